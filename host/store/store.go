@@ -1,0 +1,196 @@
+// Package store defines how sessions are kept. A backend implements Store and passes the suite in
+// storetest; sqlite is the one we ship.
+//
+// # Model
+//
+// A session is a set of rows: the session itself, its messages and their parts, in the order they were
+// first put. Every change of a row takes the next sequence number of the session (seq, from 1), so a
+// reader that has seen everything up to n asks for what changed after n.
+//
+// # Ownership
+//
+// One host process, a node, owns a session while it works on it. Claim gives it a Token whose epoch is
+// one higher than any before; writes with an older epoch fail with ErrFenced. So a node that was thought
+// dead and comes back cannot write over its successor.
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+var (
+	// ErrNotFound means that the session, message or blob is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrFenced means that another node has claimed the session since the token was given.
+	ErrFenced = errors.New("session was taken over by another process")
+	// ErrClosed means that the store was closed.
+	ErrClosed = errors.New("store is closed")
+	// ErrNewer means that the database was written by a newer version of tenon.
+	ErrNewer = errors.New("database is of a newer version")
+	// ErrFull means that there is no room for the write; nothing of it was kept.
+	ErrFull = errors.New("no space left for the session store")
+	// ErrReadOnly means that the place of the store cannot be written.
+	ErrReadOnly = errors.New("session store is read-only")
+	// ErrCorrupt means that the stored data cannot be read.
+	ErrCorrupt = errors.New("session store is damaged")
+)
+
+// OwnedError is returned by Claim when a live node owns the session.
+type OwnedError struct {
+	Session string
+	PID     int // of the owner, 0 if unknown
+}
+
+// Error names the session and the process.
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("session %s is in use by process %d", e.Session, e.PID)
+}
+
+// Token proves that its holder owned the session when it was given.
+type Token struct {
+	Session string
+	Epoch   uint64
+}
+
+// Store keeps sessions. Safe for use from many goroutines; two processes may use one store at once.
+//
+// Every method returns ErrClosed after Close.
+type Store interface {
+	// Create stores a new session and claims it. An identifier that is taken is an error.
+	Create(ctx context.Context, s *sdk.Session) (Token, error)
+	// Claim takes the session for this node. Errors: ErrNotFound, *OwnedError. A session this node owns
+	// already is claimed again: the earlier token is fenced.
+	Claim(ctx context.Context, session string) (Token, error)
+	// Release gives the session up. A fenced token is not an error.
+	Release(ctx context.Context, t Token) error
+
+	// Append makes the changes, all or none, and returns once they are durable. It returns the session's
+	// seq after them. Concurrent calls share a transaction of the disk. When ctx ends first, the changes
+	// may still be made. Errors: ErrFenced, ErrFull, ErrReadOnly.
+	Append(ctx context.Context, t Token, ops []Op) (seq uint64, err error)
+
+	// Session returns the session and its seq, or ErrNotFound.
+	Session(ctx context.Context, id string) (*sdk.Session, uint64, error)
+	// Sessions lists sessions, the one updated last first.
+	Sessions(ctx context.Context, q Query) ([]sdk.Session, error)
+	// Messages returns a page of messages with their parts, oldest first. Text that was appended to an
+	// open part is in the part. Its cost depends on the page, not on the length of the session.
+	Messages(ctx context.Context, session string, p Page) ([]sdk.MessageWithParts, error)
+	// Changes returns at most limit rows that changed after seq, in the order of their last change.
+	Changes(ctx context.Context, session string, after uint64, limit int) ([]Row, error)
+	// Delete removes the session and its descendants with all that belongs to them. Errors: ErrNotFound,
+	// *OwnedError when another live node owns one of them.
+	Delete(ctx context.Context, id string) error
+
+	// Interrupted lists the sessions with an open turn that no live node owns.
+	Interrupted(ctx context.Context) ([]string, error)
+
+	// Submit queues a prompt; it is durable when Submit returns. A prompt with an identifier that was
+	// submitted before is ignored. Errors: ErrNotFound for the session.
+	Submit(ctx context.Context, p Prompt) error
+	// Prompts lists the prompts of the session that wait, oldest first.
+	Prompts(ctx context.Context, session string) ([]Prompt, error)
+
+	// Todos returns the task list of the session.
+	Todos(ctx context.Context, session string) ([]sdk.Todo, error)
+	// Ledger returns the ledger entries of the session in the order they were appended; only those of
+	// one message when messageID is not empty.
+	Ledger(ctx context.Context, session, messageID string) ([]LedgerRow, error)
+	// Blob returns the content with the hash, or ErrNotFound.
+	Blob(ctx context.Context, hash string) ([]byte, error)
+
+	// Close waits for the writes under way and gives up all sessions of this node. Safe twice.
+	Close() error
+}
+
+// Op is one change of a session: one of the types below.
+type Op interface{ isOp() }
+
+type (
+	// PutSession replaces the session row.
+	PutSession struct{ Session *sdk.Session }
+	// PutMessage adds the message behind all others, or replaces it where it stands.
+	PutMessage struct{ Message sdk.Message }
+	// PutPart adds the part behind all others of its message, or replaces it where it stands, appended
+	// text included. Its message must be there.
+	PutPart struct{ Part sdk.Part }
+	// AppendText adds to a field of a part that is there: "text", or "raw" of a pending tool call.
+	AppendText struct{ PartID, Field, Text string }
+	// RemoveMessage removes the message and its parts.
+	RemoveMessage struct{ MessageID string }
+	// RemovePart removes the part.
+	RemovePart struct{ PartID string }
+	// SetTurn marks the turn of the session open or closed.
+	SetTurn struct{ Open bool }
+	// TakePrompt removes a prompt from the queue.
+	TakePrompt struct{ PromptID string }
+	// PutTodos replaces the task list.
+	PutTodos struct{ Todos []sdk.Todo }
+	// PutLedger appends ledger entries, an array, of the request that led to the message.
+	PutLedger struct {
+		MessageID string
+		Purpose   sdk.Purpose
+		Entries   json.RawMessage
+	}
+	// PutBlob keeps content under Hash(content), compressed, once however often it is put. It stays as
+	// long as a session that put it.
+	PutBlob struct{ Content []byte }
+)
+
+func (PutSession) isOp()    {}
+func (PutMessage) isOp()    {}
+func (PutPart) isOp()       {}
+func (AppendText) isOp()    {}
+func (RemoveMessage) isOp() {}
+func (RemovePart) isOp()    {}
+func (SetTurn) isOp()       {}
+func (TakePrompt) isOp()    {}
+func (PutTodos) isOp()      {}
+func (PutLedger) isOp()     {}
+func (PutBlob) isOp()       {}
+
+// Query selects sessions. The zero value selects the newest 100 root sessions of all projects.
+type Query struct {
+	ProjectID string // empty: all
+	Directory string // empty: all
+	ParentID  string // the children of a session; overrides Children
+	Children  bool   // children too
+	Search    string // in the title, without regard to case
+	Limit     int    // 0: 100
+	// Before continues a listing: only sessions behind this one.
+	Before *sdk.Session
+}
+
+// Page selects messages. The zero value selects all.
+type Page struct {
+	Before string // only messages before this one
+	From   string // only this message and those after it
+	Limit  int    // the newest so many; 0: all
+}
+
+// Row is a changed row of a session.
+type Row struct {
+	Seq  uint64
+	Type string // session, message, part, todos, message.removed or part.removed
+	ID   string
+	Data json.RawMessage // the row as the wire has it; empty when it was removed
+}
+
+// Prompt is a message that waits to be answered. Data belongs to the host.
+type Prompt struct {
+	ID        string
+	SessionID string
+	Data      json.RawMessage
+}
+
+// LedgerRow is one PutLedger as it was stored.
+type LedgerRow struct {
+	MessageID string
+	Purpose   sdk.Purpose
+	Entries   json.RawMessage
+}

@@ -1,0 +1,218 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Types of events, as opencode's stream names them.
+const (
+	EventSessionCreated    = "session.created"
+	EventSessionUpdated    = "session.updated"
+	EventSessionDeleted    = "session.deleted"
+	EventSessionStatus     = "session.status"
+	EventSessionIdle       = "session.idle"
+	EventSessionCompacted  = "session.compacted"
+	EventSessionError      = "session.error"
+	EventMessageUpdated    = "message.updated"
+	EventMessageRemoved    = "message.removed"
+	EventPartUpdated       = "message.part.updated"
+	EventPartDelta         = "message.part.delta"
+	EventPartRemoved       = "message.part.removed"
+	EventPermissionAsked   = "permission.asked"
+	EventPermissionReplied = "permission.replied"
+	EventQuestionAsked     = "question.asked"
+	EventQuestionReplied   = "question.replied"
+	EventQuestionRejected  = "question.rejected"
+	EventTodoUpdated       = "todo.updated"
+	EventCommandExecuted   = "command.executed"
+	EventFileEdited        = "file.edited"
+	EventPluginNotice      = "plugin.notice" // ours: a plugin failed and was skipped, denied or quarantined
+)
+
+// Event tells what happened. Properties is the pointer type that belongs to Type in this file, or an
+// Object for a type this version does not know.
+type Event struct {
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	Properties any    `json:"properties"`
+}
+
+// Properties of the events.
+type (
+	// SessionInfo belongs to session.created, session.updated and session.deleted.
+	SessionInfo struct {
+		SessionID string  `json:"sessionID"`
+		Info      Session `json:"info"`
+	}
+	// SessionStatusInfo belongs to session.status.
+	SessionStatusInfo struct {
+		SessionID string        `json:"sessionID"`
+		Status    SessionStatus `json:"status"`
+	}
+	// SessionRef belongs to session.idle and session.compacted.
+	SessionRef struct {
+		SessionID string `json:"sessionID"`
+	}
+	// SessionErrorInfo belongs to session.error.
+	SessionErrorInfo struct {
+		SessionID string      `json:"sessionID,omitempty"`
+		Error     *NamedError `json:"error,omitempty"`
+	}
+	// MessageInfo belongs to message.updated.
+	MessageInfo struct {
+		SessionID string  `json:"sessionID"`
+		Info      Message `json:"info"`
+	}
+	// MessageRef belongs to message.removed.
+	MessageRef struct {
+		SessionID string `json:"sessionID"`
+		MessageID string `json:"messageID"`
+	}
+	// PartInfo belongs to message.part.updated.
+	PartInfo struct {
+		SessionID string `json:"sessionID"`
+		Part      Part   `json:"part"`
+		Time      Millis `json:"time"`
+	}
+	// PartDelta belongs to message.part.delta. Field is "text", or "raw" for the arguments of a tool call.
+	PartDelta struct {
+		SessionID string `json:"sessionID"`
+		MessageID string `json:"messageID"`
+		PartID    string `json:"partID"`
+		Field     string `json:"field"`
+		Delta     string `json:"delta"`
+	}
+	// PartRef belongs to message.part.removed.
+	PartRef struct {
+		SessionID string `json:"sessionID"`
+		MessageID string `json:"messageID"`
+		PartID    string `json:"partID"`
+	}
+	// PermissionReplied belongs to permission.replied.
+	PermissionReplied struct {
+		SessionID string `json:"sessionID"`
+		RequestID string `json:"requestID"`
+		Reply     Reply  `json:"reply"`
+	}
+	// QuestionReplied belongs to question.replied and, without answers, to question.rejected.
+	QuestionReplied struct {
+		SessionID string     `json:"sessionID"`
+		RequestID string     `json:"requestID"`
+		Answers   [][]string `json:"answers,omitempty"`
+	}
+	// TodoInfo belongs to todo.updated.
+	TodoInfo struct {
+		SessionID string `json:"sessionID"`
+		Todos     []Todo `json:"todos"`
+	}
+	// CommandInfo belongs to command.executed.
+	CommandInfo struct {
+		Name      string `json:"name"`
+		SessionID string `json:"sessionID"`
+		Arguments string `json:"arguments"`
+		MessageID string `json:"messageID"`
+	}
+	// FileEdited belongs to file.edited.
+	FileEdited struct {
+		File string `json:"file"`
+	}
+	// PluginNotice belongs to plugin.notice: what a plugin did wrong and what that led to.
+	PluginNotice struct {
+		Plugin      string `json:"plugin"`
+		Hook        string `json:"hook,omitempty"`
+		Message     string `json:"message"`
+		Quarantined bool   `json:"quarantined,omitempty"`
+	}
+)
+
+func newProperties(typ string) any {
+	switch typ {
+	case EventSessionCreated, EventSessionUpdated, EventSessionDeleted:
+		return &SessionInfo{}
+	case EventSessionStatus:
+		return &SessionStatusInfo{}
+	case EventSessionIdle, EventSessionCompacted:
+		return &SessionRef{}
+	case EventSessionError:
+		return &SessionErrorInfo{}
+	case EventMessageUpdated:
+		return &MessageInfo{}
+	case EventMessageRemoved:
+		return &MessageRef{}
+	case EventPartUpdated:
+		return &PartInfo{}
+	case EventPartDelta:
+		return &PartDelta{}
+	case EventPartRemoved:
+		return &PartRef{}
+	case EventPermissionAsked:
+		return &PermissionRequest{}
+	case EventPermissionReplied:
+		return &PermissionReplied{}
+	case EventQuestionAsked:
+		return &QuestionRequest{}
+	case EventQuestionReplied, EventQuestionRejected:
+		return &QuestionReplied{}
+	case EventTodoUpdated:
+		return &TodoInfo{}
+	case EventCommandExecuted:
+		return &CommandInfo{}
+	case EventFileEdited:
+		return &FileEdited{}
+	case EventPluginNotice:
+		return &PluginNotice{}
+	}
+	return &Object{}
+}
+
+// UnmarshalJSON decodes the properties by the type of the event. Errors wrap ErrWire.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	var raw struct {
+		ID         string          `json:"id"`
+		Type       string          `json:"type"`
+		Properties json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return fmt.Errorf("%w: event: %w", ErrWire, err)
+	}
+	e.ID, e.Type, e.Properties = raw.ID, raw.Type, newProperties(raw.Type)
+	if len(raw.Properties) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(raw.Properties, e.Properties); err != nil {
+		return fmt.Errorf("%w: event %s: %w", ErrWire, raw.Type, err)
+	}
+	return nil
+}
+
+// UnmarshalJSON decodes the message by its role.
+func (m *MessageInfo) UnmarshalJSON(data []byte) error {
+	var raw struct {
+		SessionID string          `json:"sessionID"`
+		Info      json.RawMessage `json:"info"`
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	m.SessionID = raw.SessionID
+	var err error
+	m.Info, err = DecodeMessage(raw.Info)
+	return err
+}
+
+// UnmarshalJSON decodes the part by its type.
+func (p *PartInfo) UnmarshalJSON(data []byte) error {
+	var raw struct {
+		SessionID string          `json:"sessionID"`
+		Part      json.RawMessage `json:"part"`
+		Time      Millis          `json:"time"`
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	p.SessionID, p.Time = raw.SessionID, raw.Time
+	var err error
+	p.Part, err = DecodePart(raw.Part)
+	return err
+}

@@ -1,0 +1,66 @@
+package sdk
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"sync"
+	"time"
+)
+
+// Prefixes of identifiers.
+const (
+	PrefixSession    = "ses"
+	PrefixMessage    = "msg"
+	PrefixPart       = "prt"
+	PrefixPermission = "per"
+	PrefixQuestion   = "que"
+	PrefixEvent      = "evt"
+	PrefixToolOutput = "tool"
+)
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// IDs makes identifiers in opencode's format: prefix, underscore, 12 hex digits of time and counter,
+// 14 random base-62 digits. Identifiers of one IDs value sort in the order they were made (sessions:
+// in the reverse order), even when the clock steps back. The zero value is ready; safe for use from
+// many goroutines.
+type IDs struct {
+	mu   sync.Mutex
+	last uint64 // the last value of unixMillis*4096+counter
+}
+
+// New returns a fresh identifier. Sessions descend, so that a listing by identifier shows the newest
+// first; everything else ascends.
+func (g *IDs) New(prefix string) string {
+	n := g.next(uint64(time.Now().UnixMilli()))
+	if prefix == PrefixSession {
+		n = ^n
+	}
+	var stamp [6]byte
+	for i := range stamp {
+		stamp[i] = byte(n >> (8 * (5 - i)))
+	}
+	var random [14]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		panic(err) // documented never to happen
+	}
+	out := make([]byte, 0, len(prefix)+27)
+	out = append(out, prefix...)
+	out = append(out, '_')
+	out = hex.AppendEncode(out, stamp[:])
+	for _, b := range random {
+		out = append(out, base62[b%62])
+	}
+	return string(out)
+}
+
+func (g *IDs) next(millis uint64) uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := millis*4096 + 1 // the counter starts at 1 in each millisecond
+	if n <= g.last {
+		n = g.last + 1
+	}
+	g.last = n
+	return n
+}

@@ -1,0 +1,204 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Roles of messages.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+)
+
+// Message is a *UserMessage, an *AssistantMessage or, for a role this version does not know, an
+// *UnknownMessage.
+type Message interface {
+	// Head returns the identifiers; the caller may change them in place.
+	Head() *MessageHead
+	Role() string
+	isMessage()
+}
+
+// MessageHead identifies a message.
+type MessageHead struct {
+	ID        string `json:"id"`
+	SessionID string `json:"sessionID"`
+}
+
+// Head returns h.
+func (h *MessageHead) Head() *MessageHead { return h }
+
+// UserMessage is what a user, or the host in the user's place, sent.
+type UserMessage struct {
+	MessageHead
+	Time    MessageTime     `json:"time"`
+	Agent   string          `json:"agent"`
+	Model   ModelRef        `json:"model"`
+	Format  *OutputFormat   `json:"format,omitempty"`
+	Summary *MessageSummary `json:"summary,omitempty"`
+	System  string          `json:"system,omitempty"` // added to the system prompt of this turn
+	Tools   map[string]bool `json:"tools,omitempty"`  // false takes a tool away for this turn
+	Extra   Extra           `json:"-"`
+}
+
+// AssistantMessage is the outcome of one step: every model request makes one.
+type AssistantMessage struct {
+	MessageHead
+	ParentID   string          `json:"parentID"` // the user message it answers
+	ModelID    string          `json:"modelID"`
+	ProviderID string          `json:"providerID"`
+	Mode       string          `json:"mode"` // the agent's name, kept for older clients
+	Agent      string          `json:"agent"`
+	Variant    string          `json:"variant,omitempty"`
+	Path       MessagePath     `json:"path"`
+	Cost       USD             `json:"cost"`
+	Tokens     Tokens          `json:"tokens"`
+	Time       MessageTime     `json:"time"`
+	Finish     string          `json:"finish,omitempty"` // one of the Finish constants
+	Error      *NamedError     `json:"error,omitempty"`
+	Summary    bool            `json:"summary,omitempty"` // the outcome of a compaction
+	Structured json.RawMessage `json:"structured,omitempty"`
+	Extra      Extra           `json:"-"`
+}
+
+// UnknownMessage keeps a message whose role this version does not know.
+type UnknownMessage struct {
+	MessageHead
+	Raw json.RawMessage // the whole object as it came
+}
+
+// Values of AssistantMessage.Finish.
+const (
+	FinishStop          = "stop"
+	FinishLength        = "length"
+	FinishToolCalls     = "tool-calls"
+	FinishContentFilter = "content-filter"
+	FinishError         = "error"
+	FinishOther         = "other"
+	FinishUnknown       = "unknown"
+)
+
+// MessageTime holds the times of a message. A user message has no Completed.
+type MessageTime struct {
+	Created   Millis `json:"created"`
+	Completed Millis `json:"completed,omitempty"`
+}
+
+// MessagePath says where a step ran.
+type MessagePath struct {
+	Cwd  string `json:"cwd"`
+	Root string `json:"root"`
+}
+
+// MessageSummary describes what a turn did.
+type MessageSummary struct {
+	Title string     `json:"title,omitempty"`
+	Body  string     `json:"body,omitempty"`
+	Diffs []FileDiff `json:"diffs"`
+}
+
+// OutputFormat asks for plain text or for JSON that meets a schema. Type is text or json_schema.
+type OutputFormat struct {
+	Type       string          `json:"type"`
+	Schema     json.RawMessage `json:"schema,omitempty"`
+	RetryCount *int            `json:"retryCount,omitempty"` // default 2
+}
+
+// Formats of answers.
+const (
+	FormatText       = "text"
+	FormatJSONSchema = "json_schema"
+)
+
+// MessageWithParts is a message and its parts in order, as clients and hooks get it.
+type MessageWithParts struct {
+	Info  Message `json:"info"`
+	Parts Parts   `json:"parts"`
+}
+
+func (*UserMessage) isMessage()      {}
+func (*AssistantMessage) isMessage() {}
+func (*UnknownMessage) isMessage()   {}
+
+// Role returns RoleUser.
+func (*UserMessage) Role() string { return RoleUser }
+
+// Role returns RoleAssistant.
+func (*AssistantMessage) Role() string { return RoleAssistant }
+
+// Role returns the role as it came.
+func (m *UnknownMessage) Role() string { return stringField(m.Raw, "role") }
+
+// UnmarshalJSON decodes the message and keeps its unknown fields.
+func (m *UserMessage) UnmarshalJSON(data []byte) (err error) {
+	type plain UserMessage
+	m.Extra, err = decodeTagged("role", data, (*plain)(m))
+	return err
+}
+
+// MarshalJSON encodes the message with its role and its unknown fields.
+func (m UserMessage) MarshalJSON() ([]byte, error) {
+	type plain UserMessage
+	return encodeWire("", struct {
+		Role string `json:"role"`
+		plain
+	}{RoleUser, plain(m)}, m.Extra)
+}
+
+// UnmarshalJSON decodes the message and keeps its unknown fields.
+func (m *AssistantMessage) UnmarshalJSON(data []byte) (err error) {
+	type plain AssistantMessage
+	m.Extra, err = decodeTagged("role", data, (*plain)(m))
+	return err
+}
+
+// MarshalJSON encodes the message with its role and its unknown fields.
+func (m AssistantMessage) MarshalJSON() ([]byte, error) {
+	type plain AssistantMessage
+	return encodeWire("", struct {
+		Role string `json:"role"`
+		plain
+	}{RoleAssistant, plain(m)}, m.Extra)
+}
+
+// MarshalJSON returns the object as it came.
+func (m UnknownMessage) MarshalJSON() ([]byte, error) { return m.Raw, nil }
+
+// DecodeMessage decodes a message by its role. Errors wrap ErrWire.
+func DecodeMessage(data []byte) (Message, error) {
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("%w: message: not JSON", ErrWire)
+	}
+	switch role := stringField(data, "role"); role {
+	case RoleUser:
+		m := &UserMessage{}
+		return m, m.UnmarshalJSON(data)
+	case RoleAssistant:
+		m := &AssistantMessage{}
+		return m, m.UnmarshalJSON(data)
+	default:
+		m := &UnknownMessage{Raw: append(json.RawMessage(nil), data...)}
+		if err := json.Unmarshal(data, &m.MessageHead); err != nil {
+			return nil, fmt.Errorf("%w: message of role %q: %w", ErrWire, role, err)
+		}
+		return m, nil
+	}
+}
+
+// UnmarshalJSON decodes info by its role and each part by its type.
+func (m *MessageWithParts) UnmarshalJSON(data []byte) error {
+	var raw struct {
+		Info  json.RawMessage `json:"info"`
+		Parts Parts           `json:"parts"`
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return fmt.Errorf("%w: message: %w", ErrWire, err)
+	}
+	info, err := DecodeMessage(raw.Info)
+	if err != nil {
+		return err
+	}
+	m.Info, m.Parts = info, raw.Parts
+	return nil
+}

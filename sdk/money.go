@@ -1,0 +1,102 @@
+package sdk
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// USD is an amount of money in picodollars (10^-12 US dollars), so that sums of token prices are exact.
+// In JSON it is a decimal number of dollars. The largest amount is about nine million dollars.
+type USD int64
+
+// Price is the price of one token in picodollars. In JSON it is a decimal number of US dollars per
+// million tokens, as price lists give it; six decimal places are exact.
+type Price int64
+
+const (
+	usdDigits   = 12
+	priceDigits = 6
+)
+
+// Times returns the price of n tokens.
+func (p Price) Times(n int64) USD { return USD(int64(p) * n) }
+
+// String formats the amount in dollars with as many decimal places as it needs.
+func (u USD) String() string { return formatDecimal(int64(u), usdDigits) }
+
+// MarshalJSON writes a decimal number of dollars.
+func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalJSON reads a decimal number of dollars; places past the twelfth are cut.
+func (u *USD) UnmarshalJSON(data []byte) error {
+	n, err := parseDecimal(string(data), usdDigits)
+	*u = USD(n)
+	return err
+}
+
+// String formats the price in dollars per million tokens.
+func (p Price) String() string { return formatDecimal(int64(p), priceDigits) }
+
+// MarshalJSON writes a decimal number of dollars per million tokens.
+func (p Price) MarshalJSON() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalJSON reads a decimal number of dollars per million tokens; places past the sixth are cut.
+func (p *Price) UnmarshalJSON(data []byte) error {
+	n, err := parseDecimal(string(data), priceDigits)
+	*p = Price(n)
+	return err
+}
+
+func formatDecimal(n int64, digits int) string {
+	sign := ""
+	if n < 0 {
+		sign = "-"
+	}
+	s := strings.TrimPrefix(strconv.FormatInt(n, 10), "-")
+	if len(s) <= digits {
+		s = strings.Repeat("0", digits-len(s)+1) + s
+	}
+	whole, frac := s[:len(s)-digits], strings.TrimRight(s[len(s)-digits:], "0")
+	if frac == "" {
+		return sign + whole
+	}
+	return sign + whole + "." + frac
+}
+
+// parseDecimal reads a JSON number as an integer number of 10^-digits; null is zero.
+func parseDecimal(s string, digits int) (int64, error) {
+	if s == "null" {
+		return 0, nil
+	}
+	bad := fmt.Errorf("%w: %q is not an amount of money", ErrWire, s)
+	mantissa, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
+	shift := digits
+	if hasExponent {
+		e, err := strconv.Atoi(exponent)
+		if err != nil || e < -64 || e > 64 {
+			return 0, bad
+		}
+		shift += e
+	}
+	sign := ""
+	if rest, negative := strings.CutPrefix(mantissa, "-"); negative {
+		sign, mantissa = "-", rest
+	}
+	whole, frac, _ := strings.Cut(mantissa, ".")
+	all := whole + frac
+	keep := len(whole) + shift
+	switch {
+	case keep <= 0:
+		all = "0"
+	case keep <= len(all):
+		all = all[:keep]
+	default:
+		all += strings.Repeat("0", keep-len(all))
+	}
+	n, err := strconv.ParseInt(sign+all, 10, 64)
+	if err != nil || whole == "" {
+		return 0, bad
+	}
+	return n, nil
+}

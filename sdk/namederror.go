@@ -1,0 +1,73 @@
+package sdk
+
+import "encoding/json"
+
+// NamedError is an error as the wire has it: a name that tells the kind and data that belongs to it.
+type NamedError struct {
+	Name string    `json:"name"`
+	Data ErrorData `json:"data"`
+}
+
+// Names of errors.
+const (
+	ErrorProviderAuth     = "ProviderAuthError"
+	ErrorUnknown          = "UnknownError"
+	ErrorOutputLength     = "MessageOutputLengthError"
+	ErrorAborted          = "MessageAbortedError"
+	ErrorStructuredOutput = "StructuredOutputError"
+	ErrorContextOverflow  = "ContextOverflowError"
+	ErrorContentFilter    = "ContentFilterError"
+	ErrorAPI              = "APIError"
+)
+
+// ErrorData is what the errors carry; which fields count depends on the name.
+type ErrorData struct {
+	Message         string            `json:"message,omitempty"`
+	ProviderID      string            `json:"providerID,omitempty"`
+	StatusCode      int               `json:"statusCode,omitempty"`
+	IsRetryable     bool              `json:"isRetryable,omitempty"`
+	ResponseHeaders map[string]string `json:"responseHeaders,omitempty"`
+	ResponseBody    string            `json:"responseBody,omitempty"`
+	Retries         int               `json:"retries,omitempty"`
+	Ref             string            `json:"ref,omitempty"`
+	Metadata        Object            `json:"metadata,omitempty"`
+	Extra           Extra             `json:"-"`
+}
+
+// Error returns the message, or the name when there is none.
+func (e *NamedError) Error() string {
+	if e.Data.Message == "" {
+		return e.Name
+	}
+	return e.Data.Message
+}
+
+// MarshalJSON writes isRetryable of an APIError even when it is false, as clients require it.
+func (e NamedError) MarshalJSON() ([]byte, error) {
+	type plain NamedError
+	if e.Name != ErrorAPI || e.Data.IsRetryable {
+		return marshal(plain(e))
+	}
+	data := e.Data
+	data.Extra = Extra{"isRetryable": json.RawMessage("false")}
+	for k, v := range e.Data.Extra {
+		data.Extra[k] = v
+	}
+	return marshal(struct {
+		Name string    `json:"name"`
+		Data ErrorData `json:"data"`
+	}{e.Name, data})
+}
+
+// UnmarshalJSON decodes the data and keeps its unknown fields.
+func (d *ErrorData) UnmarshalJSON(data []byte) (err error) {
+	type plain ErrorData
+	d.Extra, err = decodeWire(data, (*plain)(d))
+	return err
+}
+
+// MarshalJSON encodes the data with its unknown fields.
+func (d ErrorData) MarshalJSON() ([]byte, error) {
+	type plain ErrorData
+	return encodeWire("", plain(d), d.Extra)
+}

@@ -1,0 +1,269 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Types of parts.
+const (
+	PartTypeText       = "text"
+	PartTypeReasoning  = "reasoning"
+	PartTypeFile       = "file"
+	PartTypeAgent      = "agent"
+	PartTypeTool       = "tool"
+	PartTypeStepStart  = "step-start"
+	PartTypeStepFinish = "step-finish"
+	PartTypeSnapshot   = "snapshot"
+	PartTypePatch      = "patch"
+	PartTypeSubtask    = "subtask"
+	PartTypeCompaction = "compaction"
+	PartTypeRetry      = "retry"
+)
+
+// Part is a piece of a message: one of the pointer types of this file, *ToolPart, or *UnknownPart for
+// a type this version does not know.
+type Part interface {
+	// Head returns the identifiers; the caller may change them in place.
+	Head() *PartHead
+	Type() string
+	isPart()
+}
+
+// PartHead identifies a part.
+type PartHead struct {
+	ID        string `json:"id"`
+	SessionID string `json:"sessionID"`
+	MessageID string `json:"messageID"`
+}
+
+// Head returns h.
+func (h *PartHead) Head() *PartHead { return h }
+
+func (*PartHead) isPart() {}
+
+// TextPart is text of the user or of the model.
+type TextPart struct {
+	PartHead
+	Text      string    `json:"text"`
+	Synthetic bool      `json:"synthetic,omitempty"` // made by the host, not typed by the user
+	Ignored   bool      `json:"ignored,omitempty"`   // shown, but not sent to the model
+	Time      *PartTime `json:"time,omitempty"`
+	Metadata  Object    `json:"metadata,omitempty"`
+	Extra     Extra     `json:"-"`
+}
+
+// ReasoningPart is what the model thought before it answered.
+type ReasoningPart struct {
+	PartHead
+	Text     string   `json:"text"`
+	Metadata Object   `json:"metadata,omitempty"` // signatures that the provider wants back
+	Time     PartTime `json:"time"`
+	Extra    Extra    `json:"-"`
+}
+
+// PartTime holds the times of a part. End is zero while the part is open.
+type PartTime struct {
+	Start Millis `json:"start"`
+	End   Millis `json:"end,omitempty"`
+}
+
+// FilePart is a file given to the model. URL is a data: or file: URL.
+type FilePart struct {
+	PartHead
+	Mime     string      `json:"mime"`
+	Filename string      `json:"filename,omitempty"`
+	URL      string      `json:"url"`
+	Source   *FileSource `json:"source,omitempty"`
+	Extra    Extra       `json:"-"`
+}
+
+// FileSource says where in the prompt a file was named. Type is file, symbol or resource; Raw keeps
+// what belongs to the last two.
+type FileSource struct {
+	Type  string      `json:"type"`
+	Path  string      `json:"path,omitempty"`
+	Text  *SourceText `json:"text,omitempty"`
+	Extra Extra       `json:"-"`
+}
+
+// SourceText is a range of the prompt; Start and End count bytes.
+type SourceText struct {
+	Value string `json:"value"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+}
+
+// AgentPart asks for a subagent by name.
+type AgentPart struct {
+	PartHead
+	Name   string      `json:"name"`
+	Source *SourceText `json:"source,omitempty"`
+	Extra  Extra       `json:"-"`
+}
+
+// StepStartPart opens a step.
+type StepStartPart struct {
+	PartHead
+	Snapshot string `json:"snapshot,omitempty"`
+	Extra    Extra  `json:"-"`
+}
+
+// StepFinishPart closes a step.
+type StepFinishPart struct {
+	PartHead
+	Reason   string `json:"reason"`
+	Snapshot string `json:"snapshot,omitempty"`
+	Cost     USD    `json:"cost"`
+	Tokens   Tokens `json:"tokens"`
+	Extra    Extra  `json:"-"`
+}
+
+// SnapshotPart names a state of the working tree.
+type SnapshotPart struct {
+	PartHead
+	Snapshot string `json:"snapshot"`
+	Extra    Extra  `json:"-"`
+}
+
+// PatchPart lists the files a step changed; Hash is the snapshot before it.
+type PatchPart struct {
+	PartHead
+	Hash  string   `json:"hash"`
+	Files []string `json:"files"`
+	Extra Extra    `json:"-"`
+}
+
+// SubtaskPart asks for a subagent run as part of a prompt.
+type SubtaskPart struct {
+	PartHead
+	Prompt      string    `json:"prompt"`
+	Description string    `json:"description"`
+	Agent       string    `json:"agent"`
+	Model       *ModelRef `json:"model,omitempty"`
+	Command     string    `json:"command,omitempty"`
+	Extra       Extra     `json:"-"`
+}
+
+// CompactionPart marks the user message that asks for a summary of what came before it. TailStartID is
+// the first message that was kept verbatim.
+type CompactionPart struct {
+	PartHead
+	Auto        bool   `json:"auto"`
+	Overflow    bool   `json:"overflow,omitempty"`
+	TailStartID string `json:"tail_start_id,omitempty"`
+	Extra       Extra  `json:"-"`
+}
+
+// RetryPart records one failed try of a step. Attempt counts from 1.
+type RetryPart struct {
+	PartHead
+	Attempt int        `json:"attempt"`
+	Error   NamedError `json:"error"`
+	Time    RetryTime  `json:"time"`
+	Extra   Extra      `json:"-"`
+}
+
+// RetryTime says when a try failed.
+type RetryTime struct {
+	Created Millis `json:"created"`
+}
+
+// UnknownPart keeps a part whose type this version does not know.
+type UnknownPart struct {
+	PartHead
+	Raw json.RawMessage // the whole object as it came
+}
+
+// Type returns the part's type on the wire.
+func (*TextPart) Type() string       { return PartTypeText }
+func (*ReasoningPart) Type() string  { return PartTypeReasoning }
+func (*FilePart) Type() string       { return PartTypeFile }
+func (*AgentPart) Type() string      { return PartTypeAgent }
+func (*StepStartPart) Type() string  { return PartTypeStepStart }
+func (*StepFinishPart) Type() string { return PartTypeStepFinish }
+func (*SnapshotPart) Type() string   { return PartTypeSnapshot }
+func (*PatchPart) Type() string      { return PartTypePatch }
+func (*SubtaskPart) Type() string    { return PartTypeSubtask }
+func (*CompactionPart) Type() string { return PartTypeCompaction }
+func (*RetryPart) Type() string      { return PartTypeRetry }
+func (p *UnknownPart) Type() string  { return stringField(p.Raw, "type") }
+
+// Parts is an ordered list of parts that decodes each by its type.
+type Parts []Part
+
+// UnmarshalJSON decodes an array of parts.
+func (ps *Parts) UnmarshalJSON(data []byte) error {
+	var raws []json.RawMessage
+	if err := json.Unmarshal(data, &raws); err != nil {
+		return fmt.Errorf("%w: parts: %w", ErrWire, err)
+	}
+	out := make(Parts, len(raws))
+	for i, raw := range raws {
+		p, err := DecodePart(raw)
+		if err != nil {
+			return fmt.Errorf("part %d: %w", i, err)
+		}
+		out[i] = p
+	}
+	*ps = out
+	return nil
+}
+
+// MarshalJSON encodes the list; nil is an empty array, as clients expect one.
+func (ps Parts) MarshalJSON() ([]byte, error) {
+	if ps == nil {
+		return []byte("[]"), nil
+	}
+	return marshal([]Part(ps))
+}
+
+// DecodePart decodes a part by its type. Errors wrap ErrWire.
+func DecodePart(data []byte) (Part, error) {
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("%w: part: not JSON", ErrWire)
+	}
+	typ := stringField(data, "type")
+	p := newPart(typ)
+	if p == nil {
+		u := &UnknownPart{Raw: append(json.RawMessage(nil), data...)}
+		if err := json.Unmarshal(data, &u.PartHead); err != nil {
+			return nil, fmt.Errorf("%w: part of type %q: %w", ErrWire, typ, err)
+		}
+		return u, nil
+	}
+	if err := json.Unmarshal(data, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func newPart(typ string) Part {
+	switch typ {
+	case PartTypeText:
+		return &TextPart{}
+	case PartTypeReasoning:
+		return &ReasoningPart{}
+	case PartTypeFile:
+		return &FilePart{}
+	case PartTypeAgent:
+		return &AgentPart{}
+	case PartTypeTool:
+		return &ToolPart{}
+	case PartTypeStepStart:
+		return &StepStartPart{}
+	case PartTypeStepFinish:
+		return &StepFinishPart{}
+	case PartTypeSnapshot:
+		return &SnapshotPart{}
+	case PartTypePatch:
+		return &PatchPart{}
+	case PartTypeSubtask:
+		return &SubtaskPart{}
+	case PartTypeCompaction:
+		return &CompactionPart{}
+	case PartTypeRetry:
+		return &RetryPart{}
+	}
+	return nil
+}
