@@ -3,6 +3,7 @@ package sdk
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // Types of events, as opencode's stream names them.
@@ -36,6 +37,8 @@ type Event struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`
 	Properties any    `json:"properties"`
+	// Extra holds the unknown fields of the event, and under "properties" those of its properties.
+	Extra Extra `json:"-"`
 }
 
 // Properties of the events.
@@ -166,24 +169,76 @@ func newProperties(typ string) any {
 	return &Object{}
 }
 
-// UnmarshalJSON decodes the properties by the type of the event. Errors wrap ErrWire.
+// UnmarshalJSON decodes the properties by the type of the event and keeps the fields it does not know.
+// Errors wrap ErrWire.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	var raw struct {
 		ID         string          `json:"id"`
 		Type       string          `json:"type"`
 		Properties json.RawMessage `json:"properties"`
 	}
-	if err := json.Unmarshal(data, &raw); err != nil {
+	extra, err := decodeWire(data, &raw)
+	if err != nil {
 		return fmt.Errorf("%w: event: %w", ErrWire, err)
 	}
-	e.ID, e.Type, e.Properties = raw.ID, raw.Type, newProperties(raw.Type)
+	*e = Event{ID: raw.ID, Type: raw.Type, Properties: newProperties(raw.Type), Extra: extra}
 	if len(raw.Properties) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(raw.Properties, e.Properties); err != nil {
+	inner, err := decodeProperties(raw.Properties, e)
+	if err != nil {
 		return fmt.Errorf("%w: event %s: %w", ErrWire, raw.Type, err)
 	}
+	if len(inner) > 0 {
+		if e.Extra == nil {
+			e.Extra = Extra{}
+		}
+		e.Extra["properties"], _ = marshal(inner) // raw JSON that was valid before
+	}
 	return nil
+}
+
+func decodeProperties(data []byte, e *Event) (Extra, error) {
+	p, v := e.properties()
+	if p == nil || string(data) == "null" {
+		return nil, json.Unmarshal(data, e.Properties)
+	}
+	if !p.decodes {
+		return decodeWire(data, e.Properties)
+	}
+	if err := json.Unmarshal(data, e.Properties); err != nil {
+		return nil, err
+	}
+	return unknownFields(data, p, v), nil
+}
+
+// MarshalJSON encodes the event with its unknown fields.
+func (e Event) MarshalJSON() ([]byte, error) {
+	type plain Event
+	inner := e.Extra["properties"]
+	p, _ := e.properties()
+	if inner == nil || p == nil {
+		return encodeWire("", plain(e), e.Extra)
+	}
+	properties, err := marshal(e.Properties)
+	if err != nil {
+		return nil, err
+	}
+	var unknown Extra
+	if json.Unmarshal(inner, &unknown) == nil && len(properties) > 0 && properties[0] == '{' {
+		properties = mergeExtra(properties, unknown, p)
+	}
+	e.Properties = json.RawMessage(properties)
+	return encodeWire("", plain(e), e.Extra)
+}
+
+// properties returns the struct that Properties points at and its plan; nil when it is none.
+func (e *Event) properties() (*plan, reflect.Value) {
+	v := reflect.ValueOf(e.Properties)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return nil, v
+	}
+	return planOf(v.Type().Elem()), v.Elem()
 }
 
 // UnmarshalJSON decodes the message by its role.
@@ -192,7 +247,7 @@ func (m *MessageInfo) UnmarshalJSON(data []byte) error {
 		SessionID string          `json:"sessionID"`
 		Info      json.RawMessage `json:"info"`
 	}
-	if err := json.Unmarshal(data, &raw); err != nil {
+	if _, err := decodeWire(data, &raw); err != nil {
 		return err
 	}
 	m.SessionID = raw.SessionID
@@ -208,7 +263,7 @@ func (p *PartInfo) UnmarshalJSON(data []byte) error {
 		Part      json.RawMessage `json:"part"`
 		Time      Millis          `json:"time"`
 	}
-	if err := json.Unmarshal(data, &raw); err != nil {
+	if _, err := decodeWire(data, &raw); err != nil {
 		return err
 	}
 	p.SessionID, p.Time = raw.SessionID, raw.Time

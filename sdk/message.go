@@ -133,7 +133,7 @@ func (m *UnknownMessage) Role() string { return stringField(m.Raw, "role") }
 // UnmarshalJSON decodes the message and keeps its unknown fields.
 func (m *UserMessage) UnmarshalJSON(data []byte) (err error) {
 	type plain UserMessage
-	m.Extra, err = decodeTagged("role", data, (*plain)(m))
+	m.Extra, err = decodeTagged("role", RoleUser, data, (*plain)(m))
 	return err
 }
 
@@ -149,7 +149,7 @@ func (m UserMessage) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the message and keeps its unknown fields.
 func (m *AssistantMessage) UnmarshalJSON(data []byte) (err error) {
 	type plain AssistantMessage
-	m.Extra, err = decodeTagged("role", data, (*plain)(m))
+	m.Extra, err = decodeTagged("role", RoleAssistant, data, (*plain)(m))
 	return err
 }
 
@@ -162,13 +162,19 @@ func (m AssistantMessage) MarshalJSON() ([]byte, error) {
 	}{RoleAssistant, plain(m)}, m.Extra)
 }
 
-// MarshalJSON returns the object as it came.
-func (m UnknownMessage) MarshalJSON() ([]byte, error) { return m.Raw, nil }
+// MarshalJSON returns the object as it came, with the identifiers of the head.
+func (m UnknownMessage) MarshalJSON() ([]byte, error) {
+	var was MessageHead
+	if err := json.Unmarshal(m.Raw, &was); err != nil || was == m.MessageHead {
+		return m.Raw, err
+	}
+	return replaceFields(m.Raw, map[string]string{"id": m.ID, "sessionID": m.SessionID}), nil
+}
 
 // DecodeMessage decodes a message by its role. Errors wrap ErrWire.
 func DecodeMessage(data []byte) (Message, error) {
-	if !json.Valid(data) {
-		return nil, fmt.Errorf("%w: message: not JSON", ErrWire)
+	if !isObject(data) {
+		return nil, fmt.Errorf("%w: message: no JSON object: %.40q", ErrWire, data)
 	}
 	switch role := stringField(data, "role"); role {
 	case RoleUser:

@@ -48,15 +48,14 @@ func (e NamedError) MarshalJSON() ([]byte, error) {
 	if e.Name != ErrorAPI || e.Data.IsRetryable {
 		return marshal(plain(e))
 	}
-	data := e.Data
-	data.Extra = Extra{"isRetryable": json.RawMessage("false")}
-	for k, v := range e.Data.Extra {
-		data.Extra[k] = v
+	data, err := e.Data.MarshalJSON()
+	if err != nil {
+		return nil, err
 	}
 	return marshal(struct {
-		Name string    `json:"name"`
-		Data ErrorData `json:"data"`
-	}{e.Name, data})
+		Name string          `json:"name"`
+		Data json.RawMessage `json:"data"`
+	}{e.Name, withField(data, "isRetryable", []byte("false"))})
 }
 
 // UnmarshalJSON decodes the data and keeps its unknown fields.

@@ -33,28 +33,11 @@ func (o Object) Clone() Object {
 	if o == nil {
 		return nil
 	}
-	c, _ := cloneJSON(map[string]any(o)).(map[string]any)
-	return c
-}
-
-func cloneJSON(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		c := make(map[string]any, len(v))
-		for k, e := range v {
-			c[k] = cloneJSON(e)
-		}
-		return c
-	case Object:
-		return cloneJSON(map[string]any(v))
-	case []any:
-		c := make([]any, len(v))
-		for i, e := range v {
-			c[i] = cloneJSON(e)
-		}
-		return c
+	c := make(Object, len(o))
+	for k, v := range o {
+		c[k] = cloneAny(v)
 	}
-	return v
+	return c
 }
 
 func exactNumbers(v any) any {

@@ -220,8 +220,8 @@ func (ps Parts) MarshalJSON() ([]byte, error) {
 
 // DecodePart decodes a part by its type. Errors wrap ErrWire.
 func DecodePart(data []byte) (Part, error) {
-	if !json.Valid(data) {
-		return nil, fmt.Errorf("%w: part: not JSON", ErrWire)
+	if !isObject(data) {
+		return nil, fmt.Errorf("%w: part: no JSON object: %.40q", ErrWire, data)
 	}
 	typ := stringField(data, "type")
 	p := newPart(typ)

@@ -1,11 +1,13 @@
 package sdk
 
+import "encoding/json"
+
 // The JSON of the parts: each decodes into its plain twin and keeps the fields it does not know.
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *TextPart) UnmarshalJSON(data []byte) (err error) {
 	type plain TextPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeText, data, (*plain)(p))
 	return err
 }
 
@@ -18,7 +20,7 @@ func (p TextPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *ReasoningPart) UnmarshalJSON(data []byte) (err error) {
 	type plain ReasoningPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeReasoning, data, (*plain)(p))
 	return err
 }
 
@@ -31,7 +33,7 @@ func (p ReasoningPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *FilePart) UnmarshalJSON(data []byte) (err error) {
 	type plain FilePart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeFile, data, (*plain)(p))
 	return err
 }
 
@@ -44,7 +46,7 @@ func (p FilePart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *AgentPart) UnmarshalJSON(data []byte) (err error) {
 	type plain AgentPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeAgent, data, (*plain)(p))
 	return err
 }
 
@@ -57,7 +59,7 @@ func (p AgentPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *StepStartPart) UnmarshalJSON(data []byte) (err error) {
 	type plain StepStartPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeStepStart, data, (*plain)(p))
 	return err
 }
 
@@ -70,7 +72,7 @@ func (p StepStartPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *StepFinishPart) UnmarshalJSON(data []byte) (err error) {
 	type plain StepFinishPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeStepFinish, data, (*plain)(p))
 	return err
 }
 
@@ -83,7 +85,7 @@ func (p StepFinishPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *SnapshotPart) UnmarshalJSON(data []byte) (err error) {
 	type plain SnapshotPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeSnapshot, data, (*plain)(p))
 	return err
 }
 
@@ -96,7 +98,7 @@ func (p SnapshotPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *PatchPart) UnmarshalJSON(data []byte) (err error) {
 	type plain PatchPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypePatch, data, (*plain)(p))
 	return err
 }
 
@@ -109,7 +111,7 @@ func (p PatchPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *SubtaskPart) UnmarshalJSON(data []byte) (err error) {
 	type plain SubtaskPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeSubtask, data, (*plain)(p))
 	return err
 }
 
@@ -122,7 +124,7 @@ func (p SubtaskPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *CompactionPart) UnmarshalJSON(data []byte) (err error) {
 	type plain CompactionPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeCompaction, data, (*plain)(p))
 	return err
 }
 
@@ -135,7 +137,7 @@ func (p CompactionPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *RetryPart) UnmarshalJSON(data []byte) (err error) {
 	type plain RetryPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeRetry, data, (*plain)(p))
 	return err
 }
 
@@ -158,5 +160,12 @@ func (s FileSource) MarshalJSON() ([]byte, error) {
 	return encodeWire("", plain(s), s.Extra)
 }
 
-// MarshalJSON returns the object as it came.
-func (p UnknownPart) MarshalJSON() ([]byte, error) { return p.Raw, nil }
+// MarshalJSON returns the object as it came, with the identifiers of the head.
+func (p UnknownPart) MarshalJSON() ([]byte, error) {
+	var was PartHead
+	if err := json.Unmarshal(p.Raw, &was); err != nil || was == p.PartHead {
+		return p.Raw, err
+	}
+	ids := map[string]string{"id": p.ID, "sessionID": p.SessionID, "messageID": p.MessageID}
+	return replaceFields(p.Raw, ids), nil
+}

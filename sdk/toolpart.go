@@ -3,6 +3,8 @@ package sdk
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 )
 
 // ToolStatus is where a tool call stands.
@@ -81,6 +83,16 @@ type (
 	}
 )
 
+// toolStates returns the wire form of each status.
+func toolStates() map[ToolStatus]reflect.Type {
+	return map[ToolStatus]reflect.Type{
+		ToolPending:   reflect.TypeFor[toolPending](),
+		ToolRunning:   reflect.TypeFor[toolRunning](),
+		ToolCompleted: reflect.TypeFor[toolCompleted](),
+		ToolError:     reflect.TypeFor[toolError](),
+	}
+}
+
 // Type returns PartTypeTool.
 func (*ToolPart) Type() string { return PartTypeTool }
 
@@ -90,7 +102,7 @@ func (s *ToolState) Open() bool { return s.Status == ToolPending || s.Status == 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *ToolPart) UnmarshalJSON(data []byte) (err error) {
 	type plain ToolPart
-	p.Extra, err = decodeTagged("type", data, (*plain)(p))
+	p.Extra, err = decodeTagged("type", PartTypeTool, data, (*plain)(p))
 	return err
 }
 
@@ -122,6 +134,9 @@ func (s *ToolState) UnmarshalJSON(data []byte) (err error) {
 			s.Input, s.Output, s.Title, s.Metadata, s.Time, s.Attachments = v.Input, v.Output, v.Title, v.Metadata, v.Time, v.Attachments
 		}
 		s.Status = status
+		if slices.Contains(s.Attachments, nil) {
+			return fmt.Errorf("%w: tool state: an attachment is null", ErrWire)
+		}
 	case ToolError:
 		var v toolError
 		if s.Extra, err = decodeWire(data, &v); err == nil {

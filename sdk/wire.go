@@ -5,64 +5,47 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // ErrWire is wrapped by every error about JSON that does not have the shape its type demands.
 var ErrWire = errors.New("malformed wire data")
 
-// Extra holds the fields of an object that this version of the sdk does not know, by name. They are
-// written back unchanged when the object is encoded. Nil means none.
-type Extra map[string]json.RawMessage
-
 // decodeWire decodes the object in data into v, a pointer to a plain struct, and returns the fields
 // that v has no place for. Of a nested plain struct the unknown fields are returned under its name.
 func decodeWire(data []byte, v any) (Extra, error) {
-	if err := json.Unmarshal(data, v); err != nil {
+	target := reflect.ValueOf(v).Elem()
+	p := planOf(target.Type())
+	err := json.Unmarshal(data, v)
+	if err != nil && !json.Valid(data) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrWire, typeName(v), err)
 	}
-	return unknownFields(data, fieldsOf(reflect.TypeOf(v).Elem())), nil
+	// encoding/json takes "Text" for "text"; here it is a field like any other that is not known.
+	if clean, folded := withoutFolded(data, p); folded {
+		target.SetZero()
+		err = json.Unmarshal(clean, v)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrWire, typeName(v), err)
+	}
+	return unknownFields(data, p, target), nil
 }
 
-// decodeTagged is decodeWire for the member of a union; tag names the field that tells the member.
-func decodeTagged(tag string, data []byte, v any) (Extra, error) {
+// decodeTagged is decodeWire for the member of a union that the field tag tells: it may be missing, but
+// not be another one.
+func decodeTagged(tag, want string, data []byte, v any) (Extra, error) {
+	if rawField(data, tag) != nil && stringField(data, tag) != want {
+		return nil, fmt.Errorf("%w: %s %q where %q is wanted", ErrWire, tag, stringField(data, tag), want)
+	}
 	extra, err := decodeWire(data, v)
 	delete(extra, tag)
 	if len(extra) == 0 {
 		extra = nil
 	}
 	return extra, err
-}
-
-func unknownFields(data []byte, known fields) Extra {
-	var extra Extra
-	eachField(data, func(key, value []byte) bool {
-		nested, ok := known[string(key)]
-		name := string(key)
-		if !ok && bytes.IndexByte(key, '\\') >= 0 {
-			name = unquote(key)
-			nested, ok = known[name]
-		}
-		if ok && nested == nil {
-			return true
-		}
-		if ok {
-			inner := unknownFields(value, nested)
-			if len(inner) == 0 {
-				return true
-			}
-			value, _ = marshal(inner) // raw JSON that was valid before
-		}
-		if extra == nil {
-			extra = Extra{}
-		}
-		extra[name] = bytes.Clone(value)
-		return true
-	})
-	return extra
 }
 
 // encodeWire encodes the plain struct v as an object, led by the type tag when typ is not empty and
@@ -83,43 +66,41 @@ func encodeWire(typ string, v any, extra Extra) ([]byte, error) {
 	if len(extra) == 0 {
 		return body, nil
 	}
-	return mergeExtra(body, extra, fieldsOf(reflect.TypeOf(v))), nil
+	return mergeExtra(body, extra, planOf(reflect.TypeOf(v))), nil
 }
 
-// mergeExtra adds the extra fields to the object in body. What belongs to a known field that is not in
-// body is dropped: the field was removed on purpose.
-func mergeExtra(body []byte, extra Extra, known fields) []byte {
-	out := []byte{'{'}
-	field := func(key, value []byte) {
-		if len(out) > 1 {
-			out = append(out, ',')
+func isObject(data []byte) bool {
+	i := skipSpace(data, 0)
+	return i < len(data) && data[i] == '{' && json.Valid(data)
+}
+
+// replaceFields sets string fields of the object in data; its other fields stay as they are.
+func replaceFields(data []byte, values map[string]string) []byte {
+	out := []byte("{}")
+	eachField(data, func(key, value []byte) bool {
+		name := fieldName(key)
+		if s, ok := values[name]; ok {
+			value = quote(s)
 		}
-		out = append(out, key...)
-		out = append(out, ':')
-		out = append(out, value...)
-	}
-	eachField(body, func(key, value []byte) bool {
-		name := string(key)
-		if nested := known[name]; nested != nil && extra[name] != nil && value[0] == '{' {
-			inner := Extra{}
-			if json.Unmarshal(extra[name], &inner) == nil {
-				value = mergeExtra(value, inner, nested)
-			}
-		}
-		field(slices.Concat([]byte{'"'}, key, []byte{'"'}), value)
+		out = withField(out, name, value)
 		return true
 	})
-	names := make([]string, 0, len(extra))
-	for name := range extra {
-		if _, ok := known[name]; !ok {
-			names = append(names, name)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if rawField(out, name) == nil && values[name] != "" {
+			out = withField(out, name, quote(values[name]))
 		}
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		field(quote(name), extra[name])
+	return out
+}
+
+// withField appends a field to the object in body.
+func withField(body []byte, name string, value []byte) []byte {
+	out := append([]byte(nil), body[:len(body)-1]...)
+	if len(out) > 1 {
+		out = append(out, ',')
 	}
-	return append(out, '}')
+	out = append(append(out, quote(name)...), ':')
+	return append(append(out, value...), '}')
 }
 
 // marshal is json.Marshal without HTML escaping: what a model wrote goes out as it was written.
@@ -152,16 +133,40 @@ func unquote(key []byte) string {
 // stringField returns the string value of the top-level field name of the object in data.
 func stringField(data []byte, name string) string {
 	var out string
+	if value := rawField(data, name); value == nil || json.Unmarshal(value, &out) != nil {
+		return ""
+	}
+	return out
+}
+
+// rawField returns the raw value of the top-level field name of the object in data, or nil.
+func rawField(data []byte, name string) []byte {
+	var out []byte
 	eachField(data, func(key, value []byte) bool {
-		if string(key) != name {
-			return true
-		}
-		if json.Unmarshal(value, &out) != nil {
-			out = ""
+		if string(key) == name || bytes.IndexByte(key, '\\') >= 0 && unquote(key) == name {
+			out = value
 		}
 		return true // the last one wins, as in json.Unmarshal
 	})
 	return out
+}
+
+// eachElement calls f with the raw value of each element of the array in data, which must be valid JSON.
+func eachElement(data []byte, f func(value []byte)) {
+	i := skipSpace(data, 0)
+	if i >= len(data) || data[i] != '[' {
+		return
+	}
+	i = skipSpace(data, i+1)
+	for i < len(data) && data[i] != ']' {
+		end := skipValue(data, i)
+		f(data[i:end])
+		i = skipSpace(data, end)
+		if i >= len(data) || data[i] != ',' {
+			return
+		}
+		i = skipSpace(data, i+1)
+	}
 }
 
 // eachField calls f with the raw name (between its quotes) and the raw value of each top-level field
@@ -174,6 +179,9 @@ func eachField(data []byte, f func(key, value []byte) bool) {
 	i = skipSpace(data, i+1)
 	for i < len(data) && data[i] == '"' {
 		end := skipValue(data, i)
+		if end < i+2 {
+			return // not JSON after all
+		}
 		key := data[i+1 : end-1]
 		i = skipSpace(data, end)
 		i = skipSpace(data, i+1) // the colon
@@ -230,37 +238,6 @@ func skipValue(data []byte, i int) int {
 		}
 	}
 	return len(data)
-}
-
-// fields holds the JSON names a struct type knows. The value is not nil for a nested plain struct.
-type fields map[string]fields
-
-// fieldCache maps a struct type to its fields. An entry is added on first use and never changes.
-var fieldCache sync.Map
-
-var unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
-
-func fieldsOf(t reflect.Type) fields {
-	if known, ok := fieldCache.Load(t); ok {
-		return known.(fields)
-	}
-	known := fields{}
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" || name == "-" {
-			continue
-		}
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
-		known[name] = nil
-		if inner.Kind() == reflect.Struct && !reflect.PointerTo(inner).Implements(unmarshalerType) {
-			known[name] = fieldsOf(inner)
-		}
-	}
-	fieldCache.Store(t, known)
-	return known
 }
 
 func typeName(v any) string {

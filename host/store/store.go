@@ -4,8 +4,9 @@
 // # Model
 //
 // A session is a set of rows: the session itself, its messages and their parts, in the order they were
-// first put. Every change of a row takes the next sequence number of the session (seq, from 1), so a
-// reader that has seen everything up to n asks for what changed after n.
+// first put. Every change of a row takes the next sequence number of the session (seq, from 1: the
+// creation), so a reader that has seen everything up to n asks for what changed after n. Turns, prompts,
+// ledger and blobs are not rows; their changes take no number.
 //
 // # Ownership
 //
@@ -26,6 +27,8 @@ import (
 var (
 	// ErrNotFound means that the session, message or blob is not there.
 	ErrNotFound = errors.New("not found")
+	// ErrExists means that a session with the identifier is there already.
+	ErrExists = errors.New("exists already")
 	// ErrFenced means that another node has claimed the session since the token was given.
 	ErrFenced = errors.New("session was taken over by another process")
 	// ErrClosed means that the store was closed.
@@ -61,17 +64,21 @@ type Token struct {
 //
 // Every method returns ErrClosed after Close.
 type Store interface {
-	// Create stores a new session and claims it. An identifier that is taken is an error.
+	// Create stores a new session and claims it. Errors: ErrExists. The epoch is 1, or one higher than
+	// that of a deleted session with the same identifier.
 	Create(ctx context.Context, s *sdk.Session) (Token, error)
 	// Claim takes the session for this node. Errors: ErrNotFound, *OwnedError. A session this node owns
 	// already is claimed again: the earlier token is fenced.
 	Claim(ctx context.Context, session string) (Token, error)
-	// Release gives the session up. A fenced token is not an error.
+	// Release gives the session up and fences the token. A fenced token is not an error, and changes
+	// nothing: the session stays with a later claim.
 	Release(ctx context.Context, t Token) error
 
 	// Append makes the changes, all or none, and returns once they are durable. It returns the session's
-	// seq after them. Concurrent calls share a transaction of the disk. When ctx ends first, the changes
-	// may still be made. Errors: ErrFenced, ErrFull, ErrReadOnly.
+	// seq after them. The values may be changed as soon as it returns. Concurrent calls share a
+	// transaction of the disk, and one that is refused does not fail the others. When ctx ends first, the
+	// changes may still be made. Without ops it only checks the token. Errors: ErrFenced, ErrNotFound for
+	// the session or what an op needs, ErrFull, ErrReadOnly.
 	Append(ctx context.Context, t Token, ops []Op) (seq uint64, err error)
 
 	// Session returns the session and its seq, or ErrNotFound.
@@ -79,19 +86,22 @@ type Store interface {
 	// Sessions lists sessions, the one updated last first.
 	Sessions(ctx context.Context, q Query) ([]sdk.Session, error)
 	// Messages returns a page of messages with their parts, oldest first. Text that was appended to an
-	// open part is in the part. Its cost depends on the page, not on the length of the session.
+	// open part is in the part. Its cost depends on the page, not on the length of the session. Errors:
+	// ErrNotFound for the session or a message the page names.
 	Messages(ctx context.Context, session string, p Page) ([]sdk.MessageWithParts, error)
-	// Changes returns at most limit rows that changed after seq, in the order of their last change.
+	// Changes returns at most limit rows (0: all) that changed after seq, in the order of their last
+	// change. Whoever applies them in this order to what was known at seq knows the session as it is now.
 	Changes(ctx context.Context, session string, after uint64, limit int) ([]Row, error)
-	// Delete removes the session and its descendants with all that belongs to them. Errors: ErrNotFound,
-	// *OwnedError when another live node owns one of them.
+	// Delete removes the session and its descendants with all that belongs to them, those of this node
+	// too. Errors: ErrNotFound, *OwnedError when another live node owns one of them.
 	Delete(ctx context.Context, id string) error
 
 	// Interrupted lists the sessions with an open turn that no live node owns.
 	Interrupted(ctx context.Context) ([]string, error)
 
 	// Submit queues a prompt; it is durable when Submit returns. A prompt with an identifier that was
-	// submitted before is ignored. Errors: ErrNotFound for the session.
+	// submitted to the session before is ignored, even when it was taken since. Any node may submit.
+	// Errors: ErrNotFound for the session.
 	Submit(ctx context.Context, p Prompt) error
 	// Prompts lists the prompts of the session that wait, oldest first.
 	Prompts(ctx context.Context, session string) ([]Prompt, error)
@@ -108,7 +118,7 @@ type Store interface {
 	Close() error
 }
 
-// Op is one change of a session: one of the types below.
+// Op is one change of a session: one of the types below. A value that names another session is refused.
 type Op interface{ isOp() }
 
 type (
@@ -117,17 +127,18 @@ type (
 	// PutMessage adds the message behind all others, or replaces it where it stands.
 	PutMessage struct{ Message sdk.Message }
 	// PutPart adds the part behind all others of its message, or replaces it where it stands, appended
-	// text included. Its message must be there.
+	// text included. Its message must be there, and a part stays with its message.
 	PutPart struct{ Part sdk.Part }
-	// AppendText adds to a field of a part that is there: "text", or "raw" of a pending tool call.
+	// AppendText adds to a field of a part that is there: "text" of text and reasoning, or "raw" of a
+	// pending tool call.
 	AppendText struct{ PartID, Field, Text string }
-	// RemoveMessage removes the message and its parts.
+	// RemoveMessage removes the message and its parts. One that is not there is not an error.
 	RemoveMessage struct{ MessageID string }
-	// RemovePart removes the part.
+	// RemovePart removes the part. One that is not there is not an error.
 	RemovePart struct{ PartID string }
 	// SetTurn marks the turn of the session open or closed.
 	SetTurn struct{ Open bool }
-	// TakePrompt removes a prompt from the queue.
+	// TakePrompt removes a prompt from the queue. It must be waiting, so that none is answered twice.
 	TakePrompt struct{ PromptID string }
 	// PutTodos replaces the task list.
 	PutTodos struct{ Todos []sdk.Todo }
@@ -177,8 +188,10 @@ type Page struct {
 type Row struct {
 	Seq  uint64
 	Type string // session, message, part, todos, message.removed or part.removed
-	ID   string
-	Data json.RawMessage // the row as the wire has it; empty when it was removed
+	ID   string // of todos: the session's
+	// Data is the row as the wire has it; empty when it was removed. Parts that went with their message
+	// have no rows.
+	Data json.RawMessage
 }
 
 // Prompt is a message that waits to be answered. Data belongs to the host.

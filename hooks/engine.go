@@ -1,0 +1,219 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Plugin is a plugin as the engine sees it.
+type Plugin struct {
+	Name, Version string
+	Carrier       sdk.Carrier
+	Hooks         []sdk.Hook
+}
+
+// Options configure an Engine.
+type Options struct {
+	Plugins []Plugin // in configuration order
+	// Overrides is what the user set over the manifests, by the name of the plugin.
+	Overrides map[string]sdk.HookOverride
+	// Notice is told what the user should see: failures and quarantines. It is called from any goroutine
+	// and must not block. Nil: nobody is told.
+	Notice func(sdk.PluginNotice)
+	Logger *slog.Logger // required
+	// Quarantined holds the plugins that start quarantined, with the reason of each.
+	Quarantined map[string]string
+}
+
+// Engine is one generation of hooks: who is called where and in which order is fixed when it is made.
+// All methods may be called from many goroutines.
+type Engine struct {
+	points    map[sdk.Point]*station
+	members   map[string]*member
+	observers []*observer
+	notice    func(sdk.PluginNotice)
+	log       *slog.Logger
+	life      *lifetime
+	clock     clock
+	crew      crew
+	runs      sync.Pool // of *run
+}
+
+// station is a hook point that has hooks.
+type station struct {
+	info  sdk.PointInfo
+	input reflect.Type
+	value reflect.Type // nil without a value
+	hooks []*bound     // in order
+	told  []*observer  // of an observe point, one for each of hooks
+}
+
+// bound is a hook in its place, with what the user set over its manifest.
+type bound struct {
+	sdk.Hook
+	info   sdk.PointInfo
+	member *member
+	index  int // in configuration order
+}
+
+// HookInfo describes a hook in its place.
+type HookInfo struct {
+	Point       sdk.Point     `json:"point"`
+	Position    int           `json:"position"` // at the point, from 1
+	Plugin      string        `json:"plugin"`
+	Version     string        `json:"version,omitempty"`
+	Carrier     sdk.Carrier   `json:"carrier"`
+	Hook        string        `json:"hook"`
+	Priority    int           `json:"priority"`
+	Reads       []string      `json:"reads,omitempty"`
+	Writes      []string      `json:"writes,omitempty"`
+	OnError     sdk.OnError   `json:"onError"`               // never the default: what happens when it fails
+	Timeout     time.Duration `json:"timeout"`               // nanoseconds in JSON
+	Quarantined string        `json:"quarantined,omitempty"` // why the plugin is not called; empty when it is
+}
+
+// New makes an engine. The error joins everything that is wrong with the plugins and the overrides, each
+// naming the plugin and the hook.
+func New(o Options) (*Engine, error) {
+	if o.Logger == nil {
+		return nil, errors.New("hook engine: no logger")
+	}
+	e := &Engine{
+		points:  map[sdk.Point]*station{},
+		members: map[string]*member{},
+		notice:  o.Notice,
+		log:     o.Logger,
+		life:    newLifetime(),
+		clock:   clock{epoch: time.Now()},
+	}
+	if e.notice == nil {
+		e.notice = func(sdk.PluginNotice) {}
+	}
+	var problems []error
+	for _, p := range o.Plugins {
+		problems = append(problems, e.add(p, o.Overrides[p.Name], o.Quarantined[p.Name])...)
+	}
+	for _, s := range e.points {
+		hooks, err := sortHooks(s.hooks)
+		problems = append(problems, err)
+		s.hooks = hooks
+	}
+	for name := range o.Overrides {
+		if e.members[name] == nil {
+			e.log.Warn("hook override names no plugin", "plugin", name)
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	e.addObservers()
+	return e, nil
+}
+
+func (e *Engine) add(p Plugin, override sdk.HookOverride, quarantined string) []error {
+	if p.Name == "" {
+		return []error{errors.New("plugin without a name")}
+	}
+	if e.members[p.Name] != nil {
+		return []error{fmt.Errorf("plugin %q: listed twice", p.Name)}
+	}
+	m := newMember(p, quarantined)
+	e.members[p.Name] = m
+	hooks, problems := bind(m, p.Hooks, override)
+	if override.Disable {
+		return problems
+	}
+	for _, h := range hooks {
+		s := e.points[h.Point]
+		if s == nil {
+			s = newStation(h.info)
+			e.points[h.Point] = s
+		}
+		h.index = len(s.hooks)
+		s.hooks = append(s.hooks, h)
+	}
+	return problems
+}
+
+func newStation(info sdk.PointInfo) *station {
+	s := &station{info: info, input: reflect.TypeOf(info.NewInput())}
+	if info.NewValue != nil {
+		s.value = reflect.TypeOf(info.NewValue())
+	}
+	return s
+}
+
+// Has reports whether a hook is called at the point.
+func (e *Engine) Has(p sdk.Point) bool { return e.points[p] != nil }
+
+// Order lists all hooks: the points in the order a turn passes them, the hooks of each as they are called.
+func (e *Engine) Order() []HookInfo {
+	var infos []HookInfo
+	for _, info := range sdk.Points() {
+		s := e.points[info.Point]
+		if s == nil {
+			continue
+		}
+		for i, h := range s.hooks {
+			infos = append(infos, HookInfo{
+				Point: h.Point, Position: i + 1,
+				Plugin: h.member.name, Version: h.member.version, Carrier: h.member.carrier,
+				Hook: h.Name, Priority: h.Priority, OnError: h.OnError, Timeout: h.Timeout,
+				Reads: slices.Clone(h.Reads), Writes: slices.Clone(h.Writes),
+				Quarantined: h.member.quarantined(),
+			})
+		}
+	}
+	return infos
+}
+
+// Close ends the observers: what was observed before is still handled until ctx ends; then hooks that
+// hang are abandoned and the rest of their events is dropped, which the error says. Nothing is observed
+// any more. Safe twice. Transform and Gate go on working, for what is still under way, at a higher price.
+func (e *Engine) Close(ctx context.Context) error {
+	var problems []error
+	for _, o := range e.observers {
+		o.close()
+	}
+	for _, o := range e.observers {
+		problems = append(problems, o.wait(ctx))
+	}
+	e.life.end()
+	e.crew.dismiss()
+	return errors.Join(problems...)
+}
+
+// check refuses a call with types that do not belong to the point: a mistake of the caller that handlers
+// would be blamed for.
+func (s *station) check(kind sdk.Kind, in, value any) error {
+	if s.info.Kind != kind {
+		return fmt.Errorf("hook point %s is no %s point", s.info.Point, kind)
+	}
+	if reflect.TypeOf(in) != s.input {
+		return fmt.Errorf("hook point %s: the input is %T, want %s", s.info.Point, in, s.input)
+	}
+	if s.value != nil && reflect.TypeOf(value) != s.value {
+		return fmt.Errorf("hook point %s: the value is %T, want %s", s.info.Point, value, s.value)
+	}
+	return nil
+}
+
+// label is how errors and notices name the hook.
+func (h *bound) label() string {
+	if h.Name == string(h.Point) {
+		return h.Name
+	}
+	return string(h.Point) + " (" + h.Name + ")"
+}
+
+func (h *bound) error(err error) *Error {
+	return &Error{Plugin: h.member.name, Hook: h.label(), Err: err}
+}

@@ -1,0 +1,153 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxStack bounds the stack of a panic in the log, in bytes.
+const maxStack = 4 << 10
+
+// task is one call of a hook as the handler gets it. It belongs to the handler: the engine fills it
+// before the call and shares nothing of it but the input of a transform.
+type task struct {
+	ctx    callContext
+	local  sdk.HookCall
+	remote *sdk.RemoteCall // instead of local
+}
+
+// newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
+// value is nil where the kind has none. The encoded input is kept for the next remote hook.
+func (h *bound) newTask(in, value any, inputJSON *[]byte) (*task, error) {
+	t := &task{}
+	if h.Handler != nil {
+		t.local = sdk.HookCall{Point: h.Point, Input: in}
+		if value != nil {
+			t.local.Value = sdk.Clone(value)
+			return t, nil
+		}
+		// What a gate judges is what will run, and an event belongs to many: they get a copy. The input of
+		// a transform is shared by all that is called at the point; copying it would cost more than all else.
+		t.local.Input = sdk.Clone(in)
+		return t, nil
+	}
+	if *inputJSON == nil {
+		raw, err := sdk.Select(in, []string{""})
+		if err != nil {
+			return nil, fmt.Errorf("hook point %s: encode the input: %w", h.Point, err)
+		}
+		*inputJSON = raw
+	}
+	t.remote = &sdk.RemoteCall{Point: h.Point, Hook: h.Name, Input: *inputJSON}
+	if value != nil {
+		raw, err := sdk.Select(value, h.Reads)
+		if err != nil {
+			return nil, fmt.Errorf("hook point %s: encode the value: %w", h.Point, err)
+		}
+		t.remote.Value = raw
+	}
+	return t, nil
+}
+
+// call runs the handler. A panic becomes an error. When the handler ends its goroutine nothing after
+// this call runs; gone is called instead, as the last thing on that goroutine.
+func (h *bound) call(t *task, log *slog.Logger, gone func()) (answer sdk.Answer, err error) {
+	returned := false
+	defer func() {
+		t.ctx.end()
+		if returned {
+			return
+		}
+		p := recover()
+		if p == nil {
+			gone()
+			return
+		}
+		answer, err = sdk.Answer{}, fmt.Errorf("%w: %v", ErrPanic, p)
+		h.logStack(log, p)
+	}()
+	if h.Handler != nil {
+		answer, err = h.Handler.Handle(&t.ctx, &t.local)
+	} else {
+		answer, err = h.Remote.HandleRemote(&t.ctx, t.remote)
+	}
+	returned = true
+	return answer, err
+}
+
+func (h *bound) logStack(log *slog.Logger, p any) {
+	stack := make([]byte, maxStack)
+	stack = stack[:runtime.Stack(stack, false)]
+	log.Debug("hook panicked", "plugin", h.member.name, "hook", h.label(), "err", p, "stack", string(stack))
+}
+
+// judge returns what is wrong with the outcome of a call, nil for nothing.
+func (h *bound) judge(answer *sdk.Answer, err error, took time.Duration) error {
+	if took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
+		return h.timeoutError()
+	}
+	if err != nil {
+		return err
+	}
+	if !h.mayAnswer(answer.Verdict) {
+		return fmt.Errorf("%w: verdict %q has no meaning at this point", ErrAnswer, answer.Verdict)
+	}
+	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
+		return fmt.Errorf("%w: verdict %q without a message to go on with", ErrAnswer, answer.Verdict)
+	}
+	if len(answer.Changes) > 0 && (h.Handler != nil || h.info.Kind != sdk.KindTransform) {
+		return fmt.Errorf("%w: changes where none are expected", ErrAnswer)
+	}
+	return nil
+}
+
+func (h *bound) mayAnswer(v sdk.Verdict) bool {
+	switch v {
+	case sdk.VerdictAbstain:
+		return true
+	case sdk.VerdictDeny, sdk.VerdictHalt:
+		return h.info.Kind == sdk.KindGate || h.info.MayDeny
+	case sdk.VerdictAllow:
+		return h.info.Kind == sdk.KindGate
+	case sdk.VerdictAsk:
+		return h.info.Kind == sdk.KindGate && h.Point != sdk.PointTurnStop
+	case sdk.VerdictContinue:
+		return h.Point == sdk.PointTurnStop
+	}
+	return false
+}
+
+func (h *bound) timeoutError() error { return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout) }
+
+// blame counts a failure against the plugin and tells the user what it led to. A mute failure is only
+// counted.
+func (e *Engine) blame(h *bound, err error, mute bool) {
+	reason := h.member.failed(err)
+	e.log.Debug("hook failed", "plugin", h.member.name, "hook", h.label(), "err", err)
+	if !mute {
+		e.notice(sdk.PluginNotice{Plugin: h.member.name, Hook: h.label(), Message: h.consequence(err)})
+	}
+	if reason == "" {
+		return
+	}
+	e.notice(sdk.PluginNotice{
+		Plugin: h.member.name, Hook: h.label(), Quarantined: true,
+		Message: fmt.Sprintf("quarantined after %s; enable it with: tenon plugin enable %s", reason, h.member.name),
+	})
+}
+
+func (h *bound) consequence(err error) string {
+	switch {
+	case h.OnError == sdk.OnErrorStop:
+		return fmt.Sprintf("stops the turn: %v", err)
+	case h.OnError == sdk.OnErrorDeny:
+		return fmt.Sprintf("denies: %v", err)
+	}
+	return fmt.Sprintf("skipped: %v", err)
+}

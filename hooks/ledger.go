@@ -1,0 +1,192 @@
+package hooks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Outcome is how a call of a hook ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeChanged   Outcome = "changed"
+	OutcomeUnchanged Outcome = "unchanged"
+	OutcomeAllowed   Outcome = "allowed"
+	OutcomeAsked     Outcome = "asked"
+	OutcomeDenied    Outcome = "denied"
+	OutcomeHalted    Outcome = "halted"
+	OutcomeContinued Outcome = "continued"
+	OutcomeAbstained Outcome = "abstained"
+	OutcomeError     Outcome = "error"
+	OutcomeTimeout   Outcome = "timeout"
+	OutcomeSkipped   Outcome = "skipped" // quarantined, so not called
+	OutcomeAborted   Outcome = "aborted" // the caller gave up
+)
+
+// Entry records one call of a hook.
+type Entry struct {
+	// Firing numbers the calls of Transform and Gate that wrote to the ledger, from 1.
+	Firing  int           `json:"firing"`
+	Point   sdk.Point     `json:"point"`
+	Plugin  string        `json:"plugin"`
+	Version string        `json:"version,omitempty"`
+	Hook    string        `json:"hook"`
+	Subject string        `json:"subject,omitempty"`
+	Outcome Outcome       `json:"outcome"`
+	Error   string        `json:"error,omitempty"`
+	Verdict sdk.Verdict   `json:"verdict,omitempty"` // what counted: of a failed gate, what its policy says
+	Reason  string        `json:"reason,omitempty"`
+	Changes []EntryChange `json:"changes,omitempty"`
+	// Dropped lists what the hook changed without having declared it in Writes; it had no effect.
+	Dropped    []string `json:"dropped,omitempty"`
+	DurationUS int64    `json:"durationUS"` // of the handler, in microseconds
+}
+
+// EntryChange is one change of a value. Old and New are the first 16 hex digits of the SHA-256 of the
+// JSON that stood at the pointer before and after the hook; empty when nothing stood there.
+type EntryChange struct {
+	Pointer string `json:"pointer"`
+	Old     string `json:"old,omitempty"`
+	New     string `json:"new,omitempty"`
+}
+
+// Conflict means that several plugins changed the same place in one firing.
+type Conflict struct {
+	Point   sdk.Point `json:"point"`
+	Subject string    `json:"subject,omitempty"`
+	Pointer string    `json:"pointer"` // the outermost of the places
+	Plugins []string  `json:"plugins"` // in the order they were called
+	Winner  string    `json:"winner"`  // the last of them
+}
+
+// Ledger collects what hooks did. The zero value is ready; safe for use from many goroutines.
+type Ledger struct {
+	mu      sync.Mutex
+	firings int
+	chunks  [][]Entry // full ones are left alone: entries are large, and growing a slice moves them
+}
+
+// chunkSize is about the number of entries of one model request.
+const chunkSize = 16
+
+// Entries returns a copy of the entries in the order the calls ended.
+func (l *Ledger) Entries() []Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Concat(l.chunks...)
+}
+
+// JSON returns the entries as a JSON array.
+func (l *Ledger) JSON() json.RawMessage {
+	entries := l.Entries()
+	if len(entries) == 0 {
+		return json.RawMessage("[]")
+	}
+	raw, err := json.Marshal(entries)
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	return raw
+}
+
+// Conflicts returns the conflicts among the entries.
+func (l *Ledger) Conflicts() []Conflict { return Conflicts(l.Entries()) }
+
+// Conflicts finds the places that several plugins changed in one firing: the same pointer, or one under
+// the other. That is no error, as each saw what the one before it did; but the last one won.
+func Conflicts(entries []Entry) []Conflict {
+	var out []Conflict
+	byFiring := map[int][]Entry{}
+	var firings []int
+	for _, e := range entries {
+		if len(e.Changes) == 0 {
+			continue
+		}
+		if byFiring[e.Firing] == nil {
+			firings = append(firings, e.Firing)
+		}
+		byFiring[e.Firing] = append(byFiring[e.Firing], e)
+	}
+	for _, n := range firings {
+		out = append(out, conflictsOf(byFiring[n])...)
+	}
+	return out
+}
+
+// conflictsOf groups the changes of one firing under the outermost pointer that was changed.
+func conflictsOf(entries []Entry) []Conflict {
+	changed := map[string]bool{}
+	for _, e := range entries {
+		for _, c := range e.Changes {
+			changed[c.Pointer] = true
+		}
+	}
+	index := map[string]int{}
+	var places []Conflict
+	for _, e := range entries {
+		for _, c := range e.Changes {
+			pointer := outermost(changed, c.Pointer)
+			i, ok := index[pointer]
+			if !ok {
+				i = len(places)
+				index[pointer] = i
+				places = append(places, Conflict{Point: e.Point, Subject: e.Subject, Pointer: pointer})
+			}
+			p := &places[i]
+			if !slices.Contains(p.Plugins, e.Plugin) {
+				p.Plugins = append(p.Plugins, e.Plugin)
+			}
+			p.Winner = e.Plugin
+		}
+	}
+	return slices.DeleteFunc(places, func(c Conflict) bool { return len(c.Plugins) < 2 })
+}
+
+// outermost returns the shortest pointer among changed that pointer is at or under.
+func outermost(changed map[string]bool, pointer string) string {
+	if changed[""] {
+		return ""
+	}
+	for i := 1; i < len(pointer); i++ {
+		if pointer[i] == '/' && changed[pointer[:i]] {
+			return pointer[:i]
+		}
+	}
+	return pointer
+}
+
+func (l *Ledger) firing() int {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.firings++
+	return l.firings
+}
+
+func (l *Ledger) add(e *Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := len(l.chunks) - 1
+	if last < 0 || len(l.chunks[last]) == chunkSize {
+		l.chunks = append(l.chunks, make([]Entry, 0, chunkSize))
+		last++
+	}
+	l.chunks[last] = append(l.chunks[last], *e)
+}
+
+// shortHash names a JSON text in the ledger.
+func shortHash(raw json.RawMessage) string {
+	if raw == nil {
+		return ""
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8])
+}

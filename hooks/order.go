@@ -1,0 +1,210 @@
+package hooks
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// bind checks the hooks of a plugin and settles what the manifest and the user left open.
+func bind(m *member, list []sdk.Hook, override sdk.HookOverride) ([]*bound, []error) {
+	var hooks []*bound
+	problems := checkOverride(m.name, list, override)
+	names := map[string]bool{}
+	for i, hook := range list {
+		h, err := bindHook(m, hook, override)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("plugin %q: hook %d: %w", m.name, i+1, err))
+			continue
+		}
+		if names[h.label()] {
+			problems = append(problems, fmt.Errorf("plugin %q: two hooks named %s; give each a Name", m.name, h.label()))
+			continue
+		}
+		names[h.label()] = true
+		hooks = append(hooks, h)
+	}
+	return hooks, problems
+}
+
+func bindHook(m *member, hook sdk.Hook, override sdk.HookOverride) (*bound, error) {
+	info, ok := sdk.PointOf(string(hook.Point))
+	if !ok {
+		return nil, fmt.Errorf("unknown point %q", hook.Point)
+	}
+	hook.Point = info.Point
+	if hook.Name == "" {
+		hook.Name = string(info.Point)
+	}
+	h := &bound{Hook: hook, info: info, member: m}
+	if err := errors.Join(h.checkHandlers(), h.checkFields(), h.checkOnError(), h.checkTimeout()); err != nil {
+		return nil, fmt.Errorf("%s: %w", h.label(), err)
+	}
+	if slices.Contains(hook.Before, m.name) || slices.Contains(hook.After, m.name) {
+		return nil, fmt.Errorf("%s: before or after names its own plugin", h.label())
+	}
+	h.override(override)
+	return h, nil
+}
+
+func (h *bound) checkHandlers() error {
+	if (h.Handler == nil) == (h.Remote == nil) {
+		return errors.New("want exactly one of Handler and Remote")
+	}
+	return nil
+}
+
+func (h *bound) checkFields() error {
+	for _, field := range slices.Concat(h.Reads, h.Writes) {
+		if field != "" && !strings.HasPrefix(field, "/") {
+			return fmt.Errorf("field %q is no JSON pointer: want an empty one or one that starts with /", field)
+		}
+	}
+	return nil
+}
+
+func (h *bound) checkTimeout() error {
+	if h.Timeout < 0 || h.Timeout > sdk.MaxHookTimeout {
+		return fmt.Errorf("timeout %s is not between 0 and %s", h.Timeout, sdk.MaxHookTimeout)
+	}
+	return nil
+}
+
+func (h *bound) checkOnError() error {
+	switch h.OnError {
+	case sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop:
+	default:
+		return fmt.Errorf("unknown onError %q: want skip, deny or stop", h.OnError)
+	}
+	if !h.fits(h.OnError) {
+		return fmt.Errorf("onError %q does not fit a hook of kind %s", h.OnError, h.info.Kind)
+	}
+	return nil
+}
+
+// fits reports whether a failure of the hook can have this consequence: only who may deny can deny, and
+// nobody waits for an observer that could stop the turn.
+func (h *bound) fits(policy sdk.OnError) bool {
+	switch policy {
+	case sdk.OnErrorDeny:
+		return h.info.Kind == sdk.KindGate || h.info.MayDeny
+	case sdk.OnErrorStop:
+		return h.info.Kind != sdk.KindObserve
+	}
+	return true
+}
+
+// override settles priority, failure policy and timeout. A policy of the user that does not fit the hook
+// leaves it as it was: it is set for the whole plugin.
+func (h *bound) override(o sdk.HookOverride) {
+	if o.Priority != nil {
+		h.Priority = *o.Priority
+	}
+	if o.OnError != sdk.OnErrorDefault && h.fits(o.OnError) {
+		h.OnError = o.OnError
+	}
+	if h.OnError == sdk.OnErrorDefault {
+		h.OnError = sdk.OnErrorSkip
+		if h.info.Kind == sdk.KindGate {
+			h.OnError = sdk.OnErrorDeny
+		}
+	}
+	if o.Timeout > 0 {
+		h.Timeout = time.Duration(o.Timeout) * time.Millisecond
+	}
+	if h.Timeout == 0 {
+		h.Timeout = sdk.DefaultHookTimeout
+	}
+}
+
+func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) []error {
+	var problems []error
+	add := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("hook override of plugin %q: "+format, append([]any{plugin}, args...)...))
+	}
+	if o.Timeout < 0 || o.Timeout > sdk.MaxHookTimeout.Milliseconds() {
+		add("timeout %d is not between 0 and %d milliseconds", o.Timeout, sdk.MaxHookTimeout.Milliseconds())
+	}
+	switch o.OnError {
+	case sdk.OnErrorDefault, sdk.OnErrorSkip:
+		return problems
+	case sdk.OnErrorDeny, sdk.OnErrorStop:
+	default:
+		add("unknown onError %q: want skip, deny or stop", o.OnError)
+		return problems
+	}
+	for _, hook := range list {
+		info, ok := sdk.PointOf(string(hook.Point))
+		if !ok || (&bound{info: info}).fits(o.OnError) {
+			return problems
+		}
+	}
+	if len(list) > 0 {
+		add("onError %q does not fit any of its hooks", o.OnError)
+	}
+	return problems
+}
+
+// sortHooks brings the hooks of one point, given in configuration order, into the order they are called
+// in: by priority; within one priority as Before and After demand; else as they are configured.
+func sortHooks(hooks []*bound) ([]*bound, error) {
+	sorted := slices.Clone(hooks)
+	slices.SortStableFunc(sorted, func(a, b *bound) int { return cmp.Compare(a.Priority, b.Priority) })
+	var out []*bound
+	var problems []error
+	for len(sorted) > 0 {
+		n := 1
+		for n < len(sorted) && sorted[n].Priority == sorted[0].Priority {
+			n++
+		}
+		group, err := sortGroup(sorted[:n])
+		problems = append(problems, err)
+		out = append(out, group...)
+		sorted = sorted[n:]
+	}
+	return out, errors.Join(problems...)
+}
+
+// sortGroup takes, again and again, the first hook in configuration order that no other hook has to
+// precede.
+func sortGroup(group []*bound) ([]*bound, error) {
+	waiting := slices.Clone(group)
+	out := make([]*bound, 0, len(group))
+	for len(waiting) > 0 {
+		i := slices.IndexFunc(waiting, func(h *bound) bool {
+			return !slices.ContainsFunc(waiting, func(o *bound) bool { return precedes(o, h) })
+		})
+		if i < 0 {
+			return out, cycleError(waiting)
+		}
+		out = append(out, waiting[i])
+		waiting = slices.Delete(waiting, i, i+1)
+	}
+	return out, nil
+}
+
+func precedes(a, b *bound) bool {
+	return a != b && (slices.Contains(a.Before, b.member.name) || slices.Contains(b.After, a.member.name))
+}
+
+// cycleError names one cycle: each of the hooks has a predecessor among them, so walking back ends in one.
+func cycleError(hooks []*bound) error {
+	var path []*bound
+	h := hooks[0]
+	for !slices.Contains(path, h) {
+		path = append(path, h)
+		h = hooks[slices.IndexFunc(hooks, func(o *bound) bool { return precedes(o, h) })]
+	}
+	path = append(path[slices.Index(path, h):], h)
+	slices.Reverse(path)
+	names := make([]string, len(path))
+	for i, p := range path {
+		names[i] = p.member.name
+	}
+	return fmt.Errorf("hook point %s: before and after make a cycle: %s", h.Point, strings.Join(names, " → "))
+}

@@ -1,0 +1,300 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	mimeText      = "text/plain"
+	mimeDirectory = "application/x-directory"
+
+	// What of an attached text file goes into the prompt; the figures of the read tool.
+	attachLines = 2000
+	attachBytes = 50 * 1024
+	// attachEntries bounds the listing of an attached directory.
+	attachEntries = 200
+	// maxMediaBytes bounds an attached image or document. Providers take 20 MB at most.
+	maxMediaBytes = 20 << 20
+)
+
+// mention is @ and a path or an agent's name, at the start of a word.
+var mention = regexp.MustCompile("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
+
+// resolver turns what a user typed and attached into parts.
+type resolver struct {
+	h     *Host
+	g     *generation
+	model *sdk.Model
+	err   error // the first attachment that cannot be used
+}
+
+// text returns the text as a part and one or two more for each file and agent that it mentions.
+func (r *resolver) text(text string) sdk.Parts {
+	if text == "" {
+		return nil
+	}
+	parts := sdk.Parts{&sdk.TextPart{Text: text}}
+	seen := map[string]bool{}
+	for _, m := range mention.FindAllStringSubmatchIndex(text, -1) {
+		name, start := text[m[4]:m[5]], m[4]-1
+		trimmed := strings.TrimRight(name, ".:!?")
+		for _, candidate := range []string{name, trimmed} {
+			source := &sdk.SourceText{Value: "@" + candidate, Start: start, End: start + 1 + len(candidate)}
+			found := r.mentioned(candidate, source)
+			if found == nil {
+				continue
+			}
+			if !seen[candidate] {
+				parts = append(parts, found...)
+			}
+			seen[candidate] = true
+			break
+		}
+	}
+	return parts
+}
+
+// mentioned returns the parts of one mention, nil when it names nothing that is there.
+func (r *resolver) mentioned(name string, source *sdk.SourceText) sdk.Parts {
+	path := r.path(name)
+	if _, err := os.Stat(path); err == nil {
+		return r.file(path, &sdk.FileSource{Type: "file", Path: path, Text: source})
+	}
+	i := slices.IndexFunc(r.h.agents(r.g), func(a sdk.Agent) bool {
+		return a.Name == name && a.Mode != sdk.ModePrimary && !a.Hidden
+	})
+	if i < 0 {
+		return nil
+	}
+	return r.agent(&sdk.AgentPart{Name: name, Source: source})
+}
+
+func (r *resolver) path(name string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		return filepath.Join(r.h.opts.Project.Home, rest)
+	}
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(r.h.opts.Project.Directory, filepath.FromSlash(name))
+}
+
+// part resolves a part a client gave: files are read, agents announced, the rest is taken as it is.
+func (r *resolver) part(p sdk.Part) sdk.Parts {
+	switch p := p.(type) {
+	case *sdk.AgentPart:
+		return r.agent(p)
+	case *sdk.FilePart:
+		if !strings.HasPrefix(p.URL, "file:") {
+			return sdk.Parts{p}
+		}
+		path, err := filePath(p.URL)
+		if err != nil {
+			r.fail(err)
+			return nil
+		}
+		source := p.Source
+		if source == nil {
+			source = &sdk.FileSource{Type: "file", Path: path}
+		}
+		return r.file(path, source)
+	}
+	return sdk.Parts{p}
+}
+
+func (r *resolver) agent(p *sdk.AgentPart) sdk.Parts {
+	return sdk.Parts{p, &sdk.TextPart{Synthetic: true, Text: fmt.Sprintf("Use the task tool with subagent_type %q for what the message above asks of @%s.", p.Name, p.Name)}}
+}
+
+func (r *resolver) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// file reads an attached file: text goes into the prompt, images and documents become data, of a
+// directory the entries are listed. The file part itself tells clients what was attached.
+func (r *resolver) file(path string, source *sdk.FileSource) sdk.Parts {
+	info, err := os.Stat(path)
+	if err != nil {
+		r.fail(fmt.Errorf("attach %q: %w", path, errors.Unwrap(err)))
+		return nil
+	}
+	name := filepath.Base(path)
+	part := &sdk.FilePart{Filename: name, URL: fileURL(path), Source: source}
+	switch {
+	case info.IsDir():
+		part.Mime = mimeDirectory
+		text, err := listDirectory(path)
+		return r.inlined(part, path, "directory", text, err)
+	case !info.Mode().IsRegular():
+		r.fail(fmt.Errorf("attach %q: neither a file nor a directory", path))
+		return nil
+	}
+	if part.Mime, err = sniff(path); err != nil {
+		r.fail(fmt.Errorf("attach %q: %w", path, err))
+		return nil
+	}
+	if isTextMime(part.Mime) {
+		text, err := readText(path)
+		return r.inlined(part, path, "file", text, err)
+	}
+	if part.URL, err = r.data(path, part.Mime, info.Size()); err != nil {
+		r.fail(fmt.Errorf("attach %q: %w", path, err))
+		return nil
+	}
+	return sdk.Parts{part}
+}
+
+// inlined returns the part and its content as text for the model.
+func (r *resolver) inlined(part *sdk.FilePart, path, element, text string, err error) sdk.Parts {
+	if err != nil {
+		r.fail(fmt.Errorf("attach %q: %w", path, err))
+		return nil
+	}
+	return sdk.Parts{part, &sdk.TextPart{
+		Synthetic: true, Metadata: sdk.Object{"path": path},
+		Text: fmt.Sprintf("<%s path=%q>\n%s\n</%s>", element, path, strings.TrimSuffix(text, "\n"), element),
+	}}
+}
+
+func (r *resolver) data(path, typ string, size int64) (string, error) {
+	if !strings.HasPrefix(typ, "image/") && typ != "application/pdf" {
+		return "", fmt.Errorf("a binary file of type %s: only text, images and PDF can be attached", typ)
+	}
+	if size > maxMediaBytes {
+		return "", fmt.Errorf("%d bytes are more than the %d a model takes", size, maxMediaBytes)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", errors.Unwrap(err)
+	}
+	return "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString(content), nil
+}
+
+// sniff tells the type of a file by its first bytes and, for what those do not tell, by its name.
+func sniff(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", errors.Unwrap(err)
+	}
+	defer f.Close()
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", err
+	}
+	head = head[:n]
+	typ, _, _ := mime.ParseMediaType(http.DetectContentType(head))
+	if strings.HasPrefix(typ, "text/") || typ == "application/octet-stream" && printable(head) {
+		return mimeText, nil
+	}
+	if typ == "application/octet-stream" {
+		if byName, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(path))); err == nil && !isTextMime(byName) {
+			typ = byName
+		}
+	}
+	return typ, nil
+}
+
+// printable reports whether the start of a file looks like text: no NUL, hardly any control bytes, UTF-8
+// but for a rune cut at the end.
+func printable(head []byte) bool {
+	if bytes.IndexByte(head, 0) >= 0 {
+		return false
+	}
+	control := 0
+	for _, b := range head {
+		if b < ' ' && b != '\n' && b != '\r' && b != '\t' && b != '\f' && b != 0x1b {
+			control++
+		}
+	}
+	return control*10 <= len(head)*3 && (utf8.Valid(head) || utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)]) || control == 0)
+}
+
+func isTextMime(typ string) bool { return strings.HasPrefix(typ, "text/") }
+
+// readText reads the beginning of a text file, within the limits of an attachment.
+func readText(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", errors.Unwrap(err)
+	}
+	defer f.Close()
+	var out strings.Builder
+	in := bufio.NewReader(io.LimitReader(f, attachBytes+1))
+	for range attachLines {
+		line, err := in.ReadString('\n')
+		out.WriteString(line)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	text := out.String()
+	if len(text) > attachBytes {
+		text = text[:attachBytes]
+	}
+	if info, err := f.Stat(); err == nil && int64(len(text)) < info.Size() {
+		text += fmt.Sprintf("\n[the first %d of %d bytes; read the rest with the read tool]", len(text), info.Size())
+	}
+	return strings.ToValidUTF8(text, "�"), nil
+}
+
+func listDirectory(path string) (string, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return "", errors.Unwrap(err)
+	}
+	var out strings.Builder
+	for i, e := range entries {
+		if i == attachEntries {
+			fmt.Fprintf(&out, "[%d more]\n", len(entries)-i)
+			break
+		}
+		out.WriteString(e.Name())
+		if e.IsDir() {
+			out.WriteByte('/')
+		}
+		out.WriteByte('\n')
+	}
+	return out.String(), nil
+}
+
+func fileURL(path string) string {
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
+	if !strings.HasPrefix(u.Path, "/") {
+		u.Path = "/" + u.Path // a drive letter
+	}
+	return u.String()
+}
+
+func filePath(raw string) (string, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host != "" && u.Host != "localhost" {
+		return "", fmt.Errorf("attach %q: not the URL of a file on this machine", raw)
+	}
+	path := filepath.FromSlash(u.Path)
+	if len(path) > 2 && path[2] == ':' {
+		path = path[1:] // \C:\dir
+	}
+	return path, nil
+}

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Subscription receives the events of a host.
+type Subscription struct {
+	bus      *bus
+	events   chan sdk.Event
+	lossless bool
+	gone     chan struct{} // closed by Close
+	once     sync.Once
+	missed   bool // under bus.mu
+}
+
+// bus hands events to subscribers in the order they are published.
+type bus struct {
+	mu     sync.Mutex
+	subs   []*Subscription
+	closed bool
+}
+
+// subscribe adds a subscriber with room for size events. A lossless one makes publishers wait when it is
+// full; any other misses events and is closed instead, so that a client knows to read the store again.
+func (b *bus) subscribe(size int, lossless bool) *Subscription {
+	s := &Subscription{bus: b, events: make(chan sdk.Event, size), lossless: lossless, gone: make(chan struct{})}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		close(s.events)
+		return s
+	}
+	b.subs = append(b.subs, s)
+	return s
+}
+
+// publish hands e to all subscribers. It waits for lossless ones until ctx ends.
+func (b *bus) publish(ctx context.Context, e sdk.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	kept := b.subs[:0]
+	for _, s := range b.subs {
+		if s.send(ctx, e) {
+			kept = append(kept, s)
+			continue
+		}
+		close(s.events)
+	}
+	clear(b.subs[len(kept):])
+	b.subs = kept
+}
+
+// send reports whether the subscriber stays.
+func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
+	select {
+	case <-s.gone:
+		return false
+	case s.events <- e:
+		return true
+	default:
+	}
+	if !s.lossless {
+		s.missed = true
+		return false
+	}
+	select {
+	case <-s.gone:
+		return false
+	case s.events <- e:
+		return true
+	case <-ctx.Done():
+		return true
+	}
+}
+
+func (b *bus) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.closed = true
+	for _, s := range b.subs {
+		close(s.events)
+	}
+	b.subs = nil
+}
+
+// Events returns the channel of events. It is closed when the host is, when the subscription was closed,
+// and when a subscriber that is not lossless fell behind.
+func (s *Subscription) Events() <-chan sdk.Event { return s.events }
+
+// Missed reports whether the subscription ended because it fell behind.
+func (s *Subscription) Missed() bool {
+	s.bus.mu.Lock()
+	defer s.bus.mu.Unlock()
+	return s.missed
+}
+
+// Close ends the subscription. Events that are still in the channel may be read. Safe twice.
+func (s *Subscription) Close() { s.once.Do(func() { close(s.gone) }) }

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// callHost is the host as one tool call sees it.
+type callHost struct {
+	t *turn
+	c *call
+}
+
+var (
+	_ sdk.ToolHost      = (*callHost)(nil)
+	_ sdk.MessageReader = (*callHost)(nil)
+	_ sdk.OutputReader  = (*callHost)(nil)
+	_ sdk.Shell         = (*callHost)(nil)
+	_ sdk.Questioner    = (*callHost)(nil)
+	_ sdk.TodoKeeper    = (*callHost)(nil)
+	_ sdk.Subtasker     = (*callHost)(nil)
+	_ sdk.SkillFinder   = (*callHost)(nil)
+)
+
+// Progress shows what the call does now. It goes to clients only: the result will be stored.
+func (h *callHost) Progress(title string, metadata sdk.Object) {
+	var p sdk.Part
+	h.t.c.locked(func() {
+		s := &h.c.part.State
+		if s.Status != sdk.ToolRunning {
+			return // a call that was given up
+		}
+		s.Title, s.Metadata = title, metadata
+		p = copyPart(h.c.part)
+	})
+	if p == nil {
+		return
+	}
+	h.t.c.journal.put(nil, sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
+		SessionID: p.Head().SessionID, Part: p, Time: now(),
+	}})
+}
+
+// Ask waits for leave.
+func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
+	r.SessionID = h.t.r.session
+	r.Agent = h.t.agent.Name
+	r.Args = h.c.args
+	r.Tool = &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID}
+	return h.t.permit(ctx, r)
+}
+
+// Messages returns the messages of the session since the last compaction.
+func (h *callHost) Messages(context.Context) ([]sdk.MessageWithParts, error) {
+	return h.t.c.snapshot(), nil
+}
+
+// Output returns a stored output by the last element of its path.
+func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
+	ref = strings.TrimPrefix(ref, outputPrefix)
+	// The output may still be on its way to the store.
+	if err := h.t.c.journal.flush(ctx); err != nil {
+		return nil, err
+	}
+	content, err := h.t.h.opts.Store.Blob(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("stored output %q: %w", ref, err)
+	}
+	return content, nil
+}
+
+// ShellEnv returns the environment of a command: the user's, without the keys of providers, and what the
+// hooks at shell.env add.
+func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
+	v := &sdk.ShellEnvValue{Env: map[string]string{}}
+	in := &sdk.ShellEnvInput{Cwd: cwd, SessionID: h.t.r.session, CallID: h.c.part.CallID}
+	scope := hooks.Scope{Ledger: h.t.ledger, Subject: h.c.part.CallID}
+	if _, err := h.t.g.engine.Transform(ctx, sdk.PointShellEnv, scope, in, v); err != nil {
+		return nil, h.t.stopBy(err)
+	}
+	env := slices.DeleteFunc(slices.Clone(h.t.h.opts.Environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		_, replaced := v.Env[name]
+		return replaced || h.t.g.models.secretEnv[name]
+	})
+	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
+		env = append(env, name+"="+v.Env[name])
+	}
+	return env, nil
+}
+
+// Question asks the user.
+func (h *callHost) Question(ctx context.Context, questions []sdk.Question) ([][]string, error) {
+	return h.t.h.question(ctx, h.t, sdk.QuestionRequest{
+		SessionID: h.t.r.session, Questions: questions,
+		Tool: &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID},
+	})
+}
+
+// SetTodos replaces the task list of the session.
+func (h *callHost) SetTodos(_ context.Context, todos []sdk.Todo) error {
+	todos = slices.Clone(todos)
+	h.t.c.journal.put([]store.Op{store.PutTodos{Todos: todos}}, sdk.Event{
+		Type: sdk.EventTodoUpdated, Properties: &sdk.TodoInfo{SessionID: h.t.r.session, Todos: todos},
+	})
+	return nil
+}
+
+// Subtask runs a subagent.
+func (h *callHost) Subtask(ctx context.Context, s sdk.Subtask) (*sdk.SubtaskResult, error) {
+	return h.t.subtask(ctx, h, s)
+}
+
+// Subagents lists the agents that can be asked.
+func (h *callHost) Subagents() []sdk.Agent {
+	var out []sdk.Agent
+	for _, a := range h.t.h.agents(h.t.g) {
+		if a.Mode != sdk.ModePrimary && !a.Hidden {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Skills lists the skills of all plugins.
+func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
+	var out []sdk.Skill
+	for _, l := range h.t.g.plugins {
+		source, ok := l.plugin.(sdk.SkillSource)
+		if !ok {
+			continue
+		}
+		skills, err := source.Skills(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("plugin %s: skills: %w", l.manifest.Name, err)
+		}
+		out = append(out, skills...)
+	}
+	return out, nil
+}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"context"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Options say where to look. All paths are absolute.
+type Options struct {
+	Directory string // where tenon was started
+	// Worktree is how far up project files are looked for. Empty, or not above Directory: Directory alone.
+	Worktree  string
+	Home      string   // what ~/ stands for; empty: ~/ is an error
+	ConfigDir string   // the user's configuration directory of tenon; empty: none
+	Environ   []string // "NAME=value", as os.Environ returns it
+	// Overrides is the last layer, in order.
+	Overrides []Override
+}
+
+// Override sets one value from outside of files, for a flag.
+type Override struct {
+	Key   string // "model", "compaction.auto"
+	Value any    // what encoding/json can encode
+	From  string // for people: "flag -m"
+}
+
+// Loaded is the merged configuration and what is known about it.
+type Loaded struct {
+	// Config holds the merged values. Older forms are gone from it: tools are permission rules, maxSteps is
+	// steps, npm is protocol and api is options.baseURL. Paths of plugins that began with ./, ../ or ~/ are absolute.
+	Config *sdk.Config
+	// Origins says for each value, by its key, where it was set. Lists have one origin: where the last layer
+	// wrote them; permission rules carry their own in addition.
+	Origins map[string]Origin
+	// Files are the absolute paths that were read, in the order of their layers.
+	Files []string
+	// Warnings are things that have no effect, or not the one that was meant.
+	Warnings []Problem
+	// Secrets are the values that must not be shown, longest first.
+	Secrets []string
+}
+
+// Load reads all layers. What is wrong in them comes back as one *Error, which wraps ErrConfig; other errors are
+// those of ctx.
+func Load(ctx context.Context, o Options) (*Loaded, error) {
+	l := newLoader(o)
+	sources, err := l.sources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := newMerger()
+	if err := m.defaults(); err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		c := newChecker(l, s)
+		if err := m.add(c.layer(), c.origins); err != nil {
+			return nil, err
+		}
+	}
+	cfg, err := m.config()
+	if err == nil {
+		l.verify(cfg, m.origins)
+	}
+	if problems := l.report.err(); problems != nil {
+		return nil, problems
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Loaded{Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.warnings, Secrets: l.sortedSecrets()}, nil
+}
+
+// Origin returns where the value of key was set ("/home/a/tenon.json:12", "env TENON_MODEL", "flag -m",
+// "default"), or "" when nobody did.
+func (l *Loaded) Origin(key string) string {
+	if o, ok := l.Origins[key]; ok {
+		return o.String()
+	}
+	return ""
+}
+
+// Mask returns text with every secret of the configuration replaced.
+func (l *Loaded) Mask(text string) string {
+	for _, secret := range l.Secrets {
+		text = strings.ReplaceAll(text, secret, masked)
+	}
+	return text
+}
+
+// loader holds what reading all sources shares.
+type loader struct {
+	opts    Options
+	env     map[string]string
+	report  report
+	files   []string
+	secrets []string
+	fields  fieldTable
+}
+
+func newLoader(o Options) *loader {
+	return &loader{opts: o, env: environment(o.Environ), fields: fieldTable{}}
+}

@@ -1,0 +1,133 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// constrain checks what the type of a value does not say and returns the value in the form it is kept in. An
+// empty message means it is good.
+func constrain(schema string, value any) (kept any, message, remedy string) {
+	switch schema {
+	case "model", "small_model", "agent.*.model", "command.*.model":
+		message, remedy = checkModel(value.(string))
+	case "logLevel":
+		value = strings.ToLower(value.(string)) // older files have them in capitals
+		message, remedy = oneOf(value, "debug", "info", "warn", "error")
+	case "agent.*.mode":
+		message, remedy = oneOf(value, sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll)
+	case "hook.*.onError":
+		message, remedy = oneOf(value, string(sdk.OnErrorSkip), string(sdk.OnErrorDeny), string(sdk.OnErrorStop))
+	case "mcp.*.type":
+		message, remedy = oneOf(value, mcpLocal, mcpRemote)
+	case "provider.*.options.timeout":
+		message = checkTimeout(value)
+	case "mcp.*.oauth":
+		if _, ok := value.(map[string]any); !ok && value != false {
+			message = "want an object or false"
+		}
+	case "hooks":
+		if _, ok := value.(map[string]any); !ok {
+			message = "want an object"
+		}
+	}
+	return value, message, remedy
+}
+
+// mayBeNegative tells the few numbers below zero that mean something.
+func mayBeNegative(schema string) bool { return schema == "hook.*.priority" }
+
+func checkModel(model string) (message, remedy string) {
+	provider, name, ok := strings.Cut(model, "/")
+	if ok && provider != "" && name != "" {
+		return "", ""
+	}
+	return fmt.Sprintf("want provider/model, have %q", model), `write the provider's name first, such as "openai/gpt-5"`
+}
+
+func oneOf(value any, known ...string) (message, remedy string) {
+	name := value.(string)
+	if slices.Contains(known, name) {
+		return "", ""
+	}
+	message = fmt.Sprintf("want one of %s, have %.40q", strings.Join(known, ", "), name)
+	if best := nearest(name, known); best != "" {
+		remedy = `did you mean "` + best + `"?`
+	}
+	return message, remedy
+}
+
+func checkTimeout(value any) string {
+	switch value := value.(type) {
+	case bool:
+		if !value {
+			return ""
+		}
+	case json.Number:
+		if _, err := value.Int64(); err == nil && value[0] != '-' {
+			return ""
+		}
+	}
+	return "want milliseconds, a whole number, or false"
+}
+
+// The kinds of MCP servers.
+const (
+	mcpLocal  = "local"
+	mcpRemote = "remote"
+)
+
+// verify checks what only the sum of all layers can tell.
+func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
+	for _, name := range slices.Sorted(maps.Keys(cfg.MCP)) {
+		server := cfg.MCP[name]
+		key := member("mcp", name)
+		switch {
+		case server.Type == "" && len(server.Command) == 0 && server.URL == "":
+			if server.Enabled == nil || *server.Enabled {
+				l.bad(key, origins, "has neither command nor url", "say how to start or reach the server")
+			}
+		case server.Type == "":
+			kind := mcpLocal
+			if server.URL != "" {
+				kind = mcpRemote
+			}
+			l.bad(key, origins, "has no type", fmt.Sprintf(`add "type": %q`, kind))
+		case server.Type == mcpLocal && len(server.Command) == 0:
+			l.bad(key, origins, "a local server needs command", `add "command": ["program", "argument"]`)
+		case server.Type == mcpRemote && server.URL == "":
+			l.bad(key, origins, "a remote server needs url", `add "url": "https://…"`)
+		}
+	}
+}
+
+// bad reports a problem with the merged value of key where the first of its members was set. Where a member has a
+// problem of its own, that one explains this one.
+func (l *loader) bad(key string, origins map[string]Origin, message, remedy string) {
+	if slices.ContainsFunc(l.report.problems, func(p Problem) bool { return under(p.Key, key) }) {
+		return
+	}
+	var at Origin
+	for k, o := range origins {
+		if !under(k, key) {
+			continue
+		}
+		if at.Source == "" || o.Source < at.Source || o.Source == at.Source && o.Line < at.Line {
+			at = o
+		}
+	}
+	l.report.problem(Problem{File: l.displaySource(at), Line: at.Line, Column: at.Column, Key: key, Message: message, Remedy: remedy})
+}
+
+func (l *loader) displaySource(o Origin) string {
+	switch o.Layer {
+	case LayerUser, LayerProject, LayerFile:
+		return l.display(o.Source)
+	}
+	return strings.TrimPrefix(o.Source, "env ")
+}

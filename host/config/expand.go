@@ -1,0 +1,68 @@
+package config
+
+import (
+	"strings"
+)
+
+// expand replaces {env:X} and {file:p} in the decoded string text. What it puts in is not looked at again.
+func (c *checker) expand(p place, text string) string {
+	if !c.src.expand || !strings.Contains(text, "{") {
+		return text
+	}
+	var b strings.Builder
+	for {
+		start, kind := nextReference(text)
+		if start < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		length := strings.IndexByte(text[start:], '}')
+		if length < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(text[:start])
+		name := text[start+len(kind) : start+length]
+		value := ""
+		if kind == envReference {
+			value = c.expandEnv(p, name)
+		} else {
+			value = c.expandFile(p, name)
+		}
+		if holdsSecrets(p.schema) {
+			c.addSecret(value)
+		}
+		b.WriteString(value)
+		text = text[start+length+1:]
+	}
+}
+
+const (
+	envReference  = "{env:"
+	fileReference = "{file:"
+)
+
+func nextReference(text string) (start int, kind string) {
+	env, file := strings.Index(text, envReference), strings.Index(text, fileReference)
+	if file >= 0 && (env < 0 || file < env) {
+		return file, fileReference
+	}
+	return env, envReference
+}
+
+func (c *checker) expandEnv(p place, name string) string {
+	value, ok := c.env[envName(name)]
+	if !ok {
+		c.report.warn(c.src.at(p.offset, p.key, "environment variable \""+name+"\" is not set, read as empty", "set it, or write the value"))
+	}
+	return value
+}
+
+func (c *checker) expandFile(p place, name string) string {
+	text, err := readFile(c.absolute(name, c.src.dir))
+	if err != nil {
+		c.report.problem(c.src.at(p.offset, p.key, "file \""+name+"\" cannot be read: "+reason(err), "paths are relative to "+c.src.dir))
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

@@ -1,0 +1,261 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/tailscale/hujson"
+)
+
+// The variables that hold configuration.
+const (
+	envFile    = "TENON_CONFIG"         // path of one more file
+	envContent = "TENON_CONFIG_CONTENT" // configuration as text
+	envPrefix  = "TENON_"
+)
+
+// variables returns the variables that set one key each.
+func variables() [][2]string {
+	return [][2]string{
+		{"TENON_MODEL", "model"},
+		{"TENON_SMALL_MODEL", "small_model"},
+		{"TENON_LOG_LEVEL", "logLevel"},
+		{"TENON_PERMISSION", "permission"}, // an action or JSON
+	}
+}
+
+// sources returns all sources that could be parsed, lowest layer first. A further layer is a further line here.
+func (l *loader) sources(ctx context.Context) ([]*source, error) {
+	var out []*source
+	seen := map[string]bool{}
+	file := func(layer Layer, path string, must bool) {
+		if path = filepath.Clean(path); seen[path] {
+			return
+		}
+		seen[path] = true
+		if s := l.file(layer, path, must); s != nil {
+			out = append(out, s)
+		}
+	}
+	for _, path := range userFiles(l.opts.ConfigDir) {
+		file(LayerUser, path, false)
+	}
+	for _, dir := range upward(l.opts.Directory, l.opts.Worktree) {
+		for _, path := range projectFiles(dir) {
+			file(LayerProject, path, false)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	if path := l.env[envFile]; path != "" {
+		file(LayerFile, l.absolute(path, l.opts.Directory), true)
+	}
+	out = append(out, l.inline()...)
+	out = append(out, l.variables()...)
+	return append(out, l.overrides()...), ctx.Err()
+}
+
+func userFiles(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	return []string{filepath.Join(dir, "tenon.json"), filepath.Join(dir, "tenon.jsonc")}
+}
+
+func projectFiles(dir string) []string {
+	return append(userFiles(dir), userFiles(filepath.Join(dir, ".tenon"))...)
+}
+
+// upward returns the directories from top down to dir, or dir alone when top is not above it.
+func upward(dir, top string) []string {
+	if dir == "" {
+		return nil
+	}
+	dirs := []string{filepath.Clean(dir)}
+	if top == "" {
+		return dirs
+	}
+	rel, err := filepath.Rel(top, dir)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return dirs
+	}
+	for top = filepath.Clean(top); dirs[len(dirs)-1] != top; {
+		dirs = append(dirs, filepath.Dir(dirs[len(dirs)-1]))
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
+// file reads one file. It returns nil when there is none, or after it reported why it cannot be read.
+func (l *loader) file(layer Layer, path string, must bool) *source {
+	s := &source{layer: layer, name: path, show: l.display(path), dir: filepath.Dir(path), expand: true}
+	text, err := readFile(path)
+	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	if missing && !must {
+		return nil
+	}
+	if err != nil {
+		p := Problem{File: s.show, Message: "cannot be read: " + reason(err)}
+		switch {
+		case layer == LayerFile:
+			p.Remedy = "change or unset " + envFile
+		case errors.Is(err, fs.ErrPermission):
+			p.Remedy = "make it readable, or move it away"
+		}
+		l.report.problem(p)
+		return nil
+	}
+	l.files = append(l.files, path)
+	if !s.parse(text, &l.report) {
+		return nil
+	}
+	return s
+}
+
+// display returns how problems name the file: relative to the working directory when that is shorter to read.
+func (l *loader) display(path string) string {
+	if rel, err := filepath.Rel(l.opts.Directory, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// reason returns why a file could not be read without the path, which the reader knows already.
+func reason(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
+
+func (l *loader) inline() []*source {
+	text := l.env[envContent]
+	if text == "" {
+		return nil
+	}
+	s := &source{layer: LayerInline, name: "env " + envContent, show: envContent, dir: l.opts.Directory, expand: true}
+	if len(text) > maxFileBytes {
+		l.report.problem(Problem{File: s.show, Message: fmt.Sprintf("%d bytes, more than %d", len(text), maxFileBytes)})
+		return nil
+	}
+	if !s.parse([]byte(text), &l.report) {
+		return nil
+	}
+	return []*source{s}
+}
+
+func (l *loader) variables() []*source {
+	var out []*source
+	known := []string{envFile, envContent}
+	for _, v := range variables() {
+		name, key := v[0], v[1]
+		known = append(known, name)
+		value := l.env[name]
+		if value == "" {
+			continue
+		}
+		s := &source{layer: LayerEnvironment, name: "env " + name, show: name, dir: l.opts.Directory}
+		if key != "permission" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz") == "" {
+			s.root = nest(key, hujson.Value{Value: hujson.String(value)})
+			out = append(out, s)
+			continue
+		}
+		if !s.parse([]byte(value), &l.report) {
+			continue
+		}
+		s.root = nest(key, s.root)
+		out = append(out, s)
+	}
+	l.warnUnknown(known)
+	return out
+}
+
+// warnUnknown warns of variables whose names are slips of known ones. Others with our prefix are not ours
+// to judge: other parts of tenon, and its plugins, have theirs.
+func (l *loader) warnUnknown(known []string) {
+	for _, entry := range l.opts.Environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
+			continue
+		}
+		// Compared without the prefix, which would make every short name near every other.
+		for _, k := range known {
+			short, want := strings.TrimPrefix(name, envPrefix), strings.TrimPrefix(k, envPrefix)
+			if nearest(short, []string{want}) != "" {
+				l.report.warn(Problem{File: "environment", Key: name, Message: "unknown variable, ignored", Remedy: `did you mean "` + k + `"?`})
+				break
+			}
+		}
+	}
+}
+
+func (l *loader) overrides() []*source {
+	var out []*source
+	for _, o := range l.opts.Overrides {
+		s := &source{layer: LayerFlag, name: o.From, show: o.From, dir: l.opts.Directory}
+		data, err := json.Marshal(o.Value)
+		if err == nil {
+			s.root, err = hujson.Parse(data)
+		}
+		if err != nil {
+			l.report.problem(Problem{File: o.From, Key: o.Key, Message: err.Error()})
+			continue
+		}
+		s.root = nest(o.Key, s.root)
+		out = append(out, s)
+	}
+	return out
+}
+
+// nest returns the object in which value stands at the dotted key.
+func nest(key string, value hujson.Value) hujson.Value {
+	names := strings.Split(key, ".")
+	for _, name := range slices.Backward(names) {
+		value = hujson.Value{Value: &hujson.Object{Members: []hujson.ObjectMember{
+			{Name: hujson.Value{Value: hujson.String(name)}, Value: value},
+		}}}
+	}
+	return value
+}
+
+// absolute returns path with ~/ replaced and relative to dir.
+func (l *loader) absolute(path, dir string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && l.opts.Home != "" {
+		return filepath.Join(l.opts.Home, rest)
+	}
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// environment returns the variables by name. Of one that stands there twice the first counts, as in os.Getenv.
+func environment(environ []string) map[string]string {
+	env := make(map[string]string, len(environ))
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		name = envName(name)
+		if _, ok := env[name]; !ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// envName returns the form in which the system compares names of variables.
+func envName(name string) string {
+	if runtime.GOOS == "windows" {
+		return strings.ToUpper(name)
+	}
+	return name
+}

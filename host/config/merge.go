@@ -1,0 +1,139 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/v2"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// tree is one layer's values as koanf holds them. Leaves are strings, booleans, json.Number, nil, []any and
+// sdk.PermissionRules, whose order a map would lose.
+type tree map[string]any
+
+var errNoBytes = errors.New("layer is parsed already")
+
+// Read returns the tree to koanf.
+func (t tree) Read() (map[string]any, error) { return t, nil }
+
+// ReadBytes is the other half of koanf.Provider; koanf calls it only with a parser.
+func (t tree) ReadBytes() ([]byte, error) { return nil, errNoBytes }
+
+// merger adds up the layers.
+type merger struct {
+	ko      *koanf.Koanf
+	origins map[string]Origin
+	sums    map[string]any // by key, the lists that add up
+}
+
+func newMerger() *merger {
+	// Names of models hold dots, so the delimiter is a character that no key has.
+	return &merger{ko: koanf.New("\x00"), origins: map[string]Origin{}, sums: map[string]any{}}
+}
+
+// defaults adds the values that hold when nobody says otherwise.
+func (m *merger) defaults() error {
+	layer := tree{
+		"logLevel":       "warn",
+		"snapshot":       true,
+		"subagent_depth": 1,
+		"tool_output":    map[string]any{"max_lines": 2000, "max_bytes": 50 << 10},
+		"compaction":     map[string]any{"auto": true},
+		"retry":          map[string]any{"max": 5, "delay_ms": 2000},
+	}
+	origins := map[string]Origin{}
+	eachLeaf("", layer, func(key string) { origins[key] = Origin{Layer: LayerDefault, Source: string(LayerDefault)} })
+	return m.add(layer, origins)
+}
+
+// add merges one layer over those before. koanf's own merge does all but the lists that add up; of those the
+// layer gets the sum so far.
+func (m *merger) add(layer tree, origins map[string]Origin) error {
+	m.sumUp(layer, "instructions", "instructions")
+	m.sumUp(layer, "plugins", "plugins")
+	m.sumUp(layer, "permission", "permission")
+	eachObject(layer["agent"], func(name string, agent map[string]any) {
+		m.sumUp(agent, "permission", member(member("agent", name), "permission"))
+	})
+	if err := m.ko.Load(layer, nil); err != nil {
+		return err
+	}
+	maps.Copy(m.origins, origins)
+	return nil
+}
+
+// sumUp replaces the list under name, which stands at key, by the sum of it and those before.
+func (m *merger) sumUp(object map[string]any, name, key string) {
+	switch list := object[name].(type) {
+	case sdk.PermissionRules:
+		before, _ := m.sums[key].(sdk.PermissionRules)
+		object[name] = slices.Concat(before, list)
+	case []any:
+		before, _ := m.sums[key].([]any)
+		object[name] = mergeEntries(before, list)
+	default:
+		return
+	}
+	m.sums[key] = object[name]
+}
+
+// mergeEntries appends what is new. An entry with the path of an earlier one takes its place.
+func mergeEntries(before, more []any) []any {
+	identity := func(v any) any {
+		if plugin, ok := v.(map[string]any); ok {
+			return plugin["path"]
+		}
+		return v
+	}
+	sum := slices.Clone(before)
+	for _, v := range more {
+		i := slices.IndexFunc(sum, func(b any) bool { return identity(b) == identity(v) })
+		if i < 0 {
+			sum = append(sum, v)
+			continue
+		}
+		sum[i] = v
+	}
+	return sum
+}
+
+// config decodes the sum of all layers. Origins of values that are gone are forgotten.
+func (m *merger) config() (*sdk.Config, error) {
+	root := m.ko.Raw()
+	keys := make(map[string]bool, len(m.origins))
+	eachLeaf("", root, func(key string) { keys[key] = true })
+	maps.DeleteFunc(m.origins, func(key string, _ Origin) bool { return !keys[key] })
+	data, err := json.Marshal(root)
+	if err != nil {
+		return nil, fmt.Errorf("merged configuration: %w", err)
+	}
+	cfg := &sdk.Config{}
+	if err := json.Unmarshal(data, cfg); err != nil {
+		return nil, fmt.Errorf("%w: merged: %w", ErrConfig, err)
+	}
+	return cfg, nil
+}
+
+// eachLeaf calls f with the key of every value in m that is not an object with members.
+func eachLeaf(key string, m map[string]any, f func(key string)) {
+	for name, value := range m {
+		inner, ok := value.(map[string]any)
+		if ok && len(inner) > 0 {
+			eachLeaf(member(key, name), inner, f)
+			continue
+		}
+		f(member(key, name))
+	}
+}
+
+// under reports whether key is prefix or stands below it.
+func under(key, prefix string) bool {
+	rest, ok := strings.CutPrefix(key, prefix)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}

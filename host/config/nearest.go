@@ -1,0 +1,58 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// suggest returns the remedy for a name that is none of the known ones.
+func suggest(name string, known []string) string {
+	if best := nearest(name, known); best != "" {
+		return `did you mean "` + best + `"?`
+	}
+	if len(known) == 0 {
+		return "remove it"
+	}
+	known = slices.Clone(known)
+	slices.Sort(known)
+	return "known here: " + strings.Join(known, ", ")
+}
+
+// nearest returns the known name that name is most likely a slip of, or "".
+func nearest(name string, known []string) string {
+	const maxName = 64 // longer is no slip, and the distance costs the product of the lengths
+	if len(name) > maxName {
+		return ""
+	}
+	best, bestDistance := "", 1+max(1, len(name)/3)
+	for _, k := range known {
+		d := distance(strings.ToLower(name), strings.ToLower(k))
+		if d < bestDistance {
+			best, bestDistance = k, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of a and b in bytes, in which swapping two neighbours counts as one.
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Layer names one layer of the configuration.
+type Layer string
+
+// The layers, lowest first.
+const (
+	LayerDefault     Layer = "default"
+	LayerUser        Layer = "user"        // the user's configuration directory
+	LayerProject     Layer = "project"     // files that came with the repository
+	LayerFile        Layer = "file"        // the file $TENON_CONFIG names
+	LayerInline      Layer = "inline"      // $TENON_CONFIG_CONTENT
+	LayerEnvironment Layer = "environment" // one variable, one value
+	LayerFlag        Layer = "flag"
+)
+
+// Origin says where a value was set.
+type Origin struct {
+	Layer  Layer
+	Source string // an absolute path, "env TENON_MODEL", "flag -m" or "default"
+	Line   int    // from 1; 0 when the source has no lines
+	Column int    // from 1, in characters; 0 when the source has no lines
+}
+
+// String returns "/home/a/tenon.json:12", "env TENON_MODEL", "flag -m" or "default".
+func (o Origin) String() string {
+	if o.Line == 0 || o.Layer == LayerEnvironment {
+		return o.Source
+	}
+	return o.Source + ":" + strconv.Itoa(o.Line)
+}
+
+// member returns the key of a member of the object at key. Names that would be misread are quoted:
+// provider.openai.models."gpt-4.1".
+func member(key, name string) string {
+	if name == "" || strings.ContainsAny(name, ".\"[] \t\r\n") {
+		name = strconv.Quote(name)
+	}
+	if key == "" {
+		return name
+	}
+	return key + "." + name
+}
+
+func element(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }

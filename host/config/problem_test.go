@@ -1,0 +1,241 @@
+package config_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/host/config"
+)
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ text, want string }{
+		"unknown key":              {`{"modle": "a/b"}`, `1:2: modle: unknown key; did you mean "model"?`},
+		"unknown nested key":       {"{\n  \"provider\": {\"x\": {\n    \"optionz\": {}}}}", `3:5: provider.x.optionz: unknown key; did you mean "options"?`},
+		"wrong case":               {`{"Model": "a/b"}`, `1:2: Model: unknown key; did you mean "model"?`},
+		"nothing near":             {`{"skills": {"quux": 1}}`, `1:13: skills.quux: unknown key; known here: paths, urls`},
+		"name with a dot":          {`{"agent": {"a.b": {"promt": ""}}}`, `1:20: agent."a.b".promt: unknown key; did you mean "prompt"?`},
+		"column in characters":     {`{"username": "ünï", "modl": 1}`, `1:21: modl: unknown key; did you mean "model"?`},
+		"string":                   {`{"model": 5}`, `1:2: model: want a string, have 5`},
+		"object":                   {`{"provider": []}`, `1:2: provider: want an object, have a list`},
+		"list":                     {`{"instructions": "a.md"}`, `1:2: instructions: want a list, have "a.md"`},
+		"element":                  {`{"instructions": ["a.md", 3]}`, `1:27: instructions[1]: want a string, have 3`},
+		"bool":                     {`{"snapshot": "yes"}`, `1:2: snapshot: want true or false, have "yes"`},
+		"null":                     {`{"model": null}`, `1:2: model: want a string, have null`},
+		"top":                      {`[]`, `1:1: want an object, have a list`},
+		"number":                   {`{"retry": {"max": "3"}}`, `1:12: retry.max: want a number, have "3"`},
+		"fraction":                 {`{"retry": {"max": 1.5}}`, `1:12: retry.max: want a whole number, have 1.5`},
+		"negative":                 {`{"retry": {"max": -1}}`, `1:12: retry.max: want 0 or more, have -1`},
+		"negative temperature":     {`{"agent": {"a": {"temperature": -0.5}}}`, `1:18: agent.a.temperature: want 0 or more, have -0.5`},
+		"huge number":              {`{"agent": {"a": {"temperature": 1e999}}}`, `1:18: agent.a.temperature: number out of range: 1e999`},
+		"negative price":           {`{"provider": {"p": {"models": {"m": {"cost": {"input": -2}}}}}}`, `1:47: provider.p.models.m.cost.input: want 0 or more, have -2`},
+		"model":                    {`{"model": "gpt"}`, `1:2: model: want provider/model, have "gpt"; write the provider's name first, such as "openai/gpt-5"`},
+		"model of agent":           {`{"agent": {"a": {"model": "/m"}}}`, `1:18: agent.a.model: want provider/model, have "/m"; write the provider's name first, such as "openai/gpt-5"`},
+		"log level":                {`{"logLevel": "wran"}`, `1:2: logLevel: want one of debug, info, warn, error, have "wran"; did you mean "warn"?`},
+		"mode":                     {`{"agent": {"a": {"mode": "main"}}}`, `1:18: agent.a.mode: want one of primary, subagent, all, have "main"`},
+		"mode, older":              {`{"mode": {"a": {"promt": ""}}}`, `1:17: agent.a.promt: unknown key; did you mean "prompt"?`},
+		"on error":                 {`{"hook": {"p": {"onError": "skp"}}}`, `1:17: hook.p.onError: want one of skip, deny, stop, have "skp"; did you mean "skip"?`},
+		"action":                   {`{"permission": {"bash": "alow"}}`, `1:17: permission.bash: want allow, ask or deny, have "alow"; did you mean "allow"?`},
+		"action of pattern":        {`{"permission": {"bash": {"git *": true}}}`, `1:26: permission.bash."git *": want an action (allow, ask or deny), have true`},
+		"action at the top":        {`{"permission": "maybe"}`, `1:2: permission: want allow, ask or deny, have "maybe"`},
+		"permission type":          {`{"permission": 3}`, `1:2: permission: want an action (allow, ask or deny) or an object, have 3`},
+		"rule without pattern":     {`{"permission": [{"permission": "bash", "action": "ask"}]}`, `1:17: permission[0]: a rule needs permission and pattern; "*" stands for any`},
+		"tools":                    {`{"tools": {"bash": "no"}}`, `1:12: tools.bash: want true or false, have "no"`},
+		"timeout":                  {`{"provider": {"p": {"options": {"timeout": true}}}}`, `1:33: provider.p.options.timeout: want milliseconds, a whole number, or false`},
+		"oauth":                    {`{"mcp": {"m": {"type": "remote", "url": "u", "oauth": true}}}`, `1:46: mcp.m.oauth: want an object or false`},
+		"hooks":                    {`{"hooks": []}`, `1:2: hooks: want an object`},
+		"npm":                      {`{"provider": {"p": {"npm": "@ai-sdk/anthropic"}}}`, `1:21: provider.p.npm: npm packages are not installed, and no protocol is known for "@ai-sdk/anthropic"; use "@ai-sdk/openai-compatible", "@ai-sdk/openai", or set protocol`},
+		"mcp type":                 {`{"mcp": {"m": {"type": "locale"}}}`, `1:16: mcp.m.type: want one of local, remote, have "locale"; did you mean "local"?`},
+		"mcp without type":         {`{"mcp": {"m": {"url": "u"}}}`, `1:16: mcp.m: has no type; add "type": "remote"`},
+		"mcp without command":      {`{"mcp": {"m": {"type": "local"}}}`, `1:16: mcp.m: a local server needs command; add "command": ["program", "argument"]`},
+		"mcp without url":          {`{"mcp": {"m": {"type": "remote"}}}`, `1:16: mcp.m: a remote server needs url; add "url": "https://…"`},
+		"mcp without all":          {`{"mcp": {"m": {}}}`, `1:10: mcp.m: has neither command nor url; say how to start or reach the server`},
+		"plugin without path":      {`{"plugins": [{"options": {}}]}`, `1:14: plugins[0]: a plugin needs a path or a name`},
+		"plugin pair":              {`{"plugins": [["a", {}, 3]]}`, `1:14: plugins[0]: want a path and options; write ["./plugin", {…}]`},
+		"plugin key":               {`{"plugins": [{"path": "a", "option": {}}]}`, `1:28: plugins[0].option: unknown key; did you mean "options"?`},
+		"twice":                    {"{\"model\": \"a/b\",\n\"model\": \"a/c\"}", `2:1: model: set twice, first on line 1; remove one`},
+		"secret value not shown":   {`{"provider": {"p": {"options": {"headers": "sk-secret"}}}}`, `1:33: provider.p.options.headers: want an object, have a string`},
+		"file reference":           {`{"username": "{file:none.txt}"}`, `1:2: username: file "none.txt" cannot be read: no such file or directory; paths are relative to DIR`},
+		"file reference to device": {`{"username": "{file:/dev/zero}"}`, `1:2: username: file "/dev/zero" cannot be read: not a regular file; paths are relative to DIR`},
+		"missing comma":            {"{\n \"model\": \"a/b\"\n \"username\": \"x\"}", `3:2: not valid JSON: invalid character '"' after object value (expecting ',' or '}'), near "\"username\": \"x\"}"`},
+		"bad literal":              {`{"snapshot": True}`, `1:14: not valid JSON: invalid value "True", near "{\"snapshot\": True}"`},
+		"cut off":                  {"{\n \"model\":\n\n", `2:9: not valid JSON: it ends in the middle, near "\"model\":"`},
+		"open string":              {"{\"model\": \"a/b,\n\"username\": \"x\"}", `1:11: not valid JSON: the string is not closed on its line, near "{\"model\": \"a/b,"`},
+		"text after it":            {"{} {}", `1:4: not valid JSON: invalid character '{' after top-level value, near "{} {}"`},
+		"not UTF-8":                {"{\"username\": \"\xff\"}", `1:15: not UTF-8; save the file as UTF-8`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if runtime.GOOS == "windows" && strings.HasPrefix(name, "file reference") {
+				t.Skip("the system's words differ")
+			}
+			p := newPlace(t, map[string]string{nearestFile: tt.text})
+			l, err := config.Load(t.Context(), p.opts)
+			if !errors.Is(err, config.ErrConfig) || l != nil {
+				t.Fatalf("Load = %v, %v, want an error that wraps ErrConfig", l, err)
+			}
+			want := "tenon.json:" + strings.ReplaceAll(tt.want, "DIR", p.opts.Directory)
+			if diff := cmp.Diff(want, err.Error()); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestProblemsOfAllSourcesComeTogether(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{
+		userFile:    `{"model": 1, "x": 2}`,
+		outerFile:   `{`,
+		nearestFile: `{"share": "auto", "username": 3}`,
+	})
+	p.opts.Environ = []string{"TENON_MODEL=gpt", "TENON_CONFIG=/none/at/all.json", `TENON_PERMISSION={"bash": 1}`, `TENON_CONFIG_CONTENT={"y": 1}`}
+	p.opts.Overrides = []config.Override{{Key: "compaction.auto", Value: 3, From: "flag --auto"}, {Key: "model", Value: func() {}, From: "flag -m"}}
+	_, err := config.Load(t.Context(), p.opts)
+	var list *config.Error
+	if !errors.As(err, &list) {
+		t.Fatalf("error = %v, want *config.Error", err)
+	}
+	var got []string
+	for _, problem := range list.Problems {
+		got = append(got, fmt.Sprintf("%s:%d %s", filepath.Base(problem.File), problem.Line, problem.Key))
+	}
+	want := []string{
+		"tenon.json:1 ", "all.json:0 ", "flag -m:0 model", // what cannot be parsed
+		"tenon.json:1 model", "tenon.json:1 x", "tenon.json:1 username",
+		"TENON_CONFIG_CONTENT:1 y", "TENON_MODEL:0 model", "TENON_PERMISSION:1 permission.bash", "flag --auto:0 compaction.auto",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if lines := strings.Count(err.Error(), "\n") + 1; lines != len(want) {
+		t.Errorf("%d lines, want one for each of %d problems:\n%v", lines, len(want), err)
+	}
+}
+
+func TestTooManyProblemsAreCounted(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 80 {
+		fmt.Fprintf(&b, `"unknown%d": 1,`, i)
+	}
+	_, err := inline(t, "{"+b.String()+"}")
+	if err == nil || !strings.HasSuffix(err.Error(), "\nand 30 more") {
+		t.Errorf("error ends with %q", err.Error()[max(0, len(err.Error())-40):])
+	}
+}
+
+func TestUnreadableSources(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", 5_000_000)
+	tests := map[string]struct {
+		prepare func(p *place)
+		want    string
+	}{
+		"a directory": {
+			func(p *place) { p.write(nearestFile+"/x", "") },
+			"tenon.json: cannot be read: not a regular file",
+		},
+		"too large": {
+			func(p *place) { p.write(nearestFile, strings.Repeat(" ", 2<<20)) },
+			"tenon.json: cannot be read: 2097152 bytes, more than 1048576",
+		},
+		"inline too large": {
+			func(p *place) { p.opts.Environ = []string{"TENON_CONFIG_CONTENT=" + deep} },
+			"TENON_CONFIG_CONTENT: 5000000 bytes, more than 1048576",
+		},
+		"too deep to parse": {
+			func(p *place) { p.opts.Environ = []string{"TENON_CONFIG_CONTENT=" + deep[:1_000_000]} },
+			"TENON_CONFIG_CONTENT:1:1: 1000000 brackets, more than 20000",
+		},
+		"too deep to make sense": {
+			func(p *place) {
+				p.opts.Environ = []string{`TENON_CONFIG_CONTENT={"hooks": {"a": ` + deep[:10_000] + strings.Repeat("]", 10_000) + "}}"}
+			},
+			"TENON_CONFIG_CONTENT:1:80: hooks.a" + strings.Repeat("[0]", 63) + ": nested deeper than 64 levels",
+		},
+		"named but missing": {
+			func(p *place) { p.opts.Environ = []string{"TENON_CONFIG=none.json"} },
+			"none.json: cannot be read: no such file or directory; change or unset TENON_CONFIG",
+		},
+		"no permission": {
+			func(p *place) {
+				p.write(nearestFile, "{}")
+				if err := os.Chmod(p.path(nearestFile), 0); err != nil {
+					p.t.Fatal(err)
+				}
+				if f, err := os.Open(p.path(nearestFile)); err == nil {
+					f.Close()
+					p.t.Skip("this user may read everything")
+				}
+			},
+			"tenon.json: cannot be read: permission denied; make it readable, or move it away",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, nil)
+			tt.prepare(p)
+			_, err := config.Load(t.Context(), p.opts)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if diff := cmp.Diff(tt.want, err.Error()); diff != "" && runtime.GOOS != "windows" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFileInPlaceOfTheDirectoryIsNoError(t *testing.T) {
+	t.Parallel()
+	newPlace(t, map[string]string{"project/.tenon": "not a directory"}).load()
+}
+
+func TestCancelledLoad(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := config.Load(ctx, newPlace(t, nil).opts); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want context.Canceled", err)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	l, err := inline(t, `{
+  "$schema": "https://opencode.ai/config.json", "theme": "x", "share": "auto", "autoshare": true, "plugin": ["a"],
+  "experimental": {"batch_tool": true},
+  "provider": {"p": {"options": {"apikey": "k"}, "models": {"m": {"interleaved": true}}}},
+}`, "TENON_MODLE=a/b", "TENON_DATA=x", "TENON_CONFIG_DIR=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`environment: TENON_MODLE: unknown variable, ignored; did you mean "TENON_MODEL"?`,
+		`TENON_CONFIG_CONTENT:2:49: theme: not supported, has no effect`,
+		`TENON_CONFIG_CONTENT:2:63: share: not supported, has no effect`,
+		`TENON_CONFIG_CONTENT:2:80: autoshare: not supported, has no effect`,
+		`TENON_CONFIG_CONTENT:2:99: plugin: plugins of opencode are JavaScript and cannot run here; "plugins" lists those of tenon`,
+		`TENON_CONFIG_CONTENT:3:20: experimental.batch_tool: not supported, has no effect`,
+		`TENON_CONFIG_CONTENT:4:34: provider.p.options.apikey: unknown key, passed on as it is; did you mean "apiKey"?`,
+		`TENON_CONFIG_CONTENT:4:67: provider.p.models.m.interleaved: not supported, has no effect`,
+	}
+	var got []string
+	for _, w := range l.Warnings {
+		got = append(got, w.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}

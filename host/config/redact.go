@@ -1,0 +1,135 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// masked stands where a secret was.
+const masked = "***"
+
+// minSecret is the length from which a value is masked wherever it turns up. Shorter ones would hit ordinary text.
+const minSecret = 8
+
+// holdsSecrets reports whether values at this place may be secret because of where they stand.
+func holdsSecrets(schema string) bool {
+	for _, top := range []string{"provider", "mcp", "plugins", "hooks"} {
+		if under(schema, top) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretKey reports whether the value of this key is a secret whatever it looks like: all headers, all variables for
+// MCP servers, and where options are free, what is named like a secret.
+func secretKey(key string) bool {
+	if !holdsSecrets(key) {
+		return false
+	}
+	if strings.Contains(key, ".headers.") || strings.HasPrefix(key, "mcp.") && strings.Contains(key, ".environment.") {
+		return true
+	}
+	name := strings.ToLower(key[strings.LastIndexByte(key, '.')+1:])
+	name = strings.NewReplacer("_", "", "-", "", `"`, "").Replace(name)
+	for _, end := range []string{"apikey", "accesskey", "secretkey", "privatekey", "token", "secret", "password", "passwd", "credential", "credentials", "authorization"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// addSecret remembers a value that must not be shown.
+func (l *loader) addSecret(value string) {
+	if len(value) < minSecret || l.isPlace(value) {
+		return
+	}
+	l.secrets = append(l.secrets, value)
+	if scheme, credential, ok := strings.Cut(value, " "); ok && len(credential) >= minSecret && len(scheme) < minSecret {
+		l.secrets = append(l.secrets, credential) // of "Bearer …" the part that others may show alone
+	}
+}
+
+// sortedSecrets returns the secrets longest first, so that none is cut by another that it contains.
+func (l *loader) sortedSecrets() []string {
+	slices.SortFunc(l.secrets, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	return slices.Compact(l.secrets)
+}
+
+// Redacted returns a copy of the configuration in which secrets are "***". An empty value stays empty.
+func (l *Loaded) Redacted() (*sdk.Config, error) {
+	root, err := generic(l.Config)
+	if err != nil {
+		return nil, err
+	}
+	root = walkStrings("", root, func(key, text string) string {
+		if text != "" && secretKey(key) {
+			return masked
+		}
+		return l.Mask(text)
+	})
+	data, err := json.Marshal(root)
+	if err != nil {
+		return nil, fmt.Errorf("redacted configuration: %w", err)
+	}
+	out := &sdk.Config{}
+	if err := json.Unmarshal(data, out); err != nil {
+		return nil, fmt.Errorf("redacted configuration: %w", err)
+	}
+	return out, nil
+}
+
+// isPlace reports whether the value is a directory everybody knows: {env:HOME} is no secret.
+func (l *loader) isPlace(value string) bool {
+	for _, dir := range []string{l.opts.Home, l.opts.Directory, l.opts.Worktree, l.opts.ConfigDir} {
+		if dir == "" || !filepath.IsAbs(value) {
+			continue
+		}
+		if rel, err := filepath.Rel(value, dir); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// generic returns v as encoding/json decodes it, with numbers as they are written.
+func generic(v any) (any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var out any
+	if err := dec.Decode(&out); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	return out, nil
+}
+
+// walkStrings replaces each string below v, which it changes in place, by what f makes of it.
+func walkStrings(key string, v any, f func(key, text string) string) any {
+	switch v := v.(type) {
+	case string:
+		return f(key, v)
+	case map[string]any:
+		for name, value := range v {
+			v[name] = walkStrings(member(key, name), value, f)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = walkStrings(element(key, i), e, f)
+		}
+	}
+	return v
+}

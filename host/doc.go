@@ -1,0 +1,19 @@
+// Package host is the core: it runs the loop prompt → model → tools → answer over a durable session and
+// calls plugins at the hook points. It knows no plugin, no provider and no tool by name.
+//
+// # The picture
+//
+//	Prompt ─► runner (one per busy session, runner.go)
+//	            └─ turn (turn.go): the state machine of machine.go
+//	                 Prepare   prompt.go      ─► chat.message
+//	                 Request   request.go     ─► tool.definition, chat.messages.transform, chat.system.transform, chat.params, chat.headers
+//	                 Stream    stream.go      parts stored as they come ─► text.complete
+//	                 Tools     toolcall.go    ─► tool.execute.before, permission.ask, tool.execute.after
+//	                 Decide    machine.go     next step, compact, done
+//	                 Stop      turn.go        ─► turn.stop
+//	                                │
+//	journal (journal.go) ◄──────────┘ every change: first durable, then on the bus (bus.go) ─► event
+//
+// What a subscriber was told is in the store: a change is published after it is durable, streamed text
+// included.
+package host

@@ -1,0 +1,92 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// doomRepeats is how often a call, or a cycle of calls, may come again in a row before the user is asked.
+	doomRepeats = 3
+	// doomPeriod is the longest cycle that is looked for.
+	doomPeriod = 6
+)
+
+// doomWatch notices a model that calls the same tools with the same arguments over and over, in one step
+// or across steps, one call or a cycle of several.
+type doomWatch struct {
+	calls   [][sha256.Size]byte // of this turn, oldest first; bounded to what the longest cycle needs
+	refused int
+}
+
+// add notes a call and returns the length of the cycle it completes, 0 for none.
+func (w *doomWatch) add(tool string, args json.RawMessage) int {
+	var compact bytes.Buffer
+	if json.Compact(&compact, args) != nil {
+		compact.Write(args)
+	}
+	w.calls = append(w.calls, sha256.Sum256([]byte(tool+"\x00"+compact.String())))
+	if extra := len(w.calls) - doomRepeats*doomPeriod; extra > 0 {
+		w.calls = w.calls[extra:]
+	}
+	for period := 1; period <= doomPeriod; period++ {
+		if w.cycles(period) {
+			return period
+		}
+	}
+	return 0
+}
+
+// cycles reports whether the latest calls are doomRepeats runs of one cycle of the given length.
+func (w *doomWatch) cycles(period int) bool {
+	n := period * doomRepeats
+	if len(w.calls) < n {
+		return false
+	}
+	last := w.calls[len(w.calls)-n:]
+	for i := period; i < n; i++ {
+		if last[i] != last[i-period] {
+			return false
+		}
+	}
+	return true
+}
+
+// reset forgets the calls: the user let the model go on.
+func (w *doomWatch) reset() { w.calls = nil }
+
+// watchDoom asks the user whether a repeating call may run. Refused once, the model is told to do
+// something else; refused twice, the turn ends.
+func (t *turn) watchDoom(ctx context.Context, c *call) error {
+	period := t.doom.add(c.part.Tool, c.args)
+	if period == 0 {
+		return nil
+	}
+	what := "the same call"
+	if period > 1 {
+		what = fmt.Sprintf("the same cycle of %d calls", period)
+	}
+	err := c.host.Ask(ctx, sdk.PermissionRequest{
+		Permission: sdk.PermissionDoomLoop, Patterns: []string{c.part.Tool}, Always: []string{c.part.Tool},
+		Metadata: sdk.Object{"tool": c.part.Tool, "period": period, "repeats": doomRepeats},
+	})
+	if err == nil {
+		t.doom.reset()
+		return nil
+	}
+	var refusal *sdk.Refusal
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	t.doom.refused++
+	return &sdk.Refusal{
+		Reason: fmt.Sprintf("%s came %d times in a row; it was not run again, do something else: %s", what, doomRepeats, refusal.Reason),
+		By:     refusal.By, Halt: refusal.Halt || t.doom.refused > 1,
+	}
+}

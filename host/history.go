@@ -1,0 +1,239 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// compactionQuestion stands for the compaction part in front of the summary.
+	compactionQuestion = "What did we do so far?"
+	// prunedOutput stands for tool output that was taken out of the conversation.
+	prunedOutput = "[old tool output removed to save context; run the tool again if it is needed]"
+	// interruptedOutput stands for the result of a call that has none.
+	interruptedOutput = "[the tool call was interrupted]"
+)
+
+// lastSummary returns the index of the latest finished summary and the identifier of the first message
+// kept verbatim; -1 when there is no summary.
+func lastSummary(messages []sdk.MessageWithParts) (summary, question int, tail string) {
+	for i := len(messages) - 1; i >= 0; i-- {
+		a, ok := messages[i].Info.(*sdk.AssistantMessage)
+		if !ok || !a.Summary || a.Error != nil || a.Time.Completed == 0 {
+			continue
+		}
+		for k := i - 1; k >= 0; k-- {
+			if messages[k].Info.Head().ID == a.ParentID {
+				if c := compactionPart(messages[k].Parts); c != nil {
+					return i, k, c.TailStartID
+				}
+			}
+		}
+		return i, -1, ""
+	}
+	return -1, -1, ""
+}
+
+func compactionPart(parts sdk.Parts) *sdk.CompactionPart {
+	for _, p := range parts {
+		if c, ok := p.(*sdk.CompactionPart); ok {
+			return c
+		}
+	}
+	return nil
+}
+
+// reachesSummary reports whether the messages go back far enough: to a finished summary, its question and
+// the start of its verbatim tail.
+func reachesSummary(messages []sdk.MessageWithParts) bool {
+	summary, question, tail := lastSummary(messages)
+	if summary < 0 || question < 0 {
+		return false
+	}
+	return tail == "" || indexOf(messages, tail) >= 0
+}
+
+func indexOf(messages []sdk.MessageWithParts, id string) int {
+	for i := range messages {
+		if messages[i].Info.Head().ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// activeMessages returns what the model gets: the latest summary in place of what it covers, the tail it
+// left verbatim, and everything since. Compactions that failed are left out.
+func activeMessages(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
+	summary, question, tail := lastSummary(messages)
+	if summary < 0 || question < 0 {
+		return withoutCompactions(messages)
+	}
+	out := []sdk.MessageWithParts{messages[question], messages[summary]}
+	if from := indexOf(messages, tail); tail != "" && from >= 0 && from < question {
+		out = append(out, withoutCompactions(messages[from:question])...)
+	}
+	return append(out, withoutCompactions(messages[summary+1:])...)
+}
+
+func withoutCompactions(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
+	out := make([]sdk.MessageWithParts, 0, len(messages))
+	for _, m := range messages {
+		a, ok := m.Info.(*sdk.AssistantMessage)
+		if compactionPart(m.Parts) != nil || ok && a.Summary {
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// modelMessages turns stored messages into the model's. Every tool call gets exactly one result.
+func modelMessages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
+	out := make([]sdk.ModelMessage, 0, len(messages)*2)
+	for _, m := range messages {
+		switch info := m.Info.(type) {
+		case *sdk.UserMessage:
+			if content := userContent(m.Parts, model); len(content) > 0 {
+				out = append(out, sdk.ModelMessage{Role: sdk.RoleUser, Content: content})
+			}
+		case *sdk.AssistantMessage:
+			out = appendAssistant(out, info, m.Parts, model)
+		}
+	}
+	return out
+}
+
+func userContent(parts sdk.Parts, model *sdk.Model) []sdk.ModelContent {
+	var out []sdk.ModelContent
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			if !p.Ignored && p.Text != "" {
+				out = append(out, sdk.ModelContent{Type: sdk.ContentText, Text: p.Text})
+			}
+		case *sdk.FilePart:
+			if c, ok := fileContent(p, model); ok {
+				out = append(out, c)
+			}
+		case *sdk.CompactionPart:
+			out = append(out, sdk.ModelContent{Type: sdk.ContentText, Text: compactionQuestion})
+		case *sdk.SubtaskPart:
+			out = append(out, sdk.ModelContent{Type: sdk.ContentText, Text: "The user asked the subagent " + p.Agent + ": " + p.Description})
+		}
+	}
+	return out
+}
+
+// fileContent returns the file for the model; text files were put into the prompt as text already.
+func fileContent(p *sdk.FilePart, model *sdk.Model) (sdk.ModelContent, bool) {
+	if isTextMime(p.Mime) || p.Mime == mimeDirectory {
+		return sdk.ModelContent{}, false
+	}
+	kind, _, _ := strings.Cut(p.Mime, "/")
+	if p.Mime == "application/pdf" {
+		kind = "pdf"
+	}
+	if !takesInput(model, kind) {
+		note := fmt.Sprintf("[%s of type %s left out: the model %s does not take it]", p.Filename, p.Mime, model.Ref())
+		return sdk.ModelContent{Type: sdk.ContentText, Text: note}, true
+	}
+	return sdk.ModelContent{Type: sdk.ContentFile, Mime: p.Mime, Filename: p.Filename, URL: p.URL}, true
+}
+
+// appendAssistant adds one step: what the model said and asked for, then the results of its calls.
+func appendAssistant(out []sdk.ModelMessage, info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.Model) []sdk.ModelMessage {
+	if info.Error != nil && info.Error.Name != sdk.ErrorAborted && !hasResults(parts) {
+		return out
+	}
+	same := info.ProviderID == model.ProviderID && info.ModelID == model.ID
+	var said, results []sdk.ModelContent
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			if !p.Ignored && p.Text != "" {
+				said = append(said, sdk.ModelContent{Type: sdk.ContentText, Text: p.Text, Metadata: metadataFor(same, p.Metadata)})
+			}
+		case *sdk.ReasoningPart:
+			if c, ok := reasoningContent(p, same); ok {
+				said = append(said, c)
+			}
+		case *sdk.ToolPart:
+			if p.Metadata[ignoredKey] == true {
+				continue
+			}
+			said = append(said, toolCallContent(p, same))
+			results = append(results, toolResultContent(p, model))
+		}
+	}
+	if len(said) > 0 {
+		out = append(out, sdk.ModelMessage{Role: sdk.RoleAssistant, Content: said})
+	}
+	if len(results) > 0 {
+		out = append(out, sdk.ModelMessage{Role: sdk.RoleTool, Content: results})
+	}
+	return out
+}
+
+func hasResults(parts sdk.Parts) bool {
+	for _, p := range parts {
+		if tool, ok := p.(*sdk.ToolPart); ok && tool.State.Status == sdk.ToolCompleted {
+			return true
+		}
+	}
+	return false
+}
+
+// metadataFor returns what a provider attached, for the same provider and model only.
+func metadataFor(same bool, metadata sdk.Object) sdk.Object {
+	if !same {
+		return nil
+	}
+	return metadata
+}
+
+// reasoningContent returns reasoning for the model it came from; another model gets it as plain text.
+func reasoningContent(p *sdk.ReasoningPart, same bool) (sdk.ModelContent, bool) {
+	if p.Metadata[ignoredKey] == true || p.Text == "" && len(p.Metadata) == 0 {
+		return sdk.ModelContent{}, false
+	}
+	if same {
+		return sdk.ModelContent{Type: sdk.ContentReasoning, Text: p.Text, Metadata: p.Metadata}, true
+	}
+	return sdk.ModelContent{Type: sdk.ContentText, Text: p.Text}, p.Text != ""
+}
+
+func toolCallContent(p *sdk.ToolPart, same bool) sdk.ModelContent {
+	args := p.State.Input
+	if len(args) == 0 || args[0] != '{' {
+		args = json.RawMessage("{}")
+	}
+	return sdk.ModelContent{Type: sdk.ContentToolCall, CallID: p.CallID, Tool: p.Tool, Args: args, Metadata: metadataFor(same, p.Metadata)}
+}
+
+func toolResultContent(p *sdk.ToolPart, model *sdk.Model) sdk.ModelContent {
+	c := sdk.ModelContent{Type: sdk.ContentToolResult, CallID: p.CallID, Tool: p.Tool}
+	switch p.State.Status {
+	case sdk.ToolCompleted:
+		c.Text = p.State.Output
+		if p.State.Time.Compacted != 0 {
+			c.Text = prunedOutput
+			return c
+		}
+		for _, f := range p.State.Attachments {
+			if note, ok := fileContent(f, model); ok && note.Type == sdk.ContentText {
+				c.Text += "\n" + note.Text
+				continue
+			}
+			c.Files = append(c.Files, f)
+		}
+	case sdk.ToolError:
+		c.Text, c.IsError = p.State.Error, true
+	default:
+		c.Text, c.IsError = interruptedOutput, true
+	}
+	return c
+}

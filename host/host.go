@@ -1,0 +1,150 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+var (
+	// ErrClosed means that the host was closed.
+	ErrClosed = errors.New("host is closed")
+	// ErrNotFound means that there is no session, agent or request of that name.
+	ErrNotFound = errors.New("not found")
+)
+
+// closeGrace bounds how long Close waits for turns, observers and plugins.
+const closeGrace = 5 * time.Second
+
+// Options is what a host is made of. Config, Store, Logger and Project are required.
+type Options struct {
+	Config *sdk.Config
+	// PublicConfig is Config without secrets: what plugins see. Default: an empty configuration.
+	PublicConfig *sdk.Config
+	Project      sdk.Project
+	Store        store.Store // stays the caller's, who closes it after the host
+	Plugins      []sdk.Plugin
+	Logger       *slog.Logger
+	Version      string // of tenon, for session rows and the User-Agent
+	// Environ is the environment that keys are looked up in and that shell commands get, in the form of
+	// os.Environ, without the variables that hold keys.
+	Environ []string
+	// Interactive says that somebody answers permission requests and questions (ReplyPermission,
+	// ReplyQuestion). Otherwise what needs an answer is refused.
+	Interactive bool
+	// AutoApprove allows what no rule denies instead of asking.
+	AutoApprove bool
+}
+
+// Host runs sessions. Safe for use from many goroutines.
+type Host struct {
+	opts Options
+	log  *slog.Logger
+	ids  *sdk.IDs
+	bus  *bus
+	gen  *generation
+	asks *asks
+
+	// Both end in Close: besideCtx, for requests beside turns, first.
+	ctx, besideCtx       context.Context
+	cancel, cancelBeside context.CancelFunc
+
+	schemas schemas
+
+	mu      sync.Mutex
+	runners map[string]*runner     // by session
+	fresh   map[string]store.Token // claims of sessions that were created and not prompted yet
+	seen    map[string]sdk.Session // sessions that session.start was told of, for session.end
+	closed  bool
+	wg      sync.WaitGroup // the goroutines of runners and of work beside turns
+}
+
+// New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is
+// left out with a notice; it never keeps the host from starting. ctx bounds starting.
+func New(ctx context.Context, o Options) (*Host, error) {
+	if o.Config == nil || o.Store == nil || o.Logger == nil || o.Project.Directory == "" {
+		return nil, errors.New("host: Config, Store, Logger and Project are required")
+	}
+	h := &Host{
+		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &bus{}, asks: newAsks(),
+		runners: map[string]*runner{}, fresh: map[string]store.Token{}, seen: map[string]sdk.Session{},
+	}
+	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
+	gen, err := h.newGeneration(ctx)
+	if err != nil {
+		h.cancel()
+		return nil, err
+	}
+	h.gen = gen
+	if err := h.recover(ctx); err != nil {
+		return nil, errors.Join(err, h.Close(ctx))
+	}
+	return h, nil
+}
+
+// Subscribe returns the events from now on. A lossless subscriber must read until it closes the
+// subscription: the host waits for it.
+func (h *Host) Subscribe(size int, lossless bool) *Subscription {
+	return h.bus.subscribe(size, lossless)
+}
+
+// publish gives the event an identifier and hands it to observers and subscribers.
+func (h *Host) publish(e sdk.Event) {
+	e.ID = h.ids.New(sdk.PrefixEvent)
+	if g := h.gen; g != nil {
+		g.engine.Observe(sdk.PointEvent, &e)
+	}
+	h.bus.publish(h.ctx, e)
+}
+
+// notice tells users what a plugin did wrong.
+func (h *Host) notice(n sdk.PluginNotice) {
+	h.log.Warn(n.Message, "plugin", n.Plugin, "hook", n.Hook)
+	h.bus.publish(h.ctx, sdk.Event{ID: h.ids.New(sdk.PrefixEvent), Type: sdk.EventPluginNotice, Properties: &n})
+}
+
+// Hooks lists the hooks in the order they are called, point by point.
+func (h *Host) Hooks() []hooks.HookInfo { return h.gen.engine.Order() }
+
+// Config returns the configuration in force, after the hooks at config. It must not be changed.
+func (h *Host) Config() *sdk.Config { return h.gen.config }
+
+// Close aborts the turns that run, tells the observers that the sessions ended and closes the plugins. It
+// waits for all of them, for at most a few seconds beyond which it gives up on plugins. Safe twice.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	var running []*runner
+	for _, r := range h.runners {
+		running = append(running, r)
+	}
+	h.mu.Unlock()
+	for _, r := range running {
+		r.abort()
+	}
+	impatient := time.AfterFunc(titleGrace, h.cancelBeside)
+	h.wg.Wait()
+	impatient.Stop()
+	h.endSessions(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+	defer cancel()
+	err := h.gen.close(ctx)
+	h.bus.close()
+	h.cancel()
+	if err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	return nil
+}

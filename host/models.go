@@ -1,0 +1,324 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// ErrModel is wrapped by errors about a model or provider that cannot be used.
+var ErrModel = errors.New("model cannot be used")
+
+// localTimeout bounds the search for model servers on this machine: they answer at once or are not there.
+const localTimeout = 300 * time.Millisecond
+
+// models knows the providers of a generation and opens clients for them.
+type models struct {
+	h         *Host
+	g         *generation
+	providers map[string]*provider
+	order     []string // of the providers: catalogs in plugin order, then the configuration's
+	secretEnv map[string]bool
+
+	mu      sync.Mutex
+	clients map[string]sdk.ModelClient
+	local   map[string][]sdk.Model // what local servers said they have, by provider
+}
+
+// provider is what is known of a provider after the configuration was applied.
+type provider struct {
+	info       sdk.ProviderInfo
+	configured bool   // it stands in the configuration
+	keyFrom    string // where the key came from, for people; empty without one
+}
+
+// ModelChoice is the model a session starts with, and why.
+type ModelChoice struct {
+	Model  sdk.Model
+	Reason string // for people: "configured", "OPENAI_API_KEY is set", …
+}
+
+func newModels(h *Host, g *generation) *models {
+	m := &models{
+		h: h, g: g, providers: map[string]*provider{}, secretEnv: map[string]bool{},
+		clients: map[string]sdk.ModelClient{}, local: map[string][]sdk.Model{},
+	}
+	for _, l := range g.plugins {
+		source, ok := l.plugin.(sdk.ProviderSource)
+		if !ok {
+			continue
+		}
+		for _, info := range source.Providers() {
+			if _, known := m.providers[info.ID]; !known {
+				m.order = append(m.order, info.ID)
+			}
+			m.providers[info.ID] = &provider{info: info}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(g.config.Provider)) {
+		if _, known := m.providers[id]; !known {
+			m.order = append(m.order, id)
+			m.providers[id] = &provider{info: sdk.ProviderInfo{ID: id, Name: id}}
+		}
+		p := m.providers[id]
+		p.configured = true
+		p.info = configure(p.info, g.config.Provider[id])
+		if p.info.Key != "" {
+			p.keyFrom = "provider." + id + ".options.apiKey"
+		}
+	}
+	m.findKeys()
+	return m
+}
+
+// findKeys looks the providers' keys up in the environment, and notes the variables that shell commands
+// do not get.
+func (m *models) findKeys() {
+	env := map[string]string{}
+	for _, kv := range m.h.opts.Environ {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	for _, id := range m.order {
+		p := m.providers[id]
+		for _, name := range p.info.Env {
+			m.secretEnv[name] = true
+			if p.info.Key == "" && env[name] != "" {
+				p.info.Key, p.keyFrom = env[name], name
+			}
+		}
+	}
+}
+
+// enabled reports whether the configuration lets the provider be used.
+func (m *models) enabled(id string) bool {
+	c := m.g.config
+	return !slices.Contains(c.DisabledProviders, id) && (len(c.EnabledProviders) == 0 || slices.Contains(c.EnabledProviders, id))
+}
+
+// choose picks the model of a session that names none: the configured one, else a provider whose key is
+// there, else a local server, else the last provider that needs neither.
+func (m *models) choose(ctx context.Context) (ModelChoice, error) {
+	if name := m.g.config.Model; name != "" {
+		model, err := m.resolve(ctx, name)
+		return ModelChoice{model, "model in the configuration"}, err
+	}
+	for _, id := range m.order {
+		p := m.providers[id]
+		if !m.enabled(id) || p.info.Local || !p.configured && p.keyFrom == "" {
+			continue
+		}
+		if model, ok := m.defaultModel(p); ok {
+			reason := "provider " + id + " is configured"
+			if p.keyFrom != "" {
+				reason = p.keyFrom + " is set"
+			}
+			return ModelChoice{model, reason}, nil
+		}
+	}
+	if model, ok := m.findLocal(ctx); ok {
+		return ModelChoice{model, "a model server answers at " + m.providers[model.ProviderID].info.BaseURL}, nil
+	}
+	for _, id := range slices.Backward(m.order) {
+		p := m.providers[id]
+		if m.enabled(id) && !p.info.Local && len(p.info.Env) == 0 && p.info.BaseURL == "" {
+			if model, ok := m.defaultModel(p); ok {
+				return ModelChoice{model, "no model is configured, no key is in the environment and no local server answers"}, nil
+			}
+		}
+	}
+	return ModelChoice{}, fmt.Errorf("%w: none is configured; set model in tenon.json or pass -m provider/model", ErrModel)
+}
+
+// defaultModel returns the provider's default, else the first of its models by name.
+func (m *models) defaultModel(p *provider) (sdk.Model, bool) {
+	id := p.info.Default
+	if _, ok := p.info.Models[id]; !ok {
+		ids := slices.Sorted(maps.Keys(p.info.Models))
+		if len(ids) == 0 {
+			return sdk.Model{}, false
+		}
+		id = ids[0]
+	}
+	return complete(p.info.Models[id], p.info.ID, id), true
+}
+
+// complete fills in what a table may leave out.
+func complete(model sdk.Model, providerID, id string) sdk.Model {
+	model.ProviderID, model.ID = providerID, id
+	model.Name = cmp.Or(model.Name, id)
+	model.APIID = cmp.Or(model.APIID, id)
+	return model
+}
+
+// findLocal asks the local servers for their models, all at once, and takes the first in order.
+func (m *models) findLocal(ctx context.Context) (sdk.Model, bool) {
+	ctx, cancel := context.WithTimeout(ctx, localTimeout)
+	defer cancel()
+	var asked sync.WaitGroup
+	for _, id := range m.order {
+		if m.providers[id].info.Local && m.enabled(id) {
+			asked.Go(func() { m.listLocal(ctx, id) }) // ends with ctx at the latest; waited for below
+		}
+	}
+	asked.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range m.order {
+		if found := m.local[id]; len(found) > 0 {
+			return found[0], true
+		}
+	}
+	return sdk.Model{}, false
+}
+
+// listLocal asks one local server for its models and keeps them.
+func (m *models) listLocal(ctx context.Context, id string) {
+	client, err := m.client(id)
+	if err != nil {
+		return
+	}
+	lister, ok := client.(sdk.ModelLister)
+	if !ok {
+		return
+	}
+	found, err := lister.ListModels(ctx)
+	if err != nil {
+		return // not there: what the search is for
+	}
+	for i := range found {
+		found[i] = m.known(id, found[i].ID)
+	}
+	m.mu.Lock()
+	m.local[id] = found
+	m.mu.Unlock()
+}
+
+// known returns the model from the table, or one of which only the name is known.
+func (m *models) known(providerID, id string) sdk.Model {
+	if model, ok := m.providers[providerID].info.Models[id]; ok {
+		return complete(model, providerID, id)
+	}
+	return complete(sdk.Model{ToolCall: true, Temperature: true, Attachment: true}, providerID, id)
+}
+
+// resolve returns the model that provider/model names. A model that the table does not have is taken at
+// its word when its provider can be reached: tables are older than models.
+func (m *models) resolve(_ context.Context, name string) (sdk.Model, error) {
+	providerID, id, ok := strings.Cut(name, "/")
+	if !ok || providerID == "" || id == "" {
+		return sdk.Model{}, fmt.Errorf("%w: %q: want provider/model, as tenon models lists them", ErrModel, name)
+	}
+	p := m.providers[providerID]
+	if p == nil {
+		return sdk.Model{}, fmt.Errorf("%w: %q: there is no provider %q; the providers are %s", ErrModel, name, providerID, strings.Join(m.order, ", "))
+	}
+	if !m.enabled(providerID) {
+		return sdk.Model{}, fmt.Errorf("%w: provider %q is switched off by disabled_providers or enabled_providers", ErrModel, providerID)
+	}
+	return m.known(providerID, id), nil
+}
+
+// client returns the client of a provider, opened on first use.
+func (m *models) client(id string) (sdk.ModelClient, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.clients[id]; c != nil {
+		return c, nil
+	}
+	p := m.providers[id]
+	if p == nil {
+		return nil, fmt.Errorf("%w: there is no provider %q", ErrModel, id)
+	}
+	if len(p.info.Env) > 0 && p.info.Key == "" && !p.configured {
+		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json", ErrModel, id, strings.Join(p.info.Env, " or "), id)
+	}
+	protocol, ok := m.g.protocols[p.info.Protocol]
+	if !ok {
+		names := slices.Sorted(maps.Keys(m.g.protocols))
+		return nil, fmt.Errorf("%w: provider %q: protocol %q is unknown; set provider.%s.protocol to one of %s", ErrModel, id, p.info.Protocol, id, strings.Join(names, ", "))
+	}
+	c, err := protocol.Open(p.info)
+	if err != nil {
+		return nil, fmt.Errorf("%w: provider %q: %w", ErrModel, id, err)
+	}
+	m.clients[id] = c
+	return c, nil
+}
+
+// small returns the model for titles: the configured one, the hooks', the provider's small one, or the
+// given model itself.
+func (m *models) small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
+	if name := m.g.config.SmallModel; name != "" {
+		return m.resolve(ctx, name)
+	}
+	p := m.providers[of.ProviderID]
+	v := &sdk.SmallModelValue{}
+	if p != nil && p.info.Small != "" {
+		v.Model = &sdk.ModelRef{ProviderID: p.info.ID, ModelID: p.info.Small}
+	}
+	if m.g.engine.Has(sdk.PointSmallModel) && p != nil {
+		in := &sdk.SmallModelInput{Provider: providerRef(&p.info)}
+		if _, err := m.g.engine.Transform(ctx, sdk.PointSmallModel, hooks.Scope{}, in, v); err != nil {
+			return of, err
+		}
+	}
+	if v.Model == nil {
+		return of, nil
+	}
+	return m.resolve(ctx, v.Model.String())
+}
+
+// ModelInfo is one model that can be used, for listings.
+type ModelInfo struct {
+	Model  sdk.Model
+	Source string // how its provider is reached: a variable, the configuration, an address
+}
+
+// Models lists the models of the providers that can be reached: configured ones, those whose key is
+// there, local servers that answer, and those that need nothing.
+func (h *Host) Models(ctx context.Context) []ModelInfo {
+	m := h.gen.models
+	m.findLocal(ctx)
+	var out []ModelInfo
+	for _, id := range m.order {
+		p := m.providers[id]
+		if !m.enabled(id) {
+			continue
+		}
+		source := p.keyFrom
+		list := slices.Collect(maps.Values(p.info.Models))
+		switch {
+		case p.info.Local && !p.configured:
+			m.mu.Lock()
+			list = m.local[id]
+			m.mu.Unlock()
+			source = p.info.BaseURL
+		case source == "" && p.configured:
+			source = "configuration"
+		case source == "" && len(p.info.Env) > 0:
+			continue // it has no key
+		case source == "":
+			source = "built in"
+		}
+		slices.SortFunc(list, func(a, b sdk.Model) int { return strings.Compare(a.ID, b.ID) })
+		for _, model := range list {
+			out = append(out, ModelInfo{complete(model, id, model.ID), source})
+		}
+	}
+	return out
+}
+
+// DefaultModel returns the model of sessions that name none, and why it is that one.
+func (h *Host) DefaultModel(ctx context.Context) (ModelChoice, error) {
+	return h.gen.models.choose(ctx)
+}

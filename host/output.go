@@ -1,0 +1,98 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// What of a tool's output goes into the conversation; opencode's figures.
+const (
+	defaultOutputLines = 2000
+	defaultOutputBytes = 50 * 1024
+)
+
+// outputPrefix begins the path under which a model reads a stored output.
+const outputPrefix = "tool-output/"
+
+// fitOutput returns the output as it goes into the conversation. One that is too large is stored whole,
+// by its hash, and leaves a preview that says how to read the rest.
+func (t *turn) fitOutput(r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
+	metadata := r.Metadata
+	lines, size := defaultOutputLines, defaultOutputBytes
+	if cfg := t.g.config.ToolOutput; cfg.MaxLines > 0 {
+		lines = cfg.MaxLines
+	}
+	if cfg := t.g.config.ToolOutput; cfg.MaxBytes > 0 {
+		size = cfg.MaxBytes
+	}
+	if _, own := metadata["truncated"]; own {
+		lines, size = lines*2, size*2 // the tool cut it already and left a note, which may go over
+	}
+	output := strings.ToValidUTF8(r.Output, "�")
+	kept := cutOutput(output, lines, size, r.KeepTail)
+	if len(kept) == len(output) {
+		if metadata["truncated"] == nil {
+			metadata = withKey(metadata, "truncated", false)
+		}
+		return output, metadata, nil
+	}
+	content := []byte(output)
+	path := outputPrefix + store.Hash(content)
+	metadata = withKey(withKey(metadata, "truncated", true), "outputPath", path)
+	note := fmt.Sprintf("[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]", len(kept), len(output), path)
+	if r.KeepTail {
+		return note + "\n" + kept, metadata, [][]byte{content}
+	}
+	return kept + "\n" + note, metadata, [][]byte{content}
+}
+
+// cutOutput keeps at most so many lines and bytes of s, from its start or from its end, whole lines where
+// there are any.
+func cutOutput(s string, lines, size int, tail bool) string {
+	if len(s) <= size && strings.Count(s, "\n") < lines {
+		return s
+	}
+	if tail {
+		return cutTail(s, lines, size)
+	}
+	end := 0
+	for n := 0; n < lines && end < len(s); n++ {
+		line := strings.IndexByte(s[end:], '\n') + 1
+		if line == 0 {
+			line = len(s) - end
+		}
+		if end+line > size {
+			if n == 0 { // one long line: cut it
+				end = size
+				for end > 0 && !utf8.RuneStart(s[end]) {
+					end--
+				}
+			}
+			break
+		}
+		end += line
+	}
+	return s[:end]
+}
+
+func cutTail(s string, lines, size int) string {
+	start := len(s)
+	for n := 0; n < lines && start > 0; n++ {
+		before := strings.LastIndexByte(s[:start-1], '\n') + 1
+		if len(s)-before > size {
+			if n == 0 {
+				start = len(s) - size
+				for start < len(s) && !utf8.RuneStart(s[start]) {
+					start++
+				}
+			}
+			break
+		}
+		start = before
+	}
+	return s[start:]
+}

@@ -1,0 +1,30 @@
+package permission
+
+import "github.com/tenonhq/tenon/sdk"
+
+// defaultOrigin is what rules of Defaults say about where they were written.
+const defaultOrigin = "default"
+
+// Defaults returns the rules that stand before all others: what only reads inside the project is allowed, files that
+// usually hold secrets are asked for, and so is everything that changes, runs or fetches something, every plugin's and
+// every MCP server's tool among it.
+func Defaults() sdk.PermissionRules {
+	all := func(action sdk.Action, permissions ...string) sdk.PermissionRules {
+		var rules sdk.PermissionRules
+		for _, p := range permissions {
+			rules = append(rules, sdk.PermissionRule{Permission: p, Pattern: "*", Action: action, Origin: defaultOrigin})
+		}
+		return rules
+	}
+	rules := all(sdk.ActionAsk, "*")
+	rules = append(rules, all(sdk.ActionAllow, "read")...)
+	for _, env := range []struct {
+		pattern string
+		action  sdk.Action
+	}{{"*.env", sdk.ActionAsk}, {"*.env.*", sdk.ActionAsk}, {"*.env.example", sdk.ActionAllow}} {
+		rules = append(rules, sdk.PermissionRule{Permission: "read", Pattern: env.pattern, Action: env.action, Origin: defaultOrigin})
+	}
+	// A subagent is bounded by its own rules and its parent's, so starting one needs no leave.
+	rules = append(rules, all(sdk.ActionAllow, "glob", "grep", "list", "skill", "todowrite", "task", "question")...)
+	return append(rules, all(sdk.ActionAsk, "edit", "bash", "webfetch", sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop)...)
+}

@@ -1,0 +1,15 @@
+// Package permission decides what permission rules say about a tool call. It is pure: it asks nobody, stores
+// nothing and reads no files.
+//
+// The laws, which are those of opencode:
+//
+//   - Rules are one ordered list. The last rule whose permission and pattern both match decides; where none
+//     matches, the answer is ask.
+//   - In permissions and patterns * stands for any characters, / and newline among them, and ? for one. Both
+//     match as a whole, and \ is the same as /. A pattern that ends in " *" also matches without that tail: "git *"
+//     matches "git".
+//   - A call that touches several things is denied when one is denied, and allowed when all are.
+//   - A tool is hidden from the model when the last rule for its permission denies everything.
+//
+// One law is ours: a subagent may do what its own rules and those of its parent both allow (Child).
+package permission

@@ -1,0 +1,221 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Rules is a compiled list of rules. It does not change and may be used from many goroutines. The zero value asks for
+// everything.
+type Rules struct {
+	rules  []rule
+	byKey  map[string][]int // indices of the rules whose permission is a plain name
+	wild   []int            // indices of the rules whose permission is a wildcard
+	parent *Rules           // of a subagent: rules that hold as well
+}
+
+type rule struct {
+	sdk.PermissionRule
+	permission wildcard
+	pattern    wildcard
+}
+
+// Compile joins rule sets in their order: later ones win. home is what ~ and $HOME at the start of a pattern stand
+// for; empty leaves them as they are.
+func Compile(home string, rulesets ...sdk.PermissionRules) *Rules {
+	r := &Rules{byKey: map[string][]int{}}
+	for _, rs := range rulesets {
+		r.rules = slices.Grow(r.rules, len(rs))
+		for _, pr := range rs {
+			c := rule{PermissionRule: pr, permission: compilePattern(pr.Permission), pattern: compilePattern(expandHome(pr.Pattern, home))}
+			if i := len(r.rules); c.permission.literal {
+				r.byKey[c.permission.prefix] = append(r.byKey[c.permission.prefix], i)
+			} else {
+				r.wild = append(r.wild, i)
+			}
+			r.rules = append(r.rules, c)
+		}
+	}
+	return r
+}
+
+// Child returns the rules of a subagent: of its own decisions and its parent's the stricter holds. So a subagent
+// never does what its parent may not, and never without asking what its parent must ask for.
+func Child(parent, child *Rules) *Rules {
+	c := *child
+	if c.parent != nil {
+		parent = Child(parent, c.parent)
+	}
+	c.parent = parent
+	return &c
+}
+
+// Decision is what the rules say.
+type Decision struct {
+	Action  sdk.Action
+	Matched bool // false: no rule matched, Action is ask
+	// Rule is the one that decided and Index its place in the list. Depth tells whose list: 0 its own, 1 its parent's,
+	// and so on.
+	Rule  sdk.PermissionRule
+	Index int
+	Depth int
+}
+
+// Decide returns what the rules say about one pattern: a path, a command, a URL.
+func (r *Rules) Decide(permission, pattern string) Decision {
+	return r.decide(normal(permission), normal(pattern))
+}
+
+func (r *Rules) decide(permission, pattern string) Decision {
+	d := Decision{Action: sdk.ActionAsk, Index: -1}
+	for i := range r.candidates(permission) {
+		if r.rules[i].pattern.match(pattern) {
+			d = Decision{Action: r.rules[i].Action, Matched: true, Rule: r.rules[i].PermissionRule, Index: i}
+			break
+		}
+	}
+	if r.parent == nil {
+		return d
+	}
+	p := r.parent.decide(permission, pattern)
+	p.Depth++
+	if strictness(p.Action) > strictness(d.Action) {
+		return p
+	}
+	return d
+}
+
+// candidates yields the indices of the rules whose permission matches, last first.
+func (r *Rules) candidates(permission string) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		named, wild := r.byKey[permission], r.wild
+		for len(named) > 0 || len(wild) > 0 {
+			if len(wild) == 0 || len(named) > 0 && named[len(named)-1] > wild[len(wild)-1] {
+				if !yield(named[len(named)-1]) {
+					return
+				}
+				named = named[:len(named)-1]
+				continue
+			}
+			i := wild[len(wild)-1]
+			wild = wild[:len(wild)-1]
+			if r.rules[i].permission.match(permission) && !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// DecideAll returns what the rules say about a call that touches several things: the first denial, or else the first that must
+// be asked for, or else the last leave. With no patterns nothing was shown to be allowed, and the answer is ask.
+func (r *Rules) DecideAll(permission string, patterns []string) Decision {
+	all := Decision{Action: sdk.ActionAsk, Index: -1}
+	for i, pattern := range patterns {
+		d := r.Decide(permission, pattern)
+		if d.Action == sdk.ActionDeny {
+			return d
+		}
+		if i == 0 || all.Action == sdk.ActionAllow {
+			all = d
+		}
+	}
+	return all
+}
+
+// Combine joins the actions of several patterns by the same law.
+func Combine(actions ...sdk.Action) sdk.Action {
+	all := sdk.ActionAllow
+	for _, a := range actions {
+		if strictness(a) > strictness(all) {
+			all = a
+		}
+	}
+	if len(actions) == 0 {
+		return sdk.ActionAsk
+	}
+	return all
+}
+
+// Step is one rule that matches, for people who want to know why.
+type Step struct {
+	Rule  sdk.PermissionRule
+	Index int
+	Depth int  // whose list, as in Decision
+	Wins  bool // the rule that decides; at most one
+}
+
+// Explain returns all rules that match in the order they are read, a parent's after the subagent's own. None wins where
+// none matches.
+func (r *Rules) Explain(permission, pattern string) []Step {
+	permission, pattern = normal(permission), normal(pattern)
+	winner := r.decide(permission, pattern)
+	var steps []Step
+	for depth, list := 0, r; list != nil; depth, list = depth+1, list.parent {
+		for i := range list.rules {
+			rule := &list.rules[i]
+			if !rule.permission.match(permission) || !rule.pattern.match(pattern) {
+				continue
+			}
+			wins := winner.Matched && winner.Depth == depth && winner.Index == i
+			steps = append(steps, Step{Rule: rule.PermissionRule, Index: i, Depth: depth, Wins: wins})
+		}
+	}
+	return steps
+}
+
+// Removed reports whether the tool is hidden from the model: the last rule for its permission denies
+// everything, so that asking for it would be a wasted step.
+func (r *Rules) Removed(tool string) bool {
+	permission := normal(Key(tool))
+	for list := r; list != nil; list = list.parent {
+		for i := range list.candidates(permission) {
+			if rule := &list.rules[i]; rule.Action == sdk.ActionDeny && rule.pattern.anything {
+				return true
+			}
+			break // only the last one counts
+		}
+	}
+	return false
+}
+
+// RemovedTools returns those of the tools that are hidden from the model.
+func (r *Rules) RemovedTools(tools []string) []string {
+	var removed []string
+	for _, tool := range tools {
+		if r.Removed(tool) {
+			removed = append(removed, tool)
+		}
+	}
+	return removed
+}
+
+// Rules returns the list as it was written, without a parent's. It is the caller's.
+func (r *Rules) Rules() sdk.PermissionRules {
+	out := make(sdk.PermissionRules, 0, len(r.rules))
+	for i := range r.rules {
+		out = append(out, r.rules[i].PermissionRule)
+	}
+	return out
+}
+
+// Key returns the permission a tool is decided under: all tools that change files share edit.
+func Key(tool string) string {
+	switch strings.ToLower(tool) {
+	case "write", "patch", "multiedit", "apply_patch":
+		return "edit"
+	}
+	return tool
+}
+
+// strictness orders actions. Anything unknown is as strict as deny: it must never pass for leave.
+func strictness(a sdk.Action) int {
+	switch a {
+	case sdk.ActionAllow:
+		return 0
+	case sdk.ActionAsk:
+		return 1
+	}
+	return 2
+}

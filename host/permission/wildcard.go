@@ -1,0 +1,114 @@
+package permission
+
+import (
+	"runtime"
+	"strings"
+	"unicode/utf8"
+)
+
+// foldCase is set where the system does not tell names by case: a rule against secret.txt must hold for SECRET.TXT.
+const foldCase = runtime.GOOS == "windows"
+
+// Match reports whether text matches the wildcard pattern as a whole.
+func Match(pattern, text string) bool {
+	p := compilePattern(pattern)
+	return p.match(normal(text))
+}
+
+// wildcard is a pattern in normal form.
+type wildcard struct {
+	prefix string // what stands before the first wildcard; all texts that match begin with it
+	rest   string // from the first wildcard on
+	// short is the pattern without its tail " *", which matches, too; nil without such a tail.
+	short    *wildcard
+	literal  bool // no wildcard at all
+	anything bool // the pattern is *
+}
+
+func compilePattern(pattern string) wildcard {
+	pattern = normal(pattern)
+	w := split(pattern)
+	w.anything = pattern == "*"
+	if short, ok := strings.CutSuffix(pattern, " *"); ok {
+		s := split(short)
+		w.short = &s
+	}
+	return w
+}
+
+func split(pattern string) wildcard {
+	i := strings.IndexAny(pattern, "*?")
+	if i < 0 {
+		return wildcard{prefix: pattern, literal: true}
+	}
+	return wildcard{prefix: pattern[:i], rest: pattern[i:]}
+}
+
+// match reports whether text, in normal form, matches.
+func (w *wildcard) match(text string) bool {
+	if w.anything {
+		return true
+	}
+	if w.short != nil && w.short.match(text) {
+		return true
+	}
+	if !strings.HasPrefix(text, w.prefix) {
+		return false
+	}
+	text = text[len(w.prefix):]
+	if w.literal {
+		return text == ""
+	}
+	return matchRest(w.rest, text)
+}
+
+// matchRest matches with one point to return to: when what follows a * does not fit, the * takes one character more.
+// An earlier * never needs to take more than it did, so the cost is at most the product of the lengths.
+func matchRest(pattern, text string) bool {
+	p, t := 0, 0
+	star, from := -1, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, from = p, t
+			p++
+		case p < len(pattern) && pattern[p] == '?':
+			_, size := utf8.DecodeRuneInString(text[t:])
+			p, t = p+1, t+size
+		case p < len(pattern) && pattern[p] == text[t]:
+			p, t = p+1, t+1
+		case star >= 0:
+			_, size := utf8.DecodeRuneInString(text[from:])
+			from += size
+			p, t = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// normal returns the form in which patterns and texts are compared.
+func normal(s string) string {
+	if foldCase {
+		s = strings.ToLower(s)
+	}
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	return strings.ReplaceAll(s, `\`, "/")
+}
+
+// expandHome replaces ~ and $HOME at the start of a pattern.
+func expandHome(pattern, home string) string {
+	if home == "" {
+		return pattern
+	}
+	for _, prefix := range []string{"~", "$HOME"} {
+		rest, ok := strings.CutPrefix(pattern, prefix)
+		if ok && (rest == "" || rest[0] == '/' || rest[0] == '\\') {
+			return home + rest
+		}
+	}
+	return pattern
+}

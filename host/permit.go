@@ -1,0 +1,259 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// asks holds what waits for the user: permission requests and questions. Safe for use from many goroutines.
+type asks struct {
+	mu          sync.Mutex
+	permissions map[string]*pendingPermission
+	questions   map[string]*pendingQuestion
+	approved    sdk.PermissionRules // what "always" allowed since the host started
+}
+
+type pendingPermission struct {
+	request sdk.PermissionRequest
+	reply   chan permissionReply
+}
+
+type permissionReply struct {
+	reply   sdk.Reply
+	message string
+}
+
+func newAsks() *asks {
+	return &asks{permissions: map[string]*pendingPermission{}, questions: map[string]*pendingQuestion{}}
+}
+
+// permit decides a permission request: the rules, then the gates at permission.ask, then the user. Nil
+// means granted; a refusal is a *sdk.Refusal. What a rule denies, nobody allows.
+func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest) error {
+	h := t.h
+	r.ID = h.ids.New(sdk.PrefixPermission)
+	if r.Metadata == nil {
+		r.Metadata = sdk.Object{}
+	}
+	if r.Always == nil {
+		r.Always = []string{}
+	}
+	d := t.rules.DecideAll(r.Permission, r.Patterns)
+	if d.Action == sdk.ActionDeny {
+		return &sdk.Refusal{By: "rule", Reason: fmt.Sprintf("permission %q is denied for %q%s", r.Permission, strings.Join(r.Patterns, ", "), origin(d.Rule))}
+	}
+	gate, err := t.gate(ctx, &r)
+	if err != nil {
+		return err
+	}
+	switch gate.Verdict {
+	case sdk.VerdictAllow:
+		return nil
+	case sdk.VerdictDeny, sdk.VerdictHalt:
+		return &sdk.Refusal{By: "plugin " + gate.Plugin, Reason: gate.Reason, Halt: gate.Verdict == sdk.VerdictHalt}
+	case sdk.VerdictAsk:
+		d.Action = sdk.ActionAsk
+	}
+	if d.Action == sdk.ActionAllow || h.asks.isApproved(&r) {
+		return nil
+	}
+	// A model that runs in circles is what nobody watches for in an automatic run: only a rule lets it.
+	if h.opts.AutoApprove && r.Permission != sdk.PermissionDoomLoop {
+		return nil
+	}
+	if !h.opts.Interactive {
+		return headless(&r)
+	}
+	return t.askUser(ctx, r)
+}
+
+func origin(r sdk.PermissionRule) string {
+	if r.Origin == "" {
+		return ""
+	}
+	return " by the rule at " + r.Origin
+}
+
+// gate asks the plugins. Their answer holds for this call alone.
+func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateResult, error) {
+	if !t.g.engine.Has(sdk.PointPermissionAsk) {
+		return hooks.GateResult{}, nil
+	}
+	subject := ""
+	if r.Tool != nil {
+		subject = r.Tool.CallID
+	}
+	result, err := t.g.engine.Gate(ctx, sdk.PointPermissionAsk, hooks.Scope{Ledger: t.ledger, Subject: subject}, r)
+	if err != nil {
+		return result, t.stopBy(err)
+	}
+	return result, nil
+}
+
+// headless refuses what would have to be asked and says how to allow it.
+func headless(r *sdk.PermissionRequest) error {
+	pattern := "*"
+	if len(r.Patterns) > 0 {
+		pattern = r.Patterns[0]
+	}
+	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
+		"permission %q for %q must be asked for, and nobody is there to answer; allow it with --auto, or with the rule {\"permission\": {%q: {%q: \"allow\"}}} in tenon.json",
+		r.Permission, strings.Join(r.Patterns, ", "), r.Permission, pattern)}
+}
+
+// askUser publishes the request and waits for the answer, for as long as the turn runs.
+func (t *turn) askUser(ctx context.Context, r sdk.PermissionRequest) error {
+	a := t.h.asks
+	p := &pendingPermission{request: r, reply: make(chan permissionReply, 1)}
+	a.mu.Lock()
+	a.permissions[r.ID] = p
+	a.mu.Unlock()
+	t.c.journal.put(nil, sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r})
+	var answer permissionReply
+	select {
+	case answer = <-p.reply:
+	case <-ctx.Done():
+		a.mu.Lock()
+		delete(a.permissions, r.ID)
+		a.mu.Unlock()
+		answer = permissionReply{reply: sdk.ReplyReject}
+	}
+	t.c.journal.put(nil, sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{
+		SessionID: r.SessionID, RequestID: r.ID, Reply: answer.reply,
+	}})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case answer.reply != sdk.ReplyReject:
+		return nil
+	case answer.message != "":
+		return &sdk.Refusal{By: "user", Reason: answer.message}
+	}
+	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: !t.g.config.Experimental.ContinueLoopOnDeny}
+}
+
+// ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns from
+// then on, for as long as the host runs, and grants what waits and passes now; ReplyReject rejects all
+// that waits in the same session. With a message a rejection goes to the model, without one it ends the
+// turn. Errors: ErrNotFound when nobody waits for it.
+func (h *Host) ReplyPermission(id string, reply sdk.Reply, message string) error {
+	switch reply {
+	case sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject:
+	default:
+		return fmt.Errorf("reply %q: want once, always or reject", reply)
+	}
+	a := h.asks
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.permissions[id]
+	if p == nil {
+		return fmt.Errorf("permission request %q: %w", id, ErrNotFound)
+	}
+	a.settle(p, permissionReply{reply, message})
+	switch reply {
+	case sdk.ReplyAlways:
+		for _, pattern := range p.request.Always {
+			a.approved = append(a.approved, sdk.PermissionRule{Permission: p.request.Permission, Pattern: pattern, Action: sdk.ActionAllow})
+		}
+		for _, other := range a.permissions {
+			if a.covers(&other.request) {
+				a.settle(other, permissionReply{reply: sdk.ReplyOnce})
+			}
+		}
+	case sdk.ReplyReject:
+		for _, other := range a.permissions {
+			if other.request.SessionID == p.request.SessionID {
+				a.settle(other, permissionReply{reply: sdk.ReplyReject})
+			}
+		}
+	}
+	return nil
+}
+
+// Permissions lists the requests that wait.
+func (h *Host) Permissions() []sdk.PermissionRequest {
+	h.asks.mu.Lock()
+	defer h.asks.mu.Unlock()
+	out := make([]sdk.PermissionRequest, 0, len(h.asks.permissions))
+	for _, p := range h.asks.permissions {
+		out = append(out, p.request)
+	}
+	return out
+}
+
+// settle answers a request; a.mu is held.
+func (a *asks) settle(p *pendingPermission, r permissionReply) {
+	delete(a.permissions, p.request.ID)
+	p.reply <- r
+}
+
+func (a *asks) isApproved(r *sdk.PermissionRequest) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.covers(r)
+}
+
+// covers reports whether what "always" allowed covers the request; a.mu is held.
+func (a *asks) covers(r *sdk.PermissionRequest) bool {
+	if len(a.approved) == 0 || len(r.Patterns) == 0 {
+		return false
+	}
+	return permission.Compile("", a.approved).DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow
+}
+
+type pendingQuestion struct {
+	request sdk.QuestionRequest
+	answers chan [][]string // nil answers: dismissed
+}
+
+// question publishes questions and waits for the answers.
+func (h *Host) question(ctx context.Context, t *turn, r sdk.QuestionRequest) ([][]string, error) {
+	if !h.opts.Interactive {
+		return nil, sdk.ErrHeadless
+	}
+	r.ID = h.ids.New(sdk.PrefixQuestion)
+	q := &pendingQuestion{request: r, answers: make(chan [][]string, 1)}
+	h.asks.mu.Lock()
+	h.asks.questions[r.ID] = q
+	h.asks.mu.Unlock()
+	t.c.journal.put(nil, sdk.Event{Type: sdk.EventQuestionAsked, Properties: &r})
+	var answers [][]string
+	select {
+	case answers = <-q.answers:
+	case <-ctx.Done():
+		h.asks.mu.Lock()
+		delete(h.asks.questions, r.ID)
+		h.asks.mu.Unlock()
+	}
+	reply := &sdk.QuestionReplied{SessionID: r.SessionID, RequestID: r.ID, Answers: answers}
+	if answers == nil {
+		t.c.journal.put(nil, sdk.Event{Type: sdk.EventQuestionRejected, Properties: reply})
+		return nil, errors.Join(ctx.Err(), &sdk.Refusal{By: "user", Reason: "the question was dismissed"})
+	}
+	t.c.journal.put(nil, sdk.Event{Type: sdk.EventQuestionReplied, Properties: reply})
+	return answers, nil
+}
+
+// ReplyQuestion answers a question request: for each question the labels chosen or the free text. Nil
+// dismisses it. Errors: ErrNotFound when nobody waits for it.
+func (h *Host) ReplyQuestion(id string, answers [][]string) error {
+	h.asks.mu.Lock()
+	defer h.asks.mu.Unlock()
+	q := h.asks.questions[id]
+	if q == nil {
+		return fmt.Errorf("question %q: %w", id, ErrNotFound)
+	}
+	if answers != nil && len(answers) != len(q.request.Questions) {
+		return fmt.Errorf("question %q: %d answers for %d questions", id, len(answers), len(q.request.Questions))
+	}
+	delete(h.asks.questions, id)
+	q.answers <- answers
+	return nil
+}

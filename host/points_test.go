@@ -1,0 +1,179 @@
+package host_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// recorder hooks every point and notes each call: point and, where the point has one, purpose or agent.
+type recorder struct {
+	mu    sync.Mutex
+	calls map[string]int
+}
+
+func (r *recorder) note(p sdk.Point, where string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls[string(p)+" "+where]++
+}
+
+func (r *recorder) count(p sdk.Point, where string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.calls[string(p)+" "+where]
+}
+
+// chat notes the purpose of a model request.
+func chat[V any](r *recorder, p sdk.Point) func(context.Context, *sdk.ChatInput, *V) error {
+	return func(_ context.Context, in *sdk.ChatInput, _ *V) error {
+		r.note(p, string(in.Purpose))
+		return nil
+	}
+}
+
+// hooks returns one hook for each point; a point that was added without a hook here fails the test.
+func (r *recorder) hooks(t *testing.T) []sdk.Hook {
+	list := []sdk.Hook{
+		sdk.OnConfig(func(context.Context, *sdk.ConfigInput, *sdk.Config) error { r.note(sdk.PointConfig, ""); return nil }),
+		sdk.OnEvent(func(context.Context, *sdk.Event) error { r.note(sdk.PointEvent, ""); return nil }),
+		sdk.OnSessionStart(func(_ context.Context, in *sdk.SessionInput) error {
+			r.note(sdk.PointSessionStart, in.Session.Agent)
+			return nil
+		}),
+		sdk.OnSessionEnd(func(context.Context, *sdk.SessionInput) error { r.note(sdk.PointSessionEnd, ""); return nil }),
+		sdk.OnChatMessage(func(_ context.Context, in *sdk.ChatMessageInput, _ *sdk.ChatMessageValue) error {
+			r.note(sdk.PointChatMessage, in.Agent)
+			return nil
+		}),
+		sdk.OnCommand(func(_ context.Context, in *sdk.CommandInput, _ *sdk.CommandValue) error {
+			r.note(sdk.PointCommand, in.Command)
+			return nil
+		}),
+		sdk.OnChatMessages(chat[sdk.ChatMessagesValue](r, sdk.PointChatMessages)),
+		sdk.OnChatSystem(chat[sdk.ChatSystemValue](r, sdk.PointChatSystem)),
+		sdk.OnChatParams(chat[sdk.ChatParams](r, sdk.PointChatParams)),
+		sdk.OnChatHeaders(chat[sdk.ChatHeadersValue](r, sdk.PointChatHeaders)),
+		sdk.OnToolDefinition(func(_ context.Context, in *sdk.ToolDefinitionInput, _ *sdk.ToolDefinitionValue) error {
+			r.note(sdk.PointToolDefinition, string(in.Origin.Carrier))
+			return nil
+		}),
+		sdk.OnToolBefore(func(_ context.Context, in *sdk.ToolInput, _ *sdk.ToolBeforeValue) error {
+			r.note(sdk.PointToolBefore, in.AgentPath+" "+in.Tool)
+			return nil
+		}),
+		sdk.OnPermissionAsk(func(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+			r.note(sdk.PointPermissionAsk, in.Agent+" "+in.Permission)
+			return sdk.Decision{}, nil
+		}),
+		sdk.OnShellEnv(func(context.Context, *sdk.ShellEnvInput, *sdk.ShellEnvValue) error {
+			r.note(sdk.PointShellEnv, "")
+			return nil
+		}),
+		sdk.OnToolAfter(func(_ context.Context, in *sdk.ToolAfterInput, _ *sdk.ToolAfterValue) error {
+			r.note(sdk.PointToolAfter, in.AgentPath+" "+in.Tool+" "+string(in.Outcome))
+			return nil
+		}),
+		sdk.OnTextComplete(func(context.Context, *sdk.TextCompleteInput, *sdk.TextCompleteValue) error {
+			r.note(sdk.PointTextComplete, "")
+			return nil
+		}),
+		sdk.OnTurnStop(func(_ context.Context, in *sdk.TurnStopInput) (sdk.StopDecision, error) {
+			r.note(sdk.PointTurnStop, in.Message.Agent)
+			return sdk.StopDecision{}, nil
+		}),
+		sdk.OnCompacting(func(context.Context, *sdk.CompactingInput, *sdk.CompactingValue) error {
+			r.note(sdk.PointCompacting, "")
+			return nil
+		}),
+		sdk.OnAutocontinue(func(context.Context, *sdk.AutocontinueInput, *sdk.AutocontinueValue) error {
+			r.note(sdk.PointAutocontinue, "")
+			return nil
+		}),
+		sdk.OnSmallModel(func(context.Context, *sdk.SmallModelInput, *sdk.SmallModelValue) error {
+			r.note(sdk.PointSmallModel, "")
+			return nil
+		}),
+	}
+	for _, p := range sdk.Points() {
+		if !slices.ContainsFunc(list, func(h sdk.Hook) bool { return h.Point == p.Point }) {
+			t.Errorf("point %s has no hook in this test", p.Point)
+		}
+	}
+	return list
+}
+
+// TestEveryPointFires runs one session through every path of the loop, headless, and checks that each
+// point fires on each path it belongs to, and how often.
+func TestEveryPointFires(t *testing.T) {
+	t.Parallel()
+	r := &recorder{calls: map[string]int{}}
+	m := newModel(t,
+		calls(toolCall{tool: "task", args: `{"subagent_type":"helper","prompt":"help"}`}, toolCall{tool: "shell", args: `{}`}),
+		answer{calls: []toolCall{{tool: "remote", args: `{}`}}, tokens: sdk.Tokens{Input: 90_000}},
+		say("done"), say("from the command"),
+	).on(sdk.PurposeSubtask, call("shell", `{}`), say("helped")).on(sdk.PurposeCompaction, say("the summary"))
+	shell := &tool{id: "shell",
+		prepare: func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+			return []sdk.PermissionRequest{{Permission: "bash", Patterns: []string{"true"}}}, nil
+		},
+		run: func(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+			_, err := call.Host.(sdk.Shell).ShellEnv(ctx, call.Directory)
+			return &sdk.ToolResult{Output: "ok"}, err
+		},
+	}
+	b := base(m)
+	b.limits = sdk.ModelLimit{Context: 100_000, Output: 10_000}
+	b.tools = []sdk.Tool{task(), shell}
+	b.commands = []sdk.Command{{Name: "greet", Template: "Greet $1"}}
+	k := start(t, nil, b,
+		&plugin{name: "remote", carrier: sdk.CarrierMCP, tools: []sdk.Tool{echo("remote")}},
+		&plugin{name: "recorder", hooks: r.hooks(t)},
+	)
+	id, _ := k.prompt("go")
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "greet", Text: "me"}); err != nil {
+		t.Fatal(err)
+	}
+	k.close()
+
+	wants := []struct {
+		point sdk.Point
+		where string
+		count int
+	}{
+		{sdk.PointConfig, "", 1},
+		{sdk.PointSessionStart, "", 1}, {sdk.PointSessionStart, "helper", 1}, {sdk.PointSessionEnd, "", 2},
+		{sdk.PointChatMessage, "build", 2}, {sdk.PointChatMessage, "helper", 1},
+		{sdk.PointCommand, "greet", 1},
+		{sdk.PointSmallModel, "", 1},
+		{sdk.PointToolBefore, "build task", 1}, {sdk.PointToolBefore, "build shell", 1}, {sdk.PointToolBefore, "build remote", 1}, {sdk.PointToolBefore, "build/helper shell", 1},
+		{sdk.PointToolAfter, "build task ok", 1}, {sdk.PointToolAfter, "build shell ok", 1}, {sdk.PointToolAfter, "build remote ok", 1}, {sdk.PointToolAfter, "build/helper shell ok", 1},
+		{sdk.PointPermissionAsk, "build bash", 1}, {sdk.PointPermissionAsk, "helper bash", 1},
+		{sdk.PointShellEnv, "", 2},
+		{sdk.PointCompacting, "", 1}, {sdk.PointAutocontinue, "", 1},
+		{sdk.PointTurnStop, "build", 2}, {sdk.PointTurnStop, "helper", 1},
+		{sdk.PointTextComplete, "", 4}, // two answers, the subagent's, the summary
+		{sdk.PointToolDefinition, "builtin", 2*4 + 1*2}, {sdk.PointToolDefinition, "mcp", 4 + 2},
+	}
+	for _, p := range []sdk.Point{sdk.PointChatMessages, sdk.PointChatSystem, sdk.PointChatParams, sdk.PointChatHeaders} {
+		for purpose, n := range map[sdk.Purpose]int{sdk.PurposeTurn: 4, sdk.PurposeSubtask: 2, sdk.PurposeTitle: 1, sdk.PurposeCompaction: 1} {
+			wants = append(wants, struct {
+				point sdk.Point
+				where string
+				count int
+			}{p, string(purpose), n})
+		}
+	}
+	for _, w := range wants {
+		if got := r.count(w.point, w.where); got != w.count {
+			t.Errorf("%s %q fired %d times, want %d", w.point, w.where, got, w.count)
+		}
+	}
+	if r.count(sdk.PointEvent, "") == 0 {
+		t.Error("the observer of events was told nothing")
+	}
+}

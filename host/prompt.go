@@ -1,0 +1,370 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// PromptInput is a prompt as a client gives it.
+type PromptInput struct {
+	SessionID string `json:"sessionID"`
+	// Text is what the user typed: @file, @dir/ and @agent in it are resolved. Parts are added as they are;
+	// their identifiers are set here.
+	Text  string    `json:"text,omitempty"`
+	Parts sdk.Parts `json:"parts"`
+	// Command names a command whose template, filled with Text as its arguments, is the prompt.
+	Command string `json:"command,omitempty"`
+
+	Agent   string            `json:"agent,omitempty"`   // default: the session's, else the configured one
+	Model   string            `json:"model,omitempty"`   // provider/model; default: the agent's, the session's, the configured one
+	Variant string            `json:"variant,omitempty"` // of the model
+	Format  *sdk.OutputFormat `json:"format,omitempty"`
+	System  string            `json:"system,omitempty"`
+	Tools   map[string]bool   `json:"tools,omitempty"`
+	NoReply bool              `json:"noReply,omitempty"` // store it and do not ask the model
+
+	compact bool // no prompt: summarise the conversation
+}
+
+// prepare turns the next prompt into a user message. A prompt that comes while a turn runs and cannot be
+// used is refused by itself; the turn goes on.
+func (t *turn) prepare(ctx context.Context) (event, error) {
+	q := t.r.take()
+	if q == nil {
+		return evFail, errors.New("turn: no prompt to prepare")
+	}
+	running := t.user != nil
+	t.answering = append(t.answering, q)
+	if !running {
+		t.status(sdk.SessionStatus{Type: sdk.StatusBusy})
+		t.c.journal.put([]store.Op{store.SetTurn{Open: true}})
+	}
+	ev, err := t.accept(ctx, q)
+	if q.stored {
+		t.c.journal.put([]store.Op{store.TakePrompt{PromptID: q.id}})
+	}
+	if err == nil || !running {
+		return ev, err
+	}
+	t.answering = t.answering[:len(t.answering)-1]
+	q.result <- promptResult{err: t.turnError(err)}
+	return evPrepared, nil
+}
+
+// accept resolves a prompt, stores its message and says what it leads to.
+func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
+	in := q.input
+	command, err := t.h.expandCommand(ctx, t.g, &in)
+	if err != nil {
+		return evFail, err
+	}
+	if err := t.address(ctx, &in, command); err != nil {
+		return evFail, err
+	}
+	u := &sdk.UserMessage{
+		MessageHead: sdk.MessageHead{ID: q.id, SessionID: t.r.session}, Time: sdk.MessageTime{Created: now()},
+		Agent: t.agent.Name, Model: sdk.ModelRef{ProviderID: t.model.ProviderID, ModelID: t.model.ID, Variant: in.Variant},
+		Format: in.Format, System: in.System, Tools: in.Tools,
+	}
+	if in.compact {
+		if t.user == nil { // else the turn under way goes on afterwards
+			t.user, t.manual = u, true
+		}
+		return evOverflow, nil
+	}
+	ledger := &hooks.Ledger{}
+	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
+	if err != nil {
+		return evFail, err
+	}
+	v := &sdk.ChatMessageValue{Message: u, Parts: parts}
+	hi := &sdk.ChatMessageInput{SessionID: u.SessionID, Agent: u.Agent, Model: u.Model, MessageID: u.ID}
+	if _, err := t.g.engine.Transform(ctx, sdk.PointChatMessage, hooks.Scope{Ledger: ledger}, hi, v); err != nil {
+		return evFail, err
+	}
+	v.Message.MessageHead = u.MessageHead
+	if err := t.readdress(ctx, u, v.Message); err != nil {
+		return evFail, err
+	}
+	t.user = v.Message
+	t.c.add(t.user, t.owned(v.Parts)...)
+	t.storeLedger(u.ID, t.purpose, ledger)
+	t.c.updateSession(func(s *sdk.Session) {
+		s.Agent = t.agent.Name
+		s.Model = &sdk.SessionModel{ID: t.model.ID, ProviderID: t.model.ProviderID, Variant: t.user.Model.Variant}
+	})
+	return t.firstEvent(in.NoReply), nil
+}
+
+// firstEvent says what a stored prompt leads to.
+func (t *turn) firstEvent(noReply bool) event {
+	switch {
+	case noReply:
+		return evSettled
+	case t.startSubtasks():
+		return evToolCalls
+	case t.overflows(t.lastTokens()):
+		return evOverflow
+	}
+	return evPrepared
+}
+
+// address finds the agent, the model and the rules for a prompt.
+func (t *turn) address(ctx context.Context, in *PromptInput, command *sdk.Command) error {
+	s := t.c.sessionCopy()
+	if command != nil {
+		in.Agent = cmp.Or(in.Agent, command.Agent)
+		in.Model = cmp.Or(in.Model, command.Model)
+		in.Variant = cmp.Or(in.Variant, command.Variant)
+	}
+	usual := cmp.Or(s.Agent, t.g.config.DefaultAgent, sdk.AgentBuild)
+	name := cmp.Or(in.Agent, usual)
+	agent, err := t.h.agent(t.g, name)
+	if err != nil {
+		return err
+	}
+	t.delegate = ""
+	if command != nil && delegates(command, &agent) {
+		t.delegate = name
+		if agent, err = t.h.agent(t.g, usual); err != nil {
+			return err
+		}
+	}
+	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" {
+		return fmt.Errorf("agent %q is a subagent: it runs through the task tool; choose a primary agent", agent.Name)
+	}
+	t.agent = agent
+	if err := t.useModel(ctx, in.Model, s); err != nil {
+		return err
+	}
+	t.purpose = sdk.PurposeTurn
+	if s.ParentID != "" {
+		t.purpose = sdk.PurposeSubtask
+	}
+	t.rules, t.agentPath, err = t.h.rulesIn(ctx, t.g, &agent, s)
+	return err
+}
+
+// useModel sets the model: the one asked for, the agent's, the session's, the default.
+func (t *turn) useModel(ctx context.Context, name string, s *sdk.Session) error {
+	m := t.g.models
+	if name == "" && t.agent.Model != nil {
+		name = t.agent.Model.String()
+	}
+	if name == "" && s.Model != nil {
+		name = s.Model.ProviderID + "/" + s.Model.ID
+	}
+	var err error
+	if name != "" {
+		t.model, err = m.resolve(ctx, name)
+	} else {
+		var choice ModelChoice
+		choice, err = m.choose(ctx)
+		t.model = choice.Model
+	}
+	if err != nil {
+		return err
+	}
+	t.provider = m.providers[t.model.ProviderID].info
+	t.client, err = m.client(t.model.ProviderID)
+	return err
+}
+
+// readdress honours a hook that changed the agent or the model of the message.
+func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) error {
+	if after.Agent != before.Agent {
+		agent, err := t.h.agent(t.g, after.Agent)
+		if err != nil {
+			return fmt.Errorf("hook at chat.message: %w", err)
+		}
+		t.agent = agent
+		if t.rules, t.agentPath, err = t.h.rulesIn(ctx, t.g, &agent, t.c.sessionCopy()); err != nil {
+			return err
+		}
+	}
+	if after.Model.ProviderID != before.Model.ProviderID || after.Model.ModelID != before.Model.ModelID {
+		return t.useModel(ctx, after.Model.String(), t.c.sessionCopy())
+	}
+	return nil
+}
+
+// owned makes the parts the user message's.
+func (t *turn) owned(parts sdk.Parts) []sdk.Part {
+	for _, p := range parts {
+		*p.Head() = t.c.newPart(t.user)
+	}
+	return parts
+}
+
+// resolveParts builds the parts of the prompt, those of a command through command.execute.before.
+func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *sdk.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
+	r := &resolver{h: t.h, g: t.g, model: &t.model}
+	parts := r.text(in.Text)
+	for _, p := range in.Parts {
+		parts = append(parts, r.part(p)...)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	if command == nil {
+		if len(parts) == 0 {
+			return nil, errors.New("the prompt is empty: nothing to answer")
+		}
+		return parts, nil
+	}
+	parts = t.commandParts(command, parts)
+	v := &sdk.CommandValue{Parts: parts}
+	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.arguments()}
+	if _, err := t.g.engine.Transform(ctx, sdk.PointCommand, hooks.Scope{Ledger: ledger}, ci, v); err != nil {
+		return nil, err
+	}
+	t.c.journal.put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
+		Name: command.Name, SessionID: u.SessionID, Arguments: ci.Arguments, MessageID: u.ID,
+	}})
+	return v.Parts, nil
+}
+
+// delegates reports whether a command's prompt goes to a subagent.
+func delegates(c *sdk.Command, a *sdk.Agent) bool {
+	if c.Subtask != nil {
+		return *c.Subtask
+	}
+	return a.Mode == sdk.ModeSubagent
+}
+
+// commandParts turns the prompt of a command that belongs to a subagent into a subtask.
+func (t *turn) commandParts(c *sdk.Command, parts sdk.Parts) sdk.Parts {
+	if t.delegate == "" {
+		return parts
+	}
+	var prompt []string
+	for _, p := range parts {
+		if text, ok := p.(*sdk.TextPart); ok {
+			prompt = append(prompt, text.Text)
+		}
+	}
+	return sdk.Parts{&sdk.SubtaskPart{
+		Prompt: strings.Join(prompt, "\n"), Description: cmp.Or(c.Description, c.Name), Agent: t.delegate, Command: c.Name,
+	}}
+}
+
+// expandCommand replaces the text of a command prompt by the command's filled template.
+func (h *Host) expandCommand(ctx context.Context, g *generation, in *PromptInput) (*sdk.Command, error) {
+	if in.Command == "" {
+		return nil, nil
+	}
+	list, err := h.commands(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(list, func(c sdk.Command) bool { return c.Name == in.Command })
+	if i < 0 {
+		names := make([]string, len(list))
+		for k, c := range list {
+			names[k] = c.Name
+		}
+		return nil, fmt.Errorf("command %q: %w; the commands are %s", in.Command, ErrNotFound, strings.Join(names, ", "))
+	}
+	c := list[i]
+	if strings.Contains(c.Template, "!`") {
+		return nil, fmt.Errorf("command %q (%s) runs shell commands in its template (!`…`), which tenon does not do yet", c.Name, c.Origin)
+	}
+	in.Command = in.Text // from here on: the arguments
+	in.Text = expandTemplate(c.Template, in.Text)
+	return &c, nil
+}
+
+// arguments returns what was given to the command, once expandCommand has run.
+func (in *PromptInput) arguments() string { return in.Command }
+
+// commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name.
+func (h *Host) commands(ctx context.Context, g *generation) ([]sdk.Command, error) {
+	var out []sdk.Command
+	for _, l := range g.plugins {
+		source, ok := l.plugin.(sdk.CommandSource)
+		if !ok {
+			continue
+		}
+		list, err := source.Commands(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("plugin %s: commands: %w", l.manifest.Name, err)
+		}
+		for _, c := range list {
+			if i := slices.IndexFunc(out, func(o sdk.Command) bool { return o.Name == c.Name }); i >= 0 {
+				out[i] = c
+				continue
+			}
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// expandTemplate fills $ARGUMENTS and $1 to $9 of a command's template; the highest number used takes the
+// rest of the arguments. Without any of them the arguments follow the template after a blank line.
+func expandTemplate(template, arguments string) string {
+	words := splitArguments(arguments)
+	highest := 0
+	for n := 1; n <= 9; n++ {
+		if strings.Contains(template, "$"+strconv.Itoa(n)) {
+			highest = n
+		}
+	}
+	if highest == 0 && !strings.Contains(template, "$ARGUMENTS") {
+		if arguments == "" {
+			return template
+		}
+		return template + "\n\n" + arguments
+	}
+	pairs := []string{"$ARGUMENTS", arguments}
+	for n := 1; n <= highest; n++ {
+		value := ""
+		switch {
+		case n == highest && n <= len(words):
+			value = strings.Join(words[n-1:], " ")
+		case n <= len(words):
+			value = words[n-1]
+		}
+		pairs = append(pairs, "$"+strconv.Itoa(n), value)
+	}
+	return strings.NewReplacer(pairs...).Replace(template)
+}
+
+// splitArguments splits at spaces outside single and double quotes, which it takes off.
+func splitArguments(s string) []string {
+	var out []string
+	var word strings.Builder
+	quote, inWord := rune(0), false
+	for _, r := range s {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, inWord = r, true
+		case r == ' ' || r == '\t' || r == '\n':
+			if inWord {
+				out = append(out, word.String())
+				word.Reset()
+			}
+			inWord = false
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if inWord {
+		out = append(out, word.String())
+	}
+	return out
+}

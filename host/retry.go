@@ -1,0 +1,224 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	defaultRetries    = 5
+	defaultRetryDelay = 2 * time.Second
+	maxRetryDelay     = 30 * time.Second // of our own choice
+	maxRetryAfter     = 10 * time.Minute // that a server may ask for; beyond it the turn fails and says so
+)
+
+// class is what a failed model request means for the turn.
+type class uint8
+
+const (
+	classFatal    class = iota // asking again would not help
+	classRetry                 // it may pass
+	classOverflow              // the conversation is too long for the model
+	classAuth                  // the key is missing or refused
+)
+
+var (
+	// overflowText is how well-known servers say that the prompt is too long.
+	overflowText = regexp.MustCompile(`(?i)context[ _]?length|context window|maximum context|prompt is too long|input is too long|too many (input |prompt )?tokens in|exceeds? the (maximum|available|model'?s?) (context|number of tokens)|exceed_context_size|request too large for`)
+	// rateText keeps rate limits that speak of tokens from being read as an overflow.
+	rateText = regexp.MustCompile(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit`)
+	// passingText is how servers say that a failure may pass, whatever their status.
+	passingText = regexp.MustCompile(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity`)
+)
+
+// classify is the one place that reads meaning into provider errors.
+func classify(err error) class {
+	var pe *sdk.ProviderError
+	if !errors.As(err, &pe) {
+		return classFatal
+	}
+	said := pe.Code + " " + pe.Message + " " + pe.Body
+	if pe.StatusCode != http.StatusTooManyRequests && !rateText.MatchString(said) &&
+		(overflowText.MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {
+		return classOverflow
+	}
+	switch code := pe.StatusCode; {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return classAuth
+	case code == http.StatusTooManyRequests && (pe.Code == "insufficient_quota" || pe.Code == "billing_hard_limit_reached"):
+		return classFatal
+	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusConflict || code == http.StatusTooEarly || code >= 500:
+		return classRetry
+	case pe.Cut, code == 0:
+		return classRetry // the connection or the stream, not an answer
+	case code < 400 && passingText.MatchString(said):
+		return classRetry // an error inside a stream that began well
+	}
+	return classFatal
+}
+
+// retryAfter returns how long the server wants us to wait: retry-after-ms, or retry-after in seconds or as
+// a date (RFC 9110, 10.2.3).
+func retryAfter(headers map[string]string, now time.Time) (time.Duration, bool) {
+	if v := headers["retry-after-ms"]; v != "" {
+		if ms, err := strconv.ParseFloat(v, 64); err == nil && ms >= 0 && ms < 1e12 {
+			return time.Duration(ms * float64(time.Millisecond)), true
+		}
+	}
+	v := headers["retry-after"]
+	if v == "" {
+		return 0, false
+	}
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s >= 0 && s < 1e9 {
+		return time.Duration(s * float64(time.Second)), true
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, at.Sub(now)), true
+	}
+	return 0, false
+}
+
+// backoff returns the delay before retry n, from 1: base, doubled each time, with up to a quarter of jitter.
+func backoff(base time.Duration, n int) time.Duration {
+	d := base
+	for range n - 1 {
+		if d *= 2; d >= maxRetryDelay {
+			break
+		}
+	}
+	d += time.Duration(rand.Int64N(int64(d)/4 + 1))
+	return min(d, maxRetryDelay)
+}
+
+// retry decides what a failed request leads to. It keeps what came of the answer, out of the model's
+// sight, and plans the next try.
+func (t *turn) retry(err error) (event, error) {
+	switch classify(err) {
+	case classOverflow:
+		if !t.autoCompact() {
+			return evFail, t.overflowError(err)
+		}
+		t.setAside()
+		return evOverflow, nil
+	case classRetry:
+	default:
+		return evFail, err
+	}
+	cfg := t.g.config.Retry
+	limit, base := defaultRetries, defaultRetryDelay
+	if cfg.Max != nil {
+		limit = *cfg.Max
+	}
+	if cfg.DelayMS > 0 {
+		base = time.Duration(cfg.DelayMS) * time.Millisecond
+	}
+	if t.tries >= limit {
+		return evFail, err
+	}
+	t.tries++
+	t.delay = backoff(base, t.tries)
+	var pe *sdk.ProviderError
+	if errors.As(err, &pe) {
+		if d, ok := retryAfter(pe.Headers, time.Now()); ok {
+			if d > maxRetryAfter {
+				return evFail, err
+			}
+			t.delay = d
+		}
+	}
+	t.setAside()
+	named := namedError(err)
+	t.c.addPart(&sdk.RetryPart{PartHead: t.c.newPart(t.msg), Attempt: t.tries, Error: *named, Time: sdk.RetryTime{Created: now()}})
+	t.status(sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: t.tries, Message: err.Error(), Next: time.Now().Add(t.delay).UnixMilli()})
+	return evRetry, nil
+}
+
+// setAside closes the parts of a broken answer and marks them so that the model does not get them.
+func (t *turn) setAside() {
+	for _, p := range t.c.parts(t.msg.ID) {
+		changed := false
+		t.c.locked(func() { changed = setAsidePart(p) })
+		if changed {
+			t.c.putPart(p)
+		}
+	}
+}
+
+// ignoredKey marks reasoning and tool parts of a broken answer in their metadata, as Ignored does text.
+const ignoredKey = "ignored"
+
+func setAsidePart(p sdk.Part) bool {
+	closePart(p, interruptedByCut)
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		if p.Ignored {
+			return false
+		}
+		p.Ignored = true
+	case *sdk.ReasoningPart:
+		if p.Metadata[ignoredKey] == true {
+			return false
+		}
+		p.Metadata = withKey(p.Metadata, ignoredKey, true)
+	case *sdk.ToolPart:
+		if p.Metadata[ignoredKey] == true {
+			return false
+		}
+		p.Metadata = withKey(p.Metadata, ignoredKey, true)
+	default:
+		return false
+	}
+	return true
+}
+
+// withKey returns a copy of o with one more field: parts that were recorded must not change.
+func withKey(o sdk.Object, key string, value any) sdk.Object {
+	c := make(sdk.Object, len(o)+1)
+	for k, v := range o {
+		c[k] = v
+	}
+	c[key] = value
+	return c
+}
+
+// wait sleeps until the next try is due.
+func (t *turn) wait(ctx context.Context) (event, error) {
+	if err := sleep(ctx, t.delay); err != nil {
+		return evFail, err
+	}
+	t.status(sdk.SessionStatus{Type: sdk.StatusBusy})
+	return evRetryDue, nil
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// providerNamed turns a provider's error into its form on the wire.
+func providerNamed(pe *sdk.ProviderError) *sdk.NamedError {
+	switch classify(pe) {
+	case classAuth:
+		return &sdk.NamedError{Name: sdk.ErrorProviderAuth, Data: sdk.ErrorData{ProviderID: pe.ProviderID, Message: pe.Error()}}
+	case classOverflow:
+		return &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: pe.Error(), ResponseBody: pe.Body}}
+	}
+	return &sdk.NamedError{Name: sdk.ErrorAPI, Data: sdk.ErrorData{
+		Message: pe.Error(), StatusCode: pe.StatusCode, IsRetryable: classify(pe) == classRetry,
+		ResponseHeaders: pe.Headers, ResponseBody: pe.Body,
+	}}
+}

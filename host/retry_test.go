@@ -1,0 +1,88 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	cases := map[string]struct {
+		headers map[string]string
+		want    time.Duration
+		ok      bool
+	}{
+		"seconds":                  {map[string]string{"retry-after": "7"}, 7 * time.Second, true},
+		"fraction of a second":     {map[string]string{"retry-after": "0.5"}, 500 * time.Millisecond, true},
+		"date":                     {map[string]string{"retry-after": "Sat, 21 Nov 2026 12:00:09 GMT"}, 9 * time.Second, true},
+		"date in the past":         {map[string]string{"retry-after": "Sat, 21 Nov 2026 11:00:00 GMT"}, 0, true},
+		"milliseconds":             {map[string]string{"retry-after-ms": "1500"}, 1500 * time.Millisecond, true},
+		"milliseconds win":         {map[string]string{"retry-after-ms": "20", "retry-after": "9"}, 20 * time.Millisecond, true},
+		"bad milliseconds":         {map[string]string{"retry-after-ms": "soon", "retry-after": "2"}, 2 * time.Second, true},
+		"negative":                 {map[string]string{"retry-after": "-1"}, 0, false},
+		"absurd":                   {map[string]string{"retry-after": "1e300"}, 0, false},
+		"garbage":                  {map[string]string{"retry-after": "tomorrow"}, 0, false},
+		"no header":                {nil, 0, false},
+		"not a number, though one": {map[string]string{"retry-after-ms": "NaN"}, 0, false},
+	}
+	for name, c := range cases {
+		got, ok := retryAfter(c.headers, at)
+		if got != c.want || ok != c.ok {
+			t.Errorf("%s: retryAfter(%v) = %v, %v, want %v, %v", name, c.headers, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func TestBackoffGrowsAndIsBounded(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 40; n++ {
+		least := min(2*time.Second<<min(n-1, 10), maxRetryDelay)
+		for range 20 {
+			got := backoff(2*time.Second, n)
+			if got < min(least, maxRetryDelay) || got > maxRetryDelay {
+				t.Fatalf("backoff(2s, %d) = %v, want between %v and %v", n, got, least, maxRetryDelay)
+			}
+		}
+	}
+}
+
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		err  error
+		want class
+	}{
+		"too many requests":             {&sdk.ProviderError{StatusCode: 429, Message: "slow down"}, classRetry},
+		"quota is used up":              {&sdk.ProviderError{StatusCode: 429, Code: "insufficient_quota"}, classFatal},
+		"tokens per minute, not length": {&sdk.ProviderError{StatusCode: 429, Message: "Request too large for gpt-4 on tokens per min (TPM)"}, classRetry},
+		"server error":                  {&sdk.ProviderError{StatusCode: 500}, classRetry},
+		"overloaded":                    {&sdk.ProviderError{StatusCode: 529}, classRetry},
+		"request timeout":               {&sdk.ProviderError{StatusCode: 408}, classRetry},
+		"cut stream":                    {&sdk.ProviderError{StatusCode: 200, Cut: true}, classRetry},
+		"no connection":                 {&sdk.ProviderError{Err: errors.New("connection refused")}, classRetry},
+		"error in the stream":           {&sdk.ProviderError{StatusCode: 200, Message: "Overloaded"}, classRetry},
+		"bad request":                   {&sdk.ProviderError{StatusCode: 400, Message: "unknown parameter"}, classFatal},
+		"bad request that says retry":   {&sdk.ProviderError{StatusCode: 400, Message: "try again with fewer tools"}, classFatal},
+		"no such model":                 {&sdk.ProviderError{StatusCode: 404}, classFatal},
+		"bad key":                       {&sdk.ProviderError{StatusCode: 401}, classAuth},
+		"no access":                     {&sdk.ProviderError{StatusCode: 403}, classAuth},
+		"openai overflow":               {&sdk.ProviderError{StatusCode: 400, Code: "context_length_exceeded"}, classOverflow},
+		"anthropic overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "prompt is too long: 201000 tokens > 200000 maximum"}, classOverflow},
+		"llama.cpp overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "the request exceeds the available context size"}, classOverflow},
+		"google overflow":               {&sdk.ProviderError{StatusCode: 400, Message: "The input token count exceeds the maximum number of tokens allowed"}, classOverflow},
+		"overflow with status 500":      {&sdk.ProviderError{StatusCode: 500, Message: "This model's maximum context length is 8192 tokens"}, classOverflow},
+		"body too large":                {&sdk.ProviderError{StatusCode: 413}, classOverflow},
+		"wrapped":                       {fmt.Errorf("request: %w", &sdk.ProviderError{StatusCode: 503}), classRetry},
+		"not the provider's":            {errors.New("disk full"), classFatal},
+	}
+	for name, c := range cases {
+		if got := classify(c.err); got != c.want {
+			t.Errorf("%s: classify(%v) = %d, want %d", name, c.err, got, c.want)
+		}
+	}
+}

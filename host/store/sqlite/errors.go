@@ -1,0 +1,60 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// refusal is an error found before anything was changed, so what shares the transaction can go on.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+func refuse(err error) error { return refusal{err} }
+
+// explain adds the sentinel, the place and the remedy to an error of the disk or the database.
+func (s *Store) explain(err error) error {
+	var r refusal
+	if errors.As(err, &r) {
+		return r.error
+	}
+	var e *sqlite.Error
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &e) {
+		return err
+	}
+	switch code := e.Code(); {
+	// Growing the shared index of the log fails this way when the disk is full.
+	case code&0xff == lib.SQLITE_FULL, code == lib.SQLITE_IOERR_SHMSIZE:
+		return fmt.Errorf("%w: %s: free some space and try again: %w", store.ErrFull, s.path, err)
+	case code&0xff == lib.SQLITE_READONLY, code&0xff == lib.SQLITE_CANTOPEN, code&0xff == lib.SQLITE_PERM:
+		return fmt.Errorf("%w: %s: make it writable or choose another data directory: %w", store.ErrReadOnly, s.path, err)
+	case code&0xff == lib.SQLITE_CORRUPT, code&0xff == lib.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %s: move the file away to start with an empty store, or restore a copy: %w", store.ErrCorrupt, s.path, err)
+	case busy(err):
+		return fmt.Errorf("session store %s is kept locked by another process: end it and try again: %w", s.path, err)
+	}
+	return fmt.Errorf("session store %s: %w", s.path, err)
+}
+
+// explainFile does the same for files beside the database.
+func (s *Store) explainFile(err error) error {
+	if isFull(err) {
+		return fmt.Errorf("%w: free some space and try again: %w", store.ErrFull, err)
+	}
+	return fmt.Errorf("%w: make it writable or choose another data directory: %w", store.ErrReadOnly, err)
+}
+
+func busy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY
+}
+
+func (s *Store) damaged(what string, err error) error {
+	return fmt.Errorf("%w: %s: %s: %w", store.ErrCorrupt, s.path, what, err)
+}

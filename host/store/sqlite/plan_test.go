@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TestPlans checks that what is read on the way to an answer costs what it returns: by an index or a key,
+// never by reading or sorting a whole table.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "tenon.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	before := &sdk.Session{ID: "ses_a"}
+	for name, c := range map[string]struct {
+		sql  string
+		args []any
+	}{
+		"changes":       {changes, []any{int64(1), int64(2), int64(3), int64(4), int64(5), int64(6)}},
+		"find message":  {findMessage, []any{"msg_a", int64(1), int64(2)}},
+		"find part":     {findPart, []any{"prt_a", int64(1), int64(2)}},
+		"prompts":       {waitingPrompts, []any{int64(1)}},
+		"last prompt":   {lastPrompt, []any{int64(1)}},
+		"interrupted":   {openTurns, nil},
+		"family":        {family, []any{"ses_a"}},
+		"roots":         plan(store.Query{}),
+		"roots after":   plan(store.Query{Before: before}),
+		"all":           plan(store.Query{Children: true}),
+		"all after":     plan(store.Query{Children: true, Before: before}),
+		"children":      plan(store.Query{ParentID: "ses_a"}),
+		"project":       plan(store.Query{ProjectID: "p"}),
+		"directory":     plan(store.Query{Directory: "/src", Limit: 1}),
+		"search":        plan(store.Query{Search: "x"}),
+		"unused blobs":  {unusedBlobs, []any{int64(1)}},
+		"delete prompt": {"DELETE FROM prompt WHERE session = ?", []any{int64(1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			err := s.read(t.Context(), func(c2 *conn) error {
+				return c2.query(context.Background(), "EXPLAIN QUERY PLAN "+c.sql, func(r row) error {
+					lines = append(lines, r.text(3))
+					return nil
+				}, c.args...)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range lines {
+				t.Log(line)
+				// The materialised results of changes and family are as long as their outcome.
+				scan := strings.HasPrefix(line, "SCAN") && !strings.Contains(line, " USING ") &&
+					line != "SCAN d" && line != "SCAN f" && line != "SCAN family"
+				if scan || strings.Contains(line, "TEMP B-TREE FOR ORDER BY") {
+					t.Errorf("reads too much: %s", line)
+				}
+			}
+		})
+	}
+}
+
+func plan(q store.Query) struct {
+	sql  string
+	args []any
+} {
+	sql, args := listing(q)
+	return struct {
+		sql  string
+		args []any
+	}{sql, args}
+}

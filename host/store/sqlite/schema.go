@@ -1,0 +1,199 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// application marks our files: "tnon" in ASCII. See https://www.sqlite.org/pragma.html#pragma_application_id
+const application = 0x746e6f6e
+
+// busyWait bounds waiting for another process. The driver waits as long for a single lock.
+const busyWait = 10 * time.Second
+
+// schema returns the steps that lead from an empty file to the current version: step i makes version i+1.
+// A step that was released never changes; a change is a further step.
+//
+// There are no foreign keys: rows belong to a session by the range of their keys.
+func schema() []string {
+	return []string{`
+-- What every append reads and writes, kept small.
+CREATE TABLE head(
+	key INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,
+	seq INTEGER NOT NULL,
+	epoch INTEGER NOT NULL,
+	node TEXT NOT NULL,      -- who owns the session; empty: nobody
+	pid INTEGER NOT NULL,
+	turn INTEGER NOT NULL    -- 1 while a turn is open
+);
+CREATE INDEX head_turn ON head(id, node) WHERE turn = 1;
+
+-- The epochs of deleted sessions, so that one that comes back under its old name fences old tokens too.
+CREATE TABLE gone(id TEXT PRIMARY KEY, epoch INTEGER NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE session(
+	key INTEGER PRIMARY KEY,
+	stamp INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	parent TEXT NOT NULL,
+	updated INTEGER NOT NULL,
+	project TEXT NOT NULL,
+	directory TEXT NOT NULL,
+	title TEXT NOT NULL,     -- in lower case, for searching
+	data TEXT NOT NULL
+);
+CREATE INDEX session_parent ON session(parent, updated DESC, id, project, directory);
+CREATE INDEX session_updated ON session(updated DESC, id, project, directory);
+
+CREATE TABLE message(key INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, id TEXT NOT NULL, data TEXT NOT NULL);
+CREATE INDEX message_id ON message(id);
+CREATE UNIQUE INDEX message_stamp ON message(stamp);
+
+CREATE TABLE part(
+	key INTEGER PRIMARY KEY,
+	stamp INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	field TEXT NOT NULL,     -- which text can be appended to: text, raw or none
+	data TEXT NOT NULL
+);
+CREATE INDEX part_id ON part(id);
+CREATE UNIQUE INDEX part_stamp ON part(stamp);
+
+-- Text appended to a part since it was put.
+CREATE TABLE delta(part INTEGER, stamp INTEGER, text TEXT NOT NULL, PRIMARY KEY(part, stamp)) WITHOUT ROWID;
+
+CREATE TABLE removed(stamp INTEGER PRIMARY KEY, type TEXT NOT NULL, id TEXT NOT NULL);
+CREATE TABLE todo(session INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, data TEXT NOT NULL);
+
+-- Prompts that were taken stay without data, so that their identifiers are known.
+CREATE TABLE prompt(session INTEGER, id TEXT, number INTEGER NOT NULL, data TEXT, PRIMARY KEY(session, id)) WITHOUT ROWID;
+CREATE INDEX prompt_waiting ON prompt(session, number) WHERE data IS NOT NULL;
+
+CREATE TABLE ledger(key INTEGER PRIMARY KEY, message TEXT NOT NULL, purpose TEXT NOT NULL, entries TEXT NOT NULL);
+
+CREATE TABLE blob(key INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, data BLOB NOT NULL); -- data: zstd
+CREATE TABLE blob_session(session INTEGER, blob INTEGER, PRIMARY KEY(session, blob)) WITHOUT ROWID;
+CREATE INDEX blob_session_blob ON blob_session(blob);
+`}
+}
+
+// ready makes sure that the file has the current schema: it creates one in an empty file, and migrates
+// an older one after it made a copy.
+func (s *Store) ready(ctx context.Context, c *conn) error {
+	err := s.settled(ctx, c)
+	if !errors.Is(err, errUnsettled) {
+		return err
+	}
+	for deadline := time.Now().Add(busyWait); ; {
+		err := s.settle(ctx, c)
+		// Two processes that create the file together cannot wait for each other in every case.
+		if !busy(err) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+var errUnsettled = errors.New("schema is not current")
+
+// settled returns nil when the schema is current and errUnsettled when settle can make it so.
+func (s *Store) settled(ctx context.Context, c *conn) error {
+	version, err := c.number(ctx, "PRAGMA user_version")
+	if err != nil {
+		return err
+	}
+	owner, err := c.number(ctx, "PRAGMA application_id")
+	if err != nil {
+		return err
+	}
+	if version == 0 && owner == 0 {
+		tables, err := c.number(ctx, "SELECT count(*) FROM sqlite_schema")
+		if err == nil && tables == 0 {
+			return errUnsettled
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if owner != application {
+		return fmt.Errorf("%w: %s belongs to another program: choose another file", store.ErrCorrupt, s.path)
+	}
+	if err := s.newer(version); err != nil {
+		return err
+	}
+	if version < int64(len(s.steps)) {
+		return errUnsettled
+	}
+	return nil
+}
+
+func (s *Store) newer(version int64) error {
+	if version <= int64(len(s.steps)) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s has version %d, tenon %s knows versions up to %d: update tenon",
+		store.ErrNewer, s.path, version, s.version, len(s.steps))
+}
+
+func (s *Store) settle(ctx context.Context, c *conn) (err error) {
+	if err := c.script(ctx, "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.script(ctx, "ROLLBACK"))
+		}
+	}()
+	// Another process may have been quicker.
+	if err := s.settled(ctx, c); err == nil {
+		return c.script(ctx, "COMMIT")
+	} else if !errors.Is(err, errUnsettled) {
+		return err
+	}
+	version, err := c.number(ctx, "PRAGMA user_version")
+	if err != nil {
+		return err
+	}
+	if version > 0 {
+		if err := s.backup(ctx, version); err != nil {
+			return fmt.Errorf("copy before migration: %w", err)
+		}
+	}
+	for i := int(version); i < len(s.steps); i++ {
+		if err := c.script(ctx, s.steps[i]); err != nil {
+			return fmt.Errorf("migrate to version %d: %w", i+1, err)
+		}
+	}
+	end := fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT", application, len(s.steps))
+	return c.script(ctx, end)
+}
+
+// backup copies the database as it is, next to it. The caller holds the write lock, so the copy has the
+// version it is named for.
+func (s *Store) backup(ctx context.Context, version int64) (err error) {
+	target := fmt.Sprintf("%s.v%d.bak", s.path, version)
+	temp := target + ".tmp"
+	if err := os.WriteFile(temp, nil, 0o600); err != nil {
+		return s.explainFile(err)
+	}
+	c, err := connect(ctx, s.path)
+	if err != nil {
+		return err
+	}
+	_, err = c.exec(ctx, "VACUUM INTO ?", temp)
+	if err = errors.Join(err, c.close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	s.log.Info("session store is migrated", "from", version, "to", len(s.steps), "copy", target)
+	return os.Rename(temp, target)
+}

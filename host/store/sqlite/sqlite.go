@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+var _ store.Store = (*Store)(nil)
+
+// Options tells where sessions are kept.
+type Options struct {
+	// Path of the database file. Its folder is made (mode 0700) if it is not there; files get mode 0600.
+	// SQLite puts two more files beside it while it is open, and we a folder "nodes" with locks.
+	Path string
+	// Version of tenon, for the text of errors.
+	Version string
+	// Logger is told of migrations. Nil logs nothing.
+	Logger *slog.Logger
+}
+
+// Store is a store.Store in one SQLite file. While it owns sessions it is a node of its own: two stores
+// on one file, in one process or in two, share it like two hosts.
+type Store struct {
+	path    string
+	version string
+	log     *slog.Logger
+	steps   []string
+	node    node
+	zstd    codec
+	readers readers
+
+	closing sync.RWMutex // held for reading while a job is put into the queue
+	closed  bool
+	queue   chan *job
+	done    chan struct{} // closed when the writer has ended
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open opens the database, creates it if it is not there, and migrates one of an older version after it
+// made a copy beside it. ctx bounds only the opening. Errors: store.ErrNewer, store.ErrFull,
+// store.ErrReadOnly, store.ErrCorrupt.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	return open(ctx, o, schema())
+}
+
+func open(ctx context.Context, o Options, steps []string) (*Store, error) {
+	path, err := filepath.Abs(o.Path)
+	if err != nil {
+		return nil, fmt.Errorf("session store %q: %w", o.Path, err)
+	}
+	s := &Store{
+		path: path, version: o.Version, log: o.Logger, steps: steps,
+		node:    newNode(filepath.Join(filepath.Dir(path), "nodes")),
+		readers: newReaders(path),
+		queue:   make(chan *job, queueSize),
+		done:    make(chan struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	c, err := s.openFile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx, c); err != nil {
+		return nil, errors.Join(s.explain(err), c.close())
+	}
+	go s.write(context.WithoutCancel(ctx), c) // ends when Close closes the queue; Close waits for it
+	return s, nil
+}
+
+// openFile connects to the file. A new one gets its mode while it is still empty, and by its name: to
+// open it here, and close it again, would drop the locks of another Store of this process.
+func (s *Store) openFile(ctx context.Context) (*conn, error) {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return nil, s.explainFile(err)
+	}
+	_, err := os.Lstat(s.path)
+	isNew := errors.Is(err, os.ErrNotExist)
+	c, err := connect(ctx, s.path)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	if isNew {
+		if err := os.Chmod(s.path, 0o600); err != nil {
+			return nil, errors.Join(s.explainFile(err), c.close())
+		}
+	}
+	return c, nil
+}
+
+// Close waits for the writes under way and gives up all sessions of this node. Safe twice.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		s.closing.Lock()
+		s.closed = true
+		close(s.queue)
+		s.closing.Unlock()
+		<-s.done
+		s.closeErr = errors.Join(s.closeErr, s.readers.close(), s.node.drop())
+	})
+	return s.closeErr
+}

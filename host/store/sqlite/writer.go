@@ -1,0 +1,129 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+const (
+	queueSize = 128
+	maxBatch  = 256 // jobs in one transaction, so that none waits for an endless one
+)
+
+// job is one write. It runs inside a transaction, perhaps twice: results must be set, not added to.
+type job struct {
+	run  func(ctx context.Context, c *conn) error
+	err  error
+	done chan struct{} // closed when the outcome is final
+}
+
+// submit queues a write and waits until it is durable. When ctx ends first it returns, the write may
+// still happen, and the result of run must not be used.
+func (s *Store) submit(ctx context.Context, run func(context.Context, *conn) error) error {
+	j := &job{run: run, done: make(chan struct{})}
+	if err := s.enqueue(ctx, j); err != nil {
+		return err
+	}
+	select {
+	case <-j.done:
+		return s.explain(j.err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) enqueue(ctx context.Context, j *job) error {
+	s.closing.RLock()
+	defer s.closing.RUnlock()
+	if s.closed {
+		return store.ErrClosed
+	}
+	select {
+	case s.queue <- j:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// write is the writer: the only one to use c. It puts all jobs that wait into one transaction, so that
+// they share the cost of making it durable.
+func (s *Store) write(ctx context.Context, c *conn) {
+	defer close(s.done)
+	for j := range s.queue {
+		s.commit(ctx, c, s.drain([]*job{j}))
+	}
+	s.closeErr = c.close()
+}
+
+func (s *Store) drain(batch []*job) []*job {
+	for len(batch) < maxBatch {
+		select {
+		case j, ok := <-s.queue:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, j)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit runs the jobs in one transaction. When one fails half-way, or there is no room for all of them,
+// each gets a transaction of its own.
+func (s *Store) commit(ctx context.Context, c *conn, batch []*job) {
+	err := s.transact(ctx, c, batch)
+	if err != nil && len(batch) > 1 && !busy(err) {
+		for _, j := range batch {
+			s.commit(ctx, c, []*job{j})
+		}
+		return
+	}
+	for _, j := range batch {
+		if err != nil {
+			j.err = err
+		}
+		close(j.done)
+	}
+}
+
+func (s *Store) transact(ctx context.Context, c *conn, batch []*job) error {
+	if _, err := c.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := s.runAll(ctx, c, batch)
+	if err == nil {
+		_, err = c.exec(ctx, "COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	if _, rollback := c.exec(ctx, "ROLLBACK"); rollback != nil {
+		// After some errors, a full disk among them, SQLite has rolled back by itself.
+		s.log.Debug("rollback", "err", rollback)
+	}
+	return err
+}
+
+func (s *Store) runAll(ctx context.Context, c *conn, batch []*job) error {
+	// Another process may have migrated the file since it was opened.
+	version, err := c.number(ctx, "PRAGMA user_version")
+	if err == nil {
+		err = s.newer(version)
+	}
+	if err != nil {
+		return err
+	}
+	for _, j := range batch {
+		j.err = j.run(ctx, c)
+		var r refusal
+		if j.err != nil && !errors.As(j.err, &r) {
+			return j.err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package storetest
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+func testCreate(t *testing.T, e *env) {
+	want := session("ses_a")
+	token, err := e.Create(t.Context(), want)
+	e.must(err)
+	equal(t, "token", token, store.Token{Session: "ses_a", Epoch: 1})
+	got, seq, err := e.Session(t.Context(), "ses_a")
+	e.must(err)
+	equal(t, "session", got, want)
+	equal(t, "seq", seq, uint64(1))
+	if _, err := e.Create(t.Context(), want); !errors.Is(err, store.ErrExists) {
+		t.Fatalf("Create of a taken identifier = %v, want ErrExists", err)
+	}
+	equal(t, "seq of the next change", e.change(token, store.PutSession{Session: want}), uint64(2))
+}
+
+func testClaim(t *testing.T, e *env) {
+	e.create("ses_a")
+	e.reopen()
+	other := e.open()
+	token := e.claim("ses_a")
+	equal(t, "token", token, store.Token{Session: "ses_a", Epoch: 2})
+	wantOwned(t, other, "ses_a")
+	e.must(e.Release(t.Context(), token))
+	got, err := other.Claim(t.Context(), "ses_a")
+	e.must(err)
+	equal(t, "token of the other node", got, store.Token{Session: "ses_a", Epoch: 3})
+	wantOwned(t, e, "ses_a")
+	e.must(other.Close())
+	equal(t, "token after the other node closed", e.claim("ses_a"), store.Token{Session: "ses_a", Epoch: 4})
+}
+
+func wantOwned(t *testing.T, s store.Store, id string) {
+	t.Helper()
+	_, err := s.Claim(t.Context(), id)
+	var owned *store.OwnedError
+	if !errors.As(err, &owned) {
+		t.Fatalf("Claim of an owned session = %v, want *OwnedError", err)
+	}
+	equal(t, "owner", *owned, store.OwnedError{Session: id, PID: os.Getpid()})
+}
+
+func wantFenced(t *testing.T, s store.Store, token store.Token) {
+	t.Helper()
+	_, err := s.Append(t.Context(), token, []store.Op{store.PutMessage{Message: user(token.Session, "msg_late")}})
+	if !errors.Is(err, store.ErrFenced) {
+		t.Fatalf("Append with epoch %d = %v, want ErrFenced", token.Epoch, err)
+	}
+	if _, err := s.Append(t.Context(), token, nil); !errors.Is(err, store.ErrFenced) {
+		t.Fatalf("empty Append with epoch %d = %v, want ErrFenced", token.Epoch, err)
+	}
+}
+
+func testClaimAgain(t *testing.T, e *env) {
+	first := e.create("ses_a")
+	second := e.claim("ses_a")
+	equal(t, "epoch", second.Epoch, first.Epoch+1)
+	wantFenced(t, e, first)
+	e.change(second, put(user("ses_a", "msg_1"))...)
+	equal(t, "messages", len(e.read("ses_a", store.Page{})), 1)
+	for _, forged := range []uint64{0, second.Epoch + 1, 1 << 62} {
+		wantFenced(t, e, store.Token{Session: "ses_a", Epoch: forged})
+	}
+}
+
+// A node that was thought dead and comes back must not write over its successor.
+func testLateWriter(t *testing.T, e *env) {
+	late := e.create("ses_a")
+	e.change(late, put(user("ses_a", "msg_1"))...)
+	e.must(e.Release(t.Context(), late))
+	next := e.open()
+	token, err := next.Claim(t.Context(), "ses_a")
+	e.must(err)
+	wantFenced(t, e, late)
+	wantFenced(t, e, token) // the token is right, but it is not this node's
+	_, err = next.Append(t.Context(), token, put(user("ses_a", "msg_2")))
+	e.must(err)
+	equal(t, "messages", len(e.read("ses_a", store.Page{})), 2)
+}
+
+// What a node runs is known by session and epoch: giving up an earlier claim must not take away the
+// later one of the same node.
+func testStaleRelease(t *testing.T, e *env) {
+	first := e.create("ses_a")
+	second := e.claim("ses_a")
+	e.must(e.Release(t.Context(), first))
+	e.change(second, put(user("ses_a", "msg_1"))...)
+	wantOwned(t, e.open(), "ses_a")
+	third := e.claim("ses_a")
+	equal(t, "epoch", third.Epoch, second.Epoch+1)
+	e.must(e.Release(t.Context(), second))
+	e.change(third, put(user("ses_a", "msg_2"))...)
+}
+
+func testRelease(t *testing.T, e *env) {
+	token := e.create("ses_a")
+	e.must(e.Release(t.Context(), token))
+	wantFenced(t, e, token)
+	e.must(e.Release(t.Context(), token))
+	e.must(e.Release(t.Context(), store.Token{Session: "ses_unknown", Epoch: 1}))
+	equal(t, "epoch", e.claim("ses_a").Epoch, token.Epoch+1)
+}
+
+// A session that is imported again after it was deleted must fence those who still hold the old one.
+func testEpochAfterDelete(t *testing.T, e *env) {
+	before := e.create("ses_a")
+	e.must(e.Delete(t.Context(), "ses_a"))
+	if _, err := e.Append(t.Context(), before, nil); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("Append to a deleted session = %v, want ErrNotFound", err)
+	}
+	after := e.create("ses_a")
+	equal(t, "epoch", after.Epoch, before.Epoch+1)
+	wantFenced(t, e, before)
+}
+
+func testInterrupted(t *testing.T, e *env) {
+	want := func(s store.Store, want ...string) {
+		t.Helper()
+		got, err := s.Interrupted(t.Context())
+		e.must(err)
+		equal(t, "interrupted", got, want)
+	}
+	other := e.open()
+	open, idle := e.create("ses_open"), e.create("ses_idle")
+	released, closed := e.create("ses_released"), e.create("ses_closed")
+	for _, token := range []store.Token{open, released, closed} {
+		e.change(token, store.SetTurn{Open: true})
+	}
+	e.change(closed, store.SetTurn{Open: false})
+	e.change(idle, put(user("ses_idle", "msg_1"))...)
+	want(e)
+	want(other)
+	e.must(e.Release(t.Context(), released))
+	want(e, "ses_released")
+	want(other, "ses_released")
+	e.must(e.Close())
+	want(other, "ses_open", "ses_released")
+	token, err := other.Claim(t.Context(), "ses_open")
+	e.must(err)
+	want(other, "ses_released")
+	_, err = other.Append(t.Context(), token, []store.Op{store.SetTurn{Open: false}})
+	e.must(err)
+	e.must(other.Release(t.Context(), token))
+	want(other, "ses_released")
+}

@@ -1,0 +1,193 @@
+// Package storetest is the conformance suite of session stores. A backend passes it before it is wired in:
+//
+//	func TestConformance(t *testing.T) { storetest.Suite{Open: open}.Run(t) }
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Suite tests one backend.
+type Suite struct {
+	// Open opens the store that is kept in dir, as a node of its own. It is called several times for
+	// one dir: to open the store again, and to open it twice at once. Whoever calls it closes the store.
+	Open func(t *testing.T, dir string) store.Store
+}
+
+// Run runs the suite as parallel sub-tests.
+func (s Suite) Run(t *testing.T) {
+	for name, test := range map[string]func(*testing.T, *env){
+		"create":                    testCreate,
+		"claim":                     testClaim,
+		"claim again fences":        testClaimAgain,
+		"late writer is refused":    testLateWriter,
+		"stale release is harmless": testStaleRelease,
+		"release":                   testRelease,
+		"epochs outlive deletion":   testEpochAfterDelete,
+		"interrupted":               testInterrupted,
+		"append is atomic":          testAtomic,
+		"append refuses bad ops":    testBadOps,
+		"bad neighbours":            testBadNeighbours,
+		"values are copied":         testValuesCopied,
+		"order and replacement":     testOrder,
+		"appended text":             testAppendedText,
+		"appended text in changes":  testAppendedTextChanges,
+		"unknown data":              testUnknownData,
+		"removal":                   testRemoval,
+		"random changes":            testRandom,
+		"pages":                     testPages,
+		"listing":                   testListing,
+		"listing continued":         testListingContinued,
+		"prompts":                   testPrompts,
+		"prompts and turns":         testPromptTaken,
+		"tasks":                     testTodos,
+		"ledger":                    testLedger,
+		"blobs":                     testBlobs,
+		"blobs of deleted sessions": testBlobsDeleted,
+		"delete":                    testDelete,
+		"delete refuses":            testDeleteOwned,
+		"not found":                 testNotFound,
+		"cancelled":                 testCancelled,
+		"close keeps":               testCloseKeeps,
+		"closed":                    testClosed,
+		"close while writing":       testCloseWhileWriting,
+		"hammer":                    testHammer,
+		"two nodes":                 testTwoNodes,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := &env{T: t, suite: s, dir: t.TempDir()}
+			e.Store = e.open()
+			test(t, e)
+		})
+	}
+}
+
+// env is a store under test. Its helpers end the test when the store fails.
+type env struct {
+	*testing.T
+	store.Store
+	suite Suite
+	dir   string
+}
+
+// open opens the store once more, as another node. It is closed when the test ends.
+func (e *env) open() store.Store {
+	e.Helper()
+	s := e.suite.Open(e.T, e.dir)
+	e.Cleanup(func() { _ = s.Close() }) // tests that care look at what Close returns
+	return s
+}
+
+// reopen closes the store and opens it again.
+func (e *env) reopen() {
+	e.Helper()
+	e.must(e.Close())
+	e.Store = e.open()
+}
+
+func (e *env) must(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+// create creates a session with the identifier.
+func (e *env) create(id string) store.Token {
+	e.Helper()
+	t, err := e.Create(e.Context(), session(id))
+	e.must(err)
+	return t
+}
+
+func (e *env) claim(id string) store.Token {
+	e.Helper()
+	t, err := e.Claim(e.Context(), id)
+	e.must(err)
+	return t
+}
+
+// change appends and returns the seq.
+func (e *env) change(t store.Token, ops ...store.Op) uint64 {
+	e.Helper()
+	seq, err := e.Append(e.Context(), t, ops)
+	e.must(err)
+	return seq
+}
+
+// read returns a page as JSON, one message a line.
+func (e *env) read(session string, p store.Page) []string {
+	e.Helper()
+	ms, err := e.Messages(e.Context(), session, p)
+	e.must(err)
+	out := []string{}
+	for _, m := range ms {
+		out = append(out, toJSON(e.T, m))
+	}
+	return out
+}
+
+// rows returns all changes after seq.
+func (e *env) rows(session string, after uint64) []store.Row {
+	e.Helper()
+	rows, err := e.Changes(e.Context(), session, after, 0)
+	e.must(err)
+	return rows
+}
+
+func toJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Fatalf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func session(id string) *sdk.Session {
+	return &sdk.Session{ID: id, Slug: "quiet-fox", ProjectID: "global", Directory: "/src", Title: "Title of " + id,
+		Version: "1", Time: sdk.SessionTime{Created: 1000, Updated: 1000}}
+}
+
+func user(session, id string) *sdk.UserMessage {
+	return &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: id, SessionID: session}, Agent: "build",
+		Time: sdk.MessageTime{Created: 1}, Model: sdk.ModelRef{ProviderID: "p", ModelID: "m"}}
+}
+
+func assistant(session, id string) *sdk.AssistantMessage {
+	return &sdk.AssistantMessage{MessageHead: sdk.MessageHead{ID: id, SessionID: session}, ParentID: "msg_0",
+		ModelID: "m", ProviderID: "p", Mode: "build", Agent: "build", Time: sdk.MessageTime{Created: 2}}
+}
+
+func head(m sdk.Message, id string) sdk.PartHead {
+	return sdk.PartHead{ID: id, SessionID: m.Head().SessionID, MessageID: m.Head().ID}
+}
+
+func text(m sdk.Message, id, s string) *sdk.TextPart {
+	return &sdk.TextPart{PartHead: head(m, id), Text: s}
+}
+
+func put(m sdk.Message, parts ...sdk.Part) []store.Op {
+	ops := []store.Op{store.PutMessage{Message: m}}
+	for _, p := range parts {
+		ops = append(ops, store.PutPart{Part: p})
+	}
+	return ops
+}
+
+func number(prefix string, i int) string { return fmt.Sprintf("%s_%04d", prefix, i) }

@@ -1,0 +1,140 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// defaultSubagentDepth is how deep subagents may nest when the configuration does not say.
+	defaultSubagentDepth = 1
+	// taskTool is the tool through which a subtask of a prompt runs, as one that the model asks for would.
+	taskTool = "task"
+)
+
+// subtask runs a subagent in a session of its own and waits for its answer. When ctx ends, so does the
+// subagent's turn.
+func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk.SubtaskResult, error) {
+	agent, err := t.subagent(host, s.Agent)
+	if err != nil {
+		return nil, err
+	}
+	child, err := t.childSession(ctx, &agent, s)
+	if err != nil {
+		return nil, err
+	}
+	host.Progress(s.Description, sdk.Object{"sessionID": child.ID, "agent": agent.Name})
+	in := PromptInput{SessionID: child.ID, Text: s.Prompt, Agent: agent.Name}
+	if agent.Model == nil {
+		in.Model, in.Variant = t.model.Ref().String(), t.user.Model.Variant
+	}
+	m, err := t.promptChild(ctx, in)
+	if err != nil {
+		var refusal *sdk.Refusal
+		if errors.As(err, &refusal) && refusal.Halt {
+			return nil, refusal // the user stopped the subagent, and with it the turn
+		}
+		return nil, fmt.Errorf("subagent %s (task_id %s): %w", agent.Name, child.ID, err)
+	}
+	return &sdk.SubtaskResult{SessionID: child.ID, Text: answerText(m.Parts)}, nil
+}
+
+func (t *turn) subagent(host *callHost, name string) (sdk.Agent, error) {
+	var names []string
+	for _, a := range host.Subagents() {
+		if a.Name == name {
+			return a, nil
+		}
+		names = append(names, a.Name)
+	}
+	return sdk.Agent{}, fmt.Errorf("there is no subagent %q; the subagents are: %s", name, strings.Join(names, ", "))
+}
+
+// childSession returns the session the subagent works in: the one to resume, or a new one below this one.
+func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask) (*sdk.Session, error) {
+	if s.Resume != "" {
+		child, err := t.h.Session(ctx, s.Resume)
+		if err != nil {
+			return nil, err
+		}
+		if child.ParentID != t.r.session {
+			return nil, fmt.Errorf("session %q is no subtask of this session", s.Resume)
+		}
+		return child, nil
+	}
+	limit := defaultSubagentDepth
+	if d := t.g.config.SubagentDepth; d != nil {
+		limit = *d
+	}
+	if depth := strings.Count(t.agentPath, "/"); depth >= limit {
+		return nil, fmt.Errorf("subagents may nest %d deep (subagent_depth in tenon.json): do this work here", limit)
+	}
+	return t.h.CreateSession(ctx, NewSession{
+		Title: fmt.Sprintf("%s (@%s subagent)", s.Description, agent.Name), ParentID: t.r.session, Agent: agent.Name,
+		Permission: childPermission(agent),
+	})
+}
+
+// childPermission keeps a subagent from delegating further and from the parent's task list, unless its own
+// rules speak of those.
+func childPermission(a *sdk.Agent) sdk.PermissionRules {
+	var out sdk.PermissionRules
+	for _, key := range []string{"todowrite", taskTool} {
+		mentioned := false
+		for _, r := range a.Permission {
+			mentioned = mentioned || r.Permission == key
+		}
+		if !mentioned {
+			out = append(out, sdk.PermissionRule{Permission: key, Pattern: "*", Action: sdk.ActionDeny, Origin: "default of subagents"})
+		}
+	}
+	return out
+}
+
+// promptChild prompts the session and, when ctx ends first, aborts its turn and waits for that.
+func (t *turn) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
+	q, err := t.h.submit(context.WithoutCancel(ctx), in)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { t.h.Abort(in.SessionID) })
+	defer stop()
+	r := <-q.result // the runner always answers
+	return r.message, r.err
+}
+
+// startSubtasks opens a step that runs the subtasks of the prompt through the task tool, and reports
+// whether there are any.
+func (t *turn) startSubtasks() bool {
+	var tasks []*sdk.SubtaskPart
+	for _, p := range t.c.parts(t.user.ID) {
+		if s, ok := p.(*sdk.SubtaskPart); ok {
+			tasks = append(tasks, s)
+		}
+	}
+	if len(tasks) == 0 {
+		return false
+	}
+	t.openStep()
+	for _, s := range tasks {
+		args, err := json.Marshal(map[string]string{
+			"description": s.Description, "prompt": s.Prompt, "subagent_type": s.Agent, "command": s.Command,
+		})
+		if err != nil {
+			continue // strings always encode
+		}
+		p := &sdk.ToolPart{
+			PartHead: t.c.newPart(t.msg), CallID: t.c.ids.New("call"), Tool: taskTool,
+			State: sdk.ToolState{Status: sdk.ToolPending, Input: args, Raw: string(args)},
+		}
+		t.c.addPart(p)
+		t.calls = append(t.calls, &call{part: p, raw: args})
+	}
+	t.c.locked(func() { t.msg.Finish = sdk.FinishToolCalls })
+	return true
+}

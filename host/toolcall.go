@@ -1,0 +1,356 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// abandonAfter is how long a tool may take to return once its context ended. Then its call is answered
+// without it.
+const abandonAfter = 5 * time.Second
+
+// call is one tool call on its way.
+type call struct {
+	part  *sdk.ToolPart
+	block *block // while the arguments arrive
+	raw   []byte // the arguments as the model wrote them
+	tool  *tool
+	args  json.RawMessage // as they run
+	host  *callHost
+}
+
+// outcome is what became of a call.
+type outcome struct {
+	kind   sdk.Outcome
+	result *sdk.ToolResult // OutcomeOK, and what an aborted call had so far
+	err    error           // otherwise
+}
+
+func failed(err error) outcome {
+	var refusal *sdk.Refusal
+	if errors.As(err, &refusal) {
+		return outcome{kind: sdk.OutcomeDenied, err: err}
+	}
+	return outcome{kind: sdk.OutcomeError, err: err}
+}
+
+// runTools runs the calls of a step: prepared in the model's order, run side by side. Every call gets a
+// result.
+func (t *turn) runTools(ctx context.Context) (event, error) {
+	var running sync.WaitGroup
+	for _, c := range t.calls {
+		t.callTool(ctx, c, &running)
+	}
+	running.Wait()
+	if ctx.Err() != nil {
+		return evFail, ctx.Err()
+	}
+	t.closeStep(stateDone)
+	if t.halted != nil {
+		return evHalt, nil
+	}
+	return evToolsDone, nil
+}
+
+// callTool is the one way a tool call takes, whoever owns the tool and whoever started it:
+//
+//	tool.execute.before → schema → permission (permission.ask) → run → tool.execute.after
+//
+// each exactly once. It returns when the call is prepared; running waits for the rest.
+func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
+	if err := t.find(c); err != nil {
+		t.conclude(c, failed(err))
+		return
+	}
+	if err := t.prepareCall(ctx, c); err != nil {
+		t.conclude(c, t.after(ctx, c, t.refused(ctx, err)))
+		return
+	}
+	// Ends when the tool does, or is abandoned, soon after ctx ends; runTools waits.
+	running.Go(func() { t.conclude(c, t.after(ctx, c, t.execute(ctx, c))) })
+}
+
+// find looks the tool up and reads the arguments. A call that fails here is none yet: no hook hears of it.
+func (t *turn) find(c *call) error {
+	c.tool = t.tools.find(c.part.Tool)
+	if c.tool == nil {
+		return fmt.Errorf("there is no tool %q; the tools are: %s", c.part.Tool, t.tools.names())
+	}
+	t.c.locked(func() { c.part.Tool = c.tool.definition.ID })
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(c.raw, &object); err != nil || object == nil {
+		if err == nil {
+			err = errors.New("want an object")
+		}
+		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object", c.part.Tool, err)
+	}
+	c.args = json.RawMessage(c.raw)
+	c.host = &callHost{t: t, c: c}
+	return nil
+}
+
+// prepareCall takes the call through the hooks, the schema and the permissions.
+func (t *turn) prepareCall(ctx context.Context, c *call) error {
+	if t.halted != nil {
+		return &sdk.Refusal{Reason: "not run: the turn was stopped", By: "an earlier call"}
+	}
+	if t.atLimit() {
+		return errors.New("not run: the step limit is reached, tools can no longer be called")
+	}
+	if err := t.before(ctx, c); err != nil {
+		return err
+	}
+	t.c.locked(func() { c.part.State.Input = c.args })
+	if err := t.h.schemas.check(&c.tool.definition, c.args); err != nil {
+		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
+	}
+	if err := t.watchDoom(ctx, c); err != nil {
+		return err
+	}
+	requests, err := c.permissions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range requests {
+		if err := c.host.Ask(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// before runs the hooks at tool.execute.before over the arguments.
+func (t *turn) before(ctx context.Context, c *call) error {
+	if !t.g.engine.Has(sdk.PointToolBefore) {
+		return nil
+	}
+	v := &sdk.ToolBeforeValue{}
+	if err := json.Unmarshal(c.args, &v.Args); err != nil {
+		return err
+	}
+	original := v.Args.Clone()
+	in := c.input(t)
+	result, err := t.g.engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}, &in, v)
+	if err != nil {
+		return t.stopBy(err)
+	}
+	if result.Verdict == sdk.VerdictDeny || result.Verdict == sdk.VerdictHalt {
+		return &sdk.Refusal{Reason: result.Reason, Halt: result.Verdict == sdk.VerdictHalt, By: "plugin " + result.Plugin}
+	}
+	changes, err := sdk.Diff(&original, &v.Args)
+	if err != nil || len(changes) == 0 {
+		return err // what the model wrote runs byte for byte
+	}
+	c.args, err = json.Marshal(v.Args)
+	return err
+}
+
+// stopBy notes that a hook that must not fail did, which ends the turn.
+func (t *turn) stopBy(err error) error {
+	t.halt(err)
+	return err
+}
+
+// halt ends the turn after this step. The first reason stays.
+func (t *turn) halt(err error) {
+	t.c.locked(func() {
+		if t.halted == nil {
+			t.halted = err
+		}
+	})
+}
+
+func (c *call) input(t *turn) sdk.ToolInput {
+	return sdk.ToolInput{
+		Tool: c.part.Tool, Origin: c.tool.origin, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
+		CallID: c.part.CallID, Agent: t.agent.Name, AgentPath: t.agentPath,
+	}
+}
+
+func (c *call) toolCall() *sdk.ToolCall {
+	p := c.host.t.h.opts.Project
+	return &sdk.ToolCall{
+		Tool: c.part.Tool, CallID: c.part.CallID, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
+		Agent: c.host.t.agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
+	}
+}
+
+// permissions asks the tool what the call needs leave for; a tool that does not say needs leave for its id.
+func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, err error) {
+	p, ok := c.tool.Tool.(sdk.ToolPreparer)
+	if !ok {
+		return []sdk.PermissionRequest{{Permission: c.tool.definition.ID, Patterns: []string{"*"}, Always: []string{"*"}}}, nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("tool %s: panic: %v", c.part.Tool, r)
+		}
+	}()
+	return p.Prepare(ctx, c.toolCall())
+}
+
+// refused turns a failed preparation into an outcome; one that halts ends the turn after this step.
+func (t *turn) refused(ctx context.Context, err error) outcome {
+	if ctx.Err() != nil {
+		return outcome{kind: sdk.OutcomeAborted, err: errors.New(interruptedByAbort.pending)}
+	}
+	var refusal *sdk.Refusal
+	if errors.As(err, &refusal) && refusal.Halt {
+		t.halt(err)
+	}
+	return failed(err)
+}
+
+// execute runs the call. Before it starts, that it starts is durable: after a crash nobody has to guess
+// whether it may have run.
+func (t *turn) execute(ctx context.Context, c *call) outcome {
+	t.c.locked(func() {
+		c.part.State.Status = sdk.ToolRunning
+		c.part.State.Time.Start = now()
+	})
+	t.c.putPart(c.part)
+	if err := t.c.journal.flush(ctx); err != nil {
+		return t.refused(ctx, err)
+	}
+	runCtx := ctx
+	if c.tool.timeout > 0 {
+		var cancel context.CancelFunc
+		runCtx, cancel = context.WithTimeout(ctx, c.tool.timeout)
+		defer cancel()
+	}
+	done := make(chan outcome, 1)
+	go func() { done <- c.run(runCtx) }() // ends when the tool returns; abandoned abandonAfter ctx ended
+	select {
+	case o := <-done:
+		return t.judge(ctx, runCtx, c, o)
+	case <-runCtx.Done():
+	}
+	grace := time.NewTimer(abandonAfter)
+	defer grace.Stop()
+	select {
+	case o := <-done:
+		return t.judge(ctx, runCtx, c, o)
+	case <-grace.C:
+		return t.judge(ctx, runCtx, c, outcome{kind: sdk.OutcomeError, err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
+	}
+}
+
+// run calls the tool; a panic is an error of the tool.
+func (c *call) run(ctx context.Context) (o outcome) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.host.t.h.log.Debug("tool panicked", "call", c.part.CallID, "stack", string(debug.Stack()))
+			o = outcome{kind: sdk.OutcomeError, err: fmt.Errorf("tool %s: panic: %v", c.part.Tool, r)}
+		}
+	}()
+	result, err := c.tool.Execute(ctx, c.toolCall())
+	switch {
+	case err != nil:
+		o = failed(err)
+		o.result = result
+		return o
+	case result == nil:
+		return outcome{kind: sdk.OutcomeError, err: fmt.Errorf("tool %s returned nothing", c.part.Tool)}
+	}
+	return outcome{kind: sdk.OutcomeOK, result: result}
+}
+
+// judge tells a call that was aborted, or ran out of time, from one that ended by itself.
+func (t *turn) judge(ctx, runCtx context.Context, c *call, o outcome) outcome {
+	switch {
+	case ctx.Err() != nil:
+		o.kind, o.err = sdk.OutcomeAborted, errors.New(interruptedByAbort.running)
+	case runCtx.Err() != nil && o.kind != sdk.OutcomeOK:
+		o.kind, o.err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.timeout)
+	case o.kind == sdk.OutcomeDenied:
+		return t.refused(ctx, o.err)
+	}
+	return o
+}
+
+// after runs the hooks at tool.execute.after over the outcome, whatever it is.
+func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
+	if !t.g.engine.Has(sdk.PointToolAfter) {
+		return o
+	}
+	v := &sdk.ToolAfterValue{}
+	if o.result != nil {
+		v.Title, v.Output, v.Metadata, v.Attachments = o.result.Title, o.result.Output, o.result.Metadata, o.result.Attachments
+	}
+	if o.kind != sdk.OutcomeOK {
+		v.Output = o.err.Error()
+	}
+	in := &sdk.ToolAfterInput{ToolInput: c.input(t), Args: c.args, Outcome: o.kind}
+	scope := hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}
+	// An aborted call is told of too; the hook's own deadline bounds it.
+	if _, err := t.g.engine.Transform(context.WithoutCancel(ctx), sdk.PointToolAfter, scope, in, v); err != nil {
+		return outcome{kind: sdk.OutcomeError, err: t.stopBy(err)}
+	}
+	if o.kind != sdk.OutcomeOK {
+		o.err = errors.New(v.Output)
+		o.result = &sdk.ToolResult{Metadata: v.Metadata}
+		return o
+	}
+	o.result = &sdk.ToolResult{
+		Title: v.Title, Output: v.Output, Metadata: v.Metadata, Attachments: v.Attachments, KeepTail: o.result.KeepTail,
+	}
+	return o
+}
+
+// conclude stores the result of the call in its part.
+func (t *turn) conclude(c *call, o outcome) {
+	var blobs [][]byte
+	t.c.locked(func() {
+		s := &c.part.State
+		if s.Time.Start == 0 {
+			s.Time.Start = now()
+		}
+		state := sdk.ToolState{Input: s.Input, Time: sdk.ToolTime{Start: s.Time.Start, End: now()}}
+		if o.kind == sdk.OutcomeOK {
+			state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.result.Title, o.result.Attachments
+			state.Output, state.Metadata, blobs = t.fitOutput(o.result)
+		} else {
+			state.Status, state.Error = sdk.ToolError, o.err.Error()
+			state.Metadata = s.Metadata
+			if o.result != nil && len(o.result.Metadata) > 0 {
+				state.Metadata = o.result.Metadata
+			}
+			switch o.kind {
+			case sdk.OutcomeAborted:
+				state.Metadata = withKey(state.Metadata, "interrupted", true)
+			case sdk.OutcomeDenied:
+				state.Metadata = withKey(state.Metadata, "denied", true)
+			}
+		}
+		c.part.State = state
+		t.identify(state.Attachments, c.part)
+	})
+	t.c.putPart(c.part, blobs...)
+	t.publishEdits(c.part)
+}
+
+// identify gives attachments their identifiers.
+func (t *turn) identify(files []*sdk.FilePart, p *sdk.ToolPart) {
+	for _, f := range files {
+		f.PartHead = sdk.PartHead{ID: t.c.ids.New(sdk.PrefixPart), SessionID: p.SessionID, MessageID: p.MessageID}
+	}
+}
+
+// publishEdits tells of the files that a call says it wrote (metadata "files").
+func (t *turn) publishEdits(p *sdk.ToolPart) {
+	if p.State.Status != sdk.ToolCompleted {
+		return
+	}
+	files, _ := p.State.Metadata["files"].([]string)
+	for _, f := range files {
+		t.c.journal.put(nil, sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
+	}
+}

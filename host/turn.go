@@ -1,0 +1,345 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxContinued bounds how often hooks at turn.stop can make one turn go on.
+const maxContinued = 8
+
+// TurnError is why a turn ended without an answer.
+type TurnError struct {
+	Named *sdk.NamedError // as it stands in the message
+	Err   error           // the cause
+}
+
+// Error returns the cause's text.
+func (e *TurnError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *TurnError) Unwrap() error { return e.Err }
+
+// turn answers prompts of one session. It belongs to the runner's goroutine.
+type turn struct {
+	h *Host
+	g *generation
+	r *runner
+	c *conversation
+
+	// What is being answered.
+	answering []*queued
+	user      *sdk.UserMessage
+	agent     sdk.Agent
+	model     sdk.Model
+	provider  sdk.ProviderInfo
+	client    sdk.ModelClient
+	rules     *permission.Rules
+	agentPath string
+	delegate  string // the subagent a command's prompt goes to
+	manual    bool   // the turn is a compaction the user asked for
+	purpose   sdk.Purpose
+
+	// The step under way.
+	step    int // from 1
+	tries   int // failed requests of this step
+	delay   time.Duration
+	msg     *sdk.AssistantMessage // nil between steps
+	last    *sdk.AssistantMessage // the latest step's message, its finished form
+	tools   *toolset
+	req     *sdk.ModelRequest
+	calls   []*call
+	ledger  *hooks.Ledger
+	halted  error
+	failure *TurnError
+
+	// Counters of the turn.
+	continued   int
+	corrections int // reminders to give structured output
+	compacted   int // compactions since the model last got anywhere
+	doom        doomWatch
+}
+
+func newTurn(r *runner, c *conversation) *turn {
+	return &turn{h: r.host, g: r.host.gen, r: r, c: c}
+}
+
+// run drives the state machine until no prompt waits.
+func (t *turn) run(ctx context.Context) {
+	turnCtx, cancel := t.begin(ctx)
+	st, ev := stateIdle, evPrompt
+	for {
+		var err error
+		if st, err = next(st, ev); err != nil {
+			t.failure = t.turnError(err)
+			st = stateFailed
+		}
+		if st == stateIdle {
+			cancel(nil)
+			return
+		}
+		if st.working() {
+			ev = t.work(turnCtx, st)
+			continue
+		}
+		cancel(nil)
+		t.finish(ctx, st)
+		ev = evRest
+		if t.r.waiting() {
+			ev = evPrompt
+			turnCtx, cancel = t.begin(ctx)
+		}
+	}
+}
+
+// begin readies the turn for a new prompt; the context it returns ends when the turn is aborted.
+func (t *turn) begin(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	*t = *newTurn(t.r, t.c)
+	turnCtx, cancel := context.WithCancelCause(ctx)
+	t.r.mu.Lock()
+	t.r.cancel = cancel
+	if t.r.doomed {
+		t.r.doomed = false
+		cancel(errAborted)
+	}
+	t.r.mu.Unlock()
+	return turnCtx, cancel
+}
+
+// work does what the state asks for and returns what came of it.
+func (t *turn) work(ctx context.Context, st state) event {
+	if ctx.Err() != nil {
+		return t.stopped(ctx)
+	}
+	var ev event
+	var err error
+	switch st {
+	case statePrepare:
+		ev, err = t.prepare(ctx)
+	case stateRequest:
+		ev, err = t.request(ctx)
+	case stateStream:
+		ev, err = t.stream(ctx)
+	case stateWait:
+		ev, err = t.wait(ctx)
+	case stateTools:
+		ev, err = t.runTools(ctx)
+	case stateDecide:
+		ev, err = t.decide(ctx)
+	case stateCompact:
+		ev, err = t.compact(ctx)
+	case stateStop:
+		ev, err = t.mayStop(ctx)
+	}
+	if ctx.Err() != nil {
+		return t.stopped(ctx)
+	}
+	if err == nil {
+		err = t.c.journal.failed()
+	}
+	if err != nil {
+		t.failure = t.turnError(err)
+		return evFail
+	}
+	return ev
+}
+
+// stopped says how a turn whose context ended goes on: aborted by the user, or failed.
+func (t *turn) stopped(ctx context.Context) event {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errAborted) {
+		return evAbort
+	}
+	t.failure = t.turnError(cause)
+	return evFail
+}
+
+// decide looks at the finished step.
+func (t *turn) decide(context.Context) (event, error) {
+	facts := stepFacts{
+		toolCalls: len(t.calls) > 0, lastStep: t.atLimit(), overflow: t.overflows(t.last.Tokens), queued: t.r.waiting(),
+	}
+	if !facts.overflow {
+		t.compacted = 0
+	}
+	if len(t.last.Structured) > 0 {
+		return evFinished, nil
+	}
+	ev := decide(facts)
+	if ev == evFinished && t.wantsStructured() && !facts.lastStep {
+		return t.remindStructured()
+	}
+	return ev, nil
+}
+
+// atLimit reports whether the step under way is the last the agent may take.
+func (t *turn) atLimit() bool { return t.agent.Steps > 0 && t.step >= t.agent.Steps }
+
+// mayStop asks the gates at turn.stop.
+func (t *turn) mayStop(ctx context.Context) (event, error) {
+	if t.r.waiting() {
+		return evPrompt, nil
+	}
+	if t.manual || t.last == nil || !t.g.engine.Has(sdk.PointTurnStop) || t.continued >= maxContinued {
+		return evStop, nil
+	}
+	in := &sdk.TurnStopInput{
+		SessionID: t.r.session, Message: t.last, Text: answerText(t.c.parts(t.last.ID)), Continued: t.continued,
+	}
+	ledger := &hooks.Ledger{}
+	d, err := t.g.engine.Gate(ctx, sdk.PointTurnStop, hooks.Scope{Ledger: ledger}, in)
+	t.storeLedger(t.last.ID, t.purpose, ledger)
+	if err != nil {
+		return evFail, err
+	}
+	if d.Verdict != sdk.VerdictContinue {
+		return evStop, nil
+	}
+	t.continued++
+	t.addSynthetic(d.Message, sdk.Object{"plugin": d.Plugin, "reason": d.Reason})
+	return evGoOn, nil
+}
+
+// addSynthetic adds a user message that the host wrote.
+func (t *turn) addSynthetic(text string, metadata sdk.Object) {
+	u := *t.user
+	u.MessageHead = sdk.MessageHead{ID: t.c.ids.New(sdk.PrefixMessage), SessionID: t.r.session}
+	u.Time = sdk.MessageTime{Created: now()}
+	u.Summary = nil
+	t.user = &u
+	t.c.add(&u, &sdk.TextPart{PartHead: t.c.newPart(&u), Text: text, Synthetic: true, Metadata: metadata})
+}
+
+// finish winds the turn up: nothing stays open, what was changed is durable, who waits gets the answer.
+func (t *turn) finish(ctx context.Context, st state) {
+	t.r.mu.Lock()
+	t.r.cancel = nil
+	t.r.mu.Unlock()
+	switch st {
+	case stateAborted:
+		t.failure = &TurnError{
+			Named: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}},
+			Err:   errAborted,
+		}
+	case stateDone:
+		if t.halted != nil {
+			t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: t.halted.Error()}}, Err: t.halted}
+		}
+	}
+	t.closeStep(st)
+	t.prune()
+	t.c.journal.put([]store.Op{store.SetTurn{Open: false}})
+	if t.failure != nil {
+		t.c.journal.put(nil, sdk.Event{Type: sdk.EventSessionError, Properties: &sdk.SessionErrorInfo{SessionID: t.r.session, Error: t.failure.Named}})
+	}
+	t.status(sdk.SessionStatus{Type: sdk.StatusIdle})
+	t.c.journal.put(nil, sdk.Event{Type: sdk.EventSessionIdle, Properties: &sdk.SessionRef{SessionID: t.r.session}})
+	err := t.c.journal.flush(ctx)
+	t.answer(err)
+}
+
+// closeStep ends the message and the parts that a failed or aborted step left open.
+func (t *turn) closeStep(st state) {
+	if t.msg == nil {
+		return
+	}
+	why := interruptedByAbort
+	if st == stateFailed {
+		why = interruption{pending: "the turn failed before the call ran", running: "the turn failed while the call ran"}
+	}
+	for _, p := range t.c.parts(t.msg.ID) {
+		open := false
+		t.c.locked(func() { open = closePart(p, why) })
+		if open {
+			t.c.putPart(p)
+		}
+	}
+	t.c.locked(func() {
+		if t.failure != nil && t.msg.Error == nil {
+			t.msg.Error = t.failure.Named
+		}
+		t.msg.Time.Completed = now()
+	})
+	t.c.putMessage(t.msg)
+	t.last, t.msg = t.msg, nil
+	t.storeLedger(t.last.ID, t.purpose, t.ledger)
+}
+
+// answer hands the outcome to those who wait for it.
+func (t *turn) answer(err error) {
+	var result promptResult
+	if t.last != nil {
+		m := &sdk.MessageWithParts{Info: copyMessage(t.last), Parts: t.c.parts(t.last.ID)}
+		result.message = m
+	} else if t.user != nil {
+		result.message = &sdk.MessageWithParts{Info: copyMessage(t.user), Parts: t.c.parts(t.user.ID)}
+	}
+	if t.failure != nil {
+		result.err = t.failure
+	}
+	if err != nil {
+		result.err = err
+	}
+	for _, q := range t.answering {
+		q.result <- result
+	}
+	t.answering = nil
+}
+
+func (t *turn) status(s sdk.SessionStatus) {
+	t.c.journal.put(nil, sdk.Event{Type: sdk.EventSessionStatus, Properties: &sdk.SessionStatusInfo{SessionID: t.r.session, Status: s}})
+}
+
+// storeLedger records what hooks did for the request that led to a message.
+func (t *turn) storeLedger(messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
+	if l == nil {
+		return
+	}
+	if len(l.Entries()) == 0 {
+		return
+	}
+	t.c.journal.put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: l.JSON()}})
+}
+
+// turnError wraps the cause of a failed turn.
+func (t *turn) turnError(err error) *TurnError {
+	var te *TurnError
+	if errors.As(err, &te) {
+		return te
+	}
+	return &TurnError{Named: namedError(err), Err: err}
+}
+
+// namedError turns an error into its form on the wire.
+func namedError(err error) *sdk.NamedError {
+	var named *sdk.NamedError
+	if errors.As(err, &named) {
+		return named
+	}
+	var pe *sdk.ProviderError
+	if errors.As(err, &pe) {
+		return providerNamed(pe)
+	}
+	return &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: fmt.Sprint(err)}}
+}
+
+// answerText joins the text the user gets from a message.
+func answerText(parts sdk.Parts) string {
+	var out string
+	for _, p := range parts {
+		if text, ok := p.(*sdk.TextPart); ok && !text.Ignored && !text.Synthetic && text.Text != "" {
+			if out != "" {
+				out += "\n"
+			}
+			out += text.Text
+		}
+	}
+	return out
+}

@@ -1,0 +1,14 @@
+// Package fakellm is a scripted model server for tests and benchmarks. It speaks OpenAI Chat
+// Completions and Responses over real HTTP on loopback, streaming or not, and every fault a real server
+// has shown: refusals, stalls, cut connections, garbage.
+//
+//	srv := fakellm.New(t,
+//		fakellm.Call("read", `{"filePath":"go.mod"}`),
+//		fakellm.Text("It is a Go module."),
+//	)
+//	// point a provider at srv.URL(), run a turn, look at srv.Requests()
+//
+// A reply is consumed by each request, in order. Requests that match a route (see Route) and requests
+// for a session's title do not touch the script. The same script answers both protocols: which one is
+// told by the path.
+package fakellm

@@ -1,0 +1,300 @@
+package fakellm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Reply is one scripted answer. Its methods return a changed copy, so that a Reply can be shared and
+// extended; the order of calls is the order on the wire.
+type Reply struct {
+	ops      []op
+	finish   string // a Chat Completions finish_reason; "" picks stop or tool_calls, NoFinish none
+	usage    *Usage
+	status   int
+	header   map[string]string
+	body     []byte // replaces the answer
+	delay    time.Duration
+	never    bool
+	whole    bool // a JSON answer instead of a stream
+	noDone   bool
+	fragment int
+	cutAfter int // 0: never
+	perEvent bool
+	usageAt  UsagePlace
+}
+
+// Usage is what the answer reports as tokens, as OpenAI counts them: Cached is part of Input, Reasoning
+// part of Output.
+type Usage struct {
+	Input, Output, Cached, Reasoning int64
+}
+
+// UsagePlace says where a Chat Completions stream reports the usage.
+type UsagePlace int
+
+// Places of the usage.
+const (
+	UsageOwnChunk    UsagePlace = iota // in a chunk of its own with no choices, as OpenAI does
+	UsageFinishChunk                   // in the chunk of the finish reason
+	UsageGroq                          // as x_groq.usage in the chunk of the finish reason
+	UsageDeepSeek                      // as prompt_cache_hit_tokens and prompt_cache_miss_tokens
+	UsageNone                          // nowhere
+)
+
+// NoFinish as a finish reason leaves it out.
+const NoFinish = "-"
+
+// ToolCall is a tool call of a reply. Args goes out as it is, be it JSON or not.
+type ToolCall struct {
+	ID      string // default: call_N, numbered through the server's life
+	Name    string
+	Args    string
+	Chunks  int  // how many deltas the arguments are cut into; default 1
+	NoID    bool // leave the id out
+	NoIndex bool // leave the index out
+	Full    bool // name and arguments in one delta
+}
+
+type opKind int
+
+const (
+	opText opKind = iota
+	opReasoning
+	opCallStart
+	opCallArgs
+	opRaw
+	opPause
+	opWait
+	opStall
+	opCut
+	opEndless
+)
+
+type op struct {
+	kind  opKind
+	text  string
+	field string // of reasoning
+	call  *ToolCall
+	index int // of the call within the reply
+	dur   time.Duration
+	wait  <-chan struct{}
+}
+
+// Text answers with text, one delta per chunk.
+func Text(chunks ...string) Reply { return Reply{}.Text(chunks...) }
+
+// Call answers with one tool call.
+func Call(name, args string) Reply { return Reply{}.Calls(ToolCall{Name: name, Args: args}) }
+
+// Calls answers with tool calls, one after the other.
+func Calls(calls ...ToolCall) Reply { return Reply{}.Calls(calls...) }
+
+// Repeat answers with n text deltas of the same chunk.
+func Repeat(chunk string, n int) Reply {
+	r := Reply{ops: make([]op, n)}
+	for i := range r.ops {
+		r.ops[i] = op{kind: opText, text: chunk}
+	}
+	return r
+}
+
+// Raw answers with the bytes as they are, in place of events; the stream ends behind them.
+func Raw(data string) Reply { return Reply{finish: NoFinish, noDone: true}.Raw(data) }
+
+// Text adds text, one delta per chunk.
+func (r Reply) Text(chunks ...string) Reply {
+	for _, c := range chunks {
+		r = r.add(op{kind: opText, text: c})
+	}
+	return r
+}
+
+// Reasoning adds reasoning, one delta per chunk. In Chat Completions it travels in the named field:
+// reasoning_content or reasoning.
+func (r Reply) Reasoning(field string, chunks ...string) Reply {
+	for _, c := range chunks {
+		r = r.add(op{kind: opReasoning, field: field, text: c})
+	}
+	return r
+}
+
+// Think adds the chunks as text between <think> and </think>.
+func (r Reply) Think(chunks ...string) Reply {
+	return r.Text("<think>").Text(chunks...).Text("</think>")
+}
+
+// Call adds one tool call.
+func (r Reply) Call(name, args string) Reply { return r.Calls(ToolCall{Name: name, Args: args}) }
+
+// Calls adds tool calls, one after the other.
+func (r Reply) Calls(calls ...ToolCall) Reply {
+	for _, c := range calls {
+		index := r.countCalls()
+		for _, o := range callOps(c, index) {
+			r = r.add(o)
+		}
+	}
+	return r
+}
+
+// Interleaved adds tool calls whose deltas come in turns.
+func (r Reply) Interleaved(calls ...ToolCall) Reply {
+	base := r.countCalls()
+	queues := make([][]op, len(calls))
+	for i, c := range calls {
+		queues[i] = callOps(c, base+i)
+	}
+	for more := true; more; {
+		more = false
+		for i, q := range queues {
+			if len(q) == 0 {
+				continue
+			}
+			r = r.add(q[0])
+			queues[i] = q[1:]
+			more = true
+		}
+	}
+	return r
+}
+
+// Raw adds bytes as they are; write whole events ("data: …\n\n") or garbage.
+func (r Reply) Raw(data string) Reply { return r.add(op{kind: opRaw, text: data}) }
+
+// Pause waits before what follows.
+func (r Reply) Pause(d time.Duration) Reply { return r.add(op{kind: opPause, dur: d}) }
+
+// Wait waits until ch is closed or gives a value before what follows.
+func (r Reply) Wait(ch <-chan struct{}) Reply { return r.add(op{kind: opWait, wait: ch}) }
+
+// Stall sends nothing more until the client goes away.
+func (r Reply) Stall() Reply { return r.add(op{kind: opStall}) }
+
+// Cut closes the connection here.
+func (r Reply) Cut() Reply { return r.add(op{kind: opCut}) }
+
+// Endless repeats a text delta until the client goes away.
+func (r Reply) Endless(chunk string) Reply { return r.add(op{kind: opEndless, text: chunk}) }
+
+// CutAfter closes the connection after n events, the opening one of the Responses protocol not counted.
+func (r Reply) CutAfter(n int) Reply {
+	r.cutAfter = n
+	return r
+}
+
+// Finish sets the finish reason, in the words of Chat Completions (stop, length, tool_calls,
+// content_filter), or NoFinish.
+func (r Reply) Finish(reason string) Reply {
+	r.finish = reason
+	return r
+}
+
+// NoDone leaves out what ends the stream after the finish reason: [DONE], or response.completed.
+func (r Reply) NoDone() Reply {
+	r.noDone = true
+	return r
+}
+
+// Usage sets the reported tokens. Default: 10 in, 5 out.
+func (r Reply) Usage(u Usage, at ...UsagePlace) Reply {
+	r.usage = &u
+	if len(at) > 0 {
+		r.usageAt = at[0]
+	}
+	return r
+}
+
+// Header adds a response header.
+func (r Reply) Header(name, value string) Reply {
+	h := map[string]string{name: value}
+	for k, v := range r.header {
+		if k != name {
+			h[k] = v
+		}
+	}
+	r.header = h
+	return r
+}
+
+// Delay waits before the response's headers.
+func (r Reply) Delay(d time.Duration) Reply {
+	r.delay = d
+	return r
+}
+
+// JSON answers the request with one JSON document, whether or not it asked for a stream.
+func (r Reply) JSON() Reply {
+	r.whole = true
+	return r
+}
+
+// Fragment sends the stream n bytes at a time, each piece flushed.
+func (r Reply) Fragment(n int) Reply {
+	r.fragment = n
+	return r
+}
+
+// FlushEach sends each event in a write of its own. Default: as few writes as possible.
+func (r Reply) FlushEach() Reply {
+	r.perEvent = true
+	return r
+}
+
+func (r Reply) add(o op) Reply {
+	r.ops = append(slices.Clip(r.ops), o)
+	return r
+}
+
+func (r Reply) countCalls() int {
+	n := 0
+	for _, o := range r.ops {
+		if o.kind == opCallStart {
+			n++
+		}
+	}
+	return n
+}
+
+// withIDs returns the reply with its tool calls numbered from first, those left alone that have an
+// identifier or are to have none.
+func (r Reply) withIDs(first int) Reply {
+	r.ops = slices.Clone(r.ops)
+	for i, o := range r.ops {
+		if o.call == nil || o.call.ID != "" || o.call.NoID {
+			continue
+		}
+		call := *o.call
+		call.ID = fmt.Sprintf("call_%d", first+o.index)
+		r.ops[i].call = &call
+	}
+	return r
+}
+
+func callOps(c ToolCall, index int) []op {
+	if c.Full {
+		return []op{{kind: opCallStart, call: &c, index: index, text: c.Args}}
+	}
+	ops := []op{{kind: opCallStart, call: &c, index: index}}
+	chars := []rune(c.Args) // a delta never ends within a character
+	n := max(1, min(c.Chunks, len(chars)))
+	for i := range n {
+		piece := string(chars[i*len(chars)/n : (i+1)*len(chars)/n])
+		ops = append(ops, op{kind: opCallArgs, call: &c, index: index, text: piece})
+	}
+	return ops
+}
+
+// appendJSON appends v; what tests script always encodes. Invalid UTF-8 becomes U+FFFD.
+func appendJSON(b []byte, v any) []byte {
+	buf := bytes.NewBuffer(b)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,170 @@
+package fakellm
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Request is one request the server got.
+type Request struct {
+	Method string
+	Path   string // such as /v1/chat/completions
+	Header http.Header
+	Raw    []byte         // the body as it came
+	Body   map[string]any // the body decoded; nil when it is not an object
+	Time   time.Time
+}
+
+// Message is one message of a request, whichever protocol it came in.
+type Message struct {
+	Role       string // system, user, assistant or tool
+	Text       string // all text of the message
+	Reasoning  string
+	Calls      []ToolCall // of an assistant
+	ToolCallID string     // of a tool result
+	Files      []string   // URLs of images and files
+}
+
+// Model returns the name of the model asked for.
+func (r Request) Model() string { return str(r.Body["model"]) }
+
+// Responses reports whether the request speaks the Responses protocol.
+func (r Request) Responses() bool { return strings.HasSuffix(r.Path, "/responses") }
+
+// Tools lists the names of the offered tools.
+func (r Request) Tools() []string {
+	var names []string
+	for _, t := range list(r.Body["tools"]) {
+		tool := object(t)
+		if f := object(tool["function"]); f != nil {
+			tool = f
+		}
+		names = append(names, str(tool["name"]))
+	}
+	return names
+}
+
+// System returns the system prompt.
+func (r Request) System() string {
+	if r.Responses() {
+		return str(r.Body["instructions"])
+	}
+	var parts []string
+	for _, m := range r.Messages() {
+		if m.Role == "system" || m.Role == "developer" {
+			parts = append(parts, m.Text)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// LastUser returns the text of the last user message.
+func (r Request) LastUser() string {
+	text := ""
+	for _, m := range r.Messages() {
+		if m.Role == "user" {
+			text = m.Text
+		}
+	}
+	return text
+}
+
+// Results returns the texts of the tool results by call ID.
+func (r Request) Results() map[string]string {
+	out := map[string]string{}
+	for _, m := range r.Messages() {
+		if m.Role == "tool" {
+			out[m.ToolCallID] = m.Text
+		}
+	}
+	return out
+}
+
+// IsTitle reports whether the request asks for a session's title: it offers no tools and its system
+// prompt speaks of a title.
+func (r Request) IsTitle() bool {
+	return len(list(r.Body["tools"])) == 0 && strings.Contains(strings.ToLower(r.System()), "title")
+}
+
+// IsCompaction reports whether the request asks for a summary of the conversation: it offers no tools
+// and its system prompt speaks of a summary.
+func (r Request) IsCompaction() bool {
+	return len(list(r.Body["tools"])) == 0 && strings.Contains(strings.ToLower(r.System()), "summar")
+}
+
+// Messages returns the messages in order.
+func (r Request) Messages() []Message {
+	var out []Message
+	if r.Responses() {
+		for _, item := range list(r.Body["input"]) {
+			out = append(out, inputItem(object(item)))
+		}
+		return out
+	}
+	for _, m := range list(r.Body["messages"]) {
+		out = append(out, chatMessage(object(m)))
+	}
+	return out
+}
+
+func chatMessage(m map[string]any) Message {
+	msg := Message{Role: str(m["role"]), ToolCallID: str(m["tool_call_id"])}
+	msg.Text, msg.Files = content(m["content"])
+	msg.Reasoning = str(m["reasoning_content"]) + str(m["reasoning"])
+	for _, c := range list(m["tool_calls"]) {
+		call := object(c)
+		f := object(call["function"])
+		msg.Calls = append(msg.Calls, ToolCall{ID: str(call["id"]), Name: str(f["name"]), Args: str(f["arguments"])})
+	}
+	return msg
+}
+
+func inputItem(item map[string]any) Message {
+	switch str(item["type"]) {
+	case "function_call":
+		call := ToolCall{ID: str(item["call_id"]), Name: str(item["name"]), Args: str(item["arguments"])}
+		return Message{Role: "assistant", Calls: []ToolCall{call}}
+	case "function_call_output":
+		text, files := content(item["output"])
+		return Message{Role: "tool", Text: text, Files: files, ToolCallID: str(item["call_id"])}
+	case "reasoning":
+		text, _ := content(item["summary"])
+		return Message{Role: "assistant", Reasoning: text}
+	}
+	text, files := content(item["content"])
+	return Message{Role: str(item["role"]), Text: text, Files: files}
+}
+
+// content reads a string or a list of content parts.
+func content(v any) (text string, files []string) {
+	if s, ok := v.(string); ok {
+		return s, nil
+	}
+	for _, p := range list(v) {
+		part := object(p)
+		text += str(part["text"])
+		for _, url := range []any{
+			part["image_url"], object(part["image_url"])["url"], part["file_data"], part["file_url"],
+			object(part["file"])["file_data"],
+		} {
+			if s := str(url); s != "" {
+				files = append(files, s)
+			}
+		}
+	}
+	return text, files
+}
+
+func decodeBody(raw []byte) map[string]any {
+	var body map[string]any
+	if json.Unmarshal(raw, &body) != nil {
+		return nil
+	}
+	return body
+}
+
+func str(v any) string            { s, _ := v.(string); return s }
+func list(v any) []any            { l, _ := v.([]any); return l }
+func object(v any) map[string]any { m, _ := v.(map[string]any); return m }

@@ -1,0 +1,290 @@
+package fakellm
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Server is a running model server. Safe for use from many goroutines.
+type Server struct {
+	http     *http.Server
+	url      string
+	done     chan struct{} // closed by Close: stalled answers end
+	handlers sync.WaitGroup
+	serving  chan struct{} // closed when the accept loop ended
+
+	mu       sync.Mutex
+	script   []*rendered
+	fallback *rendered
+	routes   []route
+	handle   func(Request) Reply
+	requests []Request
+	arrived  chan struct{} // closed and replaced at each request
+	models   []string
+	calls    int                              // tool calls numbered so far
+	failed   func(format string, args ...any) // reports a request nobody scripted; may be nil
+}
+
+// rendered is a reply with its bytes, made once per protocol.
+type rendered struct {
+	Reply
+	chat, responses func() []segment
+}
+
+type route struct {
+	match   func(Request) bool
+	replies []*rendered
+}
+
+// TB is what New needs of testing.TB.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// New starts a server that the test's end closes. A request beyond the script fails the test.
+func New(t TB, replies ...Reply) *Server {
+	t.Helper()
+	s, err := Start(replies...)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	s.failed = t.Errorf
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server on a free loopback port; the caller closes it. A request beyond the script is
+// answered with status 400.
+func Start(replies ...Reply) (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("fakellm: listen: %w", err)
+	}
+	s := &Server{
+		url:     "http://" + listener.Addr().String() + "/v1",
+		done:    make(chan struct{}),
+		serving: make(chan struct{}),
+		arrived: make(chan struct{}),
+		models:  []string{"fake-model"},
+	}
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
+	s.Add(replies...)
+	// Ends when Close closes the listener; Close waits for it.
+	go func() {
+		defer close(s.serving)
+		_ = s.http.Serve(listener) // always http.ErrServerClosed after Close
+	}()
+	return s, nil
+}
+
+// URL returns the base URL, ending in /v1.
+func (s *Server) URL() string { return s.url }
+
+// Close ends all answers and waits for them. It may be called twice.
+func (s *Server) Close() {
+	s.mu.Lock()
+	select {
+	case <-s.done:
+	default:
+		close(s.done)
+	}
+	s.mu.Unlock()
+	_ = s.http.Close()
+	<-s.serving
+	s.handlers.Wait()
+}
+
+// Add appends replies to the script.
+func (s *Server) Add(replies ...Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script = append(s.script, renderAll(replies)...)
+}
+
+// Always answers every request beyond the script with the reply.
+func (s *Server) Always(reply Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fallback = newRendered(reply)
+}
+
+// Handle answers every request that no route matches with what f returns, in place of the script. f is
+// called from many goroutines.
+func (s *Server) Handle(f func(Request) Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handle = f
+}
+
+// Route answers the requests that match with replies of their own, in order; the last one repeats.
+// Routes are asked in the order they were added, before the script. Requests for a title get a fixed
+// one unless a route matches them (see Request.IsTitle).
+func (s *Server) Route(match func(Request) bool, replies ...Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.routes = append(s.routes, route{match, renderAll(replies)})
+}
+
+// SetModels sets what GET /v1/models lists. Default: fake-model.
+func (s *Server) SetModels(ids ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.models = ids
+}
+
+// Requests returns the model requests so far, in the order they came, listings of models left out.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Turns returns the requests that did not ask for a title.
+func (s *Server) Turns() []Request {
+	return slices.DeleteFunc(s.Requests(), Request.IsTitle)
+}
+
+// WaitRequests waits until n model requests have come; it reports whether they did in time.
+func (s *Server) WaitRequests(n int, timeout time.Duration) bool {
+	deadline := time.After(timeout)
+	for {
+		s.mu.Lock()
+		enough, arrived := len(s.requests) >= n, s.arrived
+		s.mu.Unlock()
+		if enough {
+			return true
+		}
+		select {
+		case <-arrived:
+		case <-deadline:
+			return false
+		}
+	}
+}
+
+// Left returns how many replies of the script are still to be given.
+func (s *Server) Left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.script)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		return
+	}
+	defer s.handlers.Done()
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client went away
+	}
+	if r.Method == http.MethodGet {
+		s.listModels(w, r)
+		return
+	}
+	req := Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Raw: raw, Body: decodeBody(raw), Time: time.Now()}
+	s.send(w, r, req, s.numbered(s.pick(req)))
+}
+
+// numbered gives the reply's tool calls identifiers that no other answer of this server has.
+func (s *Server) numbered(reply *rendered) *rendered {
+	n := reply.countCalls()
+	if n == 0 {
+		return reply
+	}
+	s.mu.Lock()
+	first := s.calls + 1
+	s.calls += n
+	s.mu.Unlock()
+	return newRendered(reply.withIDs(first))
+}
+
+// enter counts a handler in, so that Close waits for it; false once the server is closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.done:
+		return false
+	default:
+	}
+	s.handlers.Add(1)
+	return true
+}
+
+// pick records the request and chooses the reply.
+func (s *Server) pick(req Request) *rendered {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, req)
+	close(s.arrived)
+	s.arrived = make(chan struct{})
+	for i := range s.routes {
+		if rt := &s.routes[i]; rt.match(req) {
+			reply := rt.replies[0]
+			if len(rt.replies) > 1 {
+				rt.replies = rt.replies[1:]
+			}
+			return reply
+		}
+	}
+	switch {
+	case req.IsTitle():
+		return newRendered(Text("A fine title"))
+	case s.handle != nil:
+		// f may take its time or ask the server: not under the lock.
+		handle := s.handle
+		s.mu.Unlock()
+		defer s.mu.Lock()
+		return newRendered(handle(req))
+	case len(s.script) > 0:
+		reply := s.script[0]
+		s.script = s.script[1:]
+		return reply
+	case s.fallback != nil:
+		return s.fallback
+	}
+	if s.failed != nil {
+		s.failed("fakellm: request %d to %s has no reply in the script", len(s.requests), req.Path)
+	}
+	return newRendered(Error(http.StatusBadRequest, "script_exhausted", "fakellm: the script has no more replies"))
+}
+
+func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/v1/models" {
+		http.NotFound(w, r)
+		return
+	}
+	s.mu.Lock()
+	data := []any{}
+	for _, id := range s.models {
+		data = append(data, map[string]any{"id": id, "object": "model", "created": created(), "owned_by": "fakellm"})
+	}
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(appendJSON(nil, map[string]any{"object": "list", "data": data}))
+}
+
+func renderAll(replies []Reply) []*rendered {
+	out := make([]*rendered, len(replies))
+	for i, r := range replies {
+		out[i] = newRendered(r)
+	}
+	return out
+}
+
+func newRendered(r Reply) *rendered {
+	return &rendered{
+		Reply:     r,
+		chat:      sync.OnceValue(func() []segment { return render(r, false) }),
+		responses: sync.OnceValue(func() []segment { return render(r, true) }),
+	}
+}

@@ -1,0 +1,138 @@
+// Package hookref writes the hook reference of the user guide, docs/hooks.md, from the table of hook
+// points, so that the two cannot differ.
+package hookref
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const intro = `# Hook reference
+
+A hook is a handler that a plugin puts at a *hook point*, a named place in the loop. This page is written from
+the code: run ` + "`go test ./internal/hookref -update`" + ` after changing a point.
+
+There are three kinds of points:
+
+- **observe**: the hook is told and cannot change anything. It never holds the loop up.
+- **transform**: the hook gets a value and may change it. Each hook sees what those before it made of the value.
+- **gate**: the hook allows, denies, asks or abstains, with a reason. Gates come after all transforms, so they
+  see the exact bytes that will run; an answer holds for that one call.
+
+## Rules for all hooks
+
+- **Order**: lower ` + "`priority`" + ` first (default 0), then ` + "`before`" + `/` + "`after`" + `, then the order of the configuration. It is
+  fixed when tenon starts; ` + "`tenon hooks`" + ` shows it.
+- **Deadline**: 2 seconds for a call unless the plugin asks for another one (at most 60 seconds) or the configuration sets
+  one. The turn goes on when it is over.
+- **Failure**: a hook that fails, panics or runs out of time is skipped and named in a notice; a gate that fails
+  denies. A hook may ask for ` + "`onError: \"stop\"`" + `, which ends the turn instead: a redactor should. After three failures in
+  a row a plugin is quarantined.
+- **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`*`" + ` stands for any one member. A
+  plugin outside the host is sent those fields alone, and changes elsewhere are dropped and reported.
+- **Ledger**: every call is recorded with what it changed. ` + "`tenon explain`" + ` shows it.
+
+The names with the prefix ` + "`experimental.`" + ` that opencode uses are accepted too.
+
+## Changing a plugin's hooks
+
+In ` + "`tenon.json`" + `, by the name of the plugin:
+
+` + "```json" + `
+{"hook": {"my-plugin": {"timeout": 500, "onError": "skip", "priority": 10, "disable": false}}}
+` + "```" + `
+
+` + "`timeout`" + ` is in milliseconds.
+
+## Points
+
+In the order a turn passes them.
+`
+
+// Reference returns the text of docs/hooks.md.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(intro)
+	for _, p := range sdk.Points() {
+		fmt.Fprintf(&b, "\n### %s\n\n%s%s. Kind: **%s**", p.Point, strings.ToUpper(p.Summary[:1]), p.Summary[1:], p.Kind)
+		if p.MayDeny {
+			b.WriteString(", may refuse")
+		}
+		b.WriteString(".\n\n")
+		fmt.Fprintf(&b, "- In Go: `sdk.%s`\n", constructor(p))
+		fmt.Fprintf(&b, "- Input: %s\n", shape(p.NewInput()))
+		if p.NewValue != nil {
+			fmt.Fprintf(&b, "- Value: %s\n", shape(p.NewValue()))
+		}
+	}
+	return b.String()
+}
+
+// constructor returns the name of the function that makes a hook at the point.
+func constructor(p sdk.PointInfo) string {
+	if name, ok := map[sdk.Point]string{
+		sdk.PointCommand: "OnCommand", sdk.PointChatMessages: "OnChatMessages", sdk.PointChatSystem: "OnChatSystem",
+		sdk.PointToolBefore: "OnToolBefore", sdk.PointToolAfter: "OnToolAfter", sdk.PointCompacting: "OnCompacting",
+		sdk.PointAutocontinue: "OnAutocontinue", sdk.PointSmallModel: "OnSmallModel",
+	}[p.Point]; ok {
+		return name
+	}
+	name := "On"
+	for _, word := range strings.FieldsFunc(string(p.Point), func(r rune) bool { return r == '.' || r == '_' }) {
+		name += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return name
+}
+
+// shape lists the fields of a pointer to a struct as JSON has them.
+func shape(v any) string {
+	t := reflect.TypeOf(v).Elem()
+	var fields []string
+	for _, f := range reflect.VisibleFields(t) {
+		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		optional := ""
+		if strings.HasPrefix(rest, "omit") {
+			optional = "?"
+		}
+		fields = append(fields, fmt.Sprintf("`%s%s` (%s)", name, optional, typeOf(f.Type)))
+	}
+	return fmt.Sprintf("`%s`: %s", t.Name(), strings.Join(fields, ", "))
+}
+
+// typeOf says what JSON a Go type becomes.
+func typeOf(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[sdk.Parts]():
+		return "list of parts"
+	case reflect.TypeFor[sdk.Object](), reflect.TypeFor[sdk.ConfigInput]():
+		return "object"
+	case reflect.TypeFor[sdk.PermissionRules]():
+		return "permission rules"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeOf(t.Elem())
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int64, reflect.Float64:
+		return "number"
+	case reflect.Map:
+		return "map of " + typeOf(t.Elem())
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "any JSON"
+		}
+		return "list of " + typeOf(t.Elem())
+	case reflect.Struct:
+		return t.Name()
+	}
+	return "any JSON"
+}

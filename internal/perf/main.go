@@ -1,0 +1,287 @@
+//go:build unix
+
+// Command perf measures whole tenon processes against a scripted model server on loopback and prints each
+// figure beside its goal. docs/performance.md tells how to read it.
+//
+//	go run ./internal/perf            # builds tenon and measures it
+//	go run ./internal/perf -n 20      # more runs of each
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
+)
+
+func main() {
+	runs := flag.Int("n", 11, "runs of each measurement")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := measure(ctx, *runs); err != nil {
+		fmt.Fprintln(os.Stderr, "perf:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is what the measurements share.
+type bench struct {
+	dir, tenon, bare string
+	runs             int
+	sessions         int // data directories made so far
+}
+
+// sample is one finished process.
+type sample struct {
+	first  float64 // from its start to its first request, in milliseconds
+	cpu    float64 // user and system time, in milliseconds
+	peakMB float64 // largest resident set
+}
+
+func measure(ctx context.Context, runs int) error {
+	dir, err := os.MkdirTemp("", "tenon-perf-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{dir: dir, tenon: filepath.Join(dir, "tenon"), bare: filepath.Join(dir, "bareclient"), runs: runs}
+	for target, out := range map[string]string{"./cmd/tenon": b.tenon, "./internal/perf/bareclient": b.bare} {
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, target)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("build %s: %w", target, err)
+		}
+	}
+	fmt.Printf("%s/%s, %d CPUs, %s, %d runs; medians\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), runs)
+	for _, f := range []func(context.Context) error{b.start, b.answer, b.deltas, b.steps, b.growth} {
+		if err := f(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func report(name, value, goal string) { fmt.Printf("%-46s %14s   goal %s\n", name, value, goal) }
+
+// start compares tenon's way from its start to its first request with that of a bare client, run by run.
+func (b *bench) start(ctx context.Context) error {
+	srv, err := fakellm.Start()
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	srv.Always(fakellm.Text("done"))
+	var ours, bare []sample
+	for range b.runs {
+		s, err := b.process(ctx, srv, b.bare, srv.URL())
+		if err != nil {
+			return err
+		}
+		bare = append(bare, s)
+		if s, err = b.run(ctx, srv, "hello"); err != nil {
+			return err
+		}
+		ours = append(ours, s)
+	}
+	requests := srv.Requests()
+	largest := 0
+	for _, r := range requests {
+		if len(r.Tools()) > 0 {
+			largest = max(largest, len(r.Raw))
+		}
+	}
+	report("start to first request", ms(median(ours, first)), "under 20 ms")
+	report("  the same of a bare Go client", ms(median(bare, first)), "-")
+	report("  ratio", fmt.Sprintf("%.2f", median(ours, first)/median(bare, first)), "under 2.5")
+	report("first request body, all tools", fmt.Sprintf("%d bytes", largest), "under 16384 bytes")
+	return nil
+}
+
+// answer is the memory of a run with one answer.
+func (b *bench) answer(ctx context.Context) error {
+	all, err := b.repeat(ctx, fakellm.Text("done"))
+	if err != nil {
+		return err
+	}
+	report("peak memory, one answer", mb(median(all, peak)), "under 35 MB")
+	report("CPU, one answer", ms(median(all, cpu)), "-")
+	return nil
+}
+
+// deltas is the CPU that 20,000 text deltas take beyond what one takes.
+func (b *bench) deltas(ctx context.Context) error {
+	one, err := b.repeat(ctx, fakellm.Text("done"))
+	if err != nil {
+		return err
+	}
+	many, err := b.repeat(ctx, fakellm.Repeat("word ", 20_000))
+	if err != nil {
+		return err
+	}
+	report("CPU, 20,000 text deltas", ms(median(many, cpu)-median(one, cpu)), "under 120 ms")
+	report("  whole process", ms(median(many, cpu)), "-")
+	report("peak memory, 20,000 text deltas", mb(median(many, peak)), "flat")
+	return nil
+}
+
+// repeat runs tenon as often as is asked for, each on a server that always gives the reply.
+func (b *bench) repeat(ctx context.Context, reply fakellm.Reply) ([]sample, error) {
+	srv, err := fakellm.Start()
+	if err != nil {
+		return nil, err
+	}
+	defer srv.Close()
+	srv.Always(fakellm.Text("A title"))
+	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, slices.Repeat([]fakellm.Reply{reply}, b.runs)...)
+	var all []sample
+	for range b.runs {
+		s, err := b.run(ctx, srv, "hello")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// steps is what a step with a tool call costs, and the memory of fifty.
+func (b *bench) steps(ctx context.Context) error {
+	const n = 50
+	var all []sample
+	var per []float64
+	for range b.runs {
+		s, gaps, err := b.turn(ctx, n)
+		if err != nil {
+			return err
+		}
+		all = append(all, s)
+		per = append(per, gaps...)
+	}
+	report("peak memory, 50 tool steps", mb(median(all, peak)), "under 45 MB")
+	report("answer to next request, per tool step", ms(medianOf(per)), "-")
+	return nil
+}
+
+// growth compares the work of late steps of one long turn with that of early ones.
+func (b *bench) growth(ctx context.Context) error {
+	const n = 210
+	var early, late []float64
+	for range max(3, b.runs/3) {
+		_, gaps, err := b.turn(ctx, n)
+		if err != nil {
+			return err
+		}
+		early = append(early, gaps[6:16]...)
+		late = append(late, gaps[196:206]...)
+	}
+	report("step 200, all work, over step 10", fmt.Sprintf("%.2f", medianOf(late)/medianOf(early)), "1.3, the request body aside")
+	report("  step 10 / step 200", ms(medianOf(early))+" / "+ms(medianOf(late)), "-")
+	return nil
+}
+
+// turn runs one turn of n tool steps and returns the times from the server's having answered to its being
+// asked again.
+func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
+	srv, err := fakellm.Start()
+	if err != nil {
+		return sample{}, nil, err
+	}
+	defer srv.Close()
+	srv.Always(fakellm.Text("A title"))
+	replies := make([]fakellm.Reply, n, n+1)
+	for i := range replies {
+		replies[i] = fakellm.Call("todowrite", fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending","priority":"low"}]}`, i))
+	}
+	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, append(replies, fakellm.Text("done"))...)
+	s, err := b.run(ctx, srv, "go")
+	var gaps []float64
+	var last time.Time
+	for _, r := range srv.Requests() {
+		if len(r.Tools()) == 0 {
+			continue
+		}
+		if !last.IsZero() {
+			gaps = append(gaps, millis(r.Time.Sub(last)))
+		}
+		last = r.Time
+	}
+	if err == nil && len(gaps) != n {
+		err = fmt.Errorf("%d steps, want %d", len(gaps), n)
+	}
+	return s, gaps, err
+}
+
+// run runs tenon once on a data directory of its own.
+func (b *bench) run(ctx context.Context, srv *fakellm.Server, prompt string) (sample, error) {
+	return b.process(ctx, srv, b.tenon, "run", "-m", "fake/fake-model", "--auto", prompt)
+}
+
+// process runs a program to its end in an empty project with nothing but the model server configured.
+func (b *bench) process(ctx context.Context, srv *fakellm.Server, program string, args ...string) (sample, error) {
+	b.sessions++
+	home := filepath.Join(b.dir, fmt.Sprint("home", b.sessions))
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return sample{}, err
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = home
+	cmd.Env = []string{
+		"HOME=" + home, "XDG_DATA_HOME=" + home + "/data", "XDG_CONFIG_HOME=" + home + "/config", "PATH=" + os.Getenv("PATH"),
+		fmt.Sprintf(`TENON_CONFIG_CONTENT={"provider":{"fake":{"protocol":"openai-chat","options":{"baseURL":%q,"apiKey":"none"},"models":{"fake-model":{}}}}}`, srv.URL()),
+	}
+	cmd.Stderr = nil
+	before := len(srv.Requests())
+	began := time.Now()
+	out, err := cmd.Output()
+	if err != nil {
+		return sample{}, fmt.Errorf("%s %v: %w: %s", program, args, err, out)
+	}
+	requests := srv.Requests()
+	if len(requests) == before {
+		return sample{}, fmt.Errorf("%s %v sent no request", program, args)
+	}
+	state := cmd.ProcessState
+	kb := float64(state.SysUsage().(*syscall.Rusage).Maxrss)
+	if runtime.GOOS == "darwin" {
+		kb /= 1024 // bytes there, see getrusage(2)
+	}
+	return sample{
+		first: millis(requests[before].Time.Sub(began)), cpu: millis(state.SystemTime() + state.UserTime()), peakMB: kb / 1024,
+	}, nil
+}
+
+func first(s sample) float64 { return s.first }
+
+func cpu(s sample) float64 { return s.cpu }
+
+func peak(s sample) float64 { return s.peakMB }
+
+func median(all []sample, of func(sample) float64) float64 {
+	values := make([]float64, len(all))
+	for i, s := range all {
+		values[i] = of(s)
+	}
+	return medianOf(values)
+}
+
+func medianOf(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	return values[len(values)/2]
+}
+
+func millis(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
+
+func ms(v float64) string { return fmt.Sprintf("%.2f ms", v) }
+
+func mb(v float64) string { return fmt.Sprintf("%.1f MB", v) }

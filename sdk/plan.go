@@ -1,0 +1,250 @@
+package sdk
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// shape is how the JSON of a Go type is built, as far as Diff, Apply and Select care.
+type shape uint8
+
+const (
+	shapeScalar  shape = iota // a string, number or bool; compared with ==
+	shapeRaw                  // json.RawMessage
+	shapeOpaque               // JSON of its own making; changed by decoding, changing and encoding it
+	shapePointer              // null or what it points at
+	shapeStruct               // an object with the fields of the struct
+	shapeSlice                // an array
+	shapeMap                  // an object; keys are strings
+	shapeAny                  // any JSON
+	shapeUnion                // Part or Message
+)
+
+// plan describes a Go type: how to walk its JSON and how to copy it. It is compiled once per type and
+// never changes.
+type plan struct {
+	typ   reflect.Type
+	shape shape
+	elem  *plan // of pointer, slice and map
+
+	fields  []planField // of struct, in the order of the JSON; the last set of a tool state is by status
+	byName  map[string]int
+	extra   []int  // index of the Extra field; nil without one
+	tag     string // "type" of parts, "role" of messages: the field that must not change, as id must not
+	nilList bool   // nil is written as []
+	decodes bool   // it has an UnmarshalJSON of its own
+	states  map[ToolStatus]*plan
+
+	parts   map[reflect.Type]*plan // of struct, the plans of its exported fields
+	shallow bool                   // a copy by assignment shares nothing that can change
+	memory  memory
+}
+
+type planField struct {
+	name      string
+	index     []int
+	plan      *plan
+	omitEmpty bool
+	omitZero  bool
+	nilObject bool // empty is written as {}
+}
+
+// planCache maps a type to its plan. An entry is added on first use and never changes.
+var planCache sync.Map
+
+var (
+	rawType         = reflect.TypeFor[json.RawMessage]()
+	anyType         = reflect.TypeFor[any]()
+	partType        = reflect.TypeFor[Part]()
+	messageType     = reflect.TypeFor[Message]()
+	partsType       = reflect.TypeFor[Parts]()
+	extraType       = reflect.TypeFor[Extra]()
+	partHeadType    = reflect.TypeFor[PartHead]()
+	msgHeadType     = reflect.TypeFor[MessageHead]()
+	toolStateType   = reflect.TypeFor[ToolState]()
+	toolStatusType  = reflect.TypeFor[ToolStatus]()
+	unknownPart     = reflect.TypeFor[UnknownPart]()
+	unknownMessage  = reflect.TypeFor[UnknownMessage]()
+	marshalerType   = reflect.TypeFor[json.Marshaler]()
+	unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
+	textType        = reflect.TypeFor[encoding.TextMarshaler]()
+	sdkPath         = partHeadType.PkgPath()
+)
+
+func planOf(t reflect.Type) *plan {
+	if p, ok := planCache.Load(t); ok {
+		return p.(*plan)
+	}
+	building := map[reflect.Type]*plan{}
+	p := compilePlan(t, building)
+	for t, p := range building {
+		planCache.Store(t, p)
+	}
+	return p
+}
+
+// compilePlan puts the plan into building before it compiles what it refers to: types may be recursive.
+func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
+	if p, ok := building[t]; ok {
+		return p
+	}
+	p := &plan{typ: t, shape: shapeOf(t), decodes: reflect.PointerTo(t).Implements(unmarshalerType)}
+	building[t] = p
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		p.elem = compilePlan(t.Elem(), building)
+		p.nilList = t == partsType
+	case reflect.Array:
+		p.shallow = true // none in the contract; shared if it holds pointers
+	case reflect.Interface:
+	case reflect.Struct:
+		p.compileStruct(building)
+	default:
+		p.shallow = true
+	}
+	p.memory = memoryOf(p)
+	return p
+}
+
+func shapeOf(t reflect.Type) shape {
+	switch t {
+	case rawType:
+		return shapeRaw
+	case anyType:
+		return shapeAny
+	case partType, messageType:
+		return shapeUnion
+	case unknownPart, unknownMessage:
+		return shapeOpaque
+	}
+	own := t.PkgPath() == sdkPath // the JSON of our own types follows their fields
+	if !own && (t.Implements(marshalerType) || t.Implements(textType)) && t.Kind() != reflect.Pointer {
+		return shapeOpaque
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return shapePointer
+	case reflect.Struct:
+		return shapeStruct
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return shapeOpaque
+		}
+		return shapeSlice
+	case reflect.Map:
+		if t.Key().Kind() == reflect.String {
+			return shapeMap
+		}
+		return shapeOpaque
+	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return shapeScalar
+	}
+	return shapeOpaque
+}
+
+func (p *plan) compileStruct(building map[reflect.Type]*plan) {
+	p.shallow = true
+	p.byName = map[string]int{}
+	p.parts = map[reflect.Type]*plan{}
+	for _, f := range reflect.VisibleFields(p.typ) {
+		if f.Anonymous {
+			switch f.Type {
+			case partHeadType:
+				p.tag = "type"
+			case msgHeadType:
+				p.tag = "role"
+			}
+			continue
+		}
+		if !f.IsExported() {
+			continue
+		}
+		field := planField{index: f.Index, plan: compilePlan(f.Type, building)}
+		p.parts[f.Type] = field.plan
+		p.shallow = p.shallow && field.plan.shallow
+		if f.Type == extraType {
+			p.extra = f.Index
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || p.typ == toolStateType {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		field.name = name
+		field.omitEmpty = strings.Contains(options, "omitempty")
+		field.omitZero = strings.Contains(options, "omitzero")
+		p.byName[name] = len(p.fields)
+		p.fields = append(p.fields, field)
+	}
+	if p.typ == toolStateType {
+		p.compileStates(building)
+	}
+}
+
+// compileStates gives each status of a tool state the fields its wire form has. They stand in ToolState
+// under the same Go names.
+func (p *plan) compileStates(building map[reflect.Type]*plan) {
+	p.states = map[ToolStatus]*plan{}
+	for status, wire := range toolStates() {
+		state := *p
+		state.states, state.fields, state.byName = nil, nil, map[string]int{}
+		for _, f := range reflect.VisibleFields(wire) {
+			own, _ := p.typ.FieldByName(f.Name)
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			field := planField{name: name, index: own.Index, plan: compilePlan(own.Type, building)}
+			field.omitEmpty = strings.Contains(options, "omitempty")
+			field.nilObject = !field.omitEmpty && (own.Type == rawType || own.Type.Kind() == reflect.Map)
+			state.byName[name] = len(state.fields)
+			state.fields = append(state.fields, field)
+		}
+		p.states[status] = &state
+	}
+}
+
+// at returns the plan that holds for this value: of a tool state the one of its status.
+func (p *plan) at(v reflect.Value) *plan {
+	if p.states == nil {
+		return p
+	}
+	if state := p.states[ToolStatus(v.Field(0).String())]; state != nil {
+		return state
+	}
+	return p
+}
+
+// absent reports whether the field with value v is left out of the JSON.
+func (f *planField) absent(v reflect.Value) bool {
+	if f.omitZero {
+		return v.IsZero()
+	}
+	if !f.omitEmpty {
+		return false
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+// isHead reports whether the plan is of a part or a message, or of a pointer to one: what the host
+// relies on being there.
+func (p *plan) isHead() bool {
+	switch p.shape {
+	case shapeUnion:
+		return true
+	case shapePointer:
+		return p.elem.tag != ""
+	}
+	return false
+}
