@@ -1,0 +1,50 @@
+//go:build unix
+
+package paths_test
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/tenonhq/tenon/builtin/internal/paths"
+)
+
+func TestOpenRegular(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	regular := filepath.Join(dir, "regular")
+	write(t, regular)
+	tests := map[string]struct {
+		path string
+		want error
+	}{
+		"regular":   {regular, nil},
+		"fifo":      {fifo, paths.ErrSpecial},
+		"device":    {"/dev/zero", paths.ErrSpecial},
+		"directory": {dir, paths.ErrSpecial},
+		"missing":   {filepath.Join(dir, "none"), fs.ErrNotExist},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, info, err := paths.OpenRegular(tt.path)
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("OpenRegular(%q): error = %v, want %v", tt.path, err, tt.want)
+			}
+			if err != nil {
+				return
+			}
+			defer f.Close()
+			if info.Size() != 2 {
+				t.Errorf("size = %d, want 2", info.Size())
+			}
+		})
+	}
+}

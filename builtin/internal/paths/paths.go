@@ -1,0 +1,129 @@
+package paths
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// ErrPath is wrapped by every error about a path argument that cannot name a file.
+var ErrPath = errors.New("bad path")
+
+// Resolve returns the absolute and clean path that arg names for the call: relative paths start at the
+// call's directory, ~ and ~/ at the user's home; an empty arg is the call's directory. Whoever opens a
+// file opens this path, so that a .. means the same to the check and to the system.
+func Resolve(call *sdk.ToolCall, arg string) (string, error) {
+	abs, err := Absolute(call, arg)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Clean(abs), nil
+}
+
+// Absolute is Resolve without cleaning: a .. behind a symbolic link stays where it is. It is for
+// arguments that another program (a shell) will open as they were written; External understands both.
+func Absolute(call *sdk.ToolCall, arg string) (string, error) {
+	if strings.ContainsRune(arg, 0) {
+		return "", fmt.Errorf("%w: %q holds a NUL byte", ErrPath, arg)
+	}
+	arg = filepath.FromSlash(arg)
+	sep := string(filepath.Separator)
+	if arg == "~" || strings.HasPrefix(arg, "~"+sep) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("%w: %q: %w", ErrPath, arg, err)
+		}
+		arg = home + arg[1:]
+	}
+	volume := filepath.VolumeName(arg)
+	if runtime.GOOS == "windows" && strings.ContainsRune(arg[len(volume):], ':') {
+		// name:stream is another name of the same file, which rules about the name would miss.
+		return "", fmt.Errorf("%w: %q holds a colon", ErrPath, arg)
+	}
+	switch {
+	case filepath.IsAbs(arg):
+		return arg, nil
+	case arg == "":
+		return call.Directory, nil
+	case volume != "":
+		return "", fmt.Errorf("%w: %q is relative to a drive; write it absolute", ErrPath, arg)
+	case os.IsPathSeparator(arg[0]): // Windows: \x is on the current drive
+		return filepath.VolumeName(call.Directory) + arg, nil
+	}
+	return strings.TrimSuffix(call.Directory, sep) + sep + arg, nil
+}
+
+// Title returns abs for people: relative to the worktree with slashes, or as it is when it lies outside.
+// The worktree itself is ".".
+func Title(call *sdk.ToolCall, abs string) string { return shorten(call.Worktree, abs) }
+
+// Display returns abs in a form that the model can use as an argument of its next call: relative to the
+// call's directory with slashes, or as it is when it lies outside.
+func Display(call *sdk.ToolCall, abs string) string { return shorten(call.Directory, abs) }
+
+func shorten(root, abs string) string {
+	if !lexicallyWithin(root, abs) {
+		return filepath.ToSlash(abs)
+	}
+	rel, err := filepath.Rel(root, abs)
+	if err != nil {
+		return filepath.ToSlash(abs)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// Patterns returns what permission rules about the file at abs have to match: its path relative to the
+// worktree with slashes (absolute when it lies outside), and the same for the file that a symbolic link
+// leads to, so that no link is a way around a rule.
+func Patterns(call *sdk.ToolCall, abs string) []string {
+	patterns := []string{Title(call, abs)}
+	if target := shorten(Real(call.Worktree), Real(abs)); target != patterns[0] {
+		patterns = append(patterns, target)
+	}
+	return patterns
+}
+
+// External returns the request for leave to go outside of the project, and whether abs, a file or a
+// directory that need not exist, needs it: true when it leads out of both the call's worktree and its
+// directory. Abs must be absolute and may be clean or not; a .. behind a symbolic link is understood both
+// ways, as programs differ in it.
+func External(call *sdk.ToolCall, abs string) (sdk.PermissionRequest, bool) {
+	roots := []string{Real(call.Worktree), Real(call.Directory)}
+	var patterns, always []string
+	for _, real := range []string{Real(abs), Real(filepath.Clean(abs))} {
+		if slices.ContainsFunc(roots, func(root string) bool { return within(root, real) }) {
+			continue
+		}
+		dir := directoryOf(real)
+		pattern := strings.TrimSuffix(dir, "/") + "/*"
+		if slices.Contains(patterns, pattern) {
+			continue
+		}
+		patterns = append(patterns, pattern)
+		// A * in the name of the directory itself must not widen what "always" allows.
+		always = append(always, strings.ReplaceAll(strings.TrimSuffix(dir, "/"), "*", "?")+"/*")
+	}
+	if len(patterns) == 0 {
+		return sdk.PermissionRequest{}, false
+	}
+	return sdk.PermissionRequest{
+		Permission: sdk.PermissionExternalDirectory,
+		Patterns:   patterns,
+		Always:     always,
+		Metadata:   sdk.Object{"filepath": abs, "parentDir": strings.TrimSuffix(patterns[0], "/*")},
+	}, true
+}
+
+// directoryOf returns, with slashes, real itself when it is a directory, else the directory it is in.
+func directoryOf(real string) string {
+	if info, err := os.Lstat(real); err != nil || !info.IsDir() {
+		real = filepath.Dir(real)
+	}
+	return filepath.ToSlash(real)
+}

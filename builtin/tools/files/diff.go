@@ -1,0 +1,62 @@
+package files
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// maxDiffBytes bounds a diff in metadata: it is for a person's eyes and is stored with the session.
+const maxDiffBytes = 32 << 10
+
+// diff is the difference between two contents of a file.
+type diff struct {
+	text                 string // unified, cut at maxDiffBytes
+	additions, deletions int    // lines
+}
+
+// newDiff compares two contents by lines; line endings do not count. A file that is created or deleted has
+// no before or after.
+func newDiff(name string, before, after []byte) (diff, error) {
+	old, new := diffText(before), diffText(after)
+	edits := udiff.Lines(old, new)
+	var d diff
+	for _, e := range edits {
+		d.deletions += countLines(old[e.Start:e.End])
+		d.additions += countLines(e.New)
+	}
+	text, err := udiff.ToUnified(name, name, old, edits, udiff.DefaultContextLines)
+	if err != nil {
+		return diff{}, fmt.Errorf("diff of %q: %w", name, err)
+	}
+	d.text = cutLines(text, maxDiffBytes)
+	return d, nil
+}
+
+func diffText(content []byte) string { return strings.ToValidUTF8(toLF(string(content)), "\ufffd") }
+
+func countLines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// plural counts things: "1 line", "2 lines".
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// cutLines shortens text to whole lines of at most limit bytes and says how much is missing.
+func cutLines(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	end := strings.LastIndexByte(text[:limit], '\n') + 1
+	return fmt.Sprintf("%s… %d more lines\n", text[:end], countLines(text[end:]))
+}

@@ -1,0 +1,84 @@
+package files
+
+import (
+	"bytes"
+	"sort"
+	"strings"
+)
+
+const bom = "\ufeff"
+
+// document is the text of a file in the form that tools work on: without the byte order mark and with \n
+// at the end of every line. It remembers what was there, so that a change touches nothing else.
+type document struct {
+	text string
+	raw  string // as it is on disk, without the byte order mark
+	bom  bool
+	crlf []int // offsets in text of each \n that is \r\n in raw, ascending
+	// ending is what most lines end with; new lines get it, too.
+	ending string
+}
+
+func newDocument(content []byte) *document {
+	d := &document{ending: "\n"}
+	d.raw, d.bom = strings.CutPrefix(string(content), bom)
+	if d.text = d.raw; !strings.Contains(d.raw, "\r\n") {
+		return d
+	}
+	var b strings.Builder
+	for line := range strings.Lines(d.raw) {
+		if text, ok := strings.CutSuffix(line, "\r\n"); ok {
+			b.WriteString(text)
+			d.crlf = append(d.crlf, b.Len())
+			b.WriteByte('\n')
+			continue
+		}
+		b.WriteString(line)
+	}
+	d.text = b.String()
+	if 2*len(d.crlf) > strings.Count(d.text, "\n") {
+		d.ending = "\r\n"
+	}
+	return d
+}
+
+// span is a range of a document's text.
+type span struct{ start, end int }
+
+// replacement is text that takes the place of a span.
+type replacement struct {
+	span
+	text string
+}
+
+// apply returns the content of the file with the replacements, which must be in order and must not
+// overlap, made. Their new lines end as most lines of the document do.
+func (d *document) apply(replacements []replacement) []byte {
+	var b bytes.Buffer
+	if d.bom {
+		b.WriteString(bom)
+	}
+	from := 0
+	for _, r := range replacements {
+		b.WriteString(d.raw[from:d.offset(r.start)])
+		b.WriteString(withEnding(toLF(r.text), d.ending))
+		from = d.offset(r.end)
+	}
+	b.WriteString(d.raw[from:])
+	return b.Bytes()
+}
+
+// offset returns where in raw the offset of text is; before the \r when it is at a \r\n.
+func (d *document) offset(i int) int { return i + sort.SearchInts(d.crlf, i) }
+
+func toLF(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+func withEnding(s, ending string) string {
+	if ending == "\n" {
+		return s
+	}
+	return strings.ReplaceAll(s, "\n", ending)
+}
+
+// lineOf returns the number, from 1, of the line in text that holds the offset.
+func lineOf(text string, offset int) int { return strings.Count(text[:offset], "\n") + 1 }

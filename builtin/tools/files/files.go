@@ -1,0 +1,100 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// permissionEdit is the permission key of every tool that changes files.
+const permissionEdit = "edit"
+
+// New returns the plugin. It remembers, per session, which file contents the model has seen.
+func New() sdk.Plugin {
+	return &plugin{history: newHistory(), locks: newLocks()}
+}
+
+// plugin holds what the tools share.
+type plugin struct {
+	history *history
+	locks   *locks
+}
+
+var (
+	_ sdk.ToolSource       = (*plugin)(nil)
+	_ sdk.ToolPreparer     = (*readTool)(nil)
+	_ sdk.ToolPreparer     = listTool{}
+	_ sdk.ToolPreparer     = (*writeTool)(nil)
+	_ sdk.ToolPreparer     = (*editTool)(nil)
+	_ sdk.ToolPreparer     = (*patchTool)(nil)
+	_ sdk.ToolPermission   = (*writeTool)(nil)
+	_ sdk.ToolPermission   = (*editTool)(nil)
+	_ sdk.ToolPermission   = (*patchTool)(nil)
+	_ sdk.ToolAvailability = (*writeTool)(nil)
+	_ sdk.ToolAvailability = (*editTool)(nil)
+	_ sdk.ToolAvailability = (*patchTool)(nil)
+)
+
+// Manifest names the plugin.
+func (*plugin) Manifest() sdk.Manifest {
+	return sdk.Manifest{
+		Name:        "files",
+		Description: "Reads, lists, writes, edits and patches files.",
+		Carrier:     sdk.CarrierBuiltin,
+	}
+}
+
+// Start does nothing: the tools need nothing but their calls.
+func (*plugin) Start(context.Context, sdk.Host) error { return nil }
+
+// Close does nothing: nothing runs between calls.
+func (*plugin) Close(context.Context) error { return nil }
+
+// Tools returns read, list, write, edit and apply_patch.
+func (p *plugin) Tools() []sdk.Tool {
+	return []sdk.Tool{&readTool{p}, listTool{}, &writeTool{p}, &editTool{p}, &patchTool{p}}
+}
+
+// decode reads the arguments of a call.
+func decode(call *sdk.ToolCall, args any) error {
+	if err := json.Unmarshal(call.Args, args); err != nil {
+		return fmt.Errorf("arguments of %s: %w", call.Tool, err)
+	}
+	return nil
+}
+
+// target is a file that a call names.
+type target struct {
+	abs  string // as the call means it; what is shown and recorded
+	real string // where it leads; what is opened and locked
+	name string // for the model
+}
+
+func newTarget(call *sdk.ToolCall, arg string) (target, error) {
+	if arg == "" {
+		return target{}, fmt.Errorf("%w: filePath is empty", paths.ErrPath)
+	}
+	abs, err := paths.Resolve(call, arg)
+	if err != nil {
+		return target{}, err
+	}
+	return target{abs: abs, real: paths.Real(abs), name: paths.Display(call, abs)}, nil
+}
+
+// externals returns the requests for the targets that lie outside of the project, each directory once.
+func externals(call *sdk.ToolCall, targets ...target) []sdk.PermissionRequest {
+	var requests []sdk.PermissionRequest
+	asked := map[string]bool{}
+	for _, t := range targets {
+		request, needed := paths.External(call, t.abs)
+		key := fmt.Sprint(request.Patterns)
+		if needed && !asked[key] {
+			asked[key] = true
+			requests = append(requests, request)
+		}
+	}
+	return requests
+}

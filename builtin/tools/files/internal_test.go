@@ -1,0 +1,242 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TestCommitRollsBack lets the last of several changes fail when the others are in place already.
+func TestCommitRollsBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put := func(name, content string) {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("update", "u\n")
+	put("delete", "d\n")
+	put("dir/full", "f\n")
+	info, err := os.Stat(filepath.Join(dir, "update"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) target {
+		path := filepath.Join(dir, name)
+		return target{abs: path, real: path, name: name}
+	}
+	err = commit([]*change{
+		{target: at("update"), old: info, before: []byte("u\n"), after: []byte("changed\n")},
+		{target: at("delete"), before: []byte("d\n"), remove: true},
+		{target: at("new/file"), after: []byte("n\n")},
+		{target: at("dir"), after: []byte("cannot replace a directory\n")},
+	})
+	if err == nil || !strings.Contains(err.Error(), "dir") {
+		t.Fatalf("commit: error = %v", err)
+	}
+	want := map[string]string{"update": "u\n", "delete": "d\n", "dir/full": "f\n"}
+	if err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || d.IsDir() && rel != "new" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if want[filepath.ToSlash(rel)] != string(content) {
+			t.Errorf("%s = %q", rel, content)
+		}
+		delete(want, filepath.ToSlash(rel))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(want) > 0 {
+		t.Errorf("gone: %v", want)
+	}
+	if mode, err := os.Stat(filepath.Join(dir, "update")); err != nil || mode.Mode() != info.Mode() {
+		t.Errorf("mode after the rollback = %v, %v", mode.Mode(), err)
+	}
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	for i := range maxSessions + 10 {
+		h.note(fmt.Sprint("ses_", i), "/f", "hash")
+		h.note("ses_0", "/f", "hash") // stays, as it is in use
+	}
+	if len(h.sessions) != maxSessions || h.sessions["ses_0"] == nil || h.sessions["ses_1"] != nil {
+		t.Errorf("%d sessions, the used one: %v, the oldest: %v", len(h.sessions), h.sessions["ses_0"], h.sessions["ses_1"])
+	}
+	for i := range maxFiles + 10 {
+		h.note("ses_0", fmt.Sprint("/", i), "hash")
+	}
+	call := &sdk.ToolCall{SessionID: "ses_0"}
+	if n := len(h.sessions["ses_0"].files); n != maxFiles {
+		t.Errorf("%d files, want %d", n, maxFiles)
+	}
+	if err := h.check(context.Background(), call, target{real: fmt.Sprint("/", maxFiles+9)}, "hash"); err != nil {
+		t.Errorf("the newest file is forgotten: %v", err)
+	}
+}
+
+func TestLocksAreForgotten(t *testing.T) {
+	t.Parallel()
+	l := newLocks()
+	unlock, err := l.lock(context.Background(), "/b", "/a", "/A")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := l.lock(ctx, "/c", "/b"); err == nil {
+		t.Error("a held lock was given out")
+	}
+	unlock()
+	if len(l.held) != 0 {
+		t.Errorf("%d locks are left", len(l.held))
+	}
+}
+
+// FuzzLocate checks that a match is where it says and that applying it changes nothing else.
+func FuzzLocate(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"a\nb\nc\n", "b", "x"}, {"  a\n  b\n", "a\nb\n", ""}, {"f(\n x\n)\n", "f(\n y\n)", "z"}, {"a\r\nb\r\n", "a\nb", "c\nd"},
+		{"\ufeffa", "a", "b"}, {"a  b", "a b", "c"}, {"\"x\"\n", `\"x\"`, "y"}, {"x\n", "\nx\n", "y"}, {"aaa", "aa", "b"}, {"", "a", "b"},
+		{"{\n{\na\n}\n}\n", "{\na\n}", "b"}, {"a\r\r\nb", "a\r", "b"},
+	} {
+		f.Add(seed[0], seed[1], seed[2], false)
+		f.Add(seed[0], seed[1], seed[2], true)
+	}
+	f.Fuzz(func(t *testing.T, content, old, new string, all bool) {
+		doc := newDocument([]byte(content))
+		found, err := locate("f", doc.text, toLF(old), all)
+		if err != nil {
+			return
+		}
+		if len(found.spans) == 0 || !all && len(found.spans) > 1 {
+			t.Fatalf("%d spans, all = %v", len(found.spans), all)
+		}
+		var replacements []replacement
+		from := 0
+		var want strings.Builder
+		for _, s := range found.spans {
+			if s.start < from || s.end < s.start || s.end > len(doc.text) {
+				t.Fatalf("span %v after %d in %d bytes", s, from, len(doc.text))
+			}
+			want.WriteString(doc.text[from:s.start] + toLF(new))
+			from = s.end
+			replacements = append(replacements, replacement{s, new})
+		}
+		want.WriteString(doc.text[from:])
+		after := doc.apply(replacements)
+		plain := string(after)
+		if doc.bom {
+			plain = strings.TrimPrefix(plain, bom)
+		}
+		// A \r that comes to stand before a \n makes another line break; only then may the text differ.
+		if got := toLF(plain); got != want.String() && !strings.Contains(content+new, "\r") {
+			t.Errorf("after the edit the text is %q, want %q", got, want.String())
+		}
+		first, last := doc.offset(found.spans[0].start), doc.offset(from)
+		if !strings.HasPrefix(plain, doc.raw[:first]) || !strings.HasSuffix(plain, doc.raw[last:]) {
+			t.Errorf("%q changed outside of the edit: %q", content, after)
+		}
+	})
+}
+
+// FuzzPatch checks that no patch makes the parser or the matcher panic, and that lines which no hunk
+// removes survive.
+func FuzzPatch(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"a\nb\nc\n", "*** Begin Patch\n*** Update File: f\n@@\n a\n-b\n+x\n*** End Patch"},
+		{"a", "*** Begin Patch\n*** Update File: f\n@@ a\n+x\n*** End of File\n*** End Patch"},
+		{"", "*** Begin Patch\n*** Add File: f\n+x\n*** Delete File: g\n*** End Patch"},
+		{"a\r\nb", "cat <<EOF\n*** Begin Patch\n*** Update File: f\n*** Move to: g\n@@ -1 +1 @@ a\n-b\n*** End Patch\nEOF"},
+		{"\n\n", "*** Begin Patch\n*** Update File: f\n-\n+\n\n*** End Patch"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, content, text string) {
+		ops, err := parsePatch(text)
+		if err != nil {
+			return
+		}
+		for _, op := range ops {
+			if op.path == "" {
+				t.Fatal("an operation without a file")
+			}
+			after, err := patched("f", []byte(content), op.hunks)
+			if err != nil {
+				continue
+			}
+			removed, added := 0, 0
+			for _, h := range op.hunks {
+				for _, l := range h.lines {
+					switch l.kind {
+					case '-':
+						removed++
+					case '+':
+						added++
+					}
+				}
+			}
+			before, now := newDocument([]byte(content)).text, newDocument(after).text
+			if strings.Contains(content+text, "\r") {
+				continue // a \r at the end of a line makes it another line break
+			}
+			// A text that ends without a line break can lose or gain the count of its last, empty line.
+			if got, want := countLines(now), countLines(before)+added-removed; got != want && strings.HasSuffix(before, "\n") {
+				t.Errorf("%q has %d lines, want %d: %q", content, got, want, after)
+			}
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "f.go")
+	if err := os.WriteFile(path, []byte(strings.Repeat("\tif err := something(ctx, arg); err != nil {\n", 20000)), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	args := []byte(fmt.Sprintf(`{"filePath":%q,"limit":500}`, path))
+	call := &sdk.ToolCall{Tool: "read", Args: args, SessionID: "ses_1", Directory: filepath.Dir(path), Worktree: filepath.Dir(path)}
+	tool := New().(sdk.ToolSource).Tools()[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := tool.Execute(b.Context(), call); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkEdit(b *testing.B) {
+	text := strings.Repeat("\tif err := something(ctx, arg); err != nil {\n\t\treturn err\n\t}\n", 5000) + "func last() {\n\tfoo()\n}\n"
+	for name, old := range map[string]string{
+		"exact": "func last() {\n\tfoo()\n}\n", "indentation": "func last() {\n  foo()\n}\n",
+		"anchors": "func last() {\n  fooo()\n}\n", "nowhere": "\tif err := nothing(like, this); err == nil {\n\t\treturn nil\n\t}\nfunc other()\n",
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := locate("f", text, old, false)
+				if (err != nil) != (name == "nowhere") {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

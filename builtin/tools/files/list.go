@@ -1,0 +1,147 @@
+package files
+
+import (
+	"context"
+	_ "embed" // the description
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxListed is how many entries list shows; opencode shows as many.
+const maxListed = 100
+
+//go:embed list.md
+var listDescription string
+
+const listParameters = `{"type":"object","properties":{` +
+	`"path":{"type":"string","description":"Directory; default: the working directory"}},` +
+	`"additionalProperties":false}`
+
+type listTool struct{}
+
+type listArgs struct {
+	Path string `json:"path"`
+}
+
+// Definition describes list.
+func (listTool) Definition() sdk.ToolDefinition {
+	return sdk.ToolDefinition{
+		ID:          "list",
+		Description: strings.TrimSpace(listDescription),
+		Parameters:  json.RawMessage(listParameters),
+	}
+}
+
+// Prepare asks for list with the directory.
+func (listTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	t, err := listTarget(call)
+	if err != nil {
+		return nil, err
+	}
+	return append(externals(call, t), sdk.PermissionRequest{
+		Permission: "list",
+		Patterns:   paths.Patterns(call, t.abs),
+		Always:     []string{"*"},
+		Metadata:   sdk.Object{"path": t.abs},
+	}), nil
+}
+
+func listTarget(call *sdk.ToolCall) (target, error) {
+	var args listArgs
+	if err := decode(call, &args); err != nil {
+		return target{}, err
+	}
+	if args.Path == "" {
+		args.Path = "."
+	}
+	return newTarget(call, args.Path)
+}
+
+// Execute lists the directory.
+func (listTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	t, err := listTarget(call)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(t.abs)
+	if err != nil {
+		return nil, notFound(call, t)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%q is a file; use read", t.name)
+	}
+	var l listing
+	// The upper levels say more than the depths of the first directory, so the tree is taken level by
+	// level until it is full.
+	for depth := 0; ; depth++ {
+		deeper, err := l.level(ctx, call, t.abs, depth)
+		if err != nil {
+			return nil, err
+		}
+		if !deeper || l.cut {
+			break
+		}
+	}
+	return l.result(call, t), nil
+}
+
+// listing is the part of a tree that is shown.
+type listing struct {
+	entries []string // paths below the root with slashes; directories end with one
+	cut     bool     // there is more on the last level looked at, or below it
+}
+
+// level adds the entries at the depth. deeper reports that there are directories among them.
+func (l *listing) level(ctx context.Context, call *sdk.ToolCall, root string, depth int) (deeper bool, err error) {
+	_, err = ignore.Walk(ctx, root, call.Worktree, func(e ignore.Entry) error {
+		at := strings.Count(e.Rel, "/")
+		if at < depth {
+			return nil
+		}
+		if len(l.entries) == maxListed {
+			l.cut = true
+			return fs.SkipAll
+		}
+		name := e.Rel
+		if e.IsDir() {
+			name += "/"
+			deeper = true
+		}
+		l.entries = append(l.entries, name)
+		return fs.SkipDir
+	})
+	return deeper, err
+}
+
+func (l *listing) result(call *sdk.ToolCall, t target) *sdk.ToolResult {
+	// A directory comes right before what is in it: compare as if the slash were the smallest byte.
+	slices.SortFunc(l.entries, func(a, b string) int {
+		return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
+	})
+	var b strings.Builder
+	b.WriteString(t.name + "/\n")
+	for _, entry := range l.entries {
+		name := strings.TrimSuffix(entry, "/")
+		b.WriteString(strings.Repeat("  ", strings.Count(name, "/")+1) + path.Base(name) + strings.TrimPrefix(entry, name) + "\n")
+	}
+	switch {
+	case l.cut:
+		fmt.Fprintf(&b, "(The first %d entries, upper levels first. List a directory below to see more.)", len(l.entries))
+	case len(l.entries) == 0:
+		b.WriteString("(empty)")
+	}
+	return &sdk.ToolResult{
+		Title:    paths.Title(call, t.abs),
+		Output:   strings.TrimSuffix(b.String(), "\n"),
+		Metadata: sdk.Object{"count": len(l.entries), "truncated": l.cut},
+	}
+}

@@ -1,0 +1,262 @@
+package files
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxPartOfLine bounds, in bytes, the text that is looked for inside of lines with any white space; the
+// pattern it takes gets slow.
+const maxPartOfLine = 1000
+
+// found is where oldString is in a text.
+type found struct {
+	spans []span
+	how   string // which tolerance it took; empty: it is there exactly
+}
+
+// locate finds old in text: exactly or, when it is not there, with more and more tolerance, in the order
+// that opencode has. The first level that finds anything decides. Without all it must find one place.
+// Errors say, for the model, what was found instead; name is that of the file.
+func locate(name, text, old string, all bool) (found, error) {
+	m := &matching{text: text, old: old}
+	for i, level := range levels() {
+		if i == 1 { // what comes first and nearly always does needs no lines
+			m.split()
+		}
+		spans := level.find(m)
+		if len(spans) == 0 {
+			continue
+		}
+		if len(spans) > 1 && (!all || level.likely) {
+			return found{}, ambiguous(name, text, spans, level.how)
+		}
+		for _, s := range spans {
+			if level.how != "" && m.tooLarge(s) {
+				return found{}, fmt.Errorf("oldString is like lines %s of %q (%s), but these are much longer than it; give the text to replace in full",
+					lineRange(text, s), name, level.how)
+			}
+		}
+		return found{spans, level.how}, nil
+	}
+	return found{}, notLocated(name, m)
+}
+
+// level is one way to find oldString.
+type level struct {
+	how  string // for the model: "matched " + how
+	find func(*matching) []span
+	// likely is set when what is found is only like oldString: never replaced in several places.
+	likely bool
+}
+
+// levels returns the ways in the order they are tried. opencode's level for a common indentation is part
+// of ignoringIndentation, which it can only narrow; its last one repeats the first.
+func levels() []level {
+	return []level{
+		{"", exactly, false},
+		{"ignoring indentation", ignoringIndentation, false},
+		{"by its first and last line", byAnchors, true},
+		{"ignoring the amount of white space", ignoringSpace, false},
+		{"after unescaping", unescaped, false},
+		{"without the white space around it", trimmed, false},
+		{"by its first and last line and half of those between", byContext, true},
+	}
+}
+
+// matching is a search for old in text, with what several levels need.
+type matching struct {
+	text, old string
+	starts    []int    // where each line of text begins, and len(text)
+	lines     []string // of text, without white space around them
+	want      []string // the lines of old, likewise
+	tail      bool     // old ends with a line break, which belongs to a match
+}
+
+// split fills in what is about lines.
+func (m *matching) split() {
+	offset := 0
+	for line := range strings.Lines(m.text) {
+		m.starts = append(m.starts, offset)
+		m.lines = append(m.lines, strings.TrimSpace(line))
+		offset += len(line)
+	}
+	m.starts = append(m.starts, offset)
+	for line := range strings.Lines(m.old) {
+		m.want = append(m.want, strings.TrimSpace(line))
+	}
+	m.tail = strings.HasSuffix(m.old, "\n")
+}
+
+// line returns line i of the text without its line break.
+func (m *matching) line(i int) string {
+	return strings.TrimSuffix(m.text[m.starts[i]:m.starts[i+1]], "\n")
+}
+
+// block returns the span of n lines from line i on, with the last line break if old has one.
+func (m *matching) block(i, n int) span {
+	s := span{m.starts[i], m.starts[i+n]}
+	if !m.tail && strings.HasSuffix(m.text[s.start:s.end], "\n") {
+		s.end--
+	}
+	return s
+}
+
+// blank reports whether old has no text to go by.
+func (m *matching) blank() bool { return strings.TrimSpace(m.old) == "" }
+
+// tooLarge is opencode's guard against replacing far more than was meant.
+func (m *matching) tooLarge(s span) bool {
+	text := m.text[s.start:s.end]
+	n, lines := countLines(m.old), countLines(text)
+	return lines >= max(n+3, 2*n) || len(text) > max(len(m.old)+500, 4*len(m.old))
+}
+
+// windows returns the blocks of len(want) lines whose lines are equal, without overlaps.
+func (m *matching) windows(equal func(i, k int) bool) []span {
+	var spans []span
+	if m.blank() {
+		return nil
+	}
+	n := len(m.want)
+next:
+	for i := 0; i+n <= len(m.lines); i++ {
+		for k := range n {
+			if !equal(i+k, k) {
+				continue next
+			}
+		}
+		spans = append(spans, m.block(i, n))
+		i += n - 1
+	}
+	return spans
+}
+
+func exactly(m *matching) []span { return occurrences(m.text, m.old) }
+
+func occurrences(text, old string) []span {
+	var spans []span
+	if old == "" {
+		return nil
+	}
+	for at := 0; ; {
+		i := strings.Index(text[at:], old)
+		if i < 0 {
+			return spans
+		}
+		spans = append(spans, span{at + i, at + i + len(old)})
+		at += i + len(old)
+	}
+}
+
+// ignoringIndentation compares lines without the white space around them. Of several places the ones
+// whose indentation differs by the same amount in every line are taken.
+func ignoringIndentation(m *matching) []span {
+	spans := m.windows(func(i, k int) bool { return m.lines[i] == m.want[k] })
+	if len(spans) < 2 {
+		return spans
+	}
+	want := dedent(m.old)
+	shifted := slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return dedent(m.text[s.start:s.end]) != want })
+	if len(shifted) > 0 {
+		return shifted
+	}
+	return spans
+}
+
+// dedent removes the indentation that all lines of s that are not blank share.
+func dedent(s string) string {
+	common, first := "", true
+	for line := range strings.Lines(s) {
+		text := strings.TrimLeft(line, " \t")
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		indent := line[:len(line)-len(text)]
+		if first {
+			common, first = indent, false
+		}
+		for !strings.HasPrefix(indent, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(strings.TrimPrefix(line, common))
+	}
+	return b.String()
+}
+
+// ignoringSpace compares lines as if every run of white space were one space, and else one line with parts
+// of lines.
+func ignoringSpace(m *matching) []span {
+	want := make([]string, len(m.want))
+	for k, line := range m.want {
+		want[k] = collapse(line)
+	}
+	spans := m.windows(func(i, k int) bool { return collapse(m.lines[i]) == want[k] })
+	if len(spans) > 0 || len(m.want) != 1 || m.tail || m.blank() || len(m.old) > maxPartOfLine {
+		return spans
+	}
+	words := strings.Fields(m.old)
+	for i, word := range words {
+		words[i] = regexp.QuoteMeta(word)
+	}
+	re, err := regexp.Compile(strings.Join(words, `[^\S\n]+`))
+	if err != nil {
+		return nil // too long for package regexp
+	}
+	for _, loc := range re.FindAllStringIndex(m.text, -1) {
+		spans = append(spans, span{loc[0], loc[1]})
+	}
+	return spans
+}
+
+func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// unescaped undoes the escapes that models sometimes write one time too often.
+func unescaped(m *matching) []span {
+	replacer := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\'`, "'", `\"`, `"`, "\\`", "`", `\\`, `\`, `\$`, "$")
+	plain := replacer.Replace(m.old)
+	if plain == m.old {
+		return nil
+	}
+	return occurrences(m.text, plain)
+}
+
+func trimmed(m *matching) []span {
+	plain := strings.TrimSpace(m.old)
+	if plain == m.old {
+		return nil
+	}
+	return occurrences(m.text, plain)
+}
+
+// ambiguous returns the error about more than one place.
+func ambiguous(name, text string, spans []span, how string) error {
+	const most = 10
+	var at []string
+	for _, s := range spans[:min(len(spans), most)] {
+		at = append(at, fmt.Sprint(lineOf(text, s.start)))
+	}
+	if len(spans) > most {
+		at = append(at, "…")
+	}
+	if how != "" {
+		how = " (" + how + ")"
+	}
+	return fmt.Errorf("oldString is in %q %d times%s, at lines %s; add lines around it until it is unique, or set replaceAll",
+		name, len(spans), how, strings.Join(at, ", "))
+}
+
+// lineRange returns the lines of a span: "7" or "7-9".
+func lineRange(text string, s span) string {
+	first := lineOf(text, s.start)
+	last := first + max(countLines(text[s.start:s.end]), 1) - 1
+	if first == last {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d-%d", first, last)
+}

@@ -1,0 +1,173 @@
+package files
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxPlaces is how many places are shown to the model that are like what it looked for.
+	maxPlaces = 3
+	// maxShown is how many bytes of a line are shown around the first difference.
+	maxShown = 120
+	// maxRepeats bounds how often one line that is looked for is counted.
+	maxRepeats = 20
+	// maxGuess bounds the search for a single line that is alike, in bytes compared with each other.
+	maxGuess = 20 << 20
+)
+
+// errNoMatch is wrapped by the errors about text that is not in a file.
+var errNoMatch = errors.New("text not found")
+
+// numbered is a line with the number that read puts before it.
+var numbered = regexp.MustCompile(`(?m)^\s*\d+: `)
+
+// notLocated returns the error about an oldString that is nowhere, with the places that are most like it
+// and where each differs.
+func notLocated(name string, m *matching) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "oldString is not in %q", name)
+	if lines := countLines(m.old); len(numbered.FindAllStringIndex(m.old, -1)) == lines && lines > 0 {
+		b.WriteString(". It begins its lines with numbers: leave out the \"N: \" that read adds")
+	}
+	b.WriteString(nearest(m.lines, m.want, func(i int) string { return m.line(i) }, strings.Split(m.old, "\n")))
+	return fmt.Errorf("%w: %s", errNoMatch, b.String())
+}
+
+// nearest describes the places in a file that are most like the lines that were looked for. lines and want
+// are without white space around them; line returns line i of the file and asked holds the lines as they
+// were asked for.
+func nearest(lines, want []string, line func(i int) string, asked []string) string {
+	places := vote(lines, want)
+	if len(places) == 0 {
+		places = guess(lines, want)
+	}
+	if len(places) == 0 {
+		return ". Nothing in the file is like it; read the file again"
+	}
+	var b strings.Builder
+	b.WriteString(". The nearest places:")
+	for _, p := range places {
+		fmt.Fprintf(&b, "\nline %d: %d of %d lines are alike; ", p.first+1, p.n, len(want))
+		b.WriteString(firstDifference(p.first, len(lines), len(want), line, asked))
+	}
+	return b.String()
+}
+
+// firstDifference says what the first line is that differs when the lines asked for are laid over the file
+// at line first.
+func firstDifference(first, total, n int, line func(i int) string, asked []string) string {
+	for k := range n {
+		i := first + k
+		switch {
+		case i < 0:
+			continue
+		case i >= total:
+			return "the file ends before line " + fmt.Sprint(i+1)
+		}
+		if have := line(i); have != asked[k] {
+			at := commonPrefix(have, asked[k])
+			return fmt.Sprintf("line %d differs:\n  file:  %s\n  asked: %s", i+1, visible(have, at), visible(asked[k], at))
+		}
+	}
+	return "its lines are there, but its line breaks or its end differ"
+}
+
+// vote returns the offsets at which most of the lines of want lie on equal ones.
+func vote(lines, want []string) []place {
+	at := map[string][]int{}
+	for k, text := range want {
+		if utf8.RuneCountInString(text) > 2 && len(at[text]) < maxRepeats { // brackets are everywhere
+			at[text] = append(at[text], k)
+		}
+	}
+	votes := map[int]int{}
+	for i, text := range lines {
+		for _, k := range at[text] {
+			if i-k >= -len(want)/2 {
+				votes[i-k]++
+			}
+		}
+	}
+	places := make([]place, 0, len(votes))
+	for first, n := range votes {
+		places = append(places, place{first: max(first, 0), n: n})
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.first, b.first)) })
+	return places[:min(len(places), maxPlaces)]
+}
+
+// guess returns the line that is most like the longest line of want, if any is like it.
+func guess(lines, want []string) []place {
+	longest := 0
+	for k, text := range want {
+		if len(text) > len(want[longest]) {
+			longest = k
+		}
+	}
+	if len(want) == 0 || want[longest] == "" {
+		return nil
+	}
+	best := place{score: 0.5}
+	budget := maxGuess
+	for i, text := range lines {
+		if budget -= len(text) * len(want[longest]); budget < 0 {
+			break
+		}
+		if text == "" {
+			continue
+		}
+		if score := similarity(text, want[longest]); score > best.score {
+			best = place{first: max(i-longest, 0), n: 0, score: score}
+		}
+	}
+	if best.score == 0.5 {
+		return nil
+	}
+	return []place{best}
+}
+
+func commonPrefix(a, b string) int {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+// visible shows the part of a line around the byte at, with its tabs and the white space at its ends as
+// signs.
+func visible(s string, at int) string {
+	before, after := "", ""
+	start, end := max(at-maxShown/2, 0), min(at+maxShown, len(s))
+	start = min(start, end)
+	for start > 0 && !utf8.RuneStart(s[start]) {
+		start--
+	}
+	for end < len(s) && !utf8.RuneStart(s[end]) {
+		end++
+	}
+	if start > 0 {
+		before = "…"
+	}
+	if end < len(s) {
+		after = "…"
+	}
+	s = s[start:end]
+	text := strings.Trim(s, " \t\r")
+	if text == "" {
+		return before + signs(s) + after + " (only white space)"
+	}
+	lead := s[:strings.Index(s, text)]
+	tail := s[len(lead)+len(text):]
+	return before + signs(lead) + strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\t", "→") + signs(tail) + after
+}
+
+func signs(space string) string {
+	return strings.NewReplacer(" ", "·", "\t", "→", "\r", "␍").Replace(space)
+}

@@ -1,0 +1,159 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	defaultLimit = 2000      // lines of a page
+	maxLineChars = 2000      // a longer line is cut
+	maxPageBytes = 49 << 10  // of text with line numbers: with what is around it, 50 KB
+	maxLineBytes = 256 << 20 // a line longer than this ends the page, so that no read takes forever
+)
+
+// page is a part of a text.
+type page struct {
+	lines   strings.Builder // "N: text", a line each
+	offset  int             // number of the first line asked for
+	next    int             // number of the line after the last one given
+	total   int             // lines of the text; -1: not known
+	capped  bool            // maxPageBytes came before the limit
+	endless int             // number of a line too long to be read to its end; 0: none
+	hash    string          // of the whole text; empty when it is too large
+}
+
+// readPage reads limit lines from line offset on (both from 1) out of r, without ever holding more than a
+// page. To hash and count, it reads on to the end of a text of at most maxHashed bytes.
+func readPage(ctx context.Context, r io.Reader, offset, limit int) (*page, error) {
+	in := &countingReader{ctx: ctx, r: r, sum: sha256.New()}
+	lines := bufio.NewReaderSize(in, 64<<10)
+	p := &page{offset: offset, next: offset, total: -1}
+	full := func() bool { return p.capped || p.next == offset+limit }
+	for number := 1; ; number++ {
+		if full() && in.n > maxHashed {
+			return p, nil
+		}
+		keep := number >= offset && !full()
+		text, length, err := readLine(lines, keep)
+		if errors.Is(err, io.EOF) && length == 0 {
+			p.total = number - 1
+			if in.n <= maxHashed {
+				p.hash = "sha256:" + hex.EncodeToString(in.sum.Sum(nil))
+			}
+			return p, nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if keep {
+			p.add(number, text)
+		}
+		if length >= maxLineBytes {
+			p.endless = number
+			return p, nil
+		}
+	}
+}
+
+func (p *page) add(number int, text []byte) {
+	line := fmt.Sprintf("%d: %s\n", number, showLine(number, text))
+	if p.lines.Len()+len(line) > maxPageBytes {
+		p.capped = true
+		return
+	}
+	p.lines.WriteString(line)
+	p.next = number + 1
+}
+
+// note tells the model what it got and how to go on.
+func (p *page) note() string {
+	last := p.next - 1
+	switch {
+	case p.endless > 0:
+		return fmt.Sprintf("(Stopped: line %d is longer than %d MB.)", p.endless, maxLineBytes>>20)
+	case p.total == 0:
+		return "(The file is empty.)"
+	case p.total >= 0 && last == p.total:
+		return fmt.Sprintf("(End of file: %s.)", plural(p.total, "line"))
+	case p.capped:
+		return fmt.Sprintf("(Output capped at 50 KB: lines %d-%d%s. Use offset=%d to go on.)", p.offset, last, p.of(), p.next)
+	}
+	return fmt.Sprintf("(Lines %d-%d%s. Use offset=%d to go on.)", p.offset, last, p.of(), p.next)
+}
+
+func (p *page) of() string {
+	if p.total < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %d", p.total)
+}
+
+// partial reports whether the text has more lines after the page.
+func (p *page) partial() bool { return p.total < 0 || p.next <= p.total }
+
+// readLine reads one line, or maxLineBytes of it, and returns, when keep is set, as much of its start as can be shown. length is
+// all it had, with the line break. The error is io.EOF at the end, also after a last line without break.
+func readLine(r *bufio.Reader, keep bool) (text []byte, length int, err error) {
+	for {
+		piece, err := r.ReadSlice('\n')
+		length += len(piece)
+		if room := maxLineChars*utf8.UTFMax + 2 - len(text); keep && room > 0 {
+			text = append(text, piece[:min(len(piece), room)]...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, length, err
+		}
+		if length >= maxLineBytes {
+			return text, length, nil
+		}
+	}
+}
+
+// showLine returns the text of a line as the model sees it.
+func showLine(number int, text []byte) string {
+	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\r'})
+	if number == 1 {
+		text = bytes.TrimPrefix(text, []byte(bom))
+	}
+	line := strings.ToValidUTF8(string(text), "\ufffd")
+	if len(line) <= maxLineChars {
+		return line
+	}
+	chars := 0
+	for i := range line {
+		if chars == maxLineChars {
+			return fmt.Sprintf("%s… (line cut after %d characters)", line[:i], maxLineChars)
+		}
+		chars++
+	}
+	return line
+}
+
+// countingReader hashes what is read, up to maxHashed bytes, and ends with its context.
+type countingReader struct {
+	ctx context.Context
+	r   io.Reader
+	n   int64
+	sum hash.Hash
+}
+
+func (c *countingReader) Read(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := c.r.Read(b)
+	if c.n += int64(n); c.n <= maxHashed {
+		c.sum.Write(b[:n])
+	}
+	return n, err
+}

@@ -1,0 +1,178 @@
+package files
+
+import (
+	"context"
+	_ "embed" // the description
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+//go:embed patch.md
+var patchDescription string
+
+const patchParameters = `{"type":"object","properties":{"patchText":{"type":"string"}},` +
+	`"required":["patchText"],"additionalProperties":false}`
+
+// patchModel reports whether the model was trained on apply_patch and gets it in place of edit and write.
+// The rule is opencode's.
+func patchModel(model *sdk.Model) bool {
+	return model != nil && strings.Contains(model.ID, "gpt-") &&
+		!strings.Contains(model.ID, "gpt-4") && !strings.Contains(model.ID, "oss")
+}
+
+type patchTool struct{ *plugin }
+
+// Definition describes apply_patch.
+func (*patchTool) Definition() sdk.ToolDefinition {
+	return sdk.ToolDefinition{
+		ID:          "apply_patch",
+		Description: strings.TrimSpace(patchDescription),
+		Parameters:  json.RawMessage(patchParameters),
+	}
+}
+
+// Permission is edit, as for all tools that change files.
+func (*patchTool) Permission() string { return permissionEdit }
+
+// Available reports whether the model works with apply_patch.
+func (*patchTool) Available(model *sdk.Model, _ *sdk.Agent) bool { return patchModel(model) }
+
+// Prepare makes sure that the whole patch applies and asks for it with its diff.
+func (p *patchTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	ops, err := readPatch(call)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := p.plan(ctx, call, ops)
+	if err != nil {
+		return nil, err
+	}
+	var targets []target
+	edit := sdk.PermissionRequest{Permission: permissionEdit, Always: []string{"*"}}
+	var names []string
+	for _, c := range changes {
+		targets = append(targets, c.target)
+		edit.Patterns = append(edit.Patterns, paths.Patterns(call, c.abs)...)
+		names = append(names, c.abs)
+	}
+	edit.Metadata = sdk.Object{metaPath: strings.Join(names, ", "), "diff": joinDiffs(changes), "files": names}
+	return append(externals(call, targets...), edit), nil
+}
+
+// Execute applies the patch, to the files as they are now.
+func (p *patchTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	ops, err := readPatch(call)
+	if err != nil {
+		return nil, err
+	}
+	var real []string
+	for _, op := range ops {
+		real = append(real, op.target.real)
+		if op.moveTo != "" {
+			real = append(real, op.moved.real)
+		}
+	}
+	unlock, err := p.locks.lock(ctx, real...)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	changes, err := p.plan(ctx, call, ops)
+	if err != nil {
+		return nil, err
+	}
+	if err := commit(changes); err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
+		if c.remove {
+			p.history.drop(call.SessionID, c.real)
+			continue
+		}
+		p.history.note(call.SessionID, c.real, c.hash())
+	}
+	return patchResult(call, changes), nil
+}
+
+// resolvedOp is an operation with its files.
+type resolvedOp struct {
+	patchOp
+	target target
+	moved  target // where to, when moveTo is set
+}
+
+func readPatch(call *sdk.ToolCall) ([]resolvedOp, error) {
+	var args struct {
+		PatchText string `json:"patchText"`
+	}
+	if err := decode(call, &args); err != nil {
+		return nil, err
+	}
+	parsed, err := parsePatch(args.PatchText)
+	if err != nil {
+		return nil, err
+	}
+	ops := make([]resolvedOp, len(parsed))
+	for i, op := range parsed {
+		ops[i].patchOp = op
+		if ops[i].target, err = newTarget(call, op.path); err != nil {
+			return nil, err
+		}
+		if op.moveTo == "" {
+			continue
+		}
+		if ops[i].moved, err = newTarget(call, op.moveTo); err != nil {
+			return nil, err
+		}
+	}
+	return ops, nil
+}
+
+func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
+	var report strings.Builder
+	report.WriteString("Patch applied:")
+	hashes := map[string]any{}
+	files := make([]string, 0, len(changes))
+	additions, deletions := 0, 0
+	for _, c := range changes {
+		sign := "M"
+		switch {
+		case c.remove:
+			sign = "D"
+		case c.old == nil:
+			sign = "A"
+		}
+		fmt.Fprintf(&report, "\n%s %s", sign, c.name)
+		if !c.remove {
+			hashes[c.abs] = c.hash()
+		}
+		files = append(files, c.abs)
+		additions += c.diff.additions
+		deletions += c.diff.deletions
+	}
+	title := paths.Title(call, changes[0].abs)
+	if len(changes) > 1 {
+		title = fmt.Sprintf("%s and %d more", filepath.ToSlash(title), len(changes)-1)
+	}
+	return &sdk.ToolResult{
+		Title:  title,
+		Output: report.String(),
+		Metadata: sdk.Object{
+			"diff": joinDiffs(changes), "files": files, metaHashes: hashes,
+			"additions": additions, "deletions": deletions,
+		},
+	}
+}
+
+func joinDiffs(changes []*change) string {
+	var b strings.Builder
+	for _, c := range changes {
+		b.WriteString(c.diff.text)
+	}
+	return cutLines(b.String(), maxDiffBytes)
+}

@@ -1,0 +1,205 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// patched returns the content of a file with the hunks applied; with no line break at its end if it had
+// none. name is the file's.
+func patched(name string, content []byte, hunks []hunk) ([]byte, error) {
+	doc := newDocument(content)
+	open := doc.text != "" && !strings.HasSuffix(doc.text, "\n")
+	ending := doc.ending
+	if open { // give the last line its line break for as long as lines are moved around
+		doc = newDocument(append(slices.Clone(content), ending...))
+		doc.ending = ending
+	}
+	replacements, err := applyHunks(name, doc, hunks)
+	if err != nil {
+		return nil, err
+	}
+	after := doc.apply(replacements)
+	if open {
+		after = bytes.TrimSuffix(after, []byte(ending))
+	}
+	return after, nil
+}
+
+// endsBlank reports whether the last line of the hunk is unchanged and empty.
+func (h *hunk) endsBlank() bool {
+	return len(h.lines) > 0 && h.lines[len(h.lines)-1] == hunkLine{' ', ""}
+}
+
+// applyHunks returns what the hunks change in the document, all of them or none. name is the file's.
+func applyHunks(name string, doc *document, hunks []hunk) ([]replacement, error) {
+	f := newPatchFile(name, doc.text)
+	var all []replacement
+	for i, h := range hunks {
+		at, err := f.find(i+1, h)
+		for err != nil && h.endsBlank() {
+			// Often this is not a line of the file but the empty line before what follows in the patch.
+			h.lines = h.lines[:len(h.lines)-1]
+			if again, found := f.find(i+1, h); found == nil {
+				at, err = again, nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f.replace(at, h)...)
+	}
+	return all, nil
+}
+
+// patchFile is a file that hunks are looked for in, from top to bottom.
+type patchFile struct {
+	name   string
+	lines  []string
+	starts []int // where each line begins, and the end of the text
+	next   int   // the line after the last hunk
+}
+
+func newPatchFile(name, text string) *patchFile {
+	f := &patchFile{name: name}
+	offset := 0
+	for line := range strings.Lines(text) {
+		f.lines = append(f.lines, strings.TrimSuffix(line, "\n"))
+		f.starts = append(f.starts, offset)
+		offset += len(line)
+	}
+	f.starts = append(f.starts, offset)
+	return f
+}
+
+// find returns the line at which hunk number n applies.
+func (f *patchFile) find(n int, h hunk) (int, error) {
+	from := f.next
+	for _, context := range h.context {
+		at := f.seek([]string{context}, from, false)
+		if at < 0 {
+			return 0, f.missing(n, []string{context}, "the line after @@")
+		}
+		from = at + 1
+	}
+	old := h.old()
+	if len(old) == 0 {
+		if h.atEnd || len(h.context) == 0 {
+			return len(f.lines), nil
+		}
+		return from, nil
+	}
+	if h.atEnd {
+		if at := f.seek(old, max(len(f.lines)-len(old), from), true); at >= 0 {
+			return at, nil
+		}
+	}
+	at := f.seek(old, from, false)
+	if at < 0 && len(h.context) > 0 {
+		at = f.seek(old, from-1, false) // the line after @@ stands in the hunk once more
+	}
+	if at < 0 {
+		return 0, f.missing(n, old, "its unchanged and removed lines")
+	}
+	return at, nil
+}
+
+// replace returns the changes of a hunk that applies at the line, and moves on behind it. Unchanged lines
+// are left as the file has them.
+func (f *patchFile) replace(at int, h hunk) []replacement {
+	var all []replacement
+	open := false // the last replacement may grow
+	for _, l := range h.lines {
+		if l.kind == ' ' {
+			open = false
+			at++
+			continue
+		}
+		if !open {
+			all = append(all, replacement{span: span{f.starts[at], f.starts[at]}})
+			open = true
+		}
+		r := &all[len(all)-1]
+		if l.kind == '+' {
+			r.text += l.text + "\n"
+			continue
+		}
+		at++
+		r.end = f.starts[at]
+	}
+	f.next = at
+	return all
+}
+
+// equalities are the ways to compare lines, strict ones first.
+func equalities() []func(a, b string) bool {
+	return []func(a, b string) bool{
+		func(a, b string) bool { return a == b },
+		func(a, b string) bool { return strings.TrimRight(a, " \t\r") == strings.TrimRight(b, " \t\r") },
+		func(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) },
+		func(a, b string) bool { return plain(a) == plain(b) },
+	}
+}
+
+// seek returns the first line from from on at which the lines are, compared ever less strictly, or -1.
+// With last it must be the end of the file.
+func (f *patchFile) seek(want []string, from int, last bool) int {
+	for _, equal := range equalities() {
+	next:
+		for at := from; at+len(want) <= len(f.lines); at++ {
+			if last && at+len(want) != len(f.lines) {
+				continue
+			}
+			for k, text := range want {
+				if !equal(f.lines[at+k], text) {
+					continue next
+				}
+			}
+			return at
+		}
+	}
+	return -1
+}
+
+// plain replaces the typographic characters that models and editors swap for plain ones.
+func plain(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch r {
+		case '‐', '‑', '‒', '–', '—', '―', '−':
+			return '-'
+		case '‘', '’', '‚', '‛':
+			return '\''
+		case '“', '”', '„', '‟':
+			return '"'
+		case '\u00a0', '\u2002', '\u2003', '\u2004', '\u2005', '\u2006', '\u2007', '\u2008', '\u2009', '\u200a', '\u202f', '\u205f', '\u3000':
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+// missing returns the error about a hunk that applies nowhere.
+func (f *patchFile) missing(n int, want []string, what string) error {
+	trim := func(lines []string) []string {
+		out := make([]string, len(lines))
+		for i, line := range lines {
+			out[i] = strings.TrimSpace(line)
+		}
+		return out
+	}
+	text := fmt.Sprintf("hunk %d of %q does not apply: %s are not in the file", n, f.name, what)
+	if at := f.seek(want, 0, false); f.next > 0 && at >= 0 && at < f.next {
+		return fmt.Errorf("%w: %s after line %d, where the hunk before it ends, but are at line %d: give the hunks in the order of the file",
+			errNoMatch, text, f.next, at+1)
+	}
+	const most = 6
+	expected := want[:min(len(want), most)]
+	text += ". Expected:\n  " + strings.Join(expected, "\n  ")
+	if len(want) > most {
+		text += fmt.Sprintf("\n  … %d more", len(want)-most)
+	}
+	return fmt.Errorf("%w: %s\n%s", errNoMatch, text,
+		strings.TrimPrefix(nearest(trim(f.lines), trim(want), func(i int) string { return f.lines[i] }, want), ". "))
+}

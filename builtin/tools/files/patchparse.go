@@ -1,0 +1,204 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// errPatch is wrapped by every error about a patch text.
+var errPatch = errors.New("bad patch")
+
+// The lines that structure a patch; see https://github.com/openai/codex, apply_patch_tool_instructions.md.
+const (
+	patchBegin  = "*** Begin Patch"
+	patchEnd    = "*** End Patch"
+	patchAdd    = "*** Add File: "
+	patchDelete = "*** Delete File: "
+	patchUpdate = "*** Update File: "
+	patchMove   = "*** Move to: "
+	patchEOF    = "*** End of File"
+)
+
+// patchOp is what a patch does to one file.
+type patchOp struct {
+	kind    string // patchAdd, patchDelete or patchUpdate
+	path    string
+	moveTo  string
+	content string // of an added file
+	hunks   []hunk
+}
+
+// hunk is one change within a file.
+type hunk struct {
+	context []string // lines that come before it, in order
+	lines   []hunkLine
+	atEnd   bool // it is at the end of the file
+}
+
+// hunkLine is a line of a hunk; kind is ' ', '-' or '+'.
+type hunkLine struct {
+	kind byte
+	text string
+}
+
+// old returns the lines of the file that the hunk expects.
+func (h *hunk) old() []string {
+	var lines []string
+	for _, l := range h.lines {
+		if l.kind != '+' {
+			lines = append(lines, l.text)
+		}
+	}
+	return lines
+}
+
+// gitHeader is a hunk header of a unified diff, which models write at times; its numbers say nothing.
+var gitHeader = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
+
+// parsePatch reads a patch. Errors wrap errPatch and name the line.
+func parsePatch(text string) ([]patchOp, error) {
+	p := &patchParser{lines: strings.Split(strings.Trim(toLF(text), " \t\n"), "\n")}
+	p.unwrap()
+	if len(p.lines) == 0 || strings.TrimSpace(p.lines[0]) != patchBegin {
+		return nil, fmt.Errorf("%w: the first line must be %q", errPatch, patchBegin)
+	}
+	var ops []patchOp
+	for p.at = 1; p.at < len(p.lines); {
+		line := p.lines[p.at]
+		switch strings.TrimSpace(line) {
+		case "":
+			p.at++
+			continue
+		case patchEnd:
+			if len(ops) == 0 {
+				return nil, fmt.Errorf("%w: it changes no file", errPatch)
+			}
+			return ops, nil
+		}
+		op, err := p.op(line)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	return nil, fmt.Errorf("%w: the last line must be %q", errPatch, patchEnd)
+}
+
+type patchParser struct {
+	lines []string
+	at    int // the line that comes next
+}
+
+// unwrap removes the shell around a patch that was meant for a command: apply_patch <<'EOF' … EOF.
+func (p *patchParser) unwrap() {
+	n := len(p.lines)
+	if n < 3 || !strings.Contains(p.lines[0], "<<") {
+		return
+	}
+	p.lines = p.lines[1 : n-1]
+}
+
+func (p *patchParser) fail(format string, args ...any) error {
+	return fmt.Errorf("%w: line %d: %s", errPatch, p.at+1, fmt.Sprintf(format, args...))
+}
+
+// op reads what the patch does to one file; line is its first.
+func (p *patchParser) op(line string) (patchOp, error) {
+	for _, kind := range []string{patchAdd, patchDelete, patchUpdate} {
+		path, ok := strings.CutPrefix(line, kind)
+		if !ok {
+			continue
+		}
+		op := patchOp{kind: kind, path: strings.TrimSpace(path)}
+		if op.path == "" {
+			return op, p.fail("%q names no file", strings.TrimSpace(kind))
+		}
+		p.at++
+		switch kind {
+		case patchAdd:
+			op.content = p.added()
+		case patchUpdate:
+			return op, p.update(&op)
+		}
+		return op, nil
+	}
+	return patchOp{}, p.fail("%.80q; expected %q, %q, %q or %q (every line of an added file starts with +)",
+		line, patchAdd, patchUpdate, patchDelete, patchEnd)
+}
+
+// added reads the content of an added file.
+func (p *patchParser) added() string {
+	var b strings.Builder
+	for ; p.at < len(p.lines); p.at++ {
+		text, ok := strings.CutPrefix(p.lines[p.at], "+")
+		if !ok {
+			break
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
+
+// update reads the hunks of a file.
+func (p *patchParser) update(op *patchOp) error {
+	if p.at < len(p.lines) {
+		if path, ok := strings.CutPrefix(p.lines[p.at], patchMove); ok {
+			if op.moveTo = strings.TrimSpace(path); op.moveTo == "" {
+				return p.fail("%q names no file", strings.TrimSpace(patchMove))
+			}
+			p.at++
+		}
+	}
+	for p.at < len(p.lines) && !strings.HasPrefix(p.lines[p.at], "*** ") {
+		h, err := p.hunk()
+		if err != nil {
+			return err
+		}
+		op.hunks = append(op.hunks, h)
+	}
+	if len(op.hunks) == 0 && op.moveTo == "" {
+		return p.fail("the update of %q changes nothing", op.path)
+	}
+	return nil
+}
+
+// hunk reads one hunk: lines that start with @@, then the changed and unchanged lines.
+func (p *patchParser) hunk() (hunk, error) {
+	var h hunk
+	for ; p.at < len(p.lines); p.at++ {
+		text, ok := strings.CutPrefix(p.lines[p.at], "@@")
+		if !ok {
+			break
+		}
+		text = gitHeader.ReplaceAllString(strings.TrimPrefix(text, " "), "")
+		if strings.TrimSpace(text) != "" {
+			h.context = append(h.context, text)
+		}
+	}
+	changes := false
+	for ; p.at < len(p.lines); p.at++ {
+		line := p.lines[p.at]
+		if strings.TrimRight(line, " ") == patchEOF {
+			h.atEnd = true
+			p.at++
+			break
+		}
+		if line == "" { // a model has left out the space of an empty line
+			line = " "
+		}
+		if strings.HasPrefix(line, "@@") || strings.HasPrefix(line, "*** ") {
+			break
+		}
+		if !strings.ContainsRune(" -+", rune(line[0])) {
+			return h, p.fail(`%.80q; every line of a hunk starts with a space, - or +`, line)
+		}
+		h.lines = append(h.lines, hunkLine{line[0], line[1:]})
+		changes = changes || line[0] != ' '
+	}
+	if !changes {
+		return h, p.fail("a hunk without any line that starts with + or -")
+	}
+	return h, nil
+}

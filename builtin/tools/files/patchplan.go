@@ -1,0 +1,147 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// plan computes what the patch does, in memory. An operation sees what those before it did, so a patch may
+// name a file more than once. The changes are one a file, in the order in which they were named first.
+func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) ([]*change, error) {
+	s := &patchState{plugin: p, call: call, changes: map[string]*change{}}
+	for _, op := range ops {
+		var err error
+		switch op.kind {
+		case patchAdd:
+			err = s.add(op.target, []byte(op.content))
+		case patchDelete:
+			err = s.delete(ctx, op.target)
+		case patchUpdate:
+			err = s.update(ctx, op)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var changes []*change
+	for _, c := range s.order {
+		if c.old == nil && c.remove {
+			continue // added and deleted again
+		}
+		if err := c.compare(call); err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	if len(changes) == 0 {
+		return nil, fmt.Errorf("%w: it changes no file", errPatch)
+	}
+	return changes, nil
+}
+
+// patchState is what the files are after the operations so far.
+type patchState struct {
+	*plugin
+	call    *sdk.ToolCall
+	changes map[string]*change // by real path
+	order   []*change
+}
+
+func (s *patchState) record(c *change) {
+	s.changes[c.real] = c
+	s.order = append(s.order, c)
+}
+
+// add creates the file t.
+func (s *patchState) add(t target, content []byte) error {
+	if c := s.changes[t.real]; c != nil && c.remove {
+		c.after, c.remove = content, false
+		return nil
+	}
+	now, err := load(t)
+	if err != nil {
+		return err
+	}
+	if now.info != nil || s.changes[t.real] != nil {
+		return fmt.Errorf("%q exists already; change it with %q, or delete it first", t.name, patchUpdate+t.name)
+	}
+	s.record(&change{target: t, after: content})
+	return nil
+}
+
+// delete removes the file t; of a symbolic link the link.
+func (s *patchState) delete(ctx context.Context, t target) error {
+	if c := s.changes[t.real]; c != nil {
+		if c.remove {
+			return notFound(s.call, t)
+		}
+		c.after, c.remove = nil, true
+		return nil
+	}
+	now, err := load(t)
+	if err != nil {
+		return err
+	}
+	if now.info == nil {
+		return notFound(s.call, t)
+	}
+	if isBinary(t.real, now.content) && attachable(now.content) == "" {
+		return fmt.Errorf("%q is a binary file, which cannot be read first; delete it with a shell command", t.name)
+	}
+	if err := s.history.check(ctx, s.call, t, now.hash); err != nil {
+		return err
+	}
+	s.record(&change{target: t, old: now.info, before: now.content, remove: true})
+	return nil
+}
+
+// update changes the file of op and moves it, if op says so.
+func (s *patchState) update(ctx context.Context, op resolvedOp) error {
+	c := s.changes[op.target.real]
+	if c == nil {
+		now, err := s.loadText(ctx, s.call, op.target)
+		if err != nil {
+			return err
+		}
+		c = &change{target: op.target, old: now.info, before: now.content, after: now.content}
+		s.record(c)
+	}
+	if c.remove {
+		return notFound(s.call, op.target)
+	}
+	after, err := patched(c.name, c.after, op.hunks)
+	if err != nil {
+		return err
+	}
+	c.after = after
+	if op.moveTo == "" || op.moved.abs == op.target.abs {
+		return nil
+	}
+	return s.move(c, op.moved)
+}
+
+// move gives the content of c, and its mode, to the file to, which must not exist.
+func (s *patchState) move(c *change, to target) error {
+	if info, err := os.Lstat(to.abs); err == nil && (c.old == nil || !os.SameFile(info, c.old)) {
+		if gone := s.changes[to.real]; gone == nil || !gone.remove {
+			return fmt.Errorf("%q cannot be moved to %q, which exists; delete that first", c.name, to.name)
+		}
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if other := s.changes[to.real]; other != nil && !other.remove {
+		return fmt.Errorf("%q cannot be moved to %q, which the patch creates", c.name, to.name)
+	}
+	after := c.after
+	c.after, c.remove = nil, true
+	if other := s.changes[to.real]; other != nil {
+		other.after, other.remove = after, false
+		return nil
+	}
+	s.record(&change{target: to, mode: c.old, after: after})
+	return nil
+}

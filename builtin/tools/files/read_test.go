@@ -1,0 +1,290 @@
+package files_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// host has stored outputs and a history of messages.
+type host struct {
+	outputs  map[string]string
+	messages []sdk.MessageWithParts
+	asked    int // for the messages
+}
+
+func (*host) Progress(string, sdk.Object)                      {}
+func (*host) Ask(context.Context, sdk.PermissionRequest) error { return nil }
+func (h *host) Messages(context.Context) ([]sdk.MessageWithParts, error) {
+	h.asked++
+	return h.messages, nil
+}
+
+func (h *host) Output(_ context.Context, ref string) ([]byte, error) {
+	if out, ok := h.outputs[ref]; ok {
+		return []byte(out), nil
+	}
+	return nil, errors.New("no such output")
+}
+
+func content(body string) string { return "<type>file</type>\n<content>\n" + body + "\n</content>" }
+
+func numberedLines(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	return b.String()
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("short", "one\ntwo\n")
+	b.put("open", "one\ntwo")
+	b.put("empty", "")
+	b.put("crlf", "\ufeffone\r\ntwo\r\n")
+	b.put("latin", "caf\xe9\n")
+	b.put("long", numberedLines(1, 4500))
+	b.put("wide", strings.Repeat(strings.Repeat("w", 999)+"\n", 200))
+	b.put("line", strings.Repeat("é", 5000)+"\nnext\n")
+	b.put("esc", "\x1b[31mred\x1b[0m\n")
+	tests := map[string]struct {
+		args      sdk.Object
+		want      string // the end of the output
+		truncated bool
+	}{
+		"whole":           {sdk.Object{"filePath": "short"}, content("1: one\n2: two\n(End of file: 2 lines.)"), false},
+		"no last newline": {sdk.Object{"filePath": "open"}, content("1: one\n2: two\n(End of file: 2 lines.)"), false},
+		"empty":           {sdk.Object{"filePath": "empty"}, content("(The file is empty.)"), false},
+		"CRLF and mark":   {sdk.Object{"filePath": "crlf"}, content("1: one\n2: two\n(End of file: 2 lines.)"), false},
+		"not UTF-8":       {sdk.Object{"filePath": "latin"}, content("1: caf\ufffd\n(End of file: 1 line.)"), false},
+		"escapes":         {sdk.Object{"filePath": "esc"}, content("1: \x1b[31mred\x1b[0m\n(End of file: 1 line.)"), false},
+		"part":            {sdk.Object{"filePath": "long", "offset": 3, "limit": 2}, content("3: line 3\n4: line 4\n(Lines 3-4 of 4500. Use offset=5 to go on.)"), true},
+		"end":             {sdk.Object{"filePath": "long", "offset": 4500}, content("4500: line 4500\n(End of file: 4500 lines.)"), false},
+		"2000 lines":      {sdk.Object{"filePath": "long"}, "\n2000: line 2000\n(Lines 1-2000 of 4500. Use offset=2001 to go on.)\n</content>", true},
+		"50 KB":           {sdk.Object{"filePath": "wide"}, "(Output capped at 50 KB: lines 1-49 of 200. Use offset=50 to go on.)\n</content>", true},
+		"long line":       {sdk.Object{"filePath": "line"}, content("1: " + strings.Repeat("é", 2000) + "… (line cut after 2000 characters)\n2: next\n(End of file: 2 lines.)"), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := *b
+			b.t = t
+			result := b.must("read", tt.args)
+			if !strings.HasSuffix(result.Output, tt.want) {
+				t.Errorf("output = %q, want it to end with %q", tail(result.Output), tail(tt.want))
+			}
+			if result.Metadata["truncated"] != tt.truncated {
+				t.Errorf("truncated = %v, want %v", result.Metadata["truncated"], tt.truncated)
+			}
+			if len(result.Output) > 51200 {
+				t.Errorf("output of %d bytes", len(result.Output))
+			}
+		})
+	}
+}
+
+func tail(s string) string { return s[max(0, len(s)-300):] }
+
+func TestReadRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("src/handler.go", "x\n")
+	b.put("src/Handler_test.go", "x\n")
+	b.put("nul", "text\x00more")
+	b.put("control", strings.Repeat("a\x01", 100))
+	b.put("a.zip", "text")
+	b.put("short", "1\n2\n")
+	b.put("huge.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", 6<<20))
+	tests := map[string]struct {
+		args  sdk.Object
+		texts []string
+	}{
+		"near name":         {sdk.Object{"filePath": "src/handlr.go"}, []string{`did you mean "src/handler.go"`}},
+		"other case":        {sdk.Object{"filePath": "src/handler_test.go2"}, []string{`"src/Handler_test.go"`}},
+		"missing directory": {sdk.Object{"filePath": "lib/x/y.go"}, []string{"nearest directory above it that exists is \".\""}},
+		"nothing near":      {sdk.Object{"filePath": "src/zzz"}, []string{"look for it with glob"}},
+		"NUL":               {sdk.Object{"filePath": "nul"}, []string{"binary file of 9 bytes"}},
+		"control":           {sdk.Object{"filePath": "control"}, []string{"binary file"}},
+		"extension":         {sdk.Object{"filePath": "a.zip"}, []string{"binary file"}},
+		"beyond":            {sdk.Object{"filePath": "short", "offset": 3}, []string{"offset 3 is beyond the end", "2 lines"}},
+		"large image":       {sdk.Object{"filePath": "huge.png"}, []string{"image/png", "at most 5 MB"}},
+		"empty path":        {sdk.Object{"filePath": ""}, []string{"filePath is empty"}},
+		"no outputs":        {sdk.Object{"filePath": "tool-output/x"}, []string{"OutputReader"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := *b
+			b.t = t
+			b.fails("read", tt.args, tt.texts...)
+		})
+	}
+}
+
+func TestReadAttachment(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, want := range map[string]struct{ content, mime string }{
+		"a.png":    {"\x89PNG\r\n\x1a\nrest", "image/png"},
+		"noext":    {"\xff\xd8\xffrest", "image/jpeg"},
+		"a.gif":    {"GIF89arest", "image/gif"},
+		"a.webp":   {"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"},
+		"doc.pdf":  {"%PDF-1.7\n", "application/pdf"},
+		"fake.png": {"just text\n", ""},
+	} {
+		b.put(name, want.content)
+		result := b.read(name)
+		if want.mime == "" {
+			if len(result.Attachments) != 0 {
+				t.Errorf("%s: attached", name)
+			}
+			continue
+		}
+		wantParts := []*sdk.FilePart{{Mime: want.mime, Filename: name, URL: "data:" + want.mime + ";base64," + base64.StdEncoding.EncodeToString([]byte(want.content))}}
+		if diff := cmp.Diff(wantParts, result.Attachments); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestReadDirectory(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, name := range []string{"d/b.txt", "d/a/x", "d/c"} {
+		b.put(name, "")
+	}
+	want := "<path>d</path>\n<type>directory</type>\n<entries>\na/\nb.txt\nc\n(All 3 entries.)\n</entries>"
+	if got := b.read("d").Output; got != want {
+		t.Errorf("read = %q, want %q", got, want)
+	}
+	result := b.must("read", sdk.Object{"filePath": "d", "offset": 2, "limit": 1})
+	if !strings.Contains(result.Output, "<entries>\nb.txt\n(Entries 2-2 of 3. Use offset=3 to go on.)") || result.Metadata["truncated"] != true {
+		t.Errorf("read = %q, %v", result.Output, result.Metadata)
+	}
+	b.fails("read", sdk.Object{"filePath": "d", "offset": 4}, "3 entries")
+}
+
+func TestReadOutput(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.host = &host{outputs: map[string]string{"abc": numberedLines(1, 10)}}
+	result := b.must("read", sdk.Object{"filePath": "tool-output/abc", "offset": 2, "limit": 1})
+	if !strings.Contains(result.Output, "<content>\n2: line 2\n(Lines 2-2 of 10. Use offset=3 to go on.)") {
+		t.Errorf("output = %q", result.Output)
+	}
+	b.fails("read", sdk.Object{"filePath": "tool-output/none"}, "no such output")
+}
+
+// TestReadHuge reads at the start of a file that is far larger than memory should be.
+func TestReadHuge(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("huge", strings.Repeat("a line of text\n", 800000))
+	if err := os.Truncate(b.path("huge"), 5<<30); err != nil { // sparse; the rest is one line of NULs
+		t.Skip(err)
+	}
+	result := b.must("read", sdk.Object{"filePath": "huge", "offset": 2, "limit": 1})
+	if !strings.Contains(result.Output, "2: a line of text\n(Lines 2-2. Use offset=3 to go on.)") {
+		t.Errorf("output = %q", result.Output)
+	}
+	if hash, _ := result.Metadata["hash"].(string); !strings.HasPrefix(hash, "stat:") {
+		t.Errorf("hash = %q", hash)
+	}
+	b.fails("edit", edit("huge", "a line", "b"), "more than 10 MB")
+	last := b.must("read", sdk.Object{"filePath": "huge", "offset": 800001})
+	if !strings.Contains(last.Output, "(Stopped: line 800001 is longer than 256 MB.)") {
+		t.Errorf("output = %q", tail(last.Output))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := b.tool("read").Execute(ctx, b.call("read", sdk.Object{"filePath": "huge"})); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want Canceled", err)
+	}
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, name := range []string{"read", "edited", "written", "patched", "failed", "stale", "never"} {
+		b.put(name, "old\n")
+	}
+	var messages []sdk.MessageWithParts
+	record := func(id string, args sdk.Object, status sdk.ToolStatus) {
+		result := b.must(id, args)
+		part := &sdk.ToolPart{Tool: id, State: sdk.ToolState{Status: status, Metadata: result.Metadata, Time: sdk.ToolTime{Start: 1, End: time.Now().UnixMilli()}}}
+		data, err := json.Marshal(sdk.Parts{part}) // as the store gives it back
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts sdk.Parts
+		if err := json.Unmarshal(data, &parts); err != nil {
+			t.Fatal(err)
+		}
+		messages = append(messages, sdk.MessageWithParts{Parts: parts})
+	}
+	record("read", sdk.Object{"filePath": "read"}, sdk.ToolCompleted)
+	record("read", sdk.Object{"filePath": "edited"}, sdk.ToolCompleted)
+	record("edit", edit("edited", "old", "new"), sdk.ToolCompleted)
+	record("read", sdk.Object{"filePath": "written"}, sdk.ToolCompleted)
+	record("write", sdk.Object{"filePath": "written", "content": "new\n"}, sdk.ToolCompleted)
+	record("read", sdk.Object{"filePath": "patched"}, sdk.ToolCompleted)
+	record("apply_patch", patch("*** Update File: patched", "-old", "+new"), sdk.ToolCompleted)
+	record("read", sdk.Object{"filePath": "failed"}, sdk.ToolError)
+	record("read", sdk.Object{"filePath": "stale"}, sdk.ToolCompleted)
+	b.put("stale", "newer\n")
+
+	h := &host{messages: messages}
+	resumed := newBench(t)
+	resumed.root, resumed.host = b.root, h
+	resumed.edit("read", "old", "x")
+	resumed.edit("edited", "new", "x")
+	resumed.edit("written", "new", "x")
+	resumed.edit("patched", "new", "x")
+	resumed.fails("edit", edit("failed", "old", "x"), "read it first")
+	resumed.fails("edit", edit("never", "old", "x"), "read it first")
+	resumed.fails("edit", edit("stale", "newer", "x"), "changed on disk")
+	if h.asked != 1 {
+		t.Errorf("the messages were read %d times, want once", h.asked)
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, name := range []string{"b.txt", "a/x.txt", "a/deep/y.txt", "a.txt", "out/z", ".git/config", "a-b/w"} {
+		b.put(name, "")
+	}
+	b.put(".gitignore", "out/\n")
+	want := "./\n  .gitignore\n  a/\n    deep/\n      y.txt\n    x.txt\n  a-b/\n    w\n  a.txt\n  b.txt"
+	if got := b.must("list", sdk.Object{}).Output; got != want {
+		t.Errorf("list = %q, want %q", got, want)
+	}
+	if got := b.must("list", sdk.Object{"path": "out"}).Output; got != "out/\n  z" {
+		t.Errorf("list of an ignored directory = %q", got)
+	}
+	b.fails("list", sdk.Object{"path": "a.txt"}, "is a file")
+	b.fails("list", sdk.Object{"path": "none"}, "does not exist")
+
+	many := newBench(t)
+	for i := range 90 {
+		many.put(fmt.Sprintf("d%02d/f1", i), "")
+		many.put(fmt.Sprintf("d%02d/f2", i), "")
+	}
+	result := many.must("list", sdk.Object{})
+	if !strings.Contains(result.Output, "\n  d89/\n") || strings.Count(result.Output, "/f") != 0 || strings.Count(result.Output, "    f") != 10 ||
+		!strings.Contains(result.Output, "first 100 entries") || result.Metadata["truncated"] != true {
+		t.Errorf("list = %s, %v", result.Output, result.Metadata)
+	}
+}

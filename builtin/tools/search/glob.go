@@ -1,0 +1,157 @@
+package search
+
+import (
+	"context"
+	_ "embed" // the description
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+//go:embed glob.md
+var globDescription string
+
+const globParameters = `{"type":"object","properties":{` +
+	`"pattern":{"type":"string","minLength":1,"description":"For example *.go or src/**/*.{ts,tsx}"},` +
+	`"path":{"type":"string","description":"Directory to search in; default: the working directory"}},` +
+	`"required":["pattern"],"additionalProperties":false}`
+
+type globTool struct{}
+
+type globArgs struct {
+	Pattern string `json:"pattern"`
+	Path    string `json:"path"`
+}
+
+// Definition describes glob.
+func (globTool) Definition() sdk.ToolDefinition {
+	return sdk.ToolDefinition{
+		ID:          "glob",
+		Description: strings.TrimSpace(globDescription),
+		Parameters:  json.RawMessage(globParameters),
+	}
+}
+
+// Prepare asks for glob with the pattern.
+func (globTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	var args globArgs
+	if err := decode(call, &args); err != nil {
+		return nil, err
+	}
+	s, err := newScope(call, args.Path, args.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	return s.permissions(call, "glob", args.Pattern), nil
+}
+
+// Execute finds the files.
+func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	var args globArgs
+	if err := decode(call, &args); err != nil {
+		return nil, err
+	}
+	s, err := newScope(call, args.Path, args.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	info, err := s.stat(call)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("path %q is a file; give the directory to search in", paths.Display(call, s.root))
+	}
+	found := newest{}
+	unreadable, err := ignore.Walk(ctx, s.root, call.Worktree, func(e ignore.Entry) error {
+		if e.IsDir() {
+			if s.tooDeep(e.Rel) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if modified, ok := isFile(e); ok && s.match(e.Rel) {
+			found.add(foundFile{e.Path, modified()})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return globResult(call, args.Pattern, &found, unreadable), nil
+}
+
+// isFile reports whether the entry is a regular file or a link to one. modified is separate as it costs
+// a system call.
+func isFile(e ignore.Entry) (modified func() time.Time, ok bool) {
+	modified = func() time.Time {
+		info, err := os.Stat(e.Path)
+		if err != nil {
+			return time.Time{} // gone since; it comes last
+		}
+		return info.ModTime()
+	}
+	if e.Type()&fs.ModeSymlink == 0 {
+		return modified, e.Type().IsRegular()
+	}
+	info, err := os.Stat(e.Path)
+	return modified, err == nil && info.Mode().IsRegular()
+}
+
+func globResult(call *sdk.ToolCall, pattern string, found *newest, unreadable int) *sdk.ToolResult {
+	var b strings.Builder
+	files := found.sorted()
+	for _, f := range files {
+		b.WriteString(paths.Display(call, f.path) + "\n")
+	}
+	switch {
+	case len(files) == 0:
+		b.WriteString("No files found")
+	case found.total > len(files):
+		fmt.Fprintf(&b, "\n(The newest %d of %d files. Use a more specific pattern or path to see others.)", len(files), found.total)
+	}
+	b.WriteString(unreadableNote(unreadable, "directories"))
+	return &sdk.ToolResult{
+		Title:    pattern,
+		Output:   strings.TrimSuffix(b.String(), "\n"),
+		Metadata: sdk.Object{"count": len(files), "truncated": found.total > len(files)},
+	}
+}
+
+type foundFile struct {
+	path     string
+	modified time.Time
+}
+
+// newest keeps the newest files of all that are added, in bounded memory.
+type newest struct {
+	files []foundFile // the newest are among them; at most 2*maxResults
+	total int
+}
+
+func (n *newest) add(f foundFile) {
+	n.total++
+	n.files = append(n.files, f)
+	if len(n.files) == 2*maxResults {
+		n.files = n.sorted()
+	}
+}
+
+// sorted returns at most maxResults files, newest first and then by path.
+func (n *newest) sorted() []foundFile {
+	slices.SortFunc(n.files, func(a, b foundFile) int {
+		if c := b.modified.Compare(a.modified); c != 0 {
+			return c
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	return n.files[:min(len(n.files), maxResults)]
+}

@@ -1,0 +1,106 @@
+package ignore
+
+import (
+	"bytes"
+	"strings"
+)
+
+// pattern is one line of an ignore file.
+type pattern struct {
+	text    string // without the ! before it and the / after it
+	negated bool   // a match means: not ignored
+	dirOnly bool
+	base    bool // holds no slash, so it is compared with the last component of a path
+	literal int  // how many bytes at the start of text stand for themselves
+	suffix  bool // text is a * and a literal
+}
+
+// parse reads the content of an ignore file. There are no errors: a line that makes no sense matches
+// nothing.
+func parse(content []byte) []pattern {
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	var patterns []pattern
+	for line := range strings.Lines(string(content)) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if p, ok := newPattern(trimSpaces(line)); ok {
+			patterns = append(patterns, p)
+		}
+	}
+	return patterns
+}
+
+func newPattern(text string) (pattern, bool) {
+	var p pattern
+	text, p.negated = strings.CutPrefix(text, "!")
+	text, p.dirOnly = strings.CutSuffix(text, "/")
+	if text == "" {
+		return p, false
+	}
+	p.base = !strings.Contains(text, "/")
+	if !p.base {
+		text = strings.TrimPrefix(text, "/")
+	}
+	p.text, p.literal = text, literalLen(text)
+	p.suffix = text != "" && text[0] == '*' && literalLen(text[1:]) == len(text)-1
+	return p, true
+}
+
+// trimSpaces removes the spaces at the end of line that no backslash keeps.
+func trimSpaces(line string) string {
+	end := 0 // where the spaces at the end begin
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case ' ':
+			continue
+		case '\\':
+			if i++; i == len(line) {
+				return line
+			}
+		}
+		end = i + 1
+	}
+	return line[:end]
+}
+
+func literalLen(s string) int {
+	if i := strings.IndexAny(s, `*?[\`); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+// match reports whether the pattern is about rel, a path below the directory of its file. base is the
+// index in rel at which the last component begins.
+func (p *pattern) match(rel string, base int, isDir bool) bool {
+	if p.dirOnly && !isDir {
+		return false
+	}
+	if p.base {
+		rel = rel[base:]
+		if p.suffix {
+			return strings.HasSuffix(rel, p.text[1:])
+		}
+	}
+	// What follows the literal start is compared on its own, as git does it: a ** right there counts as
+	// one at the start of the pattern.
+	if !strings.HasPrefix(rel, p.text[:p.literal]) {
+		return false
+	}
+	if p.literal == len(p.text) {
+		return len(rel) == p.literal
+	}
+	return wildmatch(p.text[p.literal:], rel[p.literal:])
+}
+
+// decide returns what the last pattern that matches says.
+func decide(patterns []pattern, rel string, base int, isDir bool) (ignored, decided bool) {
+	for i := len(patterns) - 1; i >= 0; i-- {
+		if patterns[i].match(rel, base, isDir) {
+			return !patterns[i].negated, true
+		}
+	}
+	return false, false
+}

@@ -1,0 +1,39 @@
+package ignore
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// FuzzRules feeds any rules and paths to the matcher: they must neither panic nor take long.
+func FuzzRules(f *testing.F) {
+	f.Add("*.log\n!/a/**/b\n[[:alpha:]]\\ \n[a-\n**/*/**\n", "a/b.log")
+	f.Add("*a*a*a*a*a*a*a*b\n**/a/**/a/**/a/**\n[]\n[!]\n[[:x\n\\\n!\n/\n#\n", strings.Repeat("a", 60)+"/a/a/a")
+	f.Add("**/a**/a**/a**/a**/a**/b", strings.Repeat("a/", 20)+"a")
+	f.Fuzz(func(t *testing.T, rules, path string) {
+		if path == "" || len(path) > 1000 || len(rules) > 1000 {
+			return
+		}
+		start := time.Now()
+		patterns := parse([]byte(rules))
+		ignored, decided := decide(patterns, path, strings.LastIndexByte(path, '/')+1, false)
+		if ignored && !decided {
+			t.Error("ignored by no pattern")
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("%q for %q took %v", rules, path, took)
+		}
+	})
+}
+
+func TestTrimSpaces(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"": "", "   ": "", "a": "a", "a  ": "a", `a\ `: `a\ `, `a\  `: `a\ `, "a b ": "a b", `a\`: `a\`, "a\t": "a\t", " a": " a",
+	} {
+		if got := trimSpaces(line); got != want {
+			t.Errorf("trimSpaces(%q) = %q, want %q", line, got, want)
+		}
+	}
+}

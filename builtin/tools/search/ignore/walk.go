@@ -1,0 +1,154 @@
+package ignore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// readAhead is how many directories next to each other are read before their turn. Small, as it bounds
+// memory too: at most readAhead listings wait at each level of the tree.
+const readAhead = 4
+
+// Entry is a file or directory that Walk came to.
+type Entry struct {
+	fs.DirEntry
+	Path string // absolute
+	Rel  string // below the root of the walk, with slashes
+}
+
+// Walk calls visit for all that is below the directory root and not ignored, each directory before what
+// is in it, names in byte order; the order is the same at each walk. Symbolic links are visited and not
+// followed, except root itself. top is the directory of the project: rules of the directories from there
+// to root count, too.
+//
+// visit is called by one goroutine. It may return fs.SkipDir (leave out this directory) and fs.SkipAll
+// (stop); any other error stops the walk and is returned. unreadable is how many directories could not
+// be read and were left out; that root cannot be read is an error. When ctx ends so does the walk, with
+// its error. Nothing runs after Walk returned.
+func Walk(ctx context.Context, root, top string, visit func(Entry) error) (unreadable int, err error) {
+	w := &walker{visit: visit}
+	defer w.readers.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	above := rulesAbove(root, top)
+	l := read(ctx, root, above)
+	if l.err != nil {
+		return 0, l.err
+	}
+	err = w.walk(ctx, root, "", l)
+	if errors.Is(err, fs.SkipAll) {
+		err = nil
+	}
+	return w.unreadable, err
+}
+
+type walker struct {
+	visit      func(Entry) error
+	unreadable int
+	readers    sync.WaitGroup // the goroutines that read ahead; each ends after one directory
+}
+
+// listing is what one directory holds.
+type listing struct {
+	entries []fs.DirEntry
+	rules   *rules
+	err     error
+}
+
+// read lists the directory at path.
+func read(ctx context.Context, path string, above *rules) listing {
+	if err := ctx.Err(); err != nil {
+		return listing{err: err}
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return listing{err: err}
+	}
+	l := listing{rules: newRules(above, path, entries)}
+	for _, e := range entries {
+		if e.Name() == ".git" || l.rules.ignored(filepath.ToSlash(join(path, e.Name())), e.IsDir()) {
+			continue
+		}
+		l.entries = append(l.entries, e)
+	}
+	return l
+}
+
+// walk visits the entries of the directory at path.
+func (w *walker) walk(ctx context.Context, path, rel string, l listing) error {
+	ahead := w.readAhead(ctx, path, l)
+	for _, e := range l.entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		entry := Entry{DirEntry: e, Path: join(path, e.Name()), Rel: e.Name()}
+		if rel != "" {
+			entry.Rel = rel + "/" + e.Name()
+		}
+		err := w.visit(entry)
+		if !e.IsDir() {
+			if err != nil && !errors.Is(err, fs.SkipDir) {
+				return err
+			}
+			continue
+		}
+		below := ahead()
+		if errors.Is(err, fs.SkipDir) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if below.err != nil {
+			w.unreadable++ // or ctx ended, which the next entry or the caller sees
+			continue
+		}
+		if err := w.walk(ctx, entry.Path, entry.Rel, below); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// readAhead starts to read the subdirectories in l. Each call of next returns the listing of one, in
+// order.
+func (w *walker) readAhead(ctx context.Context, path string, l listing) (next func() listing) {
+	var dirs []string
+	for _, e := range l.entries {
+		if e.IsDir() {
+			dirs = append(dirs, join(path, e.Name()))
+		}
+	}
+	waiting := make([]chan listing, 0, min(len(dirs), readAhead))
+	start := func() {
+		if len(dirs) == 0 {
+			return
+		}
+		dir, out := dirs[0], make(chan listing, 1) // room for the result, so that the reader never waits
+		dirs = dirs[1:]
+		waiting = append(waiting, out)
+		w.readers.Go(func() { out <- read(ctx, dir, l.rules) })
+	}
+	for range readAhead {
+		start()
+	}
+	return func() listing {
+		first := waiting[0]
+		waiting = waiting[1:]
+		start()
+		return <-first
+	}
+}
+
+// join is filepath.Join for a clean directory and a plain name, without the work.
+func join(dir, name string) string {
+	if os.IsPathSeparator(dir[len(dir)-1]) {
+		return dir + name
+	}
+	return dir + string(filepath.Separator) + name
+}

@@ -1,0 +1,152 @@
+package search
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// pieceBytes is how much is searched in one go without a literal: small enough for the backtracker of
+// package regexp, which is several times faster than what it uses for long texts.
+const pieceBytes = 4 << 10
+
+// errPattern is wrapped by every error about a pattern.
+var errPattern = errors.New("bad pattern")
+
+// matcher finds the lines that a pattern matches. It belongs to one goroutine; its copies share what is
+// safe to share.
+type matcher struct {
+	re    *regexp.Regexp // ^, $, \A and \z match at every line
+	plain bool           // a line that holds a literal matches: the pattern is nothing else
+	find  []finder       // every matching line holds one of them; none: unknown
+	next  []int          // where each finder found its text last
+}
+
+// newMatcher compiles pattern. A pattern that could only match across lines is an error.
+func newMatcher(pattern string) (*matcher, error) {
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("%w: longer than %d bytes", errPattern, maxPattern)
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl&^syntax.OneLine)
+	if err != nil {
+		return nil, fmt.Errorf("%w %.200q: %w (the syntax is Go RE2; a literal bracket or brace needs a backslash)", errPattern, pattern, err)
+	}
+	lit := required(tree)
+	for _, text := range lit.texts {
+		if bytes.ContainsRune([]byte(text), '\n') {
+			return nil, fmt.Errorf("%w %.200q: lines are matched one by one, so it cannot hold a line break", errPattern, pattern)
+		}
+	}
+	anchorLines(tree)
+	re, err := regexp.Compile(tree.String())
+	if err != nil {
+		return nil, fmt.Errorf("%w %.200q: %w", errPattern, pattern, err)
+	}
+	m := &matcher{re: re, plain: tree.Op == syntax.OpLiteral && len(lit.texts) == 1 && !lit.fold}
+	for _, text := range lit.texts {
+		m.find = append(m.find, newFinder(text, lit.fold))
+	}
+	m.next = make([]int, len(m.find))
+	return m, nil
+}
+
+// clone returns a matcher for another goroutine.
+func (m *matcher) clone() *matcher {
+	c := *m
+	c.next = make([]int, len(m.next))
+	return &c
+}
+
+// anchorLines makes the anchors of the whole text anchors of a line.
+func anchorLines(re *syntax.Regexp) {
+	switch re.Op {
+	case syntax.OpBeginText:
+		re.Op = syntax.OpBeginLine
+	case syntax.OpEndText:
+		re.Op = syntax.OpEndLine
+		re.Flags &^= syntax.WasDollar
+	}
+	for _, sub := range re.Sub {
+		anchorLines(sub)
+	}
+}
+
+// lines calls found for each line of block that matches, in order, with its bounds without the line
+// break, until found returns false.
+func (m *matcher) lines(block []byte, found func(start, end int) bool) {
+	for i := range m.next {
+		m.next[i] = -1
+	}
+	for pos := 0; pos < len(block); {
+		at, end := m.candidate(block, pos)
+		if at < 0 {
+			pos = end
+			continue
+		}
+		start := bytes.LastIndexByte(block[pos:at], '\n') + 1 + pos
+		end = lineEnd(block, at)
+		if m.matchLine(block[start:end]) && !found(start, end) {
+			return
+		}
+		pos = end + 1
+	}
+}
+
+// candidate returns a place at or after pos whose line may match, before which none does; or -1 and from
+// where to go on.
+func (m *matcher) candidate(block []byte, pos int) (at, resume int) {
+	if len(m.find) > 0 {
+		at = len(block)
+		for i := range m.find {
+			if m.next[i] < pos {
+				if m.next[i] = m.find[i].index(block[pos:]); m.next[i] < 0 {
+					m.next[i] = len(block)
+				} else {
+					m.next[i] += pos
+				}
+			}
+			at = min(at, m.next[i])
+		}
+		if at == len(block) {
+			return -1, at
+		}
+		return at, 0
+	}
+	end := min(pos+pieceBytes, len(block))
+	if end < len(block) {
+		if i := bytes.LastIndexByte(block[pos:end], '\n'); i >= 0 {
+			end = pos + i + 1
+		} else {
+			end = min(lineEnd(block, end)+1, len(block))
+		}
+	}
+	piece := block[pos:end]
+	if bytes.IndexByte(piece, '\r') >= 0 {
+		return pos, 0 // here $ does not match before the \r as it does for matchLine: try every line
+	}
+	// A line that matches on its own also matches within its piece.
+	loc := m.re.FindIndex(piece)
+	if loc == nil {
+		return -1, end
+	}
+	return min(pos+loc[0], len(block)-1), 0
+}
+
+// matchLine reports whether the pattern matches the line, without its line break. A \r at its end may be
+// meant (\r$) or be part of the line break ($).
+func (m *matcher) matchLine(line []byte) bool {
+	if m.plain || m.re.Match(line) {
+		return true
+	}
+	text, hadCR := bytes.CutSuffix(line, []byte{'\r'})
+	return hadCR && m.re.Match(text)
+}
+
+func lineEnd(block []byte, at int) int {
+	if i := bytes.IndexByte(block[at:], '\n'); i >= 0 {
+		return at + i
+	}
+	return len(block)
+}

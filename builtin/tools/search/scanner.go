@@ -1,0 +1,138 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// blockBytes is how much of a file is searched at once.
+	blockBytes = 64 << 10
+	// maxLineBytes is the longest line that is searched as one; a longer one is searched in pieces.
+	maxLineBytes = 1 << 20
+	// sniffBytes is how far git, too, looks for a NUL byte to tell a binary file.
+	sniffBytes = 8000
+	// maxTextBytes is how much of a matching line is shown.
+	maxTextBytes = 2000
+	// leadBytes is how much is shown before a match that is far into a long line.
+	leadBytes = 200
+)
+
+// match is a line that matched; line counts from 1.
+type match struct {
+	line int
+	text string
+}
+
+// scanner finds the matching lines of one file after the other, in bounded memory however large they
+// are. It belongs to one goroutine.
+type scanner struct {
+	m   *matcher
+	buf []byte
+}
+
+func newScanner(m *matcher) *scanner {
+	return &scanner{m: m.clone(), buf: make([]byte, blockBytes)}
+}
+
+// scan returns at most limit matching lines of r, none for a binary file.
+func (s *scanner) scan(ctx context.Context, r io.Reader, limit int) ([]match, error) {
+	p := &progress{m: s.m, line: 1, limit: limit}
+	for used, first := 0, true; ; first = false {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := io.ReadFull(r, s.buf[used:])
+		used += n
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return nil, err
+		}
+		if first && bytes.IndexByte(s.buf[:min(used, sniffBytes)], 0) >= 0 {
+			return nil, nil
+		}
+		whole := used // up to here lines are complete
+		if !last {
+			whole = bytes.LastIndexByte(s.buf[:used], '\n') + 1
+			if whole == 0 && len(s.buf) < maxLineBytes {
+				s.buf = append(s.buf, make([]byte, len(s.buf))...)
+				continue
+			}
+			if whole == 0 {
+				whole = used
+			}
+		}
+		if p.block(s.buf[:whole]); p.binary {
+			return nil, nil
+		}
+		if last || len(p.found) == limit {
+			return p.found, nil
+		}
+		used = copy(s.buf, s.buf[whole:used])
+	}
+}
+
+// progress is how far the scan of one file came.
+type progress struct {
+	m      *matcher
+	line   int // of the start of the block
+	limit  int
+	found  []match
+	binary bool
+}
+
+// block searches a run of whole lines, or a piece of a line that is too long.
+func (p *progress) block(block []byte) {
+	counted := 0
+	p.m.lines(block, func(start, end int) bool {
+		p.line += bytes.Count(block[counted:start], []byte{'\n'})
+		counted = start
+		line := block[start:end]
+		if bytes.IndexByte(line, 0) >= 0 {
+			p.binary = true
+			return false
+		}
+		if n := len(p.found); n > 0 && p.found[n-1].line == p.line {
+			return true // another piece of a long line
+		}
+		p.found = append(p.found, match{p.line, p.m.show(line)})
+		return len(p.found) < p.limit
+	})
+	p.line += bytes.Count(block[counted:], []byte{'\n'})
+}
+
+// show returns the part of a matching line that the model gets to see.
+func (m *matcher) show(line []byte) string {
+	line = bytes.TrimSuffix(line, []byte{'\r'})
+	if len(line) <= maxTextBytes {
+		return strings.ToValidUTF8(string(line), "\ufffd")
+	}
+	start := 0
+	if loc := m.re.FindIndex(line); loc != nil && loc[0] > maxTextBytes-leadBytes {
+		start = runeStart(line, loc[0]-leadBytes)
+	}
+	end := runeStart(line, min(start+maxTextBytes, len(line)))
+	text := strings.ToValidUTF8(string(line[start:end]), "\ufffd")
+	if start > 0 {
+		text = "…" + text
+	}
+	if end < len(line) {
+		text += "…"
+	}
+	return fmt.Sprintf("%s (line of %d bytes)", text, len(line))
+}
+
+// runeStart returns i or the start of the character that i is in.
+func runeStart(b []byte, i int) int {
+	for j := i; j > max(i-utf8.UTFMax, 0) && j < len(b); j-- {
+		if utf8.RuneStart(b[j]) {
+			return j
+		}
+	}
+	return i
+}

@@ -1,0 +1,98 @@
+package search
+
+import (
+	"context"
+	"io/fs"
+	"runtime"
+	"sync"
+
+	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// maxWorkers bounds how many files are searched at the same time; more only wait for the disk.
+	maxWorkers = 8
+	// queued is how many files may wait for a worker, or for their turn in the output.
+	queued = 256
+)
+
+// job is the search of one file.
+type job struct {
+	path string
+	done chan fileMatches // room for the result, so that a worker never waits
+}
+
+// searchTree searches the files below the scope's root in parallel and adds their matches to out in the
+// order of their paths. Once out is full it stops the search; nothing runs after it returned.
+func searchTree(ctx context.Context, call *sdk.ToolCall, s *scope, m *matcher, out *grepOutput) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+
+	work := make(chan job, queued)
+	inOrder := make(chan job, queued)
+	for range min(runtime.GOMAXPROCS(0), maxWorkers) {
+		running.Go(func() {
+			scanner := newScanner(m)
+			for j := range work {
+				j.done <- searchFile(ctx, scanner, j.path)
+			}
+		})
+	}
+	var walked error // written before inOrder is closed, read after
+	var unreadable int
+	running.Go(func() {
+		defer close(inOrder)
+		defer close(work)
+		unreadable, walked = walkFiles(ctx, call, s, func(path string) error {
+			j := job{path, make(chan fileMatches, 1)}
+			for _, queue := range []chan<- job{inOrder, work} {
+				select {
+				case queue <- j:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return nil
+		})
+	})
+	full, err := collect(ctx, inOrder, out)
+	if full || err != nil {
+		return err
+	}
+	out.unreadable += unreadable
+	return walked
+}
+
+// collect takes the results of the jobs in their order, until out is full or inOrder is closed.
+func collect(ctx context.Context, inOrder <-chan job, out *grepOutput) (full bool, err error) {
+	for j := range inOrder {
+		select {
+		case r := <-j.done:
+			if out.add(r) {
+				return true, nil
+			}
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	return false, ctx.Err()
+}
+
+// walkFiles calls visit with each regular file that the scope wants. Links are left out: what they lead
+// to is searched where it is, if it is in the project.
+func walkFiles(ctx context.Context, call *sdk.ToolCall, s *scope, visit func(path string) error) (unreadable int, err error) {
+	return ignore.Walk(ctx, s.root, call.Worktree, func(e ignore.Entry) error {
+		switch {
+		case e.IsDir():
+			if s.tooDeep(e.Rel) {
+				return fs.SkipDir
+			}
+		case e.Type().IsRegular() && s.match(e.Rel):
+			return visit(e.Path)
+		}
+		return nil
+	})
+}
