@@ -18,6 +18,11 @@ func benchEngine(b *testing.B, list ...sdk.Hook) *hooks.Engine {
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			b.Error(err)
+		}
+	})
 	return e
 }
 

@@ -2,66 +2,51 @@ package hooks
 
 import "sync"
 
-// maxIdle is how many goroutines wait for the next run. A goroutine that is used again has a stack that
-// has grown already, which is worth more than starting it.
+// maxIdle is how many runs wait for the next firing with their goroutines. A goroutine that is used again
+// has a stack that has grown already, which is worth more than starting it.
 const maxIdle = 8
 
-// crew owns the goroutines on which runs walk. Idle ones end when the crew is dismissed, busy ones
-// after their run, and one that was left behind with its handler.
+// crew keeps the idle runs. The goroutine of a run that is given back when there are enough ends, and so
+// do all once the crew is dismissed.
 type crew struct {
 	mu        sync.Mutex
-	idle      []chan *run
+	idle      []*run
 	dismissed bool
 }
 
-// walk starts the steps of r on an idle goroutine or on a new one.
-func (c *crew) walk(r *run) {
+// take returns an idle run or a new one with its goroutine.
+func (c *crew) take(e *Engine) *run {
 	c.mu.Lock()
-	var work chan *run
 	if n := len(c.idle); n > 0 {
-		work = c.idle[n-1]
+		r := c.idle[n-1]
 		c.idle = c.idle[:n-1]
+		c.mu.Unlock()
+		return r
 	}
 	c.mu.Unlock()
-	if work == nil {
-		work = make(chan *run, 1)
-		go c.serve(work)
-	}
-	work <- r
+	r := &run{engine: e, work: make(chan struct{}, 1), done: make(chan struct{}, 1)}
+	go r.serve() // ends when the run is given back for good or, when it was left behind, with the handler
+	return r
 }
 
-// serve takes runs from work until the channel is closed or nobody needs it any more.
-func (c *crew) serve(work chan *run) {
-	for r := range work {
-		if !r.steps() {
-			return // left behind: another goroutine goes on
-		}
-		again := c.await(work)
-		r.done <- struct{}{} // from here on r belongs to its caller
-		if !again {
-			return
-		}
-	}
-}
-
-// await lists the goroutine as idle, unless there are enough.
-func (c *crew) await(work chan *run) bool {
+// give takes a run back that nobody uses any more.
+func (c *crew) give(r *run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dismissed || len(c.idle) >= maxIdle {
-		return false
+		close(r.work)
+		return
 	}
-	c.idle = append(c.idle, work)
-	return true
+	c.idle = append(c.idle, r)
 }
 
-// dismiss ends the idle goroutines, now and later.
+// dismiss ends the idle goroutines, and the others once their runs are given back.
 func (c *crew) dismiss() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dismissed = true
-	for _, work := range c.idle {
-		close(work)
+	for _, r := range c.idle {
+		close(r.work)
 	}
 	c.idle = nil
 }

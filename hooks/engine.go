@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -34,7 +33,7 @@ type Options struct {
 }
 
 // Engine is one generation of hooks: who is called where and in which order is fixed when it is made.
-// All methods may be called from many goroutines.
+// All methods may be called from many goroutines. It keeps a few goroutines; Close ends them.
 type Engine struct {
 	points    map[sdk.Point]*station
 	members   map[string]*member
@@ -44,7 +43,6 @@ type Engine struct {
 	life      *lifetime
 	clock     clock
 	crew      crew
-	runs      sync.Pool // of *run
 }
 
 // station is a hook point that has hooks.

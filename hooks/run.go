@@ -55,14 +55,12 @@ type run struct {
 	armed    time.Duration // when the timer fires; 0 when it does not
 	timer    *time.Timer
 	cause    error         // why the handler was left behind
-	done     chan struct{} // receives once: the walk is over, or a handler was left behind
+	work     chan struct{} // starts a walk; closed when there will be none
+	done     chan struct{} // receives once a walk: it is over, or a handler was left behind
 }
 
 func (e *Engine) newRun(ctx context.Context, s *station, scope Scope, in, value any) *run {
-	r, ok := e.runs.Get().(*run)
-	if !ok {
-		r = &run{engine: e, done: make(chan struct{}, 1)}
-	}
+	r := e.crew.take(e)
 	r.kind, r.hooks = s.info.Kind, s.hooks
 	r.ctx, r.scope, r.in, r.value = ctx, scope, in, value
 	r.firing = scope.Ledger.firing()
@@ -73,7 +71,7 @@ func (e *Engine) newRun(ctx context.Context, s *station, scope Scope, in, value 
 // ends, too.
 func (r *run) walk() *run {
 	for {
-		r.engine.crew.walk(r)
+		r.work <- struct{}{}
 		if r.wait() == finished {
 			return r
 		}
@@ -116,34 +114,41 @@ func (r *run) leave(cause error) bool {
 	return true
 }
 
-// rest returns a run for the hooks from the one that was left behind on. The old run is never used again.
+// rest returns a run for the hooks from the one that was left behind on. The old run is never used again;
+// its goroutine ends with the handler.
 func (r *run) rest() *run {
-	return &run{
-		engine: r.engine, kind: r.kind, ctx: r.ctx, scope: r.scope, firing: r.firing,
-		in: r.in, value: r.value, hooks: r.hooks, pos: r.pos,
-		inputJSON: r.inputJSON, result: r.result, votes: r.votes,
-		cause: r.cause, started: r.started, done: make(chan struct{}, 1),
-	}
+	n := r.engine.crew.take(r.engine)
+	n.kind, n.ctx, n.scope, n.firing = r.kind, r.ctx, r.scope, r.firing
+	n.in, n.value, n.hooks, n.pos = r.in, r.value, r.hooks, r.pos
+	n.inputJSON, n.result, n.votes = r.inputJSON, r.result, r.votes
+	n.cause, n.started = r.cause, r.started
+	return n
 }
 
 func (r *run) took() time.Duration { return r.engine.clock.now() - r.started }
 
-// release gives a finished run back for the next firing. Its timer may stay armed: when it fires it looks
-// whether there is a handler to leave behind.
+// release gives the run back for the next firing. Its timer may stay armed: when it fires it looks whether
+// there is a handler to leave behind.
 func (r *run) release() {
 	r.mu.Lock()
-	if r.state != finished {
-		r.mu.Unlock()
-		return
-	}
-	r.state = inEngine
+	r.state, r.cause = inEngine, nil
 	r.mu.Unlock()
 	r.ctx, r.scope, r.in, r.value, r.hooks, r.pos = nil, Scope{}, nil, nil, nil, 0
 	r.inputJSON, r.result, r.votes, r.err = nil, Result{}, votes{}, nil
-	r.engine.runs.Put(r)
+	r.engine.crew.give(r)
 }
 
-// steps is the walking goroutine. It reports false when it was left behind; then it must not touch the
+// serve is the goroutine of the run: one walk after the other.
+func (r *run) serve() {
+	for range r.work {
+		if !r.steps() {
+			return // left behind
+		}
+		r.done <- struct{}{} // from here on the run is its caller's
+	}
+}
+
+// steps walks. It reports false when it was left behind; then it must not touch the
 // run any more.
 func (r *run) steps() bool {
 	for r.pos < len(r.hooks) {

@@ -26,8 +26,9 @@ type Result struct {
 // left it, and what it changed in its copy is applied to the value, a pointer, before the next one is
 // called. What the value refers to is replaced, not changed, so that it may be shared with others.
 //
-// in and value must have the types of the point and stay untouched by the caller until Transform
-// returns. Without hooks nothing is done.
+// in and value must have the types of the point, and the caller leaves the value alone until Transform
+// returns. in is shared by all hooks of this process and must not be changed any more, neither by them
+// nor by the caller: a hook that was left behind may still read it. Without hooks nothing is done.
 //
 // Errors: an *Error from a hook whose failure stops the turn; the error of ctx, at once when it ends.
 // The value then holds the changes of the hooks that succeeded before.
@@ -80,6 +81,9 @@ func (r *run) apply(h *bound, changes []sdk.Change, entry *Entry) error {
 	entry.Dropped = dropped
 	if len(kept) == 0 {
 		return nil
+	}
+	if r.scope.Ledger == nil {
+		return sdk.Apply(r.value, kept)
 	}
 	old, err := lookupAll(r.value, kept)
 	if err != nil {

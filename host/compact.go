@@ -34,28 +34,33 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 }
 
 // Uncompact takes the latest summary of a session out again, so that the model gets the original messages.
-// Errors: ErrNotFound when there is no summary, *store.OwnedError when the session is busy elsewhere.
+// Errors: ErrNotFound when there is no summary; otherwise as Prompt.
 func (h *Host) Uncompact(ctx context.Context, session string) error {
-	if h.busy(session) {
-		return fmt.Errorf("session %s is busy", session)
+	_, err := h.Prompt(ctx, PromptInput{SessionID: session, uncompact: true})
+	return err
+}
+
+// uncompact removes the latest summary and its question and takes up what they stood for.
+func (t *turn) uncompact(ctx context.Context) error {
+	messages := t.c.snapshot()
+	summary, question, _ := lastSummary(messages)
+	if summary < 0 || question < 0 {
+		return fmt.Errorf("session %s has no summary: %w", t.r.session, ErrNotFound)
 	}
-	token, err := h.claim(ctx, session)
-	if err != nil {
+	for _, i := range []int{summary, question} {
+		id := messages[i].Info.Head().ID
+		t.c.journal.put([]store.Op{store.RemoveMessage{MessageID: id}}, sdk.Event{
+			Type: sdk.EventMessageRemoved, Properties: &sdk.MessageRef{SessionID: t.r.session, MessageID: id},
+		})
+	}
+	if err := t.c.journal.flush(ctx); err != nil {
 		return err
 	}
-	messages, err := loadMessages(ctx, h.opts.Store, session)
+	messages, err := loadMessages(ctx, t.h.opts.Store, t.r.session)
 	if err == nil {
-		summary, question, _ := lastSummary(messages)
-		if summary < 0 || question < 0 {
-			err = fmt.Errorf("session %s has no summary: %w", session, ErrNotFound)
-		} else {
-			_, err = h.opts.Store.Append(ctx, token, []store.Op{
-				store.RemoveMessage{MessageID: messages[summary].Info.Head().ID},
-				store.RemoveMessage{MessageID: messages[question].Info.Head().ID},
-			})
-		}
+		t.c.locked(func() { t.c.messages = messages })
 	}
-	return errors.Join(err, h.opts.Store.Release(ctx, token))
+	return err
 }
 
 // compact puts a summary in place of the conversation so far. The messages stay stored; the summary names
@@ -71,13 +76,21 @@ func (t *turn) compact(ctx context.Context) (event, error) {
 		return evFail, fmt.Errorf("the conversation still does not fit %s after %d summaries: start a new session, or use a model with a larger context", t.model.Ref(), maxCompactions)
 	}
 	plan := t.planCompaction()
+	if len(plan.covered) == 0 && t.manual {
+		return evFail, errors.New("there is nothing to summarise yet")
+	}
 	if len(plan.covered) == 0 {
 		return evFail, fmt.Errorf("nothing can be summarised: the prompt alone is too long for %s", t.model.Ref())
 	}
+	answered, last := t.answered(), t.last
 	if err := t.summarise(ctx, plan); err != nil {
 		return evFail, err
 	}
 	t.c.journal.put(nil, sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.r.session}})
+	if answered {
+		t.last = last // what the user waits for, not the summary
+		return evSettled, nil
+	}
 	return t.afterCompaction(ctx, plan)
 }
 
@@ -118,14 +131,30 @@ func (t *turn) planCompaction() compaction {
 	if cut == 0 { // all of it fits the budget, and yet it was too long: keep no more than what waits
 		cut = len(messages)
 	}
-	if last := len(messages) - 1; last >= 0 && !t.manual && messages[last].Info.Role() == sdk.RoleUser {
-		cut = min(cut, last)
+	if waits := unanswered(messages); waits >= 0 && !t.manual {
+		cut = min(cut, waits)
 	}
 	plan := compaction{covered: messages[:cut], overflow: !t.manual}
 	if cut < len(messages) {
 		plan.tail = messages[cut].Info.Head().ID
 	}
 	return plan
+}
+
+// unanswered returns the index of the prompt that nothing came of yet, -1 when there is none. Requests that
+// were refused do not count.
+func unanswered(messages []sdk.MessageWithParts) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		a, ok := messages[i].Info.(*sdk.AssistantMessage)
+		if ok && a.Error != nil && !hasResults(messages[i].Parts) {
+			continue
+		}
+		if ok {
+			return -1
+		}
+		return i
+	}
+	return -1
 }
 
 // summarise asks the model for the summary and stores question and answer.
@@ -153,6 +182,9 @@ func (t *turn) summarise(ctx context.Context, plan compaction) error {
 	t.c.add(s.msg)
 	err = s.askSummary(ctx, prompt, plan)
 	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		s.failure = t.turnError(err)
 	}
 	s.closeStep(stateFailed)
@@ -293,7 +325,7 @@ func (t *turn) keepSummary(b *answer, plan compaction) error {
 		return err
 	}
 	parts := t.c.parts(t.msg.ID)
-	if answerText(parts) == "" {
+	if strings.TrimSpace(answerText(parts)) == "" {
 		return errors.New("the model gave an empty summary of the conversation")
 	}
 	for _, p := range parts {

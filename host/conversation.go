@@ -10,7 +10,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// loadPage is how many messages are read at a time when a session is taken up again.
+// loadPage is how many messages are read first when a session is taken up again; each further page is
+// twice as large as the one before it, since it takes long to get to the end of a session without a summary.
 const loadPage = 200
 
 // conversation is a claimed session in memory: the messages a request may need, and the journal that
@@ -38,10 +39,11 @@ func loadMessages(ctx context.Context, s store.Store, session string) ([]sdk.Mes
 			return nil, err
 		}
 		out = append(got, out...)
-		if len(got) < loadPage || reachesSummary(out) {
+		if len(got) < page.Limit || reachesSummary(out) {
 			return out, nil
 		}
 		page.Before = got[0].Info.Head().ID
+		page.Limit *= 2
 	}
 }
 
@@ -203,7 +205,7 @@ func closeInterrupted(messages []sdk.MessageWithParts) []store.Op {
 			}
 		}
 		a.Time.Completed = now()
-		a.Error = &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "interrupted: the process that ran this turn ended"}}
+		a.Error = &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "interrupted: the process that ran this turn ended, or could not store it"}}
 		ops = append(ops, store.PutMessage{Message: copyMessage(a)})
 	}
 	return append(ops, store.SetTurn{Open: false})
@@ -214,8 +216,8 @@ type interruption struct{ pending, running string }
 
 var (
 	interruptedByCrash = interruption{
-		pending: "interrupted before it ran: the process ended",
-		running: "outcome unknown: the process ended while the call ran; it was not run again",
+		pending: "interrupted before it ran",
+		running: "outcome unknown: the turn was cut off while the call ran; it was not run again",
 	}
 	interruptedByAbort = interruption{
 		pending: "tool execution aborted before it ran",

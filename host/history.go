@@ -150,7 +150,8 @@ func appendAssistant(out []sdk.ModelMessage, info *sdk.AssistantMessage, parts s
 		return out
 	}
 	same := info.ProviderID == model.ProviderID && info.ModelID == model.ID
-	var said, results []sdk.ModelContent
+	said := make([]sdk.ModelContent, 0, len(parts))
+	var results []sdk.ModelContent
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *sdk.TextPart:

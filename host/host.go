@@ -117,6 +117,12 @@ func (h *Host) Hooks() []hooks.HookInfo { return h.gen.engine.Order() }
 // Config returns the configuration in force, after the hooks at config. It must not be changed.
 func (h *Host) Config() *sdk.Config { return h.gen.config }
 
+func (h *Host) closing() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
+}
+
 // Close aborts the turns that run, tells the observers that the sessions ended and closes the plugins. It
 // waits for all of them, for at most a few seconds beyond which it gives up on plugins. Safe twice.
 func (h *Host) Close(ctx context.Context) error {

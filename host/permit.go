@@ -103,9 +103,13 @@ func headless(r *sdk.PermissionRequest) error {
 	if len(r.Patterns) > 0 {
 		pattern = r.Patterns[0]
 	}
+	flag := "--auto, or with "
+	if r.Permission == sdk.PermissionDoomLoop {
+		flag = "" // which the flag does not allow
+	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-		"permission %q for %q must be asked for, and nobody is there to answer; allow it with --auto, or with the rule {\"permission\": {%q: {%q: \"allow\"}}} in tenon.json",
-		r.Permission, strings.Join(r.Patterns, ", "), r.Permission, pattern)}
+		"permission %q for %q must be asked for, and nobody is there to answer; allow it with %sthe rule {\"permission\": {%q: {%q: \"allow\"}}} in tenon.json",
+		r.Permission, strings.Join(r.Patterns, ", "), flag, r.Permission, pattern)}
 }
 
 // askUser publishes the request and waits for the answer, for as long as the turn runs.

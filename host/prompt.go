@@ -32,7 +32,8 @@ type PromptInput struct {
 	Tools   map[string]bool   `json:"tools,omitempty"`
 	NoReply bool              `json:"noReply,omitempty"` // store it and do not ask the model
 
-	compact bool // no prompt: summarise the conversation
+	compact   bool // no prompt: summarise the conversation
+	uncompact bool // no prompt: take the latest summary out
 }
 
 // prepare turns the next prompt into a user message. A prompt that comes while a turn runs and cannot be
@@ -42,7 +43,7 @@ func (t *turn) prepare(ctx context.Context) (event, error) {
 	if q == nil {
 		return evFail, errors.New("turn: no prompt to prepare")
 	}
-	running := t.user != nil
+	running, answered, was := t.user != nil, t.answered(), *t
 	t.answering = append(t.answering, q)
 	if !running {
 		t.status(sdk.SessionStatus{Type: sdk.StatusBusy})
@@ -52,17 +53,32 @@ func (t *turn) prepare(ctx context.Context) (event, error) {
 	if q.stored {
 		t.c.journal.put([]store.Op{store.TakePrompt{PromptID: q.id}})
 	}
-	if err == nil || !running {
+	switch {
+	case !running:
 		return ev, err
+	case err != nil:
+		*t = was
+		q.result <- promptResult{err: t.turnError(err)}
+		ev = evSettled
 	}
-	t.answering = t.answering[:len(t.answering)-1]
-	q.result <- promptResult{err: t.turnError(err)}
-	return evPrepared, nil
+	if ev == evSettled && !answered { // nothing to answer, but the turn has more to do
+		return evPrepared, nil
+	}
+	return ev, nil
+}
+
+// answered reports whether the model has nothing more to do for the latest prompt.
+func (t *turn) answered() bool {
+	return t.user != nil && t.last != nil && t.last.ParentID == t.user.ID && t.last.Error == nil &&
+		(len(t.calls) == 0 || len(t.last.Structured) > 0)
 }
 
 // accept resolves a prompt, stores its message and says what it leads to.
 func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 	in := q.input
+	if in.uncompact {
+		return evSettled, t.uncompact(ctx)
+	}
 	command, err := t.h.expandCommand(ctx, t.g, &in)
 	if err != nil {
 		return evFail, err
@@ -96,26 +112,31 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 		return evFail, err
 	}
 	t.user = v.Message
+	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, doomWatch{} // each prompt has its own
 	t.c.add(t.user, t.owned(v.Parts)...)
 	t.storeLedger(u.ID, t.purpose, ledger)
 	t.c.updateSession(func(s *sdk.Session) {
 		s.Agent = t.agent.Name
 		s.Model = &sdk.SessionModel{ID: t.model.ID, ProviderID: t.model.ProviderID, Variant: t.user.Model.Variant}
 	})
-	return t.firstEvent(in.NoReply), nil
+	return t.firstEvent(ctx, in.NoReply)
 }
 
 // firstEvent says what a stored prompt leads to.
-func (t *turn) firstEvent(noReply bool) event {
-	switch {
-	case noReply:
-		return evSettled
-	case t.startSubtasks():
-		return evToolCalls
-	case t.overflows(t.lastTokens()):
-		return evOverflow
+func (t *turn) firstEvent(ctx context.Context, noReply bool) (event, error) {
+	if noReply {
+		return evSettled, nil
 	}
-	return evPrepared
+	started, err := t.startSubtasks(ctx)
+	switch {
+	case err != nil:
+		return evFail, err
+	case started:
+		return evToolCalls, nil
+	case t.overflows(t.lastTokens()):
+		return evOverflow, nil
+	}
+	return evPrepared, nil
 }
 
 // address finds the agent, the model and the rules for a prompt.

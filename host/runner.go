@@ -21,8 +21,11 @@ type runner struct {
 	queue  []*queued
 	cancel context.CancelCauseFunc // ends the current turn; nil between turns
 	doomed bool                    // abort came before the turn it is meant for had begun
+	beside int                     // requests beside the turn, which write to the session too
+	coming int                     // prompts that are being stored and will be queued
 
-	beside sync.WaitGroup // requests beside the turn, which write to the session too
+	adopted map[string]*queued // prompts taken over from the store, by their identifiers
+	wake    chan struct{}      // beside, coming or the queue changed
 }
 
 // queued is a prompt that waits, and who waits for its answer.
@@ -63,17 +66,19 @@ func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithPart
 // submit queues a prompt; its answer comes on the result channel.
 func (h *Host) submit(ctx context.Context, in PromptInput) (*queued, error) {
 	q := &queued{id: h.ids.New(sdk.PrefixMessage), input: in, result: make(chan promptResult, 1)}
-	if h.busy(in.SessionID) && !in.compact {
-		data, err := json.Marshal(in)
-		if err != nil {
-			return nil, err
-		}
-		if err := h.opts.Store.Submit(ctx, store.Prompt{ID: q.id, SessionID: in.SessionID, Data: data}); err != nil {
-			return nil, err
+	r, err := h.join(q)
+	if r == nil {
+		return q, err
+	}
+	if !in.compact && !in.uncompact {
+		var data []byte
+		if data, err = json.Marshal(in); err == nil {
+			err = h.opts.Store.Submit(ctx, store.Prompt{ID: q.id, SessionID: in.SessionID, Data: data})
 		}
 		q.stored = true
 	}
-	return q, h.enqueue(in.SessionID, q)
+	r.add(q, err)
+	return q, err
 }
 
 // Abort ends the turn of the session, if one runs; prompts that wait are answered after it. It reports
@@ -85,40 +90,33 @@ func (h *Host) Abort(session string) bool {
 	return r != nil && r.abort()
 }
 
-func (h *Host) busy(session string) bool {
+// join returns the runner of a busy session, which then waits for add. For any other it starts one with
+// the prompt and returns nil.
+func (h *Host) join(q *queued) (*runner, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.runners[session] != nil
-}
-
-// enqueue hands the prompt to the session's runner, which it starts when there is none.
-func (h *Host) enqueue(session string, q *queued) error {
-	h.mu.Lock()
-	r := h.runners[session]
-	if r != nil {
+	session := q.input.SessionID
+	if r := h.runners[session]; r != nil {
 		r.mu.Lock()
-		r.queue = append(r.queue, q)
+		r.coming++
 		r.mu.Unlock()
-		h.mu.Unlock()
-		return nil
+		return r, nil
 	}
 	if h.closed {
-		h.mu.Unlock()
-		return ErrClosed
+		return nil, ErrClosed
 	}
-	r = &runner{host: h, session: session, queue: []*queued{q}}
+	r := &runner{host: h, session: session, queue: []*queued{q}, adopted: map[string]*queued{}, wake: make(chan struct{}, 1)}
 	h.runners[session] = r
 	h.wg.Go(func() { r.run(h.ctx) }) // ends when no prompt waits; Close aborts it and waits
-	h.mu.Unlock()
-	return nil
+	return nil, nil
 }
 
 func (r *runner) abort() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cancel == nil {
-		r.doomed = true
-		return true
+		r.doomed = len(r.queue) > 0
+		return r.doomed
 	}
 	r.cancel(errAborted)
 	return true
@@ -128,19 +126,74 @@ func (r *runner) abort() bool {
 func (r *runner) run(ctx context.Context) {
 	c, token, err := r.open(ctx)
 	if err != nil {
-		r.leave(err)
+		for !r.leave(err) {
+			r.rest(false)
+		}
 		return
 	}
 	for {
-		t := newTurn(r, c)
-		t.run(ctx)
+		if r.waiting() && !r.host.closing() {
+			newTurn(r, c).run(ctx)
+		}
+		r.rest(true)
 		if r.leave(nil) {
 			break
 		}
 	}
-	r.beside.Wait()
+	r.rest(false)
 	if err := errors.Join(c.journal.close(), r.host.opts.Store.Release(ctx, token)); err != nil {
 		r.host.log.Error("session was not given up cleanly", "session", r.session, "err", err)
+	}
+}
+
+// add queues a prompt that join was called for, unless it could not be stored. One that was taken over
+// from the store meanwhile is answered there.
+func (r *runner) add(q *queued, err error) {
+	r.mu.Lock()
+	r.coming--
+	if a := r.adopted[q.id]; a != nil {
+		q.result = a.result
+	} else if err == nil {
+		r.queue = append(r.queue, q)
+	}
+	r.mu.Unlock()
+	r.nudge()
+}
+
+// goBeside runs f beside the turn. The session is not given up before it returned.
+func (r *runner) goBeside(f func()) {
+	r.mu.Lock()
+	r.beside++
+	r.mu.Unlock()
+	go func() { // ends with f; rest waits for it
+		defer func() {
+			r.mu.Lock()
+			r.beside--
+			r.mu.Unlock()
+			r.nudge()
+		}()
+		f()
+	}()
+}
+
+func (r *runner) nudge() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// rest waits until nothing runs beside the turn and no prompt is coming or, with orPrompt, until there is
+// one to answer.
+func (r *runner) rest(orPrompt bool) {
+	for {
+		r.mu.Lock()
+		over, waits := r.beside == 0 && r.coming == 0, len(r.queue) > 0
+		r.mu.Unlock()
+		if over || orPrompt && waits && !r.host.closing() {
+			return
+		}
+		<-r.wake
 	}
 }
 
@@ -150,7 +203,7 @@ func (r *runner) leave(err error) bool {
 	defer r.host.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil && len(r.queue) > 0 && !r.host.closed {
+	if r.coming > 0 || err == nil && len(r.queue) > 0 && !r.host.closed {
 		return false
 	}
 	if err == nil {
@@ -203,6 +256,9 @@ func (r *runner) open(ctx context.Context) (*conversation, store.Token, error) {
 	}
 	r.adopt(left)
 	c.journal = newJournal(ctx, h.opts.Store, token, h.publish)
+	if ops := closeInterrupted(c.messages); len(ops) > 1 {
+		c.journal.put(ops) // left by a process that is gone, or by a turn that could not be stored
+	}
 	h.sessionStarted(c.session)
 	return c, token, nil
 }
@@ -226,6 +282,7 @@ func (r *runner) adopt(left []store.Prompt) {
 			continue
 		}
 		adopted = append(adopted, q)
+		r.adopted[p.ID] = q
 	}
 	r.queue = append(adopted, r.queue...)
 }

@@ -29,7 +29,7 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 		return nil, err
 	}
 	host.Progress(s.Description, sdk.Object{"sessionID": child.ID, "agent": agent.Name})
-	in := PromptInput{SessionID: child.ID, Text: s.Prompt, Agent: agent.Name}
+	in := PromptInput{SessionID: child.ID, Text: s.Prompt, Agent: agent.Name, Tools: t.user.Tools}
 	if agent.Model == nil {
 		in.Model, in.Variant = t.model.Ref().String(), t.user.Model.Variant
 	}
@@ -44,7 +44,11 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 	return &sdk.SubtaskResult{SessionID: child.ID, Text: answerText(m.Parts)}, nil
 }
 
+// subagent finds the agent. The model may ask for subagents alone, a user's command for any agent.
 func (t *turn) subagent(host *callHost, name string) (sdk.Agent, error) {
+	if host.c.byUser {
+		return t.h.agent(t.g, name)
+	}
 	var names []string
 	for _, a := range host.Subagents() {
 		if a.Name == name {
@@ -110,7 +114,7 @@ func (t *turn) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWit
 
 // startSubtasks opens a step that runs the subtasks of the prompt through the task tool, and reports
 // whether there are any.
-func (t *turn) startSubtasks() bool {
+func (t *turn) startSubtasks(ctx context.Context) (bool, error) {
 	var tasks []*sdk.SubtaskPart
 	for _, p := range t.c.parts(t.user.ID) {
 		if s, ok := p.(*sdk.SubtaskPart); ok {
@@ -118,9 +122,13 @@ func (t *turn) startSubtasks() bool {
 		}
 	}
 	if len(tasks) == 0 {
-		return false
+		return false, nil
 	}
 	t.openStep()
+	var err error
+	if t.tools, err = t.newToolset(ctx); err != nil {
+		return false, err
+	}
 	for _, s := range tasks {
 		args, err := json.Marshal(map[string]string{
 			"description": s.Description, "prompt": s.Prompt, "subagent_type": s.Agent, "command": s.Command,
@@ -133,8 +141,8 @@ func (t *turn) startSubtasks() bool {
 			State: sdk.ToolState{Status: sdk.ToolPending, Input: args, Raw: string(args)},
 		}
 		t.c.addPart(p)
-		t.calls = append(t.calls, &call{part: p, raw: args})
+		t.calls = append(t.calls, &call{part: p, raw: args, byUser: true})
 	}
 	t.c.locked(func() { t.msg.Finish = sdk.FinishToolCalls })
-	return true
+	return true, nil
 }

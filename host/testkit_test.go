@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +32,7 @@ type answer struct {
 	err    error         // after the rest was said
 	hold   chan struct{} // waits until it is closed, or the request ends, after the rest was said
 	begun  chan struct{} // closed once the rest was said
+	pace   func()        // called after each event
 }
 
 type toolCall struct{ id, tool, args string }
@@ -114,6 +117,9 @@ func (m *model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 		if err := sink(e); err != nil {
 			return err
 		}
+		if a.pace != nil {
+			a.pace()
+		}
 	}
 	if a.begun != nil {
 		close(a.begun)
@@ -195,6 +201,7 @@ type plugin struct {
 	agents   []sdk.Agent
 	commands []sdk.Command
 	model    *model
+	client   sdk.ModelClient // in place of model
 	limits   sdk.ModelLimit
 	cost     sdk.ModelCost
 	start    func() error
@@ -223,14 +230,18 @@ func (p *plugin) Agents() []sdk.Agent         { return p.agents }
 func (p *plugin) Commands(context.Context) ([]sdk.Command, error) { return p.commands, nil }
 
 func (p *plugin) Protocols() []sdk.Protocol {
-	if p.model == nil {
+	client := p.client
+	if p.model != nil {
+		client = p.model
+	}
+	if client == nil {
 		return nil
 	}
-	return []sdk.Protocol{{Name: "test", Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return p.model, nil }}}
+	return []sdk.Protocol{{Name: "test", Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return client, nil }}}
 }
 
 func (p *plugin) Providers() []sdk.ProviderInfo {
-	if p.model == nil {
+	if p.model == nil && p.client == nil {
 		return nil
 	}
 	m := sdk.Model{ToolCall: true, Temperature: true, Limit: p.limits, Cost: p.cost}
@@ -375,4 +386,36 @@ func next(t testing.TB, sub *host.Subscription, match func(sdk.Event) bool) sdk.
 
 func ofType(typ string) func(sdk.Event) bool {
 	return func(e sdk.Event) bool { return e.Type == typ }
+}
+
+// records is a log handler that keeps the messages.
+type records struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (r *records) logger() *slog.Logger { return slog.New(r) }
+
+func (r *records) Enabled(context.Context, slog.Level) bool { return true }
+func (r *records) WithAttrs([]slog.Attr) slog.Handler       { return r }
+func (r *records) WithGroup(string) slog.Handler            { return r }
+
+func (r *records) Handle(_ context.Context, rec slog.Record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, rec.Message)
+	return nil
+}
+
+func (r *records) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
+}
+
+// has reports whether one message holds all pieces.
+func (r *records) has(pieces ...string) bool {
+	return slices.ContainsFunc(r.all(), func(line string) bool {
+		return !slices.ContainsFunc(pieces, func(p string) bool { return !strings.Contains(line, p) })
+	})
 }

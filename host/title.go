@@ -35,7 +35,7 @@ func (t *turn) startTitle() {
 	copied := *t // the turn goes on while the title is made
 	copied.agent, copied.purpose, copied.ledger = agent, sdk.PurposeTitle, &hooks.Ledger{}
 	// Ends with the request, at the latest after titleTimeout; the runner waits before it gives the session up.
-	t.r.beside.Go(func() {
+	t.r.goBeside(func() {
 		ctx, cancel := context.WithTimeout(t.h.besideCtx, titleTimeout)
 		defer cancel()
 		if err := copied.makeTitle(ctx); err != nil {

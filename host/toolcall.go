@@ -25,6 +25,8 @@ type call struct {
 	tool  *tool
 	args  json.RawMessage // as they run
 	host  *callHost
+
+	byUser bool // the user's command asked for it, not the model
 }
 
 // outcome is what became of a call.
@@ -32,6 +34,7 @@ type outcome struct {
 	kind   sdk.Outcome
 	result *sdk.ToolResult // OutcomeOK, and what an aborted call had so far
 	err    error           // otherwise
+	hooked bool            // the hooks at tool.execute.after saw it
 }
 
 func failed(err error) outcome {
@@ -99,7 +102,7 @@ func (t *turn) find(c *call) error {
 
 // prepareCall takes the call through the hooks, the schema and the permissions.
 func (t *turn) prepareCall(ctx context.Context, c *call) error {
-	if t.halted != nil {
+	if t.isHalted() {
 		return &sdk.Refusal{Reason: "not run: the turn was stopped", By: "an earlier call"}
 	}
 	if t.atLimit() {
@@ -166,6 +169,12 @@ func (t *turn) halt(err error) {
 			t.halted = err
 		}
 	})
+}
+
+// isHalted reports whether an earlier call, which may still run, ended the turn.
+func (t *turn) isHalted() (halted bool) {
+	t.c.locked(func() { halted = t.halted != nil })
+	return halted
 }
 
 func (c *call) input(t *turn) sdk.ToolInput {
@@ -282,7 +291,8 @@ func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
 		return o
 	}
 	v := &sdk.ToolAfterValue{}
-	if o.result != nil {
+	t.c.locked(func() { v.Metadata = c.part.State.Metadata }) // what the call showed so far
+	if o.result != nil && (o.kind == sdk.OutcomeOK || len(o.result.Metadata) > 0) {
 		v.Title, v.Output, v.Metadata, v.Attachments = o.result.Title, o.result.Output, o.result.Metadata, o.result.Attachments
 	}
 	if o.kind != sdk.OutcomeOK {
@@ -292,11 +302,12 @@ func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
 	scope := hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}
 	// An aborted call is told of too; the hook's own deadline bounds it.
 	if _, err := t.g.engine.Transform(context.WithoutCancel(ctx), sdk.PointToolAfter, scope, in, v); err != nil {
-		return outcome{kind: sdk.OutcomeError, err: t.stopBy(err)}
+		return outcome{kind: sdk.OutcomeError, err: t.stopBy(err), result: &sdk.ToolResult{}, hooked: true}
 	}
 	if o.kind != sdk.OutcomeOK {
 		o.err = errors.New(v.Output)
 		o.result = &sdk.ToolResult{Metadata: v.Metadata}
+		o.hooked = true
 		return o
 	}
 	o.result = &sdk.ToolResult{
@@ -320,7 +331,7 @@ func (t *turn) conclude(c *call, o outcome) {
 		} else {
 			state.Status, state.Error = sdk.ToolError, o.err.Error()
 			state.Metadata = s.Metadata
-			if o.result != nil && len(o.result.Metadata) > 0 {
+			if o.result != nil && (o.hooked || len(o.result.Metadata) > 0) {
 				state.Metadata = o.result.Metadata
 			}
 			switch o.kind {

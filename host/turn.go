@@ -92,7 +92,7 @@ func (t *turn) run(ctx context.Context) {
 		cancel(nil)
 		t.finish(ctx, st)
 		ev = evRest
-		if t.r.waiting() {
+		if t.r.waiting() && !t.h.closing() {
 			ev = evPrompt
 			turnCtx, cancel = t.begin(ctx)
 		}
@@ -116,6 +116,9 @@ func (t *turn) begin(ctx context.Context) (context.Context, context.CancelCauseF
 // work does what the state asks for and returns what came of it.
 func (t *turn) work(ctx context.Context, st state) event {
 	if ctx.Err() != nil {
+		if t.user == nil {
+			t.drop()
+		}
 		return t.stopped(ctx)
 	}
 	var ev event
@@ -149,6 +152,22 @@ func (t *turn) work(ctx context.Context, st state) event {
 		return evFail
 	}
 	return ev
+}
+
+// drop answers the prompt of a turn that was aborted before it began. When the host closes, a stored
+// prompt stays stored.
+func (t *turn) drop() {
+	if len(t.answering) > 0 {
+		return
+	}
+	q := t.r.take()
+	if q == nil {
+		return
+	}
+	t.answering = append(t.answering, q)
+	if q.stored && !t.h.closing() {
+		t.c.journal.put([]store.Op{store.TakePrompt{PromptID: q.id}})
+	}
 }
 
 // stopped says how a turn whose context ended goes on: aborted by the user, or failed.
@@ -224,10 +243,7 @@ func (t *turn) finish(ctx context.Context, st state) {
 	t.r.mu.Unlock()
 	switch st {
 	case stateAborted:
-		t.failure = &TurnError{
-			Named: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}},
-			Err:   errAborted,
-		}
+		t.failure = t.turnError(errAborted)
 	case stateDone:
 		if t.halted != nil {
 			t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: t.halted.Error()}}, Err: t.halted}
@@ -236,13 +252,28 @@ func (t *turn) finish(ctx context.Context, st state) {
 	t.closeStep(st)
 	t.prune()
 	t.c.journal.put([]store.Op{store.SetTurn{Open: false}})
-	if t.failure != nil {
-		t.c.journal.put(nil, sdk.Event{Type: sdk.EventSessionError, Properties: &sdk.SessionErrorInfo{SessionID: t.r.session, Error: t.failure.Named}})
-	}
-	t.status(sdk.SessionStatus{Type: sdk.StatusIdle})
-	t.c.journal.put(nil, sdk.Event{Type: sdk.EventSessionIdle, Properties: &sdk.SessionRef{SessionID: t.r.session}})
+	t.c.journal.put(nil, t.ending()...)
 	err := t.c.journal.flush(ctx)
+	if err != nil { // nothing comes through the journal any more, and clients must not wait for ever
+		t.failure = t.turnError(err)
+		for _, e := range t.ending() {
+			t.h.publish(e)
+		}
+	}
 	t.answer(err)
+}
+
+// ending returns the events that end a turn.
+func (t *turn) ending() []sdk.Event {
+	id := t.r.session
+	var out []sdk.Event
+	if t.failure != nil {
+		out = append(out, sdk.Event{Type: sdk.EventSessionError, Properties: &sdk.SessionErrorInfo{SessionID: id, Error: t.failure.Named}})
+	}
+	idle := sdk.SessionStatus{Type: sdk.StatusIdle}
+	return append(out,
+		sdk.Event{Type: sdk.EventSessionStatus, Properties: &sdk.SessionStatusInfo{SessionID: id, Status: idle}},
+		sdk.Event{Type: sdk.EventSessionIdle, Properties: &sdk.SessionRef{SessionID: id}})
 }
 
 // closeStep ends the message and the parts that a failed or aborted step left open.
@@ -319,6 +350,9 @@ func (t *turn) turnError(err error) *TurnError {
 
 // namedError turns an error into its form on the wire.
 func namedError(err error) *sdk.NamedError {
+	if errors.Is(err, errAborted) {
+		return &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}
+	}
 	var named *sdk.NamedError
 	if errors.As(err, &named) {
 		return named

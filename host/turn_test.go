@@ -452,7 +452,6 @@ func TestNothingIsToldBeforeItIsStored(t *testing.T) {
 	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	k.close()
 	if n := <-checked; n == 0 {
 		t.Error("no text was streamed")
 	}
@@ -471,6 +470,8 @@ func storedText(t *testing.T, k *kit, session, part string) string {
 			}
 			switch p := p.(type) {
 			case *sdk.TextPart:
+				return p.Text
+			case *sdk.ReasoningPart:
 				return p.Text
 			case *sdk.ToolPart:
 				return p.State.Raw + string(p.State.Input)

@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,6 +110,9 @@ func (a *applier) at(p *plan, v reflect.Value, path []string, e edit) error {
 		}
 		return err
 	case shapeOpaque:
+		if err := p.fixed(path[0]); err != nil {
+			return err
+		}
 		return a.reencode(p, v, path, e)
 	}
 	return errors.New("a member of what has no members")
@@ -179,8 +181,8 @@ func noNullElements(raw json.RawMessage) error {
 
 func (a *applier) inStruct(p *plan, v reflect.Value, path []string, e edit) error {
 	name, last := path[0], len(path) == 1
-	if p.tag != "" && (name == p.tag || name == "id") {
-		return fmt.Errorf("%s of a part or a message cannot be changed", name)
+	if err := p.fixed(name); err != nil {
+		return err
 	}
 	owner := p
 	p = p.at(v)
@@ -210,6 +212,14 @@ func (a *applier) inStruct(p *plan, v reflect.Value, path []string, e edit) erro
 		return a.reencode(owner, v, path, e)
 	}
 	return err
+}
+
+// fixed refuses to change what a part or a message is.
+func (p *plan) fixed(name string) error {
+	if p.tag != "" && (name == p.tag || name == "id") {
+		return fmt.Errorf("%s of a part or a message cannot be changed", name)
+	}
+	return nil
 }
 
 func (a *applier) removeField(owner *plan, f *planField, v reflect.Value, path []string, e edit) error {
@@ -325,81 +335,6 @@ func (a *applier) inMap(p *plan, v reflect.Value, path []string, e edit) error {
 	return nil
 }
 
-// inAny changes JSON as encoding/json decodes it; what is something else is brought into that form.
-func (a *applier) inAny(v reflect.Value, path []string, e edit) error {
-	slot := v.Addr().Interface().(*any)
-	if object, ok := anyObject(*slot); ok {
-		*slot = object
-	}
-	if *slot == nil {
-		*slot = map[string]any(nil)
-	}
-	switch value := (*slot).(type) {
-	case map[string]any:
-		inner := reflect.New(reflect.TypeOf(value)).Elem()
-		inner.Set(reflect.ValueOf(value))
-		if err := a.inMap(planOf(inner.Type()), inner, path, e); err != nil {
-			return err
-		}
-		*slot = inner.Interface()
-		return nil
-	case []any:
-		inner := reflect.New(reflect.TypeOf(value)).Elem()
-		inner.Set(reflect.ValueOf(value))
-		if err := a.inSlice(planOf(inner.Type()), inner, path, e); err != nil {
-			return err
-		}
-		*slot = inner.Interface()
-		return nil
-	case string, bool, float64, json.Number:
-		return errors.New("a member of what has no members")
-	}
-	plain, err := plainJSON(*slot)
-	if err != nil {
-		return err
-	}
-	switch plain.(type) {
-	case map[string]any, []any, nil:
-		*slot = plain
-		return a.inAny(v, path, e)
-	}
-	return errors.New("a member of what has no members")
-}
-
-// reencode makes the edit in the JSON of v and decodes the outcome.
-func (a *applier) reencode(p *plan, v reflect.Value, path []string, e edit) error {
-	raw, err := marshal(v.Addr().Interface())
-	if err != nil {
-		return err
-	}
-	if raw, err = editRaw(raw, path, e); err != nil {
-		return err
-	}
-	fresh := reflect.New(p.typ)
-	if err := json.Unmarshal(raw, fresh.Interface()); err != nil {
-		return err
-	}
-	v.Set(fresh.Elem())
-	return nil
-}
-
-// editRaw makes the edit in raw JSON; numbers keep their text.
-func editRaw(raw []byte, path []string, e edit) ([]byte, error) {
-	var tree any
-	if len(raw) > 0 {
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		dec.UseNumber()
-		if err := dec.Decode(&tree); err != nil {
-			return nil, err
-		}
-	}
-	a := applier{fresh: map[uintptr]struct{}{}}
-	if err := a.inAny(reflect.ValueOf(&tree).Elem(), path, e); err != nil {
-		return nil, err
-	}
-	return marshal(tree)
-}
-
 func (a *applier) made(v reflect.Value) { a.fresh[v.Pointer()] = struct{}{} }
 
 func (a *applier) mine(v reflect.Value) bool {
@@ -437,14 +372,4 @@ func (a *applier) ownMap(p *plan, v reflect.Value) {
 	}
 	v.Set(fresh)
 	a.made(v)
-}
-
-func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
-
-func compact(raw json.RawMessage) json.RawMessage {
-	var buf bytes.Buffer
-	if json.Compact(&buf, raw) != nil {
-		return bytes.Clone(raw)
-	}
-	return buf.Bytes()
 }

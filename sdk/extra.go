@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Extra holds the fields of an object that this version of the sdk does not know, by name. They are
@@ -196,42 +197,85 @@ func (k elementKeys) next(body []byte) string {
 	return fmt.Sprintf("%016x.%d", sum, k[sum])
 }
 
-// withoutFolded takes away the fields whose names differ from a known one in case alone.
-func withoutFolded(data []byte, p *plan) (clean []byte, folded bool) {
-	eachField(data, func(key, value []byte) bool {
-		name := fieldName(key)
-		if i, ok := p.byName[name]; ok {
-			if inner, list := p.fields[i].plan.plain(); inner != nil && !list {
-				_, below := withoutFolded(value, inner)
-				folded = folded || below
-			}
-			return !folded
-		}
-		folded = p.folds(name)
-		return !folded
-	})
-	if !folded {
-		return data, false
-	}
-	clean = []byte{'{'}
-	eachField(data, func(key, value []byte) bool {
-		name := fieldName(key)
+// foldsInto reports whether one of the fields differs from a known one in case alone.
+func (e Extra) foldsInto(p *plan) bool {
+	for name, raw := range e {
 		i, known := p.byName[name]
 		if !known && p.folds(name) {
 			return true
 		}
-		if known {
-			if inner, list := p.fields[i].plan.plain(); inner != nil && !list {
-				value, _ = withoutFolded(value, inner)
+		if !known {
+			continue
+		}
+		inner, list := p.fields[i].plan.plain()
+		var nested Extra
+		if inner == nil || json.Unmarshal(raw, &nested) != nil {
+			continue
+		}
+		if !list && nested.foldsInto(inner) {
+			return true
+		}
+		for _, raw := range nested {
+			var element Extra
+			if list && json.Unmarshal(raw, &element) == nil && element.foldsInto(inner) {
+				return true
 			}
 		}
-		if len(clean) > 1 {
-			clean = append(clean, ',')
+	}
+	return false
+}
+
+// withoutFolded takes away the fields whose names differ from a known one in case alone. It reports
+// whether there were any.
+func withoutFolded(data []byte, p *plan) (clean []byte, folded bool) {
+	var out []byte
+	eachField(data, func(key, value []byte) bool {
+		name := fieldName(key)
+		i, known := p.byName[name]
+		if !known && p.folds(name) {
+			folded = true
+			return true
 		}
-		clean = append(append(append(append(clean, '"'), key...), '"', ':'), value...)
+		if known {
+			inner, below := p.fields[i].plan.withoutFoldedInside(value)
+			value, folded = inner, folded || below
+		}
+		out = append(out, ",{"[min(len(out), 1)^1])
+		out = append(append(append(out, '"'), key...), '"', ':')
+		out = append(out, value...)
 		return true
 	})
-	return append(clean, '}'), true
+	if !folded {
+		return data, false
+	}
+	if len(out) == 0 {
+		out = []byte{'{'}
+	}
+	return append(out, '}'), true
+}
+
+// withoutFoldedInside does so in a nested plain struct, or in a list of them.
+func (p *plan) withoutFoldedInside(data []byte) (clean []byte, folded bool) {
+	inner, list := p.plain()
+	if inner == nil {
+		return data, false
+	}
+	if !list {
+		return withoutFolded(data, inner)
+	}
+	out := []byte{'['}
+	eachElement(data, func(value []byte) {
+		element, below := withoutFolded(value, inner)
+		folded = folded || below
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, element...)
+	})
+	if !folded {
+		return data, false
+	}
+	return append(out, ']'), true
 }
 
 func (p *plan) folds(name string) bool {
@@ -244,7 +288,7 @@ func (p *plan) folds(name string) bool {
 }
 
 func fieldName(key []byte) string {
-	if bytes.IndexByte(key, '\\') >= 0 {
+	if bytes.IndexByte(key, '\\') >= 0 || !utf8.Valid(key) {
 		return unquote(key)
 	}
 	return string(key)

@@ -42,7 +42,7 @@ func memoryOf(p *plan) memory {
 		return memory{sameMessage, detachMessage}
 	case reflect.TypeFor[[]string]():
 		return memory{
-			func(a, b unsafe.Pointer) bool { return slices.Equal(*(*[]string)(a), *(*[]string)(b)) && bothNil(a, b) },
+			func(a, b unsafe.Pointer) bool { return slices.Equal(*(*[]string)(a), *(*[]string)(b)) && sameNil(a, b) },
 			func(p unsafe.Pointer) { *(*[]string)(p) = slices.Clone(*(*[]string)(p)) },
 		}
 	case reflect.TypeFor[Object]():
@@ -53,7 +53,7 @@ func memoryOf(p *plan) memory {
 	case extraType:
 		return memory{
 			func(a, b unsafe.Pointer) bool {
-				return maps.EqualFunc(*(*Extra)(a), *(*Extra)(b), equalRaw) && bothNil(a, b)
+				return maps.EqualFunc(*(*Extra)(a), *(*Extra)(b), equalRaw) && sameNil(a, b)
 			},
 			func(p unsafe.Pointer) { *(*Extra)(p) = cloneExtra(*(*Extra)(p)) },
 		}
@@ -97,7 +97,7 @@ func (p *plan) memoryByKind() memory {
 	return memory{same: func(a, b unsafe.Pointer) bool { return false }}
 }
 
-// sameHeader compares maps, or interface values that are not looked into, by identity.
+// sameHeader is for maps and interface values that are not looked into: alike when there are none.
 func sameHeader(a, b unsafe.Pointer) bool {
 	return *(*unsafe.Pointer)(a) == nil && *(*unsafe.Pointer)(b) == nil
 }
@@ -109,21 +109,21 @@ func scalarMemory[T comparable]() memory {
 func mapMemory[T comparable]() memory {
 	return memory{
 		func(a, b unsafe.Pointer) bool {
-			return maps.Equal(*(*map[string]T)(a), *(*map[string]T)(b)) && bothNil(a, b)
+			return maps.Equal(*(*map[string]T)(a), *(*map[string]T)(b)) && sameNil(a, b)
 		},
 		func(p unsafe.Pointer) { *(*map[string]T)(p) = maps.Clone(*(*map[string]T)(p)) },
 	}
 }
 
-// bothNil reports whether both or neither of two slices, maps or pointers are nil.
-func bothNil(a, b unsafe.Pointer) bool {
+// sameNil reports whether of two slices, maps or pointers both are nil or neither is.
+func sameNil(a, b unsafe.Pointer) bool {
 	return (*(*unsafe.Pointer)(a) == nil) == (*(*unsafe.Pointer)(b) == nil)
 }
 
 func equalRaw(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 func sameRaw(a, b unsafe.Pointer) bool {
-	return bytes.Equal(*(*json.RawMessage)(a), *(*json.RawMessage)(b)) && bothNil(a, b)
+	return bytes.Equal(*(*json.RawMessage)(a), *(*json.RawMessage)(b)) && sameNil(a, b)
 }
 
 // memberMemory is a field of a struct with the functions of its type.
@@ -221,7 +221,7 @@ func (p *plan) sliceMemory() memory {
 	return memory{
 		same: func(a, b unsafe.Pointer) bool {
 			sa, sb := (*sliceWords)(a), (*sliceWords)(b)
-			if sa.len != sb.len || !bothNil(a, b) {
+			if sa.len != sb.len || !sameNil(a, b) {
 				return false
 			}
 			if sa.data == sb.data {

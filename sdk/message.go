@@ -162,6 +162,16 @@ func (m AssistantMessage) MarshalJSON() ([]byte, error) {
 	}{RoleAssistant, plain(m)}, m.Extra)
 }
 
+// UnmarshalJSON keeps the object. Errors wrap ErrWire.
+func (m *UnknownMessage) UnmarshalJSON(data []byte) error {
+	var head MessageHead
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fmt.Errorf("%w: message of role %q: %w", ErrWire, stringField(data, "role"), err)
+	}
+	m.MessageHead, m.Raw = head, append(json.RawMessage(nil), data...)
+	return nil
+}
+
 // MarshalJSON returns the object as it came, with the identifiers of the head.
 func (m UnknownMessage) MarshalJSON() ([]byte, error) {
 	var was MessageHead
@@ -176,20 +186,20 @@ func DecodeMessage(data []byte) (Message, error) {
 	if !isObject(data) {
 		return nil, fmt.Errorf("%w: message: no JSON object: %.40q", ErrWire, data)
 	}
-	switch role := stringField(data, "role"); role {
+	var m interface {
+		Message
+		json.Unmarshaler
+	} = &UnknownMessage{}
+	switch stringField(data, "role") {
 	case RoleUser:
-		m := &UserMessage{}
-		return m, m.UnmarshalJSON(data)
+		m = &UserMessage{}
 	case RoleAssistant:
-		m := &AssistantMessage{}
-		return m, m.UnmarshalJSON(data)
-	default:
-		m := &UnknownMessage{Raw: append(json.RawMessage(nil), data...)}
-		if err := json.Unmarshal(data, &m.MessageHead); err != nil {
-			return nil, fmt.Errorf("%w: message of role %q: %w", ErrWire, role, err)
-		}
-		return m, nil
+		m = &AssistantMessage{}
 	}
+	if err := m.UnmarshalJSON(data); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // UnmarshalJSON decodes info by its role and each part by its type.

@@ -223,22 +223,20 @@ func DecodePart(data []byte) (Part, error) {
 	if !isObject(data) {
 		return nil, fmt.Errorf("%w: part: no JSON object: %.40q", ErrWire, data)
 	}
-	typ := stringField(data, "type")
-	p := newPart(typ)
-	if p == nil {
-		u := &UnknownPart{Raw: append(json.RawMessage(nil), data...)}
-		if err := json.Unmarshal(data, &u.PartHead); err != nil {
-			return nil, fmt.Errorf("%w: part of type %q: %w", ErrWire, typ, err)
-		}
-		return u, nil
-	}
-	if err := json.Unmarshal(data, p); err != nil {
+	p := newPart(stringField(data, "type"))
+	if err := p.UnmarshalJSON(data); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func newPart(typ string) Part {
+// decodablePart is a part that decodes itself: json.Unmarshal would read the data twice more.
+type decodablePart interface {
+	Part
+	json.Unmarshaler
+}
+
+func newPart(typ string) decodablePart {
 	switch typ {
 	case PartTypeText:
 		return &TextPart{}
@@ -265,5 +263,5 @@ func newPart(typ string) Part {
 	case PartTypeRetry:
 		return &RetryPart{}
 	}
-	return nil
+	return &UnknownPart{}
 }

@@ -1,6 +1,10 @@
 package sdk
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
 
 // The JSON of the parts: each decodes into its plain twin and keeps the fields it does not know.
 
@@ -158,6 +162,16 @@ func (s *FileSource) UnmarshalJSON(data []byte) (err error) {
 func (s FileSource) MarshalJSON() ([]byte, error) {
 	type plain FileSource
 	return encodeWire("", plain(s), s.Extra)
+}
+
+// UnmarshalJSON keeps the object. Errors wrap ErrWire.
+func (p *UnknownPart) UnmarshalJSON(data []byte) error {
+	var head PartHead
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fmt.Errorf("%w: part of type %q: %w", ErrWire, stringField(data, "type"), err)
+	}
+	p.PartHead, p.Raw = head, bytes.Clone(data)
+	return nil
 }
 
 // MarshalJSON returns the object as it came, with the identifiers of the head.

@@ -30,19 +30,20 @@ type plan struct {
 	shape shape
 	elem  *plan // of pointer, slice and map
 
-	fields  []planField // of struct, in the order of the JSON; the last set of a tool state is by status
+	fields  []planField // of struct, in the order of the JSON
 	byName  map[string]int
-	extra   []int  // index of the Extra field; nil without one
-	tag     string // "type" of parts, "role" of messages: the field that must not change, as id must not
-	nilList bool   // nil is written as []
-	decodes bool   // it has an UnmarshalJSON of its own
-	states  map[ToolStatus]*plan
+	extra   []int                // index of the Extra field; nil without one
+	tag     string               // "type" of parts, "role" of messages: the field that must not change, as id must not
+	nilList bool                 // nil is written as []
+	decodes bool                 // it has an UnmarshalJSON of its own
+	states  map[ToolStatus]*plan // of a tool state, which has other fields in each status
 
 	parts   map[reflect.Type]*plan // of struct, the plans of its exported fields
 	shallow bool                   // a copy by assignment shares nothing that can change
 	memory  memory
 }
 
+// planField is a field as the JSON has it.
 type planField struct {
 	name      string
 	index     []int

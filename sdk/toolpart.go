@@ -24,7 +24,7 @@ type ToolPart struct {
 	CallID   string    `json:"callID"`
 	Tool     string    `json:"tool"`
 	Metadata Object    `json:"metadata,omitempty"`
-	State    ToolState `json:"state"`
+	State    ToolState `json:"state,omitzero"` // missing only in a part that was sent in extracts
 	Extra    Extra     `json:"-"`
 }
 

@@ -113,7 +113,7 @@ func TestDiffApply(t *testing.T) {
 	for name, sample := range samples() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(300) {
+			for seed := range uint64(80) {
 				g := newGenerator(seed)
 				a := g.value(sample)
 				checkDiff(t, a, g.value(sample))
@@ -151,7 +151,7 @@ func TestCloneIsDeep(t *testing.T) {
 	for name, sample := range samples() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(50) {
+			for seed := range uint64(20) {
 				a := newGenerator(seed).value(sample)
 				seen := map[uintptr]string{}
 				addresses(reflect.ValueOf(a), "", func(at uintptr, path string) { seen[at] = path })

@@ -20,25 +20,31 @@ func decodeWire(data []byte, v any) (Extra, error) {
 	target := reflect.ValueOf(v).Elem()
 	p := planOf(target.Type())
 	err := json.Unmarshal(data, v)
-	if err != nil && !json.Valid(data) {
-		return nil, fmt.Errorf("%w: %s: %w", ErrWire, typeName(v), err)
+	var extra Extra
+	if err == nil {
+		if extra = unknownFields(data, p, target); !extra.foldsInto(p) {
+			return extra, nil
+		}
 	}
 	// encoding/json takes "Text" for "text"; here it is a field like any other that is not known.
-	if clean, folded := withoutFolded(data, p); folded {
-		target.SetZero()
-		err = json.Unmarshal(clean, v)
+	if json.Valid(data) {
+		if clean, folded := withoutFolded(data, p); folded {
+			target.SetZero()
+			err = json.Unmarshal(clean, v)
+			extra = unknownFields(data, p, target)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrWire, typeName(v), err)
 	}
-	return unknownFields(data, p, target), nil
+	return extra, nil
 }
 
 // decodeTagged is decodeWire for the member of a union that the field tag tells: it may be missing, but
 // not be another one.
 func decodeTagged(tag, want string, data []byte, v any) (Extra, error) {
-	if rawField(data, tag) != nil && stringField(data, tag) != want {
-		return nil, fmt.Errorf("%w: %s %q where %q is wanted", ErrWire, tag, stringField(data, tag), want)
+	if raw := rawField(data, tag); raw != nil && !isString(raw, want) {
+		return nil, fmt.Errorf("%w: %s %.40s where %q is wanted", ErrWire, tag, raw, want)
 	}
 	extra, err := decodeWire(data, v)
 	delete(extra, tag)
@@ -69,9 +75,19 @@ func encodeWire(typ string, v any, extra Extra) ([]byte, error) {
 	return mergeExtra(body, extra, planOf(reflect.TypeOf(v))), nil
 }
 
+// isString reports whether raw is the JSON of a string.
+func isString(raw []byte, want string) bool {
+	if len(raw) == len(want)+2 && string(raw[1:len(raw)-1]) == want {
+		return raw[0] == '"'
+	}
+	var s string
+	return json.Unmarshal(raw, &s) == nil && s == want
+}
+
+// isObject reports whether data, if it is JSON, is an object.
 func isObject(data []byte) bool {
 	i := skipSpace(data, 0)
-	return i < len(data) && data[i] == '{' && json.Valid(data)
+	return i < len(data) && data[i] == '{'
 }
 
 // replaceFields sets string fields of the object in data; its other fields stay as they are.
@@ -151,7 +167,8 @@ func rawField(data []byte, name string) []byte {
 	return out
 }
 
-// eachElement calls f with the raw value of each element of the array in data, which must be valid JSON.
+// eachElement calls f with the raw value of each element of the array in data; what it does with data
+// that is not JSON is not defined, but it ends.
 func eachElement(data []byte, f func(value []byte)) {
 	i := skipSpace(data, 0)
 	if i >= len(data) || data[i] != '[' {
@@ -170,7 +187,8 @@ func eachElement(data []byte, f func(value []byte)) {
 }
 
 // eachField calls f with the raw name (between its quotes) and the raw value of each top-level field
-// of the object in data, which must be valid JSON; it stops when f returns false.
+// of the object in data; it stops when f returns false. What it does with data that is not JSON is not
+// defined, but it ends.
 func eachField(data []byte, f func(key, value []byte) bool) {
 	i := skipSpace(data, 0)
 	if i >= len(data) || data[i] != '{' {
@@ -183,8 +201,10 @@ func eachField(data []byte, f func(key, value []byte) bool) {
 			return // not JSON after all
 		}
 		key := data[i+1 : end-1]
-		i = skipSpace(data, end)
-		i = skipSpace(data, i+1) // the colon
+		if i = skipSpace(data, end); i >= len(data) || data[i] != ':' {
+			return
+		}
+		i = skipSpace(data, i+1)
 		end = skipValue(data, i)
 		if !f(key, data[i:end]) {
 			return
@@ -210,14 +230,7 @@ func skipValue(data []byte, i int) int {
 	for i < len(data) {
 		switch data[i] {
 		case '"':
-			i++
-			for i < len(data) && data[i] != '"' {
-				if data[i] == '\\' {
-					i++
-				}
-				i++
-			}
-			i++
+			i = skipString(data, i)
 		case '{', '[':
 			depth++
 			i++
@@ -238,6 +251,26 @@ func skipValue(data []byte, i int) int {
 		}
 	}
 	return len(data)
+}
+
+// skipString returns the index behind the string that starts at i.
+func skipString(data []byte, i int) int {
+	i++
+	for {
+		n := bytes.IndexByte(data[min(i, len(data)):], '"')
+		if n < 0 {
+			return len(data)
+		}
+		end := i + n
+		slashes := end
+		for slashes > i && data[slashes-1] == '\\' {
+			slashes--
+		}
+		if (end-slashes)%2 == 0 {
+			return end + 1
+		}
+		i = end + 1
+	}
 }
 
 func typeName(v any) string {

@@ -34,6 +34,7 @@ func (c *checker) permission(p place, v hujson.Value) (any, bool) {
 
 // patterns reads what stands under one permission: an action, or an action for each pattern.
 func (c *checker) patterns(p place, permission string, v hujson.Value) sdk.PermissionRules {
+	c.warnFileTool(p, permission)
 	if _, ok := v.Value.(*hujson.Object); !ok {
 		action, ok := c.action(p, v)
 		if !ok {
@@ -67,9 +68,18 @@ func (c *checker) ruleList(p place, array *hujson.Array) sdk.PermissionRules {
 			c.bad(at, "a rule needs permission and pattern", `"*" stands for any`)
 			continue
 		}
+		c.warnFileTool(at, text("permission"))
 		rules = append(rules, c.rule(at, text("permission"), text("pattern"), action))
 	}
 	return rules
+}
+
+// warnFileTool warns of rules for tools that change files: they are all decided under edit.
+func (c *checker) warnFileTool(p place, permission string) {
+	switch permission {
+	case "write", "patch", "multiedit", "apply_patch":
+		c.report.warn(c.src.at(p.offset, p.key, "has no effect: tools that change files are decided under edit", `use "edit"`))
+	}
 }
 
 func (c *checker) rule(p place, permission, pattern string, action sdk.Action) sdk.PermissionRule {

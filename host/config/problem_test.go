@@ -217,6 +217,7 @@ func TestWarnings(t *testing.T) {
   "$schema": "https://opencode.ai/config.json", "theme": "x", "share": "auto", "autoshare": true, "plugin": ["a"],
   "experimental": {"batch_tool": true},
   "provider": {"p": {"options": {"apikey": "k"}, "models": {"m": {"interleaved": true}}}},
+  "permission": {"write": "deny", "edit": "ask"},
 }`, "TENON_MODLE=a/b", "TENON_DATA=x", "TENON_CONFIG_DIR=x")
 	if err != nil {
 		t.Fatal(err)
@@ -230,6 +231,7 @@ func TestWarnings(t *testing.T) {
 		`TENON_CONFIG_CONTENT:3:20: experimental.batch_tool: not supported, has no effect`,
 		`TENON_CONFIG_CONTENT:4:34: provider.p.options.apikey: unknown key, passed on as it is; did you mean "apiKey"?`,
 		`TENON_CONFIG_CONTENT:4:67: provider.p.models.m.interleaved: not supported, has no effect`,
+		`TENON_CONFIG_CONTENT:5:18: permission.write: has no effect: tools that change files are decided under edit; use "edit"`,
 	}
 	var got []string
 	for _, w := range l.Warnings {

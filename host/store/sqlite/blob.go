@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -78,6 +79,9 @@ func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 		return nil, fmt.Errorf("blob %s: %w", hash, store.ErrNotFound)
 	}
 	content, err := s.zstd.unpack(data)
+	if err == nil && store.Hash(content) != hash {
+		err = errors.New("content does not have this hash")
+	}
 	if err != nil {
 		return nil, s.damaged("blob "+hash, err)
 	}

@@ -53,11 +53,11 @@ func (s *Store) Claim(ctx context.Context, session string) (store.Token, error) 
 		if err != nil {
 			return err
 		}
-		if err := s.free(session, h.node, h.pid); err != nil {
-			return err
-		}
 		if err := s.node.hold(); err != nil {
 			return refuse(s.explainFile(err))
+		}
+		if err := s.free(session, h.node, h.pid); err != nil {
+			return err
 		}
 		epoch = h.epoch + 1
 		_, err = c.exec(ctx, "UPDATE head SET epoch = ?, node = ?, pid = ? WHERE key = ?",

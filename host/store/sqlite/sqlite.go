@@ -17,7 +17,7 @@ var _ store.Store = (*Store)(nil)
 // Options tells where sessions are kept.
 type Options struct {
 	// Path of the database file. Its folder is made (mode 0700) if it is not there; files get mode 0600.
-	// SQLite puts two more files beside it while it is open, and we a folder "nodes" with locks.
+	// SQLite puts two more files beside it while it is open, -wal and -shm, and we a folder, -nodes.
 	Path string
 	// Version of tenon, for the text of errors.
 	Version string
@@ -54,12 +54,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 func open(ctx context.Context, o Options, steps []string) (*Store, error) {
 	path, err := filepath.Abs(o.Path)
+	if err == nil && o.Path == "" {
+		err = errors.New("no path is given")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("session store %q: %w", o.Path, err)
 	}
 	s := &Store{
 		path: path, version: o.Version, log: o.Logger, steps: steps,
-		node:    newNode(filepath.Join(filepath.Dir(path), "nodes")),
+		node:    newNode(path + "-nodes"),
 		readers: newReaders(path),
 		queue:   make(chan *job, queueSize),
 		done:    make(chan struct{}),
@@ -84,7 +87,7 @@ func (s *Store) openFile(ctx context.Context) (*conn, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, s.explainFile(err)
 	}
-	_, err := os.Lstat(s.path)
+	_, err := os.Stat(s.path)
 	isNew := errors.Is(err, os.ErrNotExist)
 	c, err := connect(ctx, s.path)
 	if err != nil {

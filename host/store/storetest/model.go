@@ -52,7 +52,7 @@ func (m *model) apply(op store.Op) {
 	case store.PutTodos:
 		m.todos = op.Todos
 	case store.PutLedger:
-		m.ledger = append(m.ledger, store.LedgerRow{MessageID: op.MessageID, Purpose: op.Purpose, Entries: op.Entries})
+		m.ledger = append(m.ledger, store.LedgerRow(op))
 		return // not a row that clients follow
 	default:
 		return

@@ -1,0 +1,265 @@
+package agents_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/builtin/agents"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// host is what a plugin gets: a project below a temporary directory, and a log to look at.
+type host struct {
+	project sdk.Project
+	log     bytes.Buffer
+}
+
+func (h *host) Logger() *slog.Logger   { return slog.New(slog.NewTextHandler(&h.log, nil)) }
+func (h *host) Project() sdk.Project   { return h.project }
+func (*host) Options() json.RawMessage { return nil }
+
+func start(t *testing.T) (*agents.Plugin, *host) {
+	t.Helper()
+	dir := t.TempDir()
+	h := &host{project: sdk.Project{Directory: filepath.Join(dir, "p", "sub"), Worktree: filepath.Join(dir, "p"), Home: dir, ConfigDir: filepath.Join(dir, "conf")}}
+	p := agents.New()
+	if err := p.Start(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close(context.Background()) })
+	return p, h
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func find(t *testing.T, list []sdk.Agent, name string) *sdk.Agent {
+	t.Helper()
+	i := slices.IndexFunc(list, func(a sdk.Agent) bool { return a.Name == name })
+	if i < 0 {
+		t.Fatalf("no agent %q", name)
+	}
+	return &list[i]
+}
+
+func names(list []sdk.Agent) []string {
+	var out []string
+	for _, a := range list {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+func TestBuiltins(t *testing.T) {
+	t.Parallel()
+	p, _ := start(t)
+	list := p.Agents()
+	if diff := cmp.Diff([]string{"build", "plan", "general", "explore", "title", "compaction", "summary"}, names(list)); diff != "" {
+		t.Errorf("agents (-want +got):\n%s", diff)
+	}
+	if build := find(t, list, "build"); len(build.Prompt) == 0 || len(build.Prompt) > 2560 || build.Mode != sdk.ModePrimary {
+		t.Errorf("build: mode %s, a prompt of %d bytes", build.Mode, len(build.Prompt))
+	}
+	if title := find(t, list, "title"); title.Temperature == nil || *title.Temperature != 0.5 || !title.Hidden {
+		t.Errorf("title: %+v", title)
+	}
+}
+
+// TestBuiltinRules looks at what the last matching rule of each agent says.
+func TestBuiltinRules(t *testing.T) {
+	t.Parallel()
+	p, _ := start(t)
+	for name, c := range map[string]struct {
+		agent, permission, pattern string
+		want                       sdk.Action
+	}{
+		"plan edits":             {"plan", "edit", "main.go", sdk.ActionDeny},
+		"plan writes plans":      {"plan", "edit", ".tenon/plans/a.md", sdk.ActionAllow},
+		"plan uses general":      {"plan", "task", "general", sdk.ActionDeny},
+		"plan uses explore":      {"plan", "task", "explore", ""},
+		"general's list":         {"general", "todowrite", "*", sdk.ActionDeny},
+		"explore edits":          {"explore", "edit", "main.go", sdk.ActionDeny},
+		"explore reads":          {"explore", "read", "main.go", sdk.ActionAllow},
+		"explore reads secrets":  {"explore", "read", "a/.env", sdk.ActionAsk},
+		"explore reads example":  {"explore", "read", ".env.example", sdk.ActionAllow},
+		"explore runs commands":  {"explore", "bash", "rm x", sdk.ActionAsk},
+		"explore uses a plugin":  {"explore", "deploy", "*", sdk.ActionDeny},
+		"title uses tools":       {"title", "read", "x", sdk.ActionDeny},
+		"build is as configured": {"build", "edit", "x", ""},
+	} {
+		var got sdk.Action
+		for _, r := range find(t, p.Agents(), c.agent).Permission {
+			// The patterns here are simple enough for path.Match, save that * spans slashes.
+			matches := func(pattern, text string) bool {
+				prefix, suffix, star := strings.Cut(pattern, "*")
+				if strings.Contains(suffix, "*") {
+					return strings.Contains(text, strings.Trim(pattern, "*"))
+				}
+				return pattern == text || star && strings.HasPrefix(text, prefix) && strings.HasSuffix(text, suffix)
+			}
+			if matches(r.Permission, c.permission) && matches(r.Pattern, c.pattern) {
+				got = r.Action
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	p, h := start(t)
+	root := h.project.Worktree
+	write(t, filepath.Join(h.project.ConfigDir, "agent", "mine.md"), "---\ndescription: user's\nmode: subagent\n---\nUser prompt.")
+	write(t, filepath.Join(root, ".opencode", "agents", "team", "review.md"), "---\nmodel: a/b/c\ntemperature: 0.1\nsteps: 7\nhidden: true\noptions:\n  effort: high\ntools:\n  write: false\npermission:\n  bash:\n    '*': ask\n    'git *': allow\n---\nReview.")
+	write(t, filepath.Join(root, ".tenon", "agent", "build.md"), "---\ntemperature: 0.9\n---\n")
+	write(t, filepath.Join(root, ".tenon", "agent", "plan.md"), "---\ndisable: true\n---\n")
+	write(t, filepath.Join(root, ".tenon", "agent", "plain.md"), "No front matter.")
+	write(t, filepath.Join(h.project.Directory, ".tenon", "agent", "mine.md"), "---\ndescription: nearest\n---\n")
+	list := p.Agents()
+	if diff := cmp.Diff([]string{"build", "general", "explore", "title", "compaction", "summary", "mine", "team/review", "plain"}, names(list)); diff != "" {
+		t.Errorf("agents (-want +got):\n%s", diff)
+	}
+	temperature := 0.1
+	want := &sdk.Agent{
+		Name: "team/review", Mode: sdk.ModeAll, Prompt: "Review.", Hidden: true, Temperature: &temperature, Steps: 7,
+		Model: &sdk.ModelRef{ProviderID: "a", ModelID: "b/c"}, Options: sdk.Object{"effort": "high"}, Origin: filepath.Join("~", "p", ".opencode", "agents", "team", "review.md"),
+	}
+	want.Permission = sdk.PermissionRules{
+		{Permission: "edit", Pattern: "*", Action: sdk.ActionDeny, Origin: want.Origin},
+		{Permission: "bash", Pattern: "*", Action: sdk.ActionAsk, Origin: want.Origin},
+		{Permission: "bash", Pattern: "git *", Action: sdk.ActionAllow, Origin: want.Origin},
+	}
+	if diff := cmp.Diff(want, find(t, list, "team/review")); diff != "" {
+		t.Errorf("team/review (-want +got):\n%s", diff)
+	}
+	if mine := find(t, list, "mine"); mine.Description != "nearest" || mine.Prompt != "User prompt." || mine.Mode != sdk.ModeSubagent {
+		t.Errorf("mine: %+v, want the nearest file over the user's", mine)
+	}
+	if build := find(t, list, "build"); *build.Temperature != 0.9 || build.Prompt == "" {
+		t.Errorf("build: %+v, want the built-in one with the temperature of the file", build)
+	}
+	if h.log.Len() > 0 {
+		t.Errorf("log: %s", h.log.String())
+	}
+}
+
+func TestBadFilesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"wrong type":  {"---\ntemperature: warm\n---\n", `key \\\"temperature\\\"`},
+		"bad YAML":    {"---\na: [\n---\n", "bad front matter"},
+		"unknown key": {"---\ntemprature: 1\n---\n", `key \\\"temprature\\\" is unknown`},
+		"bad mode":    {"---\nmode: main\n---\n", "want primary, subagent or all"},
+		"bad model":   {"---\nmodel: gpt\n---\n", "want provider/model"},
+		"bad action":  {"---\npermission:\n  bash: maybe\n---\n", "want allow, ask or deny"},
+		"too large":   {strings.Repeat("x", 300<<10), "larger than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, h := start(t)
+			dir := filepath.Join(h.project.Directory, ".tenon", "agent")
+			write(t, filepath.Join(dir, "bad.md"), c.text)
+			write(t, filepath.Join(dir, "good.md"), "Good.")
+			list := p.Agents()
+			if slices.Contains(names(list), "bad") || !slices.Contains(names(list), "good") {
+				t.Errorf("agents %q", names(list))
+			}
+			want := strings.ReplaceAll(c.want, `\\\"`, `\"`)
+			if log := strings.ReplaceAll(h.log.String(), `\\\"`, `\"`); !strings.Contains(log, "bad.md") || !strings.Contains(log, want) {
+				t.Errorf("log %s, want the file and %q", log, want)
+			}
+			h.log.Reset()
+			if p.Agents(); h.log.Len() > 0 {
+				t.Errorf("reported again: %s", h.log.String())
+			}
+		})
+	}
+}
+
+func TestChangesAreSeen(t *testing.T) {
+	t.Parallel()
+	p, h := start(t)
+	p.Agents()
+	path := filepath.Join(h.project.Directory, ".tenon", "agent", "new.md")
+	write(t, path, "One.")
+	if got := find(t, p.Agents(), "new").Prompt; got != "One." {
+		t.Errorf("prompt %q", got)
+	}
+	write(t, path, "Two.")
+	_ = os.Chtimes(path, time.Now(), time.Now().Add(time.Second))
+	if got := find(t, p.Agents(), "new").Prompt; got != "Two." {
+		t.Errorf("prompt %q after a change", got)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(names(p.Agents()), "new") {
+		t.Error("the agent is still there after its file is gone")
+	}
+}
+
+func TestReminder(t *testing.T) {
+	t.Parallel()
+	user := func(id string) sdk.MessageWithParts {
+		return sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: id, SessionID: "s"}}, Parts: sdk.Parts{&sdk.TextPart{Text: "hi"}}}
+	}
+	assistant := func(agent string) sdk.MessageWithParts {
+		return sdk.MessageWithParts{Info: &sdk.AssistantMessage{Agent: agent}}
+	}
+	for name, c := range map[string]struct {
+		agent    string
+		purpose  sdk.Purpose
+		messages []sdk.MessageWithParts
+		at       int // the message that gets it; -1: none
+		want     string
+	}{
+		"plan":                   {"plan", sdk.PurposeTurn, []sdk.MessageWithParts{user("1"), assistant("plan"), user("2"), assistant("plan")}, 2, "Plan mode is on"},
+		"build":                  {"build", sdk.PurposeTurn, []sdk.MessageWithParts{user("1"), assistant("build"), user("2")}, -1, ""},
+		"back to build":          {"build", sdk.PurposeTurn, []sdk.MessageWithParts{user("1"), assistant("plan"), user("2"), assistant("build")}, 2, "Plan mode is off"},
+		"build since long":       {"build", sdk.PurposeTurn, []sdk.MessageWithParts{user("1"), assistant("plan"), user("2"), assistant("build"), user("3")}, -1, ""},
+		"a title":                {"plan", sdk.PurposeTitle, []sdk.MessageWithParts{user("1")}, -1, ""},
+		"no user message at all": {"plan", sdk.PurposeTurn, []sdk.MessageWithParts{assistant("plan")}, -1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := start(t)
+			v := &sdk.ChatMessagesValue{Messages: c.messages}
+			_, err := p.Hooks()[0].Handler.Handle(t.Context(), &sdk.HookCall{Input: &sdk.ChatInput{Agent: c.agent, Purpose: c.purpose}, Value: v})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, m := range v.Messages {
+				var text string
+				if len(m.Parts) > 1 {
+					part := m.Parts[1].(*sdk.TextPart)
+					text = part.Text
+					if !part.Synthetic || part.ID == "" || part.MessageID != m.Info.Head().ID || part.SessionID != "s" {
+						t.Errorf("part %+v", part)
+					}
+				}
+				if i == c.at != (text != "") || !strings.Contains(text, c.want) && i == c.at {
+					t.Errorf("message %d got %q", i, text)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package agents
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// The prompts.
+var (
+	//go:embed prompts/build.md
+	buildPrompt string
+	//go:embed prompts/explore.md
+	explorePrompt string
+	//go:embed prompts/title.md
+	titlePrompt string
+	//go:embed prompts/compaction.md
+	compactionPrompt string
+	//go:embed prompts/summary.md
+	summaryPrompt string
+	//go:embed prompts/plan.md
+	planReminder string
+	//go:embed prompts/build-switch.md
+	buildReminder string
+)
+
+// Names of the agents that the host does not ask for by itself.
+const (
+	agentPlan    = "plan"
+	agentGeneral = "general"
+	agentExplore = "explore"
+	agentSummary = "summary"
+)
+
+const origin = "built in"
+
+// builtins returns the agents of tenon.
+func builtins() []sdk.Agent {
+	half := 0.5
+	return []sdk.Agent{
+		{
+			Name: sdk.AgentBuild, Description: "The default: works on the project with all tools.", Mode: sdk.ModePrimary,
+			Prompt: strings.TrimSpace(buildPrompt), Origin: origin,
+		}, {
+			Name: agentPlan, Description: "Reads and plans; changes nothing.", Mode: sdk.ModePrimary, Origin: origin,
+			Permission: rules(deny("edit"), sdk.PermissionRule{Permission: "edit", Pattern: ".tenon/plans/*.md", Action: sdk.ActionAllow},
+				sdk.PermissionRule{Permission: "edit", Pattern: ".opencode/plans/*.md", Action: sdk.ActionAllow},
+				sdk.PermissionRule{Permission: "task", Pattern: agentGeneral, Action: sdk.ActionDeny}),
+		}, {
+			Name: agentGeneral, Description: "Research and work of several steps, also several at once.", Mode: sdk.ModeSubagent, Origin: origin,
+			Permission: rules(deny("todowrite")),
+		}, {
+			Name: agentExplore, Description: "Finds files, code and answers in the code base; reads only.", Mode: sdk.ModeSubagent,
+			Prompt: strings.TrimSpace(explorePrompt), Origin: origin, Permission: exploreRules(),
+		},
+		hidden(sdk.AgentTitle, titlePrompt, &half),
+		hidden(sdk.AgentCompaction, compactionPrompt, nil),
+		hidden(agentSummary, summaryPrompt, nil),
+	}
+}
+
+// hidden returns an agent that writes text for the host and has no tools.
+func hidden(name, prompt string, temperature *float64) sdk.Agent {
+	return sdk.Agent{
+		Name: name, Mode: sdk.ModePrimary, Hidden: true, Prompt: strings.TrimSpace(prompt), Temperature: temperature,
+		Permission: rules(deny("*")), Origin: origin,
+	}
+}
+
+// exploreRules allow reading alone. Commands and pages are asked for, as everywhere; so are secrets, as
+// the rule that allows reading comes after the default that protects them.
+func exploreRules() sdk.PermissionRules {
+	ask := func(permission, pattern string) sdk.PermissionRule {
+		return sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAsk}
+	}
+	return rules(
+		deny("*"), allow("read", "*"), ask("read", "*.env"), ask("read", "*.env.*"), allow("read", "*.env.example"),
+		allow("glob", "*"), allow("grep", "*"), allow("list", "*"), allow("skill", "*"),
+		ask("bash", "*"), ask("webfetch", "*"), ask(sdk.PermissionExternalDirectory, "*"), ask(sdk.PermissionDoomLoop, "*"),
+	)
+}
+
+func deny(permission string) sdk.PermissionRule {
+	return sdk.PermissionRule{Permission: permission, Pattern: "*", Action: sdk.ActionDeny}
+}
+
+func allow(permission, pattern string) sdk.PermissionRule {
+	return sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAllow}
+}
+
+// rules says of each rule that it is built in.
+func rules(list ...sdk.PermissionRule) sdk.PermissionRules {
+	for i := range list {
+		list[i].Origin = origin
+	}
+	return list
+}

@@ -1,0 +1,101 @@
+package commands_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/builtin/commands"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func list(t *testing.T, h *host) map[string]sdk.Command {
+	t.Helper()
+	p := commands.New()
+	if err := p.Start(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	all, err := p.Commands(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]sdk.Command{}
+	for i, c := range all {
+		if i > 0 && all[i-1].Name >= c.Name {
+			t.Errorf("%q comes before %q", all[i-1].Name, c.Name)
+		}
+		out[c.Name] = c
+	}
+	return out
+}
+
+func TestBuiltins(t *testing.T) {
+	t.Parallel()
+	all := list(t, newHost(t))
+	if len(all) != 2 {
+		t.Errorf("commands %v", all)
+	}
+	for _, name := range []string{"init", "review"} {
+		if c := all[name]; c.Description == "" || !strings.Contains(c.Template, "$ARGUMENTS") {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if c := all["review"]; c.Subtask == nil || !*c.Subtask {
+		t.Error("review is no subtask")
+	}
+}
+
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	no := false
+	h.config.Command = map[string]sdk.CommandConfig{
+		"review": {Template: "ours"}, "conf": {Template: "t", Description: "d", Agent: "plan", Model: "a/b", Variant: "v", Subtask: &no},
+		"near": {Template: "of the configuration"},
+	}
+	write(t, filepath.Join(h.project.ConfigDir, "command", "near.md"), "of the user")
+	write(t, filepath.Join(h.project.Worktree, ".opencode", "commands", "git", "log.md"), "---\ndescription: shows it\nagent: explore\nmodel: a/b\nsubtask: true\nallowed-tools: Bash\n---\nShow $1.")
+	write(t, filepath.Join(h.project.Directory, ".tenon", "command", "near.md"), "of the directory")
+	all := list(t, h)
+	yes := true
+	want := map[string]sdk.Command{
+		"conf":    {Name: "conf", Template: "t", Description: "d", Agent: "plan", Model: "a/b", Variant: "v", Subtask: &no, Source: "command", Origin: "configuration"},
+		"git/log": {Name: "git/log", Template: "Show $1.", Description: "shows it", Agent: "explore", Model: "a/b", Subtask: &yes, Source: "command", Origin: filepath.Join("~", "p", ".opencode", "commands", "git", "log.md")},
+		"near":    {Name: "near", Template: "of the directory", Source: "command", Origin: ".tenon/command/near.md"},
+		"review":  {Name: "review", Template: "ours", Source: "command", Origin: "configuration"},
+	}
+	delete(all, "init")
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("Commands (-want +got):\n%s", diff)
+	}
+	if log := h.log.String(); !strings.Contains(log, "allowed-tools") || strings.Contains(log, "left out") {
+		t.Errorf("log %s", log)
+	}
+}
+
+func TestBadFilesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":      {"", "there is no text"},
+		"no text":    {"---\ndescription: x\n---\n", "there is no text"},
+		"wrong type": {"---\nsubtask: maybe\n---\ntext", "want true or false, have string"},
+		"bad YAML":   {"---\na: [\n---\ntext", "bad front matter"},
+		"too large":  {strings.Repeat("x", 300<<10), "larger than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t)
+			write(t, filepath.Join(h.project.Directory, ".tenon", "command", "bad.md"), c.text)
+			write(t, filepath.Join(h.project.Directory, ".tenon", "command", "good.md"), "Good.")
+			all := list(t, h)
+			if _, ok := all["bad"]; ok || all["good"].Template != "Good." {
+				t.Errorf("commands %v", all)
+			}
+			if log := h.log.String(); !strings.Contains(log, "bad.md") || !strings.Contains(log, c.want) {
+				t.Errorf("log %s, want the file and %q", log, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package catalog_test
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/builtin/providers/catalog"
+	"github.com/tenonhq/tenon/builtin/providers/openai"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TestTable holds what every entry must keep to.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	protocols := openai.New()
+	open := map[string]func(sdk.ProviderInfo) (sdk.ModelClient, error){}
+	for _, p := range protocols.Protocols() {
+		open[p.Name] = p.Open
+	}
+	models := 0
+	for _, p := range catalog.New().Providers() {
+		if u, err := url.Parse(p.BaseURL); err != nil || u.Host == "" || strings.HasSuffix(p.BaseURL, "/") || (u.Scheme == "http") != p.Local {
+			t.Errorf("%s: base URL %q", p.ID, p.BaseURL)
+		}
+		if p.Name == "" || p.Key != "" || (len(p.Env) == 0) != p.Local || (len(p.Models) == 0) != p.Local {
+			t.Errorf("%s: incomplete: %+v", p.ID, p)
+		}
+		if _, err := open[p.Protocol](p); err != nil {
+			t.Errorf("%s: %v", p.ID, err)
+		}
+		for _, named := range []string{p.Default, p.Small} {
+			if _, ok := p.Models[named]; !ok && !p.Local {
+				t.Errorf("%s: model %q is not in the table", p.ID, named)
+			}
+		}
+		for id, m := range p.Models {
+			models++
+			checkModel(t, p.ID, id, m)
+		}
+	}
+	if models < 40 || models > 60 {
+		t.Errorf("%d models", models)
+	}
+}
+
+func checkModel(t *testing.T, provider, id string, m sdk.Model) {
+	t.Helper()
+	if m.ID != id || m.ProviderID != provider || m.Name == "" || !m.ToolCall || m.Attachment != (len(m.Modalities.Input) > 1) {
+		t.Errorf("%s/%s: %+v", provider, id, m)
+	}
+	if l := m.Limit; l.Context < 32_000 || l.Output < 8_000 || l.Output > l.Context || l.Input > l.Context {
+		t.Errorf("%s/%s: limits %+v", provider, id, l)
+	}
+	if c := m.Cost; c.Input <= 0 || c.Output < c.Input || c.CacheRead > c.Input || (c.CacheWrite > 0 && c.CacheWrite > 2*c.Input) {
+		t.Errorf("%s/%s: prices %+v", provider, id, c)
+	}
+	if over := m.Cost.Over200K; over != nil && (over.Input < m.Cost.Input || m.Limit.Context <= 200_000) {
+		t.Errorf("%s/%s: prices over 200,000 tokens %+v", provider, id, *over)
+	}
+	if len(m.Variants) > 0 && !m.Reasoning {
+		t.Errorf("%s/%s: efforts without reasoning", provider, id)
+	}
+}
+
+func TestOneModelInFull(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(catalog.New().Providers(), func(p sdk.ProviderInfo) bool { return p.ID == "google" })
+	got := catalog.New().Providers()[i].Models["gemini-3.1-pro-preview"]
+	want := sdk.Model{
+		ID: "gemini-3.1-pro-preview", ProviderID: "google", Name: "Gemini 3.1 Pro Preview", Reasoning: true, Temperature: true, ToolCall: true, Attachment: true,
+		Limit: sdk.ModelLimit{Context: 1_048_576, Output: 65_536},
+		Cost: sdk.ModelCost{Input: 2_000_000, Output: 12_000_000, CacheRead: 200_000, Over200K: &sdk.ModelCost{
+			Input: 4_000_000, Output: 18_000_000, CacheRead: 400_000,
+		}},
+		Modalities: sdk.Modalities{Input: []string{"text", "image", "audio"}, Output: []string{"text"}},
+		Variants: map[string]sdk.Object{
+			"low": {"reasoningEffort": "low"}, "medium": {"reasoningEffort": "medium"}, "high": {"reasoningEffort": "high"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestOrder: what is tried first when several keys are set, and the local servers on their usual ports.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	var ids, local []string
+	for _, p := range catalog.New().Providers() {
+		if p.Local {
+			local = append(local, p.ID+" "+p.BaseURL)
+			continue
+		}
+		ids = append(ids, p.ID)
+	}
+	wantIDs := []string{"openai", "anthropic", "google", "openrouter", "groq", "deepseek", "mistral", "xai", "togetherai", "fireworks-ai", "cerebras"}
+	wantLocal := []string{"ollama http://127.0.0.1:11434/v1", "lmstudio http://127.0.0.1:1234/v1", "llama.cpp http://127.0.0.1:8080/v1", "vllm http://127.0.0.1:8000/v1"}
+	if diff := cmp.Diff([][]string{wantIDs, wantLocal}, [][]string{ids, local}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCallersOwnTheResult(t *testing.T) {
+	t.Parallel()
+	p := catalog.New()
+	first := p.Providers()
+	first[0].Env[0] = "CHANGED"
+	delete(first[0].Models, first[0].Default)
+	second := p.Providers()
+	if _, ok := second[0].Models[second[0].Default]; !ok || second[0].Env[0] == "CHANGED" {
+		t.Error("a change of one result shows in the next")
+	}
+}
+
+func TestLifecycle(t *testing.T) {
+	t.Parallel()
+	p := catalog.New()
+	m := p.Manifest()
+	if err := m.Validate(); err != nil {
+		t.Error(err)
+	}
+	if err := p.Start(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := p.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func BenchmarkProviders(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		catalog.New().Providers()
+	}
+}

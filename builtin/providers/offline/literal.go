@@ -1,0 +1,155 @@
+package offline
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Bounds of what an answer repeats of a tool's output.
+const (
+	shownLines = 24
+	shownBytes = 2000
+	shownArgs  = 160 // bytes
+)
+
+// literal answers with the calls of the prompt or, once they have run, with what came of them.
+func literal(req *sdk.ModelRequest) *reply {
+	p, at := activePrompt(req)
+	ran := results(req.Messages[at+1:])
+	if len(p.calls) > 0 && len(ran) == 0 && req.ToolChoice != sdk.ToolChoiceNone {
+		r := &reply{}
+		for i, call := range p.calls {
+			r.calls = append(r.calls, replyCall{callID(req, at, i), call.tool, call.args})
+		}
+		return r
+	}
+	var out strings.Builder
+	for _, done := range ran {
+		out.WriteString(done.report())
+	}
+	for _, name := range p.unknown {
+		fmt.Fprintf(&out, "%s: there is no such tool. The tools are: %s\n", name, toolNames(req))
+	}
+	for _, what := range p.broken {
+		fmt.Fprintf(&out, "%s: the arguments are not a JSON object\n", what)
+	}
+	if out.Len() == 0 {
+		return &reply{text: help(req)}
+	}
+	return &reply{text: strings.TrimRight(out.String(), "\n")}
+}
+
+// outcome is one tool call of the conversation and its result.
+type outcome struct {
+	tool, args, output string
+	failed, files      bool
+}
+
+// results pairs the tool calls in the messages with their results, in the order of the calls.
+func results(messages []sdk.ModelMessage) []*outcome {
+	var out []*outcome
+	byID := map[string]*outcome{}
+	for i := range messages {
+		for j := range messages[i].Content {
+			c := &messages[i].Content[j]
+			switch c.Type {
+			case sdk.ContentToolCall:
+				byID[c.CallID] = &outcome{tool: c.Tool, args: string(c.Args), failed: true, output: "no result"}
+				out = append(out, byID[c.CallID])
+			case sdk.ContentToolResult:
+				if o := byID[c.CallID]; o != nil {
+					o.output, o.failed, o.files = c.Text, c.IsError, len(c.Files) > 0
+				}
+			}
+		}
+	}
+	return out
+}
+
+// report is a line on how the call went, and its output.
+func (o *outcome) report() string {
+	how := "ok"
+	if o.failed {
+		how = "error"
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s %s: %s\n", o.tool, clip(o.args, shownArgs), how)
+	if o.files {
+		out.WriteString("(with files attached)\n")
+	}
+	if text := strings.TrimRight(o.output, "\n"); text != "" {
+		out.WriteString(excerpt(text) + "\n")
+	}
+	return out.String() + "\n"
+}
+
+// excerpt returns the beginning of text and says how much it leaves out.
+func excerpt(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	shown := strings.Join(lines[:min(len(lines), shownLines)], "")
+	if len(shown) > shownBytes {
+		shown = strings.ToValidUTF8(shown[:shownBytes], "")
+	}
+	if len(shown) == len(text) {
+		return text
+	}
+	return fmt.Sprintf("%s\n[%d of %d bytes shown]", strings.TrimRight(shown, "\n"), len(shown), len(text))
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// callID names a call. It follows from the place of the call, so that an answer can be given again, and
+// from the session, so that two sessions do not share one.
+func callID(req *sdk.ModelRequest, at, i int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d/%d", req.SessionID, len(req.Messages), at, i))
+	return fmt.Sprintf("call_%x", sum[:8])
+}
+
+func toolNames(req *sdk.ModelRequest) string {
+	names := make([]string, len(req.Tools))
+	for i := range req.Tools {
+		names[i] = req.Tools[i].ID
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// help says what this model is and how to get another.
+func help(req *sdk.ModelRequest) string {
+	return fmt.Sprintf(`This is tenon's offline model. It does not reason: it runs the tool calls you write, one a line, such as
+
+    %s
+
+Tools: %s.
+
+For a model that answers, do one of these:
+- set the key of a provider in the environment, such as OPENAI_API_KEY (tenon models lists the providers)
+- start a local model server, such as Ollama, LM Studio or llama.cpp: it is found by itself
+- name a model in tenon.json: {"model": "openai/gpt-6.1-sol"}`, example(req), toolNames(req))
+}
+
+// example is a call that can be tried, of a tool that is offered.
+func example(req *sdk.ModelRequest) string {
+	for _, line := range []string{`read {"filePath": "go.mod"}`, `list {}`} {
+		name, _, _ := strings.Cut(line, " ")
+		for i := range req.Tools {
+			if req.Tools[i].ID == name {
+				return line
+			}
+		}
+	}
+	if len(req.Tools) > 0 {
+		return req.Tools[0].ID + " {}"
+	}
+	return `read {"filePath": "go.mod"}`
+}

@@ -1,0 +1,77 @@
+// Package offline is the model of tenon that needs no key, no network and no server. It does not
+// reason: it runs the tool calls written in the prompt, or gives the replies of a script, through the
+// same loop, hooks and permissions as any model. It exists so that plugins and configurations can be
+// written, tried and tested anywhere.
+//
+// Everything it says follows from the request alone: the same conversation gets the same answer in every
+// process. (The one exception are errors in a script, which would otherwise never pass; see script.go.)
+//
+//	Stream ── purpose ──► beside.go      a title; a summary of the conversation
+//	                 ├──► script.go      the reply at this place of the conversation
+//	                 └──► literal.go     the calls in the prompt, then what came of them
+package offline
+
+import (
+	"context"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Names of the provider, its one model and its protocol.
+const (
+	ProviderID = "offline"
+	ModelID    = "offline"
+	Protocol   = "offline"
+)
+
+// Plugin contributes the offline provider and its protocol.
+type Plugin struct {
+	dir string // where a relative path of a script starts
+}
+
+var (
+	_ sdk.Plugin         = (*Plugin)(nil)
+	_ sdk.ProtocolSource = (*Plugin)(nil)
+	_ sdk.ProviderSource = (*Plugin)(nil)
+)
+
+// New returns the plugin.
+func New() *Plugin { return &Plugin{} }
+
+// Manifest describes the plugin.
+func (*Plugin) Manifest() sdk.Manifest {
+	return sdk.Manifest{
+		Name:        "offline",
+		Description: "A model without a network: runs the tool calls written in the prompt, or a script of replies",
+		Carrier:     sdk.CarrierBuiltin,
+	}
+}
+
+// Start notes where the project is.
+func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
+	p.dir = h.Project().Directory
+	return nil
+}
+
+// Close does nothing: the plugin holds nothing.
+func (*Plugin) Close(context.Context) error { return nil }
+
+// Providers returns the provider "offline" with its one model.
+func (*Plugin) Providers() []sdk.ProviderInfo {
+	model := sdk.Model{
+		ID: ModelID, ProviderID: ProviderID, Name: "Offline (no reasoning)", ToolCall: true,
+		Limit:      sdk.ModelLimit{Context: 1_000_000, Output: 32_000},
+		Modalities: sdk.Modalities{Input: []string{"text"}, Output: []string{"text"}},
+	}
+	return []sdk.ProviderInfo{{
+		ID: ProviderID, Name: "Offline", Protocol: Protocol, Default: ModelID, Small: ModelID,
+		Models: map[string]sdk.Model{ModelID: model},
+	}}
+}
+
+// Protocols returns the protocol "offline". Any provider may use it, each with a script of its own.
+func (p *Plugin) Protocols() []sdk.Protocol {
+	return []sdk.Protocol{{Name: Protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
+		return newClient(info, p.dir)
+	}}}
+}

@@ -1,0 +1,128 @@
+package offline
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// callLine is the beginning of a line that may be a tool call: a name and the start of an object.
+var callLine = regexp.MustCompile(`^[ \t]*([A-Za-z0-9_-]{1,64})[ \t]+\{`)
+
+// attached is the beginning of a text that the host put beside the user's words: a file, a directory.
+// Lines of a file are not the user's calls.
+var attached = regexp.MustCompile(`^<[a-z]+ path="`)
+
+// prompt is what the offline model reads out of a user message.
+type prompt struct {
+	calls   []promptCall
+	unknown []string // names in front of an object that are no tools
+	broken  []string // calls whose arguments are no JSON, with the reason
+}
+
+type promptCall struct {
+	tool string
+	args string // one line of JSON
+}
+
+func (p *prompt) empty() bool { return len(p.calls)+len(p.unknown)+len(p.broken) == 0 }
+
+// readPrompt finds the calls in a user message.
+func readPrompt(m *sdk.ModelMessage, tools []sdk.ToolDefinition) *prompt {
+	p := &prompt{}
+	for i := range m.Content {
+		c := &m.Content[i]
+		if c.Type == sdk.ContentText && !attached.MatchString(c.Text) {
+			p.read(c.Text, tools)
+		}
+	}
+	return p
+}
+
+func (p *prompt) read(text string, tools []sdk.ToolDefinition) {
+	for text != "" {
+		line, rest, _ := strings.Cut(text, "\n")
+		match := callLine.FindStringSubmatch(line)
+		if match == nil {
+			text = rest
+			continue
+		}
+		name := match[1]
+		known := slices.ContainsFunc(tools, func(t sdk.ToolDefinition) bool { return t.ID == name })
+		args, after, err := readObject(text[len(match[0])-1:])
+		switch {
+		case err != nil && known:
+			p.broken = append(p.broken, name+": "+err.Error())
+		case err != nil: // prose or code that happens to have a brace
+		case !known:
+			p.unknown = append(p.unknown, name)
+			rest = after
+		default:
+			p.calls = append(p.calls, promptCall{name, args})
+			rest = after
+		}
+		text = rest
+	}
+}
+
+// readObject reads the object at the start of text, which may go over several lines, and returns it in
+// one line, with the text from the next line on.
+func readObject(text string) (object, after string, err error) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	var raw json.RawMessage
+	if err := dec.Decode(&raw); err != nil {
+		return "", "", err
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, raw); err != nil {
+		return "", "", err
+	}
+	_, after, _ = strings.Cut(text[dec.InputOffset():], "\n")
+	return line.String(), after, nil
+}
+
+// activePrompt returns the user message that is to be answered and its index; nil and -1 without one. A
+// message without calls that came while the results of an earlier one were still unanswered does not
+// replace that one: the host adds such messages.
+func activePrompt(req *sdk.ModelRequest) (*prompt, int) {
+	last := lastUser(req.Messages, len(req.Messages))
+	if last < 0 {
+		return &prompt{}, -1
+	}
+	p := readPrompt(&req.Messages[last], req.Tools)
+	for i := last; p.empty() && i > 0 && req.Messages[i-1].Role == sdk.RoleTool; {
+		i = lastUser(req.Messages, i)
+		if i < 0 {
+			break
+		}
+		if earlier := readPrompt(&req.Messages[i], req.Tools); !earlier.empty() || req.ToolChoice == sdk.ToolChoiceNone {
+			return earlier, i
+		}
+	}
+	return p, last
+}
+
+// lastUser returns the index of the last user message before end, or -1.
+func lastUser(messages []sdk.ModelMessage, end int) int {
+	for i := end - 1; i >= 0; i-- {
+		if messages[i].Role == sdk.RoleUser {
+			return i
+		}
+	}
+	return -1
+}
+
+// userText returns the user's words in a message.
+func userText(m *sdk.ModelMessage) string {
+	var texts []string
+	for i := range m.Content {
+		if c := &m.Content[i]; c.Type == sdk.ContentText && !attached.MatchString(c.Text) {
+			texts = append(texts, c.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}

@@ -1,0 +1,112 @@
+package openai
+
+import (
+	"crypto/rand"
+	"strconv"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// answer turns what the decoders find into the events of the contract: blocks with stable IDs, tool
+// calls whose first event has a name and an ID, one finish at the end.
+type answer struct {
+	sink   func(sdk.StreamEvent) error
+	kind   string // the type of the open text or reasoning block
+	block  string // its ID
+	blocks int
+	calls  []*call
+	began  bool   // some event was passed on
+	reason string // as the contract has it; empty until the server gave one
+	tokens sdk.Tokens
+}
+
+// call is one tool call of the answer.
+type call struct {
+	block    string
+	id       string
+	tool     string
+	metadata sdk.Object
+	pending  string // arguments that came before the name
+	started  bool
+	args     bool // some arguments came
+}
+
+// words passes on a delta of text or reasoning. A block ends where the other kind, or a tool call,
+// begins.
+func (a *answer) words(kind, text string, metadata sdk.Object) error {
+	if text == "" && metadata == nil {
+		return nil
+	}
+	if a.kind != kind {
+		a.kind, a.block = kind, kind+"-"+strconv.Itoa(a.blocks)
+		a.blocks++
+	}
+	return a.emit(sdk.StreamEvent{Type: kind, ID: a.block, Text: text, Metadata: metadata})
+}
+
+// newCall adds a tool call. Its name and ID may come later.
+func (a *answer) newCall() *call {
+	c := &call{block: "call-" + strconv.Itoa(len(a.calls))}
+	a.calls = append(a.calls, c)
+	return c
+}
+
+// arguments passes on a delta of a tool call's arguments; without one, it announces the call as soon as
+// its name is known.
+func (a *answer) arguments(c *call, delta string) error {
+	c.args = c.args || delta != ""
+	if c.started {
+		if delta == "" {
+			return nil
+		}
+		return a.emit(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: c.block, Text: delta})
+	}
+	c.pending += delta
+	if c.tool == "" {
+		return nil
+	}
+	return a.start(c)
+}
+
+func (a *answer) start(c *call) error {
+	if c.id == "" {
+		c.id = "call_" + rand.Text()
+	}
+	c.started = true
+	a.kind = ""
+	return a.emit(sdk.StreamEvent{
+		Type: sdk.StreamToolCall, ID: c.block, Text: c.pending, CallID: c.id, Tool: c.tool, Metadata: c.metadata,
+	})
+}
+
+// finish ends the answer. A call that never got a name is passed on as one of the tool "unknown", so
+// that the model learns of its mistake. Servers disagree on the reason of an answer with tool calls;
+// what counts is that there are some.
+func (a *answer) finish() error {
+	for _, c := range a.calls {
+		if c.started {
+			continue
+		}
+		if c.tool == "" {
+			c.tool = "unknown"
+		}
+		if err := a.start(c); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(a.calls) > 0 && (a.reason == sdk.FinishStop || a.reason == ""):
+		a.reason = sdk.FinishToolCalls
+	case len(a.calls) == 0 && (a.reason == sdk.FinishToolCalls || a.reason == ""):
+		a.reason = sdk.FinishStop
+	}
+	return a.emit(sdk.StreamEvent{Type: sdk.StreamFinish, Reason: a.reason, Tokens: a.tokens})
+}
+
+func (a *answer) emit(ev sdk.StreamEvent) error {
+	a.began = true
+	if err := a.sink(ev); err != nil {
+		return &sinkError{err}
+	}
+	return nil
+}

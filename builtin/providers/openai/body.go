@@ -1,0 +1,132 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// body is the JSON object of a request, its fields in the order they are written.
+type body []field
+
+type field struct {
+	name  string
+	value any
+}
+
+func (b *body) set(name string, value any) {
+	for i := range *b {
+		if (*b)[i].name == name {
+			(*b)[i].value = value
+			return
+		}
+	}
+	*b = append(*b, field{name, value})
+}
+
+// merge lays options over the body: an object joins the object that is there, null takes a field away,
+// anything else replaces it.
+func (b *body) merge(options sdk.Object) {
+	for _, name := range slices.Sorted(maps.Keys(options)) { // a map's order would make every body different
+		value := options[name]
+		if value == nil {
+			*b = slices.DeleteFunc(*b, func(f field) bool { return f.name == name })
+			continue
+		}
+		b.set(name, joined(b.value(name), value))
+	}
+}
+
+func (b *body) value(name string) any {
+	for _, f := range *b {
+		if f.name == name {
+			return f.value
+		}
+	}
+	return nil
+}
+
+// joined returns over laid on under: one object of both when both are objects, else over. It changes
+// neither.
+func joined(under, over any) any {
+	u, uok := asObject(under)
+	o, ook := asObject(over)
+	if !uok || !ook {
+		return over
+	}
+	out := make(sdk.Object, len(u)+len(o))
+	maps.Copy(out, u)
+	maps.Copy(out, o)
+	return out
+}
+
+func asObject(v any) (sdk.Object, bool) {
+	switch v := v.(type) {
+	case sdk.Object:
+		return v, true
+	case map[string]any:
+		return v, true
+	}
+	return nil, false
+}
+
+// encode writes the body. The error names the field that cannot be encoded.
+func (b body) encode(size int) ([]byte, error) {
+	var buf bytes.Buffer
+	buf.Grow(size)
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	buf.WriteByte('{')
+	for i, f := range b {
+		if i > 0 {
+			buf.WriteByte(',')
+		}
+		fmt.Fprintf(&buf, "%q:", f.name)
+		if err := enc.Encode(f.value); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		buf.Truncate(buf.Len() - 1) // the encoder's line feed
+	}
+	buf.WriteByte('}')
+	return buf.Bytes(), nil
+}
+
+// sizeOf estimates the size of a request's body: a buffer that need not grow halves the work of a long
+// conversation.
+func sizeOf(req *sdk.ModelRequest) int {
+	const each = 96 // names and punctuation of an entry
+	size := 1 << 10
+	for _, s := range req.System {
+		size += len(s)
+	}
+	for i := range req.Tools {
+		size += each + len(req.Tools[i].Description) + len(req.Tools[i].Parameters)
+	}
+	for i := range req.Messages {
+		for j := range req.Messages[i].Content {
+			c := &req.Messages[i].Content[j]
+			size += each + len(c.Text) + len(c.Args) + len(c.URL)
+		}
+	}
+	return size + size/8 // escapes
+}
+
+// apiName returns the name the server knows the model by.
+func apiName(m *sdk.Model) string {
+	if m.APIID != "" {
+		return m.APIID
+	}
+	return m.ID
+}
+
+// parameters returns the schema of a tool's arguments; a tool without one takes an empty object.
+func parameters(t *sdk.ToolDefinition) json.RawMessage {
+	if len(t.Parameters) == 0 || string(t.Parameters) == "null" {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return t.Parameters
+}

@@ -1,0 +1,112 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/openai/openai-go/v3/packages/ssestream"
+)
+
+// decoder turns the events of one protocol into an answer.
+type decoder interface {
+	// event takes the data of one event, which it may not keep. done: the answer is complete and nothing
+	// more is to come.
+	event(data []byte) (done bool, err error)
+	// whole takes an answer that is one JSON document.
+	whole(data []byte) error
+	// complete reports whether the model said that it has finished.
+	complete() bool
+	// finish ends the answer.
+	finish() error
+}
+
+// Kinds of broken answers.
+var (
+	errCut       = errors.New("the answer broke off")
+	errMalformed = errors.New("the server sent a malformed answer")
+	errHTML      = errors.New("the server sent a web page in place of an answer")
+)
+
+// consume reads the answer, be it a stream or one document, into the decoder.
+func consume(ex *exchange, dec decoder) error {
+	in := bufio.NewReaderSize(ex, 16<<10)
+	first, err := firstByte(in)
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: it is empty", errCut)
+	case err != nil:
+		return fmt.Errorf("%w: %w", errCut, err)
+	case first == '<':
+		return errHTML
+	case first == '{' || first == '[':
+		return document(in, dec)
+	}
+	if err := stream(ex, in, dec); err != nil {
+		return err
+	}
+	if err := dec.finish(); err != nil {
+		return err
+	}
+	ex.drain()
+	return nil
+}
+
+// firstByte skips white space and a byte order mark and returns the byte behind it, which stays unread.
+func firstByte(in *bufio.Reader) (byte, error) {
+	for {
+		b, err := in.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
+		default:
+			return b, in.UnreadByte()
+		}
+	}
+}
+
+// document reads an answer that did not come as a stream, though one was asked for.
+func document(in io.Reader, dec decoder) error {
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCut, err)
+	}
+	if err := dec.whole(data); err != nil {
+		return err
+	}
+	return dec.finish()
+}
+
+func stream(ex *exchange, in io.Reader, dec decoder) error {
+	// The blank line lets the decoder see a last event that the server did not end with one.
+	body := io.NopCloser(io.MultiReader(in, strings.NewReader("\n\n")))
+	frames := ssestream.NewDecoder(&http.Response{Body: body})
+	complete := false
+	for frames.Next() {
+		data := bytes.TrimSpace(frames.Event().Data)
+		if len(data) == 0 {
+			continue
+		}
+		done, err := dec.event(data)
+		if done || err != nil {
+			return err
+		}
+		if !complete && dec.complete() {
+			complete = true
+			ex.linger()
+		}
+	}
+	switch err := frames.Err(); {
+	case complete: // what could still come is not worth an error
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: %w", errCut, err)
+	}
+	return errCut
+}

@@ -1,0 +1,199 @@
+package openai
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxErrorBody bounds what is kept of the body of an error.
+const maxErrorBody = 16 << 10
+
+// refusal is an answer that says no: an HTTP status, or an error in a stream that had begun well.
+type refusal struct {
+	status int
+	header http.Header // nil for an error in a stream
+	body   []byte
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("refused with status %d", r.status) }
+
+// sinkError is an error of the receiver of events: not the provider's.
+type sinkError struct{ err error }
+
+func (e *sinkError) Error() string { return e.err.Error() }
+func (e *sinkError) Unwrap() error { return e.err }
+
+// refuse turns every response that is not a success into a refusal. It sits in front of the library's
+// own handling of errors, which reads bodies of any length and understands OpenAI's shape alone.
+func (c *client) refuse(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	res, err := next(req)
+	if err != nil || res.StatusCode/100 == 2 {
+		return res, err
+	}
+	defer res.Body.Close()
+	// What came of a body that breaks off is still worth showing.
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+	return nil, &refusal{status: res.StatusCode, header: res.Header, body: body}
+}
+
+// failure makes a *sdk.ProviderError of what ended an exchange, unless it was the caller.
+func (c *client) failure(ctx context.Context, ex *exchange, err error) error {
+	var sunk *sinkError
+	var refused *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &sunk):
+		return sunk.err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &refused):
+		return c.refused(ex, refused)
+	}
+	out := &sdk.ProviderError{ProviderID: c.info.ID, Err: err}
+	if ex.res != nil {
+		out.StatusCode, out.Headers = ex.res.StatusCode, c.headersOf(ex.res.Header)
+	}
+	idle := ex.timedOut()
+	switch {
+	case idle != nil:
+		out.Err, out.Cut = idle, idle.begun
+		out.Message = fmt.Sprintf("%s; options.timeout of the provider (milliseconds) sets how long to wait", idle)
+	case errors.Is(err, errHTML):
+		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, redactURL(c.info.BaseURL))
+	case ex.res != nil:
+		out.Cut, out.Message = true, c.scrub(err.Error())
+	default:
+		out.Err = withoutURL(err)
+		out.Message = c.scrub(connectionTrouble(out.Err, c.info.BaseURL))
+	}
+	return out
+}
+
+func (c *client) refused(ex *exchange, r *refusal) error {
+	if r.header == nil && ex.res != nil {
+		r.status, r.header = ex.res.StatusCode, ex.res.Header
+	}
+	if len(r.body) > maxErrorBody {
+		r.body = r.body[:maxErrorBody]
+	}
+	said := readError(r.body)
+	out := &sdk.ProviderError{
+		ProviderID: c.info.ID,
+		StatusCode: r.status,
+		Headers:    c.headersOf(r.header),
+		Body:       c.scrub(string(r.body)),
+		Code:       said.code,
+		Message:    c.scrub(said.message),
+	}
+	// An error in a stream comes with status 200; the one it names tells more.
+	if said.status != 0 && r.status/100 == 2 {
+		out.StatusCode = said.status
+	}
+	if out.Message == "" {
+		out.Message = strings.ToLower(http.StatusText(r.status))
+	}
+	return out
+}
+
+func (c *client) headersOf(header http.Header) map[string]string {
+	out := make(map[string]string, len(header))
+	for name, values := range header {
+		if name = strings.ToLower(name); name != "set-cookie" {
+			out[name] = c.scrub(strings.Join(values, ", "))
+		}
+	}
+	return out
+}
+
+// scrub takes the provider's secrets out of text that a server, or an error, may have repeated.
+func (c *client) scrub(text string) string {
+	for _, secret := range c.secrets {
+		text = strings.ReplaceAll(text, secret, "***")
+	}
+	return text
+}
+
+// secretsOf lists what must not be shown: the key, the values of headers that carry credentials, and
+// what the URL may hold of both.
+func secretsOf(info sdk.ProviderInfo, base *url.URL) []string {
+	candidates := []string{info.Key}
+	if password, ok := base.User.Password(); ok {
+		candidates = append(candidates, password)
+	}
+	for _, values := range base.Query() {
+		candidates = append(candidates, values...)
+	}
+	for name, value := range info.Headers {
+		name = strings.ToLower(name)
+		for _, word := range []string{"auth", "key", "token", "secret", "cookie"} {
+			if strings.Contains(name, word) {
+				candidates = append(candidates, value, strings.TrimPrefix(value, "Bearer "))
+				break
+			}
+		}
+	}
+	var secrets []string
+	for _, s := range candidates {
+		if len(s) >= 4 { // shorter ones would blot out common words
+			secrets = append(secrets, s)
+		}
+	}
+	return secrets
+}
+
+// redactURL returns the URL without user and query.
+func redactURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		before, _, _ := strings.Cut(raw, "?")
+		return before[strings.LastIndex(before, "@")+1:]
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// withoutURL drops the wrapper of net/http, whose text repeats the whole URL.
+func withoutURL(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// connectionTrouble says in words why there was no response.
+func connectionTrouble(err error, baseURL string) string {
+	host := baseURL
+	if u, parseErr := url.Parse(baseURL); parseErr == nil {
+		host = u.Host
+	}
+	var dns *net.DNSError
+	var dial *net.OpError
+	var record tls.RecordHeaderError
+	var cert *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Sprintf("the address of %q cannot be found: check options.baseURL and the network (%s)", dns.Name, dns.Err)
+	case errors.As(err, &cert):
+		return fmt.Sprintf("the certificate of %s is not trusted: %s", host, cert.Err)
+	case errors.As(err, &record):
+		return fmt.Sprintf("%s does not speak TLS: does options.baseURL need http:// in place of https://?", host)
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return fmt.Sprintf("cannot connect to %s: %s: is the server running, and options.baseURL right?", host, dial.Err)
+	case errors.Is(err, io.EOF):
+		return fmt.Sprintf("%s closed the connection without an answer", host)
+	}
+	return fmt.Sprintf("no answer from %s: %s", host, err)
+}

@@ -1,0 +1,350 @@
+package openai_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/builtin/providers/openai"
+	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TestMisbehavingServers has everything a server can do wrong, over HTTP.
+func TestMisbehavingServers(t *testing.T) {
+	t.Parallel()
+	hasty := sdk.Object{"timeout": 50.0}
+	cases := map[string]struct {
+		reply   fakellm.Reply
+		options sdk.Object
+		status  int
+		cut     bool
+		message string // what the message contains
+		events  int    // that came before the error
+	}{
+		"429":                  {reply: fakellm.RetryAfter(3), status: 429, message: "Rate limit reached"},
+		"500 plain":            {reply: fakellm.Status(500, "upstream fell over"), status: 500, message: "upstream fell over"},
+		"502 page":             {reply: fakellm.Status(502, "<html>Bad Gateway</html>"), status: 502, message: "bad gateway"},
+		"401 empty":            {reply: fakellm.Status(401, ""), status: 401, message: "unauthorized"},
+		"404":                  {reply: fakellm.Error(404, "model_not_found", "no such model"), status: 404, message: "no such model"},
+		"redirect to nowhere":  {reply: fakellm.Status(304, ""), status: 304, message: "not modified"},
+		"html":                 {reply: fakellm.HTML(), status: 200, message: "baseURL"},
+		"empty":                {reply: fakellm.Empty(), status: 200, cut: true, message: "empty"},
+		"garbage":              {reply: fakellm.GarbageSSE(), status: 200, cut: true, message: "broke off"},
+		"garbage json":         {reply: fakellm.GarbageJSON(), status: 200, cut: true, message: "malformed"},
+		"cut":                  {reply: fakellm.Text("a", "b").Cut(), status: 200, cut: true, message: "broke off", events: 2},
+		"cut within an event":  {reply: fakellm.Text("a").Raw("data: {\"cho").Cut(), status: 200, cut: true, message: "broke off", events: 1},
+		"end without finish":   {reply: fakellm.Text("a").Finish(fakellm.NoFinish), status: 200, cut: true, message: "broke off", events: 1},
+		"stall":                {reply: fakellm.Text("a").Stall(), options: hasty, status: 200, cut: true, message: "nothing more for 50ms", events: 1},
+		"never":                {reply: fakellm.Never(), options: hasty, message: "did not answer within 50ms"},
+		"header timeout":       {reply: fakellm.Never(), options: sdk.Object{"timeout": false, "headerTimeout": 50.0}, message: "did not answer"},
+		"chunk timeout":        {reply: fakellm.Text("a").Stall(), options: sdk.Object{"timeout": false, "chunkTimeout": 50.0}, status: 200, cut: true, message: "nothing more", events: 1},
+		"error in the stream":  {reply: fakellm.Text("a").StreamError("server_error", "it broke"), status: 200, message: "it broke", events: 1},
+		"error with a status":  {reply: fakellm.Raw(`data: {"error":{"message":"slow down","code":429}}` + "\n\n"), status: 429, message: "slow down"},
+		"error as a document":  {reply: fakellm.Status(200, `{"error":{"message":"no","code":"nope"}}`), status: 200, message: "no"},
+		"detail as a document": {reply: fakellm.Status(200, `{"detail":"not here"}`), status: 200, message: "not here"},
+		"half a document":      {reply: fakellm.Status(200, `{"choices":[{"mess`), status: 200, cut: true, message: "malformed"},
+	}
+	for name, c := range cases {
+		for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
+			t.Run(name+"/"+protocol, func(t *testing.T) {
+				t.Parallel()
+				srv := fakellm.New(t, c.reply)
+				events, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL(), Options: c.options}), nil)
+				var got *sdk.ProviderError
+				if !errors.As(err, &got) {
+					t.Fatalf("error %v, want a *sdk.ProviderError", err)
+				}
+				if got.StatusCode != c.status || got.Cut != c.cut || !strings.Contains(got.Message, c.message) || got.ProviderID != "test" {
+					t.Errorf("status %d, cut %v, message %q; want %d, %v, %q", got.StatusCode, got.Cut, got.Message, c.status, c.cut, c.message)
+				}
+				if len(events) != c.events {
+					t.Errorf("%d events before the error, want %d", len(events), c.events)
+				}
+				if strings.Contains(name, "timeout") && !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("%v is not a timeout", err)
+				}
+			})
+		}
+	}
+}
+
+func TestErrorsKeepHeadersBodyAndCode(t *testing.T) {
+	t.Parallel()
+	for _, name := range fakellm.OverflowServers() {
+		srv := fakellm.New(t, fakellm.Overflow(name).Header("X-Request-Id", "r1"))
+		_, err := ask(t, open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
+		var got *sdk.ProviderError
+		if !errors.As(err, &got) {
+			t.Fatalf("%s: error %v", name, err)
+		}
+		if got.Headers["x-request-id"] != "r1" || got.Body == "" || len(got.Message) < 20 || strings.HasPrefix(got.Message, "{") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if name == "openai" && got.Code != "context_length_exceeded" {
+			t.Errorf("code %q", got.Code)
+		}
+	}
+}
+
+func TestReadError(t *testing.T) {
+	t.Parallel()
+	type said struct {
+		Code, Message string
+		Status        int
+	}
+	cases := map[string]struct {
+		body string
+		want said
+	}{
+		"openai":      {`{"error":{"message":"m","type":"t","code":"c"}}`, said{"c", "m", 0}},
+		"type alone":  {`{"error":{"message":"m","type":"t","code":null}}`, said{"t", "m", 0}},
+		"number":      {`{"error":{"message":"m","code":503}}`, said{"", "m", 503}},
+		"anthropic":   {`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, said{"overloaded_error", "Overloaded", 0}},
+		"google":      {`[{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}]`, said{"INVALID_ARGUMENT", "m", 400}},
+		"text":        {`{"error":"m"}`, said{"", "m", 0}},
+		"xai":         {`{"code":"bad argument","error":"m"}`, said{"bad argument", "m", 0}},
+		"flat":        {`{"object":"error","message":"m","type":"t","code":"3051"}`, said{"t", "m", 0}},
+		"detail":      {`{"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]}`, said{"missing", "field required", 0}},
+		"openrouter":  {`{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"{\"error\":{\"message\":\"too many\"}}"}}}`, said{"", "Provider returned error: too many", 429}},
+		"plain":       {"  too \n many  ", said{"", "too many", 0}},
+		"page":        {"<html>x</html>", said{}},
+		"empty":       {"", said{}},
+		"list":        {"[]", said{}},
+		"number body": {"7", said{}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got said
+			got.Code, got.Message, got.Status = openai.ReadError(c.body)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestConnectionErrorsAreClear has what goes wrong before there is an answer.
+func TestConnectionErrorsAreClear(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := listener.Addr().String()
+	_ = listener.Close()
+	tlsServer := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tlsServer.Config.ErrorLog = nil
+	tlsServer.StartTLS()
+	t.Cleanup(tlsServer.Close)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	cases := map[string]struct{ url, want string }{
+		"refused":     {"http://" + refused + "/v1", "is the server running"},
+		"certificate": {tlsServer.URL + "/v1", "certificate"},
+		"no tls":      {strings.Replace(plain.URL, "http:", "https:", 1) + "/v1", "http"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ask(t, open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: c.url}), nil)
+			var got *sdk.ProviderError
+			if !errors.As(err, &got) || got.StatusCode != 0 || got.Cut || !strings.Contains(got.Message, c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestSecretsStayOutOfErrors has a server that repeats everything it was sent.
+func TestSecretsStayOutOfErrors(t *testing.T) {
+	t.Parallel()
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said := fmt.Sprintf("%v %s", r.Header, r.URL)
+		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, strings.ReplaceAll(`{"error":{"message":"MSG"}}`, "MSG", strings.ReplaceAll(said, `"`, "")))
+	}))
+	t.Cleanup(echo.Close)
+	info := sdk.ProviderInfo{
+		BaseURL: strings.Replace(echo.URL, "://", "://user:hunter22@", 1) + "/v1?sig=query-secret",
+		Key:     "sk-very-secret", Headers: map[string]string{"X-Api-Key": "other-secret", "X-Title": "shown"},
+	}
+	check := func(err error) {
+		t.Helper()
+		var got *sdk.ProviderError
+		if !errors.As(err, &got) {
+			t.Fatalf("error %v", err)
+		}
+		all := fmt.Sprintf("%v %+v %v", err, *got, got.Err)
+		for _, secret := range []string{"sk-very-secret", "other-secret", "hunter22", "query-secret"} {
+			if strings.Contains(all, secret) {
+				t.Errorf("%q is in the error: %s", secret, all)
+			}
+		}
+		if got.StatusCode == 401 && !strings.Contains(all, "shown") {
+			t.Errorf("the error lost what is no secret: %s", all)
+		}
+	}
+	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
+		client := open(t, protocol, info)
+		_, err := ask(t, client, nil)
+		check(err)
+		_, err = client.(sdk.ModelLister).ListModels(t.Context())
+		check(err)
+	}
+	echo.Close()
+	_, err := ask(t, open(t, openai.ProtocolChat, info), nil)
+	check(err)
+}
+
+// TestNothingLeaksFromTheEnvironment is not parallel: it sets variables.
+func TestNothingLeaksFromTheEnvironment(t *testing.T) {
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
+		t.Setenv(name, "leak")
+	}
+	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/leak")
+	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Custom: leak")
+	srv := fakellm.New(t, fakellm.Text("a"), fakellm.Text("b"))
+	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
+		if _, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()}), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, req := range srv.Requests() {
+		if got := fmt.Sprint(req.Header); strings.Contains(got, "leak") || req.Header.Get("Authorization") != "" || strings.Contains(got, "Stainless") {
+			t.Errorf("headers %s", got)
+		}
+	}
+}
+
+func TestHeadersAndQuery(t *testing.T) {
+	t.Parallel()
+	var got *http.Request
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`)
+	}))
+	t.Cleanup(srv.Close)
+	client := open(t, openai.ProtocolChat, sdk.ProviderInfo{
+		BaseURL: srv.URL + "/api/v1?api-version=2", Key: "k1",
+		Headers: map[string]string{"X-A": "provider", "X-B": "provider", "X-C": "provider"},
+		Options: sdk.Object{"organization": "org-1", "project": "prj-1"},
+	})
+	req := hello()
+	req.Model.Headers = map[string]string{"X-B": "model", "X-C": "model"}
+	req.Headers = map[string]string{"X-C": "request"}
+	if _, err := ask(t, client, req); err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for _, name := range []string{"Authorization", "X-A", "X-B", "X-C", "User-Agent", "Accept", "Content-Type", "OpenAI-Organization", "OpenAI-Project"} {
+		values[name] = got.Header.Get(name)
+	}
+	values["url"] = got.URL.String()
+	want := map[string]string{
+		"Authorization": "Bearer k1", "X-A": "provider", "X-B": "model", "X-C": "request", "User-Agent": "tenon",
+		"Accept": "text/event-stream", "Content-Type": "application/json", "url": "/api/v1/chat/completions?api-version=2",
+		"OpenAI-Organization": "org-1", "OpenAI-Project": "prj-1",
+	}
+	if diff := cmp.Diff(want, values); diff != "" {
+		t.Error(diff)
+	}
+	open2 := open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL, Key: "k1", Headers: map[string]string{"Authorization": "Basic abc"}})
+	if _, err := ask(t, open2, nil); err != nil || got.Header.Get("Authorization") != "Basic abc" {
+		t.Errorf("authorization %q, error %v; a configured header wins over the key", got.Header.Get("Authorization"), err)
+	}
+}
+
+func TestCallerEndsTheStream(t *testing.T) {
+	t.Parallel()
+	mine := errors.New("mine")
+	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
+		srv := fakellm.New(t, fakellm.Text("a").Stall(), fakellm.Text("a").Stall(), fakellm.Never())
+		client := open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()})
+		if err := client.Stream(t.Context(), hello(), func(sdk.StreamEvent) error { return mine }); !errors.Is(err, mine) {
+			t.Errorf("%s: error %v, want the receiver's", protocol, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		err := client.Stream(ctx, hello(), func(sdk.StreamEvent) error { cancel(); return nil })
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: error %v, want %v", protocol, err, context.Canceled)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := client.Stream(ctx, hello(), nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: error %v, want %v", protocol, err, context.DeadlineExceeded)
+		}
+		cancel()
+	}
+}
+
+// TestFinishedAnswerDoesNotWaitForASlowEnd has a server that never closes the stream.
+func TestFinishedAnswerDoesNotWaitForASlowEnd(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]fakellm.Reply{
+		"after finish": fakellm.Text("a").NoDone().Usage(fakellm.Usage{}, fakellm.UsageFinishChunk),
+		"after done":   fakellm.Text("a"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raw := rawAnswer(t, openai.ProtocolChat, reply)
+			srv := fakellm.New(t, fakellm.Raw(raw).Stall())
+			start := time.Now()
+			if _, err := ask(t, open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()}), nil); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(start); took > 30*time.Second {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+func TestConnectionIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	var opened int
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, delta(`"content":"x"`)+finish("stop")+chatDone)
+	}))
+	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened++
+		}
+	}
+	srv.Start()
+	client := open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL})
+	for range 5 {
+		if _, err := ask(t, client, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	srv.Close() // waits for the handlers, so opened is safe to read
+	if opened != 1 {
+		t.Errorf("%d connections for five requests, want 1", opened)
+	}
+}
+
+func TestEndlessAnswerEnds(t *testing.T) {
+	t.Parallel()
+	srv := fakellm.New(t, fakellm.Raw(": "+strings.Repeat("x", 1<<20)+"\n").Endless(strings.Repeat("y", 1<<20)))
+	n := 0
+	err := open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()}).Stream(t.Context(), hello(), func(ev sdk.StreamEvent) error {
+		n += len(ev.Text)
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "longer than") || n > 300<<20 {
+		t.Errorf("error %v after %d bytes", err, n)
+	}
+}

@@ -1,0 +1,106 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxModelList bounds the listing of models; the longest known has 3 MiB.
+const maxModelList = 32 << 20
+
+// listedModel is an entry of GET /models with the limits that some servers add.
+type listedModel struct {
+	ID            string  `json:"id"`
+	Name          string  `json:"name"`
+	Type          string  `json:"type"`           // Together: chat, embedding, image, …
+	ContextLength float64 `json:"context_length"` // OpenRouter, Together
+	ContextWindow float64 `json:"context_window"` // Groq
+	MaxModelLen   float64 `json:"max_model_len"`  // vLLM
+	MaxOutput     float64 `json:"max_completion_tokens"`
+	Meta          struct {
+		Context float64 `json:"n_ctx"`       // llama.cpp: what the server was started with
+		Trained float64 `json:"n_ctx_train"` // what the model can do at most
+	} `json:"meta"`
+}
+
+// ListModels asks the server which models it has, in its order. Models that do not chat are left out
+// where the listing tells. Limits are those the listing names; zero where it names none.
+func (c *client) ListModels(ctx context.Context) ([]sdk.Model, error) {
+	ex, err := c.send(ctx, http.MethodGet, "models", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer ex.close()
+	data, err := io.ReadAll(io.LimitReader(ex, maxModelList))
+	if err != nil {
+		return nil, c.failure(ctx, ex, fmt.Errorf("%w: %w", errCut, err))
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
+		return nil, c.failure(ctx, ex, errHTML)
+	}
+	listed, err := readModels(data)
+	if err != nil {
+		return nil, c.failure(ctx, ex, fmt.Errorf("%w: list of models: %w", errMalformed, err))
+	}
+	models := make([]sdk.Model, 0, len(listed))
+	for i := range listed {
+		if m := &listed[i]; m.chats() {
+			models = append(models, m.model(c.info.ID))
+		}
+	}
+	return models, nil
+}
+
+// readModels reads the list, which most servers wrap in an object.
+func readModels(data []byte) ([]listedModel, error) {
+	var wrapped struct {
+		Data *[]listedModel `json:"data"`
+	}
+	into := any(&wrapped)
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		wrapped.Data = &[]listedModel{}
+		into = wrapped.Data
+	}
+	// A field of an unexpected type leaves the others readable.
+	var mistyped *json.UnmarshalTypeError
+	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, &mistyped) {
+		return nil, err
+	}
+	if wrapped.Data == nil {
+		return nil, errors.New("no field data")
+	}
+	return *wrapped.Data, nil
+}
+
+// chats reports whether the model answers messages, as far as the listing tells. Local servers list
+// models that embed beside those that chat, and nothing but the name tells them apart.
+func (m *listedModel) chats() bool {
+	switch m.Type {
+	case "embedding", "embeddings", "image", "moderation", "rerank", "audio", "video", "transcribe":
+		return false
+	}
+	return m.ID != "" && !strings.Contains(strings.ToLower(m.ID), "embed")
+}
+
+func (m *listedModel) model(provider string) sdk.Model {
+	name := m.Name
+	if name == "" {
+		name = m.ID
+	}
+	context := max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context)
+	if context == 0 {
+		context = m.Meta.Trained
+	}
+	return sdk.Model{
+		ID: m.ID, ProviderID: provider, Name: name, ToolCall: true, Temperature: true,
+		Limit: sdk.ModelLimit{Context: count(context), Output: count(m.MaxOutput)},
+	}
+}

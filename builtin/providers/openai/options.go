@@ -1,0 +1,55 @@
+package openai
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// wireOptions returns the options under the names of the wire. Configurations written for the AI SDK
+// have names of their own, and the two protocols place the same thing differently. When an option is
+// given under both names, the wire's wins.
+func wireOptions(options sdk.Object, responses bool) sdk.Object {
+	names := optionNames(responses)
+	out := make(sdk.Object, len(options))
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		path, ok := names[name]
+		if !ok {
+			continue
+		}
+		outer, inner, nested := strings.Cut(path, ".")
+		if !nested {
+			out[outer] = options[name]
+			continue
+		}
+		out[outer] = joined(out[outer], sdk.Object{inner: options[name]})
+	}
+	for name, value := range options {
+		if _, ok := names[name]; !ok {
+			out[name] = joined(out[name], value)
+		}
+	}
+	return out
+}
+
+func optionNames(responses bool) map[string]string {
+	names := map[string]string{
+		"serviceTier":          "service_tier",
+		"parallelToolCalls":    "parallel_tool_calls",
+		"promptCacheKey":       "prompt_cache_key",
+		"promptCacheRetention": "prompt_cache_retention",
+		"safetyIdentifier":     "safety_identifier",
+		"reasoningEffort":      "reasoning_effort",
+		"textVerbosity":        "verbosity",
+	}
+	if responses {
+		names["reasoningEffort"] = "reasoning.effort"
+		names["reasoning_effort"] = "reasoning.effort"
+		names["reasoningSummary"] = "reasoning.summary"
+		names["textVerbosity"] = "text.verbosity"
+		names["verbosity"] = "text.verbosity"
+	}
+	return names
+}

@@ -1,0 +1,73 @@
+package openai
+
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Keys of the metadata that goes with reasoning, text and tool calls and comes back in later requests.
+const (
+	metaField   = "field"         // the field the reasoning came in
+	metaDetails = "details"       // the value of reasoning_details
+	metaExtra   = "extra_content" // of a tool call
+	metaItem    = "itemID"        // of a Responses item
+	metaSecret  = "encrypted"     // the encrypted reasoning of a Responses item
+	metaPhase   = "phase"         // of a Responses message
+)
+
+// reasoningDetails joins OpenRouter's reasoning_details out of its deltas. They go back as one list, in
+// the order they came.
+type reasoningDetails struct {
+	list []*reasoningDetail
+}
+
+type reasoningDetail struct {
+	fields map[string]any
+	texts  map[string]*strings.Builder // the fields that grow with each delta
+}
+
+func (r *reasoningDetails) add(deltas []map[string]any) {
+	for _, delta := range deltas {
+		var d *reasoningDetail
+		if n := len(r.list); n > 0 && r.list[n-1].continues(delta) {
+			d = r.list[n-1]
+		} else {
+			d = &reasoningDetail{fields: map[string]any{}, texts: map[string]*strings.Builder{}}
+			r.list = append(r.list, d)
+		}
+		d.add(delta)
+	}
+}
+
+func (d *reasoningDetail) continues(delta map[string]any) bool {
+	return text(d.fields["type"]) == text(delta["type"]) && text(d.fields["index"]) == text(delta["index"])
+}
+
+func (d *reasoningDetail) add(delta map[string]any) {
+	for name, v := range delta {
+		s, isText := v.(string)
+		switch {
+		case v == nil && d.fields[name] != nil:
+		case isText && (name == "text" || name == "summary" || name == "data"):
+			if d.texts[name] == nil {
+				d.texts[name] = &strings.Builder{}
+			}
+			d.texts[name].WriteString(s)
+		default:
+			d.fields[name] = v
+		}
+	}
+}
+
+// metadata returns the whole list as the metadata of its block.
+func (r *reasoningDetails) metadata() sdk.Object {
+	list := make([]any, len(r.list))
+	for i, d := range r.list {
+		for name, b := range d.texts {
+			d.fields[name] = b.String()
+		}
+		list[i] = d.fields
+	}
+	return sdk.Object{metaField: "reasoning_details", metaDetails: list}
+}

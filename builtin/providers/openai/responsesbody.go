@@ -1,0 +1,187 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// inputItem is an item of the input of a Responses request. Which fields count depends on Type.
+type inputItem struct {
+	Type      string      `json:"type"`
+	Role      string      `json:"role,omitempty"`
+	Content   []inputPart `json:"content,omitempty"`
+	Phase     any         `json:"phase,omitempty"`
+	CallID    string      `json:"call_id,omitempty"`
+	Name      string      `json:"name,omitempty"`
+	Arguments string      `json:"arguments,omitempty"`
+	Output    string      `json:"output,omitempty"`
+}
+
+// reasoningItem is the model's reasoning, sealed by the server that wants it back.
+type reasoningItem struct {
+	Type      string      `json:"type"`
+	ID        string      `json:"id,omitempty"`
+	Summary   []inputPart `json:"summary"`
+	Encrypted string      `json:"encrypted_content"`
+}
+
+type inputPart struct {
+	Type       string     `json:"type"`
+	Text       string     `json:"text,omitempty"`
+	ImageURL   string     `json:"image_url,omitempty"`
+	InputAudio *chatAudio `json:"input_audio,omitempty"`
+	Filename   string     `json:"filename,omitempty"`
+	FileData   string     `json:"file_data,omitempty"`
+	FileURL    string     `json:"file_url,omitempty"`
+}
+
+type responsesTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	// Strict is always false: strict schemas must not have optional properties, ours do.
+	Strict bool `json:"strict"`
+}
+
+// responsesBody encodes a request for the Responses protocol. Nothing is stored at the server: the
+// conversation is ours, and goes out whole each time.
+func (c *client) responsesBody(req *sdk.ModelRequest) ([]byte, error) {
+	var b body
+	b.set("model", apiName(&req.Model))
+	if len(req.System) > 0 {
+		b.set("instructions", strings.Join(req.System, "\n\n"))
+	}
+	b.set("input", responsesInput(req))
+	if len(req.Tools) > 0 {
+		tools := make([]responsesTool, len(req.Tools))
+		for i := range req.Tools {
+			t := &req.Tools[i]
+			tools[i] = responsesTool{Type: "function", Name: t.ID, Description: t.Description, Parameters: parameters(t)}
+		}
+		b.set("tools", tools)
+		if req.ToolChoice != "" && req.ToolChoice != sdk.ToolChoiceAuto {
+			b.set("tool_choice", req.ToolChoice)
+		}
+	}
+	p := &req.Params
+	if p.Temperature != nil {
+		b.set("temperature", *p.Temperature)
+	}
+	if p.TopP != nil {
+		b.set("top_p", *p.TopP)
+	}
+	if p.MaxOutputTokens > 0 {
+		b.set("max_output_tokens", p.MaxOutputTokens)
+	}
+	if c.cacheKey && req.SessionID != "" {
+		b.set("prompt_cache_key", req.SessionID)
+	}
+	b.set("store", false)
+	if req.Model.Reasoning {
+		b.set("include", []string{"reasoning.encrypted_content"})
+	}
+	b.set("stream", true)
+	b.merge(wireOptions(p.Options, true))
+	return b.encode(sizeOf(req))
+}
+
+func responsesInput(req *sdk.ModelRequest) []any {
+	out := make([]any, 0, len(req.Messages))
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		switch m.Role {
+		case sdk.RoleAssistant:
+			out = appendOutputItems(out, m)
+		case sdk.RoleTool:
+			out = appendResultItems(out, &req.Model, m)
+		default:
+			if parts := inputParts(&req.Model, m.Content); len(parts) > 0 {
+				out = append(out, inputItem{Type: "message", Role: m.Role, Content: parts})
+			}
+		}
+	}
+	return out
+}
+
+func inputParts(m *sdk.Model, contents []sdk.ModelContent) []inputPart {
+	parts := make([]inputPart, 0, len(contents))
+	for i := range contents {
+		content := &contents[i]
+		switch content.Type {
+		case sdk.ContentText:
+			parts = append(parts, inputPart{Type: "input_text", Text: content.Text})
+		case sdk.ContentFile:
+			parts = append(parts, newInputPart(newAttachment(m, content.Mime, content.Filename, content.URL)))
+		}
+	}
+	return parts
+}
+
+func newInputPart(a attachment) inputPart {
+	isData := strings.HasPrefix(a.url, "data:")
+	switch {
+	case a.kind == kindImage:
+		return inputPart{Type: "input_image", ImageURL: a.url}
+	case a.kind == kindAudio:
+		_, data, _ := strings.Cut(a.url, ",")
+		return inputPart{Type: "input_audio", InputAudio: &chatAudio{data, audioFormat(a.mime)}}
+	case a.kind == kindFile && isData:
+		return inputPart{Type: "input_file", Filename: a.name, FileData: a.url}
+	case a.kind == kindFile:
+		return inputPart{Type: "input_file", FileURL: a.url}
+	}
+	return inputPart{Type: "input_text", Text: a.text}
+}
+
+// appendOutputItems appends an earlier answer of the model. Reasoning goes back only with the seal of
+// the server that made it.
+func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
+	for i := range m.Content {
+		content := &m.Content[i]
+		switch content.Type {
+		case sdk.ContentText:
+			if content.Text != "" {
+				part := inputPart{Type: "output_text", Text: content.Text}
+				out = append(out, inputItem{Type: "message", Role: sdk.RoleAssistant, Content: []inputPart{part}, Phase: content.Metadata[metaPhase]})
+			}
+		case sdk.ContentReasoning:
+			sealed, _ := content.Metadata[metaSecret].(string)
+			if sealed == "" {
+				continue
+			}
+			id, _ := content.Metadata[metaItem].(string)
+			item := reasoningItem{Type: "reasoning", ID: id, Summary: []inputPart{}, Encrypted: sealed}
+			if content.Text != "" {
+				item.Summary = append(item.Summary, inputPart{Type: "summary_text", Text: content.Text})
+			}
+			out = append(out, item)
+		case sdk.ContentToolCall:
+			out = append(out, inputItem{
+				Type: "function_call", CallID: content.CallID, Name: content.Tool, Arguments: argumentsText(content.Args),
+			})
+		}
+	}
+	return out
+}
+
+// appendResultItems appends the results of tool calls, and a message with what they attached.
+func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage) []any {
+	for i := range m.Content {
+		content := &m.Content[i]
+		if content.Type != sdk.ContentToolResult {
+			continue
+		}
+		text := content.Text
+		if text == "" {
+			text = noOutput
+		}
+		out = append(out, inputItem{Type: "function_call_output", CallID: content.CallID, Output: text})
+	}
+	if files := resultFiles(m.Content); files != nil {
+		out = append(out, inputItem{Type: "message", Role: sdk.RoleUser, Content: inputParts(model, files)})
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+package openai
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// output takes an event about an item of the output. Events of other kinds say nothing new.
+func (d *responsesDecoder) output(ev *responsesEvent) error {
+	switch ev.Type {
+	case "response.output_item.added":
+		return d.itemAdded(d.item(ev.OutputIndex), ev.Item)
+	case "response.output_item.done":
+		return d.itemDone(d.item(ev.OutputIndex), ev.Item)
+	case "response.output_text.delta", "response.refusal.delta":
+		return d.say(d.item(ev.OutputIndex), sdk.StreamText, ev.Delta, nil)
+	case "response.reasoning_summary_text.delta":
+		return d.reasoning(d.item(ev.OutputIndex), ev, ev.SummaryIndex)
+	case "response.reasoning_text.delta":
+		return d.reasoning(d.item(ev.OutputIndex), ev, ev.ContentIndex)
+	case "response.function_call_arguments.delta":
+		return d.arguments(d.callOf(d.item(ev.OutputIndex)), ev.Delta)
+	case "response.function_call_arguments.done":
+		if c := d.callOf(d.item(ev.OutputIndex)); !c.args {
+			return d.arguments(c, ev.Arguments)
+		}
+	}
+	return nil
+}
+
+func (d *responsesDecoder) item(index int) *openItem {
+	if d.items == nil {
+		d.items = map[int]*openItem{}
+	}
+	item := d.items[index]
+	if item == nil {
+		item = &openItem{index: index}
+		d.items[index] = item
+	}
+	return item
+}
+
+func (d *responsesDecoder) callOf(item *openItem) *call {
+	if item.call == nil {
+		item.call = d.newCall()
+	}
+	return item.call
+}
+
+// say passes on a delta of an item's text or reasoning. Each item is a block of its own.
+func (d *responsesDecoder) say(item *openItem, kind, text string, metadata sdk.Object) error {
+	if text == "" && metadata == nil {
+		return nil
+	}
+	item.spoke = item.spoke || text != ""
+	return d.emit(sdk.StreamEvent{Type: kind, ID: kind + "-" + strconv.Itoa(item.index), Text: text, Metadata: metadata})
+}
+
+// reasoning passes on a delta of reasoning, with a blank line between its parts.
+func (d *responsesDecoder) reasoning(item *openItem, ev *responsesEvent, part int) error {
+	if item.source == "" {
+		item.source = ev.Type
+	}
+	if item.source != ev.Type || ev.Delta == "" {
+		return nil
+	}
+	delta := ev.Delta
+	if part != item.part && item.spoke {
+		delta = "\n\n" + delta
+	}
+	item.part = part
+	return d.say(item, sdk.StreamReasoning, delta, nil)
+}
+
+func (d *responsesDecoder) itemAdded(item *openItem, out *outputItem) error {
+	if out == nil || out.Type != "function_call" {
+		return nil
+	}
+	return d.nameCall(item, out)
+}
+
+// nameCall announces the call of an item; its arguments follow, or are there already.
+func (d *responsesDecoder) nameCall(item *openItem, out *outputItem) error {
+	c := d.callOf(item)
+	if c.id == "" {
+		c.id = out.CallID
+	}
+	if c.tool == "" {
+		c.tool = out.Name
+	}
+	return d.arguments(c, "")
+}
+
+// itemDone takes a finished item: what of it did not come as deltas, and what only the end has.
+func (d *responsesDecoder) itemDone(item *openItem, out *outputItem) error {
+	if out == nil || item.closed {
+		return nil
+	}
+	item.closed = true
+	switch out.Type {
+	case "function_call":
+		if err := d.nameCall(item, out); err != nil {
+			return err
+		}
+		if !item.call.args {
+			return d.arguments(item.call, out.Arguments)
+		}
+	case "message":
+		return d.messageDone(item, out)
+	case "reasoning":
+		return d.reasoningDone(item, out)
+	}
+	return nil
+}
+
+func (d *responsesDecoder) messageDone(item *openItem, out *outputItem) error {
+	text := ""
+	if !item.spoke {
+		for _, part := range out.Content {
+			text += part.Text + part.Refusal
+		}
+	}
+	var metadata sdk.Object
+	if out.Phase != "" {
+		metadata = sdk.Object{metaPhase: out.Phase}
+	}
+	return d.say(item, sdk.StreamText, text, metadata)
+}
+
+func (d *responsesDecoder) reasoningDone(item *openItem, out *outputItem) error {
+	text := ""
+	if !item.spoke {
+		parts := out.Summary
+		if len(parts) == 0 {
+			parts = out.Content
+		}
+		texts := make([]string, len(parts))
+		for i, part := range parts {
+			texts[i] = part.Text
+		}
+		text = strings.Join(texts, "\n\n")
+	}
+	var metadata sdk.Object
+	if out.Encrypted != "" {
+		metadata = sdk.Object{metaItem: out.ID, metaSecret: out.Encrypted}
+	}
+	return d.say(item, sdk.StreamReasoning, text, metadata)
+}

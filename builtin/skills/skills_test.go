@@ -1,0 +1,144 @@
+package skills_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/builtin/skills"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func start(tb testing.TB, h *host) *skills.Plugin {
+	tb.Helper()
+	p := skills.New()
+	if err := p.Start(tb.Context(), h); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = p.Close(context.Background()) })
+	return p
+}
+
+func system(tb testing.TB, p *skills.Plugin, purpose sdk.Purpose) []string {
+	tb.Helper()
+	v := &sdk.ChatSystemValue{System: []string{"base"}}
+	if _, err := p.Hooks()[0].Handler.Handle(tb.Context(), &sdk.HookCall{Input: &sdk.ChatInput{Purpose: purpose}, Value: v}); err != nil {
+		tb.Fatal(err)
+	}
+	return v.System
+}
+
+func skill(name, description string) string {
+	return fmt.Sprintf("---\nname: %s\ndescription: %s\n---\nBody of %s.", name, description, name)
+}
+
+func TestSkillsAreFound(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.config.Skills.Paths = []string{"~/more", "../rel"}
+	places := map[string]string{
+		"home":     filepath.Join(h.project.Home, ".claude", "skills", "x"),
+		"agents":   filepath.Join(h.project.Home, ".agents", "skills", "x"),
+		"config":   filepath.Join(h.project.ConfigDir, "skills", "x"),
+		"root":     filepath.Join(h.project.Worktree, ".opencode", "skill", "deep", "x"),
+		"near":     filepath.Join(h.project.Directory, ".tenon", "skills", "x"),
+		"path":     filepath.Join(h.project.Home, "more", "x"),
+		"relative": filepath.Join(h.project.Worktree, "rel", "x"),
+	}
+	for name, dir := range places {
+		write(t, filepath.Join(dir, "SKILL.md"), skill(name, "for "+name))
+	}
+	write(t, filepath.Join(h.project.Home, ".claude", "skills", "near", "SKILL.md"), skill("near", "the far one"))
+	got, err := start(t, h).Skills(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []sdk.Skill
+	for _, name := range []string{"agents", "config", "home", "near", "path", "relative", "root"} {
+		want = append(want, sdk.Skill{Name: name, Description: "for " + name, Location: filepath.Join(places[name], "SKILL.md"), Body: "Body of " + name + "."})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Skills (-want +got):\n%s", diff)
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	p := start(t, h)
+	if got := system(t, p, sdk.PurposeTurn); len(got) != 1 {
+		t.Errorf("without skills the prompt became %q", got)
+	}
+	path := write(t, filepath.Join(h.project.Directory, ".tenon", "skills", "a", "SKILL.md"), skill("a", "does: things"))
+	want := "<skills>\nInstructions for kinds of tasks. When one fits, load it with the tool skill before you begin.\n- a: does: things (" + path + ")\n</skills>"
+	for purpose, want := range map[sdk.Purpose][]string{
+		sdk.PurposeTurn: {"base", want}, sdk.PurposeSubtask: {"base", want}, sdk.PurposeTitle: {"base"}, sdk.PurposeCompaction: {"base"},
+	} {
+		if diff := cmp.Diff(want, system(t, p, purpose)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", purpose, diff)
+		}
+	}
+}
+
+func TestListIsBounded(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	for i := range 100 {
+		name := fmt.Sprintf("s%03d", i)
+		write(t, filepath.Join(h.project.ConfigDir, "skills", name, "SKILL.md"), skill(name, strings.Repeat("ä", 2000)))
+	}
+	list := system(t, start(t, h), sdk.PurposeTurn)[1]
+	if len(list) > 30<<10 || !strings.Contains(list, "more; the tool skill names them") {
+		t.Errorf("list of %d bytes: …%s", len(list), list[len(list)-100:])
+	}
+}
+
+func TestBadSkillsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"no front matter": {"just text", "has no key"},
+		"no description":  {"---\nname: x\n---\n", "description"},
+		"wrong type":      {"---\nname: [x]\ndescription: y\n---\n", "want text, have array"},
+		"bad YAML":        {"---\nname: [\n---\n", "bad front matter"},
+		"too large":       {skill("x", "y") + strings.Repeat("x", 300<<10), "larger than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t)
+			write(t, filepath.Join(h.project.ConfigDir, "skills", "bad", "SKILL.md"), c.text)
+			write(t, filepath.Join(h.project.ConfigDir, "skills", "good", "SKILL.md"), skill("good", "works"))
+			p := start(t, h)
+			got, err := p.Skills(t.Context())
+			if err != nil || len(got) != 1 || got[0].Name != "good" {
+				t.Errorf("Skills = %v, %v", got, err)
+			}
+			if log := h.log.String(); !strings.Contains(log, filepath.Join("bad", "SKILL.md")) || !strings.Contains(log, c.want) {
+				t.Errorf("log %s, want the file and %q", log, c.want)
+			}
+		})
+	}
+}
+
+func TestURLsAreReported(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.config.Skills.URLs = []string{"https://example.com"}
+	start(t, h)
+	if !strings.Contains(h.log.String(), "skills.urls is not read") {
+		t.Errorf("log %s", h.log.String())
+	}
+}
+
+func BenchmarkNoSkills(b *testing.B) {
+	p := start(b, newHost(b))
+	b.ReportAllocs()
+	for b.Loop() {
+		if list, err := p.Skills(b.Context()); err != nil || len(list) > 0 {
+			b.Fatal(list, err)
+		}
+	}
+}

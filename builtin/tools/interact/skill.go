@@ -1,0 +1,122 @@
+package interact
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+//go:embed skill.md
+var skillDescription string
+
+//go:embed skill.json
+var skillParameters []byte
+
+// Bounds of the listing of a skill's folder.
+const (
+	maxSkillFiles = 10
+	maxSkillWalk  = 1000
+)
+
+// errEnough ends the walk through a folder.
+var errEnough = errors.New("enough files")
+
+// skill loads a set of instructions.
+type skill struct{}
+
+var _ sdk.ToolPreparer = skill{}
+
+type skillArgs struct {
+	Name string `json:"name"`
+}
+
+// Definition describes the tool.
+func (skill) Definition() sdk.ToolDefinition {
+	return definition("skill", skillDescription, skillParameters)
+}
+
+// Prepare asks for the skill by its name.
+func (skill) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	var args skillArgs
+	if err := decode(call, &args); err != nil {
+		return nil, err
+	}
+	return []sdk.PermissionRequest{{
+		Permission: "skill",
+		Patterns:   []string{args.Name},
+		Always:     []string{args.Name},
+		Metadata:   sdk.Object{"name": args.Name},
+	}}, nil
+}
+
+// Execute returns the instructions and where the files they speak of are.
+func (skill) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	var args skillArgs
+	if err := decode(call, &args); err != nil {
+		return nil, err
+	}
+	finder, ok := call.Host.(sdk.SkillFinder)
+	if !ok {
+		return nil, missing("skill", "sdk.SkillFinder")
+	}
+	skills, err := finder.Skills(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("skill: %w", err)
+	}
+	i := slices.IndexFunc(skills, func(s sdk.Skill) bool { return s.Name == args.Name })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no skill %q; %s", args.Name, known(skills))
+	}
+	s := skills[i]
+	dir := filepath.Dir(s.Location)
+	var out strings.Builder
+	fmt.Fprintf(&out, "<skill name=%q>\n%s\n\nBase directory: %s\nPaths in the skill are relative to it.\n", s.Name, strings.TrimSpace(s.Body), dir)
+	if files := folder(ctx, dir); len(files) > 0 {
+		fmt.Fprintf(&out, "Files in it:\n%s\n", strings.Join(files, "\n"))
+	}
+	out.WriteString("</skill>")
+	return &sdk.ToolResult{Title: "skill " + s.Name, Output: out.String(), Metadata: sdk.Object{"name": s.Name, "dir": dir}}, nil
+}
+
+func known(skills []sdk.Skill) string {
+	if len(skills) == 0 {
+		return "there are none"
+	}
+	names := make([]string, len(skills))
+	for i, s := range skills {
+		names[i] = s.Name
+	}
+	slices.Sort(names)
+	return "the skills are: " + strings.Join(names, ", ")
+}
+
+// folder lists the first files of a skill's folder beside SKILL.md. What cannot be read is left out.
+func folder(ctx context.Context, dir string) []string {
+	var files []string
+	seen := 0
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if seen++; seen > maxSkillWalk || len(files) == maxSkillFiles || ctx.Err() != nil {
+			return errEnough
+		}
+		switch {
+		case err != nil:
+			return nil
+		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git"):
+			return fs.SkipDir
+		case entry.IsDir() || entry.Name() == "SKILL.md":
+			return nil
+		}
+		if rel, err := filepath.Rel(dir, path); err == nil {
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	return files
+}

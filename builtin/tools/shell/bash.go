@@ -1,0 +1,204 @@
+package shell
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Bounds of one call.
+const (
+	DefaultTimeout = 2 * time.Minute
+	MaxTimeout     = 10 * time.Minute
+)
+
+//go:embed bash.md
+var description string
+
+//go:embed bash.json
+var parameters []byte
+
+// bash is the tool that runs a command in a shell.
+type bash struct {
+	log    *slog.Logger
+	home   string
+	wanted string // the shell of the configuration
+	guard  guard
+}
+
+var _ sdk.ToolPreparer = (*bash)(nil)
+
+type bashArgs struct {
+	Command     string `json:"command"`
+	Timeout     int64  `json:"timeout"` // milliseconds
+	Workdir     string `json:"workdir"`
+	Description string `json:"description"`
+}
+
+// Definition describes the tool.
+func (*bash) Definition() sdk.ToolDefinition {
+	return sdk.ToolDefinition{ID: "bash", Description: strings.TrimSpace(description), Parameters: parameters}
+}
+
+// Prepare asks for the commands in the text and for the paths outside of the project that they name.
+func (t *bash) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	args, dir, err := decode(call)
+	if err != nil {
+		return nil, err
+	}
+	shell, err := findShell(t.wanted)
+	if err != nil {
+		return nil, err
+	}
+	scan := scanText(args.Command, dir, t.home, shell)
+	metadata := sdk.Object{"command": args.Command, "description": args.Description}
+
+	var requests []sdk.PermissionRequest
+	if external := externalRequest(call, append([]touch{{dir, true}}, scan.touches...)); external != nil {
+		external.Metadata["command"] = args.Command
+		requests = append(requests, *external)
+	}
+	if len(scan.commands) > 0 {
+		request := sdk.PermissionRequest{Permission: "bash", Metadata: metadata}
+		for _, c := range scan.commands {
+			request.Patterns = append(request.Patterns, c.text)
+			if c.always != "" && !slices.Contains(request.Always, c.always) {
+				request.Always = append(request.Always, c.always)
+			}
+		}
+		requests = append(requests, request)
+	}
+	return requests, nil
+}
+
+// Execute runs the command. A command that fails, is aborted or runs out of time is a result, not an
+// error; an error means that it was not run.
+func (t *bash) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	args, dir, err := decode(call)
+	if err != nil {
+		return nil, err
+	}
+	shell, err := findShell(t.wanted)
+	if err != nil {
+		return nil, err
+	}
+	host, ok := call.Host.(sdk.Shell)
+	if !ok {
+		return nil, errors.New("the host gives no environment for commands (sdk.Shell)")
+	}
+	env, err := host.ShellEnv(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("environment of the command: %w", err)
+	}
+	timeout := args.timeout()
+	title := args.Description
+	if title == "" {
+		title = firstLine(args.Command)
+	}
+	out := &output{}
+	progress := func() {
+		call.Host.Progress(title, sdk.Object{"output": out.last(liveBytes), "description": args.Description})
+	}
+	progress()
+	end, err := t.run(ctx, job{shell: shell, command: args.Command, dir: dir, env: commandEnv(env), timeout: timeout, out: out, progress: progress})
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.ToolResult{
+		Title:    title,
+		Output:   out.String() + end.trailer(timeout),
+		Metadata: sdk.Object{"output": out.last(liveBytes), "exit": end.exit, "description": args.Description},
+		KeepTail: true,
+	}, nil
+}
+
+// commandEnv returns the environment without CDPATH, which would send cd elsewhere than the text says.
+func commandEnv(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "CDPATH=") })
+}
+
+// decode returns the arguments and the directory to run in.
+func decode(call *sdk.ToolCall) (bashArgs, string, error) {
+	var args bashArgs
+	if err := json.Unmarshal(call.Args, &args); err != nil {
+		return args, "", fmt.Errorf("bash: arguments: %w", err)
+	}
+	switch {
+	case strings.TrimSpace(args.Command) == "":
+		return args, "", errors.New("bash: command is empty")
+	case strings.ContainsRune(args.Command, 0):
+		return args, "", errors.New("bash: command holds a NUL byte, which no shell can be given")
+	case args.Timeout < 0:
+		return args, "", fmt.Errorf("bash: timeout %d is negative; it is in milliseconds, default %d", args.Timeout, DefaultTimeout.Milliseconds())
+	}
+	dir, err := paths.Resolve(call, args.Workdir)
+	if err != nil {
+		return args, "", fmt.Errorf("bash: workdir: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return args, "", fmt.Errorf("bash: workdir: %w", err)
+	}
+	if !info.IsDir() {
+		return args, "", fmt.Errorf("bash: workdir %q is not a directory", dir)
+	}
+	return args, dir, nil
+}
+
+func (a bashArgs) timeout() time.Duration {
+	if a.Timeout == 0 {
+		return DefaultTimeout
+	}
+	return time.Duration(min(a.Timeout, MaxTimeout.Milliseconds())) * time.Millisecond
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// externalRequest joins what lies outside of the project into one request; nil when nothing does.
+func externalRequest(call *sdk.ToolCall, touches []touch) *sdk.PermissionRequest {
+	var all *sdk.PermissionRequest
+	var files []any
+	for _, t := range touches {
+		if isDevice(filepath.Clean(t.path)) || !t.plausible() {
+			continue
+		}
+		request, outside := paths.External(call, t.path)
+		if !outside {
+			continue
+		}
+		files = append(files, filepath.Clean(t.path))
+		if all == nil {
+			all = &request
+			continue
+		}
+		all.Patterns = appendNew(all.Patterns, request.Patterns)
+		all.Always = appendNew(all.Always, request.Always)
+	}
+	if all != nil {
+		all.Metadata["filepaths"] = files
+	}
+	return all
+}
+
+func appendNew(list, more []string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}

@@ -1,0 +1,316 @@
+//go:build unix
+
+package shell_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestExecute(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args   map[string]any
+		output string
+		exit   int
+	}{
+		"output":        {map[string]any{"command": "echo a; echo b >&2; echo c"}, "a\nb\nc\n", 0},
+		"no output":     {map[string]any{"command": "true"}, "", 0},
+		"exit status":   {map[string]any{"command": "echo a; exit 3"}, "a\n\n<bash_metadata>\nexit status 3\n</bash_metadata>", 3},
+		"signal":        {map[string]any{"command": "kill -9 $$"}, "\n<bash_metadata>\nexit status 137\n</bash_metadata>", 137},
+		"stdin":         {map[string]any{"command": "cat; echo end"}, "end\n", 0},
+		"no terminal":   {map[string]any{"command": "(: < /dev/tty) 2>/dev/null || echo none"}, "none\n", 0},
+		"environment":   {map[string]any{"command": "echo $FROM_HOST$CDPATH"}, "yes\n", 0},
+		"binary":        {map[string]any{"command": `printf 'a\xff\xfe\000b'`}, "a\uFFFD\uFFFDb", 0},
+		"syntax error":  {map[string]any{"command": "echo 'open 2>/dev/null"}, "", 2},
+		"workdir":       {map[string]any{"command": "basename $PWD", "workdir": "sub"}, "sub\n", 0},
+		"several lines": {map[string]any{"command": "for i in 1 2\ndo echo $i\ndone"}, "1\n2\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, "bash")
+			f.host.env = []string{"FROM_HOST=yes", "CDPATH=/nowhere"}
+			if err := os.Mkdir(filepath.Join(f.dir, "sub"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			result := f.run(t, c.args)
+			if name != "syntax error" && result.Output != c.output {
+				t.Errorf("output %q, want %q", result.Output, c.output)
+			}
+			if result.Metadata["exit"] != c.exit {
+				t.Errorf("exit %v, want %d", result.Metadata["exit"], c.exit)
+			}
+			if !result.KeepTail {
+				t.Error("the end of the output is not kept")
+			}
+		})
+	}
+}
+
+func TestExecuteNeedsTheHost(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	call := f.call(t, map[string]any{"command": "true"})
+	call.Host = struct{ sdk.ToolHost }{}
+	if _, err := f.tool.Execute(t.Context(), call); err == nil || !strings.Contains(err.Error(), "sdk.Shell") {
+		t.Errorf("Execute without sdk.Shell = %v", err)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	result := f.run(t, map[string]any{"command": "echo before; sleep 1000; echo after", "timeout": 200})
+	if !strings.HasPrefix(result.Output, "before\n") || strings.Contains(result.Output, "after") || !strings.Contains(result.Output, "timeout of 200 ms") {
+		t.Errorf("output %q", result.Output)
+	}
+}
+
+func TestTimeoutOfAStubbornCommand(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	begin := time.Now()
+	result := f.run(t, map[string]any{"command": `trap "" TERM; echo $$; while :; do sleep 0.05; done`, "timeout": 100})
+	if took := time.Since(begin); took < 3*time.Second || took > 8*time.Second {
+		t.Errorf("took %v, want a little over the 3 s between SIGTERM and SIGKILL", took)
+	}
+	if result.Metadata["exit"] != 137 {
+		t.Errorf("exit %v, want 137", result.Metadata["exit"])
+	}
+	wantGone(t, result.Output)
+}
+
+func TestAbort(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	f.host.seen = make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // ends when the command shows its first output; the call below waits for it
+		<-f.host.seen
+		cancel()
+	}()
+	// A child in the group, one in a group of its own, one that left for good.
+	command := `sleep 1000 & echo $!; set -m; sleep 1001 & echo $!; setsid sleep 1002 & (setsid sh -c 'echo $$; exec sleep 1003' &); sleep 0.3; echo go; wait`
+	if runtime.GOOS != "linux" {
+		command = `sleep 1000 & echo $!; wait`
+	}
+	begin := time.Now()
+	result, err := f.tool.Execute(ctx, f.call(t, map[string]any{"command": command}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if !strings.Contains(result.Output, "aborted") {
+		t.Errorf("output %q", result.Output)
+	}
+	wantGone(t, result.Output)
+}
+
+func TestNothingStaysBehind(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{
+		"background":       `sleep 1000 & echo $!`,
+		"two forks":        `(sleep 1000 & echo $!) & wait`,
+		"nohup":            `nohup sleep 1000 >/dev/null 2>&1 & echo $!`,
+		"stubborn":         `sh -c 'trap "" TERM; echo $$; while :; do sleep 0.05; done' & sleep 0.2`,
+		"holding the pipe": `sh -c 'echo $$; exec sleep 1000' &  sleep 0.1`,
+		"stopped":          `sh -c 'echo $$; kill -STOP $$' & sleep 0.2`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, "")
+			begin := time.Now()
+			result := f.run(t, map[string]any{"command": command})
+			if took := time.Since(begin); took > 5*time.Second {
+				t.Errorf("took %v", took)
+			}
+			wantGone(t, result.Output)
+		})
+	}
+}
+
+// TestPipeHeldOpen: a daemon that leaves the group keeps the pipe, and must not keep the call.
+func TestPipeHeldOpen(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("no setsid")
+	}
+	f := newFixture(t, "")
+	begin := time.Now()
+	result := f.run(t, map[string]any{"command": `setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.2`})
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	for _, pid := range pids(result.Output) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if len(pids(result.Output)) != 1 {
+		t.Errorf("output %q", result.Output)
+	}
+}
+
+func TestFlood(t *testing.T) {
+	f := newFixture(t, "") // not parallel: it measures memory
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	result := f.run(t, map[string]any{"command": "echo begin; head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; echo end"})
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 32<<20 {
+		t.Errorf("100 MB of output allocated %d MiB", grown>>20)
+	}
+	if len(result.Output) > 1<<20+200 {
+		t.Errorf("result of %d bytes", len(result.Output))
+	}
+	if !strings.HasPrefix(result.Output, "begin\n") || !strings.HasSuffix(result.Output, "\nend\n") || !strings.Contains(result.Output, "bytes left out") {
+		t.Errorf("output begins %.20q, ends %q", result.Output, result.Output[len(result.Output)-20:])
+	}
+	if live := result.Metadata["output"].(string); len(live) > 30000 {
+		t.Errorf("metadata.output has %d bytes", len(live))
+	}
+}
+
+func TestBinaryFlood(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	result := f.run(t, map[string]any{"command": "head -c 3000000 /dev/urandom"})
+	if !utf8.ValidString(result.Output) || !utf8.ValidString(result.Metadata["output"].(string)) || strings.Contains(result.Output, "\x00") {
+		t.Error("the output is no valid text")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	f.run(t, map[string]any{"command": "echo one; sleep 0.5; echo two; sleep 0.3", "description": "count"})
+	var got []string
+	for _, m := range f.host.shown {
+		got = append(got, m["output"].(string))
+	}
+	if text := strings.Join(got, "|"); text != "|one\n|one\ntwo\n" {
+		t.Errorf("shown: %q, want each change once", text)
+	}
+}
+
+func TestParallelCalls(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	results := make(chan string, 20)
+	for i := range 20 {
+		go func() { // ends with its command; the loop below waits
+			result, err := f.tool.Execute(t.Context(), f.call(t, map[string]any{"command": fmt.Sprintf("echo %d; sleep 0.1; true &", i)}))
+			if err != nil {
+				results <- err.Error()
+				return
+			}
+			results <- strings.TrimSpace(result.Output)
+		}()
+	}
+	seen := map[string]bool{}
+	for range 20 {
+		seen[<-results] = true
+	}
+	for i := range 20 {
+		if !seen[strconv.Itoa(i)] {
+			t.Errorf("no output of command %d in %v", i, seen)
+		}
+	}
+}
+
+// TestHostKilled: when the host dies by SIGKILL nothing of its command goes on.
+func TestHostKilled(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{
+		"one process": `echo $$ > pids; mv pids ready; exec sleep 1000`,
+		"a tree":      `(sleep 1000 & echo $! > pids; (sleep 1001 & echo $! >> pids)); echo $$ >> pids; mv pids ready; sleep 1002; echo`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd := exec.Command(os.Args[0])
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TENON_TEST_HOST="+command)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var list []byte
+			eventually(t, "the command runs", func() bool {
+				var err error
+				list, err = os.ReadFile(filepath.Join(dir, "ready"))
+				return err == nil
+			})
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			if stderr.Len() > 0 {
+				t.Errorf("the host wrote %q", stderr.String())
+			}
+			wantGone(t, string(list))
+		})
+	}
+}
+
+// pids returns the numbers that stand alone on a line.
+func pids(text string) []int {
+	var out []int
+	for _, line := range strings.Split(text, "\n") {
+		if pid, err := strconv.Atoi(line); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// wantGone fails when one of the processes listed in text runs.
+func wantGone(t *testing.T, text string) {
+	t.Helper()
+	list := pids(text)
+	if len(list) == 0 {
+		t.Fatalf("no process in %q", text)
+	}
+	for _, pid := range list {
+		eventually(t, fmt.Sprintf("process %d is gone", pid), func() bool { return !alive(pid) })
+	}
+}
+
+// alive reports whether a process runs; one that waits for its parent to take notice does not.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return runtime.GOOS != "linux"
+	}
+	return !bytes.Contains(stat, []byte(") Z "))
+}
+
+// eventually waits for what other processes do.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	for !done() {
+		select {
+		case <-deadline:
+			t.Fatalf("not true after 10 s: %s", what)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package shell
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Bounds of what is kept of an output. The beginning tells what ran, the end how it went; what the
+// conversation gets of it is the host's to cut.
+const (
+	headBytes = 512 << 10
+	tailBytes = 512 << 10
+	liveBytes = 30000 // of what is shown while the command runs; opencode's number
+)
+
+// output keeps the beginning and the end of what is written to it, in bounded memory. Safe for use from
+// many goroutines; the zero value is ready.
+type output struct {
+	mu    sync.Mutex
+	head  []byte
+	tail  []byte // at most 2*tailBytes; the last tailBytes of it count
+	total int64
+}
+
+// Write never fails.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := len(p)
+	o.total += int64(n)
+	if free := headBytes - len(o.head); free > 0 {
+		k := min(free, len(p))
+		o.head = append(o.head, p[:k]...)
+		p = p[k:]
+	}
+	if len(p) > tailBytes {
+		p = p[len(p)-tailBytes:]
+	}
+	if len(o.tail)+len(p) > 2*tailBytes {
+		o.tail = o.tail[:copy(o.tail, o.tail[len(o.tail)-tailBytes:])]
+	}
+	o.tail = append(o.tail, p...)
+	return n, nil
+}
+
+// size returns how many bytes were written.
+func (o *output) size() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.total
+}
+
+// String returns the text, with a line in the middle that says how much is left out, if any is.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	tail := o.tail[max(0, len(o.tail)-tailBytes):]
+	left := o.total - int64(len(o.head)) - int64(len(tail))
+	if left == 0 {
+		return readable(string(o.head) + string(tail))
+	}
+	return readable(string(o.head)) + fmt.Sprintf("\n\n[... %d bytes left out ...]\n\n", left) + readable(string(tail))
+}
+
+// last returns the end of the text, at most n bytes of it.
+func (o *output) last(n int) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := o.tail[max(0, len(o.tail)-n):]
+	if missing := n - len(text); missing > 0 {
+		text = append(append([]byte(nil), o.head[max(0, len(o.head)-missing):]...), text...)
+	}
+	if int64(len(text)) < o.total {
+		for len(text) > 0 && !utf8.RuneStart(text[0]) {
+			text = text[1:]
+		}
+	}
+	return readable(string(text))
+}
+
+// readable makes any bytes valid text: runs of invalid ones, and NUL, which some servers refuse, become
+// U+FFFD.
+func readable(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return strings.ReplaceAll(text, "\x00", "\uFFFD")
+}

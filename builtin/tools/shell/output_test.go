@@ -1,0 +1,70 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		writes []int // sizes
+		left   string
+	}{
+		"nothing":          {nil, ""},
+		"small":            {[]int{1, 2, 3}, ""},
+		"exactly the head": {[]int{headBytes}, ""},
+		"exactly all":      {[]int{headBytes, tailBytes}, ""},
+		"one too many":     {[]int{headBytes, tailBytes, 1}, "[... 1 bytes left out ...]"},
+		"one huge":         {[]int{3 * (headBytes + tailBytes)}, "[... 2097152 bytes left out ...]"},
+		"many":             {repeat(1000, 5000), "bytes left out ...]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, all := &output{}, []byte{}
+			for _, n := range c.writes {
+				piece := make([]byte, n)
+				for i := range piece {
+					piece[i] = 'a' + byte((len(all)+i)%23)
+				}
+				all = append(all, piece...)
+				if got, err := o.Write(piece); got != n || err != nil {
+					t.Fatalf("Write = %d, %v", got, err)
+				}
+			}
+			got := o.String()
+			if c.left == "" {
+				if got != string(all) {
+					t.Errorf("String() is not what was written")
+				}
+			} else if !strings.Contains(got, c.left) || !strings.HasPrefix(got, string(all[:headBytes])) || !strings.HasSuffix(got, string(all[len(all)-tailBytes:])) {
+				t.Errorf("String() misses the head, the tail or %q", c.left)
+			}
+			for _, n := range []int{1, 100, liveBytes} {
+				if last, want := o.last(n), string(all[max(0, len(all)-n):]); last != want {
+					t.Errorf("last(%d) has %d bytes, want the last %d", n, len(last), len(want))
+				}
+			}
+			if cap(o.head)+cap(o.tail) > 4*(headBytes+tailBytes) {
+				t.Errorf("holds %d bytes", cap(o.head)+cap(o.tail))
+			}
+		})
+	}
+}
+
+func TestOutputCutsWholeCharacters(t *testing.T) {
+	t.Parallel()
+	o := &output{}
+	_, _ = o.Write([]byte("äöü"))
+	if got := o.last(3); got != "ü" {
+		t.Errorf("last(3) = %q, want %q", got, "ü")
+	}
+}
+
+func repeat(n, value int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = value
+	}
+	return out
+}

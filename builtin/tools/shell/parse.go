@@ -1,0 +1,135 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// command is one simple command of a text.
+type command struct {
+	text   string // its source, redirections and assignments included
+	always string // the pattern that an answer "always" allows; empty: none can be named
+}
+
+// parse reads text as a script of the language. Nothing is run or expanded.
+func parse(text string, lang syntax.LangVariant) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+}
+
+// commands returns every simple command in the script, wherever it stands: in pipes, lists, loops,
+// functions, substitutions and here-documents. Changes of directory are left out, what they touch is
+// asked for on its own; redirections of a compound command stand for themselves.
+func commands(text string, file *syntax.File) []command {
+	var found []command
+	seen := map[string]bool{}
+	add := func(c command) {
+		if !seen[c.text] {
+			seen[c.text] = true
+			found = append(found, c)
+		}
+	}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		stmt, ok := node.(*syntax.Stmt)
+		if !ok {
+			return true
+		}
+		switch cmd := stmt.Cmd.(type) {
+		case *syntax.CallExpr:
+			if !changesDirectory(cmd) || len(stmt.Redirs) > 0 || len(cmd.Assigns) > 0 {
+				add(simple(text, stmt, cmd))
+			}
+		case *syntax.DeclClause, *syntax.LetClause:
+			add(command{text: source(text, stmt), always: exact(source(text, stmt))})
+		default:
+			if len(stmt.Redirs) > 0 {
+				words := slice(text, stmt.Redirs[0].Pos(), lastEnd(stmt))
+				add(command{text: words, always: exact(words)})
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// simple describes the command of a statement.
+func simple(text string, stmt *syntax.Stmt, call *syntax.CallExpr) command {
+	c := command{text: source(text, stmt)}
+	var words []string
+	for _, arg := range call.Args {
+		word := arg.Lit()
+		if word == "" || strings.ContainsAny(word, "*?[{~\\") {
+			break
+		}
+		words = append(words, word)
+	}
+	n := prefixWords(words)
+	if n == 0 || n > len(words) || slices.ContainsFunc(words[1:n], isFlag) {
+		c.always = exact(c.text)
+		return c
+	}
+	prefix := slice(text, stmtStart(stmt), call.Args[n-1].End())
+	if strings.ContainsAny(prefix, "*?") {
+		return c
+	}
+	c.always = prefix + " *"
+	return c
+}
+
+// exact returns the pattern that matches text alone, or nothing when its characters have a meaning in
+// patterns.
+func exact(text string) string {
+	if strings.ContainsAny(text, "*?") {
+		return ""
+	}
+	return text
+}
+
+func isFlag(word string) bool { return strings.HasPrefix(word, "-") || strings.HasPrefix(word, "+") }
+
+// changesDirectory reports whether the command is one that only changes the directory.
+func changesDirectory(call *syntax.CallExpr) bool {
+	return len(call.Args) > 0 && slices.Contains(directoryCommands, call.Args[0].Lit())
+}
+
+var directoryCommands = []string{"cd", "pushd", "popd"}
+
+// source returns the text of a simple command with its redirections, without ! before and ; or & after.
+func source(text string, stmt *syntax.Stmt) string {
+	return slice(text, stmtStart(stmt), lastEnd(stmt))
+}
+
+func stmtStart(stmt *syntax.Stmt) syntax.Pos {
+	var start syntax.Pos
+	if stmt.Cmd != nil {
+		start = stmt.Cmd.Pos()
+	}
+	for _, r := range stmt.Redirs {
+		if stmt.Cmd == nil || start.After(r.Pos()) {
+			return r.Pos()
+		}
+	}
+	return start
+}
+
+func lastEnd(stmt *syntax.Stmt) syntax.Pos {
+	var end syntax.Pos
+	if stmt.Cmd != nil {
+		end = stmt.Cmd.End()
+	}
+	for _, r := range stmt.Redirs {
+		for _, at := range []syntax.Pos{r.Word.End(), r.End()} {
+			if stmt.Cmd == nil && !end.IsValid() || at.After(end) {
+				end = at
+			}
+		}
+	}
+	return end
+}
+
+func slice(text string, from, to syntax.Pos) string {
+	start := min(int(from.Offset()), len(text))
+	end := min(max(int(to.Offset()), start), len(text))
+	return strings.TrimSpace(text[start:end])
+}

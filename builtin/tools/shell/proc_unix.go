@@ -1,0 +1,55 @@
+//go:build unix
+
+package shell
+
+import (
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// tokenVariable marks everything a call starts, also what leaves its group.
+const tokenVariable = "TENON_SHELL_CALL"
+
+// group is the process group of a command, which is also a session of its own: without a terminal,
+// programs fail that would otherwise wait for somebody to type.
+type group struct {
+	pid   int
+	token string
+}
+
+// newGroup prepares the command to start in a group of its own.
+func newGroup(cmd *exec.Cmd) *group {
+	g := &group{token: rand.Text()}
+	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], tokenVariable+"="+g.token)
+	cmd.SysProcAttr = processAttributes()
+	return g
+}
+
+func (g *group) started(cmd *exec.Cmd) error {
+	g.pid = cmd.Process.Pid
+	return nil
+}
+
+func (g *group) id() int { return g.pid }
+
+// gone reports whether no process of the group is left.
+func (g *group) gone() bool { return syscall.Kill(-g.pid, 0) == syscall.ESRCH }
+
+func (g *group) terminate() {
+	_ = syscall.Kill(-g.pid, syscall.SIGTERM)
+	_ = syscall.Kill(-g.pid, syscall.SIGCONT) // a stopped process would not hear it
+}
+
+func (g *group) kill() { _ = syscall.Kill(-g.pid, syscall.SIGKILL) }
+
+func (g *group) close() {}
+
+// exitCode returns the exit status as shells count it.
+func exitCode(state *os.ProcessState) int {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return state.ExitCode()
+}

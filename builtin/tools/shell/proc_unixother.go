@@ -1,0 +1,10 @@
+//go:build unix && !linux
+
+package shell
+
+import "syscall"
+
+func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// sweep does nothing: the environment of other processes cannot be read here.
+func (*group) sweep() {}

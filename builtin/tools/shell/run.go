@@ -1,0 +1,204 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Waits of the end of a command.
+const (
+	termGrace  = 3 * time.Second        // after a timeout, from SIGTERM to SIGKILL
+	abortGrace = 500 * time.Millisecond // the same after an abort: somebody waits
+	leftGrace  = 200 * time.Millisecond // the same for jobs left behind by a shell that ended
+	killWait   = 5 * time.Second        // for a killed process to vanish
+	drainWait  = time.Second            // for output still in the pipe
+	tick       = 100 * time.Millisecond // between two looks at the output
+)
+
+var errUnkillable = errors.New("the command could not be killed and still runs")
+
+// job is one command to run.
+type job struct {
+	shell    shell
+	command  string
+	dir      string
+	env      []string
+	timeout  time.Duration
+	out      *output
+	progress func() // called while the command runs, when there is new output
+}
+
+// ending is how a command ended.
+type ending struct {
+	exit     int // 128+n for signal n
+	timedOut bool
+	aborted  bool
+}
+
+// run runs the job and returns when the shell and everything it started in its group is gone. Jobs that
+// the command left in the background end with it.
+func (t *bash) run(ctx context.Context, j job) (ending, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return ending{}, fmt.Errorf("pipe for the output: %w", err)
+	}
+	defer r.Close()
+	cmd := exec.Command(j.shell.path, append(j.shell.args, j.command)...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = j.dir, j.env, w, w
+	group := newGroup(cmd)
+	defer group.close()
+
+	exited, err := start(cmd, group)
+	w.Close()
+	if err != nil {
+		return ending{}, fmt.Errorf("start %s in %s: %w", j.shell.path, j.dir, err)
+	}
+	if err := t.guard.add(group.id()); err != nil {
+		t.log.Warn("commands outlive a killed host", "err", err)
+	}
+	defer t.guard.remove(group.id())
+
+	drained := make(chan struct{})
+	go func() { // belongs to this call; ends when the pipe does, at the latest when finish closes it
+		defer close(drained)
+		_, _ = io.Copy(j.out, r)
+	}()
+	end := j.wait(ctx, exited)
+	err = finish(end, group, exited)
+	drain(r, drained)
+	if err != nil {
+		return end, err
+	}
+	end.exit = exitCode(cmd.ProcessState)
+	return end, nil
+}
+
+// start starts the command on a thread of its own, which stays until the shell ended: Linux ends the
+// shell when the thread that started it goes away.
+func start(cmd *exec.Cmd, group *group) (exited <-chan struct{}, err error) {
+	started, done := make(chan error, 1), make(chan struct{})
+	go func() { // belongs to the call; ends with the shell; finish waits for done
+		defer close(done)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			err = group.started(cmd)
+		}
+		started <- err
+		if cmd.Process != nil {
+			_ = cmd.Wait() // its outcome is in cmd.ProcessState
+		}
+	}()
+	return done, <-started
+}
+
+// wait returns when the shell ended, or has to.
+func (j *job) wait(ctx context.Context, exited <-chan struct{}) ending {
+	timeout := time.NewTimer(j.timeout)
+	defer timeout.Stop()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	var shown int64
+	for {
+		select {
+		case <-exited:
+			return ending{}
+		case <-ctx.Done():
+			return ending{aborted: true}
+		case <-timeout.C:
+			return ending{timedOut: true}
+		case <-ticker.C:
+			if size := j.out.size(); size != shown {
+				shown = size
+				j.progress()
+			}
+		}
+	}
+}
+
+// finish ends what is left of the group, first politely.
+func finish(end ending, group *group, exited <-chan struct{}) error {
+	grace := leftGrace
+	switch {
+	case end.aborted:
+		grace = abortGrace
+	case end.timedOut:
+		grace = termGrace
+	}
+	gone := func() bool {
+		select {
+		case <-exited:
+			return group.gone()
+		default:
+			return false
+		}
+	}
+	if !gone() {
+		group.terminate()
+		if !waitFor(gone, grace) {
+			group.kill()
+		}
+	}
+	if end.aborted || end.timedOut {
+		group.sweep()
+	}
+	select {
+	case <-exited:
+		return nil
+	case <-time.After(killWait):
+		return errUnkillable
+	}
+}
+
+// waitFor reports whether done came true in time. It looks every few milliseconds, as nothing tells when a group of processes is empty.
+func waitFor(done func() bool, most time.Duration) bool {
+	deadline := time.NewTimer(most)
+	defer deadline.Stop()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for !done() {
+		select {
+		case <-deadline.C:
+			return false
+		case <-look.C:
+		}
+	}
+	return true
+}
+
+// drain waits for the rest of the output; what escaped the group may hold the pipe open for ever.
+func drain(r *os.File, drained <-chan struct{}) {
+	timer := time.NewTimer(drainWait)
+	defer timer.Stop()
+	select {
+	case <-drained:
+	case <-timer.C:
+		r.Close()
+		<-drained
+	}
+}
+
+// trailer tells the model what the output does not.
+func (e ending) trailer(timeout time.Duration) string {
+	var notes []string
+	switch {
+	case e.aborted:
+		notes = append(notes, "The user aborted the command.")
+	case e.timedOut:
+		notes = append(notes, fmt.Sprintf("The command ran longer than its timeout of %d ms and was ended. Give a larger timeout if it needs more.", timeout.Milliseconds()))
+	case e.exit != 0:
+		notes = append(notes, fmt.Sprintf("exit status %d", e.exit))
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return "\n<bash_metadata>\n" + strings.Join(notes, "\n") + "\n</bash_metadata>"
+}

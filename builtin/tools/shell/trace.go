@@ -1,0 +1,301 @@
+package shell
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxDirs bounds how many directories a script is followed through at once; beyond it, .. is resolved
+// from those found so far.
+const maxDirs = 16
+
+// tracer follows a script through its changes of directory and reports the paths its words may name.
+// Where it cannot tell which directory a command runs in, it takes all that are possible.
+type tracer struct {
+	home   string
+	report func(path string, certain bool)
+	funcs  map[string]*syntax.Stmt
+	active map[*syntax.Stmt]bool // functions being followed
+	seen   []string              // every directory that was current somewhere
+	budget int                   // statements left to look at, against loops within loops
+	ran    bool                  // a command came before that may have removed directories
+}
+
+// after is where a statement leaves the shell: ok when it succeeded, any whatever it returned.
+type after struct{ ok, any []string }
+
+func same(dirs []string) after { return after{dirs, dirs} }
+
+// trace reports every path that the script may touch when it starts in dir. A path is certain when the
+// command cannot mean anything else by the word.
+func trace(file *syntax.File, dir, home string, report func(path string, certain bool)) {
+	t := &tracer{home: home, report: report, funcs: map[string]*syntax.Stmt{}, active: map[*syntax.Stmt]bool{}, seen: []string{dir}, budget: 20000}
+	t.list(file.Stmts, []string{dir})
+}
+
+func (t *tracer) list(stmts []*syntax.Stmt, dirs []string) []string {
+	for _, stmt := range stmts {
+		dirs = t.stmt(stmt, dirs).any
+	}
+	return dirs
+}
+
+func (t *tracer) stmt(stmt *syntax.Stmt, dirs []string) after {
+	if t.budget--; t.budget < 0 {
+		return same(dirs)
+	}
+	for _, r := range stmt.Redirs {
+		t.redirect(r, dirs)
+	}
+	if stmt.Cmd == nil {
+		return same(dirs)
+	}
+	out := t.command(stmt.Cmd, dirs)
+	switch {
+	case stmt.Background || stmt.Coprocess || stmt.Disown:
+		return same(dirs)
+	case stmt.Negated:
+		return same(out.any)
+	}
+	return out
+}
+
+func (t *tracer) redirect(r *syntax.Redirect, dirs []string) {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		t.inside(r.Word, dirs)
+	case syntax.DplIn, syntax.DplOut:
+		if word := r.Word.Lit(); word != "-" && strings.Trim(word, "0123456789-") != "" {
+			t.word(r.Word, dirs, true)
+		}
+	default:
+		t.word(r.Word, dirs, true)
+	}
+	if r.Hdoc != nil {
+		t.inside(r.Hdoc, dirs)
+	}
+}
+
+func (t *tracer) command(cmd syntax.Command, dirs []string) after {
+	switch cmd := cmd.(type) {
+	case *syntax.CallExpr:
+		return t.call(cmd, dirs)
+	case *syntax.BinaryCmd:
+		return t.binary(cmd, dirs)
+	case *syntax.Block:
+		return same(t.list(cmd.Stmts, dirs))
+	case *syntax.Subshell:
+		t.list(cmd.Stmts, dirs)
+		return same(dirs)
+	case *syntax.IfClause:
+		return same(t.branch(cmd, dirs))
+	case *syntax.WhileClause:
+		return same(t.loop(dirs, func(dirs []string) []string { return t.list(cmd.Do, t.list(cmd.Cond, dirs)) }))
+	case *syntax.ForClause:
+		t.inside(cmd.Loop, dirs)
+		return same(t.loop(dirs, func(dirs []string) []string { return t.list(cmd.Do, dirs) }))
+	case *syntax.CaseClause:
+		out := dirs
+		t.inside(cmd.Word, dirs)
+		for _, item := range cmd.Items {
+			out = union(out, t.list(item.Stmts, dirs))
+		}
+		return same(out)
+	case *syntax.FuncDecl:
+		if cmd.Name != nil {
+			t.funcs[cmd.Name.Value] = cmd.Body
+		}
+		t.stmt(cmd.Body, dirs)
+		return same(dirs)
+	case *syntax.TimeClause:
+		if cmd.Stmt == nil {
+			return same(dirs)
+		}
+		return t.stmt(cmd.Stmt, dirs)
+	}
+	t.inside(cmd, dirs)
+	return same(dirs)
+}
+
+func (t *tracer) binary(cmd *syntax.BinaryCmd, dirs []string) after {
+	switch cmd.Op {
+	case syntax.AndStmt:
+		x := t.stmt(cmd.X, dirs)
+		y := t.stmt(cmd.Y, x.ok)
+		return after{y.ok, union(x.any, y.any)}
+	case syntax.OrStmt:
+		x := t.stmt(cmd.X, dirs)
+		y := t.stmt(cmd.Y, x.any)
+		return after{union(x.ok, y.ok), union(x.any, y.any)}
+	}
+	t.stmt(cmd.X, dirs) // the sides of a pipe are subshells
+	t.stmt(cmd.Y, dirs)
+	return same(dirs)
+}
+
+func (t *tracer) branch(cmd *syntax.IfClause, dirs []string) []string {
+	cond := t.list(cmd.Cond, dirs)
+	out := union(cond, t.list(cmd.Then, cond))
+	if cmd.Else != nil {
+		out = union(out, t.branch(cmd.Else, cond))
+	}
+	return out
+}
+
+// loop follows a body until it leads nowhere new.
+func (t *tracer) loop(dirs []string, body func([]string) []string) []string {
+	for range 8 {
+		next := union(dirs, body(dirs))
+		if len(next) == len(dirs) {
+			break
+		}
+		dirs = next
+	}
+	return dirs
+}
+
+func (t *tracer) call(call *syntax.CallExpr, dirs []string) after {
+	for _, assign := range call.Assigns {
+		t.inside(assign, dirs)
+	}
+	if len(call.Args) == 0 {
+		return same(dirs)
+	}
+	name := call.Args[0].Lit()
+	t.parts(call.Args[0], dirs)
+	if body := t.funcs[name]; body != nil && !t.active[body] {
+		t.active[body] = true
+		defer delete(t.active, body)
+		for _, arg := range call.Args[1:] {
+			t.word(arg, dirs, false)
+		}
+		return t.stmt(body, dirs)
+	}
+	if changesDirectory(call) {
+		return t.change(name, call.Args[1:], dirs)
+	}
+	for _, arg := range call.Args[1:] {
+		t.word(arg, dirs, slices.Contains(fileCommands, filepath.Base(name)))
+	}
+	t.ran = true
+	return same(dirs)
+}
+
+// fileCommands are commands whose arguments are paths or flags.
+var fileCommands = []string{
+	"cat", "chgrp", "chmod", "chown", "cp", "dd", "du", "head", "install", "less", "link", "ln", "ls", "mkdir", "mkfifo", "more", "mv",
+	"rm", "rmdir", "shred", "stat", "tail", "tar", "tee", "touch", "tree", "truncate", "unlink", "unzip", "zip",
+}
+
+// change follows cd, pushd and popd.
+func (t *tracer) change(name string, args []*syntax.Word, dirs []string) after {
+	target := ""
+	for _, arg := range args {
+		t.parts(arg, dirs)
+		lit := literalOf(arg, t.home, dirs[0])
+		if !lit.exact {
+			t.word(arg, dirs, true)
+			return same(union(t.seen, dirs))
+		}
+		if lit.text == "-" || isFlag(lit.text) && name != "cd" {
+			return same(union(t.seen, dirs))
+		}
+		if !isFlag(lit.text) {
+			target = lit.text
+			break
+		}
+	}
+	switch {
+	case name != "cd" && target == "": // back to somewhere on the stack
+		return same(union(t.seen, dirs))
+	case target == "":
+		target = t.home
+	}
+	var to []string
+	certain := !t.ran
+	for _, dir := range dirs {
+		path := from(dir, target)
+		t.report(path, true)
+		to = union(to, []string{path})
+		certain = certain && isDir(path)
+	}
+	t.seen = union(t.seen, to)
+	if certain {
+		return same(to)
+	}
+	return after{to, union(dirs, to)}
+}
+
+// inside reports the words below a node and follows the statements below it.
+func (t *tracer) inside(node syntax.Node, dirs []string) {
+	syntax.Walk(node, func(node syntax.Node) bool {
+		switch node := node.(type) {
+		case *syntax.CmdSubst:
+			t.list(node.Stmts, dirs)
+			return false
+		case *syntax.ProcSubst:
+			t.list(node.Stmts, dirs)
+			return false
+		case *syntax.Stmt:
+			t.stmt(node, dirs)
+			return false
+		case *syntax.Word:
+			t.paths(node, dirs, false)
+		}
+		return true
+	})
+}
+
+// word reports an argument and follows the substitutions in it.
+func (t *tracer) word(word *syntax.Word, dirs []string, certain bool) {
+	t.paths(word, dirs, certain)
+	t.parts(word, dirs)
+}
+
+func (t *tracer) parts(word *syntax.Word, dirs []string) {
+	for _, part := range word.Parts {
+		t.inside(part, dirs)
+	}
+}
+
+func (t *tracer) paths(word *syntax.Word, dirs []string, certain bool) {
+	for _, dir := range dirs {
+		for _, path := range pathsIn(literalOf(word, t.home, dir), t.home) {
+			t.report(from(dir, path), certain)
+		}
+	}
+}
+
+// from returns path as seen from dir. It keeps .. as they are, behind a link they lead elsewhere.
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	if volume := filepath.VolumeName(dir); volume != "" && strings.HasPrefix(path, "/") {
+		// On Windows, bash writes c:\x as /c/x.
+		if len(path) > 1 && (len(path) == 2 || path[2] == '/') {
+			volume, path = path[1:2]+":", path[2:]
+		}
+		return volume + `\` + filepath.FromSlash(strings.TrimPrefix(path, "/"))
+	}
+	return strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator) + path
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, dir := range b {
+		if len(out) < maxDirs && !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// ErrNoShell means that there is nothing to run commands with.
+var ErrNoShell = errors.New("no shell found")
+
+// shell is the program that runs commands.
+type shell struct {
+	path   string
+	args   []string // before the command
+	lang   syntax.LangVariant
+	parsed bool // lang is what it speaks
+}
+
+// findShell returns the shell to use: wanted (a path or a name) when the user configured one, else bash,
+// else sh; on Windows bash (Git's, not the one of the Linux subsystem, which sees other files), else
+// PowerShell, else cmd.
+func findShell(wanted string) (shell, error) {
+	if wanted != "" {
+		path, err := exec.LookPath(wanted)
+		if err != nil {
+			return shell{}, fmt.Errorf("%w: shell %q of the configuration: %w; correct or remove \"shell\" in tenon.json", ErrNoShell, wanted, err)
+		}
+		return shellAt(path), nil
+	}
+	names := []string{"bash", "sh"}
+	if runtime.GOOS == "windows" {
+		names = []string{"bash", filepath.Join(os.Getenv("ProgramFiles"), "Git", "bin", "bash.exe"), "pwsh", "powershell", "cmd"}
+	}
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err == nil && !strings.Contains(strings.ToLower(path), `\windows\system32\bash`) {
+			return shellAt(path), nil
+		}
+	}
+	return shell{}, fmt.Errorf("%w: looked for %s; install one or set \"shell\" in tenon.json", ErrNoShell, strings.Join(names, ", "))
+}
+
+func shellAt(path string) shell {
+	name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")
+	s := shell{path: path, args: []string{"-c"}, parsed: true}
+	switch name {
+	case "bash":
+		s.lang = syntax.LangBash
+	case "sh", "dash", "ash", "busybox":
+		s.lang = syntax.LangPOSIX
+	case "zsh":
+		s.lang = syntax.LangZsh
+	case "ksh", "mksh":
+		s.lang = syntax.LangMirBSDKorn
+	case "pwsh", "powershell":
+		s.args, s.parsed = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-Command"}, false
+	case "cmd":
+		s.args, s.parsed = []string{"/d", "/s", "/c"}, false
+	default:
+		s.parsed = false
+	}
+	if name == "busybox" {
+		s.args = []string{"sh", "-c"}
+	}
+	return s
+}

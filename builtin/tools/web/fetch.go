@@ -1,0 +1,155 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// errTooLarge means that the body is larger than MaxBytes.
+var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", MaxBytes)
+
+// page is what a server answered.
+type page struct {
+	url         *url.URL // the last one, after redirects
+	contentType string
+	body        []byte
+	moved       *url.URL // another host the server points to; nothing else is set then
+}
+
+// fetch asks the server. ctx bounds everything, the body too.
+func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "Mozilla/5.0 (compatible; tenon)")
+	req.Header.Set("Accept", accept(format))
+	req.Header.Set("Accept-Language", "en;q=0.9, *;q=0.5")
+	resp, err := t.client().Do(req)
+	if err != nil {
+		return nil, explain(err)
+	}
+	defer resp.Body.Close()
+	if location, err := resp.Location(); err == nil && isRedirect(resp.StatusCode) {
+		return &page{moved: location}, nil
+	}
+	if resp.StatusCode >= 300 {
+		return nil, statusError(resp)
+	}
+	body, err := readBody(resp)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return &page{url: resp.Request.URL, contentType: resp.Header.Get("Content-Type"), body: body}, nil
+}
+
+func accept(format string) string {
+	switch format {
+	case "markdown":
+		return "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5"
+	case "text":
+		return "text/plain, text/html;q=0.9, */*;q=0.5"
+	}
+	return "text/html, */*;q=0.5"
+}
+
+// checkRedirect follows redirects within a host, to https but not back from it.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return fmt.Errorf("more than %d redirects, the last one to %s", maxRedirects, req.URL)
+	}
+	before := via[len(via)-1].URL
+	if req.URL.User != nil || !strings.EqualFold(req.URL.Hostname(), before.Hostname()) || port(req.URL) != port(before) && !upgrades(before, req.URL) {
+		return http.ErrUseLastResponse
+	}
+	if before.Scheme == "https" && req.URL.Scheme != "https" {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// upgrades reports whether the redirect goes from plain http to https at their usual ports.
+func upgrades(from, to *url.URL) bool {
+	return from.Scheme == "http" && to.Scheme == "https" && port(from) == "80" && port(to) == "443"
+}
+
+func port(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+func readBody(resp *http.Response) ([]byte, error) {
+	if resp.ContentLength > MaxBytes {
+		return nil, fmt.Errorf("%w: %d", errTooLarge, resp.ContentLength)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)
+	}
+	if len(body) > MaxBytes {
+		return nil, errTooLarge
+	}
+	return body, nil
+}
+
+// statusError tells the status and the beginning of what the server says about it.
+func statusError(resp *http.Response) error {
+	const excerpt = 600
+	// What cannot be read of an explanation is not worth another error.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	p := &page{url: resp.Request.URL, contentType: resp.Header.Get("Content-Type"), body: body}
+	text := ""
+	if p.isText() {
+		text, _ = p.text(resp.Request.Context(), "text")
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > excerpt {
+		text = strings.ToValidUTF8(text[:excerpt], "") + " …"
+	}
+	if text == "" {
+		return fmt.Errorf("status %s", resp.Status)
+	}
+	return fmt.Errorf("status %s: %s", resp.Status, text)
+}
+
+// explain says in plain words why there was no answer.
+func explain(err error) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err // its method and URL stand in our error already
+	}
+	var dns *net.DNSError
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Errorf("there is no host %q: %w", dns.Name, err)
+	case errors.As(err, &dns):
+		return fmt.Errorf("the name %q could not be looked up: %w", dns.Name, err)
+	case errors.As(err, &cert):
+		return fmt.Errorf("the certificate of the server is not trusted: %w", err)
+	case errors.As(err, &record):
+		return fmt.Errorf("the server does not speak TLS; is it http:// instead of https://? %w", err)
+	}
+	return err
+}

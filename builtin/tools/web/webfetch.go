@@ -1,0 +1,181 @@
+package web
+
+import (
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Bounds of one call.
+const (
+	DefaultTimeout = 30 * time.Second
+	MaxTimeout     = 2 * time.Minute
+	MaxBytes       = 5 << 20 // of the body, after decompression
+	maxRedirects   = 10
+)
+
+// ErrURL is wrapped by errors about a URL that cannot be fetched.
+var ErrURL = errors.New("bad URL")
+
+//go:embed webfetch.md
+var description string
+
+//go:embed webfetch.json
+var parameters []byte
+
+type webfetch struct {
+	once sync.Once
+	http *http.Client // made by client
+}
+
+var _ sdk.ToolPreparer = (*webfetch)(nil)
+
+type fetchArgs struct {
+	URL     string  `json:"url"`
+	Format  string  `json:"format"`
+	Timeout float64 `json:"timeout"` // seconds
+}
+
+// Definition describes the tool.
+func (*webfetch) Definition() sdk.ToolDefinition {
+	return sdk.ToolDefinition{ID: "webfetch", Description: strings.TrimSpace(description), Parameters: parameters}
+}
+
+// Prepare asks for the URL; "always" allows its host.
+func (*webfetch) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	args, u, err := decode(call)
+	if err != nil {
+		return nil, err
+	}
+	return []sdk.PermissionRequest{{
+		Permission: "webfetch",
+		Patterns:   []string{u.String()},
+		Always:     []string{u.Scheme + "://" + u.Host + "/*"},
+		Metadata:   sdk.Object{"url": u.String(), "format": args.Format},
+	}}, nil
+}
+
+// Execute fetches the page. A redirect to another host is reported, not followed: leave was given for
+// the host asked for.
+func (t *webfetch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	args, u, err := decode(call)
+	if err != nil {
+		return nil, err
+	}
+	timeout := args.timeout()
+	fetchCtx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	page, err := t.fetch(fetchCtx, u, args.Format)
+	if err != nil {
+		if ctx.Err() == nil && fetchCtx.Err() != nil {
+			return nil, fmt.Errorf("fetch %s: no complete answer within %v", u, timeout)
+		}
+		return nil, fmt.Errorf("fetch %s: %w", u, err)
+	}
+	return page.result(fetchCtx, u, args.Format)
+}
+
+// decode returns the arguments and the URL in one spelling, the one that rules are matched with.
+func decode(call *sdk.ToolCall) (fetchArgs, *url.URL, error) {
+	var args fetchArgs
+	if err := json.Unmarshal(call.Args, &args); err != nil {
+		return args, nil, fmt.Errorf("webfetch: arguments: %w", err)
+	}
+	switch args.Format {
+	case "":
+		args.Format = "markdown"
+	case "text", "markdown", "html":
+	default:
+		return args, nil, fmt.Errorf("webfetch: format %q: want text, markdown or html", args.Format)
+	}
+	if args.Timeout < 0 {
+		return args, nil, fmt.Errorf("webfetch: timeout %v is negative; it is in seconds, default %v", args.Timeout, DefaultTimeout.Seconds())
+	}
+	u, err := url.Parse(strings.TrimSpace(args.URL))
+	if err != nil {
+		return args, nil, fmt.Errorf("webfetch: %w: %w", ErrURL, err)
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	u.Host = strings.ToLower(u.Host)
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return args, nil, fmt.Errorf("webfetch: %w: %q does not begin with http:// or https://", ErrURL, args.URL)
+	case u.Hostname() == "":
+		return args, nil, fmt.Errorf("webfetch: %w: %q names no host", ErrURL, args.URL)
+	case u.User != nil:
+		return args, nil, fmt.Errorf("webfetch: %w: %q holds a user name or password", ErrURL, args.URL)
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return args, u, nil
+}
+
+func (a fetchArgs) timeout() time.Duration {
+	if a.Timeout == 0 {
+		return DefaultTimeout
+	}
+	return min(time.Duration(a.Timeout*float64(time.Second)), MaxTimeout)
+}
+
+// result turns what came into what the model gets.
+func (p *page) result(ctx context.Context, u *url.URL, format string) (*sdk.ToolResult, error) {
+	if p.moved != nil {
+		return &sdk.ToolResult{
+			Title:    u.String(),
+			Output:   fmt.Sprintf("%s redirects to another host: %s\nNothing was fetched. Call webfetch with that URL if you need it.", u, p.moved),
+			Metadata: sdk.Object{"redirect": p.moved.String()},
+		}, nil
+	}
+	title := fmt.Sprintf("%s (%s)", p.url, p.kind())
+	metadata := sdk.Object{"url": p.url.String(), "contentType": p.contentType, "bytes": float64(len(p.body))}
+	if mime := p.kind(); isImage(mime) {
+		return &sdk.ToolResult{
+			Title:       title,
+			Output:      fmt.Sprintf("The image is attached (%s, %d bytes).", mime, len(p.body)),
+			Metadata:    metadata,
+			Attachments: []*sdk.FilePart{{Mime: mime, Filename: fileName(p.url), URL: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(p.body)}},
+		}, nil
+	}
+	if !p.isText() {
+		return nil, fmt.Errorf("fetch %s: the answer is no text but %s (%d bytes)", u, p.kind(), len(p.body))
+	}
+	text, err := p.text(ctx, format)
+	if err != nil {
+		return nil, fmt.Errorf("fetch %s: %w", u, err)
+	}
+	return &sdk.ToolResult{Title: title, Output: text, Metadata: metadata}, nil
+}
+
+// kind returns the media type without parameters; of what has none, the one its bytes look like.
+func (p *page) kind() string {
+	kind, _, err := mime.ParseMediaType(p.contentType)
+	if err != nil || kind == "application/octet-stream" || kind == "binary/octet-stream" {
+		kind, _, _ = mime.ParseMediaType(http.DetectContentType(p.body))
+	}
+	return kind
+}
+
+func isImage(mime string) bool {
+	switch mime {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+func fileName(u *url.URL) string {
+	return u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+}

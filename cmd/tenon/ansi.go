@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// style is how a piece of a line looks.
+type style string
+
+// The styles, as SGR parameters.
+const (
+	styleDim    style = "2"
+	styleBold   style = "1"
+	styleRed    style = "31"
+	styleGreen  style = "32"
+	styleYellow style = "33"
+	styleCyan   style = "36"
+)
+
+// paint returns the text in the style, when the screen has colours.
+func (c *screen) paint(s style, text string) string {
+	if !c.color || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// visible returns text that cannot control a terminal: what a model, a tool or a file wrote must not move
+// the cursor, change the title or turn a command around. Newlines and tabs stay.
+func visible(text string) string {
+	if strings.IndexFunc(text, controls) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if controls(r) {
+			fmt.Fprintf(&b, "\\x%02x", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func controls(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20, r >= 0x7f && r < 0xa0:
+		return true
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // the direction of text
+		return true
+	}
+	return false
+}
+
+// oneLine returns visible text as a single line.
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(visible(text)), " ")
+}
+
+// fit cuts a line to so many columns. Escape sequences take no room; a cut line ends in "…".
+func fit(line string, columns int) string {
+	used, room := 0, -1 // room is where a cut leaves one column for the "…"
+	for i := 0; i < len(line); {
+		if n := escapeLength(line[i:]); n > 0 {
+			i += n
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(line[i:])
+		if used += runeWidth(r); used > columns {
+			return line[:max(room, 0)] + "…" + reset(line)
+		}
+		i += n
+		if used < columns {
+			room = i
+		}
+	}
+	return line
+}
+
+func reset(line string) string {
+	if strings.Contains(line, "\x1b[") {
+		return "\x1b[0m"
+	}
+	return ""
+}
+
+// escapeLength returns the length of the SGR sequence that s begins with, 0 when it begins with none.
+func escapeLength(s string) int {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return 0
+	}
+	if i := strings.IndexByte(s, 'm'); i > 0 {
+		return i + 1
+	}
+	return 0
+}
+
+// runeWidth returns the columns of a character, rather too many than too few.
+func runeWidth(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r < 0x1100:
+		return 1
+	case r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
+		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6,
+		r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Show and check the configuration"}
+	group(cmd)
+	var form string
+	show := &cobra.Command{
+		Use: "show", Short: "Print each value of the configuration with where it was set",
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.showConfig(cmd.Context(), form) },
+	}
+	format(show, &form)
+	check := &cobra.Command{
+		Use: "check", Short: "Check the configuration and print every problem",
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.checkConfig(cmd.Context()) },
+	}
+	cmd.AddCommand(show, check)
+	return cmd
+}
+
+// checkConfig reads the configuration, which reports what is wrong in it.
+func (a *app) checkConfig(ctx context.Context) error {
+	w, err := a.configured(ctx)
+	if err != nil {
+		return err
+	}
+	if len(w.loaded.Files) == 0 {
+		return a.write("no configuration file was found: the defaults hold\n")
+	}
+	return a.write(strings.Join(w.loaded.Files, "\n") + "\nno problems\n")
+}
+
+func (a *app) showConfig(ctx context.Context, form string) error {
+	w, err := a.configured(ctx)
+	if err != nil {
+		return err
+	}
+	public, err := w.loaded.Redacted()
+	if err != nil {
+		return err
+	}
+	if form == "json" {
+		return a.writeJSON(struct {
+			Config  *sdk.Config       `json:"config"`
+			Origins map[string]string `json:"origins"`
+			Files   []string          `json:"files"`
+		}{public, origins(w.loaded), append([]string{}, w.loaded.Files...)})
+	}
+	values, err := flatten(public)
+	if err != nil {
+		return err
+	}
+	t := &table{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		t.add(oneLine(key), values[key], oneLine(originOf(w.loaded, key)))
+	}
+	return a.writeTable(t)
+}
+
+func origins(l *config.Loaded) map[string]string {
+	out := map[string]string{}
+	for key, o := range l.Origins {
+		out[key] = o.String()
+	}
+	return out
+}
+
+// originOf says where a value was set, or the value it is a part of.
+func originOf(l *config.Loaded, key string) string {
+	for key != "" {
+		if o := l.Origin(key); o != "" {
+			return o
+		}
+		i := strings.LastIndexAny(key, ".[")
+		if i < 0 {
+			break
+		}
+		key = key[:i]
+	}
+	return ""
+}
+
+// flatten returns the values of the configuration by their keys, lists as one value.
+func flatten(c *sdk.Config) (map[string]string, error) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	var root map[string]any
+	if err := json.Unmarshal(data, &root); err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for key, value := range root {
+		flattenInto(out, name(key), value)
+	}
+	return out, nil
+}
+
+func flattenInto(out map[string]string, key string, value any) {
+	if object, ok := value.(map[string]any); ok && len(object) > 0 {
+		for k, v := range object {
+			flattenInto(out, key+"."+name(k), v)
+		}
+		return
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		data = fmt.Appendf(nil, "%v", value)
+	}
+	out[key] = clip(oneLine(string(data)), subjectLength)
+}
+
+// name quotes a name that would be misread in a key, as the configuration's own keys do.
+func name(s string) string {
+	if s == "" || strings.ContainsAny(s, ".\"[] \t\r\n") {
+		return fmt.Sprintf("%q", s)
+	}
+	return s
+}

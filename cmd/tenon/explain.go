@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	var form string
+	var step int
+	cmd := &cobra.Command{
+		Use: "explain [session]", Short: "Show what plugins changed on the way, request by request",
+		Long: `Show how the model requests of a session came about: which hooks were called, what each changed, how long it took
+and where several plugins changed the same place. Values are shown by the first digits of their SHA-256.`,
+		Args: arguments(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("step") && step < 1 {
+				return usageError("steps count from 1", "there is no step %d", step)
+			}
+			return a.withSession(cmd.Context(), args, func(_ *workspace, s store.Store, info *sdk.Session) error {
+				return a.explain(cmd.Context(), s, info, step, form)
+			})
+		},
+	}
+	format(cmd, &form)
+	cmd.Flags().IntVar(&step, "step", 0, "only this step of the session, from 1")
+	return cmd
+}
+
+// explained is what happened on the way to one message.
+type explained struct {
+	Step      int              `json:"step,omitempty"` // of the session, from 1; 0 for what came before or beside the steps
+	MessageID string           `json:"messageID"`
+	Purpose   sdk.Purpose      `json:"purpose"`
+	Entries   []hooks.Entry    `json:"entries"`
+	Conflicts []hooks.Conflict `json:"conflicts"`
+}
+
+func (a *app) explain(ctx context.Context, s store.Store, info *sdk.Session, step int, form string) error {
+	list, steps, err := readLedger(ctx, s, info.ID)
+	if err != nil {
+		return err
+	}
+	if step > steps {
+		return usageError("tenon explain without --step shows all", "session %s has %s, there is no step %d", info.ID, plural(steps, "step"), step)
+	}
+	if step > 0 {
+		list = slices.DeleteFunc(list, func(e explained) bool { return e.Step != step })
+	}
+	if form == "json" {
+		if list == nil {
+			list = []explained{}
+		}
+		return a.writeJSON(list)
+	}
+	if len(list) == 0 {
+		a.screen.line(fmt.Sprintf("no hook was called for %s; tenon hooks shows which are there", info.ID))
+		return nil
+	}
+	c := a.screen.forStdout()
+	var b strings.Builder
+	for i := range list {
+		c.explainRequest(&b, &list[i])
+	}
+	return a.write(b.String())
+}
+
+// readLedger returns what hooks did in a session, in the order it was stored, and the number of steps.
+func readLedger(ctx context.Context, s store.Store, session string) ([]explained, int, error) {
+	rows, err := s.Ledger(ctx, session, "")
+	if err != nil {
+		return nil, 0, err
+	}
+	messages, err := s.Messages(ctx, session, store.Page{})
+	if err != nil {
+		return nil, 0, err
+	}
+	stepOf := map[string]int{}
+	for i := range messages {
+		if m, ok := messages[i].Info.(*sdk.AssistantMessage); ok && !m.Summary {
+			stepOf[m.ID] = len(stepOf) + 1
+		}
+	}
+	var list []explained
+	for _, row := range rows {
+		e := explained{Step: stepOf[row.MessageID], MessageID: row.MessageID, Purpose: row.Purpose}
+		if err := json.Unmarshal(row.Entries, &e.Entries); err != nil {
+			return nil, 0, fmt.Errorf("%w: ledger of message %s: %w", store.ErrCorrupt, row.MessageID, err)
+		}
+		if len(e.Entries) == 0 {
+			continue
+		}
+		if e.Conflicts = hooks.Conflicts(e.Entries); e.Conflicts == nil {
+			e.Conflicts = []hooks.Conflict{}
+		}
+		list = append(list, e)
+	}
+	return list, len(stepOf), nil
+}
+
+func (c *screen) explainRequest(b *strings.Builder, e *explained) {
+	head := fmt.Sprintf("step %d", e.Step)
+	if e.Step == 0 {
+		head = "beside the steps"
+	}
+	fmt.Fprintf(b, "%s %s\n", c.paint(styleBold, head), c.paint(styleDim, fmt.Sprintf("· %s · %s", e.Purpose, e.MessageID)))
+	for i := range e.Entries {
+		c.explainEntry(b, &e.Entries[i])
+	}
+	for _, conflict := range e.Conflicts {
+		place := conflict.Pointer
+		if place == "" {
+			place = "(all)"
+		}
+		fmt.Fprintf(b, "  %s\n", c.paint(styleYellow, fmt.Sprintf(
+			"conflict: %s: %s was changed by %s; %s won", conflict.Point, visible(place), visible(strings.Join(conflict.Plugins, ", ")), visible(conflict.Winner))))
+	}
+	b.WriteByte('\n')
+}
+
+func (c *screen) explainEntry(b *strings.Builder, e *hooks.Entry) {
+	hook := oneLine(e.Plugin)
+	if e.Version != "" {
+		hook += " " + oneLine(e.Version)
+	}
+	if e.Hook != string(e.Point) {
+		hook += " hook " + oneLine(e.Hook)
+	}
+	outcome := string(e.Outcome)
+	if e.Outcome == hooks.OutcomeError || e.Outcome == hooks.OutcomeTimeout {
+		outcome = c.paint(styleRed, outcome)
+	}
+	fmt.Fprintf(b, "  %s  %s  %s %s\n", e.Point, hook, outcome, c.paint(styleDim, micros(e.DurationUS)+subjectOf(e)))
+	if e.Error != "" {
+		fmt.Fprintf(b, "      %s\n", c.paint(styleRed, oneLine(e.Error)))
+	}
+	if e.Reason != "" {
+		fmt.Fprintf(b, "      because: %s\n", oneLine(e.Reason))
+	}
+	for _, change := range e.Changes {
+		place := visible(change.Pointer)
+		if place == "" {
+			place = "(all)"
+		}
+		fmt.Fprintf(b, "      %s  %s → %s\n", place, hash(change.Old), hash(change.New))
+	}
+	for _, pointer := range e.Dropped {
+		fmt.Fprintf(b, "      %s\n", c.paint(styleYellow, visible(pointer)+"  dropped: the hook does not declare that it writes this"))
+	}
+}
+
+func subjectOf(e *hooks.Entry) string {
+	if e.Subject == "" {
+		return ""
+	}
+	return " · " + oneLine(e.Subject)
+}
+
+func micros(us int64) string {
+	if us < 1000 {
+		return fmt.Sprintf("%d µs", us)
+	}
+	return duration(time.Duration(us) * time.Microsecond)
+}
+
+// hash names a value; an empty one means that nothing stood there.
+func hash(h string) string {
+	if h == "" {
+		return "nothing"
+	}
+	return h
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+
+	charm "github.com/charmbracelet/log"
+)
+
+// defaultLogLevel shows what is degraded and what the user must act on.
+const defaultLogLevel = slog.LevelWarn
+
+func parseLevel(s string) (slog.Level, error) {
+	switch strings.ToLower(s) {
+	case "debug":
+		return slog.LevelDebug, nil
+	case "info":
+		return slog.LevelInfo, nil
+	case "warn":
+		return slog.LevelWarn, nil
+	case "error":
+		return slog.LevelError, nil
+	}
+	return 0, usageError("use debug, info, warn or error", "log level %q is unknown", s)
+}
+
+// lazyHandler is a slog handler that is built at the first record: most runs log nothing.
+type lazyHandler struct {
+	level *slog.LevelVar
+	build func() slog.Handler
+}
+
+var _ slog.Handler = (*lazyHandler)(nil)
+
+// newLogger returns a logger that writes lines for people to w.
+func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
+	return slog.New(&lazyHandler{level, sync.OnceValue(func() slog.Handler {
+		return charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel})
+	})})
+}
+
+// Enabled reports whether records of the level are shown.
+func (h *lazyHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
+
+// Handle builds the handler, once, and passes the record on.
+func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
+	return h.build().Handle(ctx, r)
+}
+
+// WithAttrs returns a handler with more attributes.
+func (h *lazyHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithAttrs(attrs) })}
+}
+
+// WithGroup returns a handler whose attributes belong to a group.
+func (h *lazyHandler) WithGroup(name string) slog.Handler {
+	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithGroup(name) })}
+}
+
+// masked is what stands in place of a secret.
+const masked = "********"
+
+// minSecret is the length from which on a value is worth masking; shorter ones would hit harmless text.
+const minSecret = 8
+
+// maskWriter replaces secrets in everything that is written. Each Write must be a whole record.
+type maskWriter struct {
+	w io.Writer
+
+	mu       sync.Mutex
+	replacer *strings.Replacer // nil: nothing to mask
+}
+
+// hide sets what is secret, longest first.
+func (m *maskWriter) hide(secrets []string) {
+	var pairs []string
+	seen := map[string]bool{}
+	for _, s := range secrets {
+		// The log quotes values with unusual characters, which changes what a secret looks like there.
+		for _, form := range []string{s, strings.Trim(fmt.Sprintf("%q", s), `"`)} {
+			if len(s) >= minSecret && !seen[form] {
+				seen[form] = true
+				pairs = append(pairs, form, masked)
+			}
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.replacer = nil
+	if len(pairs) > 0 {
+		m.replacer = strings.NewReplacer(pairs...)
+	}
+}
+
+// Write writes p without the secrets.
+func (m *maskWriter) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	r := m.replacer
+	m.mu.Unlock()
+	out := p
+	if r != nil {
+		out = []byte(r.Replace(string(p)))
+	}
+	if _, err := m.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// environSecrets returns the values of variables that hold keys by their names: configuration may not name
+// them, and an error text of a server may repeat them.
+func environSecrets(env environ) []string {
+	var out []string
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		name = strings.ToUpper(name)
+		for _, end := range []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD"} {
+			if strings.HasSuffix(name, end) && len(value) >= minSecret {
+				out = append(out, value)
+				break
+			}
+		}
+	}
+	return out
+}

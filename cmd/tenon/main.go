@@ -1,0 +1,16 @@
+package main
+
+import (
+	"context"
+	"os"
+)
+
+// version is set at link time: -ldflags "-X main.version=1.2.3".
+var version = "dev"
+
+func main() { os.Exit(command()) }
+
+// command runs tenon with the process's own arguments and streams and returns its exit code.
+func command() int {
+	return run(context.Background(), os.Args[1:], os.Environ(), stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+}

@@ -1,0 +1,236 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
+)
+
+// terminal is a pseudo terminal with the command on it.
+type terminal struct {
+	t       *testing.T
+	control *os.File
+	cmd     *exec.Cmd
+
+	mu     sync.Mutex
+	text   strings.Builder // all that was written
+	seen   int             // how much of it expect has passed
+	grew   chan struct{}
+	closed chan struct{}
+}
+
+// onTerminal starts the command on a terminal of its own.
+func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no pseudo terminal: %v", err)
+	}
+	t.Cleanup(func() { control.Close() })
+	fd := int(control.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	side, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer side.Close()
+	term := &terminal{t: t, control: control, cmd: p.command(args...), grew: make(chan struct{}, 1), closed: make(chan struct{})}
+	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = side, side, side
+	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := term.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = term.cmd.Process.Kill() })
+	t.Cleanup(func() {
+		timer.Stop()
+		_ = term.cmd.Process.Kill()
+	})
+	go term.read() // ends with the command, which closes the terminal
+	return term
+}
+
+func (x *terminal) read() {
+	defer close(x.closed)
+	buf := make([]byte, 4096)
+	for {
+		n, err := x.control.Read(buf)
+		x.mu.Lock()
+		x.text.Write(buf[:n])
+		x.mu.Unlock()
+		select {
+		case x.grew <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return // EIO: nobody has the other side open any more
+		}
+	}
+}
+
+var escapes = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+
+// expect waits for text behind what was expected before; escape sequences do not count.
+func (x *terminal) expect(want string) {
+	x.t.Helper()
+	for {
+		x.mu.Lock()
+		plain := escapes.ReplaceAllString(x.text.String(), "")
+		x.mu.Unlock()
+		if i := strings.Index(plain[x.seen:], want); i >= 0 {
+			x.seen += i + len(want)
+			return
+		}
+		select {
+		case <-x.grew:
+		case <-x.closed:
+			x.mu.Lock()
+			plain = escapes.ReplaceAllString(x.text.String(), "")
+			x.mu.Unlock()
+			if strings.Contains(plain[x.seen:], want) {
+				continue
+			}
+			x.t.Fatalf("the terminal never showed %q behind %q:\n%s", want, plain[:x.seen], plain)
+		}
+	}
+}
+
+// enter types text.
+func (x *terminal) enter(text string) {
+	x.t.Helper()
+	if _, err := x.control.WriteString(text); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// code waits for the end and returns the exit code.
+func (x *terminal) code() int {
+	_ = x.cmd.Wait() // the code tells
+	<-x.closed
+	return x.cmd.ProcessState.ExitCode()
+}
+
+func TestTerminalStreamsAndAsks(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t,
+		fakellm.Text("I will ", "make it.").Call("bash", `{"command": "touch one", "description": "make"}`),
+		fakellm.Call("bash", `{"command": "touch two", "description": "make"}`),
+		fakellm.Call("bash", `{"command": "rm one", "description": "remove"}`),
+		fakellm.Text("Done."),
+	)
+	p := newProcess(t, s.URL())
+	x := p.onTerminal(t, "run", "--title", "x", "make files")
+	x.expect("I will make it.")
+	x.expect("? permission bash")
+	x.expect("touch one")
+	x.expect("[o]nce  [a]lways (bash touch *)  [r]eject")
+	x.enter("what\n")
+	x.expect("[o]nce  [a]lways")
+	x.enter("a\n")
+	x.expect("✓ bash touch one")
+	x.expect("✓ bash touch two") // always covers it
+	x.expect("? permission bash")
+	x.expect("rm one")
+	x.enter("m\n")
+	x.expect("what should the model do instead?")
+	x.enter("keep it\n")
+	x.expect("✗ bash rm one")
+	x.expect("keep it")
+	x.expect("Done.")
+	x.expect("fake/fake-model · 4 steps")
+	if code := x.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if turns := s.Turns(); !strings.Contains(string(turns[3].Raw), "keep it") {
+		t.Errorf("the model was not told what to do instead: %s", turns[3].Raw)
+	}
+}
+
+func TestTerminalRejectEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Call("bash", `{"command": "touch one", "description": "make"}`))
+	p := newProcess(t, s.URL())
+	x := p.onTerminal(t, "run", "--title", "x", "make files")
+	x.expect("reject with a [m]essage: ")
+	x.enter("r\n")
+	x.expect("✗ bash touch one")
+	x.expect("error: ")
+	x.expect("fix: ")
+	if code := x.code(); code != 5 {
+		t.Errorf("exit code %d, want 5", code)
+	}
+}
+
+func TestTerminalCtrlC(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]fakellm.Reply{
+		"while the answer streams":  fakellm.Text("The beginning").Stall(),
+		"while a question is asked": fakellm.Text("The beginning").Call("bash", `{"command": "touch one", "description": "make"}`),
+		"while a try is waited for": fakellm.Text("The beginning").Cut(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := fakellm.New(t, reply)
+			p := newProcess(t, s.URL())
+			for i, kv := range p.env {
+				p.env[i] = strings.Replace(kv, `"delay_ms": 10`, `"delay_ms": 600000`, 1)
+			}
+			x := p.onTerminal(t, "run", "--title", "x", "tell me")
+			x.expect("The beginning")
+			switch {
+			case strings.Contains(name, "question"):
+				x.expect("essage: ")
+			case strings.Contains(name, "try"):
+				x.expect("next try in")
+			}
+			x.enter("\x03")
+			x.expect("interrupting the turn")
+			x.expect("error: interrupted")
+			x.expect("fix:   tenon run -s ses_")
+			if code := x.code(); code != 130 {
+				t.Errorf("exit code %d, want 130", code)
+			}
+		})
+	}
+}
+
+func TestTerminalLeavesTheAnswerAloneWhenPiped(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Call("bash", `{"command": "true", "description": "do"}`), fakellm.Text("fine"))
+	p := newProcess(t, s.URL())
+	// stdout is a pipe, stdin and stderr are the terminal: the user can still be asked.
+	out, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.env = append(p.env, "OUT="+out.Name())
+	shell := &process{binary: "/bin/sh", work: p.work, env: p.env}
+	x := shell.onTerminal(t, "-c", p.binary+` run --title x do >"$OUT"`)
+	x.expect("? permission bash")
+	x.enter("o\n")
+	x.expect("✓ bash true")
+	if code := x.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if content, _ := os.ReadFile(out.Name()); string(content) != "fine\n" {
+		t.Errorf("stdout = %q, want the answer alone", content)
+	}
+}

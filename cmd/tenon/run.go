@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// runFlags are the flags of "tenon run".
+type runFlags struct {
+	format, model, agent, variant string
+	session, command, title       string
+	schema                        string
+	files                         []string
+	resume, auto, quiet           bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] [prompt…]",
+		Short: "Run one turn: from a prompt to the answer",
+		Long: `Run one turn: from a prompt to the answer.
+
+The prompt is made of the arguments and, when it is piped, of stdin. In the arguments @file and @dir/ attach
+what they name, @agent asks for a subagent.
+
+On a terminal the answer appears as it is written, and permissions are asked for. Otherwise stdout gets the
+answer alone and what would have to be asked is refused, unless --auto allows it.`,
+		Example: `  tenon run "fix the failing test"
+  tenon run -c "now document it"
+  git diff | tenon run "review this change"
+  tenon run --format json --auto "update the changelog"`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runTurn(cmd.Context(), &f, args) },
+	}
+	format(cmd, &f.format)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.model, "model", "m", "", "model, as provider/model")
+	flags.StringVar(&f.agent, "agent", "", "agent that answers")
+	flags.StringVar(&f.variant, "variant", "", "variant of the model, such as a reasoning effort")
+	flags.BoolVarP(&f.resume, "continue", "c", false, "go on with the latest session of this directory")
+	flags.StringVarP(&f.session, "session", "s", "", "go on with this session, by its id or the beginning of it")
+	flags.StringArrayVarP(&f.files, "file", "f", nil, "attach a file or a directory; may be repeated")
+	flags.StringVar(&f.command, "command", "", "run this command with the prompt as its arguments")
+	flags.StringVar(&f.title, "title", "", "title of the new session")
+	flags.BoolVar(&f.auto, "auto", false, "allow what no rule denies, without asking")
+	flags.StringVar(&f.schema, "schema", "", "file with a JSON schema that the answer must meet")
+	flags.BoolVar(&f.quiet, "quiet", false, "print nothing but the answer and errors")
+	return cmd
+}
+
+func (f *runFlags) check() error {
+	switch {
+	case f.resume && f.session != "":
+		return usageError("use one of them", "-c and -s both name the session to go on with")
+	case f.title != "" && (f.resume || f.session != ""):
+		return usageError("leave --title out", "--title names a new session, and -c and -s go on with an old one")
+	case f.model != "" && !strings.Contains(f.model, "/"):
+		return &failure{exitModel, fmt.Errorf("model %q: want provider/model", f.model), "tenon models lists the models that can be used"}
+	}
+	return nil
+}
+
+// runTurn runs one turn in a new or an older session.
+func (a *app) runTurn(ctx context.Context, f *runFlags, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	signals, stop := catchSignals()
+	defer stop()
+	in, err := a.input(ctx, f, args, signals)
+	if err != nil {
+		return err
+	}
+	w, err := a.configured(ctx)
+	if err != nil {
+		return err
+	}
+	interactive := a.screen.answers && f.format == "text"
+	m, err := w.open(ctx, hostOptions{interactive: interactive, auto: f.auto})
+	if err != nil {
+		return err
+	}
+	o, err := a.conduct(ctx, w, m, signals, conductOptions{
+		format: f.format, quiet: f.quiet, interactive: interactive,
+		begin: func(ctx context.Context) (*sdk.Session, error) { return a.address(ctx, w, m, f, in) },
+		turn: func(ctx context.Context) (*sdk.MessageWithParts, error) {
+			return m.Prompt(ctx, *in)
+		},
+	})
+	if o == nil {
+		return err
+	}
+	return o.err
+}
+
+// input is the prompt as the host takes it, but for the session.
+func (a *app) input(ctx context.Context, f *runFlags, args []string, signals <-chan signal) (*host.PromptInput, error) {
+	in := &host.PromptInput{Command: f.command, Agent: f.agent, Model: f.model, Variant: f.variant}
+	var err error
+	if in.Parts, err = attachments(f.files); err != nil {
+		return nil, err
+	}
+	if f.schema != "" {
+		if in.Format, err = readSchema(f.schema); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan struct{})
+	defer close(done)
+	go func() { // ends with input
+		select {
+		case <-signals:
+			cancel(&failure{exitInterrupted, errors.New("interrupted"), ""})
+		case <-done:
+		}
+	}()
+	p, err := a.readPrompt(ctx, args, f.command != "")
+	if err != nil {
+		return nil, err
+	}
+	in.Text = p.text
+	if p.piped != "" {
+		in.Parts = append(sdk.Parts{&sdk.TextPart{Text: p.piped}}, in.Parts...)
+	}
+	return in, nil
+}
+
+// address finds or creates the session and, where nobody chose one, the model.
+func (a *app) address(ctx context.Context, w *workspace, m *machine, f *runFlags, in *host.PromptInput) (*sdk.Session, error) {
+	var s *sdk.Session
+	var err error
+	switch {
+	case f.session != "":
+		s, err = findSession(ctx, m.store, f.session)
+	case f.resume:
+		s, err = latestSession(ctx, m.store, w.project.Directory)
+	default:
+		if err := a.chooseModel(ctx, m, f, in); err != nil {
+			return nil, err
+		}
+		s, err = m.CreateSession(ctx, host.NewSession{Title: f.title})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.Directory != w.project.Directory {
+		a.screen.line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", visible(s.Directory), visible(w.project.Directory)))
+	}
+	in.SessionID = s.ID
+	return s, nil
+}
+
+// chooseModel picks the model when neither flags nor configuration name one, and says which and why.
+func (a *app) chooseModel(ctx context.Context, m *machine, f *runFlags, in *host.PromptInput) error {
+	if f.model != "" || f.command != "" || m.config.Model != "" || agentModel(m, f.agent) {
+		return nil
+	}
+	choice, err := m.DefaultModel(ctx)
+	if err != nil {
+		return err
+	}
+	in.Model = choice.Model.Ref().String()
+	if !f.quiet {
+		a.screen.line(a.screen.paint(styleDim, fmt.Sprintf("using %s: %s", visible(in.Model), visible(choice.Reason))))
+	}
+	return nil
+}
+
+// agentModel reports whether the agent that will answer brings its model.
+func agentModel(m *machine, name string) bool {
+	if name == "" {
+		name = m.config.DefaultAgent
+	}
+	if name == "" {
+		name = sdk.AgentBuild
+	}
+	for _, agent := range m.Agents() {
+		if agent.Name == name {
+			return agent.Model != nil
+		}
+	}
+	return false
+}
+
+// conductOptions say what to run and how to show it.
+type conductOptions struct {
+	format             string
+	quiet, interactive bool
+	begin              func(context.Context) (*sdk.Session, error)
+	turn               func(context.Context) (*sdk.MessageWithParts, error)
+}
+
+// conduct runs a turn, shows it and shuts the machine down.
+func (a *app) conduct(ctx context.Context, w *workspace, m *machine, signals <-chan signal, o conductOptions) (*turnOutcome, error) {
+	sub := m.Subscribe(subscriptionSize, true)
+	outcome, err := a.drive(ctx, w, m, sub, signals, o)
+	sub.Close()
+	if outcome != nil && errors.Is(outcome.err, errHard) {
+		return outcome, nil
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- m.Close(context.WithoutCancel(ctx)) }() // ends when the host has wound up; waited for below
+	select {
+	case closeErr := <-closed:
+		if closeErr != nil {
+			a.log.Warn("not shut down cleanly", "err", closeErr)
+		}
+	case <-signals:
+		if outcome == nil || outcome.err == nil {
+			return outcome, err // the turn was over, only winding up was cut short
+		}
+		return &turnOutcome{err: errHard}, nil
+	}
+	return outcome, err
+}
+
+func (a *app) drive(ctx context.Context, w *workspace, m *machine, sub *host.Subscription, signals <-chan signal, o conductOptions) (*turnOutcome, error) {
+	s, err := o.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := &turnShown{session: s, directory: w.project.Directory, retries: retryLimit(m.config), logsNotices: a.level.Level() <= slog.LevelWarn}
+	var v view
+	if o.format == "json" {
+		v = newJSONView(a.out, shown)
+	} else {
+		v = newTextView(a.screen, a.out, a.mask, shown, o.quiet)
+	}
+	l := &turnLoop{host: m.Host, view: v, screen: a.screen, signals: signals, session: s.ID}
+	if o.interactive {
+		l.asker = newAsker(a.screen, a.in, m.Host)
+	}
+	return l.run(ctx, sub, o.turn), nil
+}
+
+func retryLimit(c *sdk.Config) int {
+	if c.Retry.Max != nil {
+		return *c.Retry.Max
+	}
+	return 5 // the documented default
+}
+
+// findSession finds a session by its identifier or the beginning of it.
+func findSession(ctx context.Context, s store.Store, id string) (*sdk.Session, error) {
+	found, _, err := s.Session(ctx, id)
+	if err == nil || !errors.Is(err, store.ErrNotFound) {
+		return found, err
+	}
+	all, err := s.Sessions(ctx, store.Query{Children: true, Limit: maxSessions})
+	if err != nil {
+		return nil, err
+	}
+	var matches []sdk.Session
+	for _, candidate := range all {
+		if strings.HasPrefix(candidate.ID, id) || strings.HasPrefix(candidate.ID, sdk.PrefixSession+"_"+id) {
+			matches = append(matches, candidate)
+		}
+	}
+	switch len(matches) {
+	case 1:
+		return &matches[0], nil
+	case 0:
+		return nil, usageError("tenon session list shows the sessions", "there is no session %q", id)
+	}
+	var lines strings.Builder
+	for i, match := range matches {
+		if i == 10 {
+			fmt.Fprintf(&lines, "\nand %d more", len(matches)-i)
+			break
+		}
+		fmt.Fprintf(&lines, "\n%s  %s", match.ID, oneLine(match.Title))
+	}
+	return nil, usageError("write more of the id", "session %q is ambiguous:%s", id, lines.String())
+}
+
+// maxSessions is how many sessions are looked through for the beginning of an identifier.
+const maxSessions = 1 << 20
+
+// latestSession finds the session of the directory that was updated last.
+func latestSession(ctx context.Context, s store.Store, directory string) (*sdk.Session, error) {
+	list, err := s.Sessions(ctx, store.Query{Directory: directory, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, usageError("leave out -c to start one, or name one with -s; tenon session list --all shows all", "there is no session in %s yet", directory)
+	}
+	return &list[0], nil
+}

@@ -1,0 +1,229 @@
+package main_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
+)
+
+// TestScript runs the command as users do. Scripts have these commands beside testscript's own:
+//
+//	llm FILE           starts a model server that answers with the replies in FILE, one JSON object a line, and
+//	                   makes it the configured model; $LLM is its address
+//	code N prog arg…   runs a program that must end with exit code N
+//	asked N            the server got so many requests, titles not counted
+//	last REGEXP        the latest request matches
+func TestScript(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			e.Setenv("HOME", home)
+			e.Setenv("USERPROFILE", home)
+			e.Setenv("APPDATA", filepath.Join(home, "config"))
+			e.Setenv("LOCALAPPDATA", filepath.Join(home, "local"))
+			e.Setenv("TENON_DATA_DIR", filepath.Join(e.WorkDir, "data"))
+			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, "gitconfig"))
+			e.Values[serverKey{}] = &served{}
+			return os.MkdirAll(home, 0o700)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"llm": cmdLLM, "code": cmdCode, "asked": cmdAsked, "last": cmdLast,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+type serverKey struct{}
+
+// served holds the script's server, once there is one.
+type served struct{ *fakellm.Server }
+
+func server(ts *testscript.TestScript) *fakellm.Server {
+	s := ts.Value(serverKey{}).(*served)
+	if s.Server == nil {
+		ts.Fatalf("no llm command ran before")
+	}
+	return s.Server
+}
+
+func cmdLLM(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: llm FILE")
+	}
+	s, err := fakellm.Start(readReplies(ts, args[0])...)
+	ts.Check(err)
+	ts.Defer(s.Close)
+	ts.Value(serverKey{}).(*served).Server = s
+	ts.Setenv("LLM", s.URL())
+	ts.Setenv("TENON_CONFIG_CONTENT", fakeConfig(s.URL()))
+}
+
+// scriptReply is one line of a script's replies.
+type scriptReply struct {
+	Reasoning []string          `json:"reasoning"`
+	Text      []string          `json:"text"`
+	Call      string            `json:"call"` // a tool
+	Args      json.RawMessage   `json:"args"`
+	Error     int               `json:"error"` // a status
+	Message   string            `json:"message"`
+	Header    map[string]string `json:"header"`
+	Cut       bool              `json:"cut"`
+}
+
+func readReplies(ts *testscript.TestScript, file string) []fakellm.Reply {
+	var replies []fakellm.Reply
+	lines := bufio.NewScanner(strings.NewReader(ts.ReadFile(file)))
+	for lines.Scan() {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		var r scriptReply
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			ts.Fatalf("%s: %v", file, err)
+		}
+		replies = append(replies, r.reply())
+	}
+	return replies
+}
+
+func (r *scriptReply) reply() fakellm.Reply {
+	if r.Error != 0 {
+		reply := fakellm.Error(r.Error, "scripted", r.Message)
+		for name, value := range r.Header {
+			reply = reply.Header(name, value)
+		}
+		return reply
+	}
+	reply := fakellm.Reply{}
+	if len(r.Reasoning) > 0 {
+		reply = reply.Reasoning("reasoning_content", r.Reasoning...)
+	}
+	reply = reply.Text(r.Text...)
+	if r.Call != "" {
+		reply = reply.Call(r.Call, string(r.Args))
+	}
+	if r.Cut {
+		reply = reply.Cut()
+	}
+	return reply
+}
+
+func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N prog arg…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	have := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		have = exit.ExitCode()
+	}
+	if have != want {
+		ts.Fatalf("exit code %d, want %d", have, want)
+	}
+}
+
+func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: asked N")
+	}
+	if have := strconv.Itoa(len(server(ts).Turns())); have != args[0] {
+		ts.Fatalf("%s requests, want %s", have, args[0])
+	}
+}
+
+func cmdLast(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: last REGEXP")
+	}
+	re, err := regexp.Compile(args[0])
+	ts.Check(err)
+	turns := server(ts).Turns()
+	if len(turns) == 0 {
+		ts.Fatalf("there was no request")
+	}
+	raw := turns[len(turns)-1].Raw
+	if matches := re.Match(raw); matches == neg {
+		ts.Fatalf("match of %s is %v in %s", re, matches, raw)
+	}
+}
+
+// fakeConfig is a configuration whose only provider is the scripted server.
+func fakeConfig(url string) string {
+	return fmt.Sprintf(`{"model": "fake/fake-model", "retry": {"delay_ms": 10}, "provider": {"fake": {
+		"protocol": "openai-chat", "options": {"baseURL": %q, "apiKey": "sk-fake-key-123456"},
+		"models": {"fake-model": {"limit": {"context": 100000, "output": 4000}, "cost": {"input": 1, "output": 2}}}}}}`, url)
+}
+
+// process is the real command in a project and a home of its own.
+type process struct {
+	binary, work string
+	env          []string
+}
+
+func newProcess(tb testing.TB, url string) *process {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	binary := filepath.Join(tb.TempDir(), "tenon")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	if err := os.Symlink(self, binary); err != nil {
+		tb.Skipf("symlink: %v", err)
+	}
+	home := tb.TempDir()
+	return &process{binary: binary, work: tb.TempDir(), env: []string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "TENON_DATA_DIR=" + filepath.Join(home, "data"),
+		"TENON_CONFIG_CONTENT=" + fakeConfig(url),
+	}}
+}
+
+// command returns a command that is not started yet.
+func (p *process) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(p.binary, args...)
+	cmd.Dir, cmd.Env = p.work, p.env
+	cmd.WaitDelay = time.Minute
+	return cmd
+}
+
+// output runs the command, which must end with the code, and returns what it wrote to stdout and stderr.
+func (p *process) output(tb testing.TB, code int, args ...string) (string, string) {
+	tb.Helper()
+	var out, errs strings.Builder
+	cmd := p.command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run() // the code tells
+	if have := cmd.ProcessState.ExitCode(); have != code {
+		tb.Fatalf("tenon %q: exit code %d, want %d\nstdout: %s\nstderr: %s", args, have, code, out.String(), errs.String())
+	}
+	return out.String(), errs.String()
+}

@@ -1,0 +1,202 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
+)
+
+// patience bounds every wait for a process; a test that needs it has failed.
+const patience = 30 * time.Second
+
+// running is a command under way.
+type running struct {
+	*exec.Cmd
+	errs  *lockedBuilder
+	lines *bufio.Reader // of stdout
+	pipe  io.Closer     // the end that lines reads from
+}
+
+// lockedBuilder can be read while the process writes.
+type lockedBuilder struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuilder) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuilder) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (r *running) guard(t *testing.T) {
+	timer := time.AfterFunc(patience, func() { _ = r.Process.Kill() })
+	t.Cleanup(func() {
+		timer.Stop()
+		_ = r.Process.Kill()
+	})
+}
+
+// code waits for the end and returns the exit code, -1 when a signal ended it.
+func (r *running) code() int {
+	_ = r.Wait() // the code tells
+	return r.ProcessState.ExitCode()
+}
+
+// stalling is a server whose answer begins and never ends.
+func stalling(t *testing.T) *fakellm.Server {
+	s := fakellm.New(t, fakellm.Text("The beginning").Stall())
+	s.Always(fakellm.Text("The rest."))
+	return s
+}
+
+// untilStep reads JSON lines until a step has begun.
+func untilStep(t *testing.T, r *bufio.Reader) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("no step began: %v", err)
+		}
+		if strings.Contains(line, `"type":"step_start"`) {
+			return
+		}
+	}
+}
+
+// startJSON starts "tenon run --format json" and kills it when the test ends before it does.
+func (p *process) startJSON(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := &running{Cmd: p.command(append([]string{"run", "--format", "json"}, args...)...), errs: &lockedBuilder{}}
+	r.Stderr = r.errs
+	pipe, err := r.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.lines, r.pipe = bufio.NewReader(pipe), pipe
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.guard(t)
+	return r
+}
+
+func TestInterruptAbortsTheTurn(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM, "hangup": syscall.SIGHUP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := stalling(t)
+			p := newProcess(t, s.URL())
+			r := p.startJSON(t, "--title", "x", "tell me")
+			untilStep(t, r.lines)
+			_ = r.Process.Signal(sig)
+			rest, _ := io.ReadAll(r.lines)
+			if code := r.code(); code != 130 {
+				t.Fatalf("exit code %d, want 130\n%s%s", code, rest, r.errs)
+			}
+			if !strings.Contains(r.errs.String(), "goes on where this stopped") {
+				t.Errorf("stderr does not say how to go on: %s", r.errs)
+			}
+			if !strings.Contains(string(rest), `"type":"done"`) || !strings.Contains(string(rest), `"exitCode":130`) {
+				t.Errorf("the last line is not done with 130: %s", rest)
+			}
+			// Nothing is left open, and the session goes on.
+			if out, _ := p.output(t, 0, "session", "export"); strings.Contains(out, `"status": "running"`) || !strings.Contains(out, "MessageAbortedError") {
+				t.Errorf("the message is not closed as aborted: %s", out)
+			}
+			if out, _ := p.output(t, 0, "run", "-c", "go on"); out != "The rest.\n" {
+				t.Errorf("run -c = %q, want the rest", out)
+			}
+		})
+	}
+}
+
+func TestSecondInterruptLeavesAtOnce(t *testing.T) {
+	t.Parallel()
+	// The tool ignores what ends it, so the abort takes its time.
+	s := fakellm.New(t, fakellm.Call("bash", `{"command": "trap '' TERM INT; echo up; sleep 60 & wait; sleep 60", "description": "hang"}`))
+	p := newProcess(t, s.URL())
+	r := p.startJSON(t, "--auto", "--title", "x", "hang")
+	untilStep(t, r.lines)
+	begun := time.Now()
+	_ = r.Process.Signal(syscall.SIGINT)
+	for !strings.Contains(r.errs.String(), "interrupting") && time.Since(begun) < patience {
+		time.Sleep(time.Millisecond) // for the process to have taken the first signal: two at once are one
+	}
+	_ = r.Process.Signal(syscall.SIGINT)
+	if code := r.code(); code != 130 {
+		t.Fatalf("exit code %d, want 130\n%s", code, r.errs)
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("left after %s", took)
+	}
+}
+
+func TestKilledRunGoesOn(t *testing.T) {
+	t.Parallel()
+	s := stalling(t)
+	p := newProcess(t, s.URL())
+	r := p.startJSON(t, "--title", "x", "tell me")
+	first, err := r.lines.ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	untilStep(t, r.lines)
+	_ = r.Process.Kill()
+	r.code()
+	var session struct{ SessionID string }
+	if err := json.Unmarshal(first, &session); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := p.output(t, 0, "run", "-s", session.SessionID, "go on"); out != "The rest.\n" {
+		t.Errorf("run -s = %q, want the rest", out)
+	}
+	out, _ := p.output(t, 0, "session", "export", session.SessionID)
+	for _, want := range []string{"tell me", "go on", "The rest."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the session lost %q: %s", want, out)
+		}
+	}
+	if doctor, _ := p.output(t, 0, "doctor"); !strings.Contains(doctor, "is sound") {
+		t.Errorf("doctor: %s", doctor)
+	}
+}
+
+func TestClosedStdoutEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t)
+	s.Always(fakellm.Call("bash", `{"command": "true", "description": "loop"}`))
+	p := newProcess(t, s.URL())
+	p.env = append(p.env, `TENON_PERMISSION={"*": "allow"}`)
+	r := p.startJSON(t, "--title", "x", "go on for ever")
+	untilStep(t, r.lines)
+	if err := r.pipe.Close(); err != nil { // nobody reads any more
+		t.Fatal(err)
+	}
+	if code := r.code(); code != 1 {
+		t.Fatalf("exit code %d, want 1\n%s", code, r.errs)
+	}
+	if !strings.Contains(r.errs.String(), "error: write the output: ") {
+		t.Errorf("stderr = %s", r.errs)
+	}
+	if out, _ := p.output(t, 0, "session", "export"); strings.Contains(out, `"status": "running"`) {
+		t.Errorf("a call was left open: %s", out)
+	}
+}

@@ -1,0 +1,360 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// reasoningLength bounds what is shown of finished reasoning.
+const reasoningLength = 160
+
+// textView shows a turn to people: on a terminal the answer as it is written with the tool calls between
+// it, elsewhere a line for each tool call on stderr and, at the end, the answer alone on stdout.
+type textView struct {
+	s      *screen
+	answer io.Writer // stdout
+	footer io.Writer // stderr
+	turn   *turnShown
+	quiet  bool
+	f      *follower
+	now    func() time.Time
+
+	text     *streamed            // the block of the answer that is being written
+	thinking *streamed            // the reasoning that is being written
+	calls    map[string]*openCall // under way, by part
+	order    []string             // of calls
+	finished map[string]bool      // calls whose line was written
+	retry    *sdk.SessionStatus
+	refused  int // calls refused because nobody is there to be asked
+}
+
+// streamed is a part whose text arrives.
+type streamed struct {
+	id   string
+	text strings.Builder
+}
+
+// openCall is a tool call that is under way.
+type openCall struct {
+	part     *sdk.ToolPart
+	received int // bytes of arguments
+}
+
+func newTextView(s *screen, answer, footer io.Writer, turn *turnShown, quiet bool) *textView {
+	return &textView{
+		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, f: newFollower(turn.session.ID), now: time.Now,
+		calls: map[string]*openCall{}, finished: map[string]bool{},
+	}
+}
+
+// failed returns why the terminal cannot be written.
+func (v *textView) failed() error { return v.s.failed() }
+
+// event shows an event.
+func (v *textView) event(e *sdk.Event) {
+	v.f.take(e)
+	switch p := e.Properties.(type) {
+	case *sdk.PartDelta:
+		v.delta(p)
+	case *sdk.PartInfo:
+		v.part(p.Part)
+	case *sdk.SessionStatusInfo:
+		v.status(p)
+	case *sdk.TodoInfo:
+		if p.SessionID == v.f.root {
+			v.line(v.todos(p.Todos))
+		}
+	case *sdk.SessionRef:
+		if e.Type == sdk.EventSessionCompacted && p.SessionID == v.f.root {
+			v.line(v.s.paint(styleDim, "the conversation was summarised to make room (tenon session uncompact takes that back)"))
+		}
+	case *sdk.PluginNotice:
+		if !v.turn.logsNotices {
+			v.line(fmt.Sprintf("plugin %s %s: %s", visible(p.Plugin), visible(p.Hook), oneLine(p.Message)))
+		}
+	}
+}
+
+// line writes a line, unless the user wants the answer alone.
+func (v *textView) line(text string) {
+	if !v.quiet {
+		v.s.line(text)
+	}
+}
+
+func (v *textView) delta(d *sdk.PartDelta) {
+	switch {
+	case v.text != nil && d.PartID == v.text.id:
+		v.text.text.WriteString(d.Delta)
+		v.s.stream(visible(d.Delta))
+	case v.thinking != nil && d.PartID == v.thinking.id:
+		v.thinking.text.WriteString(d.Delta)
+	case d.Field == "raw":
+		if c := v.calls[d.PartID]; c != nil {
+			c.received += len(d.Delta)
+		}
+	}
+}
+
+func (v *textView) part(p sdk.Part) {
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		if v.s.streams && v.f.answers(p.Head()) && !p.Synthetic {
+			v.textPart(p)
+		}
+	case *sdk.ReasoningPart:
+		if v.f.answers(p.Head()) {
+			v.reasoningPart(p)
+		}
+	case *sdk.ToolPart:
+		if v.f.steps[p.MessageID] != nil {
+			v.toolPart(p)
+		}
+	}
+}
+
+// textPart begins or ends a block of the answer.
+func (v *textView) textPart(p *sdk.TextPart) {
+	closed := p.Time != nil && p.Time.End != 0
+	if v.text == nil || v.text.id != p.ID {
+		if closed && p.Ignored || v.finished[p.ID] {
+			return
+		}
+		v.text = &streamed{id: p.ID}
+		v.text.text.WriteString(p.Text)
+		v.s.stream(visible(p.Text))
+	}
+	if !closed {
+		return
+	}
+	written := v.text.text.String()
+	v.text = nil
+	v.finished[p.ID] = true
+	if !p.Ignored && written != p.Text {
+		v.line(v.s.paint(styleDim, "a plugin changed this text; it now reads:"))
+		v.s.stream(visible(p.Text))
+	}
+	if !strings.HasSuffix(p.Text, "\n") {
+		v.s.stream("\n")
+	}
+}
+
+// reasoningPart shows, when the model is done with it, the beginning of what it thought.
+func (v *textView) reasoningPart(p *sdk.ReasoningPart) {
+	if p.Time.End == 0 {
+		if v.thinking == nil || v.thinking.id != p.ID {
+			v.thinking = &streamed{id: p.ID}
+			v.draw()
+		}
+		return
+	}
+	if v.thinking == nil || v.thinking.id != p.ID {
+		return
+	}
+	v.thinking = nil
+	v.draw()
+	took := duration(time.Duration(p.Time.End-p.Time.Start) * time.Millisecond)
+	v.line(v.s.paint(styleDim, "thought for "+took+": "+clip(oneLine(p.Text), reasoningLength)))
+}
+
+func (v *textView) toolPart(p *sdk.ToolPart) {
+	if v.finished[p.ID] {
+		return
+	}
+	if p.State.Open() {
+		c := v.calls[p.ID]
+		if c == nil {
+			c = &openCall{}
+			v.calls[p.ID] = c
+			v.order = append(v.order, p.ID)
+		}
+		fresh := c.part == nil || c.part.State.Status != p.State.Status
+		if c.part = p; fresh {
+			v.draw()
+		}
+		return
+	}
+	v.finished[p.ID] = true
+	delete(v.calls, p.ID)
+	v.order = without(v.order, p.ID)
+	if p.State.Metadata["denied"] == true && strings.Contains(p.State.Error, "(refused by headless)") {
+		v.refused++
+	}
+	v.draw()
+	v.line(v.s.toolLine(p, v.turn.directory, v.f.depth(p.SessionID)))
+}
+
+func without(list []string, item string) []string {
+	out := list[:0]
+	for _, s := range list {
+		if s != item {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (v *textView) status(p *sdk.SessionStatusInfo) {
+	if p.Status.Type != sdk.StatusRetry {
+		if v.retry != nil {
+			v.retry = nil
+			v.draw()
+		}
+		return
+	}
+	v.text, v.thinking = nil, nil
+	status := p.Status
+	if p.SessionID == v.f.root {
+		v.retry = &status
+	}
+	wait := max(time.UnixMilli(status.Next).Sub(v.now()), 0)
+	v.line(strings.Repeat("  ", v.f.depth(p.SessionID)) + v.s.paint(styleYellow, fmt.Sprintf(
+		"%s; next try in %s (%d/%d)", clip(oneLine(status.Message), errorLength), duration(roughly(wait)), status.Attempt, v.turn.retries)))
+	v.draw()
+}
+
+// roughly rounds a wait to what people want to know.
+func roughly(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
+
+// todos is the task list in one line.
+func (v *textView) todos(list []sdk.Todo) string {
+	marks := map[string]string{"pending": "○", "in_progress": "▸", "completed": "✓", "cancelled": "✗"}
+	done := 0
+	var items []string
+	for _, t := range list {
+		if t.Status == "completed" {
+			done++
+		}
+		mark, ok := marks[t.Status]
+		if !ok {
+			mark = "○"
+		}
+		item := mark + " " + clip(oneLine(t.Content), 60)
+		if t.Status == "completed" || t.Status == "cancelled" {
+			item = v.s.paint(styleDim, item)
+		}
+		items = append(items, item)
+	}
+	return fmt.Sprintf("tasks %d/%d: %s", done, len(list), strings.Join(items, "  "))
+}
+
+// tick draws the live lines again.
+func (v *textView) tick(time.Time) {
+	if v.thinking != nil || len(v.order) > 0 || v.retry != nil {
+		v.draw()
+	}
+}
+
+// draw shows what is under way in the live lines.
+func (v *textView) draw() {
+	if !v.s.live || v.quiet {
+		return
+	}
+	now := v.now()
+	var lines []string
+	if v.thinking != nil {
+		tail := oneLine(v.thinking.text.String())
+		if r := []rune(tail); len(r) > reasoningLength {
+			tail = "…" + string(r[len(r)-reasoningLength:])
+		}
+		lines = append(lines, v.s.paint(styleDim, "thinking "+tail))
+	}
+	for _, id := range v.order {
+		c := v.calls[id]
+		lines = append(lines, v.s.runningLine(c.part, c.received, v.turn.directory, v.f.depth(c.part.SessionID), now))
+	}
+	if v.retry != nil {
+		wait := max(time.UnixMilli(v.retry.Next).Sub(now), 0)
+		lines = append(lines, v.s.paint(styleDim, "next try in "+duration(roughly(wait))))
+	}
+	v.s.bottomLines(lines)
+}
+
+// finish writes the answer where it was not streamed, and the figures of the turn.
+func (v *textView) finish(o *turnOutcome) error {
+	v.s.bottomLines(nil)
+	if err := v.writeAnswer(o); err != nil {
+		return err
+	}
+	if v.quiet || o.message == nil {
+		return v.s.failed()
+	}
+	if v.refused > 0 {
+		fmt.Fprintf(v.footer, "note: %s refused because nobody could be asked; --auto or a permission rule allows it\n", was(v.refused, "tool call"))
+	}
+	if a, ok := o.message.Info.(*sdk.AssistantMessage); ok && a.Finish == sdk.FinishLength && o.err == nil {
+		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; tenon run -c \"go on\" continues it")
+	}
+	fmt.Fprintln(v.footer, v.s.paint(styleDim, v.figures(o)))
+	return v.s.failed()
+}
+
+func (v *textView) writeAnswer(o *turnOutcome) error {
+	if data := structured(o.message); len(data) > 0 && o.err == nil {
+		return v.writeStructured(data)
+	}
+	if v.s.streams || o.err != nil {
+		return nil
+	}
+	text := answerText(o.message)
+	if text == "" {
+		return nil
+	}
+	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n")+"\n")
+	return err
+}
+
+// writeStructured writes JSON: for people indented, for programs on one line.
+func (v *textView) writeStructured(data []byte) error {
+	var b bytes.Buffer
+	compact := json.Compact
+	if v.s.streams {
+		compact = func(dst *bytes.Buffer, src []byte) error { return json.Indent(dst, src, "", "  ") }
+	}
+	if err := compact(&b, data); err != nil {
+		return err
+	}
+	if v.s.streams {
+		v.s.stream(visible(b.String()) + "\n")
+		return nil
+	}
+	b.WriteByte('\n')
+	_, err := v.answer.Write(b.Bytes())
+	return err
+}
+
+// figures is the line at the end: model, steps, tokens, cost, time and how to go on.
+func (v *textView) figures(o *turnOutcome) string {
+	t := v.f.totals()
+	var words []string
+	if t.model != "" {
+		words = append(words, visible(t.model))
+	}
+	unit := "steps"
+	if t.steps == 1 {
+		unit = "step"
+	}
+	words = append(words, fmt.Sprintf("%d %s", t.steps, unit))
+	if t.tokens.Sum() > 0 {
+		in := count(t.tokens.Input+t.tokens.Cache.Read+t.tokens.Cache.Write) + " in"
+		if t.tokens.Cache.Read > 0 {
+			in += " (" + count(t.tokens.Cache.Read) + " cached)"
+		}
+		words = append(words, in, count(t.tokens.Output+t.tokens.Reasoning)+" out")
+	}
+	if t.cost > 0 {
+		words = append(words, money(t.cost))
+	}
+	return strings.Join(append(words, duration(o.took.Round(time.Millisecond)), "tenon run -s "+v.f.root+" goes on"), " · ")
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tenonhq/tenon/builtin"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// plugins returns the plugins in their order, which is the order of their hooks where nothing else decides.
+func plugins() []sdk.Plugin { return builtin.All() }
+
+// workspace is where the command works and what configuration it found there.
+type workspace struct {
+	app     *app
+	dirs    dirs
+	project sdk.Project // without its identifier, which comes from id
+	id      *projectID  // nil outside of a repository
+	loaded  *config.Loaded
+}
+
+// place finds directories and project, without reading configuration.
+func (a *app) place(ctx context.Context) (*workspace, error) {
+	directory, err := a.directory()
+	if err != nil {
+		return nil, err
+	}
+	d, err := findDirs(a.env, a.flags.dataDir)
+	if err != nil {
+		return nil, err
+	}
+	w := &workspace{app: a, dirs: d}
+	worktree, git := findWorktree(directory)
+	if git {
+		w.id = lookUpProject(ctx, worktree, d.data)
+	} else {
+		worktree = directory
+	}
+	w.project = sdk.Project{
+		ID: globalProject, Directory: directory, Worktree: worktree, Home: d.home, ConfigDir: d.config, DataDir: d.data, Git: git,
+	}
+	return w, nil
+}
+
+// configured finds directories and project and reads the configuration. What is secret in it is masked in
+// log and errors from then on.
+func (a *app) configured(ctx context.Context) (*workspace, error) {
+	w, err := a.place(ctx)
+	if err != nil {
+		return nil, err
+	}
+	env := a.env
+	if a.flags.config != "" {
+		path, err := filepath.Abs(a.flags.config)
+		if err != nil {
+			return nil, err
+		}
+		env = append(append(environ{}, env...), "TENON_CONFIG="+path)
+	}
+	w.loaded, err = config.Load(ctx, config.Options{
+		Directory: w.project.Directory, Worktree: w.project.Worktree, Home: w.dirs.home, ConfigDir: w.dirs.config, Environ: env,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.mask.hide(append(w.loaded.Secrets, environSecrets(a.env)...))
+	if level := w.loaded.Config.LogLevel; level != "" && a.flags.logLevel == "" {
+		l, err := parseLevel(level)
+		if err != nil {
+			return nil, err
+		}
+		a.level.Set(l)
+	}
+	for _, warning := range w.loaded.Warnings {
+		a.log.Warn(warning.String())
+	}
+	return w, nil
+}
+
+// projectID returns the identifier of the project.
+func (w *workspace) projectID() string {
+	if w.id != nil {
+		w.project.ID = w.id.wait()
+	}
+	return w.project.ID
+}
+
+// openStore opens the session store.
+func (w *workspace) openStore(ctx context.Context) (*sqlite.Store, error) {
+	return sqlite.Open(ctx, sqlite.Options{Path: w.database(), Version: version, Logger: w.app.log})
+}
+
+func (w *workspace) database() string { return filepath.Join(w.dirs.data, "tenon.db") }
+
+// machine is a host and the store below it.
+type machine struct {
+	*host.Host
+	store  *sqlite.Store
+	config *sdk.Config
+}
+
+// hostOptions say how a command uses the host.
+type hostOptions struct {
+	interactive bool // the user answers
+	auto        bool // what no rule denies is allowed
+}
+
+// open opens the store and starts the host. The caller closes the machine.
+func (w *workspace) open(ctx context.Context, o hostOptions) (*machine, error) {
+	s, err := w.openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	public, err := w.loaded.Redacted()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	w.projectID()
+	h, err := host.New(ctx, host.Options{
+		Config: w.loaded.Config, PublicConfig: public, Project: w.project, Store: s, Plugins: plugins(),
+		Logger: w.app.log, Version: version, Environ: w.app.env, Interactive: o.interactive, AutoApprove: o.auto,
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &machine{h, s, h.Config()}, nil
+}
+
+// Close closes the host, then the store.
+func (m *machine) Close(ctx context.Context) error {
+	if err := errors.Join(m.Host.Close(ctx), m.store.Close()); err != nil {
+		return fmt.Errorf("shut down: %w", err)
+	}
+	return nil
+}

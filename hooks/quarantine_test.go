@@ -1,0 +1,135 @@
+package hooks_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// flaky is a hook that fails while broken is set.
+func flaky(broken *atomic.Bool) sdk.Hook {
+	return system(func(_ context.Context, v *sdk.ChatSystemValue) error {
+		if broken.Load() {
+			return errors.New("no luck")
+		}
+		v.System = append(v.System, "fine")
+		return nil
+	})
+}
+
+func TestThreeFailuresQuarantine(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	e, told := engine(t, plugin("bad", flaky(&broken)), plugin("good", appends("x")))
+	var l hooks.Ledger
+	for range 5 {
+		if got, err := fire(t, e, &l); err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		}
+	}
+	var got []string
+	for _, o := range outcomes(&l) {
+		if strings.HasPrefix(o, "bad") {
+			got = append(got, o)
+		}
+	}
+	if diff := cmp.Diff([]string{"bad error", "bad error", "bad error", "bad skipped", "bad skipped"}, got); diff != "" {
+		t.Errorf("ledger (-want +got):\n%s", diff)
+	}
+	want := map[string]string{"bad": "3 failures in a row, the last: no luck"}
+	if diff := cmp.Diff(want, e.Quarantined()); diff != "" {
+		t.Errorf("Quarantined (-want +got):\n%s", diff)
+	}
+	list := told.all()
+	if len(list) != 4 {
+		t.Fatalf("%d notices, want 3 failures and 1 quarantine: %+v", len(list), list)
+	}
+	for i, n := range list {
+		if n.Quarantined != (i == 3) {
+			t.Errorf("notice %d: quarantined %v", i, n.Quarantined)
+		}
+	}
+	if !strings.Contains(list[3].Message, "tenon plugin enable bad") {
+		t.Errorf("the notice %q has no remedy", list[3].Message)
+	}
+
+	broken.Store(false)
+	e.Enable("bad")
+	if got, err := fire(t, e, nil); err != nil || len(got) != 2 {
+		t.Errorf("after Enable: %v, %v, want the hook to be called", got, err)
+	}
+	broken.Store(true)
+	for range 2 {
+		if _, err := fire(t, e, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(e.Quarantined()) > 0 {
+		t.Error("failures from before Enable were counted")
+	}
+	e.Enable("nobody")
+}
+
+func TestSuccessResets(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	// The success is that of another hook: the plugin is what counts.
+	e, _ := engine(t, plugin("bad", flaky(&broken), gate(sdk.VerdictAllow, "")))
+	broken.Store(true)
+	for range 4 {
+		for range 2 {
+			if _, err := fire(t, e, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{}, &sdk.PermissionRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := e.Quarantined(); len(got) > 0 {
+		t.Errorf("Quarantined = %v, want nobody", got)
+	}
+}
+
+// TestQuarantineIsSafe holds that a quarantined guard does not open the gate.
+func TestQuarantineIsSafe(t *testing.T) {
+	t.Parallel()
+	redactor := appends("redacted")
+	redactor.OnError = sdk.OnErrorStop
+	lenient := gate(sdk.VerdictDeny, "")
+	lenient.OnError = sdk.OnErrorSkip
+	e, told := start(t, hooks.Options{
+		Plugins: []hooks.Plugin{
+			plugin("redact", redactor), plugin("guard", gate(sdk.VerdictAllow, "")), plugin("lenient", lenient),
+		},
+		Quarantined: map[string]string{"redact": "it crashed", "guard": "it hung", "lenient": "it failed", "gone": "uninstalled"},
+	})
+	var l hooks.Ledger
+	_, err := fire(t, e, &l)
+	var stopped *hooks.Error
+	if !errors.As(err, &stopped) || stopped.Plugin != "redact" || !errors.Is(err, hooks.ErrQuarantined) {
+		t.Errorf("Transform = %v, want the quarantined redactor to stop the turn", err)
+	}
+	got, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{Ledger: &l}, &sdk.PermissionRequest{})
+	want := hooks.GateResult{
+		Verdict: sdk.VerdictDeny, Plugin: "guard",
+		Reason: "plugin guard: hook permission.ask: quarantined (it hung); enable it with: tenon plugin enable guard",
+	}
+	if err != nil || got != want {
+		t.Errorf("Gate = %+v, %v\nwant   %+v", got, err, want)
+	}
+	if diff := cmp.Diff([]string{"redact skipped", "guard skipped", "lenient skipped"}, outcomes(&l)); diff != "" {
+		t.Errorf("ledger (-want +got):\n%s", diff)
+	}
+	if len(told.all()) > 0 {
+		t.Errorf("notices = %+v, want none: the quarantine is old", told.all())
+	}
+}

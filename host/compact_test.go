@@ -1,0 +1,453 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	summaryQuestion = "user: What did we do so far?"
+	goOn            = "user: The conversation was summarised to make room. Go on with what the summary says comes next; stop if everything is done."
+)
+
+// tooLong is how a provider says that the conversation does not fit.
+func tooLong() answer {
+	return answer{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Code: "context_length_exceeded", Message: "too long"}}
+}
+
+// full is a step that leaves no room for another.
+func full(a answer) answer {
+	a.tokens = sdk.Tokens{Input: 90_000}
+	return a
+}
+
+// small gives the plugin's model a context of 100,000 tokens, of which 90,000 are usable.
+func small(b *plugin) *plugin {
+	b.limits = sdk.ModelLimit{Context: 100_000, Output: 10_000}
+	b.tools = append(b.tools, echo("echo"))
+	return b
+}
+
+// lines renders what the model got, one line a message; long ones are cut.
+func lines(r *sdk.ModelRequest) []string {
+	var out []string
+	for _, m := range r.Messages {
+		var content []string
+		for _, c := range m.Content {
+			switch c.Type {
+			case sdk.ContentToolCall:
+				content = append(content, "call "+c.Tool+" "+string(c.Args))
+			case sdk.ContentFile:
+				content = append(content, "file "+c.Mime)
+			default:
+				content = append(content, c.Text)
+			}
+		}
+		text := strings.Join(content, " | ")
+		if len(text) > 200 {
+			text = text[:10] + "…"
+		}
+		out = append(out, m.Role+": "+text)
+	}
+	return out
+}
+
+// last returns the latest request of a purpose.
+func (m *model) last(p sdk.Purpose) *sdk.ModelRequest {
+	m.t.Helper()
+	list := m.of(p)
+	if len(list) == 0 {
+		m.t.Fatalf("the model got no request with purpose %s", p)
+	}
+	return list[len(list)-1]
+}
+
+func (k *kit) again(session, text string) *sdk.MessageWithParts {
+	k.t.Helper()
+	m, err := k.Prompt(k.t.Context(), host.PromptInput{SessionID: session, Text: text})
+	if err != nil {
+		k.t.Fatalf("Prompt(%q) = %v", text, err)
+	}
+	return m
+}
+
+func want(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestCompactionMakesRoom(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("much text ", 8000)
+	cases := map[string]struct {
+		prompts []string
+		script  []answer
+		want    []string // what the model gets after the last summary
+		answer  string
+	}{
+		"usage reaches the limit in mid-turn": {
+			[]string{"one"}, []answer{full(call("echo", `{"n":1}`)), say("done")},
+			[]string{summaryQuestion, "assistant: summary 1", goOn}, "done",
+		},
+		"usage reaches the limit, the next prompt waits for room": {
+			[]string{"one", "two"}, []answer{full(say("first")), say("second")},
+			[]string{summaryQuestion, "assistant: summary 1", "user: two"}, "second",
+		},
+		"the provider refuses in mid-turn": {
+			[]string{"one"}, []answer{call("echo", `{"n":1}`), tooLong(), say("done")},
+			[]string{summaryQuestion, "assistant: summary 1", goOn}, "done",
+		},
+		"the provider refuses the second prompt": {
+			[]string{"one", "two"}, []answer{say("first"), tooLong(), say("second")},
+			[]string{summaryQuestion, "assistant: summary 1", "user: two"}, "second",
+		},
+		"the provider refuses a long second prompt": {
+			[]string{"one", big}, []answer{say("first"), tooLong(), say("second")},
+			[]string{summaryQuestion, "assistant: summary 1", "user: much text …"}, "second",
+		},
+		"the newest turn stays verbatim": {
+			[]string{big, "two"}, []answer{say("first"), full(call("echo", `{"n":1}`)), say("second")},
+			[]string{summaryQuestion, "assistant: summary 1", "user: two", `assistant: call echo {"n":1}`, `tool: {"n":1}`}, "second",
+		},
+		"a summary of the summary": {
+			[]string{"one"}, []answer{full(call("echo", `{}`)), full(call("echo", `{}`)), say("done")},
+			[]string{summaryQuestion, "assistant: summary 2", goOn}, "done",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t, c.script...).on(sdk.PurposeCompaction, say("summary 1"), say("summary 2"))
+			k := start(t, nil, small(base(m)))
+			id := k.session()
+			sub := k.Subscribe(4096, false)
+			var got *sdk.MessageWithParts
+			for _, p := range c.prompts {
+				got = k.again(id, p)
+			}
+			want(t, "the model's messages", c.want, lines(m.last(sdk.PurposeTurn)))
+			want(t, "answer", c.answer, textOf(got))
+			next(t, sub, ofType(sdk.EventSessionCompacted))
+			noOpenParts(t, k, id)
+		})
+	}
+}
+
+// TestSummaryRequest looks at what the model is asked to summarise.
+func TestSummaryRequest(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, full(call("echo", `{"n":1}`)), full(call("echo", `{"n":2}`)), say("done")).
+		on(sdk.PurposeCompaction, say("summary 1"), say("summary 2"))
+	k := start(t, nil, small(base(m)))
+	k.prompt("do it")
+	requests := m.of(sdk.PurposeCompaction)
+	for i, r := range requests {
+		if len(r.Messages) != 1 || len(r.Tools) != 0 || !slices.Equal(r.System, []string{"You summarise."}) {
+			t.Errorf("request %d: %d messages, %d tools, system %q; want one, none and the agent's", i, len(r.Messages), len(r.Tools), r.System)
+		}
+	}
+	first, second := requests[0].Messages[0].Content[0].Text, requests[1].Messages[0].Content[0].Text
+	for _, piece := range []string{"user: do it", `[called echo {"n":1}]`} {
+		if !strings.Contains(first, piece) {
+			t.Errorf("the first request lacks %q: %s", piece, first)
+		}
+	}
+	if !strings.Contains(second, "summary 1") || strings.Contains(second, "do it") {
+		t.Errorf("the second request has to hold the first summary in place of what it covers: %s", second)
+	}
+}
+
+func TestCompactionIsOff(t *testing.T) {
+	t.Parallel()
+	off := false
+	m := newModel(t, full(call("echo", `{}`)), full(say("first")), tooLong(), say("third"))
+	k := start(t, func(o *host.Options) { o.Config.Compaction.Auto = &off }, small(base(m)))
+	id, _ := k.prompt("one")
+	_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "two"})
+	var te *host.TurnError
+	if !errors.As(err, &te) || te.Named.Name != sdk.ErrorContextOverflow || !strings.Contains(err.Error(), "compaction.auto") {
+		t.Errorf("Prompt = %v, want %s that names compaction.auto", err, sdk.ErrorContextOverflow)
+	}
+	if n := len(m.of(sdk.PurposeCompaction)); n != 0 {
+		t.Errorf("%d summaries were asked for, want none", n)
+	}
+	noOpenParts(t, k, id)
+	want(t, "the next answer", "third", textOf(k.again(id, "three")))
+}
+
+// TestCompactionIsCapped has a provider that finds every request too long.
+func TestCompactionIsCapped(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("first"), tooLong(), tooLong(), tooLong(), tooLong(), say("ok")).
+		on(sdk.PurposeCompaction, say("one"), say("two"), say("three"))
+	k := start(t, nil, base(m))
+	id, _ := k.prompt("one")
+	_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "two"})
+	if err == nil || !strings.Contains(err.Error(), "after 3 summaries") {
+		t.Errorf("Prompt = %v, want the error after 3 summaries", err)
+	}
+	if n := len(m.of(sdk.PurposeCompaction)); n != 3 {
+		t.Errorf("%d summaries were asked for, want 3", n)
+	}
+	last := lines(m.last(sdk.PurposeTurn))
+	if last[len(last)-1] != "user: two" {
+		t.Errorf("the last request ends in %q, want the prompt itself", last[len(last)-1])
+	}
+	noOpenParts(t, k, id)
+	want(t, "the next answer", "ok", textOf(k.again(id, "three")))
+}
+
+// TestPromptAloneIsTooLong has nothing that could be summarised.
+func TestPromptAloneIsTooLong(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, tooLong())
+	k := start(t, nil, base(m))
+	_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "one"})
+	if err == nil || !strings.Contains(err.Error(), "prompt alone is too long") {
+		t.Errorf("Prompt = %v, want that the prompt alone is too long", err)
+	}
+}
+
+func TestManualCompactionAndBack(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("first"), say("second"), say("third")).on(sdk.PurposeCompaction, say("the summary"))
+	k := start(t, nil, base(m))
+	id, _ := k.prompt("one")
+	if err := k.Compact(t.Context(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	k.again(id, "two")
+	want(t, "with the summary", []string{summaryQuestion, "assistant: the summary", "user: two"}, lines(m.last(sdk.PurposeTurn)))
+	sub := k.Subscribe(64, true)
+	if err := k.Uncompact(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		next(t, sub, ofType(sdk.EventMessageRemoved))
+	}
+	sub.Close()
+	k.again(id, "three")
+	want(t, "with the originals", []string{"user: one", "assistant: first", "user: two", "assistant: second", "user: three"}, lines(m.last(sdk.PurposeTurn)))
+	if err := k.Uncompact(t.Context(), id); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("Uncompact without a summary = %v, want %v", err, host.ErrNotFound)
+	}
+	if err := k.Uncompact(t.Context(), "ses_none"); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("Uncompact of no session = %v, want %v", err, host.ErrNotFound)
+	}
+}
+
+func TestManualCompactionOfAnEmptySession(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil, base(newModel(t)))
+	err := k.Compact(t.Context(), k.session(), "")
+	if err == nil || !strings.Contains(err.Error(), "nothing to summarise") {
+		t.Errorf("Compact = %v, want that there is nothing to summarise", err)
+	}
+}
+
+// TestCompactionAfterTheAnswer asks for a summary while the last step streams: the turn has its answer, so
+// the model is not asked again.
+func TestCompactionAfterTheAnswer(t *testing.T) {
+	t.Parallel()
+	begun, hold := make(chan struct{}), make(chan struct{})
+	m := newModel(t, answer{text: "the answer", begun: begun, hold: hold}).on(sdk.PurposeCompaction, say("the summary"))
+	k := start(t, nil, base(m))
+	id := k.session()
+	got := make(chan string, 1)
+	go func() {
+		a, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "one"})
+		if err != nil {
+			t.Error(err)
+			got <- ""
+			return
+		}
+		got <- textOf(a)
+	}()
+	<-begun
+	sub := k.Subscribe(1024, false)
+	queueOnly, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := k.Compact(queueOnly, id, ""); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	close(hold)
+	next(t, sub, ofType(sdk.EventSessionCompacted))
+	want(t, "answer", "the answer", <-got)
+	if n := len(m.of(sdk.PurposeTurn)); n != 1 {
+		t.Errorf("%d requests of the turn, want 1", n)
+	}
+}
+
+// TestFailedCompaction has summaries that cannot be used: the turn fails, the session stays as it was.
+func TestFailedCompaction(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		summary []answer
+		want    string
+	}{
+		"a tool call":         {[]answer{call("echo", `{}`)}, "called a tool"},
+		"no text":             {[]answer{say("")}, "empty summary"},
+		"white space":         {[]answer{say(" \n")}, "empty summary"},
+		"a bad request":       {[]answer{{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Message: "no"}}}, "no (status 400)"},
+		"too long as well":    {[]answer{tooLong()}, "too long even to be summarised"},
+		"failures to the end": {slices.Repeat([]answer{{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 500, Message: "down"}}}, 6), "down"},
+		"a text and a call":   {[]answer{{text: "sum", calls: []toolCall{{tool: "echo", args: "{}"}}}}, "called a tool"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t, say("first"), say("second")).on(sdk.PurposeCompaction, c.summary...)
+			dir := t.TempDir()
+			k := startIn(t, dir, nil, base(m))
+			id, _ := k.prompt("one")
+			err := k.Compact(t.Context(), id, "")
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("Compact = %v, want an error with %q", err, c.want)
+			}
+			noOpenParts(t, k, id)
+			k.again(id, "two")
+			originals := []string{"user: one", "assistant: first", "user: two"}
+			want(t, "the model's messages", originals, lines(m.last(sdk.PurposeTurn)))
+			k.close()
+			m.on(sdk.PurposeTurn, say("third"))
+			k = startIn(t, dir, nil, base(m))
+			k.again(id, "three")
+			want(t, "the model's messages in a new host", append(originals, "assistant: second", "user: three"), lines(m.last(sdk.PurposeTurn)))
+		})
+	}
+}
+
+// TestCompactionRetries keeps what a broken summary said out of the one that counts.
+func TestCompactionRetries(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("first"), say("second")).on(sdk.PurposeCompaction,
+		answer{text: "half", err: &sdk.ProviderError{ProviderID: "test", Cut: true}},
+		answer{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 503}}, say("whole"))
+	k := start(t, nil, base(m))
+	id, _ := k.prompt("one")
+	if err := k.Compact(t.Context(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	k.again(id, "two")
+	want(t, "the model's messages", []string{summaryQuestion, "assistant: whole", "user: two"}, lines(m.last(sdk.PurposeTurn)))
+}
+
+// TestResumeAfterCompaction opens a compacted session in a new host.
+func TestResumeAfterCompaction(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	big := strings.Repeat("much text ", 8000)
+	m := newModel(t, say("first"), full(call("echo", `{"n":1}`)), say("second"), say("third")).on(sdk.PurposeCompaction, say("the summary"))
+	k := startIn(t, dir, nil, small(base(m)))
+	id, _ := k.prompt(big)
+	k.again(id, "two")
+	k.close()
+	k = startIn(t, dir, nil, small(base(m)))
+	k.again(id, "three")
+	want(t, "the model's messages", []string{
+		summaryQuestion, "assistant: the summary", "user: two", `assistant: call echo {"n":1}`, `tool: {"n":1}`, "assistant: second", "user: three",
+	}, lines(m.last(sdk.PurposeTurn)))
+	if n := len(k.messages(id)); n != 9 {
+		t.Errorf("%d messages are stored, want the originals too: 9", n)
+	}
+}
+
+func TestCompactionHooks(t *testing.T) {
+	t.Parallel()
+	run := func(t *testing.T, hooks ...sdk.Hook) (*model, *kit, string) {
+		m := newModel(t, full(call("echo", `{}`)), say("done")).on(sdk.PurposeCompaction, say("the summary"))
+		k := start(t, nil, small(base(m)), &plugin{name: "hooks", hooks: hooks})
+		id, _ := k.prompt("one")
+		return m, k, id
+	}
+	t.Run("context is added", func(t *testing.T) {
+		t.Parallel()
+		m, _, _ := run(t, sdk.OnCompacting(func(_ context.Context, _ *sdk.CompactingInput, v *sdk.CompactingValue) error {
+			v.Context = append(v.Context, "Remember the milk.")
+			return nil
+		}))
+		text := m.last(sdk.PurposeCompaction).Messages[0].Content[0].Text
+		if !strings.HasSuffix(text, "Remember the milk.") || !strings.Contains(text, "Summarise the conversation") {
+			t.Errorf("prompt = %q, want ours and the hook's", text)
+		}
+	})
+	t.Run("the prompt is replaced", func(t *testing.T) {
+		t.Parallel()
+		m, _, _ := run(t, sdk.OnCompacting(func(_ context.Context, _ *sdk.CompactingInput, v *sdk.CompactingValue) error {
+			v.Prompt = "In one word."
+			return nil
+		}))
+		text := m.last(sdk.PurposeCompaction).Messages[0].Content[0].Text
+		if !strings.HasSuffix(text, "\n\nIn one word.") || strings.Contains(text, "Summarise the conversation") {
+			t.Errorf("prompt = %q, want the hook's alone", text)
+		}
+	})
+	t.Run("the turn does not go on", func(t *testing.T) {
+		t.Parallel()
+		m := newModel(t, full(call("echo", `{}`))).on(sdk.PurposeCompaction, say("the summary"))
+		k := start(t, nil, small(base(m)), &plugin{name: "hooks", hooks: []sdk.Hook{
+			sdk.OnAutocontinue(func(_ context.Context, in *sdk.AutocontinueInput, v *sdk.AutocontinueValue) error {
+				v.Enabled = !in.Overflow
+				return nil
+			}),
+		}})
+		k.prompt("one")
+		if n := len(m.of(sdk.PurposeTurn)); n != 1 {
+			t.Errorf("%d requests of the turn, want 1", n)
+		}
+	})
+}
+
+// TestAbortOfCompaction ends a summary in the middle: nothing is open, the originals count.
+func TestAbortOfCompaction(t *testing.T) {
+	t.Parallel()
+	begun, hold := make(chan struct{}), make(chan struct{})
+	defer close(hold)
+	m := newModel(t, say("first"), say("second")).on(sdk.PurposeCompaction, answer{text: "half", begun: begun, hold: hold})
+	k := start(t, nil, base(m))
+	id, _ := k.prompt("one")
+	go func() {
+		<-begun
+		k.Abort(id)
+	}()
+	err := k.Compact(t.Context(), id, "")
+	var te *host.TurnError
+	if !errors.As(err, &te) || te.Named.Name != sdk.ErrorAborted {
+		t.Errorf("Compact = %v, want %s", err, sdk.ErrorAborted)
+	}
+	noOpenParts(t, k, id)
+	messages := k.messages(id)
+	if a := messages[len(messages)-1].Info.(*sdk.AssistantMessage); a.Error == nil || a.Error.Name != sdk.ErrorAborted {
+		t.Errorf("the summary's error = %v, want %s", a.Error, sdk.ErrorAborted)
+	}
+	k.again(id, "two")
+	want(t, "the model's messages", []string{"user: one", "assistant: first", "user: two"}, lines(m.last(sdk.PurposeTurn)))
+}
+
+// TestSummaryNamesWhatItCovers checks the range that makes a compaction reversible for clients.
+func TestSummaryNamesWhatItCovers(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("first")).on(sdk.PurposeCompaction, say("the summary"))
+	k := start(t, nil, base(m))
+	id, _ := k.prompt("one")
+	if err := k.Compact(t.Context(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	messages := k.messages(id)
+	text := messages[3].Parts[0].(*sdk.TextPart)
+	covers, _ := text.Metadata["covers"].(map[string]any)
+	if covers["from"] != messages[0].Info.Head().ID || covers["to"] != messages[1].Info.Head().ID || fmt.Sprint(covers["messages"]) != "2" {
+		t.Errorf("covers = %v, want the two messages", covers)
+	}
+}

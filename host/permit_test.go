@@ -1,0 +1,492 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// touch is a tool that asks for leave to touch its path, in Prepare or, when late, while it runs.
+func touch(late bool) *tool {
+	request := func(call *sdk.ToolCall) sdk.PermissionRequest {
+		path := strings.Trim(strings.TrimPrefix(string(call.Args), `{"path":`), `"}`)
+		return sdk.PermissionRequest{Permission: "touch", Patterns: []string{path}, Always: []string{"src/*"}}
+	}
+	t := &tool{id: "touch", run: func(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+		if late {
+			if err := call.Host.Ask(ctx, request(call)); err != nil {
+				return nil, err
+			}
+		}
+		return &sdk.ToolResult{Output: "touched"}, nil
+	}}
+	if !late {
+		t.prepare = func(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+			return []sdk.PermissionRequest{request(call)}, nil
+		}
+	}
+	return t
+}
+
+func path(p string) toolCall { return toolCall{tool: "touch", args: fmt.Sprintf(`{"path":%q}`, p)} }
+
+// asking is a host that asks for everything.
+func asking(o *host.Options) { o.Config.Permission = nil; o.Interactive = true }
+
+// results renders what became of the calls of a session.
+func (k *kit) results(session string) []string {
+	k.t.Helper()
+	var out []string
+	for _, p := range k.toolParts(session) {
+		out = append(out, p.State.Output+p.State.Error)
+	}
+	return out
+}
+
+// answerAsks replies to permission requests, in the order they come, until the script is at its end.
+func answerAsks(t *testing.T, k *kit, script ...func(*sdk.PermissionRequest) error) (asked func() int) {
+	t.Helper()
+	sub := k.Subscribe(4096, true)
+	done := make(chan int, 1)
+	go func() { // ends when the subscription does
+		n := 0
+		for e := range sub.Events() {
+			r, ok := e.Properties.(*sdk.PermissionRequest)
+			if !ok {
+				continue
+			}
+			n++
+			if n > len(script) {
+				t.Errorf("asked once more than expected: %v", r)
+				k.Abort(r.SessionID)
+				continue
+			}
+			if err := script[n-1](r); err != nil {
+				t.Errorf("reply to request %d: %v", n, err)
+			}
+		}
+		done <- n
+	}()
+	return func() int {
+		k.close()
+		return <-done
+	}
+}
+
+func reply(k **kit, r sdk.Reply, message string) func(*sdk.PermissionRequest) error {
+	return func(p *sdk.PermissionRequest) error { return (*k).ReplyPermission(p.ID, r, message) }
+}
+
+func TestUserAnswers(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		script  []answer
+		replies []sdk.Reply
+		message string
+		goOn    bool // continue_loop_on_deny
+		want    []string
+		halted  bool
+	}{
+		"once holds for one call": {
+			[]answer{calls(path("a")), calls(path("a")), say("done")}, []sdk.Reply{sdk.ReplyOnce, sdk.ReplyOnce}, "", false,
+			[]string{"touched", "touched"}, false,
+		},
+		"always holds for what it names": {
+			[]answer{calls(path("src/a")), calls(path("src/b"), path("other")), say("done")}, []sdk.Reply{sdk.ReplyAlways, sdk.ReplyOnce}, "", false,
+			[]string{"touched", "touched", "touched"}, false,
+		},
+		"a rejection ends the turn": {
+			[]answer{calls(path("a"), path("b"))}, []sdk.Reply{sdk.ReplyReject}, "", false,
+			[]string{`permission "touch" was rejected (refused by user)`, "not run: the turn was stopped (refused by an earlier call)"}, true,
+		},
+		"a rejection with a message goes to the model": {
+			[]answer{calls(path("a")), say("done")}, []sdk.Reply{sdk.ReplyReject}, "use b", false,
+			[]string{"use b (refused by user)"}, false,
+		},
+		"a rejection goes to the model when configured": {
+			[]answer{calls(path("a")), say("done")}, []sdk.Reply{sdk.ReplyReject}, "", true,
+			[]string{`permission "touch" was rejected (refused by user)`}, false,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t, c.script...)
+			b := base(m)
+			b.tools = []sdk.Tool{touch(false)}
+			k := start(t, func(o *host.Options) {
+				asking(o)
+				o.Config.Experimental.ContinueLoopOnDeny = c.goOn
+			}, b)
+			var script []func(*sdk.PermissionRequest) error
+			for _, r := range c.replies {
+				script = append(script, reply(&k, r, c.message))
+			}
+			asked := answerAsks(t, k, script...)
+			id := k.session()
+			_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+			if (err != nil) != c.halted {
+				t.Errorf("Prompt = %v, want an error: %v", err, c.halted)
+			}
+			want(t, "results", c.want, k.results(id))
+			noOpenParts(t, k, id)
+			if left := k.Permissions(); len(left) != 0 {
+				t.Errorf("%d requests still wait", len(left))
+			}
+			if n := asked(); n != len(c.replies) {
+				t.Errorf("asked %d times, want %d", n, len(c.replies))
+			}
+		})
+	}
+}
+
+// waitAsked waits until n requests wait for an answer and returns them by their first pattern.
+func waitAsked(t *testing.T, k *kit, sub *host.Subscription, n int) map[string]sdk.PermissionRequest {
+	t.Helper()
+	out := map[string]sdk.PermissionRequest{}
+	for len(out) < n {
+		e := next(t, sub, ofType(sdk.EventPermissionAsked))
+		r := e.Properties.(*sdk.PermissionRequest)
+		out[r.Patterns[0]] = *r
+	}
+	if left := k.Permissions(); len(left) != n {
+		t.Errorf("Permissions lists %d requests, want %d", len(left), n)
+	}
+	return out
+}
+
+// TestAlwaysGrantsWhatWaits answers one of several requests: those that its patterns cover pass too.
+func TestAlwaysGrantsWhatWaits(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, calls(path("src/a"), path("src/b"), path("other")), say("done"))
+	b := base(m)
+	b.tools = []sdk.Tool{touch(true)}
+	k := start(t, func(o *host.Options) {
+		asking(o)
+	}, b)
+	id := k.session()
+	sub := k.Subscribe(4096, false)
+	got := make(chan error, 1)
+	go func() {
+		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+		got <- err
+	}()
+	asked := waitAsked(t, k, sub, 3)
+	if err := k.ReplyPermission(asked["src/a"].ID, sdk.ReplyAlways, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range k.Permissions() {
+		if r.Patterns[0] != "other" {
+			t.Errorf("the request for %v still waits", r.Patterns)
+		}
+	}
+	if err := k.ReplyPermission(asked["src/b"].ID, sdk.ReplyOnce, ""); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("reply to a settled request = %v, want %v", err, host.ErrNotFound)
+	}
+	if err := k.ReplyPermission(asked["other"].ID, "perhaps", ""); err == nil {
+		t.Error("an unknown reply was taken")
+	}
+	if err := k.ReplyPermission(asked["other"].ID, sdk.ReplyOnce, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+	want(t, "results", []string{"touched", "touched", "touched"}, k.results(id))
+}
+
+// TestRejectRejectsWhatWaits rejects one of several requests of a session; another session's stays.
+func TestRejectRejectsWhatWaits(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, calls(path("a"), path("b")))
+	b := base(m)
+	b.tools = []sdk.Tool{touch(true)}
+	k := start(t, asking, b)
+	sub := k.Subscribe(4096, false)
+	ids := []string{k.session(), k.session()}
+	got := make(chan error, 2)
+	go func() {
+		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: ids[0], Text: "go"})
+		got <- err
+	}()
+	asked := waitAsked(t, k, sub, 2)
+	m.on(sdk.PurposeTurn, calls(path("c")), say("done"))
+	go func() {
+		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: ids[1], Text: "go"})
+		got <- err
+	}()
+	third := next(t, sub, ofType(sdk.EventPermissionAsked)).Properties.(*sdk.PermissionRequest)
+	if err := k.ReplyPermission(asked["a"].ID, sdk.ReplyReject, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err == nil {
+		t.Error("the rejected turn has an answer")
+	}
+	if left := k.Permissions(); len(left) != 1 || left[0].ID != third.ID {
+		t.Errorf("%v still wait, want the other session's request", left)
+	}
+	if err := k.ReplyPermission(third.ID, sdk.ReplyOnce, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	noOpenParts(t, k, ids[0])
+}
+
+// TestAbortEndsARequest aborts a turn that waits for the user.
+func TestAbortEndsARequest(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, calls(path("a")))
+	b := base(m)
+	b.tools = []sdk.Tool{touch(false)}
+	k := start(t, asking, b)
+	id := k.session()
+	sub := k.Subscribe(4096, false)
+	got := make(chan error, 1)
+	go func() {
+		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+		got <- err
+	}()
+	asked := waitAsked(t, k, sub, 1)
+	k.Abort(id)
+	var te *host.TurnError
+	if err := <-got; !errors.As(err, &te) || te.Named.Name != sdk.ErrorAborted {
+		t.Errorf("Prompt = %v, want %s", err, sdk.ErrorAborted)
+	}
+	replied := next(t, sub, ofType(sdk.EventPermissionReplied)).Properties.(*sdk.PermissionReplied)
+	if replied.RequestID != asked["a"].ID || replied.Reply != sdk.ReplyReject {
+		t.Errorf("replied = %+v, want the request rejected", replied)
+	}
+	if len(k.Permissions()) != 0 {
+		t.Error("the request still waits")
+	}
+	noOpenParts(t, k, id)
+}
+
+// TestRequestShowsWhatRuns checks what clients and gates get to judge.
+func TestRequestShowsWhatRuns(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, calls(path("a")), say("done"))
+	b := base(m)
+	b.tools = []sdk.Tool{touch(false)}
+	k := start(t, asking, b)
+	var seen sdk.PermissionRequest
+	asked := answerAsks(t, k, func(r *sdk.PermissionRequest) error {
+		seen = *r
+		return k.ReplyPermission(r.ID, sdk.ReplyOnce, "")
+	})
+	id, _ := k.prompt("go")
+	part := k.toolParts(id)[0]
+	asked()
+	if seen.SessionID != id || seen.Agent != "build" || string(seen.Args) != `{"path":"a"}` || seen.Tool == nil || seen.Tool.CallID != part.CallID || seen.Tool.MessageID != part.MessageID {
+		t.Errorf("request = %+v, want session, agent, arguments and the call", seen)
+	}
+	if !strings.HasPrefix(seen.ID, "per_") || seen.Metadata == nil {
+		t.Errorf("request = %+v, want an identifier and metadata", seen)
+	}
+}
+
+func TestHeadlessDecides(t *testing.T) {
+	t.Parallel()
+	deny := sdk.PermissionRules{{Permission: "touch", Pattern: "*", Action: sdk.ActionDeny, Origin: "tenon.json:7"}}
+	denySome := sdk.PermissionRules{{Permission: "touch", Pattern: "a", Action: sdk.ActionDeny, Origin: "tenon.json:7"}}
+	allow := sdk.PermissionRules{{Permission: "touch", Pattern: "*", Action: sdk.ActionAllow}}
+	gate := func(v sdk.Verdict) []sdk.Hook {
+		return []sdk.Hook{sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
+			return sdk.Decision{Verdict: v, Reason: "the gate says so"}, nil
+		})}
+	}
+	failing := []sdk.Hook{sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
+		return sdk.Decision{}, errors.New("broken gate")
+	})}
+	cases := map[string]struct {
+		rules  sdk.PermissionRules
+		auto   bool
+		gates  []sdk.Hook
+		want   []string // pieces of the result
+		halted bool
+	}{
+		"an allowing rule":                    {rules: allow, want: []string{"touched"}},
+		"a denying rule names its place":      {rules: denySome, want: []string{`permission "touch" is denied for "a"`, "tenon.json:7"}},
+		"a denying rule removes the tool":     {rules: deny, want: []string{`there is no tool "touch"`}},
+		"what would be asked is refused":      {want: []string{"--auto", `{"permission": {"touch": {"a": "allow"}}}`, "tenon.json"}},
+		"auto allows what would be asked":     {auto: true, want: []string{"touched"}},
+		"auto does not allow what is denied":  {rules: denySome, auto: true, want: []string{"is denied"}},
+		"a gate allows":                       {gates: gate(sdk.VerdictAllow), want: []string{"touched"}},
+		"a gate cannot allow what is denied":  {rules: denySome, gates: gate(sdk.VerdictAllow), want: []string{"is denied"}},
+		"a gate denies what a rule allows":    {rules: allow, gates: gate(sdk.VerdictDeny), want: []string{"the gate says so", "refused by plugin gate"}},
+		"a gate denies what auto would allow": {auto: true, gates: gate(sdk.VerdictDeny), want: []string{"the gate says so"}},
+		"a gate asks though a rule allows":    {rules: allow, gates: gate(sdk.VerdictAsk), want: []string{"--auto"}},
+		"a gate halts":                        {rules: allow, gates: gate(sdk.VerdictHalt), want: []string{"the gate says so"}, halted: true},
+		"a gate abstains":                     {rules: allow, gates: gate(sdk.VerdictAbstain), want: []string{"touched"}},
+		"a broken gate denies":                {rules: allow, gates: failing, want: []string{"broken gate", "plugin gate"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t, calls(path("a")))
+			if !c.halted {
+				m.on(sdk.PurposeTurn, say("done"))
+			}
+			b := base(m)
+			b.tools = []sdk.Tool{touch(false)}
+			k := start(t, func(o *host.Options) { o.Config.Permission, o.AutoApprove = c.rules, c.auto }, b, &plugin{name: "gate", hooks: c.gates})
+			id := k.session()
+			_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+			if (err != nil) != c.halted {
+				t.Errorf("Prompt = %v, want an error: %v", err, c.halted)
+			}
+			got := k.results(id)[0]
+			for _, piece := range c.want {
+				if !strings.Contains(got, piece) {
+					t.Errorf("result = %q, want %q in it", got, piece)
+				}
+			}
+		})
+	}
+}
+
+// TestUndecidedToolAsksForItself has a tool that says nothing of permissions.
+func TestUndecidedToolAsksForItself(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, call("plain", `{}`), say("done"))
+	b := base(m)
+	b.tools = []sdk.Tool{plainTool{echo("plain")}}
+	k := start(t, func(o *host.Options) { o.Config.Permission = nil }, b)
+	id, _ := k.prompt("go")
+	if got := k.results(id)[0]; !strings.Contains(got, `{"permission": {"plain": {"*": "allow"}}}`) {
+		t.Errorf("result = %q, want the rule for the tool's id", got)
+	}
+}
+
+// plainTool hides what a tool says of permissions.
+type plainTool struct{ sdk.Tool }
+
+// TestDoomLoop repeats calls over steps without a user: refused once, the turn ends at the second.
+func TestDoomLoop(t *testing.T) {
+	t.Parallel()
+	same := []answer{call("echo", `{"n":1}`)}
+	pair := []answer{call("echo", `{"n":1}`), call("echo", `{"n":2}`)}
+	cases := map[string]struct {
+		cycle  []answer
+		auto   bool
+		ran    int // calls before the first refusal
+		period string
+	}{
+		"the same call":          {same, false, 2, "the same call came 3 times"},
+		"two by turns":           {pair, false, 5, "the same cycle of 2 calls came 3 times"},
+		"auto does not allow it": {same, true, 2, "the same call came 3 times"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := slices.Repeat(c.cycle, 5)[:c.ran+2]
+			m := newModel(t, script...)
+			b := base(m)
+			b.tools = []sdk.Tool{echo("echo")}
+			k := start(t, func(o *host.Options) {
+				o.AutoApprove = c.auto
+				o.Config.Permission = sdk.PermissionRules{
+					{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}, {Permission: "doom_loop", Pattern: "*", Action: sdk.ActionAsk},
+				}
+			}, b)
+			id := k.session()
+			_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+			if err == nil || !strings.Contains(err.Error(), c.period) {
+				t.Errorf("Prompt = %v, want an error with %q", err, c.period)
+			}
+			if strings.Contains(err.Error(), "--auto") {
+				t.Errorf("Prompt = %v, which names a flag that does not help", err)
+			}
+			for i, p := range k.toolParts(id) {
+				if ran := p.State.Status == sdk.ToolCompleted; ran != (i < c.ran) {
+					t.Errorf("call %d is %s %q, want that the first %d ran", i, p.State.Status, p.State.Error, c.ran)
+				}
+			}
+		})
+	}
+}
+
+// TestDoomLoopAsksTheUser lets the model go on, and counts anew from there.
+func TestDoomLoopAsksTheUser(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, slices.Repeat([]answer{call("echo", `{}`)}, 6)...).on(sdk.PurposeTurn, say("done"))
+	b := base(m)
+	b.tools = []sdk.Tool{echo("echo")}
+	k := start(t, func(o *host.Options) {
+		o.Interactive = true
+		o.Config.Permission = append(o.Config.Permission, sdk.PermissionRule{Permission: "doom_loop", Pattern: "*", Action: sdk.ActionAsk})
+	}, b)
+	once := reply(&k, sdk.ReplyOnce, "")
+	asked := answerAsks(t, k, once, once)
+	k.prompt("go")
+	if n := asked(); n != 2 {
+		t.Errorf("asked %d times in 6 calls, want 2", n)
+	}
+}
+
+// TestQuestions asks the user from a tool.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	question := &tool{id: "question", run: func(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+		answers, err := call.Host.(sdk.Questioner).Question(ctx, []sdk.Question{{Question: "Which?", Header: "Which"}})
+		return &sdk.ToolResult{Output: fmt.Sprint(answers)}, err
+	}}
+	run := func(t *testing.T, interactive bool, react func(*kit, *sdk.QuestionRequest)) string {
+		m := newModel(t, call("question", `{}`), say("done"))
+		b := base(m)
+		b.tools = []sdk.Tool{question}
+		k := start(t, func(o *host.Options) { o.Interactive = interactive }, b)
+		id := k.session()
+		sub := k.Subscribe(4096, false)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"}); err != nil {
+				t.Error(err)
+			}
+		}()
+		if react != nil {
+			react(k, next(t, sub, ofType(sdk.EventQuestionAsked)).Properties.(*sdk.QuestionRequest))
+		}
+		<-done
+		return k.results(id)[0]
+	}
+	t.Run("answered", func(t *testing.T) {
+		t.Parallel()
+		got := run(t, true, func(k *kit, r *sdk.QuestionRequest) {
+			if err := k.ReplyQuestion(r.ID, [][]string{{"a"}, {"b"}}); err == nil {
+				t.Error("two answers to one question were taken")
+			}
+			if err := k.ReplyQuestion(r.ID, [][]string{{"this"}}); err != nil {
+				t.Error(err)
+			}
+			if err := k.ReplyQuestion(r.ID, nil); !errors.Is(err, host.ErrNotFound) {
+				t.Errorf("a second reply = %v, want %v", err, host.ErrNotFound)
+			}
+		})
+		want(t, "result", "[[this]]", got)
+	})
+	t.Run("dismissed", func(t *testing.T) {
+		t.Parallel()
+		got := run(t, true, func(k *kit, r *sdk.QuestionRequest) {
+			if err := k.ReplyQuestion(r.ID, nil); err != nil {
+				t.Error(err)
+			}
+		})
+		want(t, "result", "the question was dismissed (refused by user)", got)
+	})
+	t.Run("headless", func(t *testing.T) {
+		t.Parallel()
+		if got := run(t, false, nil); !strings.Contains(got, sdk.ErrHeadless.Error()) {
+			t.Errorf("result = %q, want %q", got, sdk.ErrHeadless)
+		}
+	})
+}

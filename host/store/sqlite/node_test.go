@@ -1,0 +1,58 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gofrs/flock"
+)
+
+func TestNode(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "tenon.db-nodes")
+	a, b := newNode(dir), newNode(dir)
+	wantLives := func(what string, n *node, id string, want bool) {
+		t.Helper()
+		if got := n.lives(id); got != want {
+			t.Errorf("%s: lives = %v, want %v", what, got, want)
+		}
+	}
+	wantLives("itself, without a lock", &a, a.id, true)
+	wantLives("another without a lock", &a, b.id, false)
+	wantLives("nobody", &a, "", false)
+	must(t, a.hold())
+	must(t, a.hold())
+	wantLives("another with a lock", &b, a.id, true)
+	for range 2 { // asking must not change the answer
+		wantLives("another that asks", &b, a.id, true)
+	}
+
+	const dead, alsoDead = "0dead", "zdead"
+	must(t, os.WriteFile(a.file(dead), nil, 0o600))
+	must(t, os.WriteFile(a.file(alsoDead), nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "README"), nil, 0o600))
+	wantLives("a dead one that left its file", &b, dead, false)
+	asks := flock.New(a.file(dead), flock.SetFlag(os.O_RDONLY))
+	if ok, err := asks.TryRLock(); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	wantLives("a dead one that somebody else asks about", &b, dead, false)
+	must(t, asks.Unlock())
+	must(t, b.hold())
+	for _, id := range []string{dead, alsoDead} {
+		if _, err := os.Stat(a.file(id)); !os.IsNotExist(err) {
+			t.Errorf("file of dead node %s: %v, want it removed", id, err)
+		}
+	}
+	wantLives("another after b swept", &b, a.id, true)
+	must(t, a.drop())
+	must(t, a.drop())
+	wantLives("one that was dropped", &b, a.id, false)
+	must(t, b.drop())
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	if len(entries) != 1 || entries[0].Name() != "README" {
+		t.Errorf("left in the folder: %v", entries)
+	}
+}

@@ -1,0 +1,157 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// openSteps opens the store with a schema of the test's own.
+func openSteps(t *testing.T, path string, steps []string) (*Store, error) {
+	t.Helper()
+	s, err := open(t.Context(), Options{Path: path, Version: "1.2.3"}, steps)
+	if err == nil {
+		t.Cleanup(func() { _ = s.Close() })
+	}
+	return s, err
+}
+
+func TestMigration(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "tenon.db")
+	v1 := schema()
+	v3 := append(schema(), "ALTER TABLE head ADD COLUMN note TEXT", "UPDATE head SET note = 'migrated'")
+	old, err := openSteps(t, path, v1)
+	must(t, err)
+	token := createIn(t, old, "ses_a")
+	appendTo(t, old, token, store.PutMessage{Message: aMessage("ses_a", 0)}, store.PutPart{Part: aPart("ses_a", 0, "kept")})
+
+	// A step that fails leaves all as it was, whoever uses the file meanwhile.
+	broken := append(append([]string{}, v3...), "CREATE TABLE head(x)")
+	if _, err := openSteps(t, path, broken); err == nil || !strings.Contains(err.Error(), "migrate to version 4") {
+		t.Fatalf("Open with a broken step = %v", err)
+	}
+	appendTo(t, old, token, store.AppendText{PartID: aPart("ses_a", 0, "").ID, Field: "text", Text: " too"})
+
+	s, err := openSteps(t, path, v3)
+	must(t, err)
+	if got := texts(t, s, "ses_a"); len(got) != 1 || got[0] != "kept too" {
+		t.Errorf("texts after migration = %q", got)
+	}
+	var note string
+	must(t, s.read(t.Context(), func(c *conn) error {
+		_, err := c.first(t.Context(), "SELECT note FROM head", func(r row) { note = r.text(0) })
+		return err
+	}))
+	if note != "migrated" {
+		t.Errorf("note = %q: the last step did not run", note)
+	}
+	// The old version, still running, must not write any more.
+	_, err = old.Append(t.Context(), token, []store.Op{store.PutMessage{Message: aMessage("ses_a", 1)}})
+	wantNewer(t, err, path, "version 3", "up to 1")
+	must(t, s.Close())
+	must(t, old.Close())
+	_, err = openSteps(t, path, v1)
+	wantNewer(t, err, path, "version 3", "up to 1")
+
+	// The copy is the database as it was, for the old version.
+	copied, err := openSteps(t, path+".v1.bak", v1)
+	must(t, err)
+	wantSound(t, copied)
+	if got := texts(t, copied, "ses_a"); len(got) != 1 || got[0] != "kept too" {
+		t.Errorf("texts of the copy = %q", got)
+	}
+	if _, err := os.Stat(path + ".v1.bak.tmp"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("temporary copy: %v, want it gone", err)
+	}
+}
+
+func wantNewer(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if !errors.Is(err, store.ErrNewer) {
+		t.Fatalf("error = %v, want ErrNewer", err)
+	}
+	for _, w := range append(words, "tenon 1.2.3", "update tenon") {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q does not say %q", err, w)
+		}
+	}
+}
+
+func TestForeignDatabase(t *testing.T) {
+	t.Parallel()
+	for name, sql := range map[string]string{
+		"tables":         "CREATE TABLE session(id TEXT)",
+		"version":        "PRAGMA user_version=1",
+		"application id": "PRAGMA application_id=7",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "other.db")
+			c, err := connect(t.Context(), path)
+			must(t, err)
+			must(t, c.script(t.Context(), sql))
+			must(t, c.close())
+			before, err := os.ReadFile(path)
+			must(t, err)
+			_, err = Open(t.Context(), Options{Path: path})
+			if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), path+" belongs to another program") {
+				t.Errorf("Open = %v, want ErrCorrupt with the cause", err)
+			}
+			after, err := os.ReadFile(path)
+			must(t, err)
+			if string(before) != string(after) {
+				t.Error("Open changed a database of another program")
+			}
+		})
+	}
+}
+
+func TestPathsAndModes(t *testing.T) {
+	t.Parallel()
+	names := []string{"plain", "with space", "ü and 100%25 #1;a&b=c'd"}
+	if runtime.GOOS != "windows" {
+		names = append(names, `what? "really"`, "file:x?mode=ro", "back\\slash")
+	}
+	for _, name := range names {
+		dir := filepath.Join(t.TempDir(), name, "deep")
+		s := openAt(t, dir)
+		createIn(t, s, "ses_a")
+		want := map[string]os.FileMode{
+			dir: 0o700 | os.ModeDir, s.path + "-nodes": 0o700 | os.ModeDir, s.node.file(s.node.id): 0o600,
+			s.path: 0o600, s.path + "-wal": 0o600, s.path + "-shm": 0o600,
+		}
+		for path, mode := range want {
+			info, err := os.Stat(path)
+			must(t, err)
+			if runtime.GOOS != "windows" && info.Mode() != mode {
+				t.Errorf("%s has mode %v, want %v", path, info.Mode(), mode)
+			}
+		}
+		must(t, s.Close())
+		entries, err := os.ReadDir(dir)
+		must(t, err)
+		if len(entries) != 2 { // the database and the folder of the locks
+			t.Errorf("%s holds %v after Close", dir, entries)
+		}
+	}
+}
+
+// The context of Open bounds the opening alone.
+func TestOpenContext(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must(t, openAt(t, dir).Close())
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := Open(ctx, Options{Path: filepath.Join(dir, "tenon.db")})
+	must(t, err)
+	defer s.Close()
+	cancel()
+	createIn(t, s, "ses_a")
+}

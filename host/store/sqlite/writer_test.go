@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// holdWriter keeps the writer busy until the returned function is called, and waits with it until the
+// writer has gone on.
+func holdWriter(t *testing.T, s *Store) (release func()) {
+	t.Helper()
+	hold, held := make(chan struct{}), make(chan struct{})
+	var once sync.Once // a job may run twice
+	var group sync.WaitGroup
+	group.Go(func() {
+		_ = s.submit(t.Context(), func(context.Context, *conn) error {
+			once.Do(func() { close(held) })
+			<-hold
+			return nil
+		})
+	})
+	<-held
+	return func() {
+		close(hold)
+		group.Wait()
+	}
+}
+
+// waitQueued waits until so many writes are queued.
+func waitQueued(t *testing.T, s *Store, n int) {
+	t.Helper()
+	for len(s.queue) < n {
+		if t.Context().Err() != nil {
+			t.Fatalf("%d writes are queued, want %d", len(s.queue), n)
+		}
+		runtime.Gosched()
+	}
+}
+
+// Writes that wait together share one transaction: what the first did cannot be read while the second runs.
+func TestGroupCommit(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, t.TempDir())
+	token := createIn(t, s, "ses_a")
+	release := holdWriter(t, s)
+	var group sync.WaitGroup
+	group.Go(func() {
+		ops := []store.Op{store.PutMessage{Message: aMessage("ses_a", 0)}}
+		if _, err := s.Append(t.Context(), token, ops); err != nil {
+			t.Error(err)
+		}
+	})
+	waitQueued(t, s, 1)
+	group.Go(func() {
+		err := s.submit(t.Context(), func(ctx context.Context, c *conn) error {
+			written, err := c.number(ctx, "SELECT count(*) FROM message")
+			if err != nil {
+				return err
+			}
+			ms, err := s.Messages(t.Context(), "ses_a", store.Page{})
+			if written != 1 || len(ms) != 0 || err != nil {
+				t.Errorf("written %d, visible %d, %v; want 1 and 0", written, len(ms), err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	waitQueued(t, s, 2)
+	release()
+	group.Wait()
+	if ms, err := s.Messages(t.Context(), "ses_a", store.Page{}); len(ms) != 1 || err != nil {
+		t.Errorf("messages = %d, %v", len(ms), err)
+	}
+}
+
+// A caller that does not want to wait any more leaves at once, in the queue or before it.
+func TestCallerLeaves(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openAt(t, dir)
+	token := createIn(t, s, "ses_a")
+	release := holdWriter(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	const calls = queueSize + 5 // some find the queue full
+	for n := range calls {
+		group.Go(func() {
+			ops := []store.Op{store.PutMessage{Message: aMessage("ses_a", n)}}
+			if _, err := s.Append(ctx, token, ops); !errors.Is(err, context.Canceled) {
+				t.Errorf("Append = %v, want context.Canceled", err)
+			}
+		})
+	}
+	waitQueued(t, s, queueSize)
+	cancel()
+	group.Wait()
+	release()
+	// What was in the queue is made, and nothing but that.
+	must(t, s.Close())
+	s = openAt(t, dir)
+	ms, err := s.Messages(t.Context(), "ses_a", store.Page{})
+	if len(ms) != queueSize || err != nil {
+		t.Errorf("messages = %d, %v; want the %d that were queued", len(ms), err, queueSize)
+	}
+}
+
+// All reads of one call see the same state, whatever is written meanwhile.
+func TestReadsOneState(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, t.TempDir())
+	token := createIn(t, s, "ses_a")
+	must(t, s.read(t.Context(), func(c *conn) error {
+		for n := range 3 {
+			messages, err := c.number(t.Context(), "SELECT count(*) FROM message")
+			if messages != 0 || err != nil {
+				t.Errorf("messages = %d, %v; want none", messages, err)
+			}
+			appendTo(t, s, token, store.PutMessage{Message: aMessage("ses_a", n)})
+		}
+		return nil
+	}))
+}
+
+// A deleted session leaves no row behind but its epoch.
+func TestDeleteLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, t.TempDir())
+	for _, id := range []string{"ses_a", "ses_b"} {
+		token := createIn(t, s, id)
+		must(t, s.Submit(t.Context(), store.Prompt{ID: "msg_9", SessionID: id}))
+		appendTo(t, s, token, store.PutMessage{Message: aMessage(id, 0)}, store.PutPart{Part: aPart(id, 0, "x")},
+			store.AppendText{PartID: aPart(id, 0, "").ID, Field: "text", Text: "y"}, store.RemovePart{PartID: "prt_9"},
+			store.PutMessage{Message: aMessage(id, 1)}, store.RemoveMessage{MessageID: aMessage(id, 1).ID},
+			store.PutTodos{}, store.PutLedger{}, store.PutBlob{Content: []byte("x")})
+	}
+	count := func() map[string]int64 {
+		rows := map[string]int64{}
+		must(t, s.read(t.Context(), func(c *conn) error {
+			for _, table := range []string{"head", "session", "message", "part", "delta", "removed", "todo", "prompt", "ledger", "blob", "blob_session"} {
+				n, err := c.number(t.Context(), "SELECT count(*) FROM "+table)
+				if err != nil {
+					return err
+				}
+				rows[table] = n
+			}
+			tables, err := c.number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE type = 'table'")
+			if int(tables) != len(rows)+1 { // and gone
+				t.Errorf("the schema has %d tables, the test knows %d", tables, len(rows)+1)
+			}
+			return err
+		}))
+		return rows
+	}
+	for table, n := range count() {
+		if n == 0 {
+			t.Errorf("table %s is empty before the deletion", table)
+		}
+	}
+	must(t, s.Delete(t.Context(), "ses_a"))
+	must(t, s.Delete(t.Context(), "ses_b"))
+	for table, n := range count() {
+		if n != 0 {
+			t.Errorf("%d rows of deleted sessions are left in table %s", n, table)
+		}
+	}
+}

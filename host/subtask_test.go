@@ -1,0 +1,287 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func ask(agent, prompt string) toolCall {
+	return toolCall{tool: "task", args: fmt.Sprintf(`{"subagent_type":%q,"prompt":%q}`, agent, prompt)}
+}
+
+// delegating is a base plugin with the task tool and others.
+func delegating(m *model, tools ...sdk.Tool) *plugin {
+	b := base(m)
+	b.tools = append([]sdk.Tool{task()}, tools...)
+	return b
+}
+
+// children returns the sessions below one.
+func (k *kit) children(session string) []sdk.Session {
+	k.t.Helper()
+	list, err := k.store.Sessions(k.t.Context(), store.Query{ParentID: session})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return list
+}
+
+// result returns what the model got for the calls of the step before its latest request.
+func (m *model) result() []string {
+	m.t.Helper()
+	r := m.last(sdk.PurposeTurn)
+	for _, message := range slices.Backward(r.Messages) {
+		if message.Role == sdk.RoleTool {
+			var out []string
+			for _, c := range message.Content {
+				out = append(out, c.Text)
+			}
+			return out
+		}
+	}
+	m.t.Fatal("the latest request has no results")
+	return nil
+}
+
+// TestSubagentsRunSideBySide has two subagents that can only end together.
+func TestSubagentsRunSideBySide(t *testing.T) {
+	t.Parallel()
+	var both sync.WaitGroup
+	both.Add(2)
+	meet := &tool{id: "meet", run: func(_ context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+		both.Done()
+		both.Wait()
+		return &sdk.ToolResult{Output: "met"}, nil
+	}}
+	m := newModel(t, calls(ask("helper", "one"), ask("helper", "two")), say("done")).
+		on(sdk.PurposeSubtask, call("meet", `{}`), call("meet", `{}`), say("helped"), say("helped"))
+	k := start(t, nil, delegating(m, meet))
+	id, _ := k.prompt("go")
+	want(t, "results", []string{"helped", "helped"}, m.result())
+	list := k.children(id)
+	if len(list) != 2 {
+		t.Fatalf("%d child sessions, want 2", len(list))
+	}
+	for _, s := range list {
+		if s.Agent != "helper" || !strings.HasSuffix(s.Title, "(@helper subagent)") {
+			t.Errorf("child: agent %q, title %q", s.Agent, s.Title)
+		}
+	}
+}
+
+func TestSubagentIsResumed(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, calls(ask("helper", "one")), say("first")).on(sdk.PurposeSubtask, say("started"), say("went on"))
+	k := start(t, nil, delegating(m))
+	id, _ := k.prompt("go")
+	child := k.children(id)[0].ID
+	m.on(sdk.PurposeTurn, call("task", fmt.Sprintf(`{"subagent_type":"helper","prompt":"two","task_id":%q}`, child)), say("second"))
+	k.again(id, "again")
+	want(t, "result", []string{"went on"}, m.result())
+	want(t, "the subagent's messages", []string{"user: one", "assistant: started", "user: two"}, lines(m.last(sdk.PurposeSubtask)))
+	if n := len(k.children(id)); n != 1 {
+		t.Errorf("%d child sessions, want the one", n)
+	}
+}
+
+func TestSubagentIsRefused(t *testing.T) {
+	t.Parallel()
+	other := ""
+	cases := map[string]struct {
+		call func() toolCall
+		want string
+	}{
+		"unknown agent":   {func() toolCall { return ask("nobody", "x") }, `no subagent "nobody"; the subagents are: helper`},
+		"a primary agent": {func() toolCall { return ask("build", "x") }, `no subagent "build"`},
+		"a hidden agent":  {func() toolCall { return ask("title", "x") }, `no subagent "title"`},
+		"an unknown session": {func() toolCall {
+			return toolCall{tool: "task", args: `{"subagent_type":"helper","prompt":"x","task_id":"ses_none"}`}
+		}, "not found"},
+		"a foreign session": {func() toolCall {
+			return toolCall{tool: "task", args: fmt.Sprintf(`{"subagent_type":"helper","prompt":"x","task_id":%q}`, other)}
+		}, "no subtask of this session"},
+		"the subagent failed": {func() toolCall { return ask("helper", "x") }, "subagent helper (task_id ses_"},
+	}
+	for name, c := range cases {
+		m := newModel(t).on(sdk.PurposeSubtask, answer{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Message: "no luck"}})
+		k := start(t, nil, delegating(m))
+		other = k.session()
+		m.on(sdk.PurposeTurn, calls(c.call()), say("done"))
+		id, got := k.prompt("go")
+		if r := m.result()[0]; !strings.Contains(r, c.want) || name == "the subagent failed" && !strings.Contains(r, "no luck") {
+			t.Errorf("%s: the model got %q, want %q", name, r, c.want)
+		}
+		want(t, name, "done", textOf(got))
+		noOpenParts(t, k, id)
+	}
+}
+
+// TestSubagentDepth has a subagent that may use the task tool: how deep that goes is configured.
+func TestSubagentDepth(t *testing.T) {
+	t.Parallel()
+	two := 2
+	for limit, wantError := range map[*int]bool{nil: true, &two: false} {
+		m := newModel(t, calls(ask("manager", "x")), say("done")).
+			on(sdk.PurposeSubtask, calls(ask("helper", "y")), say("helped"), say("managed"))
+		b := delegating(m)
+		b.agents = append(b.agents, sdk.Agent{Name: "manager", Mode: sdk.ModeSubagent, Permission: sdk.PermissionRules{
+			{Permission: "task", Pattern: "*", Action: sdk.ActionAllow},
+		}})
+		k := start(t, func(o *host.Options) { o.Config.SubagentDepth = limit }, b)
+		id, _ := k.prompt("go")
+		part := k.toolParts(k.children(id)[0].ID)[0]
+		if refused := strings.Contains(part.State.Error, "may nest 1 deep"); refused != wantError {
+			t.Errorf("limit %v: the nested task is %s %q, want refused: %v", limit, part.State.Status, part.State.Error, wantError)
+		}
+		k.close()
+	}
+}
+
+// TestAbortReachesSubagents aborts a turn whose subagents run: all sessions are closed cleanly.
+func TestAbortReachesSubagents(t *testing.T) {
+	t.Parallel()
+	running := make(chan struct{}, 2)
+	hang := &tool{id: "hang", run: func(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolResult, error) {
+		running <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	m := newModel(t, calls(ask("helper", "one"), ask("helper", "two"))).on(sdk.PurposeSubtask, call("hang", `{}`), call("hang", `{}`))
+	k := start(t, nil, delegating(m, hang))
+	id := k.session()
+	go func() {
+		<-running
+		<-running
+		k.Abort(id)
+	}()
+	_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+	var te *host.TurnError
+	if !errors.As(err, &te) || te.Named.Name != sdk.ErrorAborted {
+		t.Errorf("Prompt = %v, want %s", err, sdk.ErrorAborted)
+	}
+	noOpenParts(t, k, id)
+	list := k.children(id)
+	if len(list) != 2 {
+		t.Errorf("%d child sessions, want 2", len(list))
+	}
+	for _, s := range list {
+		noOpenParts(t, k, s.ID)
+		messages := k.messages(s.ID)
+		if a := messages[len(messages)-1].Info.(*sdk.AssistantMessage); a.Error == nil || a.Error.Name != sdk.ErrorAborted {
+			t.Errorf("the last message of the child has the error %v, want %s", a.Error, sdk.ErrorAborted)
+		}
+	}
+}
+
+// TestSubagentStaysWithinItsParent denies something to the parent, in every place that can: the subagent,
+// whose own rules allow it, does not get it.
+func TestSubagentStaysWithinItsParent(t *testing.T) {
+	t.Parallel()
+	deny := sdk.PermissionRules{{Permission: "danger", Pattern: "/etc/*", Action: sdk.ActionDeny, Origin: "here"}}
+	allow := sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}
+	cases := map[string]struct {
+		config  func(*sdk.Config)
+		agent   sdk.PermissionRules
+		session sdk.PermissionRules
+		tools   map[string]bool
+		want    string
+	}{
+		"allowed everywhere":     {want: "ran"},
+		"in the parent's agent":  {agent: deny, want: `denied for "/etc/passwd" by the rule at here`},
+		"in the agent's config":  {config: func(c *sdk.Config) { c.Agent = map[string]sdk.AgentConfig{"build": {Permission: deny}} }, want: "denied"},
+		"in the configuration":   {config: func(c *sdk.Config) { c.Permission = append(c.Permission, deny...) }, want: "denied"},
+		"in the parent session":  {session: deny, want: "denied"},
+		"taken from the prompt":  {tools: map[string]bool{"danger": false}, want: `there is no tool "danger"`},
+		"in the subagent itself": {config: func(c *sdk.Config) { c.Agent = map[string]sdk.AgentConfig{"helper": {Permission: deny}} }, want: "denied"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			danger := &tool{id: "danger",
+				prepare: func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+					return []sdk.PermissionRequest{{Permission: "danger", Patterns: []string{"/etc/passwd"}}}, nil
+				},
+				run: func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error) {
+					return &sdk.ToolResult{Output: "ran"}, nil
+				},
+			}
+			m := newModel(t, calls(ask("helper", "x")), say("done")).on(sdk.PurposeSubtask, call("danger", `{}`), say("helped"))
+			b := delegating(m, danger)
+			b.agents[0].Permission = c.agent
+			k := start(t, func(o *host.Options) {
+				o.AutoApprove = true
+				o.Config.Permission = nil
+				if c.config != nil {
+					c.config(o.Config)
+				}
+			}, b)
+			if name != "in the subagent itself" {
+				b.agents[3].Permission = allow
+			}
+			s, err := k.CreateSession(t.Context(), host.NewSession{Permission: c.session})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: s.ID, Text: "go", Tools: c.tools}); err != nil {
+				t.Fatal(err)
+			}
+			part := k.toolParts(k.children(s.ID)[0].ID)[0]
+			if got := part.State.Output + part.State.Error; !strings.Contains(got, c.want) {
+				t.Errorf("the subagent's call gave %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestCommandForASubagent runs commands whose prompt goes to an agent of its own.
+func TestCommandForASubagent(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	cases := map[string]struct {
+		command  sdk.Command
+		children []string // the agents of the child sessions
+	}{
+		"the agent is a subagent":          {sdk.Command{Agent: "helper"}, []string{"helper"}},
+		"a subtask of the agent itself":    {sdk.Command{Subtask: &yes}, []string{"build"}},
+		"a subtask of a primary agent":     {sdk.Command{Agent: "plan", Subtask: &yes}, []string{"plan"}},
+		"a primary agent is no subtask":    {sdk.Command{Agent: "plan"}, nil},
+		"not even a command that could be": {sdk.Command{Subtask: &no}, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t, say("done")).on(sdk.PurposeSubtask, say("reviewed"))
+			b := delegating(m)
+			b.agents = append(b.agents, sdk.Agent{Name: "plan", Mode: sdk.ModePrimary})
+			c.command.Name, c.command.Template, c.command.Description = "review", "Review $1", "a review"
+			b.commands = []sdk.Command{c.command}
+			k := start(t, nil, b)
+			id := k.session()
+			got, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "review", Text: "main.go"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want(t, "answer", "done", textOf(got))
+			var agents []string
+			for _, s := range k.children(id) {
+				agents = append(agents, s.Agent)
+			}
+			want(t, "agents of the child sessions", c.children, agents)
+			if len(c.children) == 0 {
+				return
+			}
+			want(t, "the subagent's prompt", []string{"user: Review main.go"}, lines(m.last(sdk.PurposeSubtask)))
+			want(t, "result", []string{"reviewed"}, m.result())
+			noOpenParts(t, k, id)
+		})
+	}
+}

@@ -1,0 +1,10 @@
+// Package archtest checks what the compiler does not: who may import whom, where each library lives, and the rules of
+// style that a program can judge.
+//
+// The files are read with go/parser inside the test process. Asking the go command instead would leave a test
+// that keeps passing from the cache after a rule was broken.
+//
+// Each rule is a function from a module to violations. Its fixture, testdata/<rule>.txtar, holds a small module that
+// breaks it in every way it knows, so that a rule that cannot fail fails its test. What the rules allow stands in
+// policy.go, and that is the file to change when one of them should allow more.
+package archtest

@@ -1,0 +1,93 @@
+package archtest
+
+// policyFile is where messages send those who want a rule to allow more.
+const policyFile = "internal/archtest/policy.go"
+
+// anywhere in a list of folders stands for all of them.
+const anywhere = "*"
+
+// trees returns for each top folder the folders of this module whose packages it may import, its own among them. The arrows go
+// one way: cmd → host → hooks → sdk, and what extends the host sees the sdk alone. Tests may import more.
+func trees() map[string][]string {
+	return map[string][]string{
+		"sdk":      {"sdk"},
+		"hooks":    {"hooks", "sdk"},
+		"host":     {"host", "hooks", "sdk"},
+		"builtin":  {"builtin", "sdk"},
+		"plugins":  {"plugins", "hooks", "sdk"},
+		"mcp":      {"mcp", "hooks", "sdk"},
+		"examples": {"examples", "sdk"},
+		"cmd":      {anywhere},
+		"internal": {anywhere},
+	}
+}
+
+// libraries returns for each outside library the folders behind which it lives. A library in two places is two
+// places to change when it changes: wrap it in one instead.
+func libraries() map[string][]string {
+	return map[string][]string{
+		"github.com/tetratelabs/wazero":                   {"plugins/wasm"},
+		"github.com/hashicorp/go-plugin":                  {"plugins/process", "sdk/process"},
+		"github.com/hashicorp/go-hclog":                   {"plugins/process", "sdk/process"},
+		"google.golang.org/grpc":                          {"plugins/process", "sdk/process"},
+		"google.golang.org/protobuf":                      {"plugins/process", "sdk/process"},
+		"github.com/mark3labs/mcp-go":                     {"mcp"},
+		"github.com/openai/openai-go/v3":                  {"builtin/providers/openai"},
+		"github.com/knadh/koanf":                          {"host/config"},
+		"github.com/tailscale/hujson":                     {"host/config"},
+		"github.com/google/jsonschema-go":                 {"host"},
+		"modernc.org/sqlite":                              {"host/store/sqlite"},
+		"github.com/gofrs/flock":                          {"host/store/sqlite"},
+		"github.com/klauspost/compress":                   {"host/store/sqlite"},
+		"mvdan.cc/sh/v3":                                  {"builtin/tools/shell", "host/permission"},
+		"github.com/JohannesKaufmann/html-to-markdown/v2": {"builtin/tools/web"},
+		"golang.org/x/net":                                {"builtin/tools/web"},
+		"github.com/bmatcuk/doublestar/v4":                {"builtin/tools/search", "builtin/instructions"},
+		"github.com/aymanbagabas/go-udiff":                {"builtin/tools/files"},
+		"github.com/goccy/go-yaml":                        {"builtin/internal/frontmatter"},
+		"github.com/spf13/cobra":                          {"cmd/tenon"},
+		"github.com/charmbracelet/log":                    {"cmd/tenon"},
+		"golang.org/x/term":                               {"cmd/tenon"},
+		"golang.org/x/sys":                                {"cmd/tenon", "builtin/tools/shell", "host/store/sqlite", "plugins/process", "mcp"},
+	}
+}
+
+// testLibraries are outside libraries that tests may use, wherever they are. Packages that are test suites for others
+// (their names end in "test") count as tests.
+func testLibraries() []string {
+	return []string{
+		"github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
+		"github.com/google/jsonschema-go", // tests of tools check their schemas
+	}
+}
+
+// maxLines is the length at which a file is to be split. Generated files are excepted, and tables of data
+// that say so with the comment //arch:table.
+const maxLines = 600
+
+// bannedNames are names of packages that say nothing about what is in them.
+func bannedNames() []string {
+	return []string{"util", "utils", "common", "helper", "helpers", "types", "models", "misc", "shared"}
+}
+
+// panics returns the functions that may panic, as folder.function, with the reason why that is right.
+func panics() map[string]string {
+	return map[string]string{
+		"sdk.quote":                           "a string always encodes",
+		"sdk.New":                             "the random source of the system is documented never to fail",
+		"hooks.JSON":                          "strings and numbers always encode",
+		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",
+		"internal/fakellm.Overflow":           "the mistake of a test's author",
+		"internal/fakellm.appendJSON":         "what tests script always encodes",
+	}
+}
+
+// leakExempt returns the packages that start goroutines and whose tests need not look for leaks, with the reason.
+func leakExempt() map[string]string {
+	return map[string]string{
+		"cmd/tenon": "its tests run whole processes, which take their goroutines with them",
+	}
+}
+
+// documented are the trees in which every exported name needs a comment: the ones that plugin authors read.
+func documented() []string { return []string{"sdk", "hooks"} }

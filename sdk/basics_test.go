@@ -1,0 +1,169 @@
+package sdk_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestIDFormat(t *testing.T) {
+	t.Parallel()
+	var ids sdk.IDs
+	for _, prefix := range []string{sdk.PrefixSession, sdk.PrefixMessage, sdk.PrefixToolOutput} {
+		want := regexp.MustCompile("^" + prefix + "_[0-9a-f]{12}[0-9A-Za-z]{14}$")
+		if id := ids.New(prefix); !want.MatchString(id) {
+			t.Errorf("New(%q) = %q, want %s", prefix, id, want)
+		}
+	}
+}
+
+func TestIDOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ids sdk.IDs
+		var messages, sessions []string
+		for i := range 5000 { // more than a millisecond's counter holds
+			messages = append(messages, ids.New(sdk.PrefixMessage))
+			sessions = append(sessions, ids.New(sdk.PrefixSession))
+			if i%1000 == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		if !slices.IsSorted(messages) {
+			t.Error("messages do not ascend")
+		}
+		slices.Reverse(sessions)
+		if !slices.IsSorted(sessions) {
+			t.Error("sessions do not descend")
+		}
+	})
+}
+
+func TestIDsAreUnique(t *testing.T) {
+	t.Parallel()
+	var ids sdk.IDs
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 500 {
+				id := ids.New(sdk.PrefixPart)[:len("prt_")+12] // time and counter alone
+				mu.Lock()
+				if seen[id] {
+					t.Errorf("%s was made twice", id)
+				}
+				seen[id] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestUSD(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		want sdk.USD
+		out  string
+	}{
+		"0":                    {0, "0"},
+		"-0":                   {0, "0"},
+		"null":                 {0, "0"},
+		"1":                    {1e12, "1"},
+		"0.1":                  {1e11, "0.1"},
+		"0.000000000001":       {1, "0.000000000001"},
+		"1e-12":                {1, "0.000000000001"},
+		"1.5E-3":               {15e8, "0.0015"},
+		"2e3":                  {2e15, "2000"},
+		"-3.25":                {-325e10, "-3.25"},
+		"0.0000000000019":      {1, "0.000000000001"}, // past the twelfth place: cut
+		"1e-64":                {0, "0"},
+		"9000000.123456789012": {9000000123456789012, "9000000.123456789012"},
+	}
+	for in, c := range cases {
+		var u sdk.USD
+		if err := json.Unmarshal([]byte(in), &u); err != nil || u != c.want {
+			t.Errorf("decode %s = %d, %v, want %d", in, u, err, c.want)
+		}
+		if got := encode(t, u); got != c.out {
+			t.Errorf("encode %s = %s, want %s", in, got, c.out)
+		}
+	}
+	for _, in := range []string{`"1"`, `true`, `1e400`, `10000000`, `1e65`, `{}`} {
+		var u sdk.USD
+		if err := json.Unmarshal([]byte(in), &u); err == nil {
+			t.Errorf("decode %s = %s, want an error", in, u)
+		}
+	}
+}
+
+// TestPriceIsExact adds up what floats would get wrong: a million times the price of one token.
+func TestPriceIsExact(t *testing.T) {
+	t.Parallel()
+	var p sdk.Price
+	if err := json.Unmarshal([]byte("0.3"), &p); err != nil {
+		t.Fatal(err)
+	}
+	var sum sdk.USD
+	for range 1_000_000 {
+		sum += p.Times(1)
+	}
+	if sum != p.Times(1_000_000) || sum.String() != "0.3" {
+		t.Errorf("a million tokens at 0.3 dollars per million cost %s", sum)
+	}
+	if got := encode(t, p); got != "0.3" {
+		t.Errorf("price = %s, want 0.3", got)
+	}
+	if got := (sdk.Price(1)).Times(1).String(); got != "0.000000000001" {
+		t.Errorf("the smallest price of one token = %s", got)
+	}
+}
+
+func TestObjectNumbers(t *testing.T) {
+	t.Parallel()
+	cases := map[string]any{
+		`1`:                      1.0,
+		`0.1`:                    0.1,
+		`9007199254740991`:       9007199254740991.0,
+		`9007199254740993`:       json.Number("9007199254740993"),
+		`-12345678901234567890`:  json.Number("-12345678901234567890"),
+		`1e400`:                  json.Number("1e400"),
+		`3.14159265358979323846`: json.Number("3.14159265358979323846"),
+	}
+	for in, want := range cases {
+		var o sdk.Object
+		if err := json.Unmarshal([]byte(`{"n":[`+in+`]}`), &o); err != nil {
+			t.Fatal(err)
+		}
+		if got := o["n"].([]any)[0]; got != want {
+			t.Errorf("decode %s = %v (%T), want %v (%T)", in, got, got, want, want)
+		}
+		if got := encode(t, o); got != `{"n":[`+in+`]}` {
+			t.Errorf("encode %s = %s", in, got)
+		}
+	}
+}
+
+func TestPointOf(t *testing.T) {
+	t.Parallel()
+	for _, p := range sdk.Points() {
+		for _, name := range []string{string(p.Point), "experimental." + string(p.Point)} {
+			if got, ok := sdk.PointOf(name); !ok || got.Point != p.Point {
+				t.Errorf("PointOf(%q) = %s, %v", name, got.Point, ok)
+			}
+		}
+		if (p.NewValue != nil) != (p.Kind == sdk.KindTransform) {
+			t.Errorf("%s of kind %s: has a value: %v", p.Point, p.Kind, p.NewValue != nil)
+		}
+	}
+	if _, ok := sdk.PointOf("chat.nonsense"); ok {
+		t.Error("PointOf finds a point that is not there")
+	}
+}
