@@ -8,7 +8,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -17,7 +19,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
@@ -36,9 +37,9 @@ func main() {
 
 // bench is what the measurements share.
 type bench struct {
-	dir, tenon, bare string
-	runs             int
-	sessions         int // data directories made so far
+	dir, tenon, bare, launch string
+	runs                     int
+	sessions                 int // data directories made so far
 }
 
 // sample is one finished process.
@@ -54,8 +55,8 @@ func measure(ctx context.Context, runs int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{dir: dir, tenon: filepath.Join(dir, "tenon"), bare: filepath.Join(dir, "bareclient"), runs: runs}
-	for target, out := range map[string]string{"./cmd/tenon": b.tenon, "./internal/perf/bareclient": b.bare} {
+	b := &bench{dir: dir, tenon: filepath.Join(dir, "tenon"), bare: filepath.Join(dir, "bareclient"), launch: filepath.Join(dir, "launch"), runs: runs}
+	for target, out := range map[string]string{"./cmd/tenon": b.tenon, "./internal/perf/bareclient": b.bare, "./internal/perf/launch": b.launch} {
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, target)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		build.Stderr = os.Stderr
@@ -234,31 +235,28 @@ func (b *bench) process(ctx context.Context, srv *fakellm.Server, program string
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return sample{}, err
 	}
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, b.launch, append([]string{program}, args...)...)
 	cmd.Dir = home
 	cmd.Env = []string{
 		"HOME=" + home, "XDG_DATA_HOME=" + home + "/data", "XDG_CONFIG_HOME=" + home + "/config", "PATH=" + os.Getenv("PATH"),
 		fmt.Sprintf(`TENON_CONFIG_CONTENT={"provider":{"fake":{"protocol":"openai-chat","options":{"baseURL":%q,"apiKey":"none"},"models":{"fake-model":{}}}}}`, srv.URL()),
 	}
-	cmd.Stderr = nil
 	before := len(srv.Requests())
-	began := time.Now()
-	out, err := cmd.Output()
-	if err != nil {
-		return sample{}, fmt.Errorf("%s %v: %w: %s", program, args, err, out)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		return sample{}, fmt.Errorf("%s %v: %w: %s", program, args, err, said.Bytes())
+	}
+	var u struct{ Began, CPU, PeakKB, Code int64 }
+	if err := json.Unmarshal(said.Bytes(), &u); err != nil {
+		return sample{}, fmt.Errorf("launch: %w: %s", err, said.Bytes())
 	}
 	requests := srv.Requests()
-	if len(requests) == before {
-		return sample{}, fmt.Errorf("%s %v sent no request", program, args)
+	if u.Code != 0 || len(requests) == before {
+		return sample{}, fmt.Errorf("%s %v ended with code %d after %d requests", program, args, u.Code, len(requests)-before)
 	}
-	state := cmd.ProcessState
-	kb := float64(state.SysUsage().(*syscall.Rusage).Maxrss)
-	if runtime.GOOS == "darwin" {
-		kb /= 1024 // bytes there, see getrusage(2)
-	}
-	return sample{
-		first: millis(requests[before].Time.Sub(began)), cpu: millis(state.SystemTime() + state.UserTime()), peakMB: kb / 1024,
-	}, nil
+	began := time.Unix(0, u.Began)
+	return sample{first: millis(requests[before].Time.Sub(began)), cpu: millis(time.Duration(u.CPU)), peakMB: float64(u.PeakKB) / 1024}, nil
 }
 
 func first(s sample) float64 { return s.first }

@@ -1,0 +1,51 @@
+package sqlite
+
+import (
+	"testing"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// A deleted session leaves no row behind but its epoch.
+func TestDeleteLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, t.TempDir())
+	for _, id := range []string{"ses_a", "ses_b"} {
+		token := createIn(t, s, id)
+		must(t, s.Submit(t.Context(), store.Prompt{ID: "msg_9", SessionID: id}))
+		appendTo(t, s, token, store.PutMessage{Message: aMessage(id, 0)}, store.PutPart{Part: aPart(id, 0, "x")},
+			store.AppendText{PartID: aPart(id, 0, "").ID, Field: "text", Text: "y"}, store.RemovePart{PartID: "prt_9"},
+			store.PutMessage{Message: aMessage(id, 1)}, store.RemoveMessage{MessageID: aMessage(id, 1).ID},
+			store.PutTodos{}, store.PutLedger{}, store.PutBlob{Content: []byte("x")})
+	}
+	count := func() map[string]int64 {
+		rows := map[string]int64{}
+		must(t, s.read(t.Context(), func(c *conn) error {
+			for _, table := range []string{"head", "session", "message", "part", "delta", "removed", "todo", "prompt", "ledger", "blob", "blob_session"} {
+				n, err := c.number(t.Context(), "SELECT count(*) FROM "+table)
+				if err != nil {
+					return err
+				}
+				rows[table] = n
+			}
+			tables, err := c.number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE type = 'table'")
+			if int(tables) != len(rows)+1 { // and gone
+				t.Errorf("the schema has %d tables, the test knows %d", tables, len(rows)+1)
+			}
+			return err
+		}))
+		return rows
+	}
+	for table, n := range count() {
+		if n == 0 {
+			t.Errorf("table %s is empty before the deletion", table)
+		}
+	}
+	must(t, s.Delete(t.Context(), "ses_a"))
+	must(t, s.Delete(t.Context(), "ses_b"))
+	for table, n := range count() {
+		if n != 0 {
+			t.Errorf("%d rows of deleted sessions are left in table %s", n, table)
+		}
+	}
+}
