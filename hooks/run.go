@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -90,6 +91,13 @@ func (r *run) walk() *run {
 
 // wait returns once the walk is over or a handler was left behind.
 func (r *run) wait() runState {
+	// Most handlers are done before it would pay to wait in earnest: let the walk run first.
+	runtime.Gosched()
+	select {
+	case <-r.done:
+		return r.outcome()
+	default:
+	}
 	select {
 	case <-r.done:
 	case <-r.ctx.Done():
@@ -98,6 +106,10 @@ func (r *run) wait() runState {
 		}
 		<-r.done // the engine's own code, or the news that the walk is over
 	}
+	return r.outcome()
+}
+
+func (r *run) outcome() runState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state

@@ -201,6 +201,17 @@ func (p *plan) pointerMemory() memory {
 
 // copyOf returns the address of a deep copy.
 func (p *plan) copyOf(src unsafe.Pointer) unsafe.Pointer {
+	switch p.typ.Kind() { // what optional fields point at, without the detour
+	case reflect.Float64:
+		c := *(*float64)(src)
+		return unsafe.Pointer(&c)
+	case reflect.Int:
+		c := *(*int)(src)
+		return unsafe.Pointer(&c)
+	case reflect.Bool:
+		c := *(*bool)(src)
+		return unsafe.Pointer(&c)
+	}
 	dst := reflect.New(p.typ)
 	dst.Elem().Set(reflect.NewAt(p.typ, src).Elem())
 	at := dst.UnsafePointer()
