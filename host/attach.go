@@ -101,6 +101,9 @@ func (r *resolver) part(p sdk.Part) sdk.Parts {
 	case *sdk.AgentPart:
 		return r.agent(p)
 	case *sdk.FilePart:
+		if strings.HasPrefix(p.URL, "data:") && isTextMime(p.Mime) {
+			return r.dataText(p)
+		}
 		if !strings.HasPrefix(p.URL, "file:") {
 			return sdk.Parts{p}
 		}
@@ -116,6 +119,26 @@ func (r *resolver) part(p sdk.Part) sdk.Parts {
 		return r.file(path, source)
 	}
 	return sdk.Parts{p}
+}
+
+// dataText puts a text file that came as data into the prompt.
+func (r *resolver) dataText(p *sdk.FilePart) sdk.Parts {
+	head, body, ok := strings.Cut(p.URL, ",")
+	content, err := []byte(body), error(nil)
+	switch {
+	case !ok:
+		err = errors.New("a data URL without data")
+	case strings.HasSuffix(head, ";base64"):
+		content, err = base64.StdEncoding.DecodeString(body)
+	default:
+		var text string
+		text, err = url.PathUnescape(body)
+		content = []byte(text)
+	}
+	if err == nil && len(content) > attachBytes {
+		err = fmt.Errorf("%d bytes of text are more than the %d that can be attached", len(content), attachBytes)
+	}
+	return r.inlined(p, p.Filename, "file", strings.ToValidUTF8(string(content), "\uFFFD"), err)
 }
 
 func (r *resolver) agent(p *sdk.AgentPart) sdk.Parts {

@@ -68,9 +68,14 @@ func configureModels(info sdk.ProviderInfo, c sdk.ProviderConfig) map[string]sdk
 		out[id] = configureModel(model, mc)
 	}
 	maps.DeleteFunc(out, func(id string, _ sdk.Model) bool {
-		return len(c.Whitelist) > 0 && !slices.Contains(c.Whitelist, id) || slices.Contains(c.Blacklist, id)
+		return !listed(&c, id)
 	})
 	return out
+}
+
+// listed reports whether the configuration of a provider lets the model be used.
+func listed(c *sdk.ProviderConfig, id string) bool {
+	return (len(c.Whitelist) == 0 || slices.Contains(c.Whitelist, id)) && !slices.Contains(c.Blacklist, id)
 }
 
 func configureModel(m sdk.Model, c sdk.ModelConfig) sdk.Model {

@@ -10,8 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// loadPage is how many messages are read first when a session is taken up again; each further page is
-// twice as large as the one before it, since it takes long to get to the end of a session without a summary.
+// loadPage is how many messages are read at a time when a session is taken up again.
 const loadPage = 200
 
 // conversation is a claimed session in memory: the messages a request may need, and the journal that
@@ -39,11 +38,10 @@ func loadMessages(ctx context.Context, s store.Store, session string) ([]sdk.Mes
 			return nil, err
 		}
 		out = append(got, out...)
-		if len(got) < page.Limit || reachesSummary(out) {
+		if len(got) < loadPage || reachesSummary(out) {
 			return out, nil
 		}
 		page.Before = got[0].Info.Head().ID
-		page.Limit *= 2
 	}
 }
 

@@ -196,7 +196,10 @@ func (m *models) listLocal(ctx context.Context, id string) {
 		return // not there: what the search is for
 	}
 	for i := range found {
-		found[i] = m.known(id, found[i].ID)
+		if known, ok := m.providers[id].info.Models[found[i].ID]; ok {
+			found[i] = known
+		}
+		found[i] = complete(found[i], id, found[i].ID)
 	}
 	m.mu.Lock()
 	m.local[id] = found
@@ -224,6 +227,9 @@ func (m *models) resolve(_ context.Context, name string) (sdk.Model, error) {
 	}
 	if !m.enabled(providerID) {
 		return sdk.Model{}, fmt.Errorf("%w: provider %q is switched off by disabled_providers or enabled_providers", ErrModel, providerID)
+	}
+	if c := m.g.config.Provider[providerID]; !listed(&c, id) {
+		return sdk.Model{}, fmt.Errorf("%w: %q is switched off by provider.%s.whitelist or blacklist", ErrModel, name, providerID)
 	}
 	return m.known(providerID, id), nil
 }

@@ -31,7 +31,8 @@ const (
 
 var (
 	// overflowText is how well-known servers say that the prompt is too long.
-	overflowText = regexp.MustCompile(`(?i)context[ _]?length|context window|maximum context|prompt is too long|input is too long|too many (input |prompt )?tokens in|exceeds? the (maximum|available|model'?s?) (context|number of tokens)|exceed_context_size|request too large for`)
+	overflowText = regexp.MustCompile(`(?i)context[ _]?length|context window|maximum (context|prompt length)|prompt is too long|input is too long|too many (input |prompt )?tokens in|` +
+		`exceeds? the (maximum|available|model'?s?) (context|number of tokens)|prompt token count of \d+ exceeds|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request too large for`)
 	// rateText keeps rate limits that speak of tokens from being read as an overflow.
 	rateText = regexp.MustCompile(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit`)
 	// passingText is how servers say that a failure may pass, whatever their status.

@@ -419,3 +419,9 @@ func (r *records) has(pieces ...string) bool {
 		return !slices.ContainsFunc(pieces, func(p string) bool { return !strings.Contains(line, p) })
 	})
 }
+
+// shellEnv gives the environment that commands get.
+func shellEnv(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	env, err := call.Host.(sdk.Shell).ShellEnv(ctx, call.Directory)
+	return &sdk.ToolResult{Output: strings.Join(env, " ")}, err
+}

@@ -138,8 +138,9 @@ const (
 	ContentToolResult = "tool-result"
 )
 
-// StreamEvent is one event of a model's answer. Deltas of one ID belong together; blocks of several
-// IDs may be interleaved. A block ends when the stream does.
+// StreamEvent is one event of a model's answer. Deltas of one ID belong together. Tool calls may be
+// interleaved and end with the stream; a text or reasoning block ends when another block begins, and
+// coming back to its ID begins a new one. An event with Metadata and no Text is kept.
 type StreamEvent struct {
 	Type string `json:"type"`
 	// ID tells blocks apart: any text that is stable within one answer.

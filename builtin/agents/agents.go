@@ -16,11 +16,11 @@ import (
 type Plugin struct {
 	log     *slog.Logger
 	project sdk.Project
-	ids     sdk.IDs
 
-	mu    sync.Mutex
-	watch sources.Watch
-	list  []sdk.Agent // what Agents returned last; never changed
+	mu       sync.Mutex
+	watch    sources.Watch
+	list     []sdk.Agent     // what Agents returned last; never changed
+	planning map[string]bool // sessions whose latest prompt was for plan
 }
 
 var (
@@ -30,7 +30,7 @@ var (
 )
 
 // New returns the plugin.
-func New() *Plugin { return &Plugin{log: slog.New(slog.DiscardHandler)} }
+func New() *Plugin { return &Plugin{log: slog.New(slog.DiscardHandler), planning: map[string]bool{}} }
 
 // Manifest names the plugin.
 func (*Plugin) Manifest() sdk.Manifest {

@@ -219,46 +219,42 @@ func TestChangesAreSeen(t *testing.T) {
 
 func TestReminder(t *testing.T) {
 	t.Parallel()
-	user := func(id string) sdk.MessageWithParts {
-		return sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: id, SessionID: "s"}}, Parts: sdk.Parts{&sdk.TextPart{Text: "hi"}}}
-	}
-	assistant := func(agent string) sdk.MessageWithParts {
-		return sdk.MessageWithParts{Info: &sdk.AssistantMessage{Agent: agent}}
-	}
 	for name, c := range map[string]struct {
-		agent    string
-		purpose  sdk.Purpose
-		messages []sdk.MessageWithParts
-		at       int // the message that gets it; -1: none
-		want     string
+		agents []string // of the prompts, one after the other
+		want   string   // what the last gets
 	}{
-		"plan":                   {"plan", sdk.PurposeTurn, []sdk.MessageWithParts{user("1"), assistant("plan"), user("2"), assistant("plan")}, 2, "Plan mode is on"},
-		"build":                  {"build", sdk.PurposeTurn, []sdk.MessageWithParts{user("1"), assistant("build"), user("2")}, -1, ""},
-		"back to build":          {"build", sdk.PurposeTurn, []sdk.MessageWithParts{user("1"), assistant("plan"), user("2"), assistant("build")}, 2, "Plan mode is off"},
-		"build since long":       {"build", sdk.PurposeTurn, []sdk.MessageWithParts{user("1"), assistant("plan"), user("2"), assistant("build"), user("3")}, -1, ""},
-		"a title":                {"plan", sdk.PurposeTitle, []sdk.MessageWithParts{user("1")}, -1, ""},
-		"no user message at all": {"plan", sdk.PurposeTurn, []sdk.MessageWithParts{assistant("plan")}, -1, ""},
+		"plan":             {[]string{"plan"}, "Plan mode is on"},
+		"plan again":       {[]string{"plan", "plan"}, "Plan mode is on"},
+		"build":            {[]string{"build"}, ""},
+		"back to build":    {[]string{"plan", "build"}, "Plan mode is off"},
+		"build since long": {[]string{"plan", "build", "build"}, ""},
+		"another session":  {[]string{"plan", "other"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, _ := start(t)
-			v := &sdk.ChatMessagesValue{Messages: c.messages}
-			_, err := p.Hooks()[0].Handler.Handle(t.Context(), &sdk.HookCall{Input: &sdk.ChatInput{Agent: c.agent, Purpose: c.purpose}, Value: v})
-			if err != nil {
-				t.Fatal(err)
+			var v *sdk.ChatMessageValue
+			for _, agent := range c.agents {
+				in := &sdk.ChatMessageInput{SessionID: "s", Agent: agent}
+				if agent == "other" {
+					in.SessionID, in.Agent = "t", "build"
+				}
+				v = &sdk.ChatMessageValue{Message: &sdk.UserMessage{}, Parts: sdk.Parts{&sdk.TextPart{Text: "hi"}}}
+				if _, err := p.Hooks()[0].Handler.Handle(t.Context(), &sdk.HookCall{Input: in, Value: v}); err != nil {
+					t.Fatal(err)
+				}
 			}
-			for i, m := range v.Messages {
-				var text string
-				if len(m.Parts) > 1 {
-					part := m.Parts[1].(*sdk.TextPart)
-					text = part.Text
-					if !part.Synthetic || part.ID == "" || part.MessageID != m.Info.Head().ID || part.SessionID != "s" {
-						t.Errorf("part %+v", part)
-					}
+			if c.want == "" {
+				if len(v.Parts) != 1 {
+					t.Errorf("got %d parts, want the prompt alone", len(v.Parts))
 				}
-				if i == c.at != (text != "") || !strings.Contains(text, c.want) && i == c.at {
-					t.Errorf("message %d got %q", i, text)
-				}
+				return
+			}
+			if len(v.Parts) != 2 {
+				t.Fatalf("got %d parts, want the prompt and a reminder", len(v.Parts))
+			}
+			if part := v.Parts[1].(*sdk.TextPart); !part.Synthetic || !strings.Contains(part.Text, c.want) {
+				t.Errorf("reminder %+v, want %q", part, c.want)
 			}
 		})
 	}

@@ -7,51 +7,46 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Hooks returns the hook that reminds the model of the mode it is in. What it adds is sent, not stored.
+// maxPlanning bounds the sessions that are remembered to be in plan mode.
+const maxPlanning = 1000
+
+// Hooks returns the hook that reminds the model of the mode it is in. It works on the prompt alone: a hook
+// over all messages of every request would cost more the longer a conversation grows.
 func (p *Plugin) Hooks() []sdk.Hook {
-	h := sdk.OnChatMessages(p.remind)
+	h := sdk.OnChatMessage(p.remind)
 	h.Name = "mode"
-	h.Reads, h.Writes = []string{"/messages"}, []string{"/messages"}
+	h.Reads, h.Writes = []string{"/parts"}, []string{"/parts"}
 	return []sdk.Hook{h}
 }
 
-// remind appends to the last user message that nothing may be changed while the agent is plan, and that
-// it may again when the message before was answered by plan.
-func (p *Plugin) remind(_ context.Context, in *sdk.ChatInput, v *sdk.ChatMessagesValue) error {
-	if in.Purpose != sdk.PurposeTurn {
-		return nil
-	}
-	last := -1
-	for i := len(v.Messages) - 1; i >= 0 && last < 0; i-- {
-		if _, ok := v.Messages[i].Info.(*sdk.UserMessage); ok {
-			last = i
-		}
-	}
-	if last < 0 {
-		return nil
-	}
+// remind adds to a prompt for plan that nothing may be changed, and to the first prompt for another agent
+// after that, that it may again.
+func (p *Plugin) remind(_ context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
+	was := p.note(in.SessionID, in.Agent == agentPlan)
 	text := planReminder
-	if in.Agent != agentPlan {
-		if before, ok := assistantBefore(v.Messages, last); !ok || before.Agent != agentPlan {
-			return nil
-		}
+	switch {
+	case in.Agent == agentPlan:
+	case was:
 		text = buildReminder
+	default:
+		return nil
 	}
-	m := &v.Messages[last]
-	head := m.Info.Head()
-	m.Parts = append(m.Parts, &sdk.TextPart{
-		PartHead:  sdk.PartHead{ID: p.ids.New(sdk.PrefixPart), SessionID: head.SessionID, MessageID: head.ID},
-		Text:      strings.TrimSpace(text),
-		Synthetic: true,
-	})
+	v.Parts = append(v.Parts, &sdk.TextPart{Text: strings.TrimSpace(text), Synthetic: true})
 	return nil
 }
 
-func assistantBefore(messages []sdk.MessageWithParts, i int) (*sdk.AssistantMessage, bool) {
-	for i--; i >= 0; i-- {
-		if a, ok := messages[i].Info.(*sdk.AssistantMessage); ok {
-			return a, true
-		}
+// note remembers whether the session is in plan mode now and returns whether it was.
+func (p *Plugin) note(session string, planning bool) (was bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was = p.planning[session]
+	if !planning {
+		delete(p.planning, session)
+		return was
 	}
-	return nil, false
+	if len(p.planning) >= maxPlanning {
+		clear(p.planning)
+	}
+	p.planning[session] = true
+	return was
 }

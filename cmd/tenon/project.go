@@ -64,8 +64,7 @@ type projectID struct {
 // lookUpProject starts looking. The goroutine ends with git, after gitTimeout at the latest; wait waits.
 func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 	p := &projectID{done: make(chan struct{}), id: globalProject}
-	sum := sha256.Sum256([]byte(worktree))
-	cache := filepath.Join(dataDir, "projects", hex.EncodeToString(sum[:8]))
+	cache := filepath.Join(dataDir, "projects", projectKey(worktree))
 	if content, err := os.ReadFile(cache); err == nil {
 		if id := strings.TrimSpace(string(content)); commitID.MatchString(id) {
 			p.id = id
@@ -81,6 +80,12 @@ func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 		}
 	}()
 	return p
+}
+
+// projectKey names what is remembered of a worktree.
+func projectKey(worktree string) string {
+	sum := sha256.Sum256([]byte(worktree))
+	return hex.EncodeToString(sum[:8])
 }
 
 // wait returns the identifier; globalProject when git is not there, too slow or the repository is empty.

@@ -181,6 +181,9 @@ func fakeConfig(url string) string {
 		"models": {"fake-model": {"limit": {"context": 100000, "output": 4000}, "cost": {"input": 1, "output": 2}}}}}}`, url)
 }
 
+// patience bounds every wait for a process; a test that needs it has failed.
+const patience = 30 * time.Second
+
 // process is the real command in a project and a home of its own.
 type process struct {
 	binary, work string
@@ -211,7 +214,7 @@ func newProcess(tb testing.TB, url string) *process {
 func (p *process) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(p.binary, args...)
 	cmd.Dir, cmd.Env = p.work, p.env
-	cmd.WaitDelay = time.Minute
+	cmd.WaitDelay = patience
 	return cmd
 }
 
@@ -221,7 +224,12 @@ func (p *process) output(tb testing.TB, code int, args ...string) (string, strin
 	var out, errs strings.Builder
 	cmd := p.command(args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	_ = cmd.Run() // the code tells
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = cmd.Wait() // the code tells
 	if have := cmd.ProcessState.ExitCode(); have != code {
 		tb.Fatalf("tenon %q: exit code %d, want %d\nstdout: %s\nstderr: %s", args, have, code, out.String(), errs.String())
 	}

@@ -16,9 +16,6 @@ import (
 	"github.com/tenonhq/tenon/internal/fakellm"
 )
 
-// patience bounds every wait for a process; a test that needs it has failed.
-const patience = 30 * time.Second
-
 // running is a command under way.
 type running struct {
 	*exec.Cmd
@@ -106,6 +103,7 @@ func TestInterruptAbortsTheTurn(t *testing.T) {
 			p := newProcess(t, s.URL())
 			r := p.startJSON(t, "--title", "x", "tell me")
 			untilStep(t, r.lines)
+			s.WaitRequests(1, patience)
 			_ = r.Process.Signal(sig)
 			rest, _ := io.ReadAll(r.lines)
 			if code := r.code(); code != 130 {
@@ -159,6 +157,7 @@ func TestKilledRunGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	untilStep(t, r.lines)
+	s.WaitRequests(1, patience)
 	_ = r.Process.Kill()
 	r.code()
 	var session struct{ SessionID string }

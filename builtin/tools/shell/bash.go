@@ -21,6 +21,7 @@ import (
 const (
 	DefaultTimeout = 2 * time.Minute
 	MaxTimeout     = 10 * time.Minute
+	MaxCommand     = 128<<10 - 1 // bytes; Linux starts no program with a longer argument
 )
 
 //go:embed bash.md
@@ -139,6 +140,8 @@ func decode(call *sdk.ToolCall) (bashArgs, string, error) {
 		return args, "", errors.New("bash: command is empty")
 	case strings.ContainsRune(args.Command, 0):
 		return args, "", errors.New("bash: command holds a NUL byte, which no shell can be given")
+	case len(args.Command) > MaxCommand:
+		return args, "", fmt.Errorf("bash: command has %d bytes, at most %d can be run; write it to a file and run that", len(args.Command), MaxCommand)
 	case args.Timeout < 0:
 		return args, "", fmt.Errorf("bash: timeout %d is negative; it is in milliseconds, default %d", args.Timeout, DefaultTimeout.Milliseconds())
 	}

@@ -144,6 +144,29 @@ func TestNothingStaysBehind(t *testing.T) {
 	}
 }
 
+// BenchmarkExecute is the cost of a command that does nothing, the shell included.
+func BenchmarkExecute(b *testing.B) {
+	f := newFixture(b, "")
+	call := f.call(b, map[string]any{"command": "true"})
+	for b.Loop() {
+		if _, err := f.tool.Execute(b.Context(), call); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPrepare is the cost of reading a usual command.
+func BenchmarkPrepare(b *testing.B) {
+	f := newFixture(b, "")
+	call := f.call(b, map[string]any{"command": "cd sub && go test ./... 2>&1 | grep -v '^ok' | head -20"})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := f.tool.(sdk.ToolPreparer).Prepare(b.Context(), call); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // TestPipeHeldOpen: a daemon that leaves the group keeps the pipe, and must not keep the call.
 func TestPipeHeldOpen(t *testing.T) {
 	t.Parallel()

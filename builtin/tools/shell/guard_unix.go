@@ -35,31 +35,31 @@ type guard struct {
 	input io.WriteCloser
 }
 
-// add puts a group under guard. A guard that somebody killed is replaced.
-func (g *guard) add(pgid int) error {
+// ready starts the guard unless it runs. One that somebody killed is replaced.
+func (g *guard) ready() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {
-		if _, err := fmt.Fprintf(g.input, "+ %d\n", pgid); err == nil {
+		if _, err := io.WriteString(g.input, "\n"); err == nil {
 			return nil
 		}
 		_ = g.stop()
 	}
-	if err := g.start(); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(g.input, "+ %d\n", pgid); err != nil {
-		return fmt.Errorf("guard of commands: %w", err)
-	}
-	return nil
+	return g.start()
 }
 
+// add puts a group under guard.
+func (g *guard) add(pgid int) { g.tell("+", pgid) }
+
 // remove takes a group that is gone off the list.
-func (g *guard) remove(pgid int) {
+func (g *guard) remove(pgid int) { g.tell("-", pgid) }
+
+// tell writes to the guard. One that died meanwhile is replaced by ready of the next command.
+func (g *guard) tell(op string, pgid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {
-		_, _ = fmt.Fprintf(g.input, "- %d\n", pgid)
+		_, _ = fmt.Fprintf(g.input, "%s %d\n", op, pgid)
 	}
 }
 

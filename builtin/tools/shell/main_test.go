@@ -80,7 +80,7 @@ type fixture struct {
 	dir  string
 }
 
-func newFixture(t *testing.T, wanted string) *fixture {
+func newFixture(t testing.TB, wanted string) *fixture {
 	t.Helper()
 	p := shell.New()
 	if err := p.Start(t.Context(), &host{home: "/home/nobody", config: sdk.Config{Shell: wanted}}); err != nil {
@@ -96,7 +96,7 @@ func newFixture(t *testing.T, wanted string) *fixture {
 	return &fixture{tool: p.Tools()[0], host: &callHost{}, dir: t.TempDir()}
 }
 
-func (f *fixture) call(t *testing.T, args map[string]any) *sdk.ToolCall {
+func (f *fixture) call(t testing.TB, args map[string]any) *sdk.ToolCall {
 	t.Helper()
 	data, err := json.Marshal(args)
 	if err != nil {

@@ -34,3 +34,21 @@ func (g *group) sweep() {
 		}
 	}
 }
+
+// onlyZombies reports whether what is left of the group has ended and only waits to be reaped, which the
+// first process of a container may never do.
+func (g *group) onlyZombies() bool {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		// pid (name) state parent group …; the name may hold anything.
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(fields) > 2 && string(fields[2]) == strconv.Itoa(g.pid) && string(fields[0]) != "Z" && string(fields[0]) != "X" {
+			return false
+		}
+	}
+	return len(files) > 0
+}

@@ -34,8 +34,8 @@ func (g *group) started(cmd *exec.Cmd) error {
 
 func (g *group) id() int { return g.pid }
 
-// gone reports whether no process of the group is left.
-func (g *group) gone() bool { return syscall.Kill(-g.pid, 0) == syscall.ESRCH }
+// gone reports whether no process of the group runs.
+func (g *group) gone() bool { return syscall.Kill(-g.pid, 0) == syscall.ESRCH || g.onlyZombies() }
 
 func (g *group) terminate() {
 	_ = syscall.Kill(-g.pid, syscall.SIGTERM)

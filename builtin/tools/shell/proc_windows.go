@@ -23,9 +23,10 @@ type group struct {
 // guard is not needed where there are job objects.
 type guard struct{}
 
-func (guard) add(int) error { return nil }
-func (guard) remove(int)    {}
-func (guard) close() error  { return nil }
+func (guard) ready() error { return nil }
+func (guard) add(int)      {}
+func (guard) remove(int)   {}
+func (guard) close() error { return nil }
 
 // newGroup prepares the command to start suspended, so that it starts nothing before it is in its job.
 func newGroup(cmd *exec.Cmd) *group {

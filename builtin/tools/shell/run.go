@@ -55,13 +55,10 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	group := newGroup(cmd)
 	defer group.close()
 
-	exited, err := start(cmd, group)
+	exited, err := t.start(cmd, group)
 	w.Close()
 	if err != nil {
 		return ending{}, fmt.Errorf("start %s in %s: %w", j.shell.path, j.dir, err)
-	}
-	if err := t.guard.add(group.id()); err != nil {
-		t.log.Warn("commands outlive a killed host", "err", err)
 	}
 	defer t.guard.remove(group.id())
 
@@ -81,8 +78,12 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 }
 
 // start starts the command on a thread of its own, which stays until the shell ended: Linux ends the
-// shell when the thread that started it goes away.
-func start(cmd *exec.Cmd, group *group) (exited <-chan struct{}, err error) {
+// shell when the thread that started it goes away. The guard is there before the command, so that little
+// can happen before it knows of it.
+func (t *bash) start(cmd *exec.Cmd, group *group) (exited <-chan struct{}, err error) {
+	if err := t.guard.ready(); err != nil {
+		t.log.Warn("commands outlive a killed host", "err", err)
+	}
 	started, done := make(chan error, 1), make(chan struct{})
 	go func() { // belongs to the call; ends with the shell; finish waits for done
 		defer close(done)
@@ -90,6 +91,7 @@ func start(cmd *exec.Cmd, group *group) (exited <-chan struct{}, err error) {
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		if err == nil {
+			t.guard.add(cmd.Process.Pid)
 			err = group.started(cmd)
 		}
 		started <- err
@@ -143,10 +145,9 @@ func finish(end ending, group *group, exited <-chan struct{}) error {
 	}
 	if !gone() {
 		group.terminate()
-		if !waitFor(gone, grace) {
-			group.kill()
-		}
+		waitFor(gone, grace)
 	}
+	group.kill() // also when it seems gone: what forks at this moment may have been missed
 	if end.aborted || end.timedOut {
 		group.sweep()
 	}
@@ -158,8 +159,8 @@ func finish(end ending, group *group, exited <-chan struct{}) error {
 	}
 }
 
-// waitFor reports whether done came true in time. It looks every few milliseconds, as nothing tells when a group of processes is empty.
-func waitFor(done func() bool, most time.Duration) bool {
+// waitFor returns when done comes true, or after the time. It looks every few milliseconds, as nothing tells when a group of processes is empty.
+func waitFor(done func() bool, most time.Duration) {
 	deadline := time.NewTimer(most)
 	defer deadline.Stop()
 	look := time.NewTicker(5 * time.Millisecond)
@@ -167,11 +168,10 @@ func waitFor(done func() bool, most time.Duration) bool {
 	for !done() {
 		select {
 		case <-deadline.C:
-			return false
+			return
 		case <-look.C:
 		}
 	}
-	return true
 }
 
 // drain waits for the rest of the output; what escaped the group may hold the pipe open for ever.

@@ -9,9 +9,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxDirs bounds how many directories a script is followed through at once; beyond it, .. is resolved
-// from those found so far.
-const maxDirs = 16
+// Bounds of following a script. One that exceeds them is reported as touching everything.
+const (
+	maxDirs       = 16 // directories a command may run in
+	maxRounds     = 8  // of a loop
+	maxStatements = 20000
+)
 
 // tracer follows a script through its changes of directory and reports the paths its words may name.
 // Where it cannot tell which directory a command runs in, it takes all that are possible.
@@ -22,6 +25,7 @@ type tracer struct {
 	active map[*syntax.Stmt]bool // functions being followed
 	seen   []string              // every directory that was current somewhere
 	budget int                   // statements left to look at, against loops within loops
+	lost   bool                  // the script exceeded a bound
 	ran    bool                  // a command came before that may have removed directories
 }
 
@@ -33,8 +37,11 @@ func same(dirs []string) after { return after{dirs, dirs} }
 // trace reports every path that the script may touch when it starts in dir. A path is certain when the
 // command cannot mean anything else by the word.
 func trace(file *syntax.File, dir, home string, report func(path string, certain bool)) {
-	t := &tracer{home: home, report: report, funcs: map[string]*syntax.Stmt{}, active: map[*syntax.Stmt]bool{}, seen: []string{dir}, budget: 20000}
+	t := &tracer{home: home, report: report, funcs: map[string]*syntax.Stmt{}, active: map[*syntax.Stmt]bool{}, seen: []string{dir}, budget: maxStatements}
 	t.list(file.Stmts, []string{dir})
+	if t.lost {
+		report(filepath.VolumeName(dir)+string(filepath.Separator), true)
+	}
 }
 
 func (t *tracer) list(stmts []*syntax.Stmt, dirs []string) []string {
@@ -46,6 +53,7 @@ func (t *tracer) list(stmts []*syntax.Stmt, dirs []string) []string {
 
 func (t *tracer) stmt(stmt *syntax.Stmt, dirs []string) after {
 	if t.budget--; t.budget < 0 {
+		t.lost = true
 		return same(dirs)
 	}
 	for _, r := range stmt.Redirs {
@@ -102,7 +110,7 @@ func (t *tracer) command(cmd syntax.Command, dirs []string) after {
 		out := dirs
 		t.inside(cmd.Word, dirs)
 		for _, item := range cmd.Items {
-			out = union(out, t.list(item.Stmts, dirs))
+			out = t.union(out, t.list(item.Stmts, dirs))
 		}
 		return same(out)
 	case *syntax.FuncDecl:
@@ -126,11 +134,11 @@ func (t *tracer) binary(cmd *syntax.BinaryCmd, dirs []string) after {
 	case syntax.AndStmt:
 		x := t.stmt(cmd.X, dirs)
 		y := t.stmt(cmd.Y, x.ok)
-		return after{y.ok, union(x.any, y.any)}
+		return after{y.ok, t.union(x.any, y.any)}
 	case syntax.OrStmt:
 		x := t.stmt(cmd.X, dirs)
 		y := t.stmt(cmd.Y, x.any)
-		return after{union(x.ok, y.ok), union(x.any, y.any)}
+		return after{t.union(x.ok, y.ok), t.union(x.any, y.any)}
 	}
 	t.stmt(cmd.X, dirs) // the sides of a pipe are subshells
 	t.stmt(cmd.Y, dirs)
@@ -139,22 +147,23 @@ func (t *tracer) binary(cmd *syntax.BinaryCmd, dirs []string) after {
 
 func (t *tracer) branch(cmd *syntax.IfClause, dirs []string) []string {
 	cond := t.list(cmd.Cond, dirs)
-	out := union(cond, t.list(cmd.Then, cond))
+	out := t.union(cond, t.list(cmd.Then, cond))
 	if cmd.Else != nil {
-		out = union(out, t.branch(cmd.Else, cond))
+		out = t.union(out, t.branch(cmd.Else, cond))
 	}
 	return out
 }
 
 // loop follows a body until it leads nowhere new.
 func (t *tracer) loop(dirs []string, body func([]string) []string) []string {
-	for range 8 {
-		next := union(dirs, body(dirs))
+	for range maxRounds {
+		next := t.union(dirs, body(dirs))
 		if len(next) == len(dirs) {
-			break
+			return dirs
 		}
 		dirs = next
 	}
+	t.lost = true
 	return dirs
 }
 
@@ -199,10 +208,10 @@ func (t *tracer) change(name string, args []*syntax.Word, dirs []string) after {
 		lit := literalOf(arg, t.home, dirs[0])
 		if !lit.exact {
 			t.word(arg, dirs, true)
-			return same(union(t.seen, dirs))
+			return same(t.union(t.seen, dirs))
 		}
 		if lit.text == "-" || isFlag(lit.text) && name != "cd" {
-			return same(union(t.seen, dirs))
+			return same(t.union(t.seen, dirs))
 		}
 		if !isFlag(lit.text) {
 			target = lit.text
@@ -211,7 +220,7 @@ func (t *tracer) change(name string, args []*syntax.Word, dirs []string) after {
 	}
 	switch {
 	case name != "cd" && target == "": // back to somewhere on the stack
-		return same(union(t.seen, dirs))
+		return same(t.union(t.seen, dirs))
 	case target == "":
 		target = t.home
 	}
@@ -220,14 +229,14 @@ func (t *tracer) change(name string, args []*syntax.Word, dirs []string) after {
 	for _, dir := range dirs {
 		path := from(dir, target)
 		t.report(path, true)
-		to = union(to, []string{path})
+		to = t.union(to, []string{filepath.Clean(path)}) // as cd does it: .. is the directory it came from
 		certain = certain && isDir(path)
 	}
-	t.seen = union(t.seen, to)
+	t.seen = t.union(t.seen, to)
 	if certain {
 		return same(to)
 	}
-	return after{to, union(dirs, to)}
+	return after{to, t.union(dirs, to)}
 }
 
 // inside reports the words below a node and follows the statements below it.
@@ -290,10 +299,14 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func union(a, b []string) []string {
+func (t *tracer) union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, dir := range b {
-		if len(out) < maxDirs && !slices.Contains(out, dir) {
+		switch {
+		case slices.Contains(out, dir):
+		case len(out) == maxDirs:
+			t.lost = true
+		default:
 			out = append(out, dir)
 		}
 	}
