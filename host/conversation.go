@@ -45,12 +45,17 @@ func loadMessages(ctx context.Context, s store.Store, session string) ([]sdk.Mes
 	}
 }
 
-// snapshot returns the messages as they are now. The copies of open parts do not change any more.
+// snapshot returns the messages as they are now. What is closed does not change any more, so only open
+// messages are copied: a step must not cost more the longer the turn is.
 func (c *conversation) snapshot() []sdk.MessageWithParts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make([]sdk.MessageWithParts, len(c.messages))
 	for i, m := range c.messages {
+		if a, ok := m.Info.(*sdk.AssistantMessage); !ok || a.Time.Completed != 0 {
+			out[i] = m
+			continue
+		}
 		out[i] = sdk.MessageWithParts{Info: copyMessage(m.Info), Parts: make(sdk.Parts, len(m.Parts))}
 		for k, p := range m.Parts {
 			out[i].Parts[k] = copyPart(p)

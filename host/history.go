@@ -150,8 +150,7 @@ func appendAssistant(out []sdk.ModelMessage, info *sdk.AssistantMessage, parts s
 		return out
 	}
 	same := info.ProviderID == model.ProviderID && info.ModelID == model.ID
-	said := make([]sdk.ModelContent, 0, len(parts))
-	var results []sdk.ModelContent
+	var said, results []sdk.ModelContent
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *sdk.TextPart:

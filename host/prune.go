@@ -1,6 +1,10 @@
 package host
 
-import "github.com/tenonhq/tenon/sdk"
+import (
+	"slices"
+
+	"github.com/tenonhq/tenon/sdk"
+)
 
 // What pruning leaves; opencode's figures.
 const (
@@ -16,7 +20,8 @@ func (t *turn) prune() {
 	if !t.g.config.Compaction.Prune || t.failure != nil {
 		return
 	}
-	var old []*sdk.ToolPart
+	type place struct{ message, part int }
+	var old []place
 	kept, freed := int64(0), int64(0)
 	turns := 0
 	t.c.mu.Lock()
@@ -31,7 +36,7 @@ func (t *turn) prune() {
 		if turns < pruneTurns {
 			continue
 		}
-		for _, p := range m.Parts {
+		for k, p := range m.Parts {
 			tool, ok := p.(*sdk.ToolPart)
 			if !ok || tool.State.Status != sdk.ToolCompleted || tool.State.Time.Compacted != 0 || tool.Tool == pruneExempt {
 				continue
@@ -41,15 +46,22 @@ func (t *turn) prune() {
 				continue
 			}
 			freed += size
-			old = append(old, tool)
+			old = append(old, place{i, k})
 		}
 	}
 	t.c.mu.Unlock()
 	if freed < pruneMinimum {
 		return
 	}
-	for _, p := range old {
-		t.c.locked(func() { p.State.Time.Compacted = now() })
+	for _, at := range old {
+		var p *sdk.ToolPart
+		t.c.locked(func() { // snapshots share what is closed, so it is replaced
+			m := &t.c.messages[at.message]
+			m.Parts = slices.Clone(m.Parts)
+			p = copyPart(m.Parts[at.part]).(*sdk.ToolPart)
+			p.State.Time.Compacted = now()
+			m.Parts[at.part] = p
+		})
 		t.c.putPart(p)
 	}
 }

@@ -115,7 +115,7 @@ func (v *jsonView) event(e *sdk.Event) {
 		v.write(jsonLine{Type: "error", SessionID: p.SessionID, Error: p.Error})
 	case *sdk.SessionStatusInfo:
 		if s := p.Status; s.Type == sdk.StatusRetry {
-			v.write(jsonLine{Type: "retry", SessionID: p.SessionID, Attempt: s.Attempt, Limit: v.turn.retries, Message: s.Message, Next: s.Next})
+			v.write(jsonLine{Type: "retry", SessionID: p.SessionID, Attempt: s.Attempt, Limit: v.turn.retries, Message: v.turn.clean(s.Message), Next: s.Next})
 		}
 	case *sdk.SessionRef:
 		if e.Type == sdk.EventSessionCompacted {
@@ -180,7 +180,7 @@ func (v *jsonView) finish(o *turnOutcome) error {
 	}
 	if o.err != nil {
 		f := remedy(o.err)
-		l.Error, l.Fix, l.ExitCode = f.err.Error(), f.fix, f.code
+		l.Error, l.Fix, l.ExitCode = v.turn.clean(f.err.Error()), f.fix, f.code
 	}
 	v.encode(l)
 	return v.err

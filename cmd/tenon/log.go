@@ -96,16 +96,20 @@ func (m *maskWriter) hide(secrets []string) {
 	}
 }
 
-// Write writes p without the secrets.
-func (m *maskWriter) Write(p []byte) (int, error) {
+// clean returns the text without the secrets.
+func (m *maskWriter) clean(text string) string {
 	m.mu.Lock()
 	r := m.replacer
 	m.mu.Unlock()
-	out := p
-	if r != nil {
-		out = []byte(r.Replace(string(p)))
+	if r == nil {
+		return text
 	}
-	if _, err := m.w.Write(out); err != nil {
+	return r.Replace(text)
+}
+
+// Write writes p without the secrets.
+func (m *maskWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(m.w, m.clean(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

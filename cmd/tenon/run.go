@@ -76,11 +76,11 @@ func (a *app) runTurn(ctx context.Context, f *runFlags, args []string) error {
 	}
 	signals, stop := catchSignals()
 	defer stop()
-	in, err := a.input(ctx, f, args, signals)
+	w, err := a.configured(ctx)
 	if err != nil {
 		return err
 	}
-	w, err := a.configured(ctx)
+	in, err := a.input(ctx, f, args, signals)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,10 @@ func (a *app) drive(ctx context.Context, w *workspace, m *machine, sub *host.Sub
 	if err != nil {
 		return nil, err
 	}
-	shown := &turnShown{session: s, directory: w.project.Directory, retries: retryLimit(m.config), logsNotices: a.level.Level() <= slog.LevelWarn}
+	shown := &turnShown{
+		session: s, directory: w.project.Directory, retries: retryLimit(m.config),
+		logsNotices: a.level.Level() <= slog.LevelWarn, clean: a.mask.clean,
+	}
 	var v view
 	if o.format == "json" {
 		v = newJSONView(a.out, shown)

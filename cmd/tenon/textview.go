@@ -215,7 +215,7 @@ func (v *textView) status(p *sdk.SessionStatusInfo) {
 	}
 	wait := max(time.UnixMilli(status.Next).Sub(v.now()), 0)
 	v.line(strings.Repeat("  ", v.f.depth(p.SessionID)) + v.s.paint(styleYellow, fmt.Sprintf(
-		"%s; next try in %s (%d/%d)", clip(oneLine(status.Message), errorLength), duration(roughly(wait)), status.Attempt, v.turn.retries)))
+		"%s; next try in %s (%d/%d)", clip(oneLine(v.turn.clean(status.Message)), errorLength), duration(roughly(wait)), status.Attempt, v.turn.retries)))
 	v.draw()
 }
 

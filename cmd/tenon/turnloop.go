@@ -38,8 +38,9 @@ type turnHost interface {
 type turnShown struct {
 	session     *sdk.Session
 	directory   string
-	retries     int  // how often a step is tried again
-	logsNotices bool // the log tells of plugins that failed
+	retries     int                 // how often a step is tried again
+	logsNotices bool                // the log tells of plugins that failed
+	clean       func(string) string // takes secrets out of the text of errors
 }
 
 // turnOutcome is how a turn ended.
