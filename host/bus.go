@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -104,5 +105,15 @@ func (s *Subscription) Missed() bool {
 	return s.missed
 }
 
-// Close ends the subscription. Events that are still in the channel may be read. Safe twice.
-func (s *Subscription) Close() { s.once.Do(func() { close(s.gone) }) }
+// Close ends the subscription and closes its channel; events that are still in it may be read. Safe twice.
+func (s *Subscription) Close() {
+	s.once.Do(func() {
+		close(s.gone) // first, so that a publisher who waits for this one goes on
+		s.bus.mu.Lock()
+		defer s.bus.mu.Unlock()
+		if i := slices.Index(s.bus.subs, s); i >= 0 {
+			s.bus.subs = slices.Delete(s.bus.subs, i, i+1)
+			close(s.events)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -293,25 +294,27 @@ func TestQueuedPrompts(t *testing.T) {
 			b := base(m)
 			b.tools = []sdk.Tool{echo("echo")}
 			b.agents[0].Steps = c.steps
-			k := start(t, nil, b)
+			queueOnly, stored := context.WithCancel(t.Context())
+			k := faultyKit(t, &faulty{onSubm: stored}, b)
 			id := k.titled()
-			errs := make(chan error, 2)
+			sub := k.Subscribe(4096, false)
+			first := make(chan error, 1)
 			go func() {
 				_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
-				errs <- err
+				first <- err
 			}()
 			<-begun
 			c.queued.SessionID = id
-			go func() {
-				_, err := k.Prompt(t.Context(), c.queued)
-				errs <- err
-			}()
-			waitStored(t, k, id)
+			if _, err := k.Prompt(queueOnly, c.queued); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
 			close(hold)
-			for range 2 {
-				if err := <-errs; err != nil {
-					t.Error(err)
-				}
+			if err := <-first; err != nil {
+				t.Error(err)
+			}
+			untilIdle(t, sub)
+			if n := len(k.messages(id)); n != 2+len(c.rest)+1 {
+				t.Errorf("%d messages, want the prompts and %d answers", n, 1+len(c.rest))
 			}
 			want(t, "the last request", c.want, lines(m.last(sdk.PurposeTurn)))
 			if n := len(m.of(sdk.PurposeTurn)); n != 1+len(c.rest) {

@@ -463,3 +463,27 @@ func TestCloseEndsTheTurn(t *testing.T) {
 	want(t, "answer", "new", textOf(k.again(id, "hello")))
 	want(t, "the conversation", []string{"user: go", "assistant: never ends", "user: go", "assistant: late", "user: hello"}, lines(m.last(sdk.PurposeTurn)))
 }
+
+// TestTitleOutlastsItsTurn has a title that takes longer than its turn and the next one: neither waits for
+// it, and it is kept.
+func TestTitleOutlastsItsTurn(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	m := newModel(t, say("one"), say("two")).on(sdk.PurposeTitle, answer{text: "Slow title", hold: hold})
+	k := start(t, nil, base(m))
+	id, _ := k.prompt("first")
+	if k.Abort(id) {
+		t.Error("Abort found a turn after the answer")
+	}
+	want(t, "the second answer", "two", textOf(k.again(id, "second")))
+	sub := k.Subscribe(64, false)
+	close(hold)
+	next(t, sub, func(e sdk.Event) bool {
+		s, ok := e.Properties.(*sdk.SessionInfo)
+		return ok && s.Info.Title == "Slow title"
+	})
+	s, err := k.Session(t.Context(), id)
+	if err != nil || s.Title != "Slow title" {
+		t.Errorf("title = %q, %v", s.Title, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -19,6 +20,7 @@ const startTimeout = 5 * time.Second
 // generation is one frozen set of started plugins and what they contribute. A reload builds a new one.
 type generation struct {
 	plugins   []*loaded
+	leftOut   []*loaded // did not start; closed with the others
 	engine    *hooks.Engine
 	config    *sdk.Config
 	protocols map[string]sdk.Protocol
@@ -82,19 +84,21 @@ func (h *Host) newGeneration(ctx context.Context) (*generation, error) {
 // start starts the plugins, side by side, and keeps those that did in their order.
 func (g *generation) start(ctx context.Context, h *Host, public *sdk.Config) error {
 	names := map[string]bool{}
-	started := make([]chan error, len(h.opts.Plugins))
-	all := make([]*loaded, len(h.opts.Plugins))
-	for i, p := range h.opts.Plugins {
-		m := p.Manifest()
-		if err := m.Validate(); err != nil {
-			return err
+	var started []chan error
+	var all []*loaded
+	for _, p := range h.opts.Plugins {
+		m, err := manifestOf(p)
+		if err != nil {
+			h.notice(sdk.PluginNotice{Plugin: m.Name, Message: fmt.Sprintf("plugin %q is left out: %v", m.Name, err)})
+			g.leftOut = append(g.leftOut, &loaded{p, m})
+			continue
 		}
 		if names[m.Name] {
 			return fmt.Errorf("plugin %q is there twice: remove one of them from plugins in tenon.json", m.Name)
 		}
 		names[m.Name] = true
-		all[i] = &loaded{p, m}
-		started[i] = make(chan error, 1)
+		done := make(chan error, 1)
+		all, started = append(all, &loaded{p, m}), append(started, done)
 		ph := &pluginHost{log: h.log.With("plugin", m.Name), project: h.opts.Project, options: json.RawMessage("null"), config: public}
 		for _, pc := range h.opts.Config.Plugins {
 			if pc.Path == m.Name && len(pc.Options) > 0 {
@@ -102,8 +106,13 @@ func (g *generation) start(ctx context.Context, h *Host, public *sdk.Config) err
 			}
 		}
 		// Ends with Start; one that hangs is abandoned after startTimeout and its plugin left out.
-		go func() { started[i] <- startPlugin(ctx, p, ph) }()
+		go func() { done <- startPlugin(ctx, p, ph) }()
 	}
+	return g.await(ctx, h, all, started)
+}
+
+// await keeps the plugins that started in time.
+func (g *generation) await(ctx context.Context, h *Host, all []*loaded, started []chan error) error {
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
 	expired := false
@@ -123,11 +132,39 @@ func (g *generation) start(ctx context.Context, h *Host, public *sdk.Config) err
 		}
 		if err != nil {
 			h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s is left out: start: %v", l.manifest.Name, err)})
+			g.leftOut = append(g.leftOut, l)
 			continue
 		}
 		g.plugins = append(g.plugins, l)
 	}
 	return ctx.Err()
+}
+
+// manifestOf asks a plugin who it is; a panic is an error of the plugin.
+func manifestOf(p sdk.Plugin) (m sdk.Manifest, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("manifest: panic: %v", r)
+		}
+	}()
+	m = p.Manifest()
+	return m, m.Validate()
+}
+
+// hooksOf asks a plugin for its hooks and protocols; a panic is an error of the plugin.
+func hooksOf(p sdk.Plugin) (list []sdk.Hook, protocols []sdk.Protocol, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("hooks: panic: %v", r)
+		}
+	}()
+	if h, ok := p.(sdk.Hooker); ok {
+		list = h.Hooks()
+	}
+	if s, ok := p.(sdk.ProtocolSource); ok {
+		protocols = s.Protocols()
+	}
+	return list, protocols, nil
 }
 
 func startPlugin(ctx context.Context, p sdk.Plugin, h sdk.Host) (err error) {
@@ -145,23 +182,24 @@ func startPlugin(ctx context.Context, p sdk.Plugin, h sdk.Host) (err error) {
 // contributions builds the hook engine and the table of protocols.
 func (g *generation) contributions(h *Host) error {
 	var list []hooks.Plugin
+	var kept []*loaded
 	for _, l := range g.plugins {
-		hp := hooks.Plugin{Name: l.manifest.Name, Version: l.manifest.Version, Carrier: l.manifest.Carrier}
-		if p, ok := l.plugin.(sdk.Hooker); ok {
-			hp.Hooks = p.Hooks()
-		}
-		list = append(list, hp)
-		p, ok := l.plugin.(sdk.ProtocolSource)
-		if !ok {
+		own, protocols, err := hooksOf(l.plugin)
+		if err != nil {
+			h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.manifest.Name, err)})
+			g.leftOut = append(g.leftOut, l)
 			continue
 		}
-		for _, proto := range p.Protocols() {
+		kept = append(kept, l)
+		list = append(list, hooks.Plugin{Name: l.manifest.Name, Version: l.manifest.Version, Carrier: l.manifest.Carrier, Hooks: own})
+		for _, proto := range protocols {
 			if _, taken := g.protocols[proto.Name]; taken {
 				return fmt.Errorf("plugin %s: protocol %q is there already", l.manifest.Name, proto.Name)
 			}
 			g.protocols[proto.Name] = proto
 		}
 	}
+	g.plugins = kept
 	engine, err := hooks.New(hooks.Options{
 		Plugins: list, Overrides: h.opts.Config.HookConfig, Notice: h.notice, Logger: h.log,
 	})
@@ -204,8 +242,7 @@ func (g *generation) close(ctx context.Context) error {
 // ctx and is abandoned.
 func (g *generation) closePlugins(ctx context.Context) error {
 	var errs []error
-	for i := len(g.plugins) - 1; i >= 0; i-- {
-		l := g.plugins[i]
+	for _, l := range slices.Backward(slices.Concat(g.leftOut, g.plugins)) {
 		done := make(chan error, 1)
 		go func() { done <- closePlugin(ctx, l.plugin) }() // ends with Close
 		select {

@@ -302,7 +302,10 @@ func (h *Host) Models(ctx context.Context) []ModelInfo {
 			continue
 		}
 		source := p.keyFrom
-		list := slices.Collect(maps.Values(p.info.Models))
+		var list []sdk.Model
+		for modelID, model := range p.info.Models {
+			list = append(list, complete(model, id, modelID))
+		}
 		switch {
 		case p.info.Local && !p.configured:
 			m.mu.Lock()

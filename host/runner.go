@@ -122,17 +122,37 @@ func (r *runner) abort() bool {
 	return true
 }
 
-// run owns the session from claim to release.
+// run owns the session from claim to release. After a turn that could not be stored it takes the session
+// up anew: what is in memory is more than what is stored.
 func (r *runner) run(ctx context.Context) {
-	c, token, err := r.open(ctx)
-	if err != nil {
-		for !r.leave(err) {
-			r.rest(false)
+	for goOn := true; goOn; {
+		c, token, err := r.open(ctx)
+		if err != nil {
+			for !r.leave(err) {
+				r.rest(false)
+			}
+			return
 		}
-		return
+		goOn = r.answer(ctx, c)
+		told := c.journal.failed() // by the turn
+		err = c.journal.close()
+		if told != nil {
+			err = nil
+		}
+		if err := errors.Join(err, r.host.opts.Store.Release(ctx, token)); err != nil {
+			r.host.log.Error("session was not given up cleanly", "session", r.session, "err", err)
+		}
 	}
+}
+
+// answer runs turns until no prompt waits and the host knows the runner no more. It reports true when
+// prompts wait but nothing can be stored any more.
+func (r *runner) answer(ctx context.Context, c *conversation) bool {
 	for {
 		if r.waiting() && !r.host.closing() {
+			if c.journal.failed() != nil {
+				return true
+			}
 			newTurn(r, c).run(ctx)
 		}
 		r.rest(true)
@@ -141,9 +161,7 @@ func (r *runner) run(ctx context.Context) {
 		}
 	}
 	r.rest(false)
-	if err := errors.Join(c.journal.close(), r.host.opts.Store.Release(ctx, token)); err != nil {
-		r.host.log.Error("session was not given up cleanly", "session", r.session, "err", err)
-	}
+	return false
 }
 
 // add queues a prompt that join was called for, unless it could not be stored. One that was taken over

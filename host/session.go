@@ -119,7 +119,8 @@ func (h *Host) recover(ctx context.Context) error {
 			if errors.As(err, &owned) || errors.Is(err, store.ErrNotFound) {
 				continue // another process was quicker
 			}
-			return fmt.Errorf("recover session %s: %w", id, err)
+			// It is taken up again with its next prompt; the others must not wait for that.
+			h.log.Error("interrupted session cannot be closed", "session", id, "err", err)
 		}
 	}
 	return nil

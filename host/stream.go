@@ -41,6 +41,9 @@ func (t *turn) stream(ctx context.Context) (event, error) {
 	if len(t.calls) > 0 {
 		return evToolCalls, nil
 	}
+	if b.reason == sdk.FinishContentFilter {
+		return evFail, t.msg.Error
+	}
 	t.closeStep(stateDone)
 	return evAnswered, nil
 }

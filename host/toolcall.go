@@ -360,8 +360,24 @@ func (t *turn) publishEdits(p *sdk.ToolPart) {
 	if p.State.Status != sdk.ToolCompleted {
 		return
 	}
-	files, _ := p.State.Metadata["files"].([]string)
-	for _, f := range files {
+	for _, f := range stringsOf(p.State.Metadata["files"]) {
 		t.c.journal.put(nil, sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
 	}
+}
+
+// stringsOf returns a list of strings, also one that went through JSON.
+func stringsOf(v any) []string {
+	switch v := v.(type) {
+	case []string:
+		return v
+	case []any:
+		var out []string
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
 }

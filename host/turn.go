@@ -92,7 +92,7 @@ func (t *turn) run(ctx context.Context) {
 		cancel(nil)
 		t.finish(ctx, st)
 		ev = evRest
-		if t.r.waiting() && !t.h.closing() {
+		if t.r.waiting() && !t.h.closing() && t.c.journal.failed() == nil {
 			ev = evPrompt
 			turnCtx, cancel = t.begin(ctx)
 		}

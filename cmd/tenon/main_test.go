@@ -1,12 +1,31 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 )
 
+// TestMain makes the test binary the command when it is called by the name tenon.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"tenon": func() { os.Exit(command()) }})
+	testscript.Main(leakless{m}, map[string]func(){"tenon": func() { os.Exit(command()) }})
+}
+
+// leakless runs the tests and fails when they leave goroutines behind.
+type leakless struct{ *testing.M }
+
+// Run runs the tests and returns the exit code.
+func (m leakless) Run() int {
+	code := m.M.Run()
+	if code != 0 {
+		return code
+	}
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }

@@ -47,6 +47,15 @@ func (s *Store) Create(ctx context.Context, v *sdk.Session) (store.Token, error)
 
 // Claim takes the session from a dead node, or again from this one.
 func (s *Store) Claim(ctx context.Context, session string) (store.Token, error) {
+	var token store.Token
+	err := outlast(ctx, func() (err error) {
+		token, err = s.claim(ctx, session)
+		return err
+	})
+	return token, err
+}
+
+func (s *Store) claim(ctx context.Context, session string) (store.Token, error) {
 	var epoch uint64
 	err := s.submit(ctx, func(ctx context.Context, c *conn) error {
 		h, err := readHead(ctx, c, session)
@@ -111,6 +120,10 @@ func (s *Store) Interrupted(ctx context.Context) (out []string, err error) {
 
 // Delete removes the session and its descendants.
 func (s *Store) Delete(ctx context.Context, id string) error {
+	return outlast(ctx, func() error { return s.delete(ctx, id) })
+}
+
+func (s *Store) delete(ctx context.Context, id string) error {
 	return s.submit(ctx, func(ctx context.Context, c *conn) error {
 		keys, err := s.familyOf(ctx, c, id)
 		if err != nil {
