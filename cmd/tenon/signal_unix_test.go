@@ -26,14 +26,35 @@ type running struct {
 
 // lockedBuilder can be read while the process writes.
 type lockedBuilder struct {
-	mu sync.Mutex
-	b  strings.Builder
+	mu    sync.Mutex
+	b     strings.Builder
+	wrote chan struct{} // holds a token when something was written since it was last taken
 }
+
+func newLockedBuilder() *lockedBuilder { return &lockedBuilder{wrote: make(chan struct{}, 1)} }
 
 func (l *lockedBuilder) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	select {
+	case l.wrote <- struct{}{}:
+	default:
+	}
 	return l.b.Write(p)
+}
+
+// await waits until the text was written.
+func (l *lockedBuilder) await(t *testing.T, text string) {
+	t.Helper()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for !strings.Contains(l.String(), text) {
+		select {
+		case <-l.wrote:
+		case <-timeout.C:
+			t.Fatalf("%q was not written: %s", text, l)
+		}
+	}
 }
 
 func (l *lockedBuilder) String() string {
@@ -80,7 +101,7 @@ func untilStep(t *testing.T, r *bufio.Reader) {
 // startJSON starts "tenon run --format json" and kills it when the test ends before it does.
 func (p *process) startJSON(t *testing.T, args ...string) *running {
 	t.Helper()
-	r := &running{Cmd: p.command(append([]string{"run", "--format", "json"}, args...)...), errs: &lockedBuilder{}}
+	r := &running{Cmd: p.command(append([]string{"run", "--format", "json"}, args...)...), errs: newLockedBuilder()}
 	r.Stderr = r.errs
 	pipe, err := r.StdoutPipe()
 	if err != nil {
@@ -135,9 +156,7 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	untilStep(t, r.lines)
 	begun := time.Now()
 	_ = r.Process.Signal(syscall.SIGINT)
-	for !strings.Contains(r.errs.String(), "interrupting") && time.Since(begun) < patience {
-		time.Sleep(time.Millisecond) // for the process to have taken the first signal: two at once are one
-	}
+	r.errs.await(t, "interrupting") // the process has taken the first signal: two at once are one
 	_ = r.Process.Signal(syscall.SIGINT)
 	if code := r.code(); code != 130 {
 		t.Fatalf("exit code %d, want 130\n%s", code, r.errs)

@@ -85,7 +85,6 @@ func panics() map[string]string {
 // leakExempt returns the packages that start goroutines and whose tests need not look for leaks, with the reason.
 func leakExempt() map[string]string {
 	return map[string]string{
-		"cmd/tenon": "its tests run whole processes, which take their goroutines with them",
 	}
 }
 
