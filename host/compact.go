@@ -199,6 +199,7 @@ func (t *turn) compactor(ctx context.Context) (*turn, error) {
 		return nil, err
 	}
 	s := *t
+	s.converted = converted{}
 	s.agent, s.purpose, s.tries, s.msg, s.ledger, s.calls = agent, sdk.PurposeCompaction, 0, nil, &hooks.Ledger{}, nil
 	if agent.Model != nil {
 		if err := s.useModel(ctx, agent.Model.String(), t.c.sessionCopy()); err != nil {

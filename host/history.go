@@ -94,15 +94,48 @@ func withoutCompactions(messages []sdk.MessageWithParts) []sdk.MessageWithParts 
 // modelMessages turns stored messages into the model's. Every tool call gets exactly one result.
 func modelMessages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
 	out := make([]sdk.ModelMessage, 0, len(messages)*2)
-	for _, m := range messages {
-		switch info := m.Info.(type) {
-		case *sdk.UserMessage:
-			if content := userContent(m.Parts, model); len(content) > 0 {
-				out = append(out, sdk.ModelMessage{Role: sdk.RoleUser, Content: content})
-			}
-		case *sdk.AssistantMessage:
-			out = appendAssistant(out, info, m.Parts, model)
+	for i := range messages {
+		out = append(out, modelMessage(&messages[i], model)...)
+	}
+	return out
+}
+
+func modelMessage(m *sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
+	switch info := m.Info.(type) {
+	case *sdk.UserMessage:
+		if content := userContent(m.Parts, model); len(content) > 0 {
+			return []sdk.ModelMessage{{Role: sdk.RoleUser, Content: content}}
 		}
+	case *sdk.AssistantMessage:
+		return assistantMessages(info, m.Parts, model)
+	}
+	return nil
+}
+
+// converted keeps what finished messages of a turn became for its model, so that a late step does not do
+// the work of all the steps before it again.
+type converted struct {
+	model    sdk.ModelRef
+	messages map[sdk.Message][]sdk.ModelMessage
+}
+
+// modelMessages is the function of that name, with what it made before. The messages are the
+// conversation's own: finished ones do not change, and are the same pointers each time.
+func (c *converted) modelMessages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
+	if c.messages == nil || c.model != model.Ref() {
+		c.model, c.messages = model.Ref(), map[sdk.Message][]sdk.ModelMessage{}
+	}
+	out := make([]sdk.ModelMessage, 0, len(messages)*2)
+	for i := range messages {
+		m := &messages[i]
+		made, known := c.messages[m.Info]
+		if !known {
+			made = modelMessage(m, model)
+			if a, ok := m.Info.(*sdk.AssistantMessage); ok && a.Time.Completed != 0 {
+				c.messages[m.Info] = made
+			}
+		}
+		out = append(out, made...)
 	}
 	return out
 }
@@ -144,12 +177,13 @@ func fileContent(p *sdk.FilePart, model *sdk.Model) (sdk.ModelContent, bool) {
 	return sdk.ModelContent{Type: sdk.ContentFile, Mime: p.Mime, Filename: p.Filename, URL: p.URL}, true
 }
 
-// appendAssistant adds one step: what the model said and asked for, then the results of its calls.
-func appendAssistant(out []sdk.ModelMessage, info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.Model) []sdk.ModelMessage {
+// assistantMessages returns one step: what the model said and asked for, then the results of its calls.
+func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.Model) []sdk.ModelMessage {
 	if info.Error != nil && info.Error.Name != sdk.ErrorAborted && !hasResults(parts) {
-		return out
+		return nil
 	}
 	same := info.ProviderID == model.ProviderID && info.ModelID == model.ID
+	var out []sdk.ModelMessage
 	var said, results []sdk.ModelContent
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -77,7 +77,11 @@ func (t *turn) transformRequest(ctx context.Context, req *sdk.ModelRequest, mess
 	if err := run(sdk.PointChatMessages, mv); err != nil {
 		return err
 	}
-	req.Messages = modelMessages(mv.Messages, &req.Model)
+	if engine.Has(sdk.PointChatMessages) { // they may have changed any message
+		req.Messages = modelMessages(mv.Messages, &req.Model)
+	} else {
+		req.Messages = t.converted.modelMessages(messages, &req.Model)
+	}
 	sv := &sdk.ChatSystemValue{System: req.System}
 	if err := run(sdk.PointChatSystem, sv); err != nil {
 		return err

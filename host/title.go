@@ -33,7 +33,7 @@ func (t *turn) startTitle() {
 		return // no plugin contributes one: sessions keep their default titles
 	}
 	copied := *t // the turn goes on while the title is made
-	copied.agent, copied.purpose, copied.ledger = agent, sdk.PurposeTitle, &hooks.Ledger{}
+	copied.agent, copied.purpose, copied.ledger, copied.converted = agent, sdk.PurposeTitle, &hooks.Ledger{}, converted{}
 	// Ends with the request, at the latest after titleTimeout; the runner waits before it gives the session up.
 	t.r.goBeside(func() {
 		ctx, cancel := context.WithTimeout(t.h.besideCtx, titleTimeout)

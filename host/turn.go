@@ -65,6 +65,8 @@ type turn struct {
 	corrections int // reminders to give structured output
 	compacted   int // compactions since the model last got anywhere
 	doom        doomWatch
+
+	converted converted // of the messages, for the requests of the turn
 }
 
 func newTurn(r *runner, c *conversation) *turn {

@@ -186,20 +186,31 @@ func DecodeMessage(data []byte) (Message, error) {
 	if !isObject(data) {
 		return nil, fmt.Errorf("%w: message: no JSON object: %.40q", ErrWire, data)
 	}
-	var m interface {
-		Message
-		json.Unmarshaler
-	} = &UnknownMessage{}
-	switch stringField(data, "role") {
-	case RoleUser:
-		m = &UserMessage{}
-	case RoleAssistant:
-		m = &AssistantMessage{}
+	m := newMessage(string(firstString(data, "role")))
+	if _, unknown := m.(*UnknownMessage); !unknown && m.UnmarshalJSON(data) == nil {
+		return m, nil
 	}
+	m = newMessage(stringField(data, "role"))
 	if err := m.UnmarshalJSON(data); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// decodableMessage is a message that decodes itself.
+type decodableMessage interface {
+	Message
+	json.Unmarshaler
+}
+
+func newMessage(role string) decodableMessage {
+	switch role {
+	case RoleUser:
+		return &UserMessage{}
+	case RoleAssistant:
+		return &AssistantMessage{}
+	}
+	return &UnknownMessage{}
 }
 
 // UnmarshalJSON decodes info by its role and each part by its type.

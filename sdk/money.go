@@ -69,34 +69,35 @@ func parseDecimal(s string, digits int) (int64, error) {
 	if s == "null" {
 		return 0, nil
 	}
-	bad := fmt.Errorf("%w: %q is not an amount of money", ErrWire, s)
+	bad := func() error { return fmt.Errorf("%w: %q is not an amount of money", ErrWire, s) }
 	mantissa, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
 	shift := digits
 	if hasExponent {
 		e, err := strconv.Atoi(exponent)
 		if err != nil || e < -64 || e > 64 {
-			return 0, bad
+			return 0, bad()
 		}
 		shift += e
 	}
-	sign := ""
+	all := make([]byte, 0, 128)
 	if rest, negative := strings.CutPrefix(mantissa, "-"); negative {
-		sign, mantissa = "-", rest
+		all, mantissa = append(all, '-'), rest
 	}
 	whole, frac, _ := strings.Cut(mantissa, ".")
-	all := whole + frac
-	keep := len(whole) + shift
+	all = append(append(all, whole...), frac...)
+	end := len(all) - len(frac) + shift
 	switch {
-	case keep <= 0:
-		all = "0"
-	case keep <= len(all):
-		all = all[:keep]
-	default:
-		all += strings.Repeat("0", keep-len(all))
+	case len(whole)+shift <= 0:
+		all = []byte("0")
+	case end <= len(all):
+		all = all[:end]
 	}
-	n, err := strconv.ParseInt(sign+all, 10, 64)
+	for len(all) < end {
+		all = append(all, '0')
+	}
+	n, err := strconv.ParseInt(string(all), 10, 64)
 	if err != nil || whole == "" {
-		return 0, bad
+		return 0, bad()
 	}
 	return n, nil
 }

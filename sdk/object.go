@@ -15,6 +15,14 @@ type Object map[string]any
 
 // UnmarshalJSON decodes data, an object or null.
 func (o *Object) UnmarshalJSON(data []byte) error {
+	if m, ok := ordinaryObject(data); ok {
+		*o = m
+		return nil
+	}
+	return o.decodeSlow(data)
+}
+
+func (o *Object) decodeSlow(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var m map[string]any

@@ -194,11 +194,21 @@ type Parts []Part
 
 // UnmarshalJSON decodes an array of parts.
 func (ps *Parts) UnmarshalJSON(data []byte) error {
+	out := Parts{}
+	ordinary := ordinaryElements(data, func(raw []byte) bool {
+		p, err := DecodePart(raw)
+		out = append(out, p)
+		return err == nil
+	})
+	if ordinary {
+		*ps = out
+		return nil
+	}
 	var raws []json.RawMessage
 	if err := json.Unmarshal(data, &raws); err != nil {
 		return fmt.Errorf("%w: parts: %w", ErrWire, err)
 	}
-	out := make(Parts, len(raws))
+	out = make(Parts, len(raws))
 	for i, raw := range raws {
 		p, err := DecodePart(raw)
 		if err != nil {
@@ -223,7 +233,11 @@ func DecodePart(data []byte) (Part, error) {
 	if !isObject(data) {
 		return nil, fmt.Errorf("%w: part: no JSON object: %.40q", ErrWire, data)
 	}
-	p := newPart(stringField(data, "type"))
+	p := newPart(string(firstString(data, "type")))
+	if _, unknown := p.(*UnknownPart); !unknown && p.UnmarshalJSON(data) == nil {
+		return p, nil
+	}
+	p = newPart(stringField(data, "type"))
 	if err := p.UnmarshalJSON(data); err != nil {
 		return nil, err
 	}

@@ -62,6 +62,7 @@ var (
 	partType        = reflect.TypeFor[Part]()
 	messageType     = reflect.TypeFor[Message]()
 	partsType       = reflect.TypeFor[Parts]()
+	objectType      = reflect.TypeFor[Object]()
 	extraType       = reflect.TypeFor[Extra]()
 	partHeadType    = reflect.TypeFor[PartHead]()
 	msgHeadType     = reflect.TypeFor[MessageHead]()

@@ -109,7 +109,21 @@ func (p *ToolPart) UnmarshalJSON(data []byte) (err error) {
 // MarshalJSON encodes the part with its type and its unknown fields.
 func (p ToolPart) MarshalJSON() ([]byte, error) {
 	type plain ToolPart
-	return encodeWire(PartTypeTool, plain(p), p.Extra)
+	state := p.State
+	if reflect.ValueOf(state).IsZero() || len(p.Extra)+len(state.Extra) > 0 {
+		return encodeWire(PartTypeTool, plain(p), p.Extra)
+	}
+	// The state is the last field and most of the JSON: added by hand, it is not checked and copied once more.
+	p.State = ToolState{}
+	body, err := encodeWire(PartTypeTool, plain(p), nil)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := state.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(body[:len(body)-1], []byte(`,"state":`), inner, []byte("}")), nil
 }
 
 // UnmarshalJSON decodes the state by its status. Errors wrap ErrWire.

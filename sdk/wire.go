@@ -16,7 +16,36 @@ var ErrWire = errors.New("malformed wire data")
 
 // decodeWire decodes the object in data into v, a pointer to a plain struct, and returns the fields
 // that v has no place for. Of a nested plain struct the unknown fields are returned under its name.
-func decodeWire(data []byte, v any) (Extra, error) {
+func decodeWire(data []byte, v any) (Extra, error) { return decodeTagged("", "", data, v) }
+
+// decodeTagged is decodeWire for the member of a union that the field tag tells: it may be missing, but
+// not be another one.
+func decodeTagged(tag, want string, data []byte, v any) (Extra, error) {
+	target := reflect.ValueOf(v).Elem()
+	p := planOf(target.Type())
+	if extra, ok := decodeOrdinary(data, p, target, tag, want); ok {
+		return extra, nil
+	}
+	if tag == "" {
+		return decodeSlow(data, v)
+	}
+	return decodeTaggedSlow(tag, want, data, v)
+}
+
+func decodeTaggedSlow(tag, want string, data []byte, v any) (Extra, error) {
+	if raw := rawField(data, tag); raw != nil && !isString(raw, want) {
+		return nil, fmt.Errorf("%w: %s %.40s where %q is wanted", ErrWire, tag, raw, want)
+	}
+	extra, err := decodeSlow(data, v)
+	delete(extra, tag)
+	if len(extra) == 0 {
+		extra = nil
+	}
+	return extra, err
+}
+
+// decodeSlow is decodeWire for data of any kind.
+func decodeSlow(data []byte, v any) (Extra, error) {
 	target := reflect.ValueOf(v).Elem()
 	p := planOf(target.Type())
 	err := json.Unmarshal(data, v)
@@ -38,20 +67,6 @@ func decodeWire(data []byte, v any) (Extra, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrWire, typeName(v), err)
 	}
 	return extra, nil
-}
-
-// decodeTagged is decodeWire for the member of a union that the field tag tells: it may be missing, but
-// not be another one.
-func decodeTagged(tag, want string, data []byte, v any) (Extra, error) {
-	if raw := rawField(data, tag); raw != nil && !isString(raw, want) {
-		return nil, fmt.Errorf("%w: %s %.40s where %q is wanted", ErrWire, tag, raw, want)
-	}
-	extra, err := decodeWire(data, v)
-	delete(extra, tag)
-	if len(extra) == 0 {
-		extra = nil
-	}
-	return extra, err
 }
 
 // encodeWire encodes the plain struct v as an object, led by the type tag when typ is not empty and
