@@ -112,3 +112,20 @@ func BenchmarkGate(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTransformText is a hook at a point with a small value: what a call costs when there is next to
+// nothing to copy.
+func BenchmarkTransformText(b *testing.B) {
+	h := sdk.OnTextComplete(func(context.Context, *sdk.TextCompleteInput, *sdk.TextCompleteValue) error { return nil })
+	e := benchEngine(b, h)
+	in := &sdk.TextCompleteInput{SessionID: "ses_1", MessageID: "msg_1", PartID: "prt_1"}
+	v := &sdk.TextCompleteValue{Text: "an answer"}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := e.Transform(ctx, sdk.PointTextComplete, hooks.Scope{}, in, v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	_ "embed" // the description
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -37,13 +38,28 @@ func (grepTool) Definition() sdk.ToolDefinition {
 	}
 }
 
-// Prepare asks for grep with the pattern.
+// Prepare asks for grep with the pattern, and for read with a file that usually holds secrets: leave to
+// search is none to show those.
 func (grepTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	args, s, _, err := readGrepArgs(call)
 	if err != nil {
 		return nil, err
 	}
-	return s.permissions(call, "grep", args.Pattern), nil
+	requests := s.permissions(call, "grep", args.Pattern)
+	if holdsSecrets(s.root) {
+		requests = append(requests, sdk.PermissionRequest{
+			Permission: "read", Patterns: paths.Patterns(call, s.root), Always: []string{"*"},
+			Metadata: sdk.Object{"filepath": s.root},
+		})
+	}
+	return requests, nil
+}
+
+// holdsSecrets reports whether a file is one that reading asks for by default: .env and its kin, but not
+// an example.
+func holdsSecrets(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	return (strings.HasSuffix(name, ".env") || strings.Contains(name, ".env.")) && !strings.HasSuffix(name, ".env.example")
 }
 
 // Execute finds the lines.
@@ -95,6 +111,7 @@ type grepOutput struct {
 	files      []fileMatches
 	matches    int
 	unreadable int
+	withheld   int // files that usually hold secrets
 }
 
 // fileMatches is what the search of one file gave.
@@ -144,6 +161,9 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 		}
 	}
 	b.WriteString(unreadableNote(o.unreadable, "files or directories"))
+	if o.withheld > 0 {
+		fmt.Fprintf(&b, "\n(%d files such as .env were left out; name one with path to search it)", o.withheld)
+	}
 	return &sdk.ToolResult{
 		Title:    pattern,
 		Output:   b.String(),

@@ -42,11 +42,15 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, s *scope, m *matcher, o
 		})
 	}
 	var walked error // written before inOrder is closed, read after
-	var unreadable int
+	var unreadable, withheld int
 	running.Go(func() {
 		defer close(inOrder)
 		defer close(work)
 		unreadable, walked = walkFiles(ctx, call, s, func(path string) error {
+			if holdsSecrets(path) {
+				withheld++
+				return nil
+			}
 			j := job{path, make(chan fileMatches, 1)}
 			for _, queue := range []chan<- job{inOrder, work} {
 				select {
@@ -63,6 +67,7 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, s *scope, m *matcher, o
 		return err
 	}
 	out.unreadable += unreadable
+	out.withheld += withheld
 	return walked
 }
 

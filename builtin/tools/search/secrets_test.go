@@ -1,0 +1,38 @@
+package search_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TestGrepLeavesSecretsToRead checks that a search shows nothing of files that reading asks for, and that
+// one of them by name needs the same leave as reading it.
+func TestGrepLeavesSecretsToRead(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{
+		".env": "KEY=1", "a/prod.env": "KEY=2", "a/.env.local": "KEY=3", ".env.example": "KEY=4", "a/env.go": "KEY=5",
+	})
+	out := run(t, root, "grep", sdk.Object{"pattern": "KEY"}).Output
+	for text, want := range map[string]bool{
+		"KEY=1": false, "KEY=2": false, "KEY=3": false, "KEY=4": true, "KEY=5": true, "3 files such as .env": true,
+	} {
+		if strings.Contains(out, text) != want {
+			t.Errorf("%q in the output: %v, want %v:\n%s", text, !want, want, out)
+		}
+	}
+	call := newCall(root, "grep", sdk.Object{"pattern": "KEY", "path": ".env"})
+	requests, err := tool(t, "grep").(sdk.ToolPreparer).Prepare(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := requests[len(requests)-1]
+	if last.Permission != "read" || len(last.Patterns) == 0 || filepath.Base(last.Patterns[0]) != ".env" {
+		t.Errorf("the last request is %+v, want read of .env", last)
+	}
+	if out := run(t, root, "grep", sdk.Object{"pattern": "KEY", "path": ".env"}).Output; !strings.Contains(out, "KEY=1") {
+		t.Errorf("a file that was named is not searched: %s", out)
+	}
+}
