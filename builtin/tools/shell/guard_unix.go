@@ -33,6 +33,8 @@ type guard struct {
 	mu    sync.Mutex
 	cmd   *exec.Cmd
 	input io.WriteCloser
+	ended chan struct{} // closed when the process has ended
+	err   error         // how it ended; set before ended is closed
 }
 
 // ready starts the guard unless it runs. One that somebody killed is replaced.
@@ -40,10 +42,12 @@ func (g *guard) ready() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {
-		if _, err := io.WriteString(g.input, "\n"); err == nil {
+		select {
+		case <-g.ended:
+			_ = g.stop() // killed by somebody: that it failed is known
+		default:
 			return nil
 		}
-		_ = g.stop()
 	}
 	return g.start()
 }
@@ -81,7 +85,12 @@ func (g *guard) start() error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("guard of commands: %w", err)
 	}
-	g.cmd, g.input = cmd, input
+	ended := make(chan struct{})
+	g.cmd, g.input, g.ended = cmd, input, ended
+	go func() { // ends with the process, which ends with its input; stop waits
+		g.err = cmd.Wait()
+		close(ended)
+	}()
 	return nil
 }
 
@@ -89,11 +98,11 @@ func (g *guard) stop() error {
 	if g.cmd == nil {
 		return nil
 	}
-	cmd, input := g.cmd, g.input
+	_ = g.input.Close()
+	<-g.ended
 	g.cmd, g.input = nil, nil
-	_ = input.Close()
-	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("guard of commands: %w", err)
+	if g.err != nil {
+		return fmt.Errorf("guard of commands: %w", g.err)
 	}
 	return nil
 }

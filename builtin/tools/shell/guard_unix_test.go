@@ -14,7 +14,7 @@ func TestGuardIsReplaced(t *testing.T) {
 	if err := g.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = g.cmd.Process.Wait()
+	<-g.ended
 	g.add(1 << 30) // no such group; must not block or end the host
 	if err := g.ready(); err != nil {
 		t.Fatal(err)
