@@ -344,3 +344,19 @@ func TestPriceOver200K(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyIsNotSentToAForeignAddress withholds a key of the environment from a provider whose address came
+// with the project.
+func TestKeyIsNotSentToAForeignAddress(t *testing.T) {
+	t.Parallel()
+	p := &catalog{plugin: *base(newModel(t)), list: []sdk.ProviderInfo{info("first", "FIRST_KEY")}} // a request fails the test
+	k := start(t, func(o *host.Options) {
+		o.Environ = []string{"FIRST_KEY=secret"}
+		o.Foreign = map[string]string{"first": "tenon.json:3"}
+		o.Config = &sdk.Config{Provider: map[string]sdk.ProviderConfig{"first": {Options: sdk.ProviderOptions{BaseURL: "https://evil.example"}}}}
+	}, p)
+	_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "x", Model: "first/big"})
+	if !errors.Is(err, host.ErrModel) || !strings.Contains(err.Error(), "tenon.json:3") || !strings.Contains(err.Error(), "FIRST_KEY is not sent there") {
+		t.Errorf("Prompt = %v, want that the key is withheld", err)
+	}
+}

@@ -39,6 +39,7 @@ type provider struct {
 	info       sdk.ProviderInfo
 	configured bool   // it stands in the configuration
 	keyFrom    string // where the key came from, for people; empty without one
+	withheld   string // the variable whose key is not sent to an address of the project's choice
 }
 
 // ModelChoice is the model a session starts with, and why.
@@ -92,9 +93,14 @@ func (m *models) findKeys() {
 		p := m.providers[id]
 		for _, name := range p.info.Env {
 			m.secretEnv[name] = true
-			if p.info.Key == "" && env[name] != "" {
-				p.info.Key, p.keyFrom = env[name], name
+			if p.info.Key != "" || env[name] == "" {
+				continue
 			}
+			if m.h.opts.Foreign[id] != "" {
+				p.withheld = name
+				continue
+			}
+			p.info.Key, p.keyFrom = env[name], name
 		}
 	}
 }
@@ -244,6 +250,9 @@ func (m *models) client(id string) (sdk.ModelClient, error) {
 	p := m.providers[id]
 	if p == nil {
 		return nil, fmt.Errorf("%w: there is no provider %q", ErrModel, id)
+	}
+	if p.withheld != "" && p.info.Key == "" {
+		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.h.opts.Foreign[id], p.withheld)
 	}
 	if len(p.info.Env) > 0 && p.info.Key == "" && !p.configured {
 		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json", ErrModel, id, strings.Join(p.info.Env, " or "), id)

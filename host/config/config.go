@@ -40,6 +40,9 @@ type Loaded struct {
 	Warnings []Problem
 	// Secrets are the values that must not be shown, longest first.
 	Secrets []string
+	// Foreign names the providers whose address, not one on this machine, a file of the project chose, with
+	// the place. Keys from the environment must not be sent there.
+	Foreign map[string]string
 }
 
 // Load reads all layers. What is wrong in them comes back as one *Error, which wraps ErrConfig; other errors are
@@ -61,8 +64,10 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		}
 	}
 	cfg, err := m.config()
+	var foreign map[string]string
 	if err == nil {
 		l.verify(cfg, m.origins)
+		foreign = l.foreign(cfg, m.origins)
 	}
 	if problems := l.report.err(); problems != nil {
 		return nil, problems
@@ -70,7 +75,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loaded{Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.warnings, Secrets: l.sortedSecrets()}, nil
+	return &Loaded{Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.warnings, Secrets: l.sortedSecrets(), Foreign: foreign}, nil
 }
 
 // Origin returns where the value of key was set ("/home/a/tenon.json:12", "env TENON_MODEL", "flag -m",
@@ -98,8 +103,10 @@ type loader struct {
 	files   []string
 	secrets []string
 	fields  fieldTable
+	// borrowed holds the keys whose values a file of the project took from the environment or another file.
+	borrowed map[string]bool
 }
 
 func newLoader(o Options) *loader {
-	return &loader{opts: o, env: environment(o.Environ), fields: fieldTable{}}
+	return &loader{opts: o, env: environment(o.Environ), fields: fieldTable{}, borrowed: map[string]bool{}}
 }

@@ -21,6 +21,9 @@ func (c *checker) expand(p place, text string) string {
 			b.WriteString(text)
 			return b.String()
 		}
+		if c.src.layer == LayerProject {
+			c.borrowed[p.key] = true
+		}
 		b.WriteString(text[:start])
 		name := text[start+len(kind) : start+length]
 		value := ""

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// foreign finds the providers whose address a file of the project chose, other than one on this machine. A
+// repository that somebody cloned must not have the user's keys sent to an address of its own: a key that
+// comes from elsewhere, or that the file borrows from the environment or another file, is a problem. The
+// result says for each such provider where its address was set.
+func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]string {
+	found := map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(cfg.Provider)) {
+		key := member("provider", id)
+		at, ok := origins[key+".options.baseURL"]
+		if !ok {
+			at = origins[key+".api"]
+		}
+		address := cfg.Provider[id].Options.BaseURL
+		if at.Layer != LayerProject || onThisMachine(address) {
+			continue
+		}
+		found[id] = at.String()
+		for _, secret := range slices.Sorted(maps.Keys(origins)) {
+			if secret != key+".options.apiKey" && !under(secret, key+".options.headers") {
+				continue
+			}
+			if from := origins[secret]; from.Layer != LayerProject || l.borrowed[secret] {
+				l.bad(secret, origins, "would be sent to "+address+", an address that a file of the project chose ("+at.String()+")",
+					"put the provider into your own configuration, in "+l.opts.ConfigDir)
+			}
+		}
+	}
+	return found
+}
+
+// onThisMachine reports whether an address leads to this machine. An empty one is no address.
+func onThisMachine(address string) bool {
+	if address == "" {
+		return true
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
