@@ -2,8 +2,8 @@ package sdk
 
 import "encoding/json"
 
-// The inputs and values of the hook points. A handler reads the input and changes the value in place;
-// both are its own, it may not keep them after it returned.
+// The inputs and values of the hook points. A handler reads the input, which it must not change, and
+// changes the value, a copy of its own, in place. It may keep neither after it returned.
 type (
 	// ConfigInput is the input at config.
 	ConfigInput struct {
