@@ -138,7 +138,7 @@ func (e *Engine) blame(h *bound, err error, mute bool) {
 	}
 	e.notice(sdk.PluginNotice{
 		Plugin: h.member.name, Hook: h.label(), Quarantined: true,
-		Message: fmt.Sprintf("quarantined after %s; enable it with: tenon plugin enable %s", reason, h.member.name),
+		Message: fmt.Sprintf("quarantined after %s; it is not called again until tenon is started again (hook.%s.disable in tenon.json keeps it out)", reason, h.member.name),
 	})
 }
 

@@ -57,7 +57,7 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 			t.Errorf("notice %d: quarantined %v", i, n.Quarantined)
 		}
 	}
-	if !strings.Contains(list[3].Message, "tenon plugin enable bad") {
+	if !strings.Contains(list[3].Message, "hook.bad.disable in tenon.json") {
 		t.Errorf("the notice %q has no remedy", list[3].Message)
 	}
 
@@ -121,7 +121,7 @@ func TestQuarantineIsSafe(t *testing.T) {
 	got, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{Ledger: &l}, &sdk.PermissionRequest{})
 	want := hooks.GateResult{
 		Verdict: sdk.VerdictDeny, Plugin: "guard",
-		Reason: "plugin guard: hook permission.ask: quarantined (it hung); enable it with: tenon plugin enable guard",
+		Reason: "plugin guard: hook permission.ask: quarantined (it hung); start tenon again, or set hook.guard.disable in tenon.json",
 	}
 	if err != nil || got != want {
 		t.Errorf("Gate = %+v, %v\nwant   %+v", got, err, want)
