@@ -196,9 +196,12 @@ func TestSecretsStayOut(t *testing.T) {
 	env.run = shellEnv
 	p := &catalog{plugin: *base(m), list: append(base(m).Providers(), info("first", "FIRST_KEY"))}
 	p.tools = []sdk.Tool{env}
-	k := start(t, func(o *host.Options) { o.Environ = []string{"PATH=/bin", "FIRST_KEY=secret", "HOME=/root"} }, p)
+	k := start(t, func(o *host.Options) {
+		o.Environ = []string{"PATH=/bin", "FIRST_KEY=secret", "HOME=/root", `TENON_CONFIG_CONTENT={"apiKey":"sk-123456789"}`, "MINE=sk-123456789", "SHORT=x"}
+		o.Secrets = []string{"sk-123456789", "x"}
+	}, p)
 	id, _ := k.prompt("go")
-	want(t, "environment", []string{"PATH=/bin HOME=/root"}, k.results(id))
+	want(t, "environment", []string{"PATH=/bin HOME=/root SHORT=x"}, k.results(id))
 }
 
 // TestRefusedQueuedPrompt sends a prompt that cannot be used into a running turn: it fails by itself, and

@@ -36,6 +36,9 @@ type Options struct {
 	// Environ is the environment that keys are looked up in and that shell commands get, in the form of
 	// os.Environ, without the variables that hold keys.
 	Environ []string
+	// Secrets are values of the configuration that shell commands must not see: no variable that holds one
+	// is passed on.
+	Secrets []string
 	// Foreign names the providers whose address a file of the project chose, with the place. They get no
 	// key from Environ.
 	Foreign map[string]string

@@ -21,6 +21,10 @@ var ErrModel = errors.New("model cannot be used")
 // localTimeout bounds the search for model servers on this machine: they answer at once or are not there.
 const localTimeout = 300 * time.Millisecond
 
+// minSecret is how long a secret must be for variables to be searched for it: a shorter one, such as
+// "none", stands in many by chance.
+const minSecret = 8
+
 // models knows the providers of a generation and opens clients for them.
 type models struct {
 	h         *Host
@@ -88,6 +92,11 @@ func (m *models) findKeys() {
 	for _, kv := range m.h.opts.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
+		for _, secret := range m.h.opts.Secrets {
+			if len(secret) >= minSecret && strings.Contains(value, secret) {
+				m.secretEnv[name] = true
+			}
+		}
 	}
 	for _, id := range m.order {
 		p := m.providers[id]

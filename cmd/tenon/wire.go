@@ -124,7 +124,7 @@ func (w *workspace) open(ctx context.Context, o hostOptions) (*machine, error) {
 	w.projectID()
 	h, err := host.New(ctx, host.Options{
 		Config: w.loaded.Config, PublicConfig: public, Project: w.project, Store: s, Plugins: plugins(),
-		Logger: w.app.log, Version: version, Environ: w.app.env, Foreign: w.loaded.Foreign, Interactive: o.interactive, AutoApprove: o.auto,
+		Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign, Interactive: o.interactive, AutoApprove: o.auto,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
