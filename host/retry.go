@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"regexp"
 	"strconv"
 	"time"
@@ -17,6 +18,9 @@ const (
 	defaultRetryDelay = 2 * time.Second
 	maxRetryDelay     = 30 * time.Second // of our own choice
 	maxRetryAfter     = 10 * time.Minute // that a server may ask for; beyond it the turn fails and says so
+	// silentRetries is how often a server that said nothing for the whole idle time is asked again: each try
+	// costs minutes.
+	silentRetries = 1
 )
 
 // class is what a failed model request means for the turn.
@@ -119,6 +123,9 @@ func (t *turn) retry(err error) (event, error) {
 	}
 	if cfg.DelayMS > 0 {
 		base = time.Duration(cfg.DelayMS) * time.Millisecond
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		limit = min(limit, silentRetries)
 	}
 	if t.tries >= limit {
 		return evFail, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -130,13 +131,14 @@ func TestRetries(t *testing.T) {
 		wantErr string // the name of the error
 		tries   int
 	}{
-		"429 then fine":        {[]answer{fail(sdk.ProviderError{StatusCode: 429, Headers: map[string]string{"retry-after-ms": "1"}}), say("ok")}, "ok", "", 2},
-		"five failures pass":   {[]answer{fail(sdk.ProviderError{StatusCode: 500}), fail(sdk.ProviderError{StatusCode: 502}), fail(sdk.ProviderError{StatusCode: 503}), fail(sdk.ProviderError{StatusCode: 504}), fail(sdk.ProviderError{StatusCode: 529}), say("ok")}, "ok", "", 6},
-		"the sixth is final":   {slices.Repeat([]answer{fail(sdk.ProviderError{StatusCode: 500})}, 6), "", sdk.ErrorAPI, 6},
-		"a bad request is not": {[]answer{fail(sdk.ProviderError{StatusCode: 400, Message: "bad"})}, "", sdk.ErrorAPI, 1},
-		"nor is a bad key":     {[]answer{fail(sdk.ProviderError{StatusCode: 401})}, "", sdk.ErrorProviderAuth, 1},
-		"nor an endless wait":  {[]answer{fail(sdk.ProviderError{StatusCode: 429, Headers: map[string]string{"retry-after": "7200"}})}, "", sdk.ErrorAPI, 1},
-		"no connection":        {[]answer{fail(sdk.ProviderError{Err: errors.New("refused")}), say("ok")}, "ok", "", 2},
+		"429 then fine":          {[]answer{fail(sdk.ProviderError{StatusCode: 429, Headers: map[string]string{"retry-after-ms": "1"}}), say("ok")}, "ok", "", 2},
+		"five failures pass":     {[]answer{fail(sdk.ProviderError{StatusCode: 500}), fail(sdk.ProviderError{StatusCode: 502}), fail(sdk.ProviderError{StatusCode: 503}), fail(sdk.ProviderError{StatusCode: 504}), fail(sdk.ProviderError{StatusCode: 529}), say("ok")}, "ok", "", 6},
+		"the sixth is final":     {slices.Repeat([]answer{fail(sdk.ProviderError{StatusCode: 500})}, 6), "", sdk.ErrorAPI, 6},
+		"a bad request is not":   {[]answer{fail(sdk.ProviderError{StatusCode: 400, Message: "bad"})}, "", sdk.ErrorAPI, 1},
+		"nor is a bad key":       {[]answer{fail(sdk.ProviderError{StatusCode: 401})}, "", sdk.ErrorProviderAuth, 1},
+		"nor an endless wait":    {[]answer{fail(sdk.ProviderError{StatusCode: 429, Headers: map[string]string{"retry-after": "7200"}})}, "", sdk.ErrorAPI, 1},
+		"no connection":          {[]answer{fail(sdk.ProviderError{Err: errors.New("refused")}), say("ok")}, "ok", "", 2},
+		"a silent server, twice": {slices.Repeat([]answer{fail(sdk.ProviderError{Err: os.ErrDeadlineExceeded})}, 2), "", sdk.ErrorAPI, 2},
 		"a cut stream": {[]answer{
 			{text: "hal", calls: []toolCall{{tool: "echo", args: `{"a`}}, err: &sdk.ProviderError{ProviderID: "test", Cut: true}}, say("whole"),
 		}, "whole", "", 2},
