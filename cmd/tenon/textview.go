@@ -11,8 +11,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// reasoningLength bounds what is shown of finished reasoning.
-const reasoningLength = 160
+const (
+	// reasoningLength bounds what is shown of finished reasoning.
+	reasoningLength = 160
+	// silence is how long a model may take to begin before the wait is shown.
+	silence = 2 * time.Second
+)
 
 // textView shows a turn to people: on a terminal the answer as it is written with the tool calls between
 // it, elsewhere a line for each tool call on stderr and, at the end, the answer alone on stdout.
@@ -31,7 +35,8 @@ type textView struct {
 	order    []string             // of calls
 	finished map[string]bool      // calls whose line was written
 	retry    *sdk.SessionStatus
-	refused  int // calls refused because nobody is there to be asked
+	asked    time.Time // when the model was asked that has not begun to answer; zero otherwise
+	refused  int       // calls refused because nobody is there to be asked
 }
 
 // streamed is a part whose text arrives.
@@ -89,6 +94,7 @@ func (v *textView) line(text string) {
 }
 
 func (v *textView) delta(d *sdk.PartDelta) {
+	v.heard()
 	switch {
 	case v.text != nil && d.PartID == v.text.id:
 		v.text.text.WriteString(d.Delta)
@@ -103,7 +109,14 @@ func (v *textView) delta(d *sdk.PartDelta) {
 }
 
 func (v *textView) part(p sdk.Part) {
+	if p.Type() != sdk.PartTypeStepStart {
+		v.heard()
+	}
 	switch p := p.(type) {
+	case *sdk.StepStartPart:
+		if v.f.answers(p.Head()) {
+			v.asked = v.now()
+		}
 	case *sdk.TextPart:
 		if v.s.streams && v.f.answers(p.Head()) && !p.Synthetic {
 			v.textPart(p)
@@ -118,6 +131,18 @@ func (v *textView) part(p sdk.Part) {
 		}
 	}
 }
+
+// heard ends the wait for the model.
+func (v *textView) heard() {
+	shown := v.waits(v.now())
+	v.asked = time.Time{}
+	if shown {
+		v.draw()
+	}
+}
+
+// waits reports whether the model takes long enough to begin that the wait is shown.
+func (v *textView) waits(now time.Time) bool { return !v.asked.IsZero() && now.Sub(v.asked) >= silence }
 
 // textPart begins or ends a block of the answer.
 func (v *textView) textPart(p *sdk.TextPart) {
@@ -203,12 +228,12 @@ func without(list []string, item string) []string {
 func (v *textView) status(p *sdk.SessionStatusInfo) {
 	if p.Status.Type != sdk.StatusRetry {
 		if v.retry != nil {
-			v.retry = nil
+			v.retry, v.asked = nil, v.now()
 			v.draw()
 		}
 		return
 	}
-	v.text, v.thinking = nil, nil
+	v.text, v.thinking, v.asked = nil, nil, time.Time{}
 	status := p.Status
 	if p.SessionID == v.f.root {
 		v.retry = &status
@@ -250,8 +275,8 @@ func (v *textView) todos(list []sdk.Todo) string {
 }
 
 // tick draws the live lines again.
-func (v *textView) tick(time.Time) {
-	if v.thinking != nil || len(v.order) > 0 || v.retry != nil {
+func (v *textView) tick(now time.Time) {
+	if v.thinking != nil || len(v.order) > 0 || v.retry != nil || v.waits(now) {
 		v.draw()
 	}
 }
@@ -273,6 +298,9 @@ func (v *textView) draw() {
 	for _, id := range v.order {
 		c := v.calls[id]
 		lines = append(lines, v.s.runningLine(c.part, c.received, v.turn.directory, v.f.depth(c.part.SessionID), now))
+	}
+	if v.waits(now) {
+		lines = append(lines, v.s.paint(styleDim, "waiting for the model · "+duration(roughly(now.Sub(v.asked)))))
 	}
 	if v.retry != nil {
 		wait := max(time.UnixMilli(v.retry.Next).Sub(now), 0)
