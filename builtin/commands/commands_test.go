@@ -8,10 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/builtin/commands"
+	"github.com/tenonhq/tenon/builtin/internal/testhost"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func list(t *testing.T, h *host) map[string]sdk.Command {
+func list(t *testing.T, h *testhost.Host) map[string]sdk.Command {
 	t.Helper()
 	p := commands.New()
 	if err := p.Start(t.Context(), h); err != nil {
@@ -33,7 +34,7 @@ func list(t *testing.T, h *host) map[string]sdk.Command {
 
 func TestBuiltins(t *testing.T) {
 	t.Parallel()
-	all := list(t, newHost(t))
+	all := list(t, testhost.New(t))
 	if len(all) != 2 {
 		t.Errorf("commands %v", all)
 	}
@@ -49,15 +50,15 @@ func TestBuiltins(t *testing.T) {
 
 func TestLayers(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
+	h := testhost.New(t)
 	no := false
-	h.config.Command = map[string]sdk.CommandConfig{
+	h.Settings.Command = map[string]sdk.CommandConfig{
 		"review": {Template: "ours"}, "conf": {Template: "t", Description: "d", Agent: "plan", Model: "a/b", Variant: "v", Subtask: &no},
 		"near": {Template: "of the configuration"},
 	}
-	write(t, filepath.Join(h.project.ConfigDir, "command", "near.md"), "of the user")
-	write(t, filepath.Join(h.project.Worktree, ".opencode", "commands", "git", "log.md"), "---\ndescription: shows it\nagent: explore\nmodel: a/b\nsubtask: true\nallowed-tools: Bash\n---\nShow $1.")
-	write(t, filepath.Join(h.project.Directory, ".tenon", "command", "near.md"), "of the directory")
+	testhost.Write(t, filepath.Join(h.Place.ConfigDir, "command", "near.md"), "of the user")
+	testhost.Write(t, filepath.Join(h.Place.Worktree, ".opencode", "commands", "git", "log.md"), "---\ndescription: shows it\nagent: explore\nmodel: a/b\nsubtask: true\nallowed-tools: Bash\n---\nShow $1.")
+	testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "near.md"), "of the directory")
 	all := list(t, h)
 	yes := true
 	want := map[string]sdk.Command{
@@ -70,7 +71,7 @@ func TestLayers(t *testing.T) {
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("Commands (-want +got):\n%s", diff)
 	}
-	if log := h.log.String(); !strings.Contains(log, "allowed-tools") || strings.Contains(log, "left out") {
+	if log := h.Log.String(); !strings.Contains(log, "allowed-tools") || strings.Contains(log, "left out") {
 		t.Errorf("log %s", log)
 	}
 }
@@ -86,14 +87,14 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t)
-			write(t, filepath.Join(h.project.Directory, ".tenon", "command", "bad.md"), c.text)
-			write(t, filepath.Join(h.project.Directory, ".tenon", "command", "good.md"), "Good.")
+			h := testhost.New(t)
+			testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "bad.md"), c.text)
+			testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "good.md"), "Good.")
 			all := list(t, h)
 			if _, ok := all["bad"]; ok || all["good"].Template != "Good." {
 				t.Errorf("commands %v", all)
 			}
-			if log := h.log.String(); !strings.Contains(log, "bad.md") || !strings.Contains(log, c.want) {
+			if log := h.Log.String(); !strings.Contains(log, "bad.md") || !strings.Contains(log, c.want) {
 				t.Errorf("log %s, want the file and %q", log, c.want)
 			}
 		})

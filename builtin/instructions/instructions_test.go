@@ -10,10 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/builtin/instructions"
+	"github.com/tenonhq/tenon/builtin/internal/testhost"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func start(tb testing.TB, h *host) *instructions.Plugin {
+func start(tb testing.TB, h *testhost.Host) *instructions.Plugin {
 	tb.Helper()
 	p := instructions.New()
 	if err := p.Start(tb.Context(), h); err != nil {
@@ -59,14 +60,14 @@ func TestFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t)
-			h.config.Instructions = c.config
+			h := testhost.New(t)
+			h.Settings.Instructions = c.config
 			for _, file := range c.files {
-				write(t, filepath.Join(h.project.Home, filepath.FromSlash(file)), "text of "+file+"\n")
+				testhost.Write(t, filepath.Join(h.Place.Home, filepath.FromSlash(file)), "text of "+file+"\n")
 			}
 			var want []string
 			for _, file := range c.want {
-				want = append(want, "Instructions from: "+filepath.Join(h.project.Home, filepath.FromSlash(file))+"\ntext of "+file)
+				want = append(want, "Instructions from: "+filepath.Join(h.Place.Home, filepath.FromSlash(file))+"\ntext of "+file)
 			}
 			p := start(t, h)
 			for range 2 { // from the files, then from memory
@@ -80,8 +81,8 @@ func TestFiles(t *testing.T) {
 
 func TestPurposes(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
-	write(t, filepath.Join(h.project.Worktree, "AGENTS.md"), "x")
+	h := testhost.New(t)
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "AGENTS.md"), "x")
 	p := start(t, h)
 	for purpose, want := range map[sdk.Purpose]bool{sdk.PurposeTurn: true, sdk.PurposeSubtask: true, sdk.PurposeTitle: false, sdk.PurposeCompaction: false} {
 		if got := added(t, p, purpose) != ""; got != want {
@@ -92,14 +93,14 @@ func TestPurposes(t *testing.T) {
 
 func TestChangesAreSeen(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
+	h := testhost.New(t)
 	p := start(t, h)
-	path := filepath.Join(h.project.Worktree, "AGENTS.md")
+	path := filepath.Join(h.Place.Worktree, "AGENTS.md")
 	for _, text := range []string{"", "one", "three", ""} {
 		if text == "" {
 			_ = os.Remove(path)
 		} else {
-			write(t, path, text)
+			testhost.Write(t, path, text)
 		}
 		if got := added(t, p, sdk.PurposeTurn); !strings.HasSuffix(got, text) || (text == "") != (got == "") {
 			t.Errorf("added %q, want %q in it", got, text)
@@ -109,30 +110,30 @@ func TestChangesAreSeen(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
-	h.config.Instructions = []string{"many/*.md", "https://example.com/rules.md"}
-	write(t, filepath.Join(h.project.Worktree, "AGENTS.md"), strings.Repeat("x", 100<<10))
+	h := testhost.New(t)
+	h.Settings.Instructions = []string{"many/*.md", "https://example.com/rules.md"}
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "AGENTS.md"), strings.Repeat("x", 100<<10))
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		write(t, filepath.Join(h.project.Worktree, "many", name+".md"), strings.Repeat(name, 60<<10))
+		testhost.Write(t, filepath.Join(h.Place.Worktree, "many", name+".md"), strings.Repeat(name, 60<<10))
 	}
-	if err := os.Mkdir(filepath.Join(h.project.Worktree, "many", "dir.md"), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(h.Place.Worktree, "many", "dir.md"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(h.project.Worktree, "many", "broken.md"), "\xff\xfe ok")
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "many", "broken.md"), "\xff\xfe ok")
 	got := added(t, start(t, h), sdk.PurposeTurn)
 	if !strings.Contains(got, "[cut after 65536 bytes") || len(got) > 257<<10 || !strings.Contains(got, "\uFFFD ok") {
 		t.Errorf("added %d bytes", len(got))
 	}
 	for _, want := range []string{"there are too many", "not fetched from URLs"} {
-		if !strings.Contains(h.log.String(), want) {
-			t.Errorf("log misses %q: %s", want, h.log.String())
+		if !strings.Contains(h.Log.String(), want) {
+			t.Errorf("log misses %q: %s", want, h.Log.String())
 		}
 	}
 }
 
 func BenchmarkHook(b *testing.B) {
-	h := newHost(b)
-	write(b, filepath.Join(h.project.Worktree, "AGENTS.md"), "x")
+	h := testhost.New(b)
+	testhost.Write(b, filepath.Join(h.Place.Worktree, "AGENTS.md"), "x")
 	p := start(b, h)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -9,11 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/builtin/internal/testhost"
 	"github.com/tenonhq/tenon/builtin/skills"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func start(tb testing.TB, h *host) *skills.Plugin {
+func start(tb testing.TB, h *testhost.Host) *skills.Plugin {
 	tb.Helper()
 	p := skills.New()
 	if err := p.Start(tb.Context(), h); err != nil {
@@ -38,21 +39,21 @@ func skill(name, description string) string {
 
 func TestSkillsAreFound(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
-	h.config.Skills.Paths = []string{"~/more", "../rel"}
+	h := testhost.New(t)
+	h.Settings.Skills.Paths = []string{"~/more", "../rel"}
 	places := map[string]string{
-		"home":     filepath.Join(h.project.Home, ".claude", "skills", "x"),
-		"agents":   filepath.Join(h.project.Home, ".agents", "skills", "x"),
-		"config":   filepath.Join(h.project.ConfigDir, "skills", "x"),
-		"root":     filepath.Join(h.project.Worktree, ".opencode", "skill", "deep", "x"),
-		"near":     filepath.Join(h.project.Directory, ".tenon", "skills", "x"),
-		"path":     filepath.Join(h.project.Home, "more", "x"),
-		"relative": filepath.Join(h.project.Worktree, "rel", "x"),
+		"home":     filepath.Join(h.Place.Home, ".claude", "skills", "x"),
+		"agents":   filepath.Join(h.Place.Home, ".agents", "skills", "x"),
+		"config":   filepath.Join(h.Place.ConfigDir, "skills", "x"),
+		"root":     filepath.Join(h.Place.Worktree, ".opencode", "skill", "deep", "x"),
+		"near":     filepath.Join(h.Place.Directory, ".tenon", "skills", "x"),
+		"path":     filepath.Join(h.Place.Home, "more", "x"),
+		"relative": filepath.Join(h.Place.Worktree, "rel", "x"),
 	}
 	for name, dir := range places {
-		write(t, filepath.Join(dir, "SKILL.md"), skill(name, "for "+name))
+		testhost.Write(t, filepath.Join(dir, "SKILL.md"), skill(name, "for "+name))
 	}
-	write(t, filepath.Join(h.project.Home, ".claude", "skills", "near", "SKILL.md"), skill("near", "the far one"))
+	testhost.Write(t, filepath.Join(h.Place.Home, ".claude", "skills", "near", "SKILL.md"), skill("near", "the far one"))
 	got, err := start(t, h).Skills(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -68,12 +69,12 @@ func TestSkillsAreFound(t *testing.T) {
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
+	h := testhost.New(t)
 	p := start(t, h)
 	if got := system(t, p, sdk.PurposeTurn); len(got) != 1 {
 		t.Errorf("without skills the prompt became %q", got)
 	}
-	path := write(t, filepath.Join(h.project.Directory, ".tenon", "skills", "a", "SKILL.md"), skill("a", "does: things"))
+	path := testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "skills", "a", "SKILL.md"), skill("a", "does: things"))
 	want := "<skills>\nInstructions for kinds of tasks. When one fits, load it with the tool skill before you begin.\n- a: does: things (" + path + ")\n</skills>"
 	for purpose, want := range map[sdk.Purpose][]string{
 		sdk.PurposeTurn: {"base", want}, sdk.PurposeSubtask: {"base", want}, sdk.PurposeTitle: {"base"}, sdk.PurposeCompaction: {"base"},
@@ -86,10 +87,10 @@ func TestList(t *testing.T) {
 
 func TestListIsBounded(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
+	h := testhost.New(t)
 	for i := range 100 {
 		name := fmt.Sprintf("s%03d", i)
-		write(t, filepath.Join(h.project.ConfigDir, "skills", name, "SKILL.md"), skill(name, strings.Repeat("ä", 2000)))
+		testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", name, "SKILL.md"), skill(name, strings.Repeat("ä", 2000)))
 	}
 	list := system(t, start(t, h), sdk.PurposeTurn)[1]
 	if len(list) > 30<<10 || !strings.Contains(list, "more; the tool skill names them") {
@@ -108,15 +109,15 @@ func TestBadSkillsAreLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t)
-			write(t, filepath.Join(h.project.ConfigDir, "skills", "bad", "SKILL.md"), c.text)
-			write(t, filepath.Join(h.project.ConfigDir, "skills", "good", "SKILL.md"), skill("good", "works"))
+			h := testhost.New(t)
+			testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "bad", "SKILL.md"), c.text)
+			testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "good", "SKILL.md"), skill("good", "works"))
 			p := start(t, h)
 			got, err := p.Skills(t.Context())
 			if err != nil || len(got) != 1 || got[0].Name != "good" {
 				t.Errorf("Skills = %v, %v", got, err)
 			}
-			if log := h.log.String(); !strings.Contains(log, filepath.Join("bad", "SKILL.md")) || !strings.Contains(log, c.want) {
+			if log := h.Log.String(); !strings.Contains(log, filepath.Join("bad", "SKILL.md")) || !strings.Contains(log, c.want) {
 				t.Errorf("log %s, want the file and %q", log, c.want)
 			}
 		})
@@ -125,16 +126,16 @@ func TestBadSkillsAreLeftOut(t *testing.T) {
 
 func TestURLsAreReported(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
-	h.config.Skills.URLs = []string{"https://example.com"}
+	h := testhost.New(t)
+	h.Settings.Skills.URLs = []string{"https://example.com"}
 	start(t, h)
-	if !strings.Contains(h.log.String(), "skills.urls is not read") {
-		t.Errorf("log %s", h.log.String())
+	if !strings.Contains(h.Log.String(), "skills.urls is not read") {
+		t.Errorf("log %s", h.Log.String())
 	}
 }
 
 func BenchmarkNoSkills(b *testing.B) {
-	p := start(b, newHost(b))
+	p := start(b, testhost.New(b))
 	b.ReportAllocs()
 	for b.Loop() {
 		if list, err := p.Skills(b.Context()); err != nil || len(list) > 0 {

@@ -77,11 +77,22 @@ func (c *client) chatBody(req *sdk.ModelRequest) ([]byte, error) {
 			tools[i] = chatTool{"function", chatToolFunction{t.ID, t.Description, parameters(t)}}
 		}
 		b.set("tools", tools)
-		if req.ToolChoice != "" && req.ToolChoice != sdk.ToolChoiceAuto {
-			b.set("tool_choice", req.ToolChoice)
-		}
 	}
+	c.setParams(&b, req, c.maxTokensField(&req.Model))
+	b.set("stream", true)
+	if c.includeUsage {
+		b.set("stream_options", sdk.Object{"include_usage": true})
+	}
+	b.merge(wireOptions(req.Params.Options, false))
+	return b.encode(sizeOf(req))
+}
+
+// setParams sets what both protocols name alike, and the limit of the output under its name.
+func (c *client) setParams(b *body, req *sdk.ModelRequest, maxTokens string) {
 	p := &req.Params
+	if len(req.Tools) > 0 && req.ToolChoice != "" && req.ToolChoice != sdk.ToolChoiceAuto {
+		b.set("tool_choice", req.ToolChoice)
+	}
 	if p.Temperature != nil {
 		b.set("temperature", *p.Temperature)
 	}
@@ -89,17 +100,11 @@ func (c *client) chatBody(req *sdk.ModelRequest) ([]byte, error) {
 		b.set("top_p", *p.TopP)
 	}
 	if p.MaxOutputTokens > 0 {
-		b.set(c.maxTokensField(&req.Model), p.MaxOutputTokens)
+		b.set(maxTokens, p.MaxOutputTokens)
 	}
 	if c.cacheKey && req.SessionID != "" {
 		b.set("prompt_cache_key", req.SessionID)
 	}
-	b.set("stream", true)
-	if c.includeUsage {
-		b.set("stream_options", sdk.Object{"include_usage": true})
-	}
-	b.merge(wireOptions(p.Options, false))
-	return b.encode(sizeOf(req))
 }
 
 // maxTokensField names the limit of the output: OpenAI's reasoning models refuse the older name, which

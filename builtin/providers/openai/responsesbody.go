@@ -62,29 +62,14 @@ func (c *client) responsesBody(req *sdk.ModelRequest) ([]byte, error) {
 			tools[i] = responsesTool{Type: "function", Name: t.ID, Description: t.Description, Parameters: parameters(t)}
 		}
 		b.set("tools", tools)
-		if req.ToolChoice != "" && req.ToolChoice != sdk.ToolChoiceAuto {
-			b.set("tool_choice", req.ToolChoice)
-		}
 	}
-	p := &req.Params
-	if p.Temperature != nil {
-		b.set("temperature", *p.Temperature)
-	}
-	if p.TopP != nil {
-		b.set("top_p", *p.TopP)
-	}
-	if p.MaxOutputTokens > 0 {
-		b.set("max_output_tokens", p.MaxOutputTokens)
-	}
-	if c.cacheKey && req.SessionID != "" {
-		b.set("prompt_cache_key", req.SessionID)
-	}
+	c.setParams(&b, req, "max_output_tokens")
 	b.set("store", false)
 	if req.Model.Reasoning {
 		b.set("include", []string{"reasoning.encrypted_content"})
 	}
 	b.set("stream", true)
-	b.merge(wireOptions(p.Options, true))
+	b.merge(wireOptions(req.Params.Options, true))
 	return b.encode(sizeOf(req))
 }
 
