@@ -28,7 +28,7 @@ func storeWithLedger(t *testing.T) store.Store {
 			t.Error(err)
 		}
 	})
-	token, err := s.Create(ctx, &sdk.Session{ID: "ses_1", Slug: "a", ProjectID: "global", Directory: "/work", Title: "t", Time: sdk.SessionTime{Created: 1, Updated: 1}})
+	token, err := s.Create(ctx, &sdk.Session{ID: "ses_1", Slug: "a", ProjectID: "global", Directory: "/proj", Title: "t", Time: sdk.SessionTime{Created: 1, Updated: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

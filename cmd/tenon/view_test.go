@@ -74,7 +74,7 @@ func golden(t *testing.T, file, have string) {
 func frozen() time.Time { return time.UnixMilli(10_000) }
 
 func shownTurn() *turnShown {
-	return &turnShown{session: &sdk.Session{ID: "ses_root"}, directory: "/work", retries: 5, clean: strings.TrimSpace}
+	return &turnShown{session: &sdk.Session{ID: "ses_root"}, directory: "/proj", retries: 5, clean: strings.TrimSpace}
 }
 
 // outcomeOf is how the recorded turn ended: with the last text of the root session.
