@@ -101,6 +101,21 @@ func (e *env) must(err error) {
 	}
 }
 
+// untouched checks that a session has no tasks, no ledger and no open turn, and gives it up.
+func (e *env) untouched(token store.Token) {
+	e.Helper()
+	todos, err := e.Todos(e.Context(), token.Session)
+	e.must(err)
+	equal(e.T, "todos", len(todos), 0)
+	entries, err := e.Ledger(e.Context(), token.Session, "")
+	e.must(err)
+	equal(e.T, "ledger", len(entries), 0)
+	e.must(e.Release(e.Context(), token))
+	open, err := e.Interrupted(e.Context())
+	e.must(err)
+	equal(e.T, "interrupted", open, []string(nil))
+}
+
 // create creates a session with the identifier.
 func (e *env) create(id string) store.Token {
 	e.Helper()
