@@ -160,7 +160,7 @@ func (r *resolver) file(path string, source *sdk.FileSource) sdk.Parts {
 		return nil
 	}
 	name := filepath.Base(path)
-	part := &sdk.FilePart{Filename: name, URL: fileURL(path), Source: source}
+	part := &sdk.FilePart{Filename: name, URL: FileURL(path), Source: source}
 	switch {
 	case info.IsDir():
 		part.Mime = mimeDirectory
@@ -302,7 +302,8 @@ func listDirectory(path string) (string, error) {
 	return out.String(), nil
 }
 
-func fileURL(path string) string {
+// FileURL returns the file: URL of an absolute path, as file parts have it.
+func FileURL(path string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	if !strings.HasPrefix(u.Path, "/") {
 		u.Path = "/" + u.Path // a drive letter

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -114,17 +114,9 @@ func attachments(paths []string) (sdk.Parts, error) {
 		if err != nil {
 			return nil, usageError("check the path", "attach %q: %w", path, cause(err))
 		}
-		parts = append(parts, &sdk.FilePart{Filename: filepath.Base(abs), URL: fileURL(abs)})
+		parts = append(parts, &sdk.FilePart{Filename: filepath.Base(abs), URL: host.FileURL(abs)})
 	}
 	return parts, nil
-}
-
-func fileURL(path string) string {
-	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
-	if !strings.HasPrefix(u.Path, "/") {
-		u.Path = "/" + u.Path // a drive letter
-	}
-	return u.String()
 }
 
 // readSchema reads the JSON schema of an answer.
