@@ -35,9 +35,9 @@ func libraries() map[string][]string {
 		"github.com/openai/openai-go/v3":                  {"builtin/providers/openai"},
 		"github.com/knadh/koanf":                          {"host/config"},
 		"github.com/tailscale/hujson":                     {"host/config"},
-		"github.com/google/jsonschema-go":                 {"host"},
+		"github.com/google/jsonschema-go":                 {"host", "plugins", "mcp"},
 		"modernc.org/sqlite":                              {"host/store/sqlite"},
-		"github.com/gofrs/flock":                          {"host/store/sqlite"},
+		"github.com/gofrs/flock":                          {"host/store/sqlite", "plugins"},
 		"github.com/klauspost/compress":                   {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                  {"builtin/tools/shell", "host/permission"},
 		"github.com/JohannesKaufmann/html-to-markdown/v2": {"builtin/tools/web"},
@@ -48,7 +48,9 @@ func libraries() map[string][]string {
 		"github.com/spf13/cobra":                          {"cmd/tenon"},
 		"github.com/charmbracelet/log":                    {"cmd/tenon"},
 		"golang.org/x/term":                               {"cmd/tenon"},
-		"golang.org/x/sys":                                {"cmd/tenon", "builtin/tools/shell", "host/store/sqlite", "plugins/process", "mcp"},
+		"golang.org/x/sys":                                {"cmd/tenon", "builtin/tools/shell", "builtin/commandhooks", "host/store/sqlite", "plugins", "mcp", "sdk/process"},
+		"golang.org/x/time":                               {"plugins/ability"},
+		"github.com/fsnotify/fsnotify":                    {"cmd/tenon"},
 	}
 }
 
@@ -57,6 +59,7 @@ func libraries() map[string][]string {
 func testLibraries() []string {
 	return []string{
 		"github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
+		"github.com/bufbuild/protocompile", "github.com/mark3labs/mcp-go",
 		"github.com/google/jsonschema-go", // tests of tools check their schemas
 	}
 }

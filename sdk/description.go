@@ -1,0 +1,120 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// ExtensionNamespace is where tenon's part of an Agent Plugins manifest stands: extensions[ExtensionNamespace].
+const ExtensionNamespace = "io.github.tenonhq"
+
+// Description says what a plugin outside of the host's process contributes. It is tenon's part of a plugin.json, and what a
+// plugin that has no plugin.json answers when it is asked to describe itself.
+type Description struct {
+	// Name, Version and Summary are for a plugin that describes itself; in a plugin.json they stand outside of the extension.
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+	Summary string `json:"description,omitempty"`
+
+	Runtime      *Runtime          `json:"runtime,omitempty"` // nil in what a plugin says of itself
+	Hooks        []HookDescription `json:"hooks,omitempty"`
+	Tools        []ToolDescription `json:"tools,omitempty"`
+	Capabilities []Capability      `json:"capabilities,omitempty"`
+	Options      json.RawMessage   `json:"options,omitempty"` // a JSON schema of the plugin's options
+
+	// What follows only a process can contribute.
+	Providers []ProviderInfo `json:"providers,omitempty"`
+	Protocols []string       `json:"protocols,omitempty"` // names of wire protocols it speaks
+	Agents    []Agent        `json:"agents,omitempty"`
+	Commands  []Command      `json:"commands,omitempty"`
+}
+
+// Types of runtimes.
+const (
+	RuntimeWASM    = "wasm"
+	RuntimeProcess = "process"
+)
+
+// Runtime says what runs a packaged plugin. Paths begin with ./ and stay inside the package.
+type Runtime struct {
+	Type   string `json:"type"`             // RuntimeWASM or RuntimeProcess
+	Module string `json:"module,omitempty"` // of a wasm plugin: the path of its module
+	// Command starts a process plugin: the path of an executable in the package, or a bare name that is looked up in PATH, and its
+	// arguments. Platforms replaces it per GOOS/GOARCH.
+	Command   []string            `json:"command,omitempty"`
+	Platforms map[string][]string `json:"platforms,omitempty"`
+	// MemoryMB bounds the memory of one wasm instance, in MiB. Default DefaultWASMMemoryMB, at most MaxWASMMemoryMB.
+	MemoryMB int `json:"memory,omitempty"`
+	// State says who shares the memory of an instance: StateSession (default) or StatePlugin.
+	State string `json:"state,omitempty"`
+}
+
+// Values of Runtime.State.
+const (
+	StateSession = "session" // what one session left in memory no other session sees
+	StatePlugin  = "plugin"  // the plugin keeps state over all sessions
+)
+
+// Bounds of Runtime.MemoryMB.
+const (
+	DefaultWASMMemoryMB = 64
+	MaxWASMMemoryMB     = 1024
+)
+
+// HookDescription is a Hook without its handler.
+type HookDescription struct {
+	Point string `json:"point"`          // opencode's names with experimental. are accepted
+	Name  string `json:"name,omitempty"` // default: the point
+	// Reads and Writes are the fields the hook is sent and may change, as in Hook. Left out: none; the empty pointer: all.
+	Reads     []string `json:"reads,omitempty"`
+	Writes    []string `json:"writes,omitempty"`
+	Priority  int      `json:"priority,omitempty"`
+	Before    []string `json:"before,omitempty"`
+	After     []string `json:"after,omitempty"`
+	OnError   OnError  `json:"onError,omitempty"`
+	TimeoutMS int64    `json:"timeout,omitempty"` // milliseconds; default DefaultHookTimeout
+}
+
+// ToolDescription is a tool without its code.
+type ToolDescription struct {
+	ToolDefinition
+	Permission string `json:"permission,omitempty"` // the permission key, default the id
+	// Prepares says that the plugin is to be asked what each call needs leave for (ToolPreparer).
+	Prepares  bool  `json:"prepares,omitempty"`
+	TimeoutMS int64 `json:"timeout,omitempty"` // milliseconds; default, and most, DefaultToolTimeout
+}
+
+// Hook makes the hook described, to be run by h. Errors wrap ErrManifest and name the field; where says what comes before the
+// field's name, such as "hooks[2]".
+func (d *HookDescription) Hook(where string, h RemoteHandler) (Hook, error) {
+	info, ok := PointOf(d.Point)
+	if !ok {
+		return Hook{}, fmt.Errorf("%w: %s.point: there is no hook point %q", ErrManifest, where, d.Point)
+	}
+	switch d.OnError {
+	case OnErrorDefault, OnErrorSkip, OnErrorDeny, OnErrorStop:
+	default:
+		return Hook{}, fmt.Errorf("%w: %s.onError: %q is none of skip, deny and stop", ErrManifest, where, d.OnError)
+	}
+	timeout := time.Duration(d.TimeoutMS) * time.Millisecond
+	if d.TimeoutMS < 0 || timeout > MaxHookTimeout {
+		return Hook{}, fmt.Errorf("%w: %s.timeout: %d is not between 0 and %d milliseconds", ErrManifest, where, d.TimeoutMS, MaxHookTimeout.Milliseconds())
+	}
+	name := d.Name
+	if name == "" {
+		name = string(info.Point)
+	}
+	return Hook{
+		Point: info.Point, Name: name, Reads: d.Reads, Writes: d.Writes, Priority: d.Priority,
+		Before: d.Before, After: d.After, OnError: d.OnError, Timeout: timeout, Remote: h,
+	}, nil
+}
+
+// Describe returns what a hook is without its handler.
+func (h *Hook) Describe() HookDescription {
+	return HookDescription{
+		Point: string(h.Point), Name: h.Name, Reads: h.Reads, Writes: h.Writes, Priority: h.Priority,
+		Before: h.Before, After: h.After, OnError: h.OnError, TimeoutMS: h.Timeout.Milliseconds(),
+	}
+}
