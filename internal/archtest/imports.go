@@ -26,7 +26,7 @@ func Imports(m *Module) []Violation {
 				return
 			}
 			target, _, _ := strings.Cut(rest, "/")
-			if !slices.Contains(allowed, anywhere) && !slices.Contains(allowed, target) {
+			if !slices.Contains(allowed, anywhere) && !slices.Contains(allowed, target) && !slices.Contains(allowed, rest) {
 				out = append(out, m.at(f, spec.Pos(), "%s must not import %s, only %s", tree, path, strings.Join(allowed, ", ")))
 			}
 		})
