@@ -27,6 +27,7 @@ type Config struct {
 	Snapshot          *bool                     `json:"snapshot,omitempty"`       // default true
 	SubagentDepth     *int                      `json:"subagent_depth,omitempty"` // how deep subagents may nest; default 1
 	ToolOutput        ToolOutputConfig          `json:"tool_output,omitzero"`
+	ToolSearch        ToolSearchConfig          `json:"tool_search,omitzero"`
 	Compaction        CompactionConfig          `json:"compaction,omitzero"`
 	Retry             RetryConfig               `json:"retry,omitzero"`
 	Experimental      ExperimentalConfig        `json:"experimental,omitzero"`
@@ -125,6 +126,14 @@ type MCPConfig struct {
 	OAuth       json.RawMessage   `json:"oauth,omitempty"`
 	Enabled     *bool             `json:"enabled,omitempty"`
 	Timeout     int64             `json:"timeout,omitempty"` // milliseconds, of one request; default 30000
+	// Hooks are tools of the server that are called at hook points.
+	Hooks []MCPHookConfig `json:"hooks,omitempty"`
+}
+
+// MCPHookConfig makes a tool of an MCP server a hook.
+type MCPHookConfig struct {
+	HookDescription
+	Tool string `json:"tool"` // the name the server gives it
 }
 
 // PluginConfig is one plugin: a path or a name, alone or with options.
@@ -146,6 +155,17 @@ type ToolOutputConfig struct {
 	MaxLines int `json:"max_lines,omitempty"` // default 2000
 	MaxBytes int `json:"max_bytes,omitempty"` // default 51200
 }
+
+// ToolSearchConfig says when tools of plugins hide behind the tool tool_search.
+type ToolSearchConfig struct {
+	// Budget is how many tokens the definitions of all tools may take in a request. Default DefaultToolBudget; 0 hides every tool
+	// of a plugin.
+	Budget  *int64 `json:"budget,omitempty"`
+	Disable bool   `json:"disable,omitempty"` // no tool ever hides
+}
+
+// DefaultToolBudget is the default of ToolSearchConfig.Budget, in tokens.
+const DefaultToolBudget = 10_000
 
 // CompactionConfig says when and how a conversation is summarised.
 type CompactionConfig struct {
