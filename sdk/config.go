@@ -132,8 +132,24 @@ type MCPConfig struct {
 
 // MCPHookConfig makes a tool of an MCP server a hook.
 type MCPHookConfig struct {
-	HookDescription
-	Tool string `json:"tool"` // the name the server gives it
+	Tool      string   `json:"tool"`  // the name the server gives it
+	Point     string   `json:"point"` // as the other fields: see HookDescription
+	Name      string   `json:"name,omitempty"`
+	Reads     []string `json:"reads,omitempty"`
+	Writes    []string `json:"writes,omitempty"`
+	Priority  int      `json:"priority,omitempty"`
+	Before    []string `json:"before,omitempty"`
+	After     []string `json:"after,omitempty"`
+	OnError   OnError  `json:"onError,omitempty"`
+	TimeoutMS int64    `json:"timeout,omitempty"` // milliseconds
+}
+
+// Description returns the hook as descriptions have it.
+func (c *MCPHookConfig) Description() HookDescription {
+	return HookDescription{
+		Point: c.Point, Name: c.Name, Reads: c.Reads, Writes: c.Writes, Priority: c.Priority,
+		Before: c.Before, After: c.After, OnError: c.OnError, TimeoutMS: c.TimeoutMS,
+	}
 }
 
 // PluginConfig is one plugin: a path or a name, alone or with options.
