@@ -48,6 +48,15 @@ type Runtime struct {
 	MemoryMB int `json:"memory,omitempty"`
 	// State says who shares the memory of an instance: StateSession (default) or StatePlugin.
 	State string `json:"state,omitempty"`
+	// Build makes the module or the executable from its source, in the package's directory. Only the author's commands run it
+	// ("tenon plugin test", "tenon run --plugin … --watch"); nothing is built of a plugin that is installed.
+	Build *Build `json:"build,omitempty"`
+}
+
+// Build is the command that builds a plugin.
+type Build struct {
+	Command []string          `json:"command"`
+	Env     map[string]string `json:"env,omitempty"` // beside the author's environment
 }
 
 // Values of Runtime.State.

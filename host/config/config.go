@@ -43,6 +43,8 @@ type Loaded struct {
 	// Foreign names the providers whose address, not one on this machine, a file of the project chose, with
 	// the place. Keys from the environment must not be sent there.
 	Foreign map[string]string
+
+	plugins, hooks []Code
 }
 
 // Load reads all layers. What is wrong in them comes back as one *Error, which wraps ErrConfig; other errors are
@@ -75,7 +77,10 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loaded{Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.warnings, Secrets: l.sortedSecrets(), Foreign: foreign}, nil
+	return &Loaded{
+		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.warnings, Secrets: l.sortedSecrets(), Foreign: foreign,
+		plugins: m.plugins, hooks: m.hooks,
+	}, nil
 }
 
 // Origin returns where the value of key was set ("/home/a/tenon.json:12", "env TENON_MODEL", "flag -m",

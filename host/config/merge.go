@@ -30,6 +30,8 @@ type merger struct {
 	ko      *koanf.Koanf
 	origins map[string]Origin
 	sums    map[string]any // by key, the lists that add up
+	plugins []Code
+	hooks   []Code
 }
 
 func newMerger() *merger {
@@ -55,6 +57,7 @@ func (m *merger) defaults() error {
 // add merges one layer over those before. koanf's own merge does all but the lists that add up; of those the
 // layer gets the sum so far.
 func (m *merger) add(layer tree, origins map[string]Origin) error {
+	m.code(layer, origins)
 	m.sumUp(layer, "instructions", "instructions")
 	m.sumUp(layer, "plugins", "plugins")
 	m.sumUp(layer, "permission", "permission")

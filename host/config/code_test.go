@@ -1,0 +1,32 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/host/config"
+)
+
+func TestWhoNamedCode(t *testing.T) {
+	t.Parallel()
+	l := newPlace(t, map[string]string{userFile: `{"plugins": ["mine", "both"], "hooks": {"Stop": [1]}, "mcp": {"a": {"type": "local", "command": ["a"]}, "b": {"type": "local", "command": ["b"]}}}`, outerFile: `{"plugins": ["both", "theirs"], "hooks": {"Stop": [2]},
+		"mcp": {"b": {"environment": {"X": "1"}}, "c": {"type": "local", "command": ["c"]}}}`}).load()
+	for path, want := range map[string]config.Layer{"mine": config.LayerUser, "both": config.LayerProject, "theirs": config.LayerProject, "none": ""} {
+		if got := l.PluginOrigin(path).Layer; got != want {
+			t.Errorf("plugin %s: %q, want %q", path, got, want)
+		}
+	}
+	for name, want := range map[string]config.Layer{"a": config.LayerUser, "b": config.LayerProject, "c": config.LayerProject} {
+		if got := l.ServerOrigin(name).Layer; got != want {
+			t.Errorf("server %s: %q, want %q", name, got, want)
+		}
+	}
+	var blocks []string
+	for _, b := range l.HookBlocks() {
+		blocks = append(blocks, string(b.Origin.Layer)+" "+string(b.Data))
+	}
+	if diff := cmp.Diff([]string{`user {"Stop":[1]}`, `project {"Stop":[2]}`}, blocks); diff != "" {
+		t.Error(diff)
+	}
+}
