@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"cmp"
 	"go/ast"
 	"maps"
 	"slices"
@@ -27,7 +28,7 @@ func Imports(m *Module) []Violation {
 			}
 			target, _, _ := strings.Cut(rest, "/")
 			if !slices.Contains(allowed, anywhere) && !slices.Contains(allowed, target) && !slices.Contains(allowed, rest) {
-				out = append(out, m.at(f, spec.Pos(), "%s must not import %s, only %s", tree, path, strings.Join(allowed, ", ")))
+				out = append(out, m.at(f, spec.Pos(), "%s must not import %s, only %s", tree, path, cmp.Or(strings.Join(allowed, ", "), "the standard library")))
 			}
 		})
 	}

@@ -18,6 +18,7 @@ func trees() map[string][]string {
 		"plugins":  {"plugins", "hooks", "sdk", "internal/child"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/child"},
 		"examples": {"examples", "sdk"},
+		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
 		"internal": {anywhere},
 	}

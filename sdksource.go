@@ -1,0 +1,10 @@
+// Package tenon holds the source of the sdk, which "tenon plugin new" writes beside a new plugin: it builds then without a
+// network, and against exactly the contract of the tenon that runs it.
+package tenon
+
+import "embed"
+
+// SDKSource is the source tree of package sdk and the packages below it, with this module's go.mod and go.sum.
+//
+//go:embed go.mod go.sum sdk/*.go sdk/guest/*.go
+var SDKSource embed.FS
