@@ -17,7 +17,10 @@ type Description struct {
 	Version string `json:"version,omitempty"`
 	Summary string `json:"description,omitempty"`
 
-	Runtime      *Runtime          `json:"runtime,omitempty"` // nil in what a plugin says of itself
+	Runtime *Runtime `json:"runtime,omitempty"` // nil in what a plugin says of itself
+	// Build makes the module or the executable from its source, in the package's directory. Only the author's commands run it
+	// ("tenon plugin test", "tenon run --plugin … --watch"); nothing is built of a plugin that is installed.
+	Build        *Build            `json:"build,omitempty"`
 	Hooks        []HookDescription `json:"hooks,omitempty"`
 	Tools        []ToolDescription `json:"tools,omitempty"`
 	Capabilities []Capability      `json:"capabilities,omitempty"`
@@ -48,9 +51,6 @@ type Runtime struct {
 	MemoryMB int `json:"memory,omitempty"`
 	// State says who shares the memory of an instance: StateSession (default) or StatePlugin.
 	State string `json:"state,omitempty"`
-	// Build makes the module or the executable from its source, in the package's directory. Only the author's commands run it
-	// ("tenon plugin test", "tenon run --plugin … --watch"); nothing is built of a plugin that is installed.
-	Build *Build `json:"build,omitempty"`
 }
 
 // Build is the command that builds a plugin.
