@@ -174,8 +174,8 @@ type ToolOutputConfig struct {
 
 // ToolSearchConfig says when tools of plugins hide behind the tool tool_search.
 type ToolSearchConfig struct {
-	// Budget is how many tokens the definitions of all tools may take in a request. Default DefaultToolBudget; 0 hides every tool
-	// of a plugin.
+	// Budget is how many tokens the definitions of all tools may take in a request; default 10,000. 0 hides every tool of a
+	// plugin.
 	Budget  *int64 `json:"budget,omitempty"`
 	Disable bool   `json:"disable,omitempty"` // no tool ever hides
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Show and check the configuration"}
+	cmd := &cobra.Command{Use: "config", Short: "Show, check and describe the configuration"}
 	group(cmd)
 	var form string
 	show := &cobra.Command{
@@ -29,8 +29,30 @@ func (a *app) configCommand() *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.checkConfig(cmd.Context()) },
 	}
-	cmd.AddCommand(show, check)
+	schema := &cobra.Command{
+		Use: "schema", Short: "Print a JSON schema of tenon.json, for editors",
+		Long: `Print a JSON schema of tenon.json, from which editors complete keys and find mistakes:
+
+  tenon config schema > ~/.config/tenon/schema.json
+
+and in tenon.json  "$schema": "./schema.json"`,
+		Args: arguments(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error { return a.configSchema() },
+	}
+	cmd.AddCommand(show, check, schema)
 	return cmd
+}
+
+func (a *app) configSchema() error {
+	docs, err := fieldDocs()
+	if err != nil {
+		return err
+	}
+	text, err := config.Schema(config.SchemaOptions{Describe: func(structName, field string) string { return docs[structName+"."+field] }})
+	if err != nil {
+		return err
+	}
+	return a.write(string(text) + "\n")
 }
 
 // checkConfig reads the configuration, which reports what is wrong in it.

@@ -322,8 +322,8 @@ func (ft fieldTable) of(t reflect.Type) fields {
 			f.open = true
 			continue
 		}
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name == "" || name == "-" {
+		name := jsonName(field)
+		if name == "" {
 			continue
 		}
 		f.types[name] = field.Type
@@ -332,4 +332,13 @@ func (ft fieldTable) of(t reflect.Type) fields {
 	slices.Sort(f.names)
 	ft[t] = f
 	return f
+}
+
+// jsonName returns the key of a field, "" for one that configurations have not.
+func jsonName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	if name == "-" {
+		return ""
+	}
+	return name
 }

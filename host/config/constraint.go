@@ -18,13 +18,6 @@ func constrain(schema string, value any) (kept any, message, remedy string) {
 		message, remedy = checkModel(value.(string))
 	case "logLevel":
 		value = strings.ToLower(value.(string)) // older files have them in capitals
-		message, remedy = oneOf(value, "debug", "info", "warn", "error")
-	case "agent.*.mode":
-		message, remedy = oneOf(value, sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll)
-	case "hook.*.onError":
-		message, remedy = oneOf(value, string(sdk.OnErrorSkip), string(sdk.OnErrorDeny), string(sdk.OnErrorStop))
-	case "mcp.*.type":
-		message, remedy = oneOf(value, mcpLocal, mcpRemote)
 	case "provider.*.options.timeout":
 		message = checkTimeout(value)
 	case "mcp.*.oauth":
@@ -36,11 +29,31 @@ func constrain(schema string, value any) (kept any, message, remedy string) {
 			message = "want an object"
 		}
 	}
+	if known := choices(schema); known != nil {
+		message, remedy = oneOf(value, known...)
+	}
 	return value, message, remedy
 }
 
+// choices returns the values of a key that has but a few; nil for others.
+func choices(schema string) []string {
+	switch schema {
+	case "logLevel":
+		return []string{"debug", "info", "warn", "error"}
+	case "agent.*.mode":
+		return []string{sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll}
+	case "hook.*.onError", "mcp.*.hooks[].onError":
+		return []string{string(sdk.OnErrorSkip), string(sdk.OnErrorDeny), string(sdk.OnErrorStop)}
+	case "mcp.*.type":
+		return []string{mcpLocal, mcpRemote}
+	}
+	return nil
+}
+
 // mayBeNegative tells the few numbers below zero that mean something.
-func mayBeNegative(schema string) bool { return schema == "hook.*.priority" }
+func mayBeNegative(schema string) bool {
+	return schema == "hook.*.priority" || schema == "mcp.*.hooks[].priority"
+}
 
 func checkModel(model string) (message, remedy string) {
 	provider, name, ok := strings.Cut(model, "/")

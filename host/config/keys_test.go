@@ -16,7 +16,7 @@ import (
 func sample(t reflect.Type, schema string) any {
 	special := map[string]any{
 		"model": "a/b", "small_model": "a/b", "agent.x.model": "a/b", "command.x.model": "a/b",
-		"logLevel": "info", "agent.x.mode": "all", "hook.x.onError": "stop", "mcp.x.type": "local",
+		"logLevel": "info", "agent.x.mode": "all", "hook.x.onError": "stop", "mcp.x.hooks[].onError": "skip", "mcp.x.hooks[].priority": -1, "mcp.x.type": "local",
 		"provider.x.npm": "@ai-sdk/openai", "provider.x.options.timeout": 5, "mcp.x.oauth": false, "hooks": map[string]any{"a": 1},
 	}
 	if v, ok := special[schema]; ok {
@@ -38,7 +38,7 @@ func sample(t reflect.Type, schema string) any {
 	case reflect.Map:
 		return map[string]any{"x": sample(t.Elem(), schema+".x")}
 	case reflect.Slice:
-		return []any{sample(t.Elem(), schema)}
+		return []any{sample(t.Elem(), schema+"[]")}
 	case reflect.String:
 		return "text"
 	case reflect.Bool:

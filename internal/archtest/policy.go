@@ -45,7 +45,7 @@ func libraries() map[string][]string {
 		"github.com/JohannesKaufmann/html-to-markdown/v2": {"builtin/tools/web"},
 		"golang.org/x/net":                                {"builtin/tools/web"},
 		"github.com/bmatcuk/doublestar/v4":                {"builtin/tools/search", "builtin/instructions"},
-		"github.com/aymanbagabas/go-udiff":                {"builtin/tools/files"},
+		"github.com/aymanbagabas/go-udiff":                {"builtin/tools/files", "cmd/tenon"},
 		"github.com/goccy/go-yaml":                        {"builtin/internal/frontmatter"},
 		"github.com/spf13/cobra":                          {"cmd/tenon"},
 		"github.com/charmbracelet/log":                    {"cmd/tenon"},

@@ -1,0 +1,174 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// schemaDialect is the dialect editors read best.
+const schemaDialect = "http://json-schema.org/draft-07/schema#"
+
+// SchemaOptions say how to write the schema.
+type SchemaOptions struct {
+	// Describe returns what is to be said of a field of a struct of package sdk, by the names Go has for them. It may be nil.
+	Describe func(structName, field string) string
+}
+
+// Schema returns a JSON schema of tenon.json, for editors. It follows the same types and rules as Load, but for what only text can
+// say: references such as {env:X}, which are strings, and the older forms of keys, which it leaves out.
+func Schema(o SchemaOptions) ([]byte, error) {
+	if o.Describe == nil {
+		o.Describe = func(string, string) string { return "" }
+	}
+	w := &schemaWriter{describe: o.Describe, fields: fieldTable{}, defs: map[string]any{}}
+	root := w.object(reflect.TypeFor[sdk.Config](), "")
+	root["$schema"] = schemaDialect
+	root["title"] = "Configuration of tenon"
+	root["definitions"] = w.defs
+	return json.MarshalIndent(root, "", "  ")
+}
+
+type schemaWriter struct {
+	describe func(structName, field string) string
+	fields   fieldTable
+	defs     map[string]any // what stands in several places or in itself
+}
+
+type schema = map[string]any
+
+// object describes a struct.
+func (w *schemaWriter) object(t reflect.Type, key string) schema {
+	properties := schema{}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name := jsonName(field)
+		if name == "" {
+			continue
+		}
+		s := w.value(field.Type, join(key, name))
+		if text := w.describe(t.Name(), field.Name); text != "" {
+			if _, ref := s["$ref"]; ref {
+				s = schema{"allOf": []any{s}} // beside a reference nothing counts
+			}
+			s["description"] = text
+		}
+		properties[name] = s
+	}
+	return schema{"type": "object", "properties": properties, "additionalProperties": w.fields.of(t).open}
+}
+
+func join(key, name string) string {
+	if key == "" {
+		return name
+	}
+	return key + "." + name
+}
+
+// value describes any value; key has * for names the user chooses, as for constrain.
+func (w *schemaWriter) value(t reflect.Type, key string) schema {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t {
+	case reflect.TypeFor[sdk.PermissionRules]():
+		return w.define("permission", permissionSchema)
+	case reflect.TypeFor[sdk.PluginConfig]():
+		return w.define("plugin", pluginSchema)
+	case reflect.TypeFor[sdk.Object]():
+		return schema{"type": "object"}
+	case reflect.TypeFor[json.RawMessage]():
+		return rawSchema(key)
+	case reflect.TypeFor[sdk.ModelCost](): // holds itself
+		return w.define("cost", func() schema { return w.object(t, key) })
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return w.object(t, key)
+	case reflect.Map:
+		return schema{"type": "object", "additionalProperties": w.value(t.Elem(), join(key, anyName))}
+	case reflect.Slice:
+		return schema{"type": "array", "items": w.value(t.Elem(), key+"[]")}
+	case reflect.String:
+		return stringSchema(key)
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.Interface:
+		return schema{}
+	}
+	return numberSchema(t, key)
+}
+
+// define puts a schema that stands in several places into the definitions.
+func (w *schemaWriter) define(name string, make func() schema) schema {
+	if _, there := w.defs[name]; !there {
+		w.defs[name] = schema{} // for what refers to itself
+		w.defs[name] = make()
+	}
+	return schema{"$ref": "#/definitions/" + name}
+}
+
+func stringSchema(key string) schema {
+	s := schema{"type": "string"}
+	if known := choices(key); known != nil {
+		s["enum"] = known
+	}
+	if message, _ := constrainText(key, "x"); message != "" {
+		s["pattern"] = "^(.+/.+|\\{(env|file):.+\\})$"
+	}
+	return s
+}
+
+// constrainText asks the rules of a key for what they say to a text; keys with a list of choices are asked elsewhere.
+func constrainText(key, text string) (message, remedy string) {
+	if choices(key) != nil {
+		return "", ""
+	}
+	_, message, remedy = constrain(key, text)
+	return message, remedy
+}
+
+func numberSchema(t reflect.Type, key string) schema {
+	s := schema{"type": "number"}
+	whole := t.Kind() == reflect.Int || t.Kind() == reflect.Int64
+	if whole && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		s["type"] = "integer"
+	}
+	if !mayBeNegative(key) {
+		s["minimum"] = 0
+	}
+	return s
+}
+
+func rawSchema(key string) schema {
+	switch key {
+	case "hooks":
+		return schema{"type": "object"}
+	case "mcp.*.oauth":
+		return schema{"anyOf": []any{schema{"type": "object"}, schema{"const": false}}}
+	case "provider.*.options.timeout":
+		return schema{"anyOf": []any{schema{"type": "number", "minimum": 0}, schema{"const": false}}}
+	}
+	return schema{}
+}
+
+func permissionSchema() schema {
+	action := schema{"enum": []sdk.Action{sdk.ActionAllow, sdk.ActionAsk, sdk.ActionDeny}}
+	byPattern := schema{"type": "object", "additionalProperties": action}
+	return schema{"anyOf": []any{action, schema{
+		"type": "object", "additionalProperties": schema{"anyOf": []any{action, byPattern}},
+	}}}
+}
+
+func pluginSchema() schema {
+	path, options := schema{"type": "string", "minLength": 1}, schema{"type": "object"}
+	return schema{"anyOf": []any{
+		path,
+		schema{"type": "array", "items": []any{path, options}, "minItems": 1, "maxItems": 2},
+		schema{
+			"type": "object", "properties": schema{"path": path, "options": options},
+			"required": []string{"path"}, "additionalProperties": false,
+		},
+	}}
+}

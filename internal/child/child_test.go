@@ -1,0 +1,51 @@
+package child_test
+
+import (
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/internal/child"
+)
+
+func TestEnviron(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("names of variables are compared in another way there")
+	}
+	tests := map[string]struct {
+		base  []string
+		extra map[string]string
+		want  []string
+	}{
+		"secrets stay":       {[]string{"OPENAI_API_KEY=k", "PATH=/bin", "SSH_AUTH_SOCK=/s"}, nil, []string{"PATH=/bin"}},
+		"everything passed":  {[]string{"SHELL=sh", "USER=u", "LC_ALL=C", "TZ=UTC"}, nil, []string{"LC_ALL=C", "SHELL=sh", "TZ=UTC", "USER=u"}},
+		"extra wins":         {[]string{"PATH=/bin"}, map[string]string{"PATH": "/opt", "TOKEN": "t"}, []string{"PATH=/opt", "TOKEN=t"}},
+		"value with =":       {[]string{"LANG=a=b"}, nil, []string{"LANG=a=b"}},
+		"later wins":         {[]string{"HOME=/a", "HOME=/b"}, nil, []string{"HOME=/b"}},
+		"similar names stay": {[]string{"PATHX=1", "path=2", "LC=3", "XLC_ALL=4", "HOMEBREW=5"}, nil, []string{}},
+		"no variable":        {[]string{"PATH", "", "=C:=C:\\"}, nil, []string{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, child.Environ(tt.base, tt.extra)); diff != "" {
+				t.Errorf("Environ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNotStarted(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("nothing")
+	child.Prepare(cmd)
+	if err := child.Kill(cmd); err != nil {
+		t.Errorf("Kill of a command that was not started: %v", err)
+	}
+	if err := child.Terminate(cmd); err != nil {
+		t.Errorf("Terminate of a command that was not started: %v", err)
+	}
+}
