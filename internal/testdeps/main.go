@@ -1,0 +1,73 @@
+// Command testdeps installs what the tests need from a registry: the npm packages of every package-lock.json below the working
+// directory, at the versions and with the checksums the lock file has. What is installed already is left alone, so that it costs
+// nothing the second time, and the tests themselves need no network.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+)
+
+const lockFile = "package-lock.json"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := install(ctx, "."); err != nil {
+		fmt.Fprintln(os.Stderr, "testdeps:", err)
+		os.Exit(1)
+	}
+}
+
+// install installs the packages of each lock file below root.
+func install(ctx context.Context, root string) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir() || d.Name() != lockFile:
+			return nil
+		}
+		dir := filepath.Dir(path)
+		fresh, err := installed(dir)
+		if err != nil || fresh {
+			return err
+		}
+		return npm(ctx, dir)
+	})
+}
+
+// installed reports whether npm installed what the lock file says: it leaves a copy of it behind when it is done.
+func installed(dir string) (bool, error) {
+	lock, err := os.Stat(filepath.Join(dir, lockFile))
+	if err != nil {
+		return false, err
+	}
+	done, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json"))
+	if err != nil {
+		return false, nil
+	}
+	return !done.ModTime().Before(lock.ModTime()), nil
+}
+
+func npm(ctx context.Context, dir string) error {
+	path, err := exec.LookPath("npm")
+	if err != nil {
+		return fmt.Errorf("%s: %w; install Node.js 20 or newer", dir, err)
+	}
+	fmt.Fprintln(os.Stderr, "testdeps: npm ci in", dir)
+	cmd := exec.CommandContext(ctx, path, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("npm ci in %s: %w", dir, err)
+	}
+	return nil
+}
