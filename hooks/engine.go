@@ -30,6 +30,9 @@ type Options struct {
 	Logger *slog.Logger // required
 	// Quarantined holds the plugins that start quarantined, with the reason of each.
 	Quarantined map[string]string
+	// Quarantine is told of each plugin that the engine quarantines, and why, so that the host can remember it. It is called
+	// like Notice. Nil: nobody is told.
+	Quarantine func(plugin, reason string)
 }
 
 // Engine is one generation of hooks: who is called where and in which order is fixed when it is made.
@@ -43,6 +46,8 @@ type Engine struct {
 	life      *lifetime
 	clock     clock
 	crew      crew
+
+	quarantine func(plugin, reason string) // nil when nobody is to be told
 }
 
 // station is a hook point that has hooks.
@@ -91,6 +96,8 @@ func New(o Options) (*Engine, error) {
 		log:     o.Logger,
 		life:    newLifetime(),
 		clock:   clock{epoch: time.Now()},
+
+		quarantine: o.Quarantine,
 	}
 	if e.notice == nil {
 		e.notice = func(sdk.PluginNotice) {}

@@ -138,8 +138,11 @@ func (e *Engine) blame(h *bound, err error, mute bool) {
 	}
 	e.notice(sdk.PluginNotice{
 		Plugin: h.member.name, Hook: h.label(), Quarantined: true,
-		Message: fmt.Sprintf("quarantined after %s; it is not called again until tenon is started again (hook.%s.disable in tenon.json keeps it out)", reason, h.member.name),
+		Message: fmt.Sprintf("quarantined after %s; run tenon plugin enable %s to have it called again", reason, h.member.name),
 	})
+	if e.quarantine != nil {
+		e.quarantine(h.member.name, reason)
+	}
 }
 
 func (h *bound) consequence(err error) string {

@@ -80,5 +80,5 @@ func (e *Engine) Enable(plugin string) {
 
 // quarantineError is the error of a hook whose plugin is quarantined. It says how to end that.
 func quarantineError(m *member, reason string) error {
-	return fmt.Errorf("%w (%s); start tenon again, or set hook.%s.disable in tenon.json", ErrQuarantined, reason, m.name)
+	return fmt.Errorf("%w (%s); run tenon plugin enable %s", ErrQuarantined, reason, m.name)
 }

@@ -28,7 +28,11 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
 	broken.Store(true)
-	e, told := engine(t, plugin("bad", flaky(&broken)), plugin("good", appends("x")))
+	var remembered []string
+	e, told := start(t, hooks.Options{
+		Plugins:    []hooks.Plugin{plugin("bad", flaky(&broken)), plugin("good", appends("x"))},
+		Quarantine: func(plugin, reason string) { remembered = append(remembered, plugin+": "+reason) },
+	})
 	var l hooks.Ledger
 	for range 5 {
 		if got, err := fire(t, e, &l); err != nil || len(got) != 1 {
@@ -48,6 +52,9 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 	if diff := cmp.Diff(want, e.Quarantined()); diff != "" {
 		t.Errorf("Quarantined (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff([]string{"bad: " + want["bad"]}, remembered); diff != "" {
+		t.Errorf("told to remember (-want +got):\n%s", diff)
+	}
 	list := told.all()
 	if len(list) != 4 {
 		t.Fatalf("%d notices, want 3 failures and 1 quarantine: %+v", len(list), list)
@@ -57,7 +64,7 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 			t.Errorf("notice %d: quarantined %v", i, n.Quarantined)
 		}
 	}
-	if !strings.Contains(list[3].Message, "hook.bad.disable in tenon.json") {
+	if !strings.Contains(list[3].Message, "tenon plugin enable bad") {
 		t.Errorf("the notice %q has no remedy", list[3].Message)
 	}
 
@@ -121,7 +128,7 @@ func TestQuarantineIsSafe(t *testing.T) {
 	got, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{Ledger: &l}, &sdk.PermissionRequest{})
 	want := hooks.GateResult{
 		Verdict: sdk.VerdictDeny, Plugin: "guard",
-		Reason: "plugin guard: hook permission.ask: quarantined (it hung); start tenon again, or set hook.guard.disable in tenon.json",
+		Reason: "plugin guard: hook permission.ask: quarantined (it hung); run tenon plugin enable guard",
 	}
 	if err != nil || got != want {
 		t.Errorf("Gate = %+v, %v\nwant   %+v", got, err, want)

@@ -24,7 +24,8 @@ func (h *Host) agents(g *generation) []sdk.Agent {
 		if !ok {
 			continue
 		}
-		for _, a := range source.Agents() {
+		list, _ := ask(h.ctx, h, l, "agents", func(context.Context) ([]sdk.Agent, error) { return source.Agents(), nil })
+		for _, a := range list {
 			if i := at(a.Name); i >= 0 {
 				out[i] = a
 				continue
@@ -91,7 +92,11 @@ func (h *Host) agent(g *generation, name string) (sdk.Agent, error) {
 }
 
 // Agents lists the agents.
-func (h *Host) Agents() []sdk.Agent { return h.agents(h.gen) }
+func (h *Host) Agents() []sdk.Agent {
+	g := h.acquire()
+	defer h.release(g)
+	return h.agents(g)
+}
 
 // defaultPrompt is the system prompt of agents without one: the default agent's.
 func (h *Host) defaultPrompt(g *generation) string {

@@ -3,6 +3,7 @@ package host
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -42,32 +43,43 @@ type resolver struct {
 	g     *generation
 	model *sdk.Model
 	err   error // the first attachment that cannot be used
+
+	references references
 }
 
-// text returns the text as a part and one or two more for each file and agent that it mentions.
-func (r *resolver) text(text string) sdk.Parts {
+// text returns the text as a part and what it mentions as more: files, agents, and what plugins know by the name.
+func (r *resolver) text(ctx context.Context, text string) sdk.Parts {
 	if text == "" {
 		return nil
 	}
 	parts := sdk.Parts{&sdk.TextPart{Text: text}}
 	seen := map[string]bool{}
 	for _, m := range mention.FindAllStringSubmatchIndex(text, -1) {
-		name, start := text[m[4]:m[5]], m[4]-1
-		trimmed := strings.TrimRight(name, ".:!?")
-		for _, candidate := range []string{name, trimmed} {
-			source := &sdk.SourceText{Value: "@" + candidate, Start: start, End: start + 1 + len(candidate)}
-			found := r.mentioned(candidate, source)
-			if found == nil {
+		name, found := r.local(text, m[4], m[5])
+		if found == nil {
+			if name = referenceName(text, m[4], m[5]); name == "" || seen[name] {
 				continue
 			}
-			if !seen[candidate] {
-				parts = append(parts, found...)
-			}
-			seen[candidate] = true
-			break
+			found = r.references.find(ctx, name)
 		}
+		if !seen[name] {
+			parts = append(parts, found...)
+		}
+		seen[name] = true
 	}
 	return parts
+}
+
+// local resolves the mention text[start:end], with punctuation behind it or without, to a file or an agent.
+func (r *resolver) local(text string, start, end int) (string, sdk.Parts) {
+	name := text[start:end]
+	for _, candidate := range []string{name, strings.TrimRight(name, ".:!?")} {
+		source := &sdk.SourceText{Value: "@" + candidate, Start: start - 1, End: start + len(candidate)}
+		if found := r.mentioned(candidate, source); found != nil {
+			return candidate, found
+		}
+	}
+	return "", nil
 }
 
 // mentioned returns the parts of one mention, nil when it names nothing that is there.

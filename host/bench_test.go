@@ -121,6 +121,36 @@ func BenchmarkDeltas20000(b *testing.B) {
 	b.ReportMetric((cpuTime(b)-before).Seconds()/float64(b.N), "cpu-s/op")
 }
 
+// BenchmarkIdlePlugins is a host's start and its first turn, without and with ten plugins of others that have hooks and tools and
+// nothing to do.
+func BenchmarkIdlePlugins(b *testing.B) {
+	for _, n := range []int{0, 10} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			k := benchKit(b, streamFunc(func(_ *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error { return finish(sink) }))
+			id, own := k.titled(), k.opts.Plugins
+			for b.Loop() {
+				o := k.opts
+				o.Plugins = append([]sdk.Plugin{}, own...)
+				for i := range n {
+					name := fmt.Sprintf("idle%d", i)
+					o.Plugins = append(o.Plugins, &plugin{name: name, carrier: sdk.CarrierWASM, tools: []sdk.Tool{echo(name)},
+						hooks: []sdk.Hook{sdk.OnTurnStop(func(context.Context, *sdk.TurnStopInput) (sdk.StopDecision, error) { return sdk.StopDecision{}, nil })}})
+				}
+				h, err := host.New(b.Context(), o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := h.Prompt(b.Context(), host.PromptInput{SessionID: id, Text: "go"}); err != nil {
+					b.Fatal(err)
+				}
+				if err := h.Close(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkOpenSession2000 takes up a session of 2,000 messages in a host that does not know it, until the
 // model is asked.
 func BenchmarkOpenSession2000(b *testing.B) {

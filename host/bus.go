@@ -10,13 +10,22 @@ import (
 
 // Subscription receives the events of a host.
 type Subscription struct {
-	bus      *bus
-	events   chan sdk.Event
-	lossless bool
-	gone     chan struct{} // closed by Close
-	once     sync.Once
-	missed   bool // under bus.mu
+	bus    *bus
+	events chan sdk.Event
+	full   whenFull
+	gone   chan struct{} // closed by Close
+	once   sync.Once
+	missed bool // under bus.mu
 }
+
+// whenFull is what happens to a subscriber that does not keep up.
+type whenFull uint8
+
+const (
+	endSubscription whenFull = iota // so that a client knows to read the store again
+	waitForRoom                     // publishers wait
+	keepNewest                      // it misses the oldest events
+)
 
 // bus hands events to subscribers in the order they are published.
 type bus struct {
@@ -25,10 +34,9 @@ type bus struct {
 	closed bool
 }
 
-// subscribe adds a subscriber with room for size events. A lossless one makes publishers wait when it is
-// full; any other misses events and is closed instead, so that a client knows to read the store again.
-func (b *bus) subscribe(size int, lossless bool) *Subscription {
-	s := &Subscription{bus: b, events: make(chan sdk.Event, size), lossless: lossless, gone: make(chan struct{})}
+// subscribe adds a subscriber with room for size events.
+func (b *bus) subscribe(size int, full whenFull) *Subscription {
+	s := &Subscription{bus: b, events: make(chan sdk.Event, size), full: full, gone: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -67,9 +75,13 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 		return true
 	default:
 	}
-	if !s.lossless {
+	switch s.full {
+	case endSubscription:
 		s.missed = true
 		return false
+	case keepNewest:
+		s.replaceOldest(e)
+		return true
 	}
 	select {
 	case <-s.gone:
@@ -79,6 +91,16 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 	case <-ctx.Done():
 		return true
 	}
+}
+
+// replaceOldest makes room for e. Nobody else sends: bus.mu is held.
+func (s *Subscription) replaceOldest(e sdk.Event) {
+	select {
+	case <-s.events:
+		s.missed = true
+	default: // it was read meanwhile
+	}
+	s.events <- e
 }
 
 func (b *bus) close() {
@@ -98,7 +120,7 @@ func (b *bus) close() {
 // and when a subscriber that is not lossless fell behind.
 func (s *Subscription) Events() <-chan sdk.Event { return s.events }
 
-// Missed reports whether the subscription ended because it fell behind.
+// Missed reports whether the subscription ended because it fell behind, or lost events to newer ones.
 func (s *Subscription) Missed() bool {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()

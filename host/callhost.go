@@ -43,6 +43,10 @@ func (h *callHost) Progress(title string, metadata sdk.Object) {
 	if p == nil {
 		return
 	}
+	if h.c.byPlugin != nil {
+		h.t.publishPluginCall(h.c)
+		return
+	}
 	h.t.c.journal.put(nil, sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
 		SessionID: p.Head().SessionID, Part: p, Time: now(),
 	}})
@@ -54,6 +58,9 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	r.Agent = h.t.agent.Name
 	r.Args = h.c.args
 	r.Tool = &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID}
+	if h.c.byPlugin != nil {
+		r.Metadata = withKey(r.Metadata, "plugin", h.c.byPlugin.manifest.Name)
+	}
 	return h.t.permit(ctx, r)
 }
 
@@ -133,15 +140,10 @@ func (h *callHost) Subagents() []sdk.Agent {
 func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
 	var out []sdk.Skill
 	for _, l := range h.t.g.plugins {
-		source, ok := l.plugin.(sdk.SkillSource)
-		if !ok {
-			continue
+		if source, ok := l.plugin.(sdk.SkillSource); ok {
+			skills, _ := ask(ctx, h.t.h, l, "skills", source.Skills)
+			out = append(out, skills...)
 		}
-		skills, err := source.Skills(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("plugin %s: skills: %w", l.manifest.Name, err)
-		}
-		out = append(out, skills...)
 	}
-	return out, nil
+	return out, ctx.Err()
 }

@@ -94,6 +94,17 @@ func (t *turn) compact(ctx context.Context) (event, error) {
 	return t.afterCompaction(ctx, plan)
 }
 
+// compactBusy makes the turn under way summarise next. A model that was named is for the summary alone.
+func (t *turn) compactBusy(ctx context.Context, model string) (event, error) {
+	if model != "" {
+		if _, err := t.g.models.resolve(ctx, model); err != nil {
+			return evFail, err
+		}
+	}
+	t.summaryModel = model
+	return evOverflow, nil
+}
+
 // compaction is what one summary covers and what it leaves.
 type compaction struct {
 	covered  []sdk.MessageWithParts // what the model saw before and is summarised
@@ -201,8 +212,13 @@ func (t *turn) compactor(ctx context.Context) (*turn, error) {
 	s := *t
 	s.converted = converted{}
 	s.agent, s.purpose, s.tries, s.msg, s.ledger, s.calls = agent, sdk.PurposeCompaction, 0, nil, &hooks.Ledger{}, nil
-	if agent.Model != nil {
-		if err := s.useModel(ctx, agent.Model.String(), t.c.sessionCopy()); err != nil {
+	name := t.summaryModel
+	t.summaryModel = ""
+	if name == "" && agent.Model != nil {
+		name = agent.Model.String()
+	}
+	if name != "" {
+		if err := s.useModel(ctx, name, t.c.sessionCopy()); err != nil {
 			return nil, err
 		}
 	}

@@ -289,6 +289,51 @@ func TestCompactionAfterTheAnswer(t *testing.T) {
 	}
 }
 
+// TestCompactionOfABusySession names a model for the summary: the turn under way goes on with its own.
+func TestCompactionOfABusySession(t *testing.T) {
+	t.Parallel()
+	for name, models := range map[string][]string{"test/other": {"m", "other", "m"}, "": {"m", "m", "m"}, "nobody/x": {"m", "m"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begun, hold := make(chan struct{}), make(chan struct{})
+			m := newModel(t, answer{calls: []toolCall{{tool: "echo", args: `{}`}}, begun: begun, hold: hold}, say("done")).on(sdk.PurposeCompaction, say("the summary"))
+			b := base(m)
+			b.tools = []sdk.Tool{echo("echo")}
+			k := start(t, nil, b)
+			id := k.titled()
+			answered := make(chan error, 1)
+			go func() {
+				_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "one"})
+				answered <- err
+			}()
+			<-begun
+			queueOnly, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := k.Compact(queueOnly, id, name); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			close(hold)
+			if err := <-answered; err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			m.mu.Lock()
+			for _, r := range m.requests {
+				if r.SessionID == id && r.Purpose != sdk.PurposeTitle {
+					got = append(got, r.Model.ID)
+				}
+			}
+			m.mu.Unlock()
+			want(t, "models", models, got)
+			s, err := k.Session(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want(t, "the session's model", "m", s.Model.ID)
+		})
+	}
+}
+
 // TestFailedCompaction has summaries that cannot be used: the turn fails, the session stays as it was.
 func TestFailedCompaction(t *testing.T) {
 	t.Parallel()

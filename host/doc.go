@@ -14,6 +14,11 @@
 //	                                │
 //	journal (journal.go) ◄──────────┘ every change: first durable, then on the bus (bus.go) ─► event
 //
+// Plugins that stay outside of this picture ask for things through the host they were started with (pluginhost.go): a visit
+// (visit.go) sees the turn as it was last shown, and a tool call it makes (plugincall.go) takes the way of the model's. Contributions
+// of plugins that are not built in are asked for under a guard (guard.go). Plugins are frozen in a generation (generation.go), which
+// a reload (reload.go) replaces between turns. Tools that a request has no room for hide behind one that finds them (toolsearch.go).
+//
 // What a subscriber was told is in the store: a change is published after it is durable, streamed text
 // included.
 package host

@@ -2,11 +2,8 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -17,202 +14,191 @@ import (
 // startTimeout bounds the start of one plugin.
 const startTimeout = 5 * time.Second
 
-// generation is one frozen set of started plugins and what they contribute. A reload builds a new one.
+// generation is one frozen set of started plugins and what they contribute. A reload builds a new one. It is used between
+// acquire, or retain, and release.
 type generation struct {
+	made      ReloadOptions // what it was made of; complete
 	plugins   []*loaded
 	leftOut   []*loaded // did not start; closed with the others
 	engine    *hooks.Engine
 	config    *sdk.Config
 	protocols map[string]sdk.Protocol
 	models    *models
+
+	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
+	retired bool          // under Host.genMu: another one is in force
+	unused  chan struct{} // closed when it is retired and nobody uses it any more
 }
 
-// loaded is a plugin that started.
-type loaded struct {
-	plugin   sdk.Plugin
-	manifest sdk.Manifest
-}
-
-func (l *loaded) origin() sdk.Origin {
-	return sdk.Origin{Carrier: l.manifest.Carrier, Plugin: l.manifest.Name}
-}
-
-// pluginHost is the host as one plugin sees it.
-type pluginHost struct {
-	log     *slog.Logger
-	project sdk.Project
-	options json.RawMessage
-	config  *sdk.Config
-}
-
-var (
-	_ sdk.Host         = (*pluginHost)(nil)
-	_ sdk.ConfigReader = (*pluginHost)(nil)
-)
-
-// Logger returns the plugin's logger.
-func (p *pluginHost) Logger() *slog.Logger { return p.log }
-
-// Project returns where the host works.
-func (p *pluginHost) Project() sdk.Project { return p.project }
-
-// Options returns the plugin's options.
-func (p *pluginHost) Options() json.RawMessage { return p.options }
-
-// Config returns the configuration without secrets.
-func (p *pluginHost) Config() *sdk.Config { return p.config }
-
-func (h *Host) newGeneration(ctx context.Context) (*generation, error) {
-	g := &generation{config: h.opts.Config, protocols: map[string]sdk.Protocol{}}
-	public := h.opts.PublicConfig
-	if public == nil {
-		public = &sdk.Config{}
+func (h *Host) newGeneration(ctx context.Context, o ReloadOptions, old *generation) (*generation, error) {
+	g := &generation{made: o, config: o.Config, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{})}
+	if g.made.PublicConfig == nil {
+		g.made.PublicConfig = &sdk.Config{}
 	}
-	if err := g.start(ctx, h, public); err != nil {
-		return nil, errors.Join(err, g.closePlugins(context.WithoutCancel(ctx)))
+	err := g.start(ctx, h, old)
+	if err == nil {
+		err = g.contributions(ctx, h, old)
 	}
-	if err := g.contributions(h); err != nil {
-		return nil, errors.Join(err, g.close(context.WithoutCancel(ctx)))
+	if err == nil {
+		err = g.transformConfig(ctx, h)
 	}
-	if err := g.transformConfig(ctx, h, public); err != nil {
-		return nil, errors.Join(err, g.close(context.WithoutCancel(ctx)))
+	if err != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+		defer cancel()
+		return nil, errors.Join(err, h.closeGeneration(closing, g))
 	}
 	g.models = newModels(h, g)
 	return g, nil
 }
 
-// start starts the plugins, side by side, and keeps those that did in their order.
-func (g *generation) start(ctx context.Context, h *Host, public *sdk.Config) error {
+// start starts the plugins, side by side, and keeps those that did in their order. A plugin of the old generation that is still
+// there goes on as it is.
+func (g *generation) start(ctx context.Context, h *Host, old *generation) error {
 	names := map[string]bool{}
-	var started []chan error
 	var all []*loaded
-	for _, p := range h.opts.Plugins {
-		m, err := manifestOf(p)
-		if err != nil {
-			h.notice(sdk.PluginNotice{Plugin: m.Name, Message: fmt.Sprintf("plugin %q is left out: %v", m.Name, err)})
-			g.leftOut = append(g.leftOut, &loaded{p, m})
+	for _, p := range g.made.Plugins {
+		l := old.find(p)
+		if l == nil {
+			l = h.load(p, &g.made)
+		}
+		h.hold(l)
+		if l.failure != nil && l.started == nil {
+			if err := g.drop(h, l, l.failure); err != nil {
+				g.leftOut = append(g.leftOut, all...)
+				return err
+			}
 			continue
 		}
-		if names[m.Name] {
-			return fmt.Errorf("plugin %q is there twice: remove one of them from plugins in tenon.json", m.Name)
+		all = append(all, l)
+		if names[l.manifest.Name] {
+			g.leftOut = append(g.leftOut, all...)
+			return fmt.Errorf("plugin %q is there twice: remove one of them from plugins in tenon.json", l.manifest.Name)
 		}
-		names[m.Name] = true
-		done := make(chan error, 1)
-		all, started = append(all, &loaded{p, m}), append(started, done)
-		ph := &pluginHost{log: h.log.With("plugin", m.Name), project: h.opts.Project, options: json.RawMessage("null"), config: public}
-		for _, pc := range h.opts.Config.Plugins {
-			if pc.Path == m.Name && len(pc.Options) > 0 {
-				ph.options = pc.Options
-			}
+		names[l.manifest.Name] = true
+		if l.started == nil {
+			l.start(ctx)
 		}
-		// Ends with Start; one that hangs is abandoned after startTimeout and its plugin left out.
-		go func() { done <- startPlugin(ctx, p, ph) }()
 	}
-	return g.await(ctx, h, all, started)
+	return g.await(ctx, h, all)
 }
 
 // await keeps the plugins that started in time.
-func (g *generation) await(ctx context.Context, h *Host, all []*loaded, started []chan error) error {
+func (g *generation) await(ctx context.Context, h *Host, all []*loaded) error {
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
-	expired := false
+	var problems []error
 	for i, l := range all {
-		err := errors.New("did not start in " + startTimeout.String())
-		if expired {
-			select {
-			case err = <-started[i]:
-			default:
-			}
-		} else {
-			select {
-			case err = <-started[i]:
-			case <-deadline.C:
-				expired = true
-			}
+		select {
+		case <-l.started:
+		case <-deadline.C:
+			deadline.Reset(0) // for the plugins that come
+		case <-ctx.Done():
+			g.leftOut = append(g.leftOut, all[i:]...)
+			return ctx.Err()
 		}
-		if err != nil {
-			h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s is left out: start: %v", l.manifest.Name, err)})
-			g.leftOut = append(g.leftOut, l)
+		if err := l.startError(); err != nil {
+			problems = append(problems, g.drop(h, l, err))
 			continue
 		}
 		g.plugins = append(g.plugins, l)
 	}
-	return ctx.Err()
+	return errors.Join(append(problems, ctx.Err())...)
 }
 
-// manifestOf asks a plugin who it is; a panic is an error of the plugin.
-func manifestOf(p sdk.Plugin) (m sdk.Manifest, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("manifest: panic: %v", r)
-		}
-	}()
-	m = p.Manifest()
-	return m, m.Validate()
-}
-
-// hooksOf asks a plugin for its hooks and protocols; a panic is an error of the plugin.
-func hooksOf(p sdk.Plugin) (list []sdk.Hook, protocols []sdk.Protocol, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("hooks: panic: %v", r)
-		}
-	}()
-	if h, ok := p.(sdk.Hooker); ok {
-		list = h.Hooks()
+// drop leaves a plugin out, with a notice. When all must work that is an error.
+func (g *generation) drop(h *Host, l *loaded, err error) error {
+	g.leftOut = append(g.leftOut, l)
+	if g.made.Strict {
+		return fmt.Errorf("plugin %q: %w", l.manifest.Name, err)
 	}
-	if s, ok := p.(sdk.ProtocolSource); ok {
-		protocols = s.Protocols()
-	}
-	return list, protocols, nil
-}
-
-func startPlugin(ctx context.Context, p sdk.Plugin, h sdk.Host) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			h.Logger().Debug("plugin panicked", "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	return p.Start(ctx, h)
+	h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.manifest.Name, err)})
+	return nil
 }
 
 // contributions builds the hook engine and the table of protocols.
-func (g *generation) contributions(h *Host) error {
+func (g *generation) contributions(ctx context.Context, h *Host, old *generation) error {
 	var list []hooks.Plugin
-	var kept []*loaded
-	for _, l := range g.plugins {
-		own, protocols, err := hooksOf(l.plugin)
+	kept := g.plugins
+	g.plugins = nil
+	for i, l := range kept {
+		err := l.contribute(ctx, h)
+		if err == nil {
+			err = g.addProtocols(l)
+		}
 		if err != nil {
-			h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.manifest.Name, err)})
-			g.leftOut = append(g.leftOut, l)
+			if l.builtin() && l.failure == nil { // two of ours that do not go together
+				g.leftOut = append(g.leftOut, kept[i:]...)
+				return err
+			}
+			if err := g.drop(h, l, err); err != nil {
+				g.leftOut = append(g.leftOut, kept[i+1:]...)
+				return err
+			}
 			continue
 		}
-		kept = append(kept, l)
-		list = append(list, hooks.Plugin{Name: l.manifest.Name, Version: l.manifest.Version, Carrier: l.manifest.Carrier, Hooks: own})
-		for _, proto := range protocols {
-			if _, taken := g.protocols[proto.Name]; taken {
-				return fmt.Errorf("plugin %s: protocol %q is there already", l.manifest.Name, proto.Name)
-			}
-			g.protocols[proto.Name] = proto
-		}
+		g.plugins = append(g.plugins, l)
+		list = append(list, l.asHooks())
 	}
-	g.plugins = kept
 	engine, err := hooks.New(hooks.Options{
-		Plugins: list, Overrides: h.opts.Config.HookConfig, Notice: h.notice, Logger: h.log,
+		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: h.notice, Logger: h.log,
+		Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { h.rememberQuarantine(g, plugin, reason) },
 	})
 	g.engine = engine
 	return err
 }
 
+// addProtocols adds the protocols of a plugin to the table, all or none.
+func (g *generation) addProtocols(l *loaded) error {
+	for _, proto := range l.protocols {
+		if _, taken := g.protocols[proto.Name]; taken {
+			return fmt.Errorf("plugin %s: protocol %q is there already", l.manifest.Name, proto.Name)
+		}
+	}
+	for _, proto := range l.protocols {
+		g.protocols[proto.Name] = proto
+	}
+	return nil
+}
+
+// quarantined returns the plugins that start quarantined. A plugin that goes on from the old generation keeps its state.
+func (g *generation) quarantined(old *generation) map[string]string {
+	out := map[string]string{}
+	var before map[string]string
+	if old != nil {
+		before = old.engine.Quarantined()
+	}
+	for _, l := range g.plugins {
+		state := g.made.Quarantined
+		if old.find(l.plugin) != nil {
+			state = before
+		}
+		if reason := state[l.manifest.Name]; reason != "" {
+			out[l.manifest.Name] = reason
+		}
+	}
+	return out
+}
+
+// find returns the plugin as this generation, which may be nil, loaded it; nil when it does not have it.
+func (g *generation) find(p sdk.Plugin) *loaded {
+	if g == nil {
+		return nil
+	}
+	for _, l := range slices.Concat(g.plugins, g.leftOut) {
+		if same(l.plugin, p) {
+			return l
+		}
+	}
+	return nil
+}
+
 // transformConfig lets hooks change the configuration. They see it without secrets; what they change is
 // carried over to the real one.
-func (g *generation) transformConfig(ctx context.Context, h *Host, public *sdk.Config) error {
+func (g *generation) transformConfig(ctx context.Context, h *Host) error {
 	if !g.engine.Has(sdk.PointConfig) {
 		return nil
 	}
+	public := g.made.PublicConfig
 	value := sdk.Clone(public).(*sdk.Config)
 	in := &sdk.ConfigInput{Directory: h.opts.Project.Directory}
 	if _, err := g.engine.Transform(ctx, sdk.PointConfig, hooks.Scope{}, in, value); err != nil {
@@ -230,38 +216,17 @@ func (g *generation) transformConfig(ctx context.Context, h *Host, public *sdk.C
 	return nil
 }
 
-func (g *generation) close(ctx context.Context) error {
-	var err error
-	if g.engine != nil {
-		err = g.engine.Close(ctx)
-	}
-	return errors.Join(err, g.closePlugins(ctx))
-}
-
-// closePlugins closes the plugins in the reverse of their order. One that hangs costs what is left of
-// ctx and is abandoned.
-func (g *generation) closePlugins(ctx context.Context) error {
+// closeGeneration ends the engine of a generation, then the plugins that no other one holds, in the reverse of their order. One
+// that hangs costs what is left of ctx and is abandoned.
+func (h *Host) closeGeneration(ctx context.Context, g *generation) error {
 	var errs []error
+	if g.engine != nil {
+		errs = append(errs, g.engine.Close(ctx))
+	}
 	for _, l := range slices.Backward(slices.Concat(g.leftOut, g.plugins)) {
-		done := make(chan error, 1)
-		go func() { done <- closePlugin(ctx, l.plugin) }() // ends with Close
-		select {
-		case err := <-done:
-			if err != nil {
-				errs = append(errs, fmt.Errorf("plugin %s: %w", l.manifest.Name, err))
-			}
-		case <-ctx.Done():
-			errs = append(errs, fmt.Errorf("plugin %s does not close: %w", l.manifest.Name, ctx.Err()))
+		if h.letGo(l) {
+			errs = append(errs, l.close(ctx))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func closePlugin(ctx context.Context, p sdk.Plugin) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return p.Close(ctx)
 }

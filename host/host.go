@@ -47,6 +47,11 @@ type Options struct {
 	Interactive bool
 	// AutoApprove allows what no rule denies instead of asking.
 	AutoApprove bool
+	// Quarantined holds the plugins that start quarantined, and why, by name.
+	Quarantined map[string]string
+	// Quarantine is told of each plugin that is quarantined while the host runs, and why, so that it can be one of Quarantined
+	// next time. It is called from any goroutine and must not block. Nil: nobody is told.
+	Quarantine func(plugin, reason string)
 }
 
 // Host runs sessions. Safe for use from many goroutines.
@@ -55,8 +60,12 @@ type Host struct {
 	log  *slog.Logger
 	ids  *sdk.IDs
 	bus  *bus
-	gen  *generation
 	asks *asks
+
+	genMu    sync.Mutex
+	gen      *generation    // in force
+	reload   sync.Mutex     // held by the reload under way
+	retiring sync.WaitGroup // generations that are not in force and not closed yet
 
 	// Both end in Close: besideCtx, for requests beside turns, first.
 	ctx, besideCtx       context.Context
@@ -84,12 +93,16 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
-	gen, err := h.newGeneration(ctx)
+	gen, err := h.newGeneration(ctx, ReloadOptions{
+		Config: o.Config, PublicConfig: o.PublicConfig, Plugins: o.Plugins, Secrets: o.Secrets, Foreign: o.Foreign, Quarantined: o.Quarantined,
+	}, nil)
 	if err != nil {
 		h.cancel()
 		return nil, err
 	}
+	h.genMu.Lock() // plugins have begun to work and may ask for it
 	h.gen = gen
+	h.genMu.Unlock()
 	if err := h.recover(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
@@ -99,16 +112,25 @@ func New(ctx context.Context, o Options) (*Host, error) {
 // Subscribe returns the events from now on. A lossless subscriber must read until it closes the
 // subscription: the host waits for it.
 func (h *Host) Subscribe(size int, lossless bool) *Subscription {
-	return h.bus.subscribe(size, lossless)
+	if lossless {
+		return h.bus.subscribe(size, waitForRoom)
+	}
+	return h.bus.subscribe(size, endSubscription)
 }
 
 // publish gives the event an identifier and hands it to observers and subscribers.
 func (h *Host) publish(e sdk.Event) {
 	e.ID = h.ids.New(sdk.PrefixEvent)
-	if g := h.gen; g != nil {
-		g.engine.Observe(sdk.PointEvent, &e)
-	}
+	h.observe(sdk.PointEvent, &e)
 	h.bus.publish(h.ctx, e)
+}
+
+// observe tells the observers at a point.
+func (h *Host) observe(p sdk.Point, in any) {
+	if g := h.acquire(); g != nil {
+		defer h.release(g)
+		g.engine.Observe(p, in)
+	}
 }
 
 // notice tells users what a plugin did wrong.
@@ -118,10 +140,18 @@ func (h *Host) notice(n sdk.PluginNotice) {
 }
 
 // Hooks lists the hooks in the order they are called, point by point.
-func (h *Host) Hooks() []hooks.HookInfo { return h.gen.engine.Order() }
+func (h *Host) Hooks() []hooks.HookInfo {
+	g := h.acquire()
+	defer h.release(g)
+	return g.engine.Order()
+}
 
 // Config returns the configuration in force, after the hooks at config. It must not be changed.
-func (h *Host) Config() *sdk.Config { return h.gen.config }
+func (h *Host) Config() *sdk.Config {
+	g := h.acquire()
+	defer h.release(g)
+	return g.config
+}
 
 func (h *Host) closing() bool {
 	h.mu.Lock()
@@ -149,10 +179,14 @@ func (h *Host) Close(ctx context.Context) error {
 	impatient := time.AfterFunc(titleGrace, h.cancelBeside)
 	h.wg.Wait()
 	impatient.Stop()
+	h.cancelBeside() // a reload under way is given up
+	h.reload.Lock()
+	defer h.reload.Unlock()
 	h.endSessions(ctx)
+	h.retiring.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
-	err := h.gen.close(ctx)
+	err := h.closeGeneration(ctx, h.gen)
 	h.bus.close()
 	h.cancel()
 	if err != nil {

@@ -58,11 +58,7 @@ func newModels(h *Host, g *generation) *models {
 		clients: map[string]sdk.ModelClient{}, local: map[string][]sdk.Model{},
 	}
 	for _, l := range g.plugins {
-		source, ok := l.plugin.(sdk.ProviderSource)
-		if !ok {
-			continue
-		}
-		for _, info := range source.Providers() {
+		for _, info := range l.providers {
 			if _, known := m.providers[info.ID]; !known {
 				m.order = append(m.order, info.ID)
 			}
@@ -92,7 +88,7 @@ func (m *models) findKeys() {
 	for _, kv := range m.h.opts.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
-		for _, secret := range m.h.opts.Secrets {
+		for _, secret := range m.g.made.Secrets {
 			if len(secret) >= minSecret && strings.Contains(value, secret) {
 				m.secretEnv[name] = true
 			}
@@ -105,7 +101,7 @@ func (m *models) findKeys() {
 			if p.info.Key != "" || env[name] == "" {
 				continue
 			}
-			if m.h.opts.Foreign[id] != "" {
+			if m.g.made.Foreign[id] != "" {
 				p.withheld = name
 				continue
 			}
@@ -261,7 +257,7 @@ func (m *models) client(id string) (sdk.ModelClient, error) {
 		return nil, fmt.Errorf("%w: there is no provider %q", ErrModel, id)
 	}
 	if p.withheld != "" && p.info.Key == "" {
-		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.h.opts.Foreign[id], p.withheld)
+		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.g.made.Foreign[id], p.withheld)
 	}
 	if len(p.info.Env) > 0 && p.info.Key == "" && !p.configured {
 		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json", ErrModel, id, strings.Join(p.info.Env, " or "), id)
@@ -311,7 +307,9 @@ type ModelInfo struct {
 // Models lists the models of the providers that can be reached: configured ones, those whose key is
 // there, local servers that answer, and those that need nothing.
 func (h *Host) Models(ctx context.Context) []ModelInfo {
-	m := h.gen.models
+	g := h.acquire()
+	defer h.release(g)
+	m := g.models
 	m.findLocal(ctx)
 	var out []ModelInfo
 	for _, id := range m.order {
@@ -347,5 +345,7 @@ func (h *Host) Models(ctx context.Context) []ModelInfo {
 
 // DefaultModel returns the model of sessions that name none, and why it is that one.
 func (h *Host) DefaultModel(ctx context.Context) (ModelChoice, error) {
-	return h.gen.models.choose(ctx)
+	g := h.acquire()
+	defer h.release(g)
+	return g.models.choose(ctx)
 }

@@ -58,6 +58,7 @@ func (t *turn) prepare(ctx context.Context) (event, error) {
 		return ev, err
 	case err != nil:
 		*t = was
+		t.show(t.user)
 		q.result <- promptResult{err: t.turnError(err)}
 		ev = evSettled
 	}
@@ -79,6 +80,9 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 	if in.uncompact {
 		return evSettled, t.uncompact(ctx)
 	}
+	if in.compact && t.user != nil { // the turn under way goes on afterwards, as it is
+		return t.compactBusy(ctx, in.Model)
+	}
 	command, err := t.h.expandCommand(ctx, t.g, &in)
 	if err != nil {
 		return evFail, err
@@ -92,11 +96,12 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 		Format: in.Format, System: in.System, Tools: in.Tools,
 	}
 	if in.compact {
-		if t.user == nil { // else the turn under way goes on afterwards
-			t.user, t.manual = u, true
-		}
+		t.user, t.manual = u, true
+		t.show(u)
 		return evOverflow, nil
 	}
+	t.show(u)
+	t.rendered = command != nil && command.rendered
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	if err != nil {
@@ -113,6 +118,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 	}
 	t.user = v.Message
 	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, doomWatch{} // each prompt has its own
+	t.show(t.user)
 	t.c.add(t.user, t.owned(v.Parts)...)
 	t.storeLedger(u.ID, t.purpose, ledger)
 	t.c.updateSession(func(s *sdk.Session) {
@@ -140,7 +146,7 @@ func (t *turn) firstEvent(ctx context.Context, noReply bool) (event, error) {
 }
 
 // address finds the agent, the model and the rules for a prompt.
-func (t *turn) address(ctx context.Context, in *PromptInput, command *sdk.Command) error {
+func (t *turn) address(ctx context.Context, in *PromptInput, command *command) error {
 	s := t.c.sessionCopy()
 	if command != nil {
 		in.Agent = cmp.Or(in.Agent, command.Agent)
@@ -154,7 +160,7 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *sdk.Comman
 		return err
 	}
 	t.delegate = ""
-	if command != nil && delegates(command, &agent) {
+	if command != nil && delegates(&command.Command, &agent) {
 		t.delegate = name
 		if agent, err = t.h.agent(t.g, usual); err != nil {
 			return err
@@ -227,9 +233,15 @@ func (t *turn) owned(parts sdk.Parts) []sdk.Part {
 }
 
 // resolveParts builds the parts of the prompt, those of a command through command.execute.before.
-func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *sdk.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
-	r := &resolver{h: t.h, g: t.g, model: &t.model}
-	parts := r.text(in.Text)
+func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
+	r := &resolver{h: t.h, g: t.g, model: &t.model, references: references{h: t.h, g: t.g}}
+	parts := r.text(ctx, in.Text)
+	if command != nil && command.rendered {
+		var err error
+		if parts, err = command.render(ctx, t.h, in.arguments()); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range in.Parts {
 		parts = append(parts, r.part(p)...)
 	}
@@ -242,7 +254,7 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *sdk.C
 		}
 		return parts, nil
 	}
-	parts = t.commandParts(command, parts)
+	parts = t.commandParts(&command.Command, parts)
 	v := &sdk.CommandValue{Parts: parts}
 	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.arguments()}
 	if _, err := t.g.engine.Transform(ctx, sdk.PointCommand, hooks.Scope{Ledger: ledger}, ci, v); err != nil {
@@ -278,16 +290,21 @@ func (t *turn) commandParts(c *sdk.Command, parts sdk.Parts) sdk.Parts {
 	}}
 }
 
-// expandCommand replaces the text of a command prompt by the command's filled template.
-func (h *Host) expandCommand(ctx context.Context, g *generation, in *PromptInput) (*sdk.Command, error) {
+// command is a command and whose it is.
+type command struct {
+	sdk.Command
+	owner    *loaded
+	rendered bool // its plugin writes the prompt
+}
+
+// expandCommand replaces the text of a command prompt by the command's filled template. A plugin that writes the prompts of its
+// commands itself is asked later; what stands in their templates is for people then.
+func (h *Host) expandCommand(ctx context.Context, g *generation, in *PromptInput) (*command, error) {
 	if in.Command == "" {
 		return nil, nil
 	}
-	list, err := h.commands(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(list, func(c sdk.Command) bool { return c.Name == in.Command })
+	list := h.commands(ctx, g)
+	i := slices.IndexFunc(list, func(c command) bool { return c.Name == in.Command })
 	if i < 0 {
 		names := make([]string, len(list))
 		for k, c := range list {
@@ -296,10 +313,14 @@ func (h *Host) expandCommand(ctx context.Context, g *generation, in *PromptInput
 		return nil, fmt.Errorf("command %q: %w; the commands are %s", in.Command, ErrNotFound, strings.Join(names, ", "))
 	}
 	c := list[i]
+	in.Command = in.Text // from here on: the arguments
+	if _, c.rendered = c.owner.plugin.(sdk.CommandRenderer); c.rendered {
+		in.Text = ""
+		return &c, nil
+	}
 	if strings.Contains(c.Template, "!`") {
 		return nil, fmt.Errorf("command %q (%s) runs shell commands in its template (!`…`), which tenon does not do yet", c.Name, c.Origin)
 	}
-	in.Command = in.Text // from here on: the arguments
 	in.Text = expandTemplate(c.Template, in.Text)
 	return &c, nil
 }
@@ -308,26 +329,24 @@ func (h *Host) expandCommand(ctx context.Context, g *generation, in *PromptInput
 func (in *PromptInput) arguments() string { return in.Command }
 
 // commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name.
-func (h *Host) commands(ctx context.Context, g *generation) ([]sdk.Command, error) {
-	var out []sdk.Command
+func (h *Host) commands(ctx context.Context, g *generation) []command {
+	var out []command
 	for _, l := range g.plugins {
 		source, ok := l.plugin.(sdk.CommandSource)
 		if !ok {
 			continue
 		}
-		list, err := source.Commands(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("plugin %s: commands: %w", l.manifest.Name, err)
-		}
-		for _, c := range list {
-			if i := slices.IndexFunc(out, func(o sdk.Command) bool { return o.Name == c.Name }); i >= 0 {
+		list, _ := ask(ctx, h, l, "commands", source.Commands)
+		for _, one := range list {
+			c := command{Command: one, owner: l}
+			if i := slices.IndexFunc(out, func(o command) bool { return o.Name == c.Name }); i >= 0 {
 				out[i] = c
 				continue
 			}
 			out = append(out, c)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // expandTemplate fills $ARGUMENTS and $1 to $9 of a command's template; the highest number used takes the

@@ -21,10 +21,14 @@ const wrapUp = "This is the last step of this turn: tools can no longer be calle
 
 // request opens the step's message and builds the model request, through the hooks.
 func (t *turn) request(ctx context.Context) (event, error) {
+	if err := t.halted.reason(); err != nil {
+		return evFail, err // by what a plugin asked for: a call of the model's ends the turn before this
+	}
 	if t.msg == nil {
 		t.openStep()
 	}
-	tools, err := t.newToolset(ctx)
+	messages := activeMessages(t.c.snapshot())
+	tools, err := t.newToolset(ctx, messages)
 	if err != nil {
 		return evFail, err
 	}
@@ -33,7 +37,6 @@ func (t *turn) request(ctx context.Context) (event, error) {
 		Model: t.model, SessionID: t.r.session, Purpose: t.purpose, System: t.system(), Tools: tools.definitions,
 		ToolChoice: t.toolChoice(), Params: t.params(), Headers: t.headers(),
 	}
-	messages := activeMessages(t.c.snapshot())
 	if err := t.transformRequest(ctx, req, messages, t.ledger); err != nil {
 		return evFail, err
 	}
@@ -57,6 +60,7 @@ func (t *turn) openStep() {
 		Time: sdk.MessageTime{Created: now()},
 	}
 	t.c.add(t.msg, &sdk.StepStartPart{PartHead: t.c.newPart(t.msg)})
+	t.show(t.user)
 }
 
 // transformRequest runs the hooks of a model request over it and turns the messages into the model's.

@@ -20,9 +20,13 @@ type runner struct {
 	mu     sync.Mutex
 	queue  []*queued
 	cancel context.CancelCauseFunc // ends the current turn; nil between turns
-	doomed bool                    // abort came before the turn it is meant for had begun
-	beside int                     // requests beside the turn, which write to the session too
-	coming int                     // prompts that are being stored and will be queued
+	// turnCtx is what cancel ends; it lives as long as the turn.
+	turnCtx context.Context
+	view    *view // of the current turn; nil when plugins can ask nothing of it
+	visits  int   // of plugins, under way
+	doomed  bool  // abort came before the turn it is meant for had begun
+	beside  int   // requests beside the turn, which write to the session too
+	coming  int   // prompts that are being stored and will be queued
 
 	adopted map[string]*queued // prompts taken over from the store, by their identifiers
 	wake    chan struct{}      // beside, coming or the queue changed
@@ -34,6 +38,7 @@ type queued struct {
 	input  PromptInput
 	stored bool // it is in the store's queue too
 	result chan promptResult
+	gen    *generation // of the turn that prompts a subagent; nil: the one in force
 }
 
 type promptResult struct {
@@ -51,7 +56,7 @@ var errAborted = errors.New("aborted")
 // A turn that failed returns the message with its error and a *TurnError. Errors: ErrNotFound,
 // ErrClosed, *store.OwnedError, those of the store.
 func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
-	q, err := h.submit(ctx, in)
+	q, err := h.submit(ctx, in, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +68,10 @@ func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithPart
 	}
 }
 
-// submit queues a prompt; its answer comes on the result channel.
-func (h *Host) submit(ctx context.Context, in PromptInput) (*queued, error) {
-	q := &queued{id: h.ids.New(sdk.PrefixMessage), input: in, result: make(chan promptResult, 1)}
+// submit queues a prompt; its answer comes on the result channel. g is the generation that answers it if it begins a turn and
+// the generation is used still; nil or else the one in force does.
+func (h *Host) submit(ctx context.Context, in PromptInput, g *generation) (*queued, error) {
+	q := &queued{id: h.ids.New(sdk.PrefixMessage), input: in, result: make(chan promptResult, 1), gen: g}
 	r, err := h.join(q)
 	if r == nil {
 		return q, err
@@ -233,6 +239,20 @@ func (r *runner) leave(err error) bool {
 	r.queue = nil
 	delete(r.host.runners, r.session)
 	return true
+}
+
+// generation takes up the generation for the turn that the next prompt begins.
+func (r *runner) generation() *generation {
+	r.mu.Lock()
+	var wanted *generation
+	if len(r.queue) > 0 {
+		wanted = r.queue[0].gen
+	}
+	r.mu.Unlock()
+	if wanted != nil && r.host.retain(wanted) {
+		return wanted
+	}
+	return r.host.acquire()
 }
 
 // take returns the next prompt that waits, or nil.

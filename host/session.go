@@ -89,7 +89,7 @@ func (h *Host) sessionStarted(s *sdk.Session) {
 	h.seen[s.ID] = c
 	h.mu.Unlock()
 	if !known {
-		h.gen.engine.Observe(sdk.PointSessionStart, &sdk.SessionInput{SessionID: s.ID, Session: c})
+		h.observe(sdk.PointSessionStart, &sdk.SessionInput{SessionID: s.ID, Session: c})
 	}
 }
 
@@ -103,7 +103,7 @@ func (h *Host) endSessions(ctx context.Context) {
 		if latest, _, err := h.opts.Store.Session(ctx, id); err == nil {
 			s = *latest
 		}
-		h.gen.engine.Observe(sdk.PointSessionEnd, &sdk.SessionInput{SessionID: id, Session: s})
+		h.observe(sdk.PointSessionEnd, &sdk.SessionInput{SessionID: id, Session: s})
 	}
 }
 

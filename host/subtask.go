@@ -29,7 +29,12 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 		return nil, err
 	}
 	host.Progress(s.Description, sdk.Object{"sessionID": child.ID, "agent": agent.Name})
-	in := PromptInput{SessionID: child.ID, Text: s.Prompt, Agent: agent.Name, Tools: t.user.Tools}
+	in := PromptInput{SessionID: child.ID, Agent: agent.Name, Tools: t.user.Tools}
+	if host.c.byUser && !t.rendered {
+		in.Text = s.Prompt
+	} else { // files of its own choice a model reads through tools, which ask
+		in.Parts = sdk.Parts{&sdk.TextPart{Text: s.Prompt}}
+	}
 	if agent.Model == nil {
 		in.Model, in.Variant = t.model.Ref().String(), t.user.Model.Variant
 	}
@@ -102,7 +107,7 @@ func childPermission(a *sdk.Agent) sdk.PermissionRules {
 
 // promptChild prompts the session and, when ctx ends first, aborts its turn and waits for that.
 func (t *turn) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
-	q, err := t.h.submit(context.WithoutCancel(ctx), in)
+	q, err := t.h.submit(context.WithoutCancel(ctx), in, t.g)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +131,7 @@ func (t *turn) startSubtasks(ctx context.Context) (bool, error) {
 	}
 	t.openStep()
 	var err error
-	if t.tools, err = t.newToolset(ctx); err != nil {
+	if t.tools, err = t.newToolset(ctx, nil); err != nil {
 		return false, err
 	}
 	for _, s := range tasks {

@@ -285,3 +285,13 @@ func TestCommandForASubagent(t *testing.T) {
 		})
 	}
 }
+
+// TestSubagentPromptReadsNothing keeps a model from reading files through the prompts it writes: nobody asks for leave there.
+func TestSubagentPromptReadsNothing(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, calls(ask("helper", "look at @secret.txt")), say("done")).on(sdk.PurposeSubtask, say("looked"))
+	k := start(t, nil, delegating(m))
+	write(t, k.dir, "secret.txt", "hunter2")
+	k.prompt("go")
+	want(t, "the subagent's messages", []string{"user: look at @secret.txt"}, lines(m.last(sdk.PurposeSubtask)))
+}

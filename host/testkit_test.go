@@ -205,6 +205,8 @@ type plugin struct {
 	limits   sdk.ModelLimit
 	cost     sdk.ModelCost
 	start    func() error
+	host     sdk.Host      // what Start was given
+	closed   chan struct{} // closed by Close when it is not nil
 }
 
 func (p *plugin) Manifest() sdk.Manifest {
@@ -215,17 +217,24 @@ func (p *plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: p.name, Version: "1.0.0", Carrier: c}
 }
 
-func (p *plugin) Start(context.Context, sdk.Host) error {
+func (p *plugin) Start(_ context.Context, h sdk.Host) error {
+	p.host = h
 	if p.start != nil {
 		return p.start()
 	}
 	return nil
 }
 
-func (p *plugin) Close(context.Context) error { return nil }
-func (p *plugin) Hooks() []sdk.Hook           { return p.hooks }
-func (p *plugin) Tools() []sdk.Tool           { return p.tools }
-func (p *plugin) Agents() []sdk.Agent         { return p.agents }
+func (p *plugin) Close(context.Context) error {
+	if p.closed != nil {
+		close(p.closed)
+	}
+	return nil
+}
+
+func (p *plugin) Hooks() []sdk.Hook   { return p.hooks }
+func (p *plugin) Tools() []sdk.Tool   { return p.tools }
+func (p *plugin) Agents() []sdk.Agent { return p.agents }
 
 func (p *plugin) Commands(context.Context) ([]sdk.Command, error) { return p.commands, nil }
 

@@ -34,8 +34,12 @@ func (t *turn) startTitle() {
 	}
 	copied := *t // the turn goes on while the title is made
 	copied.agent, copied.purpose, copied.ledger, copied.converted = agent, sdk.PurposeTitle, &hooks.Ledger{}, converted{}
+	if !t.h.retain(t.g) {
+		return // the turn uses it, so it is used
+	}
 	// Ends with the request, at the latest after titleTimeout; the runner waits before it gives the session up.
 	t.r.goBeside(func() {
+		defer t.h.release(copied.g)
 		ctx, cancel := context.WithTimeout(t.h.besideCtx, titleTimeout)
 		defer cancel()
 		if err := copied.makeTitle(ctx); err != nil {
@@ -62,38 +66,26 @@ func (t *turn) userMessages() int {
 }
 
 func (t *turn) makeTitle(ctx context.Context) error {
-	name := ""
+	var err error
 	if t.agent.Model != nil {
-		name = t.agent.Model.String()
+		err = t.useModel(ctx, t.agent.Model.String(), t.c.sessionCopy())
 	} else {
-		small, err := t.g.models.small(ctx, t.model)
-		if err != nil {
-			return err
-		}
-		name = small.Ref().String()
+		err = t.useSmallModel(ctx)
 	}
-	if err := t.useModel(ctx, name, t.c.sessionCopy()); err != nil {
+	if err != nil {
 		return err
 	}
-	var text string
-	var tokens sdk.Tokens
-	err := t.askBeside(ctx, func(e sdk.StreamEvent) {
-		switch e.Type {
-		case sdk.StreamText:
-			text += e.Text
-		case sdk.StreamFinish:
-			tokens = e.Tokens
+	a, err := t.askBeside(ctx, t.firstPrompt(), func() *sdk.ModelRequest {
+		return &sdk.ModelRequest{
+			Model: t.model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: t.params(), Headers: t.headers(),
 		}
 	})
 	t.storeLedger(t.user.ID, t.purpose, t.ledger)
 	if err != nil {
 		return err
 	}
-	cost := stepCost(&t.model, tokens)
-	title := cleanTitle(text)
-	t.c.updateSession(func(s *sdk.Session) {
-		s.Cost += cost
-		s.Tokens = s.Tokens.Add(tokens)
+	title := cleanTitle(a.text)
+	t.account(a.tokens, func(s *sdk.Session) {
 		if title != "" && strings.HasPrefix(s.Title, defaultTitle) {
 			s.Title = title
 		}
@@ -101,27 +93,61 @@ func (t *turn) makeTitle(ctx context.Context) error {
 	return nil
 }
 
+// useSmallModel sets the model to the small one that goes with it.
+func (t *turn) useSmallModel(ctx context.Context) error {
+	small, err := t.g.models.small(ctx, t.model)
+	if err != nil {
+		return err
+	}
+	return t.useModel(ctx, small.Ref().String(), t.c.sessionCopy())
+}
+
+// account adds what a request beside the turn cost to the session, and changes it further.
+func (t *turn) account(tokens sdk.Tokens, change func(*sdk.Session)) {
+	cost := stepCost(&t.model, tokens)
+	t.c.updateSession(func(s *sdk.Session) {
+		s.Cost += cost
+		s.Tokens = s.Tokens.Add(tokens)
+		if change != nil {
+			change(s)
+		}
+	})
+}
+
+// asideAnswer is the model's answer to a request beside the turn.
+type asideAnswer struct {
+	text, reason string
+	tokens       sdk.Tokens
+}
+
+func (a *asideAnswer) take(e sdk.StreamEvent) error {
+	switch e.Type {
+	case sdk.StreamText:
+		a.text += e.Text
+	case sdk.StreamFinish:
+		a.reason, a.tokens = e.Reason, e.Tokens
+	}
+	return nil
+}
+
 // askBeside sends a request beside the turn, with a few tries. Nothing of the answer is stored.
-func (t *turn) askBeside(ctx context.Context, sink func(sdk.StreamEvent)) error {
+func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, request func() *sdk.ModelRequest) (asideAnswer, error) {
 	base := defaultRetryDelay
 	if ms := t.g.config.Retry.DelayMS; ms > 0 {
 		base = time.Duration(ms) * time.Millisecond
 	}
 	for try := 1; ; try++ {
-		params := t.params()
-		req := &sdk.ModelRequest{
-			Model: t.model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: params, Headers: t.headers(),
+		var a asideAnswer
+		req := request()
+		if err := t.transformRequest(ctx, req, messages, t.ledger); err != nil {
+			return a, err
 		}
-		if err := t.transformRequest(ctx, req, t.firstPrompt(), t.ledger); err != nil {
-			return err
-		}
-		err := t.client.Stream(ctx, req, func(e sdk.StreamEvent) error { sink(e); return nil })
+		err := t.client.Stream(ctx, req, a.take)
 		if err == nil || classify(err) != classRetry || try == titleTries {
-			return err
+			return a, err
 		}
-		t.delay = backoff(base, try)
-		if err := sleep(ctx, t.delay); err != nil {
-			return err
+		if err := sleep(ctx, backoff(base, try)); err != nil {
+			return a, err
 		}
 	}
 }

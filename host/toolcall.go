@@ -13,20 +13,26 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// abandonAfter is how long a tool may take to return once its context ended. Then its call is answered
-// without it.
-const abandonAfter = 5 * time.Second
+const (
+	// abandonAfter is how long a tool may take to return once its context ended. Then its call is answered
+	// without it.
+	abandonAfter = 5 * time.Second
+	// prepareTimeout bounds how long a tool of a plugin that is not built in may think about what leave a call needs.
+	prepareTimeout = 10 * time.Second
+)
 
 // call is one tool call on its way.
 type call struct {
-	part  *sdk.ToolPart
-	block *block // while the arguments arrive
-	raw   []byte // the arguments as the model wrote them
+	part  *sdk.ToolPart // stored when the model, or the user, asked for the call
+	block *block        // while the arguments arrive
+	raw   []byte        // the arguments as the model wrote them
 	tool  *tool
 	args  json.RawMessage // as they run
 	host  *callHost
 
-	byUser bool // the user's command asked for it, not the model
+	byUser   bool    // the user's command asked for it, not the model
+	byPlugin *loaded // asked for it; nil for the model's and the user's calls
+	outcome  outcome // of a plugin's call
 }
 
 // outcome is what became of a call.
@@ -35,12 +41,14 @@ type outcome struct {
 	result *sdk.ToolResult // OutcomeOK, and what an aborted call had so far
 	err    error           // otherwise
 	hooked bool            // the hooks at tool.execute.after saw it
+	// refusal is what err was when it came, of OutcomeDenied: hooks see and change its text alone.
+	refusal *sdk.Refusal
 }
 
 func failed(err error) outcome {
 	var refusal *sdk.Refusal
 	if errors.As(err, &refusal) {
-		return outcome{kind: sdk.OutcomeDenied, err: err}
+		return outcome{kind: sdk.OutcomeDenied, err: err, refusal: refusal}
 	}
 	return outcome{kind: sdk.OutcomeError, err: err}
 }
@@ -57,7 +65,7 @@ func (t *turn) runTools(ctx context.Context) (event, error) {
 		return evFail, ctx.Err()
 	}
 	t.closeStep(stateDone)
-	if t.halted != nil {
+	if t.halted.reason() != nil {
 		return evHalt, nil
 	}
 	return evToolsDone, nil
@@ -73,6 +81,11 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 		t.conclude(c, failed(err))
 		return
 	}
+	if c.tool.hidden && c.byPlugin == nil {
+		t.conclude(c, t.introduce(ctx, c))
+		return
+	}
+	ctx = inCall(ctx, c)
 	if err := t.prepareCall(ctx, c); err != nil {
 		t.conclude(c, t.after(ctx, c, t.refused(ctx, err)))
 		return
@@ -102,10 +115,10 @@ func (t *turn) find(c *call) error {
 
 // prepareCall takes the call through the hooks, the schema and the permissions.
 func (t *turn) prepareCall(ctx context.Context, c *call) error {
-	if t.isHalted() {
+	if t.halted.reason() != nil {
 		return &sdk.Refusal{Reason: "not run: the turn was stopped", By: "an earlier call"}
 	}
-	if t.atLimit() {
+	if t.atLimit() && c.byPlugin == nil {
 		return errors.New("not run: the step limit is reached, tools can no longer be called")
 	}
 	if err := t.before(ctx, c); err != nil {
@@ -115,8 +128,10 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	if err := t.h.schemas.check(&c.tool.definition, c.args); err != nil {
 		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
 	}
-	if err := t.watchDoom(ctx, c); err != nil {
-		return err
+	if c.byPlugin == nil { // a plugin does not run in circles because the model does
+		if err := t.watchDoom(ctx, c); err != nil {
+			return err
+		}
 	}
 	requests, err := c.permissions(ctx)
 	if err != nil {
@@ -164,17 +179,7 @@ func (t *turn) stopBy(err error) error {
 
 // halt ends the turn after this step. The first reason stays.
 func (t *turn) halt(err error) {
-	t.c.locked(func() {
-		if t.halted == nil {
-			t.halted = err
-		}
-	})
-}
-
-// isHalted reports whether an earlier call, which may still run, ended the turn.
-func (t *turn) isHalted() (halted bool) {
-	t.c.locked(func() { halted = t.halted != nil })
-	return halted
+	t.halted.set(err)
 }
 
 func (c *call) input(t *turn) sdk.ToolInput {
@@ -198,12 +203,18 @@ func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, e
 	if !ok {
 		return []sdk.PermissionRequest{{Permission: c.tool.definition.ID, Patterns: []string{"*"}, Always: []string{"*"}}}, nil
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("tool %s: panic: %v", c.part.Tool, r)
-		}
-	}()
-	return p.Prepare(ctx, c.toolCall())
+	made := c.toolCall()
+	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, made) }
+	log := c.host.t.h.log
+	if c.tool.origin.Carrier == sdk.CarrierBuiltin {
+		list, err = contained(ctx, log, prepare)
+	} else {
+		list, err = bounded(ctx, log, prepareTimeout, prepare)
+	}
+	if errors.Is(err, errPanic) || errors.Is(err, errNoAnswer) {
+		err = fmt.Errorf("tool %s: %w", c.part.Tool, err)
+	}
+	return list, err
 }
 
 // refused turns a failed preparation into an outcome; one that halts ends the turn after this step.
@@ -225,7 +236,7 @@ func (t *turn) execute(ctx context.Context, c *call) outcome {
 		c.part.State.Status = sdk.ToolRunning
 		c.part.State.Time.Start = now()
 	})
-	t.c.putPart(c.part)
+	t.put(c)
 	if err := t.c.journal.flush(ctx); err != nil {
 		return t.refused(ctx, err)
 	}
@@ -316,9 +327,19 @@ func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
 	return o
 }
 
+// put records the call as it is.
+func (t *turn) put(c *call, blobs ...[]byte) {
+	if c.byPlugin != nil {
+		t.publishPluginCall(c)
+		return
+	}
+	t.c.putPart(c.part, blobs...)
+}
+
 // conclude stores the result of the call in its part.
 func (t *turn) conclude(c *call, o outcome) {
 	var blobs [][]byte
+	c.outcome = o
 	t.c.locked(func() {
 		s := &c.part.State
 		if s.Time.Start == 0 {
@@ -327,7 +348,10 @@ func (t *turn) conclude(c *call, o outcome) {
 		state := sdk.ToolState{Input: s.Input, Time: sdk.ToolTime{Start: s.Time.Start, End: now()}}
 		if o.kind == sdk.OutcomeOK {
 			state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.result.Title, o.result.Attachments
-			state.Output, state.Metadata, blobs = t.fitOutput(o.result)
+			state.Output, state.Metadata = o.result.Output, o.result.Metadata
+			if c.byPlugin == nil { // the result is the plugin's, not the conversation's
+				state.Output, state.Metadata, blobs = t.fitOutput(o.result)
+			}
 		} else {
 			state.Status, state.Error = sdk.ToolError, o.err.Error()
 			state.Metadata = s.Metadata
@@ -344,7 +368,7 @@ func (t *turn) conclude(c *call, o outcome) {
 		c.part.State = state
 		t.identify(state.Attachments, c.part)
 	})
-	t.c.putPart(c.part, blobs...)
+	t.put(c, blobs...)
 	t.publishEdits(c.part)
 }
 

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,82 +19,153 @@ import (
 // structuredTool is the tool through which a model gives an answer that must meet a schema.
 const structuredTool = "StructuredOutput"
 
+// maxToolTimeout bounds one call of a tool, whatever it asks for.
+const maxToolTimeout = 10 * time.Minute
+
+// isToolID reports whether model servers take it as the name of a tool.
+func isToolID(id string) bool {
+	return id != "" && len(id) <= 64 && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
 // tool is one tool of a step.
 type tool struct {
 	sdk.Tool
 	definition sdk.ToolDefinition // before the hooks: what calls are checked against
 	origin     sdk.Origin
 	timeout    time.Duration // 0: the tool bounds itself
+	hidden     bool          // behind tool_search, and not found yet
 }
 
-// toolset is what the model can call in one step.
+// toolset is what can be called in one step.
 type toolset struct {
 	tools       map[string]*tool
-	definitions []sdk.ToolDefinition // sorted by id, after the hooks
+	definitions []sdk.ToolDefinition // those the model is shown: sorted by id, after the hooks
 }
 
-// newToolset gathers the tools of all plugins. A later plugin's tool replaces an earlier one of the same id.
-func (t *turn) newToolset(ctx context.Context) (*toolset, error) {
+// newToolset returns what the model can call in a step with the messages given.
+func (t *turn) newToolset(ctx context.Context, messages []sdk.MessageWithParts) (*toolset, error) {
 	s := &toolset{tools: map[string]*tool{}}
 	if t.model.ToolCall {
-		for _, l := range t.g.plugins {
-			t.addTools(s, l)
-		}
+		s.hide(t, t.gather(ctx, s), messages)
 	}
 	if t.wantsStructured() {
 		s.tools[structuredTool] = structured(t.user.Format.Schema)
 	}
 	for _, one := range s.tools {
-		s.definitions = append(s.definitions, one.definition)
+		if !one.hidden {
+			s.definitions = append(s.definitions, one.definition)
+		}
 	}
 	slices.SortFunc(s.definitions, func(a, b sdk.ToolDefinition) int { return strings.Compare(a.ID, b.ID) })
 	if !t.g.engine.Has(sdk.PointToolDefinition) {
 		return s, nil
 	}
 	for i := range s.definitions {
-		if err := t.transformDefinition(ctx, s, &s.definitions[i]); err != nil {
+		def := &s.definitions[i]
+		if err := t.transformDefinition(ctx, s.tools[def.ID].origin, def); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-func (t *turn) addTools(s *toolset, l *loaded) {
-	source, ok := l.plugin.(sdk.ToolSource)
-	if !ok {
-		return
-	}
-	for _, one := range source.Tools() {
-		def := one.Definition()
-		if allowed, said := t.user.Tools[def.ID]; said && !allowed {
+// gather puts the tools of all plugins that the agent may call into the set and returns them in the order of the plugins. A later
+// plugin's tool replaces an earlier one of the same id.
+func (t *turn) gather(ctx context.Context, s *toolset) []*tool {
+	var all []*tool
+	for _, l := range t.g.plugins {
+		source, ok := l.plugin.(sdk.ToolSource)
+		if !ok {
 			continue
 		}
-		key := def.ID
+		model, agent := t.model, t.agent // the plugin may keep them
+		offered, _ := ask(ctx, t.h, l, "tools", func(context.Context) ([]*offer, error) {
+			return offersOf(source, l, &model, &agent), nil
+		})
+		for _, o := range offered {
+			if t.admits(l, o) {
+				s.tools[o.definition.ID] = &o.tool
+				all = append(all, &o.tool)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(one *tool) bool { return s.tools[one.definition.ID] != one })
+}
+
+// offer is a tool and what its plugin says of it.
+type offer struct {
+	tool
+	key       string // of its permission
+	available bool
+}
+
+// offersOf asks a plugin for its tools.
+func offersOf(source sdk.ToolSource, l *loaded, model *sdk.Model, agent *sdk.Agent) []*offer {
+	tools := source.Tools()
+	list := make([]offer, len(tools))
+	out := make([]*offer, len(tools))
+	for i, one := range tools {
+		o := &list[i]
+		o.tool = tool{Tool: one, definition: one.Definition(), origin: l.origin(), timeout: deadline(l, one)}
+		o.key, o.available = o.definition.ID, true
 		if p, ok := one.(sdk.ToolPermission); ok {
-			key = p.Permission()
+			o.key = p.Permission()
 		}
-		if t.rules.Removed(key) {
-			continue
+		if a, ok := one.(sdk.ToolAvailability); ok {
+			o.available = a.Available(model, agent)
 		}
-		if a, ok := one.(sdk.ToolAvailability); ok && !a.Available(&t.model, &t.agent) {
-			continue
-		}
-		entry := &tool{Tool: one, definition: def, origin: l.origin()}
-		if l.manifest.Carrier != sdk.CarrierBuiltin {
-			entry.timeout = sdk.DefaultToolTimeout
-		}
-		s.tools[def.ID] = entry
+		out[i] = o
 	}
+	return out
+}
+
+// deadline returns how long a call of a tool may take; 0 when that is for the tool to say.
+func deadline(l *loaded, one sdk.Tool) time.Duration {
+	if d, ok := one.(sdk.ToolDeadline); ok {
+		if own := d.Deadline(); own > 0 {
+			return min(own, maxToolTimeout)
+		}
+	}
+	if l.builtin() {
+		return 0
+	}
+	return sdk.DefaultToolTimeout
+}
+
+// admits reports whether the agent may call the tool in this turn. A definition of a plugin that no model would take costs the
+// plugin the tool, not the turn.
+func (t *turn) admits(l *loaded, o *offer) bool {
+	id := o.definition.ID
+	if allowed, said := t.user.Tools[id]; said && !allowed || !o.available || t.rules.Removed(o.key) {
+		return false
+	}
+	if l.builtin() {
+		return true
+	}
+	var err error
+	switch {
+	case !isToolID(id):
+		err = fmt.Errorf("an id has 1 to 64 letters, digits, - and _, not %q", id)
+	case !t.h.schemas.isObject(o.definition.Parameters):
+		err = errors.New("its parameters are no JSON schema of an object")
+	default:
+		return true
+	}
+	t.h.leaveOut(l, fmt.Sprintf("tool %q", id), err)
+	return false
 }
 
 // transformDefinition runs the hooks at tool.definition over what the model gets to know of a tool.
-func (t *turn) transformDefinition(ctx context.Context, s *toolset, def *sdk.ToolDefinition) error {
+func (t *turn) transformDefinition(ctx context.Context, owner sdk.Origin, def *sdk.ToolDefinition) error {
+	if !t.g.engine.Has(sdk.PointToolDefinition) {
+		return nil
+	}
 	v := &sdk.ToolDefinitionValue{Description: def.Description}
 	if err := json.Unmarshal(def.Parameters, &v.Parameters); err != nil {
 		return fmt.Errorf("tool %q: parameters: %w", def.ID, err)
 	}
 	before := v.Parameters.Clone()
-	in := &sdk.ToolDefinitionInput{ToolID: def.ID, Origin: s.tools[def.ID].origin}
+	in := &sdk.ToolDefinitionInput{ToolID: def.ID, Origin: owner}
 	if _, err := t.g.engine.Transform(ctx, sdk.PointToolDefinition, hooks.Scope{Ledger: t.ledger, Subject: def.ID}, in, v); err != nil {
 		return err
 	}
@@ -114,17 +186,46 @@ func (s *toolset) find(name string) *tool {
 	return s.tools[strings.ToLower(name)]
 }
 
-// names lists the tools for an error message.
+// names lists the tools for an error message, without the hidden ones.
 func (s *toolset) names() string {
-	names := make([]string, len(s.definitions))
-	for i, d := range s.definitions {
-		names[i] = d.ID
+	var names []string
+	for id, one := range s.tools {
+		if !one.hidden {
+			names = append(names, id)
+		}
 	}
+	slices.Sort(names)
 	return strings.Join(names, ", ")
 }
 
 // schemas keeps resolved parameter schemas by their text. Safe for use from many goroutines.
-type schemas struct{ byText sync.Map }
+type schemas struct {
+	byText sync.Map
+
+	mu      sync.RWMutex
+	objects map[string]bool // texts that are JSON objects
+}
+
+// isObject reports whether the text is a JSON object.
+func (s *schemas) isObject(text json.RawMessage) bool {
+	s.mu.RLock()
+	is := s.objects[string(text)]
+	s.mu.RUnlock()
+	if is {
+		return true
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil || fields == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.objects == nil {
+		s.objects = map[string]bool{}
+	}
+	s.objects[string(text)] = true
+	return true
+}
 
 // check validates arguments against a tool's schema and says what to mend.
 func (s *schemas) check(def *sdk.ToolDefinition, args json.RawMessage) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -44,8 +45,11 @@ type turn struct {
 	rules     *permission.Rules
 	agentPath string
 	delegate  string // the subagent a command's prompt goes to
+	rendered  bool   // a plugin wrote the prompt
 	manual    bool   // the turn is a compaction the user asked for
-	purpose   sdk.Purpose
+	// summaryModel is the model that the user asked for in a compaction of the turn under way; empty when there is none to do.
+	summaryModel string
+	purpose      sdk.Purpose
 
 	// The step under way.
 	step    int // from 1
@@ -57,7 +61,7 @@ type turn struct {
 	req     *sdk.ModelRequest
 	calls   []*call
 	ledger  *hooks.Ledger
-	halted  error
+	halted  *halting
 	failure *TurnError
 
 	// Counters of the turn.
@@ -70,7 +74,27 @@ type turn struct {
 }
 
 func newTurn(r *runner, c *conversation) *turn {
-	return &turn{h: r.host, g: r.host.gen, r: r, c: c}
+	return &turn{h: r.host, r: r, c: c, halted: &halting{}}
+}
+
+// halting is why a turn must end, once something says so: a refusal, or a hook that must not fail. Copies of the turn share it.
+type halting struct {
+	mu  sync.Mutex
+	err error // the first reason
+}
+
+func (h *halting) set(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err == nil {
+		h.err = err
+	}
+}
+
+func (h *halting) reason() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
 }
 
 // run drives the state machine until no prompt waits.
@@ -104,9 +128,10 @@ func (t *turn) run(ctx context.Context) {
 // begin readies the turn for a new prompt; the context it returns ends when the turn is aborted.
 func (t *turn) begin(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	*t = *newTurn(t.r, t.c)
+	t.g = t.r.generation() // finish releases it
 	turnCtx, cancel := context.WithCancelCause(ctx)
 	t.r.mu.Lock()
-	t.r.cancel = cancel
+	t.r.cancel, t.r.turnCtx = cancel, turnCtx
 	if t.r.doomed {
 		t.r.doomed = false
 		cancel(errAborted)
@@ -241,14 +266,15 @@ func (t *turn) addSynthetic(text string, metadata sdk.Object) {
 // finish winds the turn up: nothing stays open, what was changed is durable, who waits gets the answer.
 func (t *turn) finish(ctx context.Context, st state) {
 	t.r.mu.Lock()
-	t.r.cancel = nil
+	t.r.cancel, t.r.turnCtx, t.r.view = nil, nil, nil
 	t.r.mu.Unlock()
+	defer t.h.release(t.g)
 	switch st {
 	case stateAborted:
 		t.failure = t.turnError(errAborted)
 	case stateDone:
-		if t.halted != nil {
-			t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: t.halted.Error()}}, Err: t.halted}
+		if err := t.halted.reason(); err != nil {
+			t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: err.Error()}}, Err: err}
 		}
 	}
 	t.closeStep(st)
@@ -332,13 +358,9 @@ func (t *turn) status(s sdk.SessionStatus) {
 
 // storeLedger records what hooks did for the request that led to a message.
 func (t *turn) storeLedger(messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
-	if l == nil {
-		return
+	if l != nil {
+		t.storeEntries(messageID, purpose, l.Entries())
 	}
-	if len(l.Entries()) == 0 {
-		return
-	}
-	t.c.journal.put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: l.JSON()}})
 }
 
 // turnError wraps the cause of a failed turn.

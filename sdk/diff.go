@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"unsafe"
 )
 
 // maxDepth bounds how deep JSON may be nested, as encoding/json does: a value with a cycle is an error,
@@ -60,10 +61,16 @@ func (d *differ) value(p *plan, a, b reflect.Value) {
 		d.fail(errDepth)
 		return
 	}
-	defer func() { d.depth-- }()
-	if a.CanAddr() && b.CanAddr() && p.memory.same(a.Addr().UnsafePointer(), b.Addr().UnsafePointer()) {
-		return // the quick answer for what most of a value is
+	// The quick answer for what most of a value is.
+	if !a.CanAddr() || !b.CanAddr() || !p.memory.same(address(a), address(b)) {
+		d.byShape(p, a, b)
 	}
+	d.depth--
+}
+
+// byShape compares two values of which it is known that they are not alike to the last detail, or that look alike but may lack
+// what must be there.
+func (d *differ) byShape(p *plan, a, b reflect.Value) {
 	switch p.shape {
 	case shapeScalar:
 		if !scalarEqual(a, b) {
@@ -99,7 +106,7 @@ func (d *differ) pointers(p *plan, a, b reflect.Value) {
 	case a.IsNil() != b.IsNil():
 		d.set(b)
 	case !a.IsNil() && a.Pointer() != b.Pointer():
-		d.value(p.elem, a.Elem(), b.Elem())
+		d.byShape(p.elem, a.Elem(), b.Elem())
 	}
 }
 
@@ -116,10 +123,14 @@ func (d *differ) structs(p *plan, a, b reflect.Value) {
 		return
 	}
 	nested := p.extra != nil && d.nestedExtras(p, a, b)
+	var addressA, addressB unsafe.Pointer
+	if a.CanAddr() && b.CanAddr() {
+		addressA, addressB = address(a), address(b)
+	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if nested && d.fieldOfOwner(p, f, a, b) {
-			continue
+		if nested && d.fieldOfOwner(p, f, a, b) || f.same(addressA, addressB) {
+			continue // nothing more to find
 		}
 		d.field(f, a.FieldByIndex(f.index), b.FieldByIndex(f.index))
 	}
@@ -141,7 +152,6 @@ func (d *differ) field(f *planField, a, b reflect.Value) {
 		return
 	}
 	length := d.push(f.name)
-	defer d.pop(length)
 	switch {
 	case absentB:
 		d.remove()
@@ -156,8 +166,9 @@ func (d *differ) field(f *planField, a, b reflect.Value) {
 	case f.plan.isHead() && b.IsNil():
 		d.fail(errNullHead)
 	default:
-		d.value(f.plan, a, b)
+		d.byShape(f.plan, a, b)
 	}
+	d.pop(length)
 }
 
 func (p *plan) extraOf(v reflect.Value) Extra {
@@ -337,7 +348,7 @@ func (d *differ) unions(a, b reflect.Value) {
 	case a.IsNil() || a.Elem().Type() != b.Elem().Type() || a.Elem().IsNil():
 		d.set(b)
 	case a.Elem().Pointer() != b.Elem().Pointer():
-		d.value(planOf(a.Elem().Type()).elem, a.Elem().Elem(), b.Elem().Elem())
+		d.byShape(planOf(a.Elem().Type()).elem, a.Elem().Elem(), b.Elem().Elem())
 	}
 }
 
@@ -367,6 +378,10 @@ func scalarEqual(a, b reflect.Value) bool {
 }
 
 func (d *differ) set(v reflect.Value) {
+	if v.Type() == stringType {
+		d.setString(v.String())
+		return
+	}
 	if v.CanAddr() && v.Kind() != reflect.Interface {
 		v = v.Addr() // saves a copy
 	}
@@ -374,12 +389,21 @@ func (d *differ) set(v reflect.Value) {
 }
 
 func (d *differ) setAny(v any) {
+	if s, ok := v.(string); ok {
+		d.setString(s)
+		return
+	}
 	raw, err := marshal(v)
 	if err != nil {
 		d.fail(err)
 		return
 	}
 	d.setRaw(raw)
+}
+
+func (d *differ) setString(s string) {
+	value := appendString(make([]byte, 0, len(s)+len(s)/16+8), s)
+	d.changes = append(d.changes, Change{Pointer: string(d.path), Value: value})
 }
 
 func (d *differ) setRaw(raw []byte) {

@@ -10,8 +10,8 @@ import (
 )
 
 // This file compares and copies Go values by address, with functions compiled once per type: the copy
-// for a hook and the question whether it changed anything are on the way of every hook call. It is the
-// only file that uses unsafe. An address is always that of a live value of the type the functions were
+// for a hook and the question whether it changed anything are on the way of every hook call. It and decodevalue.go
+// are where unsafe is used. An address is always that of a live value of the type the functions were
 // compiled for, and fields are found at the offsets reflect gives.
 
 // memory holds the compiled functions of a type.
@@ -172,6 +172,18 @@ func (p *plan) structMemory() memory {
 		}
 	}
 	return m
+}
+
+// address returns where a value that can be addressed is.
+func address(v reflect.Value) unsafe.Pointer { return unsafe.Pointer(v.UnsafeAddr()) }
+
+// same reports whether a field of two structs at these addresses is alike. It may report false for fields that are, and does for
+// those that must not be missing: then they are looked at.
+func (f *planField) same(a, b unsafe.Pointer) bool {
+	if a == nil || f.plan.isHead() || f.plan.elem != nil && f.plan.elem.isHead() {
+		return false
+	}
+	return f.plan.memory.same(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset))
 }
 
 func (p *plan) offset(index []int) uintptr {

@@ -78,6 +78,7 @@ const (
 	PurposeTitle      Purpose = "title"      // a title for the session
 	PurposeCompaction Purpose = "compaction" // a summary of the conversation
 	PurposeSubtask    Purpose = "subtask"    // a subagent's turn
+	PurposeSampling   Purpose = "sampling"   // a plugin asks the user's model
 )
 
 // ModelRequest is one request to a model in neutral form. The provider must not change it.

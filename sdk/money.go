@@ -69,6 +69,9 @@ func parseDecimal(s string, digits int) (int64, error) {
 	if s == "null" {
 		return 0, nil
 	}
+	if n, ok := parsePlainDecimal(s, digits); ok {
+		return n, nil
+	}
 	bad := func() error { return fmt.Errorf("%w: %q is not an amount of money", ErrWire, s) }
 	mantissa, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
 	shift := digits
@@ -100,4 +103,30 @@ func parseDecimal(s string, digits int) (int64, error) {
 		return 0, bad()
 	}
 	return n, nil
+}
+
+// parsePlainDecimal does so for what most amounts are: a few digits, perhaps with a point.
+func parsePlainDecimal(s string, digits int) (n int64, ok bool) {
+	behind, point := 0, false
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case '0' <= c && c <= '9':
+			n = n*10 + int64(c-'0')
+			if point {
+				behind++
+			}
+		case c == '.' && i > 0 && !point:
+			point = true
+		default:
+			return 0, false
+		}
+	}
+	if s == "" || len(s)+digits-behind > 18 || behind > digits || point && behind == 0 {
+		return 0, false
+	}
+	for ; behind < digits; behind++ {
+		n *= 10
+	}
+	return n, true
 }

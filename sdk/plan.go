@@ -30,13 +30,18 @@ type plan struct {
 	shape shape
 	elem  *plan // of pointer, slice and map
 
-	fields  []planField // of struct, in the order of the JSON
-	byName  map[string]int
-	extra   []int                // index of the Extra field; nil without one
-	tag     string               // "type" of parts, "role" of messages: the field that must not change, as id must not
-	nilList bool                 // nil is written as []
-	decodes bool                 // it has an UnmarshalJSON of its own
-	states  map[ToolStatus]*plan // of a tool state, which has other fields in each status
+	fields      []planField // of struct, in the order of the JSON
+	byName      map[string]int
+	extra       []int // index of the Extra field; nil without one
+	extraOffset uintptr
+	tag         string // "type" of parts, "role" of messages: the field that must not change, as id must not
+	nilList     bool   // nil is written as []
+	decodes     bool   // it has an UnmarshalJSON of its own
+	keeps       bool   // its UnmarshalJSON is to decode the fields and to keep the others in the Extra field
+	want        string // of a part or a message that keeps, the value of tag
+	kind        reflect.Kind
+	reader      reader
+	states      map[ToolStatus]*plan // of a tool state, which has other fields in each status
 
 	parts   map[reflect.Type]*plan // of struct, the plans of its exported fields
 	shallow bool                   // a copy by assignment shares nothing that can change
@@ -46,7 +51,9 @@ type plan struct {
 // planField is a field as the JSON has it.
 type planField struct {
 	name      string
+	key       string // the name as the JSON has it, with quotes and colon
 	index     []int
+	offset    uintptr
 	plan      *plan
 	omitEmpty bool
 	omitZero  bool
@@ -58,6 +65,9 @@ var planCache sync.Map
 
 var (
 	rawType         = reflect.TypeFor[json.RawMessage]()
+	stringsType     = reflect.TypeFor[[]string]()
+	withPartsType   = reflect.TypeFor[MessageWithParts]()
+	stringType      = reflect.TypeFor[string]()
 	anyType         = reflect.TypeFor[any]()
 	partType        = reflect.TypeFor[Part]()
 	messageType     = reflect.TypeFor[Message]()
@@ -93,7 +103,7 @@ func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
 	if p, ok := building[t]; ok {
 		return p
 	}
-	p := &plan{typ: t, shape: shapeOf(t), decodes: reflect.PointerTo(t).Implements(unmarshalerType)}
+	p := &plan{typ: t, kind: t.Kind(), shape: shapeOf(t), decodes: reflect.PointerTo(t).Implements(unmarshalerType)}
 	building[t] = p
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -107,7 +117,7 @@ func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
 	default:
 		p.shallow = true
 	}
-	p.memory = memoryOf(p)
+	p.memory, p.reader = memoryOf(p), readerOf(p)
 	return p
 }
 
@@ -166,11 +176,11 @@ func (p *plan) compileStruct(building map[reflect.Type]*plan) {
 		if !f.IsExported() {
 			continue
 		}
-		field := planField{index: f.Index, plan: compilePlan(f.Type, building)}
+		field := planField{index: f.Index, offset: p.offset(f.Index), plan: compilePlan(f.Type, building)}
 		p.parts[f.Type] = field.plan
 		p.shallow = p.shallow && field.plan.shallow
 		if f.Type == extraType {
-			p.extra = f.Index
+			p.extra, p.extraOffset = f.Index, field.offset
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -180,7 +190,7 @@ func (p *plan) compileStruct(building map[reflect.Type]*plan) {
 		if name == "" {
 			name = f.Name
 		}
-		field.name = name
+		field.name, field.key = name, `"`+name+`":`
 		field.omitEmpty = strings.Contains(options, "omitempty")
 		field.omitZero = strings.Contains(options, "omitzero")
 		p.byName[name] = len(p.fields)
@@ -188,6 +198,20 @@ func (p *plan) compileStruct(building map[reflect.Type]*plan) {
 	}
 	if p.typ == toolStateType {
 		p.compileStates(building)
+	}
+	p.compileKeeping()
+}
+
+// compileKeeping finds out whether the type decodes itself in the usual way.
+func (p *plan) compileKeeping() {
+	switch member := reflect.New(p.typ).Interface().(type) {
+	case *UnknownPart, *UnknownMessage:
+	case Part:
+		p.keeps, p.want = true, member.Type()
+	case Message:
+		p.keeps, p.want = true, member.Role()
+	case *Session, *ErrorData, *FileSource:
+		p.keeps = true
 	}
 }
 
@@ -201,7 +225,7 @@ func (p *plan) compileStates(building map[reflect.Type]*plan) {
 		for _, f := range reflect.VisibleFields(wire) {
 			own, _ := p.typ.FieldByName(f.Name)
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			field := planField{name: name, index: own.Index, plan: compilePlan(own.Type, building)}
+			field := planField{name: name, key: `"` + name + `":`, index: own.Index, offset: own.Offset, plan: compilePlan(own.Type, building)}
 			field.omitEmpty = strings.Contains(options, "omitempty")
 			field.nilObject = !field.omitEmpty && (own.Type == rawType || own.Type.Kind() == reflect.Map)
 			state.byName[name] = len(state.fields)

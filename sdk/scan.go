@@ -16,6 +16,7 @@ type ordinary struct {
 	data  []byte
 	i     int
 	depth int
+	loose bool // a field that has no place in a nested struct is dropped, as by encoding/json
 }
 
 // name reads the name of a field and the colon behind it. Names of fields are plain ASCII.
@@ -70,11 +71,24 @@ func (d *ordinary) each(first, last byte, f func() bool) bool {
 	if d.depth++; d.depth > maxOrdinaryDepth || !d.next(first) {
 		return false
 	}
-	for empty := true; d.peek() != last; empty = false {
-		if !empty && !d.next(',') || !f() {
+	if d.peek() == last {
+		return d.leave()
+	}
+	for f() {
+		switch d.peek() {
+		case ',':
+			d.i++
+		case last:
+			return d.leave()
+		default:
 			return false
 		}
 	}
+	return false
+}
+
+// leave passes over a closing bracket.
+func (d *ordinary) leave() bool {
 	d.i++
 	d.depth--
 	return true
@@ -230,6 +244,13 @@ func (d *ordinary) literal(word string) bool {
 
 // peek skips space and returns the byte behind it, zero at the end.
 func (d *ordinary) peek() byte {
+	if d.i < len(d.data) && d.data[d.i] > ' ' {
+		return d.data[d.i]
+	}
+	return d.peekBehindSpace()
+}
+
+func (d *ordinary) peekBehindSpace() byte {
 	d.i = skipSpace(d.data, d.i)
 	if d.i >= len(d.data) {
 		return 0

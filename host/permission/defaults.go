@@ -5,6 +5,9 @@ import "github.com/tenonhq/tenon/sdk"
 // defaultOrigin is what rules of Defaults say about where they were written.
 const defaultOrigin = "default"
 
+// Sampling is the permission a plugin needs to ask the user's model; the pattern is the plugin's name.
+const Sampling = "sampling"
+
 // Defaults returns the rules that stand before all others: what only reads inside the project is allowed, files that
 // usually hold secrets are asked for, and so is everything that changes, runs or fetches something, every plugin's and
 // every MCP server's tool among it.
@@ -25,6 +28,6 @@ func Defaults() sdk.PermissionRules {
 		rules = append(rules, sdk.PermissionRule{Permission: "read", Pattern: env.pattern, Action: env.action, Origin: defaultOrigin})
 	}
 	// A subagent is bounded by its own rules and its parent's, so starting one needs no leave.
-	rules = append(rules, all(sdk.ActionAllow, "glob", "grep", "list", "skill", "todowrite", "task", "question")...)
-	return append(rules, all(sdk.ActionAsk, "edit", "bash", "webfetch", sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop)...)
+	rules = append(rules, all(sdk.ActionAllow, "glob", "grep", "list", "skill", "todowrite", "task", "question", "tool_search")...)
+	return append(rules, all(sdk.ActionAsk, "edit", "bash", "webfetch", Sampling, sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop)...)
 }

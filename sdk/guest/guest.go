@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -51,8 +52,14 @@ type Guest struct {
 	plugin sdk.Plugin
 
 	mu    sync.RWMutex // guards what Start sets
-	hooks []sdk.Hook
+	hooks []hook
 	tools []sdk.Tool
+}
+
+// hook is what of a hook a call needs.
+type hook struct {
+	point   sdk.PointInfo
+	handler sdk.Handler
 }
 
 // New returns a guest that runs the plugin, which it starts itself.
@@ -108,37 +115,46 @@ func (g *Guest) Start(ctx context.Context, req *StartRequest, h sdk.Host) error 
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if err := g.findHooks(req.Hooks); err != nil {
+		return err
+	}
+	return g.findTools(req.Tools)
+}
+
+func (g *Guest) findHooks(refs []HookRef) error {
 	var own []sdk.Hook
 	if p, ok := g.plugin.(sdk.Hooker); ok {
 		own = p.Hooks()
 	}
-	g.hooks, g.tools = make([]sdk.Hook, len(req.Hooks)), make([]sdk.Tool, len(req.Tools))
-	for i, ref := range req.Hooks {
-		found := false
-		for _, hook := range own {
-			if hook.Point == ref.Point && (hook.Name == ref.Name || hook.Name == "" && ref.Name == string(ref.Point)) {
-				g.hooks[i], found = hook, true
-				break
-			}
-		}
-		if !found {
+	g.hooks = make([]hook, len(refs))
+	for i, ref := range refs {
+		at := slices.IndexFunc(own, func(h sdk.Hook) bool {
+			return h.Point == ref.Point && (h.Name == ref.Name || h.Name == "" && ref.Name == string(ref.Point))
+		})
+		if at < 0 {
 			return fmt.Errorf("the manifest names the hook %q at %s, which the plugin has not", ref.Name, ref.Point)
 		}
-	}
-	var tools []sdk.Tool
-	if p, ok := g.plugin.(sdk.ToolSource); ok {
-		tools = p.Tools()
-	}
-	for i, id := range req.Tools {
-		for _, t := range tools {
-			if t.Definition().ID == id {
-				g.tools[i] = t
-				break
-			}
+		info, known := sdk.PointOf(string(ref.Point))
+		if !known || own[at].Handler == nil {
+			return fmt.Errorf("the hook %q at %s has no handler, or the point is not known to this sdk", ref.Name, ref.Point)
 		}
-		if g.tools[i] == nil {
+		g.hooks[i] = hook{info, own[at].Handler}
+	}
+	return nil
+}
+
+func (g *Guest) findTools(ids []string) error {
+	var own []sdk.Tool
+	if p, ok := g.plugin.(sdk.ToolSource); ok {
+		own = p.Tools()
+	}
+	g.tools = make([]sdk.Tool, len(ids))
+	for i, id := range ids {
+		at := slices.IndexFunc(own, func(t sdk.Tool) bool { return t.Definition().ID == id })
+		if at < 0 {
 			return fmt.Errorf("the manifest names the tool %q, which the plugin has not", id)
 		}
+		g.tools[i] = own[at]
 	}
 	return nil
 }
@@ -148,27 +164,55 @@ func (g *Guest) Plugin() sdk.Plugin { return g.plugin }
 
 // Hook runs hook n of the list given at start. A panic of the handler is not recovered: the wire decides what it means.
 func (g *Guest) Hook(ctx context.Context, n int, req *HookRequest) (sdk.Answer, error) {
+	hook, call, err := g.newCall(n)
+	if err != nil {
+		return sdk.Answer{}, err
+	}
+	if err := sdk.Decode(req.Input, call.Input); err != nil {
+		return sdk.Answer{}, fmt.Errorf("input of %s: %w", call.Point, err)
+	}
+	if call.Value != nil {
+		if err := sdk.Decode(req.Value, call.Value); err != nil {
+			return sdk.Answer{}, fmt.Errorf("value of %s: %w", call.Point, err)
+		}
+	}
+	return handle(ctx, hook, call)
+}
+
+// HookJSON runs hook n of the list given at start as Hook does. data is the JSON of a HookRequest and is not kept.
+func (g *Guest) HookJSON(ctx context.Context, n int, data []byte) (sdk.Answer, error) {
+	hook, call, err := g.newCall(n)
+	if err != nil {
+		return sdk.Answer{}, err
+	}
+	if err := sdk.DecodeCall(data, call.Input, call.Value); err != nil {
+		return sdk.Answer{}, fmt.Errorf("hook at %s: %w", call.Point, err)
+	}
+	return handle(ctx, hook, call)
+}
+
+// newCall returns hook n and a call of it with an input and a value yet to be decoded.
+func (g *Guest) newCall(n int) (sdk.Handler, *sdk.HookCall, error) {
 	g.mu.RLock()
+	defer g.mu.RUnlock()
 	if n < 0 || n >= len(g.hooks) {
-		g.mu.RUnlock()
-		return sdk.Answer{}, fmt.Errorf("there is no hook number %d", n)
+		return nil, nil, fmt.Errorf("there is no hook number %d", n)
 	}
-	hook := g.hooks[n]
-	g.mu.RUnlock()
-	info, _ := sdk.PointOf(string(hook.Point))
-	call := &sdk.HookCall{Point: hook.Point, Input: info.NewInput()}
-	if err := json.Unmarshal(req.Input, call.Input); err != nil {
-		return sdk.Answer{}, fmt.Errorf("input of %s: %w", hook.Point, err)
+	h := &g.hooks[n]
+	call := &sdk.HookCall{Point: h.point.Point, Input: h.point.NewInput()}
+	if h.point.NewValue != nil {
+		call.Value = h.point.NewValue()
 	}
-	if info.NewValue == nil {
-		return hook.Handler.Handle(ctx, call)
-	}
-	call.Value = info.NewValue()
-	if err := json.Unmarshal(req.Value, call.Value); err != nil {
-		return sdk.Answer{}, fmt.Errorf("value of %s: %w", hook.Point, err)
+	return h.handler, call, nil
+}
+
+// handle runs the handler and finds what it changed.
+func handle(ctx context.Context, h sdk.Handler, call *sdk.HookCall) (sdk.Answer, error) {
+	if call.Value == nil {
+		return h.Handle(ctx, call)
 	}
 	before := sdk.Clone(call.Value)
-	answer, err := hook.Handler.Handle(ctx, call)
+	answer, err := h.Handle(ctx, call)
 	if err != nil {
 		return sdk.Answer{}, err
 	}

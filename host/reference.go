@@ -1,0 +1,160 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// referenceTimeout bounds how long plugins may take over all that a prompt mentions, and over the prompt of a command.
+	referenceTimeout = 10 * time.Second
+	// maxReferences bounds the names of one prompt that plugins are asked about: pasted code is full of them.
+	maxReferences = 32
+)
+
+// references resolves the @name of one prompt that are neither files nor agents.
+type references struct {
+	h       *Host
+	g       *generation
+	asked   int
+	expires time.Time // set with the first
+}
+
+// find asks the plugins, in order, what a name means. A plugin that fails is told of, and the text stays as it is.
+func (r *references) find(ctx context.Context, name string) sdk.Parts {
+	if r.asked == maxReferences {
+		return nil
+	}
+	if r.asked++; r.asked == 1 {
+		r.expires = time.Now().Add(referenceTimeout)
+	}
+	for _, l := range r.g.plugins {
+		source, ok := l.plugin.(sdk.ReferenceSource)
+		if !ok {
+			continue
+		}
+		parts, err := r.ask(ctx, l, source, name)
+		if err != nil && ctx.Err() == nil {
+			r.h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s: @%s stays as it is: %v", l.manifest.Name, name, err)})
+		}
+		if len(parts) > 0 {
+			return parts
+		}
+	}
+	return nil
+}
+
+// ask asks one plugin for at most what is left of the time; nil parts when the name means nothing to it.
+func (r *references) ask(ctx context.Context, l *loaded, source sdk.ReferenceSource, name string) (sdk.Parts, error) {
+	left := time.Until(r.expires)
+	if left <= 0 {
+		return nil, fmt.Errorf("%w: the references of the prompt took more than %s", errNoAnswer, referenceTimeout)
+	}
+	parts, err := guarded(ctx, r.h, l, "references", left, func(ctx context.Context) (sdk.Parts, error) {
+		parts, found, err := source.Reference(ctx, name)
+		if !found {
+			parts = nil
+		}
+		return parts, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if parts, err = foreignParts(parts); err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		if text, ok := p.(*sdk.TextPart); ok {
+			text.Synthetic = true // the user did not write it
+		}
+	}
+	return parts, nil
+}
+
+// foreignParts returns copies of parts that a plugin made, within the bounds of attachments. A plugin can add what it has, but not
+// make the host, or a model's server, read a file or an address for it.
+func foreignParts(parts sdk.Parts) (sdk.Parts, error) {
+	out := make(sdk.Parts, 0, len(parts))
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			c := *p
+			c.Text = clip(strings.ToValidUTF8(p.Text, "�"))
+			out = append(out, &c)
+		case *sdk.FilePart:
+			if !strings.HasPrefix(p.URL, "data:") {
+				return nil, fmt.Errorf("a file part must hold its data as a data: URL, not %.80q", p.URL)
+			}
+			if len(p.URL) > maxMediaBytes*4/3 {
+				return nil, fmt.Errorf("a file of %d bytes is more than the %d a model takes", len(p.URL)*3/4, maxMediaBytes)
+			}
+			c := *p
+			out = append(out, &c)
+		case nil:
+			return nil, errors.New("an empty part")
+		default:
+			return nil, fmt.Errorf("a part of type %T: text and files can be given", p)
+		}
+	}
+	return out, nil
+}
+
+// clip cuts a text that is too long for an attachment and says so.
+func clip(text string) string {
+	if len(text) <= attachBytes {
+		return text
+	}
+	end := attachBytes
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s\n[the first %d of %d bytes]", text[:end], end, len(text))
+}
+
+// referenceName returns the name in text[start:end], what follows an @, as plugins get it. A URI may hold characters that end
+// any other mention; punctuation behind it, and a bracket that was opened before it, do not belong to it.
+func referenceName(text string, start, end int) string {
+	name := text[start:end]
+	if strings.Contains(name, "://") {
+		name = text[start:]
+		if i := strings.IndexAny(name, " \t\r\n`\"<>"); i >= 0 {
+			name = name[:i]
+		}
+	}
+	for {
+		trimmed := strings.TrimRight(name, ".,:;!?'")
+		for _, pair := range []string{"()", "[]", "{}"} {
+			if strings.HasSuffix(trimmed, pair[1:]) && strings.Count(trimmed, pair[:1]) < strings.Count(trimmed, pair[1:]) {
+				trimmed = trimmed[:len(trimmed)-1]
+			}
+		}
+		if trimmed == name {
+			return name
+		}
+		name = trimmed
+	}
+}
+
+// render makes the prompt of a command whose plugin writes it itself.
+func (c *command) render(ctx context.Context, h *Host, arguments string) (sdk.Parts, error) {
+	renderer := c.owner.plugin.(sdk.CommandRenderer)
+	parts, err := bounded(ctx, h.log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
+		return renderer.RenderCommand(ctx, c.Name, arguments)
+	})
+	if err == nil {
+		parts, err = foreignParts(parts)
+	}
+	if err == nil && len(parts) == 0 {
+		err = errors.New("it gave an empty prompt")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("command %q: plugin %s: %w", c.Name, c.owner.manifest.Name, err)
+	}
+	return parts, nil
+}

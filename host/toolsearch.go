@@ -1,0 +1,217 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// searchTool is the tool behind which tools of plugins hide when the definitions of all would take too much of a request.
+	searchTool = "tool_search"
+	// What a search gives when the model does not say, and at most.
+	defaultFound = 5
+	maxFound     = 20
+	// maxListing bounds the names in the search tool's description, in bytes.
+	maxListing = 16 << 10
+	// selectPrefix begins a query that names tools.
+	selectPrefix = "select:"
+
+	// foundKey lists in the metadata of a search what it found. hiddenKey marks a call that was refused because its tool was
+	// hidden. Which tools the model knows is read from these in the stored conversation, and from nothing else.
+	foundKey  = "tools"
+	hiddenKey = "hidden"
+)
+
+// hide puts tools of plugins behind the search tool when all together pass the budget. Those of the plugins come in their order
+// for as long as they fit, so that a request looks the same from step to step; what the model found stays with it.
+func (s *toolset) hide(t *turn, all []*tool, messages []sdk.MessageWithParts) {
+	cfg := t.g.config.ToolSearch
+	if allowed, said := t.user.Tools[searchTool]; cfg.Disable || said && !allowed || t.rules.Removed(searchTool) {
+		return
+	}
+	budget := int64(sdk.DefaultToolBudget)
+	if cfg.Budget != nil {
+		budget = *cfg.Budget
+	}
+	var ours, theirs int64
+	for _, one := range all {
+		if one.builtin() {
+			ours += one.tokens()
+		} else {
+			theirs += one.tokens()
+		}
+	}
+	if theirs == 0 || ours+theirs <= budget {
+		return
+	}
+	known, left := knownTools(messages), budget-ours
+	var hidden []*tool
+	for _, one := range all {
+		if one.builtin() {
+			continue
+		}
+		if left -= one.tokens(); left < 0 {
+			one.hidden = !known[one.definition.ID]
+			hidden = append(hidden, one)
+		}
+	}
+	search := &toolSearch{hidden: hidden}
+	s.tools[searchTool] = &tool{Tool: search, definition: search.Definition(), origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}}
+}
+
+func (one *tool) builtin() bool { return one.origin.Carrier == sdk.CarrierBuiltin }
+
+// tokens estimates what the tool's definition takes in a request.
+func (one *tool) tokens() int64 {
+	d := &one.definition
+	return int64(len(d.ID)+len(d.Description)+len(d.Parameters)) / bytesPerToken
+}
+
+// knownTools returns the hidden tools whose definitions the conversation holds, as the model gets it: after a compaction it has
+// forgotten them, and searches again.
+func knownTools(messages []sdk.MessageWithParts) map[string]bool {
+	known := map[string]bool{}
+	for i := range messages {
+		for _, p := range messages[i].Parts {
+			call, ok := p.(*sdk.ToolPart)
+			if !ok || call.Metadata[ignoredKey] == true {
+				continue
+			}
+			switch state := &call.State; {
+			case state.Status == sdk.ToolCompleted && call.Tool == searchTool:
+				for _, id := range stringsOf(state.Metadata[foundKey]) {
+					known[id] = true
+				}
+			case state.Status == sdk.ToolError && state.Metadata[hiddenKey] == true:
+				known[call.Tool] = true
+			}
+		}
+	}
+	return known
+}
+
+// introduce answers the call of a hidden tool: its parameters were a guess. The next call will do.
+func (t *turn) introduce(ctx context.Context, c *call) outcome {
+	text, err := t.present(ctx, c.tool)
+	if err != nil {
+		return failed(err)
+	}
+	err = fmt.Errorf("the call was not run: the definition of %s was not known yet. This is it; call the tool again with arguments that meet it.\n\n%s", c.part.Tool, text)
+	return outcome{kind: sdk.OutcomeError, err: err, result: &sdk.ToolResult{Metadata: sdk.Object{hiddenKey: true}}}
+}
+
+// present writes the definition of a tool as the hooks at tool.definition leave it.
+func (t *turn) present(ctx context.Context, one *tool) (string, error) {
+	def := one.definition
+	if err := t.transformDefinition(ctx, one.origin, &def); err != nil {
+		return "", t.stopBy(err)
+	}
+	return fmt.Sprintf("<tool name=%q plugin=%q>\n%s\nparameters: %s\n</tool>", def.ID, originName(one.origin), def.Description, def.Parameters), nil
+}
+
+func originName(o sdk.Origin) string {
+	return fmt.Sprintf("%s (%s)", cmp.Or(o.Server, o.Plugin), o.Carrier)
+}
+
+// toolSearch is the tool that finds tools.
+type toolSearch struct{ hidden []*tool } // in the order of their plugins
+
+// Definition lists the names of what can be found. It stays the same when tools were found.
+func (s *toolSearch) Definition() sdk.ToolDefinition {
+	return sdk.ToolDefinition{
+		ID: searchTool, Description: searchDescription + s.listing(),
+		Parameters: json.RawMessage(searchParameters),
+	}
+}
+
+const (
+	searchDescription = "Finds further tools, which are not listed with their definitions to save room. Search with words for what is to be done, " +
+		"or with select:name1,name2 for tools whose names you know. What is found can be called in the next step. The tools are:"
+	searchParameters = `{"type":"object","properties":{` +
+		`"query":{"type":"string","description":"words for what is to be done, or select: and names of tools separated by commas"},` +
+		`"max_results":{"type":"integer","minimum":1,"maximum":20,"description":"how many tools to show at most, 5 when left out; select: shows all it names"}` +
+		`},"required":["query"],"additionalProperties":false}`
+)
+
+// listing names the tools by plugin, as far as there is room.
+func (s *toolSearch) listing() string {
+	var out strings.Builder
+	var last sdk.Origin
+	for i, one := range s.hidden {
+		if out.Len() > maxListing {
+			fmt.Fprintf(&out, " and %d more, which a search finds too", len(s.hidden)-i)
+			break
+		}
+		if one.origin == last {
+			out.WriteString(", " + one.definition.ID)
+			continue
+		}
+		last = one.origin
+		fmt.Fprintf(&out, "\n- from %s: %s", originName(last), one.definition.ID)
+	}
+	return out.String()
+}
+
+// Prepare asks for nothing: looking for tools needs no leave.
+func (s *toolSearch) Prepare(context.Context, *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	return nil, nil
+}
+
+// Execute gives the definitions of what was found.
+func (s *toolSearch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	var args struct {
+		Query string `json:"query"`
+		Max   int    `json:"max_results"`
+	}
+	if err := json.Unmarshal(call.Args, &args); err != nil {
+		return nil, err
+	}
+	found, unknown := s.find(args.Query, args.Max)
+	ids, texts := []string{}, []string{}
+	for _, one := range found {
+		text, err := call.Host.(*callHost).t.present(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		ids, texts = append(ids, one.definition.ID), append(texts, text)
+	}
+	switch {
+	case len(unknown) > 0:
+		texts = append(texts, "There is no tool "+strings.Join(unknown, ", ")+" among those that can be found.")
+	case len(found) == 0:
+		texts = append(texts, "No tool matches. Try other words, or select: with names from the list of this tool.")
+	}
+	if len(found) > 0 {
+		texts = append(texts, "Call them by their names from the next step on.")
+	}
+	return &sdk.ToolResult{
+		Title: fmt.Sprintf("%d tools for %q", len(found), args.Query), Output: strings.Join(texts, "\n\n"), Metadata: sdk.Object{foundKey: ids},
+	}, nil
+}
+
+// find returns the tools a query means, the best first, and the names it selects that are not there.
+func (s *toolSearch) find(query string, most int) (found []*tool, unknown []string) {
+	if names, ok := strings.CutPrefix(strings.TrimSpace(query), selectPrefix); ok {
+		for name := range strings.SplitSeq(names, ",") {
+			name = strings.TrimSpace(name)
+			i := slices.IndexFunc(s.hidden, func(one *tool) bool { return one.definition.ID == name })
+			if i >= 0 && !slices.Contains(found, s.hidden[i]) {
+				found = append(found, s.hidden[i])
+			} else if i < 0 && name != "" {
+				unknown = append(unknown, fmt.Sprintf("%q", name))
+			}
+		}
+		return found, unknown
+	}
+	found = rank(s.hidden, wordsOf(query))
+	if most <= 0 {
+		most = defaultFound
+	}
+	return found[:min(len(found), most, maxFound)], nil
+}

@@ -1,0 +1,141 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// ErrNoTurn means that a plugin asked for something on behalf of a session that no turn runs in.
+var ErrNoTurn = errors.New("no turn runs in the session")
+
+// maxVisits bounds what plugins do at once on behalf of one session. It is what ends a plugin whose own calls call it again
+// without end over a wire that does not carry contexts.
+const maxVisits = 64
+
+// view is a running turn as it stood when it was last shown: plugins ask for things at any time and from any goroutine, and the
+// turn itself belongs to its runner's.
+type view struct {
+	turn *turn           // a copy that nobody changes
+	ctx  context.Context // of the one turn the view is of
+}
+
+// visit is one request of a plugin on behalf of a session.
+type visit struct {
+	turn    *turn // the visit's own, with a ledger of its own
+	entries []hooks.Entry
+}
+
+// show makes the turn visible to plugins as it stands now, working on the user message given.
+func (t *turn) show(user *sdk.UserMessage) {
+	c := *t
+	c.user, c.answering, c.calls, c.req, c.tools, c.doom, c.converted = user, nil, nil, nil, nil, doomWatch{}, converted{}
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	t.r.view = &view{turn: &c, ctx: t.r.turnCtx}
+}
+
+// place returns the message that what happens now is recorded with: the step under way, or else the prompt.
+func (t *turn) place() string {
+	if t.msg != nil && t.msg.ParentID == t.user.ID {
+		return t.msg.ID
+	}
+	return t.user.ID
+}
+
+// viewOf returns the running turn of a session, nil when there is none.
+func (h *Host) viewOf(session string) *view {
+	h.mu.Lock()
+	r := h.runners[session]
+	h.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.view
+}
+
+// visit runs f on the running turn of a session, on the caller's goroutine, and records what hooks did meanwhile. The context
+// that f gets ends with the turn, too. The session and the generation stay until f returned.
+func (p *pluginHost) visit(ctx context.Context, session string, f func(context.Context, *visit) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if session == "" {
+		return fmt.Errorf("%w: the request names none", ErrNoTurn)
+	}
+	p.h.mu.Lock()
+	r := p.h.runners[session]
+	p.h.mu.Unlock()
+	if r == nil {
+		return fmt.Errorf("session %q: %w", session, ErrNoTurn)
+	}
+	seen, err := r.beginVisit()
+	if err != nil {
+		return err
+	}
+	defer r.endVisit(seen)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(seen.ctx, func() { cancel(context.Cause(seen.ctx)) })()
+	t := *seen.turn
+	t.ledger = &hooks.Ledger{}
+	v := &visit{turn: &t}
+	err = f(ctx, v)
+	t.storeEntries(t.place(), t.purpose, append(t.ledger.Entries(), v.entries...))
+	return err
+}
+
+// beginVisit returns the running turn and keeps the session and the generation until endVisit.
+func (r *runner) beginVisit() (*view, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := r.view
+	switch {
+	case v == nil || !r.host.retain(v.turn.g):
+		return nil, fmt.Errorf("session %q: %w", r.session, ErrNoTurn)
+	case r.visits >= maxVisits:
+		r.host.release(v.turn.g)
+		return nil, fmt.Errorf("session %q: plugins ask for more than %d things at once", r.session, maxVisits)
+	}
+	r.visits++
+	r.beside++
+	return v, nil
+}
+
+func (r *runner) endVisit(v *view) {
+	r.host.release(v.turn.g)
+	r.mu.Lock()
+	r.visits--
+	r.beside--
+	r.mu.Unlock()
+	r.nudge()
+}
+
+// refusedByUser notes that a refusal ends the turn, when it does.
+func (t *turn) refusedByUser(err error) error {
+	var refusal *sdk.Refusal
+	if errors.As(err, &refusal) && refusal.Halt {
+		t.halt(err)
+	}
+	return err
+}
+
+// storeEntries records what was done on the way to a message.
+func (t *turn) storeEntries(messageID string, purpose sdk.Purpose, entries []hooks.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	data, err := json.Marshal(entries)
+	if err != nil {
+		t.h.log.Error("ledger entries have no JSON", "err", err) // strings and numbers always encode
+		return
+	}
+	t.c.journal.put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
+}

@@ -1,0 +1,280 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Status is how the host answered an operation.
+type Status int32
+
+// The statuses.
+const (
+	StatusOK      Status = 0 // the answer is the operation's response
+	StatusFailed  Status = 1 // the answer is the text of an error
+	StatusDenied  Status = 2 // the plugin has no grant; the answer says what to grant
+	StatusUnknown Status = 3 // this host has no such operation
+	StatusLimited Status = 4 // a quota, a rate or a size; the answer says which
+)
+
+// ErrLimited is wrapped by errors of operations that would exceed a quota, a rate or a size.
+var ErrLimited = errors.New("limit of the host")
+
+// Caller sends an operation to the host and returns the answer, which belongs to the receiver. An error means that the host was
+// not reached. Safe for use from many goroutines.
+type Caller func(ctx context.Context, op string, request []byte) (Status, []byte, error)
+
+// Host is the host as a plugin outside of its process sees it: each ability is an operation that goes over the wire.
+//
+// Errors wrap sdk.ErrNotGranted, ErrLimited, or errors.ErrUnsupported when this host has no such operation.
+type Host struct {
+	start StartRequest
+	log   *slog.Logger
+	call  Caller
+}
+
+var (
+	_ sdk.Host           = (*Host)(nil)
+	_ sdk.ConfigReader   = (*Host)(nil)
+	_ sdk.KeyValue       = (*Host)(nil)
+	_ sdk.SecretReader   = (*Host)(nil)
+	_ sdk.Fetcher        = (*Host)(nil)
+	_ sdk.ToolCaller     = (*Host)(nil)
+	_ sdk.SessionReader  = (*Host)(nil)
+	_ sdk.Asker          = (*Host)(nil)
+	_ sdk.UserQuestioner = (*Host)(nil)
+	_ sdk.Sampler        = (*Host)(nil)
+)
+
+// NewHost returns the host that sent req.
+func NewHost(req *StartRequest, log *slog.Logger, call Caller) *Host {
+	return &Host{start: *req, log: log, call: call}
+}
+
+// Logger returns the logger whose lines the host writes.
+func (h *Host) Logger() *slog.Logger { return h.log }
+
+// Project returns where the host works.
+func (h *Host) Project() sdk.Project { return h.start.Project }
+
+// Options returns what the user set for the plugin.
+func (h *Host) Options() json.RawMessage {
+	if len(h.start.Options) == 0 {
+		return json.RawMessage("null")
+	}
+	return h.start.Options
+}
+
+// Config returns the configuration, or nil and a line in the log when the host does not give it. A call asks the host again.
+func (h *Host) Config() *sdk.Config {
+	var config sdk.Config
+	if err := h.call.do(detached{}, "config", struct{}{}, &config); err != nil {
+		h.log.Warn("no configuration", "err", err)
+		return nil
+	}
+	return &config
+}
+
+type kvKey struct {
+	Key string `json:"key"`
+}
+
+// Get asks for the value of a key.
+func (h *Host) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
+	var answer struct {
+		Found bool      `json:"found"`
+		Value sdk.Bytes `json:"value"`
+	}
+	err = h.call.do(ctx, "kv.get", kvKey{key}, &answer)
+	return answer.Value, answer.Found, err
+}
+
+// Set keeps a value.
+func (h *Host) Set(ctx context.Context, key string, value []byte) error {
+	return h.call.do(ctx, "kv.set", struct {
+		Key   string    `json:"key"`
+		Value sdk.Bytes `json:"value"`
+	}{key, value}, nil)
+}
+
+// Delete takes a key away.
+func (h *Host) Delete(ctx context.Context, key string) error {
+	return h.call.do(ctx, "kv.delete", kvKey{key}, nil)
+}
+
+// Keys lists the keys with a prefix.
+func (h *Host) Keys(ctx context.Context, prefix string) ([]string, error) {
+	var answer struct {
+		Keys []string `json:"keys"`
+	}
+	err := h.call.do(ctx, "kv.keys", struct {
+		Prefix string `json:"prefix"`
+	}{prefix}, &answer)
+	return answer.Keys, err
+}
+
+// Secret asks for a secret.
+func (h *Host) Secret(ctx context.Context, name string) (string, error) {
+	var answer struct {
+		Value string `json:"value"`
+	}
+	err := h.call.do(ctx, "secret", struct {
+		Name string `json:"name"`
+	}{name}, &answer)
+	return answer.Value, err
+}
+
+// Fetch lets the host send an HTTP request.
+func (h *Host) Fetch(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResponse, error) {
+	return ask[sdk.FetchResponse](ctx, h.call, "http", req)
+}
+
+// CallTool lets the host call a tool.
+func (h *Host) CallTool(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error) {
+	return ask[sdk.ToolResult](ctx, h.call, "tool", req)
+}
+
+// SessionMessages asks for the messages of a session.
+func (h *Host) SessionMessages(ctx context.Context, sessionID string) ([]sdk.MessageWithParts, error) {
+	return messages(ctx, h.call, sessionID)
+}
+
+// AskPermission asks for leave.
+func (h *Host) AskPermission(ctx context.Context, req sdk.PermissionRequest) error {
+	return askPermission(ctx, h.call, req)
+}
+
+// AskUser asks the user.
+func (h *Host) AskUser(ctx context.Context, sessionID string, questions []sdk.Question) ([][]string, error) {
+	return question(ctx, h.call, sessionID, questions)
+}
+
+// Sample asks the user's model.
+func (h *Host) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error) {
+	return ask[sdk.SampleResult](ctx, h.call, "sample", req)
+}
+
+// NewToolHost returns the host of one tool call. What it sends must reach the host as part of that call.
+func NewToolHost(call Caller, log *slog.Logger) sdk.ToolHost { return &toolHost{call, log} }
+
+type toolHost struct {
+	call Caller
+	log  *slog.Logger
+}
+
+var (
+	_ sdk.ToolHost      = (*toolHost)(nil)
+	_ sdk.Questioner    = (*toolHost)(nil)
+	_ sdk.MessageReader = (*toolHost)(nil)
+)
+
+// Progress shows what the call does now. That it could not be shown is a line in the log.
+func (t *toolHost) Progress(title string, metadata sdk.Object) {
+	err := t.call.do(detached{}, "progress", struct {
+		Title    string     `json:"title"`
+		Metadata sdk.Object `json:"metadata,omitempty"`
+	}{title, metadata}, nil)
+	if err != nil {
+		t.log.Debug("progress not shown", "err", err)
+	}
+}
+
+// Ask asks for leave.
+func (t *toolHost) Ask(ctx context.Context, req sdk.PermissionRequest) error {
+	return askPermission(ctx, t.call, req)
+}
+
+// Question asks the user.
+func (t *toolHost) Question(ctx context.Context, questions []sdk.Question) ([][]string, error) {
+	return question(ctx, t.call, "", questions)
+}
+
+// Messages asks for the messages of the call's session.
+func (t *toolHost) Messages(ctx context.Context) ([]sdk.MessageWithParts, error) {
+	return messages(ctx, t.call, "")
+}
+
+// sessionRef names a session; empty: the one the plugin is called for.
+type sessionRef struct {
+	SessionID string `json:"sessionID,omitempty"`
+}
+
+func messages(ctx context.Context, call Caller, sessionID string) ([]sdk.MessageWithParts, error) {
+	var answer struct {
+		Messages []sdk.MessageWithParts `json:"messages"`
+	}
+	err := call.do(ctx, "session", sessionRef{sessionID}, &answer)
+	return answer.Messages, err
+}
+
+func question(ctx context.Context, call Caller, sessionID string, questions []sdk.Question) ([][]string, error) {
+	var answer struct {
+		Answers [][]string `json:"answers"`
+	}
+	err := call.do(ctx, "question", struct {
+		sessionRef
+		Questions []sdk.Question `json:"questions"`
+	}{sessionRef{sessionID}, questions}, &answer)
+	return answer.Answers, err
+}
+
+// askPermission turns a failure into a refusal: whatever the reason, there is no leave.
+func askPermission(ctx context.Context, call Caller, req sdk.PermissionRequest) error {
+	err := call.do(ctx, "ask", req, nil)
+	var failed *failure
+	if errors.As(err, &failed) {
+		return &sdk.Refusal{Reason: failed.text}
+	}
+	return err
+}
+
+func ask[T any](ctx context.Context, call Caller, op string, request any) (*T, error) {
+	answer := new(T)
+	if err := call.do(ctx, op, request, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// failure is what the host said why an operation failed.
+type failure struct{ op, text string }
+
+// Error names the operation and the reason.
+func (f *failure) Error() string { return f.op + ": " + f.text }
+
+// do sends an operation and decodes the answer into response, which may be nil.
+func (c Caller) do(ctx context.Context, op string, request, response any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("%s: encode the request: %w", op, err)
+	}
+	status, answer, err := c(ctx, op, body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	switch status {
+	case StatusOK:
+	case StatusFailed:
+		return &failure{op, string(answer)}
+	case StatusDenied:
+		return fmt.Errorf("%s: %w: %s", op, sdk.ErrNotGranted, answer)
+	case StatusLimited:
+		return fmt.Errorf("%s: %w: %s", op, ErrLimited, answer)
+	case StatusUnknown:
+		return fmt.Errorf("%s: the host has no such operation: %w", op, errors.ErrUnsupported)
+	default:
+		return fmt.Errorf("%s: unknown status %d: %s", op, status, answer)
+	}
+	if response == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, response); err != nil {
+		return fmt.Errorf("%s: answer of the host: %w", op, err)
+	}
+	return nil
+}
