@@ -1,0 +1,475 @@
+//go:build unix
+
+package commandhooks_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/builtin/commandhooks"
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestPreToolUseInput(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "", "cat > in; env > env; pwd > cwd"))
+	in := bashCall("call_1")
+	in.Tool = "edit"
+	r.before(in, sdk.Object{"filePath": "a", "oldString": "b", "newString": "c", "replaceAll": true})
+	r.clean()
+	want := map[string]any{
+		"session_id": "ses_1", "cwd": r.dir, "hook_event_name": "PreToolUse", "permission_mode": "default", "tool_name": "Edit", "tool_use_id": "call_1",
+		"tool_input": map[string]any{"file_path": "a", "old_string": "b", "new_string": "c", "replace_all": true},
+		"tenon": map[string]any{
+			"tool": "edit", "origin": map[string]any{"carrier": "builtin", "plugin": "shell"}, "messageID": "msg_1", "agent": "build", "agentPath": "build",
+		},
+	}
+	if diff := cmp.Diff(want, r.input("in")); diff != "" {
+		t.Errorf("input (-want +got):\n%s", diff)
+	}
+	if cwd, err := filepath.EvalSymlinks(r.dir); err != nil || strings.TrimSpace(r.file("cwd")) != cwd {
+		t.Errorf("ran in %q, want %q", r.file("cwd"), cwd)
+	}
+}
+
+// A command sees what it needs to run and where it is, and nothing else of the host. Not parallel: it sets the environment.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "s3cret")
+	t.Setenv("TENON_TEST_OTHER", "s3cret")
+	r := newSourceRig(t, commandhooks.Source{
+		Name: "plugin", Where: "hooks.json", Data: []byte(shell(t, "PreToolUse", "", `env > env; echo "${CLAUDE_PLUGIN_ROOT}/x" > root`)),
+		Root: "/plugins/a", Env: map[string]string{"EXTRA": "1"},
+	})
+	r.before(bashCall("1"), sdk.Object{})
+	r.clean()
+	env := r.file("env")
+	for _, want := range []string{
+		"CLAUDE_PROJECT_DIR=" + filepath.Dir(r.dir), "TENON_PROJECT_DIR=" + filepath.Dir(r.dir), "PLUGIN_ROOT=/plugins/a", "CLAUDE_PLUGIN_ROOT=/plugins/a", "EXTRA=1",
+		"PATH=" + os.Getenv("PATH"),
+	} {
+		if !strings.Contains("\n"+env, "\n"+want+"\n") {
+			t.Errorf("the environment has no %s:\n%s", want, env)
+		}
+	}
+	if strings.Contains(env, "s3cret") {
+		t.Errorf("the environment holds a secret of the host:\n%s", env)
+	}
+	if r.file("root") != "/plugins/a/x\n" {
+		t.Errorf("root %q", r.file("root"))
+	}
+}
+
+// What a command at PreToolUse may answer, with what becomes of the call and of the leave it asks for.
+func TestPreToolUse(t *testing.T) {
+	t.Parallel()
+	specific := func(fields string) string {
+		return answer(`{"hookSpecificOutput": {"hookEventName": "PreToolUse", ` + fields + `}}`)
+	}
+	for name, c := range map[string]struct {
+		command string
+		verdict sdk.Verdict // at tool.execute.before
+		leave   sdk.Verdict // at permission.ask
+		reason  string
+		args    string // that run; empty: as they were
+	}{
+		"nothing":                {command: "true"},
+		"empty object":           {command: answer("{}")},
+		"plain text":             {command: "echo all is well"},
+		"blank":                  {command: "echo"},
+		"allow":                  {command: specific(`"permissionDecision": "allow", "permissionDecisionReason": "known"`), leave: sdk.VerdictAllow, reason: "known"},
+		"allow without reason":   {command: specific(`"permissionDecision": "allow"`), leave: sdk.VerdictAllow, reason: "command hook PreToolUse[0].hooks[0]"},
+		"ask":                    {command: specific(`"permissionDecision": "ask", "permissionDecisionReason": "unsure"`), leave: sdk.VerdictAsk, reason: "unsure"},
+		"deny":                   {command: specific(`"permissionDecision": "deny", "permissionDecisionReason": "no"`), verdict: sdk.VerdictDeny, reason: "no"},
+		"deny without reason":    {command: specific(`"permissionDecision": "deny"`), verdict: sdk.VerdictDeny, reason: "refused by the command hook PreToolUse[0].hooks[0] without a reason"},
+		"exit code 2":            {command: "echo not that >&2; exit 2", verdict: sdk.VerdictDeny, reason: "not that"},
+		"exit code 2, no reason": {command: "exit 2", verdict: sdk.VerdictDeny, reason: "refused by the command hook PreToolUse[0].hooks[0] without a reason"},
+		"older block":            {command: answer(`{"decision": "block", "reason": "no"}`), verdict: sdk.VerdictDeny, reason: "no"},
+		"older approve":          {command: answer(`{"decision": "approve", "reason": "yes"}`), leave: sdk.VerdictAllow, reason: "yes"},
+		"halt":                   {command: answer(`{"continue": false, "stopReason": "enough"}`), verdict: sdk.VerdictHalt, reason: "enough"},
+		"deny beats allow":       {command: answer(`{"decision": "approve", "hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}`), verdict: sdk.VerdictDeny, reason: "no"},
+		"other arguments":        {command: specific(`"updatedInput": {"command": "ls -l"}`), args: "ls -l"},
+		"other arguments, allow": {command: specific(`"updatedInput": {"command": "ls -l"}, "permissionDecision": "allow"`), args: "ls -l", leave: sdk.VerdictAllow, reason: "command hook PreToolUse[0].hooks[0]"},
+		"input as null":          {command: specific(`"updatedInput": null`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, shell(t, "PreToolUse", "Bash", c.command))
+			in := bashCall("1")
+			result, args := r.before(in, sdk.Object{"command": "ls"})
+			r.clean()
+			if result.Verdict != c.verdict || c.verdict != "" && result.Reason != c.reason {
+				t.Errorf("before = %q %q, want %q %q", result.Verdict, result.Reason, c.verdict, c.reason)
+			}
+			want := "ls"
+			if c.args != "" {
+				want = c.args
+			}
+			if args["command"] != want {
+				t.Errorf("arguments %v, want the command %q", args, want)
+			}
+			leave := r.ask(request(in, "bash", fmt.Sprintf(`{ "command": %q }`, want)))
+			if leave.Verdict != c.leave || c.leave != "" && leave.Reason != c.reason {
+				t.Errorf("leave = %q %q, want %q %q", leave.Verdict, leave.Reason, c.leave, c.reason)
+			}
+		})
+	}
+}
+
+// Leave that a command gave holds for the call and the arguments it saw.
+func TestLeaveIsForOneCall(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "Bash", answer(`{"decision": "approve"}`)))
+	in := bashCall("1")
+	r.before(in, sdk.Object{"command": "ls", "n": 1})
+	for name, c := range map[string]struct {
+		request *sdk.PermissionRequest
+		want    sdk.Verdict
+	}{
+		"the call":                  {request(in, "bash", `{"n":1.0,"command":"ls"}`), sdk.VerdictAllow},
+		"another permission of it":  {request(in, "external_directory", `{"command":"ls","n":1}`), sdk.VerdictAllow},
+		"other arguments":           {request(in, "bash", `{"command":"rm -rf /","n":1}`), ""},
+		"no arguments":              {request(in, "bash", ""), ""},
+		"another call":              {request(bashCall("2"), "bash", `{"command":"ls","n":1}`), ""},
+		"running in circles":        {request(in, sdk.PermissionDoomLoop, `{"command":"ls","n":1}`), ""},
+		"outside of a tool call":    {&sdk.PermissionRequest{SessionID: in.SessionID, Permission: "bash"}, ""},
+		"another session's message": {&sdk.PermissionRequest{SessionID: "ses_2", Permission: "bash", Tool: &sdk.CallRef{MessageID: "msg_1", CallID: "1"}}, ""},
+	} {
+		if got := r.ask(c.request); got.Verdict != c.want {
+			t.Errorf("%s = %q, want %q", name, got.Verdict, c.want)
+		}
+	}
+}
+
+// Several commands run in the order they are written, each with what the one before made of the arguments.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	step := func(name string) string {
+		return fmt.Sprintf(`{"type": "command", "command": "echo %s >> order; sed 's/.*\"tool_input\":{\"command\":\"\\([^\"]*\\)\".*/{\"hookSpecificOutput\":{\"updatedInput\":{\"command\":\"\\1 %s\"}}}/'"}`, name, name)
+	}
+	r := newRig(t, `{"PreToolUse": [{"matcher": "Bash", "hooks": [`+step("a")+`,`+step("b")+`]}, {"matcher": "Read", "hooks": [`+step("never")+`]}, {"hooks": [`+step("c")+`]}]}`)
+	_, args := r.before(bashCall("1"), sdk.Object{"command": "ls"})
+	r.clean()
+	if args["command"] != "ls a b c" || r.file("order") != "a\nb\nc\n" {
+		t.Errorf("arguments %v, order %q", args, r.file("order"))
+	}
+	var outcomes []string
+	for _, e := range r.ledger.Entries() {
+		outcomes = append(outcomes, e.Hook+" "+string(e.Outcome))
+	}
+	want := []string{
+		"calls unchanged", "PreToolUse[0].hooks[0] changed", "PreToolUse[0].hooks[1] changed", "PreToolUse[1].hooks[0] unchanged", "PreToolUse[2].hooks[0] changed",
+	}
+	if diff := cmp.Diff(want, outcomes); diff != "" {
+		t.Errorf("ledger (-want +got):\n%s", diff)
+	}
+}
+
+func TestPermissionRequest(t *testing.T) {
+	t.Parallel()
+	decision := func(fields string) string {
+		return answer(`{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {` + fields + `}}}`)
+	}
+	for name, c := range map[string]struct {
+		command string
+		verdict sdk.Verdict
+		reason  string
+	}{
+		"nothing":     {"true", "", ""},
+		"allow":       {decision(`"behavior": "allow"`), sdk.VerdictAllow, ""},
+		"deny":        {decision(`"behavior": "deny", "message": "no"`), sdk.VerdictDeny, "no"},
+		"interrupt":   {decision(`"behavior": "deny", "message": "no", "interrupt": true`), sdk.VerdictHalt, "no"},
+		"exit code 2": {"echo no >&2; exit 2", sdk.VerdictDeny, "no"},
+		"ask":         {answer(`{"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "r"}}`), sdk.VerdictAsk, "r"},
+		"halt":        {answer(`{"continue": false, "stopReason": "enough"}`), sdk.VerdictHalt, "enough"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, shell(t, "PermissionRequest", "Write", c.command))
+			in := bashCall("1")
+			in.Tool = "write"
+			r.before(in, sdk.Object{})
+			got := r.ask(request(in, "edit", `{"filePath":"a"}`))
+			r.clean()
+			if got.Verdict != c.verdict || got.Reason != c.reason {
+				t.Errorf("leave = %q %q, want %q %q", got.Verdict, got.Reason, c.verdict, c.reason)
+			}
+		})
+	}
+}
+
+func TestPermissionRequestInput(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PermissionRequest", "", answer(`{"decision": "approve"}`)))
+	in := bashCall("1")
+	in.Tool, in.Origin = "srv_do", sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: "srv", Server: "srv"}
+	r.before(in, sdk.Object{})
+	if got := r.ask(request(in, "srv_do", `{"filePath":"a"}`)); got.Verdict != sdk.VerdictAllow {
+		t.Errorf("leave = %v", got)
+	}
+	want := map[string]any{
+		"session_id": "ses_1", "cwd": r.dir, "hook_event_name": "PermissionRequest", "permission_mode": "default", "tool_name": "mcp__srv__do", "tool_use_id": "1",
+		"tool_input": map[string]any{"filePath": "a"},
+		"tenon":      map[string]any{"tool": "srv_do", "permission": "srv_do", "patterns": []any{"ls"}, "agent": "build"},
+	}
+	if diff := cmp.Diff(want, r.input("in")); diff != "" {
+		t.Errorf("input (-want +got):\n%s", diff)
+	}
+	// A call that runs in circles is asked for with the tool's name; allowing the tool does not allow that.
+	if got := r.ask(request(in, sdk.PermissionDoomLoop, `{}`)); got.Verdict != "" {
+		t.Errorf("leave to run in circles = %v", got)
+	}
+	// Outside of a tool call there is the permission alone.
+	if got := r.ask(&sdk.PermissionRequest{SessionID: "ses_1", Permission: "deploy"}); got.Verdict != sdk.VerdictAllow || r.input("in")["tool_name"] != "deploy" {
+		t.Errorf("leave outside of a call = %v for %v", got, r.input("in")["tool_name"])
+	}
+	r.clean()
+}
+
+func TestPostToolUse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		event   string
+		outcome sdk.Outcome
+		command string
+		output  string
+	}{
+		"nothing":               {"PostToolUse", sdk.OutcomeOK, "true", "out"},
+		"a remark":              {"PostToolUse", sdk.OutcomeOK, "echo formatted", "out"},
+		"context":               {"PostToolUse", sdk.OutcomeOK, answer(`{"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "more"}}`), "out\n\nmore"},
+		"block":                 {"PostToolUse", sdk.OutcomeOK, answer(`{"decision": "block", "reason": "bad"}`), "out\n\nA hook objects: bad"},
+		"exit code 2":           {"PostToolUse", sdk.OutcomeOK, "echo bad >&2; exit 2", "out\n\nA hook objects: bad"},
+		"both":                  {"PostToolUse", sdk.OutcomeOK, answer(`{"decision": "block", "reason": "bad", "hookSpecificOutput": {"additionalContext": "more"}}`), "out\n\nA hook objects: bad\n\nmore"},
+		"halt":                  {"PostToolUse", sdk.OutcomeOK, answer(`{"continue": false, "stopReason": "enough"}`), "out\n\nA hook objects: enough"},
+		"not for an error":      {"PostToolUse", sdk.OutcomeError, "echo bad >&2; exit 2", "out"},
+		"not for a denial":      {"PostToolUse", sdk.OutcomeDenied, "echo bad >&2; exit 2", "out"},
+		"failure":               {"PostToolUseFailure", sdk.OutcomeError, answer(`{"hookSpecificOutput": {"hookEventName": "PostToolUseFailure", "additionalContext": "try x"}}`), "out\n\ntry x"},
+		"failure by abort":      {"PostToolUseFailure", sdk.OutcomeAborted, "echo bad >&2; exit 2", "out\n\nA hook objects: bad"},
+		"failure, not success":  {"PostToolUseFailure", sdk.OutcomeOK, "echo bad >&2; exit 2", "out"},
+		"failure, not a denial": {"PostToolUseFailure", sdk.OutcomeDenied, "echo bad >&2; exit 2", "out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, shell(t, c.event, "Bash", c.command))
+			if got := r.after(bashCall("1"), c.outcome, "out"); got != c.output {
+				t.Errorf("output %q, want %q", got, c.output)
+			}
+			r.clean()
+		})
+	}
+}
+
+func TestPostToolUseInput(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PostToolUse", "", "cat > in"))
+	r.after(bashCall("1"), sdk.OutcomeOK, "out")
+	in := r.input("in")
+	if diff := cmp.Diff([]any{map[string]any{"output": "out", "title": "", "metadata": nil}, map[string]any{"command": "ls"}, "Bash"},
+		[]any{in["tool_response"], in["tool_input"], in["tool_name"]}); diff != "" {
+		t.Errorf("input (-want +got):\n%s", diff)
+	}
+	r = newRig(t, shell(t, "PostToolUseFailure", "", "cat > in"))
+	r.after(bashCall("1"), sdk.OutcomeAborted, "out")
+	in = r.input("in")
+	if in["error"] != "out" || in["is_interrupt"] != true || in["tool_response"] != nil {
+		t.Errorf("input %v", in)
+	}
+}
+
+func TestUserPromptSubmit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		command string
+		want    []string
+	}{
+		"nothing":     {"true", []string{"one", "two"}},
+		"plain text":  {"echo; echo the branch is main; echo", []string{"one", "two", "+the branch is main"}},
+		"context":     {answer(`{"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "c"}}`), []string{"one", "two", "+c"}},
+		"block":       {answer(`{"decision": "block", "reason": "secret"}`), []string{"+The user's prompt was withheld by a hook, and you do not get to see it. Do nothing but tell the user so, with this reason: secret"}},
+		"exit code 2": {"echo secret >&2; exit 2", []string{"+The user's prompt was withheld by a hook, and you do not get to see it. Do nothing but tell the user so, with this reason: secret"}},
+		"halt":        {answer(`{"continue": false, "stopReason": "enough"}`), []string{"+The user's prompt was withheld by a hook, and you do not get to see it. Do nothing but tell the user so, with this reason: enough"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, shell(t, "UserPromptSubmit", "", "tee in >/dev/null <<X\nX\n"+c.command))
+			r.start(sdk.Session{ID: "ses_1"})
+			if diff := cmp.Diff(c.want, r.prompt("ses_1", "one", "two")); diff != "" {
+				t.Errorf("parts (-want +got):\n%s", diff)
+			}
+			r.clean()
+		})
+	}
+	r := newRig(t, shell(t, "UserPromptSubmit", "", "cat > in"))
+	r.start(sdk.Session{ID: "ses_1"})
+	r.prompt("ses_1", "one", "two")
+	if in := r.input("in"); in["prompt"] != "one\ntwo" || in["session_id"] != "ses_1" {
+		t.Errorf("input %v", in)
+	}
+}
+
+// What commands say at the start of a session goes along with its first prompt, in order.
+func TestSessionStart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{
+		"SessionStart": [
+			{"matcher": "startup", "hooks": [{"type": "command", "command": "cat > in; echo first"}, {"type": "command", "command": "exit 1"}]},
+			{"matcher": "resume", "hooks": [{"type": "command", "command": "echo never"}]},
+			{"hooks": [{"type": "command", "command": "echo '{\"hookSpecificOutput\": {\"hookEventName\": \"SessionStart\", \"additionalContext\": \"second\"}}'"}]}
+		],
+		"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo third"}]}]
+	}`)
+	r.start(sdk.Session{ID: "ses_1"})
+	if diff := cmp.Diff([]string{"hi", "+first", "+second", "+third"}, r.prompt("ses_1", "hi")); diff != "" {
+		t.Errorf("first prompt (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"again", "+third"}, r.prompt("ses_1", "again")); diff != "" {
+		t.Errorf("second prompt (-want +got):\n%s", diff)
+	}
+	if in := r.input("in"); in["source"] != "startup" || in["hook_event_name"] != "SessionStart" {
+		t.Errorf("input %v", in)
+	}
+	r.settle()
+	if f := r.failures(); !strings.Contains(f, "tenon.json: SessionStart[0].hooks[1]: exit code 1") {
+		t.Errorf("failures %q, want the one command's", f)
+	}
+}
+
+func TestSessionResumed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "SessionStart", "resume", "echo back"))
+	r.start(sdk.Session{ID: "ses_1", Model: &sdk.SessionModel{ID: "m"}})
+	if diff := cmp.Diff([]string{"hi", "+back"}, r.prompt("ses_1", "hi")); diff != "" {
+		t.Errorf("prompt (-want +got):\n%s", diff)
+	}
+	r.clean()
+}
+
+// A plugin that joins a session that runs already does not hold its prompts up.
+func TestSessionThatWasNotAnnounced(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "SessionStart", "", "echo late"))
+	for range 2 {
+		if diff := cmp.Diff([]string{"hi"}, r.prompt("ses_1", "hi")); diff != "" {
+			t.Errorf("prompt (-want +got):\n%s", diff)
+		}
+	}
+	r.clean()
+}
+
+// A subagent has events of its own, and its prompts are no user's.
+func TestSubagents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{
+		"SessionStart": [{"hooks": [{"type": "command", "command": "echo main"}]}],
+		"SessionEnd": [{"hooks": [{"type": "command", "command": "echo $$ >> ended"}]}],
+		"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo user"}]}],
+		"SubagentStart": [
+			{"matcher": "explore", "hooks": [{"type": "command", "command": "cat > started; echo '{\"hookSpecificOutput\": {\"additionalContext\": \"sub\"}}'"}]},
+			{"matcher": "general", "hooks": [{"type": "command", "command": "touch never"}]}
+		],
+		"Stop": [{"hooks": [{"type": "command", "command": "cat > stopped; echo main goes on >&2; exit 2"}]}],
+		"SubagentStop": [{"matcher": "explore", "hooks": [{"type": "command", "command": "cat > substopped; echo sub goes on >&2; exit 2"}]}]
+	}`)
+	main, child := sdk.Session{ID: "ses_1"}, sdk.Session{ID: "ses_2", ParentID: "ses_1", Agent: "explore"}
+	r.start(main)
+	r.start(child)
+	if diff := cmp.Diff([]string{"hi", "+main", "+user"}, r.prompt("ses_1", "hi")); diff != "" {
+		t.Errorf("the user's prompt (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"task", "+sub"}, r.prompt("ses_2", "task")); diff != "" {
+		t.Errorf("the subagent's prompt (-want +got):\n%s", diff)
+	}
+	if in := r.input("started"); in["agent_type"] != "explore" || in["agent_id"] != "ses_2" || in["parent_session_id"] != "ses_1" || r.exists("never") {
+		t.Errorf("input of SubagentStart %v", in)
+	}
+	if got := r.stop("ses_2", "explore"); got.Verdict != sdk.VerdictContinue || got.Message != "sub goes on" || r.exists("stopped") {
+		t.Errorf("the subagent's stop = %+v", got)
+	}
+	if got := r.stop("ses_2", "general"); got.Verdict == sdk.VerdictContinue {
+		t.Errorf("another subagent's stop = %+v", got)
+	}
+	if got := r.stop("ses_1", "build"); got.Verdict != sdk.VerdictContinue || got.Message != "main goes on" {
+		t.Errorf("the user's stop = %+v", got)
+	}
+	if in := r.input("substopped"); in["agent_type"] != "explore" || in["agent_id"] != "ses_2" || in["last_assistant_message"] != "done" {
+		t.Errorf("input of SubagentStop %v", in)
+	}
+	for _, s := range []sdk.Session{child, main} {
+		r.engine.Observe(sdk.PointSessionEnd, &sdk.SessionInput{SessionID: s.ID, Session: s})
+	}
+	r.settle()
+	if strings.Count(r.file("ended"), "\n") != 1 {
+		t.Errorf("SessionEnd ran for %q, want once", r.file("ended"))
+	}
+	r.clean()
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		command string
+		verdict sdk.Verdict
+		message string
+	}{
+		"nothing":     {"true", sdk.VerdictAllow, ""},
+		"a remark":    {"echo bye", sdk.VerdictAllow, ""},
+		"block":       {answer(`{"decision": "block", "reason": "run the tests"}`), sdk.VerdictContinue, "run the tests"},
+		"exit code 2": {"echo run the tests >&2; exit 2", sdk.VerdictContinue, "run the tests"},
+		"halt wins":   {answer(`{"continue": false, "decision": "block", "reason": "run the tests"}`), sdk.VerdictAllow, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, shell(t, "Stop", "", c.command))
+			got := r.stop("ses_1", "build")
+			if got.Verdict != c.verdict || got.Message != c.message {
+				t.Errorf("stop = %+v, want %q %q", got, c.verdict, c.message)
+			}
+			r.clean()
+		})
+	}
+	r := newRig(t, shell(t, "Stop", "", "cat > in"))
+	r.stop("ses_1", "build")
+	if in := r.input("in"); in["stop_hook_active"] != true || in["last_assistant_message"] != "done" {
+		t.Errorf("input %v", in)
+	}
+}
+
+func TestCompaction(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{
+		"PreCompact": [{"hooks": [{"type": "command", "command": "cat > before; echo '{\"hookSpecificOutput\": {\"additionalContext\": \"keep the numbers\"}}'"}]}],
+		"PostCompact": [{"hooks": [{"type": "command", "command": "cat > after"}]}]
+	}`)
+	v := &sdk.CompactingValue{Context: []string{"x"}}
+	if _, err := r.engine.Transform(t.Context(), sdk.PointCompacting, hooks.Scope{}, &sdk.CompactingInput{SessionID: "ses_1"}, v); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"x", "keep the numbers"}, v.Context); diff != "" || r.input("before")["hook_event_name"] != "PreCompact" {
+		t.Errorf("context (-want +got):\n%s", diff)
+	}
+	r.engine.Observe(sdk.PointEvent, &sdk.Event{Type: sdk.EventSessionIdle, Properties: &sdk.SessionRef{SessionID: "ses_2"}})
+	r.engine.Observe(sdk.PointEvent, &sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: "ses_1"}})
+	r.settle()
+	if in := r.input("after"); in["session_id"] != "ses_1" || in["hook_event_name"] != "PostCompact" {
+		t.Errorf("input %v", in)
+	}
+	r.clean()
+}
+
+// What an answer says that has no meaning at its event is told, and so is what it says to the user.
+func TestToldToTheUser(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "", answer(`{"systemMessage": "mind the gap", "hookSpecificOutput": {"additionalContext": "x"}}`)))
+	r.before(bashCall("1"), sdk.Object{})
+	for _, want := range []string{"a command hook says: mind the gap", "additionalContext has no effect at PreToolUse"} {
+		if !strings.Contains(r.host.logged(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, r.host.logged())
+		}
+	}
+	r.clean()
+}

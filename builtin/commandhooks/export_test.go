@@ -1,0 +1,8 @@
+package commandhooks
+
+// ParseOutput reads what a command left and reports whether that decides something.
+func ParseOutput(event string, code int, stdout, stderr []byte) (decided bool, err error) {
+	o := &output{stdout: stdout, stderr: stderr, code: code}
+	r, err := o.reply(&entry{event: event})
+	return r != nil && (r.block || r.halt || r.allow || r.ask), err
+}

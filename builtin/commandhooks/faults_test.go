@@ -1,0 +1,275 @@
+//go:build unix
+
+package commandhooks_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Everything that goes wrong is an error of the hook, told with its place, and no decision: the call goes on.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ command, text string }{
+		"exit code 1":                {"echo oops >&2; exit 1", "exit code 1, which is no decision (0: go on, 2: block): oops"},
+		"exit code 3":                {"exit 3", "exit code 3"},
+		"no such command":            {"tenon-no-such-command", "exit code 127"},
+		"not executable":             {"touch x; ./x", "exit code 126"},
+		"no interpreter":             {"printf '#!/no/such\\n' > x; chmod +x x; ./x", "exit code 12"},
+		"script missing":             {"sh ./missing.sh", "missing.sh"},
+		"python, script missing":     {"echo \"python3: can't open file '/x/y.py': [Errno 2] No such file or directory\" >&2; exit 2", "could not run: python3"},
+		"perl, script missing":       {"perl ./missing.pl", "missing.pl"},
+		"syntax error":               {"echo (", "yntax error"},
+		"script with a syntax error": {"echo 'echo (' > x; sh ./x", "yntax error"},
+		"killed":                     {"kill -KILL $$", "was ended by signal: killed"},
+		"crashed":                    {"kill -SEGV $$", "was ended by signal: segmentation fault"},
+		"child killed":               {"sh -c 'kill -KILL $$'; exit $?", "exit code 137"},
+		"bad JSON":                   {"echo '{\"decision\": '", "is no valid answer"},
+		"JSON of a wrong type":       {"echo '{\"decision\": 1}'", "is no valid answer"},
+		"two objects":                {"echo '{}{}'", "is no valid answer"},
+		"unknown decision":           {"echo '{\"decision\": \"perhaps\"}'", `decision is "perhaps", which is none of`},
+		"unknown permission":         {"echo '{\"hookSpecificOutput\": {\"permissionDecision\": \"no\"}}'", `hookSpecificOutput.permissionDecision is "no"`},
+		"answer to another event":    {"echo '{\"hookSpecificOutput\": {\"hookEventName\": \"Stop\"}}'", `hookEventName is "Stop", but the event is PreToolUse`},
+		"arguments of a wrong type":  {"echo '{\"hookSpecificOutput\": {\"updatedInput\": [1]}}'", "updatedInput: want an object"},
+		"flood":                      {"yes", "more than 1048576 bytes to its standard output"},
+		"flood of errors":            {"yes >&2", "more than 1048576 bytes to its standard error"},
+		"exactly too much":           {"head -c 1048577 /dev/zero", "more than 1048576 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, shell(t, "PreToolUse", "", c.command))
+			result, args := r.before(bashCall("1"), sdk.Object{"command": "ls"})
+			if result.Verdict != "" || args["command"] != "ls" {
+				t.Errorf("the call was %q %q, arguments %v; want it untouched", result.Verdict, result.Reason, args)
+			}
+			if f := r.failures(); !strings.Contains(f, c.text) || !strings.Contains(f, "tenon.json: PreToolUse[0].hooks[0]: ") {
+				t.Errorf("told %q, want the place and %q", f, c.text)
+			}
+		})
+	}
+}
+
+// A missing interpreter that ends with the code for "block" must not lock the tools. Checked with the real ones that are here.
+func TestRealInterpreters(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, interpreter := range []string{"sh", "bash", "dash", "zsh", "ksh", "python3", "perl", "ruby", "node", "jq -f", "awk -f"} {
+		if _, err := exec.LookPath(strings.Fields(interpreter)[0]); err != nil {
+			continue
+		}
+		found++
+		r := newRig(t, shell(t, "PreToolUse", "", interpreter+" ./missing-script"))
+		result, _ := r.before(bashCall("1"), sdk.Object{})
+		if result.Verdict != "" || r.failures() == "" {
+			t.Errorf("%s without its script = %q %q, told %q", interpreter, result.Verdict, result.Reason, r.failures())
+		}
+	}
+	if found < 2 {
+		t.Errorf("only %d interpreters were tried", found)
+	}
+}
+
+// Who writes a reason of its own beside a shell's complaints means it.
+func TestDeliberateDenialWithNoise(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "", "tenon-no-such-command; echo not on main >&2; exit 2"))
+	if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictDeny || !strings.HasSuffix(result.Reason, "not on main") {
+		t.Errorf("the call was %q %q, want denied", result.Verdict, result.Reason)
+	}
+}
+
+// Events that wait for no answer cannot be blocked.
+func TestNothingToBlock(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "SessionStart", "", "echo no >&2; exit 2"))
+	r.start(sdk.Session{ID: "ses_1"})
+	r.settle()
+	if f := r.failures(); !strings.Contains(f, "exit code 2, but SessionStart cannot be blocked: no") {
+		t.Errorf("told %q", f)
+	}
+}
+
+// Output up to the limit is fine, and input that nobody reads does not hang.
+func TestLargeOutputAndInput(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"PreToolUse": [{"hooks": [
+		{"type": "command", "command": "head -c 1048576 /dev/zero"},
+		{"type": "command", "command": "true"},
+		{"type": "command", "command": "exec <&-; sleep 0.1"},
+		{"type": "command", "command": "wc -c > size"}
+	]}]}`)
+	r.before(bashCall("1"), sdk.Object{"command": strings.Repeat("x", 3<<20)})
+	r.clean()
+	if n, err := strconv.Atoi(strings.TrimSpace(r.file("size"))); err != nil || n < 3<<20 {
+		t.Errorf("the command read %d bytes, %v", n, err)
+	}
+}
+
+// short bounds the commands of the events.
+func short(events string) string {
+	return strings.Replace(events, `"type":"command"`, `"type":"command","timeout":0.3`, 1)
+}
+
+// At the deadline the command goes with everything it started, also with what ignores signals.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{
+		"sleeps":          "echo $$ > pid; exec sleep 100",
+		"ignores signals": "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 1; done",
+		"has children":    "sh -c 'echo $$ > pid; sleep 100' & sleep 100",
+		"drips":           "echo $$ > pid; while :; do echo x; sleep 0.01; done",
+		"spins":           "echo $$ > pid; while :; do :; done",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, short(shell(t, "PreToolUse", "", command)))
+			begin := time.Now()
+			result, _ := r.before(bashCall("1"), sdk.Object{})
+			if took := time.Since(begin); took > 5*time.Second || result.Verdict != "" {
+				t.Errorf("took %v, verdict %q", took, result.Verdict)
+			}
+			if f := r.failures(); !strings.Contains(f, "time") {
+				t.Errorf("told %q, want a timeout", f)
+			}
+			if err := r.plugin.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if pid := r.file("pid"); pid != "" {
+				waitGone(t, pid)
+			}
+		})
+	}
+}
+
+// What a command leaves running in the background holds nobody up, though it holds the pipes, and ends with the command.
+func TestBackgroundProcess(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "", `sleep 100 & echo $! > pid; echo '{"decision": "block", "reason": "no"}'`))
+	begin := time.Now()
+	result, _ := r.before(bashCall("1"), sdk.Object{})
+	if took := time.Since(begin); took > 5*time.Second || result.Verdict != sdk.VerdictDeny {
+		t.Errorf("took %v, verdict %q", took, result.Verdict)
+	}
+	r.clean()
+	waitGone(t, r.file("pid"))
+}
+
+// One that left the group keeps the pipes open; it is not waited for.
+func TestProcessOutsideOfTheGroup(t *testing.T) {
+	t.Parallel()
+	setsid, err := exec.LookPath("setsid")
+	if err != nil {
+		t.Logf("there is no setsid here: %v", err)
+		return
+	}
+	r := newRig(t, shell(t, "PreToolUse", "", fmt.Sprintf(`%s sleep 3 & echo '{"decision": "block", "reason": "no"}'`, setsid)))
+	begin := time.Now()
+	result, _ := r.before(bashCall("1"), sdk.Object{})
+	if took := time.Since(begin); took > 2500*time.Millisecond || result.Verdict != sdk.VerdictDeny {
+		t.Errorf("took %v, verdict %q", took, result.Verdict)
+	}
+	r.clean()
+}
+
+func TestCloseEndsCommands(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "SessionStart", "", "echo $$ > pid.new; mv pid.new pid; exec sleep 100"))
+	r.start(sdk.Session{ID: "ses_1"})
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for tries := 0; !r.exists("pid"); tries++ {
+		if tries > 2000 {
+			t.Fatal("the command did not start")
+		}
+		<-ticker.C
+	}
+	for range 2 {
+		if err := r.plugin.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitGone(t, r.file("pid"))
+	r.before(bashCall("1"), sdk.Object{})
+}
+
+// Three commands in a row that fail quarantine the plugin, also when hooks between them have nothing to run.
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	failing := `{"type": "command", "command": "echo x >> ran; exit 1"}`
+	for name, events := range map[string]string{
+		"alone":              `{"PreToolUse": [{"hooks": [` + failing + `]}]}`,
+		"beside another":     `{"PreToolUse": [{"hooks": [` + failing + `]}, {"matcher": "Read", "hooks": [{"type": "command", "command": "true"}]}]}`,
+		"at another event":   `{"PermissionRequest": [{"hooks": [` + failing + `]}]}`,
+		"beside the session": `{"UserPromptSubmit": [], "Stop": [{"hooks": [{"type": "command", "command": "true"}]}], "PreToolUse": [{"hooks": [` + failing + `]}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, events)
+			use := func() {
+				in := bashCall("1")
+				r.before(in, sdk.Object{})
+				if got := r.ask(request(in, "bash", "{}")); got.Verdict != "" {
+					t.Errorf("leave = %+v, want none of our business", got)
+				}
+			}
+			for range 8 {
+				use()
+			}
+			if r.file("ran") != "x\nx\nx\n" || !strings.Contains(r.failures(), "quarantined") {
+				t.Errorf("ran %q, told %q", r.file("ran"), r.failures())
+			}
+			// Once the user has enabled it, it has three tries again.
+			r.engine.Enable("hooks-test")
+			for range 8 {
+				use()
+			}
+			if r.file("ran") != strings.Repeat("x\n", 6) || strings.Count(r.failures(), "quarantined") != 2 {
+				t.Errorf("enabled again: ran %q, told %q", r.file("ran"), r.failures())
+			}
+		})
+	}
+}
+
+// A command that works again ends the row.
+func TestFailuresInARow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "", "echo x >> ran; [ $(($(wc -l < ran) % 3)) = 0 ]"))
+	for range 12 {
+		r.before(bashCall("1"), sdk.Object{})
+	}
+	if strings.Count(r.file("ran"), "x") != 12 || strings.Contains(r.failures(), "quarantined") {
+		t.Errorf("ran %q, told %q", r.file("ran"), r.failures())
+	}
+}
+
+// waitGone waits until a process is gone; it may be a zombie that its parent has not buried yet.
+func waitGone(tb testing.TB, text string) {
+	tb.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for range 600 {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || isZombie(pid) {
+			return
+		}
+		<-ticker.C
+	}
+	tb.Errorf("process %d is still there", pid)
+}
+
+func isZombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}

@@ -1,0 +1,185 @@
+package commandhooks_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/builtin/commandhooks"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestBadSources(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ data, text string }{
+		"not JSON":             {`{`, "tenon.json: not JSON"},
+		"empty":                {``, "tenon.json: not JSON"},
+		"a list":               {`[]`, "tenon.json: want an object, have []"},
+		"null":                 {`null`, "tenon.json: want an object, have null"},
+		"two objects":          {`{}{}`, "something follows"},
+		"hooks is no object":   {`{"hooks": []}`, "tenon.json: hooks: want an object"},
+		"event is no list":     {`{"Stop": {}}`, "tenon.json: Stop: want a list, have {}"},
+		"event is null":        {`{"Stop": null}`, "tenon.json: Stop: want a list"},
+		"event twice":          {`{"Stop": [], "Stop": []}`, `"Stop" is there twice`},
+		"group is no object":   {`{"Stop": ["x"]}`, `tenon.json: Stop[0]: want an object, have "x"`},
+		"no hooks":             {`{"PreToolUse": [{"matcher": "Bash"}]}`, `tenon.json: PreToolUse[0]: the list "hooks" is missing`},
+		"hooks is no list":     {`{"PreToolUse": [{"hooks": "ls"}]}`, `PreToolUse[0].hooks: want a list, have "ls"`},
+		"matcher is no string": {`{"PreToolUse": [{"matcher": ["Bash"], "hooks": []}]}`, `PreToolUse[0].matcher: want a string`},
+		"bad regexp":           {`{"PreToolUse": [{"hooks": []}, {"matcher": "(?=Bash)", "hooks": []}]}`, `tenon.json: PreToolUse[1].matcher: "(?=Bash)" is neither names with | between them nor a regular expression of Go`},
+		"no type":              {`{"Stop": [{"hooks": [{"command": "ls"}]}]}`, `tenon.json: Stop[0].hooks[0].type: it is missing`},
+		"type is no string":    {`{"Stop": [{"hooks": [{"type": 1}]}]}`, `Stop[0].hooks[0].type: want a string, have 1`},
+		"no command":           {`{"Stop": [{"hooks": [{"type": "command"}]}]}`, `Stop[0].hooks[0].command: it is missing`},
+		"blank command":        {`{"Stop": [{"hooks": [{"type": "command", "command": " "}]}]}`, `Stop[0].hooks[0].command: it is missing`},
+		"command is a list":    {`{"Stop": [{"hooks": [{"type": "command", "command": ["ls"]}]}]}`, `Stop[0].hooks[0].command: want a string, have ["ls"]`},
+		"timeout is text":      {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": "5s"}]}]}`, `Stop[0].hooks[0].timeout: want a number of seconds above 0, have "5s"`},
+		"timeout is 0":         {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": 0}]}]}`, `timeout: want a number of seconds above 0`},
+		"timeout below 0":      {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": -1}]}]}`, `timeout: want a number of seconds above 0`},
+		"key twice":            {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "command": "rm"}]}]}`, `Stop[0].hooks[0]: "command" is there twice`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := commandhooks.Source{Name: "hooks-test", Where: "tenon.json", Data: []byte(c.data)}
+			_, err := commandhooks.New(s)
+			if !errors.Is(err, commandhooks.ErrSource) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("New(%s) = %v, want %q", c.data, err, c.text)
+			}
+			if _, again := commandhooks.Commands(s); again == nil || again.Error() != err.Error() {
+				t.Errorf("Commands(%s) = %v, want the same error", c.data, again)
+			}
+		})
+	}
+}
+
+// A bad source takes no other with it.
+func TestBadSourceBesideGood(t *testing.T) {
+	t.Parallel()
+	good := commandhooks.Source{Name: "good", Where: "a.json", Data: []byte(`{}`)}
+	plugins, err := commandhooks.New(commandhooks.Source{Name: "bad", Where: "b.json", Data: []byte(`x`)}, good, commandhooks.Source{Name: "No Name", Where: "c.json", Data: []byte(`{}`)})
+	if len(plugins) != 1 || plugins[0].Manifest().Name != "good" || plugins[0].Manifest().Carrier != sdk.CarrierCommand {
+		t.Errorf("plugins %v, want the good one", plugins)
+	}
+	if err == nil || !strings.Contains(err.Error(), "b.json: not JSON") || !strings.Contains(err.Error(), `c.json: bad manifest: name: "No Name"`) {
+		t.Errorf("error %v, want both sources named", err)
+	}
+}
+
+// What has no effect is told when the plugin starts.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"description": "d", "version": 1, "hooks": {
+		"Notification": [{"hooks": []}],
+		"Stop": [{"matcher": "x", "if": "y", "hooks": [
+			{"type": "prompt", "prompt": "is it done?"},
+			{"type": "command", "command": "true", "async": true, "timeout": 600, "statusMessage": "s"}
+		]}]
+	}}`)
+	for _, want := range []string{
+		"version is not known and has no effect",
+		"Notification is no event that tenon has; the events are SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, Stop, SessionEnd",
+		"Stop[0].matcher has no effect: there is nothing to match at Stop",
+		"Stop[0].if is not known and has no effect",
+		`Stop[0].hooks[0] is never run: type \"prompt\" is not supported, only command is`,
+		"Stop[0].hooks[1].async is not supported and has no effect",
+		"Stop[0].hooks[1].timeout 600 seconds are more than a hook may take; it is ended after 1m0s",
+	} {
+		if !strings.Contains(r.host.logged(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, r.host.logged())
+		}
+	}
+	if strings.Count(r.host.logged(), "level=WARN") != 7 || strings.Count(r.host.logged(), "source=tenon.json") != 7 {
+		t.Errorf("log:\n%s", r.host.logged())
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	got, err := commandhooks.Commands(commandhooks.Source{Where: "hooks.json", Data: []byte(`{"hooks": {
+		"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "a"}, {"type": "command", "command": "b"}]}],
+		"Stop": [{"hooks": [{"type": "command", "command": "c"}]}]
+	}}`)})
+	if diff := cmp.Diff([]string{"PreToolUse Bash: a", "PreToolUse Bash: b", "Stop: c"}, got); err != nil || diff != "" {
+		t.Errorf("Commands: %v\n%s", err, diff)
+	}
+}
+
+// The hooks have the places, deadlines and policies of the commands.
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{
+		"SessionStart": [{"hooks": [{"type": "command", "command": "a", "timeout": 1.5}, {"type": "command", "command": "a", "timeout": 2}]}],
+		"PreToolUse": [{"hooks": [{"type": "command", "command": "a", "timeout": 5}, {"type": "command", "command": "b"}]}],
+		"PermissionRequest": [{"hooks": [{"type": "command", "command": "a", "timeout": 0.25}]}]
+	}`)
+	var got []string
+	for _, h := range r.engine.Order() {
+		got = append(got, strings.Join([]string{string(h.Point), h.Hook, string(h.OnError), h.Timeout.String()}, " "))
+	}
+	want := []string{
+		"session.start sessions skip 2s",
+		"session.start SessionStart skip 3.5s",
+		"chat.message SessionStart skip 4.5s",
+		"tool.execute.before calls skip 2s",
+		"tool.execute.before PreToolUse[0].hooks[0] skip 5s",
+		"tool.execute.before PreToolUse[0].hooks[1] skip 1m0s",
+		"permission.ask PreToolUse skip 2s",
+		"permission.ask PermissionRequest[0].hooks[0] skip 250ms",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("hooks (-want +got):\n%s", diff)
+	}
+}
+
+func TestMatchers(t *testing.T) {
+	t.Parallel()
+	ours := sdk.Origin{Carrier: sdk.CarrierBuiltin}
+	mcp := sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: "mcp-my.server", Server: "my.server"}
+	other := sdk.Origin{Carrier: sdk.CarrierWASM, Plugin: "x"}
+	for _, c := range []struct {
+		matcher, tool string
+		origin        sdk.Origin
+		want          bool
+	}{
+		{"", "bash", ours, true},
+		{"*", "anything", other, true},
+		{"Bash", "bash", ours, true},
+		{"bash", "bash", ours, true},
+		{"BASH", "bash", ours, false},
+		{"Bas", "bash", ours, false},
+		{"Bash", "bash", other, false}, // another tool of that name
+		{"bash", "bash", other, true},
+		{"Edit|Write", "edit", ours, true},
+		{"Edit | Write", "write", ours, true},
+		{"Edit|Write", "apply_patch", ours, true},
+		{"apply_patch", "apply_patch", ours, true},
+		{"Edit|Write", "read", ours, false},
+		{"MultiEdit", "edit", ours, true},
+		{"Read", "read", ours, true},
+		{"Glob", "glob", ours, true},
+		{"Grep", "grep", ours, true},
+		{"LS", "list", ours, true},
+		{"WebFetch", "webfetch", ours, true},
+		{"Task", "task", ours, true},
+		{"Agent", "task", ours, true},
+		{"TodoWrite", "todowrite", ours, true},
+		{"mcp__my_server__do", "my_server_do", mcp, true},
+		{"my_server_do", "my_server_do", mcp, true},
+		{"mcp__my_server__.*", "my_server_do", mcp, true},
+		{"mcp__.*__do", "my_server_do", mcp, true},
+		{"mcp__other__.*", "my_server_do", mcp, false},
+		{"mcp__my_server", "my_server_do", mcp, false}, // a name, not a pattern
+		{"^B", "bash", ours, true},
+		{"^(Bash|Read)$", "read", ours, true},
+		{"Notebook.*", "bash", ours, false},
+	} {
+		r := newRig(t, shell(t, "PreToolUse", c.matcher, "touch ran"))
+		in := bashCall("1")
+		in.Tool, in.Origin = c.tool, c.origin
+		r.before(in, sdk.Object{})
+		r.clean()
+		if got := r.exists("ran"); got != c.want {
+			t.Errorf("matcher %q, tool %q of %v: ran %v, want %v", c.matcher, c.tool, c.origin, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package commandhooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxReason bounds a reason or a message for people, in bytes.
+const maxReason = 16 << 10
+
+// exitBlock is the exit code with which a command says no.
+const exitBlock = 2
+
+// reply is what a command wants.
+type reply struct {
+	halt     bool   // continue: false
+	block    bool   // decision: block, or exitBlock
+	allow    bool   // decision: approve
+	ask      bool   // permissionDecision: ask
+	reason   string // of any of these
+	context  string // for the model
+	system   string // for the user
+	newInput json.RawMessage
+	stops    bool // decision.interrupt of PermissionRequest
+}
+
+// wireReply is a reply as it is written.
+type wireReply struct {
+	Continue      *bool  `json:"continue"`
+	StopReason    string `json:"stopReason"`
+	SystemMessage string `json:"systemMessage"`
+	Decision      string `json:"decision"`
+	Reason        string `json:"reason"`
+	Specific      *struct {
+		Event                    string          `json:"hookEventName"`
+		PermissionDecision       string          `json:"permissionDecision"`
+		PermissionDecisionReason string          `json:"permissionDecisionReason"`
+		UpdatedInput             json.RawMessage `json:"updatedInput"`
+		AdditionalContext        string          `json:"additionalContext"`
+		Decision                 *struct {       // of PermissionRequest
+			Behavior     string          `json:"behavior"`
+			Message      string          `json:"message"`
+			UpdatedInput json.RawMessage `json:"updatedInput"`
+			Interrupt    bool            `json:"interrupt"`
+		} `json:"decision"`
+	} `json:"hookSpecificOutput"`
+}
+
+// reply says what the outcome of a command means. Everything that was not said on purpose is an error.
+func (o *output) reply(e *entry) (*reply, error) {
+	stderr := clip(strings.TrimSpace(string(o.stderr)))
+	switch {
+	case o.code == exitBlock && isBroken(stderr):
+		return nil, fmt.Errorf("the command could not run: %s", stderr)
+	case o.code == exitBlock && !blockable(e.event):
+		return nil, fmt.Errorf("exit code 2, but %s cannot be blocked: %s", e.event, stderr)
+	case o.code == exitBlock:
+		return &reply{block: true, reason: stderr}, nil
+	case o.code == 126 || o.code == 127:
+		return nil, fmt.Errorf("exit code %d: the command, or an interpreter it needs, was not found or may not be executed: %s", o.code, stderr)
+	case o.code != 0:
+		return nil, fmt.Errorf("exit code %d, which is no decision (0: go on, 2: block): %s", o.code, stderr)
+	}
+	return parseReply(e.event, o.stdout)
+}
+
+// blockable reports whether something waits for the command's yes or no.
+func blockable(event string) bool {
+	switch event {
+	case sessionStart, sessionEnd, subagentStart, preCompact, postCompact:
+		return false
+	}
+	return true
+}
+
+// brokenLine is how interpreters say that they could not run a script at all. Some of them then end with the exit code that means
+// "block" here.
+var brokenLine = regexp.MustCompile(`^(` +
+	`(\S*/)?(sh|dash|ash|bash|ksh|zsh): ((line )?[0-9]+: |-c: )*([Cc]an't open .*|[Cc]annot open .*|.*not found.*)|` +
+	`\S+: .*(No such file or directory|Permission denied)\)?|` +
+	`.+: (line )?[0-9]+: [Ss]yntax error.*|` +
+	"(.+: )?(-c: )?line [0-9]+: `.*'|" + // the line that bash found the error in
+	`Can't open perl script .*` +
+	`)$`)
+
+// isBroken reports whether all that a command wrote is that it could not run.
+func isBroken(stderr string) bool {
+	if stderr == "" {
+		return false
+	}
+	for line := range strings.Lines(stderr) {
+		if line = strings.TrimSpace(line); line != "" && !brokenLine.MatchString(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// parseReply reads the standard output of a command that ended with exit code 0: an object, or plain text.
+func parseReply(event string, stdout []byte) (*reply, error) {
+	stdout = bytes.TrimSpace(stdout)
+	if len(stdout) == 0 {
+		return &reply{}, nil
+	}
+	if stdout[0] != '{' {
+		if event == sessionStart || event == userPromptSubmit {
+			return &reply{context: strings.ToValidUTF8(string(stdout), "\uFFFD")}, nil
+		}
+		return &reply{}, nil // a remark, as formatters make it
+	}
+	var w wireReply
+	if err := json.Unmarshal(stdout, &w); err != nil {
+		return nil, fmt.Errorf("standard output begins with { and is no valid answer: %w", err)
+	}
+	r := &reply{system: clip(w.SystemMessage), reason: clip(w.Reason)}
+	if w.Continue != nil && !*w.Continue {
+		r.halt, r.reason = true, clip(w.StopReason)
+	}
+	if err := r.decide("decision", w.Decision); err != nil {
+		return nil, err
+	}
+	return r, r.specific(event, &w)
+}
+
+// specific reads hookSpecificOutput.
+func (r *reply) specific(event string, w *wireReply) error {
+	s := w.Specific
+	if s == nil {
+		return nil
+	}
+	if s.Event != "" && s.Event != event {
+		return fmt.Errorf("hookSpecificOutput.hookEventName is %q, but the event is %s", s.Event, event)
+	}
+	r.context, r.newInput = s.AdditionalContext, s.UpdatedInput
+	if err := r.decide("hookSpecificOutput.permissionDecision", s.PermissionDecision); err != nil {
+		return err
+	}
+	if s.PermissionDecisionReason != "" {
+		r.reason = clip(s.PermissionDecisionReason)
+	}
+	if d := s.Decision; d != nil {
+		if err := r.decide("hookSpecificOutput.decision.behavior", d.Behavior); err != nil {
+			return err
+		}
+		if d.Message != "" {
+			r.reason = clip(d.Message)
+		}
+		r.stops = d.Interrupt && r.block
+		if len(d.UpdatedInput) > 0 {
+			r.newInput = d.UpdatedInput
+		}
+	}
+	if string(r.newInput) == "null" {
+		r.newInput = nil
+	}
+	return nil
+}
+
+// decide notes a decision in the older or the newer words. The strictest one holds.
+func (r *reply) decide(field, word string) error {
+	switch word {
+	case "":
+	case "block", "deny":
+		r.block = true
+	case "approve", "allow":
+		r.allow = true
+	case "ask":
+		r.ask = true
+	default:
+		return fmt.Errorf("%s is %.40q, which is none of allow, deny, ask, approve and block", field, word)
+	}
+	return nil
+}
+
+// args returns updatedInput as arguments.
+func (r *reply) args() (sdk.Object, error) {
+	var args sdk.Object
+	if err := json.Unmarshal(r.newInput, &args); err != nil {
+		return nil, fmt.Errorf("hookSpecificOutput.updatedInput: want an object with all arguments: %w", err)
+	}
+	if args == nil {
+		return nil, errors.New("hookSpecificOutput.updatedInput: want an object with all arguments")
+	}
+	return args, nil
+}
+
+// unused names what the reply holds that has no effect at the event.
+func (r *reply) unused(event string) []string {
+	var fields []string
+	add := func(there bool, field string, at ...string) {
+		if !there {
+			return
+		}
+		for _, e := range at {
+			if e == event {
+				return
+			}
+		}
+		fields = append(fields, field)
+	}
+	tools := []string{preToolUse, permissionRequest}
+	add(r.newInput != nil, "updatedInput", preToolUse)
+	add(r.allow, `the decision "allow"`, append(tools, postToolUse, postToolUseFailure, stop, subagentStop, userPromptSubmit)...)
+	add(r.ask, `the decision "ask"`, tools...)
+	add(r.block, `the decision "block"`, append(tools, userPromptSubmit, postToolUse, postToolUseFailure, stop, subagentStop)...)
+	add(r.halt, `"continue": false`, append(tools, userPromptSubmit, stop, subagentStop, postToolUse, postToolUseFailure)...)
+	add(r.context != "", "additionalContext", sessionStart, subagentStart, userPromptSubmit, postToolUse, postToolUseFailure, preCompact)
+	return fields
+}
+
+// because returns the reason, or says that there is none.
+func (r *reply) because(e *entry) string {
+	if r.reason != "" {
+		return r.reason
+	}
+	return "refused by the command hook " + e.where + " without a reason"
+}
+
+// clip bounds a text for people.
+func clip(s string) string {
+	if len(s) <= maxReason {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return strings.ToValidUTF8(s[:maxReason], "") + " …"
+}

@@ -1,0 +1,199 @@
+package commandhooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// callsPriority puts the hook that remembers tool calls before all others: it must see every call that asks for leave.
+const callsPriority = -1 << 20
+
+// toolHooks carry the events around a tool call. A command at PreToolUse runs once, at tool.execute.before; when it allows the call
+// or wants the user to be asked, the gate at permission.ask says so.
+func (p *Plugin) toolHooks() []sdk.Hook {
+	var list []sdk.Hook
+	if p.has(preToolUse, permissionRequest) {
+		h := sdk.OnToolBefore(func(_ context.Context, in *sdk.ToolInput, _ *sdk.ToolBeforeValue) error {
+			p.calls.begin(in)
+			return nil
+		})
+		h.Name, h.Priority, h.Reads, h.Writes = "calls", callsPriority, nil, nil
+		list = append(list, h)
+	}
+	for _, e := range p.entries(preToolUse) {
+		h := e.hook(sdk.OnToolBefore(func(ctx context.Context, in *sdk.ToolInput, v *sdk.ToolBeforeValue) error {
+			return p.before(ctx, e, in, v)
+		}))
+		h.Reads, h.Writes = []string{"/args"}, []string{"/args"}
+		list = append(list, h)
+	}
+	if p.has(preToolUse) {
+		h := sdk.OnPermissionAsk(func(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+			call, _ := p.calls.find(in)
+			return call.decision(in), nil
+		})
+		h.Name = preToolUse
+		list = append(list, h)
+	}
+	for _, e := range p.entries(permissionRequest) {
+		list = append(list, e.hook(sdk.OnPermissionAsk(func(ctx context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+			return p.permission(ctx, e, in)
+		})))
+	}
+	for _, event := range []string{postToolUse, postToolUseFailure} {
+		for _, e := range p.entries(event) {
+			h := e.hook(sdk.OnToolAfter(func(ctx context.Context, in *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
+				return p.after(ctx, e, in, v)
+			}))
+			h.Reads, h.Writes = []string{"/title", "/output", "/metadata"}, []string{"/output"}
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// toolInput is what the events of a tool call have in common.
+func toolInput(tool string, origin sdk.Origin, args sdk.Object) map[string]any {
+	if args == nil {
+		args = sdk.Object{}
+	}
+	return map[string]any{
+		"tool_name":  toolNames(tool, origin)[0],
+		"tool_input": toDialect(tool, origin, args),
+	}
+}
+
+// details tells commands written for tenon what the dialect has no words for.
+func details(in *sdk.ToolInput) map[string]any {
+	return map[string]any{
+		"tool": in.Tool, "origin": in.Origin, "messageID": in.MessageID, "agent": in.Agent, "agentPath": in.AgentPath,
+	}
+}
+
+// before runs a command at PreToolUse.
+func (p *Plugin) before(ctx context.Context, e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue) error {
+	if !e.matcher.any(toolNames(in.Tool, in.Origin)...) {
+		return nil
+	}
+	input := toolInput(in.Tool, in.Origin, v.Args)
+	input["tool_use_id"], input["tenon"] = in.CallID, details(in)
+	r, err := p.call(ctx, e, in.SessionID, input)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.halt:
+		return sdk.Halt(r.because(e))
+	case r.block:
+		return sdk.Deny(r.because(e))
+	}
+	if r.newInput != nil {
+		args, err := r.args()
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", p.source.Where, e.where, err)
+		}
+		v.Args = fromDialect(in.Tool, in.Origin, args)
+	}
+	return p.remember(e, in, v, r)
+}
+
+// remember notes what is to be said when the call asks for leave.
+func (p *Plugin) remember(e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue, r *reply) error {
+	if !r.ask && !r.allow {
+		return nil
+	}
+	args, err := json.Marshal(v.Args)
+	if err != nil {
+		return err
+	}
+	reason := r.reason
+	if reason == "" {
+		reason = "command hook " + e.where
+	}
+	p.calls.update(in, func(c *call) {
+		if r.ask {
+			c.ask = reason
+			return
+		}
+		c.allowed, c.reason = args, reason
+	})
+	return nil
+}
+
+// permission runs a command at PermissionRequest.
+func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionRequest) (sdk.Decision, error) {
+	call, known := p.calls.find(in)
+	if !known { // asked outside of a tool call: the permission is all there is to go by
+		call.tool, call.origin = in.Permission, sdk.Origin{Carrier: sdk.CarrierBuiltin}
+	}
+	if !e.matcher.any(toolNames(call.tool, call.origin)...) {
+		return sdk.Decision{}, nil
+	}
+	var args sdk.Object
+	if len(in.Args) > 0 {
+		if err := json.Unmarshal(in.Args, &args); err != nil {
+			return sdk.Decision{}, err
+		}
+	}
+	input := toolInput(call.tool, call.origin, args)
+	input["tenon"] = map[string]any{"tool": call.tool, "permission": in.Permission, "patterns": in.Patterns, "agent": in.Agent}
+	if in.Tool != nil {
+		input["tool_use_id"] = in.Tool.CallID
+	}
+	r, err := p.call(ctx, e, in.SessionID, input)
+	if err != nil {
+		return sdk.Decision{}, err
+	}
+	switch {
+	case r.halt || r.stops:
+		return sdk.Decision{Verdict: sdk.VerdictHalt, Reason: r.because(e)}, nil
+	case r.block:
+		return sdk.Decision{Verdict: sdk.VerdictDeny, Reason: r.because(e)}, nil
+	case r.ask:
+		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: r.reason}, nil
+	case r.allow && r.newInput != nil:
+		return sdk.Decision{}, fmt.Errorf("%s: %s: updatedInput comes too late at PermissionRequest: leave is given for what runs; change arguments at PreToolUse", p.source.Where, e.where)
+	case r.allow && in.Permission != sdk.PermissionDoomLoop: // who allows a tool does not mean that it may run in circles
+		return sdk.Decision{Verdict: sdk.VerdictAllow, Reason: r.reason}, nil
+	}
+	return sdk.Decision{}, nil
+}
+
+// after runs a command at PostToolUse or PostToolUseFailure. A call that was denied did not run: neither event fits.
+func (p *Plugin) after(ctx context.Context, e *entry, in *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
+	event := ""
+	switch in.Outcome {
+	case sdk.OutcomeOK:
+		event = postToolUse
+	case sdk.OutcomeError, sdk.OutcomeAborted:
+		event = postToolUseFailure
+	}
+	if e.event != event || !e.matcher.any(toolNames(in.Tool, in.Origin)...) {
+		return nil
+	}
+	var args sdk.Object
+	if err := json.Unmarshal(in.Args, &args); err != nil {
+		return err
+	}
+	input := toolInput(in.Tool, in.Origin, args)
+	input["tool_use_id"], input["tenon"] = in.CallID, details(&in.ToolInput)
+	if event == postToolUse {
+		input["tool_response"] = map[string]any{"output": v.Output, "title": v.Title, "metadata": v.Metadata}
+	} else {
+		input["error"], input["is_interrupt"] = v.Output, in.Outcome == sdk.OutcomeAborted
+	}
+	r, err := p.call(ctx, e, in.SessionID, input)
+	if err != nil {
+		return err
+	}
+	if r.block || r.halt {
+		v.Output += "\n\nA hook objects: " + r.because(e)
+	}
+	if r.context != "" {
+		v.Output += "\n\n" + r.context
+	}
+	return nil
+}

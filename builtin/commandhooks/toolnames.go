@@ -1,0 +1,94 @@
+package commandhooks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// dialectTool is one of tenon's tools as the dialect knows it.
+type dialectTool struct {
+	names []string // the first is what commands are told; all may stand in a matcher
+	args  map[string]string
+}
+
+// dialectTools returns the tools by their id here. args are the arguments that have another name there, by their name here.
+func dialectTools() map[string]dialectTool {
+	path := map[string]string{"filePath": "file_path"}
+	return map[string]dialectTool{
+		"bash":      {names: []string{"Bash"}},
+		"read":      {[]string{"Read"}, path},
+		"write":     {[]string{"Write"}, path},
+		"edit":      {[]string{"Edit", "MultiEdit"}, map[string]string{"filePath": "file_path", "oldString": "old_string", "newString": "new_string", "replaceAll": "replace_all"}},
+		"list":      {names: []string{"LS"}},
+		"glob":      {names: []string{"Glob"}},
+		"grep":      {[]string{"Grep"}, map[string]string{"include": "glob"}},
+		"webfetch":  {names: []string{"WebFetch"}},
+		"task":      {names: []string{"Task", "Agent"}},
+		"todowrite": {names: []string{"TodoWrite"}},
+		"skill":     {names: []string{"Skill"}},
+		"question":  {names: []string{"AskUserQuestion"}},
+		// Who guards changes of files means all of them.
+		"apply_patch": {names: []string{"apply_patch", "ApplyPatch", "Edit", "MultiEdit", "Write"}},
+	}
+}
+
+// toolNames returns the names of a tool, the dialect's first.
+func toolNames(tool string, origin sdk.Origin) []string {
+	if origin.Server != "" {
+		rest := strings.TrimPrefix(tool, clean(origin.Server)+"_")
+		return []string{"mcp__" + clean(origin.Server) + "__" + rest, tool}
+	}
+	if d, ok := dialectTools()[tool]; ok && isOurs(origin) {
+		return append(slices.Clone(d.names), tool)
+	}
+	return []string{tool}
+}
+
+// isOurs reports whether the tool comes with tenon: another one of the same name has arguments of its own.
+func isOurs(origin sdk.Origin) bool { return origin.Carrier == sdk.CarrierBuiltin }
+
+// clean makes the name of a server what stands of it in the ids of its tools.
+func clean(server string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '_' && isPattern(r) || r == '|' || r == ' ' {
+			return '_'
+		}
+		return r
+	}, server)
+}
+
+// toDialect renames arguments for a command.
+func toDialect(tool string, origin sdk.Origin, args sdk.Object) sdk.Object {
+	if !isOurs(origin) {
+		return args
+	}
+	out := sdk.Object{}
+	names := dialectTools()[tool].args
+	for name, value := range args {
+		if theirs, ok := names[name]; ok {
+			name = theirs
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// fromDialect renames what a command answered back. Our own names are accepted, too.
+func fromDialect(tool string, origin sdk.Origin, args sdk.Object) sdk.Object {
+	if !isOurs(origin) {
+		return args
+	}
+	out := sdk.Object{}
+	for name, value := range args {
+		for ours, theirs := range dialectTools()[tool].args {
+			if theirs == name {
+				name = ours
+				break
+			}
+		}
+		out[name] = value
+	}
+	return out
+}

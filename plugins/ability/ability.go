@@ -1,0 +1,299 @@
+// Package ability is the one way on which a plugin outside of the host's process reaches what is not its own: the network, its
+// stored values, secrets, tools, sessions, the user and the model. Carriers hand every request of a guest to a Broker, which checks
+// the user's grants on each call, bounds rates and sizes, and answers with a status and JSON.
+//
+// docs/abilities.md lists the operations for those who write guests.
+package ability
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Status says how an operation ended. It goes over the wire.
+type Status int32
+
+// The statuses.
+const (
+	OK      Status = 0
+	Failed  Status = 1 // the output is the error's text
+	Denied  Status = 2 // not granted; the output says what to grant
+	Unknown Status = 3 // there is no such operation
+	Limited Status = 4 // a quota, rate or size was passed; the output says which
+)
+
+// String returns the name of the status.
+func (s Status) String() string {
+	names := [...]string{"ok", "failed", "denied", "unknown", "limited"}
+	if s < 0 || int(s) >= len(names) {
+		return fmt.Sprintf("status %d", int32(s))
+	}
+	return names[s]
+}
+
+// Options are what a broker is made of.
+type Options struct {
+	Plugin string // its name
+	// Grants is what the user gave. It is copied: nothing changes it afterwards.
+	Grants []sdk.Capability
+	// Secret returns a variable of the host's environment. Nil: there are none.
+	Secret func(name string) (string, bool)
+	// DataDir is the plugin's own directory, created with mode 0700 when it is first needed.
+	DataDir string
+	Logger  *slog.Logger // nil: nothing is logged
+	Limits  Limits       // what is zero gets its default
+}
+
+// Caller says on whose behalf a plugin asks: the call it is answering.
+type Caller struct {
+	SessionID string
+	Tool      sdk.ToolHost // nil outside of a tool call
+}
+
+// Broker answers the requests of one plugin. Safe for use from many goroutines.
+type Broker struct {
+	plugin string
+	limits Limits
+	log    *slog.Logger
+	secret func(name string) (string, bool)
+	grants grants
+	rates  rates
+	kv     *store
+	web    *web
+
+	mu      sync.Mutex
+	host    sdk.Host // nil until Bind
+	closed  bool
+	running map[int]context.CancelFunc // the operations under way
+	next    int                        // key of running
+	idle    sync.WaitGroup             // counts running
+}
+
+// New returns a broker. Entries of the grants that mean nothing, such as a malformed address, are logged and grant nothing; see
+// CheckGrant.
+func New(o Options) *Broker {
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	limits := o.Limits.withDefaults()
+	return &Broker{
+		plugin: o.Plugin, limits: limits, log: log, secret: o.Secret,
+		grants: newGrants(o.Grants, log), rates: newRates(limits),
+		kv: newStore(o.DataDir, limits), web: newWeb(limits),
+		running: map[int]context.CancelFunc{},
+	}
+}
+
+// Bind gives the broker the host whose abilities the plugin may use. Carriers call it in Start.
+func (b *Broker) Bind(h sdk.Host) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.host = h
+}
+
+// Close cancels what is under way and waits for it. Later requests fail. Safe twice.
+func (b *Broker) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	for _, cancel := range b.running {
+		cancel()
+	}
+	b.mu.Unlock()
+	b.idle.Wait()
+	return nil
+}
+
+// errClosed answers requests after Close.
+var errClosed = errors.New("the plugin has been ended")
+
+// Do runs an operation on behalf of c. It returns soon after ctx ends. The request may be reused after Do returned; the answer
+// belongs to the caller: JSON with OK, else text for people.
+func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (Status, []byte) {
+	answer, err := b.do(ctx, c, op, request)
+	if err != nil {
+		status := statusOf(err)
+		b.log.Debug("ability refused", "op", op, "status", status.String(), "err", err)
+		return status, []byte(err.Error())
+	}
+	return OK, answer
+}
+
+func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (answer []byte, err error) {
+	if !b.rates.all.Allow() {
+		return nil, limited("more than %d operations a second", b.limits.Rate)
+	}
+	o, ok := b.operation(op)
+	if !ok {
+		return nil, &problem{Unknown, fmt.Sprintf("there is no operation %.64q", op)}
+	}
+	if len(request) > b.limits.RequestBytes {
+		return nil, limited("%s: the request has %d bytes, at most %d are accepted", op, len(request), b.limits.RequestBytes)
+	}
+	if o.capability != "" && !b.grants.has(o.capability) {
+		return nil, b.denied(op, o.capability, "")
+	}
+	if !utf8.Valid(request) {
+		return nil, fmt.Errorf("%s: the request is not valid UTF-8; send other bytes as {\"base64\": …}", op)
+	}
+	ctx, done, err := b.begin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	defer done()
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Error("ability panicked", "op", op, "err", p)
+			answer, err = nil, fmt.Errorf("%s: the host made a mistake; its log tells more", op)
+		}
+	}()
+	value, err := o.run(ctx, c, request)
+	if err != nil {
+		return nil, b.explain(op, err)
+	}
+	if answer, err = json.Marshal(value); err != nil {
+		return nil, fmt.Errorf("%s: encode the answer: %w", op, err)
+	}
+	if len(answer) > b.limits.ResponseBytes {
+		return nil, limited("%s: the answer has %d bytes, at most %d are passed on", op, len(answer), b.limits.ResponseBytes)
+	}
+	return answer, nil
+}
+
+// explain says which operation failed, where the error does not already or is an answer for people.
+func (*Broker) explain(op string, err error) error {
+	var refusal *sdk.Refusal
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	var p *problem
+	if errors.As(err, &p) && p.status == Denied {
+		return p
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}
+
+// begin notes an operation, so that Close can end it.
+func (b *Broker) begin(ctx context.Context) (context.Context, func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, nil, errClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	key := b.next
+	b.next++
+	b.running[key] = cancel
+	b.idle.Add(1)
+	return ctx, func() {
+		cancel()
+		b.mu.Lock()
+		delete(b.running, key)
+		b.mu.Unlock()
+		b.idle.Done()
+	}, nil
+}
+
+// operation is one thing a plugin can ask for.
+type operation struct {
+	capability string // without it the operation is denied; empty: none is needed
+	run        func(ctx context.Context, c Caller, request []byte) (any, error)
+}
+
+func (b *Broker) operation(name string) (operation, bool) {
+	switch name {
+	case "kv.get":
+		return operation{sdk.CapabilityKV, b.kvGet}, true
+	case "kv.set":
+		return operation{sdk.CapabilityKV, b.kvSet}, true
+	case "kv.delete":
+		return operation{sdk.CapabilityKV, b.kvDelete}, true
+	case "kv.keys":
+		return operation{sdk.CapabilityKV, b.kvKeys}, true
+	case "config":
+		return operation{sdk.CapabilityConfig, b.config}, true
+	case "secret":
+		return operation{sdk.CapabilitySecret, b.readSecret}, true
+	case "time":
+		return operation{sdk.CapabilityClock, b.time}, true
+	case "http":
+		return operation{sdk.CapabilityHTTP, b.fetch}, true
+	case "tool":
+		return operation{sdk.CapabilityTool, b.callTool}, true
+	case "session":
+		return operation{sdk.CapabilitySession, b.messages}, true
+	case "ask":
+		return operation{sdk.CapabilityAsk, b.ask}, true
+	case "question":
+		return operation{sdk.CapabilityAsk, b.question}, true
+	case "sample":
+		return operation{sdk.CapabilityModel, b.sample}, true
+	case "progress":
+		return operation{"", b.progress}, true
+	}
+	return operation{}, false
+}
+
+// empty is the answer of operations that have nothing to tell.
+type empty struct{}
+
+// decode reads a request; an empty one counts as {}.
+func decode(request []byte, into any) error {
+	if len(request) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(request, into); err != nil {
+		return fmt.Errorf("bad request: %w", err)
+	}
+	return nil
+}
+
+// config answers with the merged configuration without its secrets.
+func (b *Broker) config(context.Context, Caller, []byte) (any, error) {
+	reader, ok := b.bound().(sdk.ConfigReader)
+	if !ok {
+		return nil, missing("the configuration")
+	}
+	return reader.Config(), nil
+}
+
+// readSecret answers with a variable of the host's environment whose exact name was granted.
+func (b *Broker) readSecret(_ context.Context, _ Caller, request []byte) (any, error) {
+	var req struct {
+		Name string `json:"name"`
+	}
+	if err := decode(request, &req); err != nil {
+		return nil, err
+	}
+	if !b.grants.names(sdk.CapabilitySecret, req.Name) {
+		return nil, b.denied("secret", sdk.CapabilitySecret, req.Name)
+	}
+	if b.secret == nil {
+		return nil, missing("secrets")
+	}
+	value, found := b.secret(req.Name)
+	if !found {
+		return nil, fmt.Errorf("the environment of tenon has no variable %s; set it and start tenon again", req.Name)
+	}
+	return struct {
+		Value string `json:"value"`
+	}{value}, nil
+}
+
+// time answers with the real time.
+func (*Broker) time(context.Context, Caller, []byte) (any, error) {
+	return struct {
+		UnixMilli int64 `json:"unixMilli"`
+	}{time.Now().UnixMilli()}, nil
+}

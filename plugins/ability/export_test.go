@@ -1,0 +1,30 @@
+package ability
+
+import (
+	"context"
+	"crypto/x509"
+	"net"
+	"net/netip"
+)
+
+// SetNetwork replaces look-ups of names and connections.
+func SetNetwork(b *Broker, lookup func(host string) []netip.Addr, dial func(ctx context.Context, to netip.AddrPort) (net.Conn, error)) {
+	b.web.lookup = func(_ context.Context, host string) ([]netip.Addr, error) { return lookup(host), nil }
+	if dial != nil {
+		b.web.dial = func(ctx context.Context, to netip.AddrPort, _ func(netip.Addr) error) (net.Conn, error) {
+			return dial(ctx, to)
+		}
+	}
+}
+
+// Trust makes the broker accept certificates of the pool.
+func Trust(b *Broker, pool *x509.CertPool) { b.web.transport.TLSClientConfig.RootCAs = pool }
+
+var (
+	ParseStore = parseStore
+	ParseURL   = parseURL
+	ParseGrant = parseGrant
+	IsPublic   = isPublic
+	Match      = match
+	Dial       = dial
+)

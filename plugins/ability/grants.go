@@ -1,0 +1,108 @@
+package ability
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// grants is what the user gave, made ready for checks. It never changes.
+type grants struct {
+	scopes  map[string][]string // by the capability's name; a capability without scope has an empty list
+	origins []origin            // the scope of http
+}
+
+// newGrants copies what was granted. Several grants of one capability add up.
+func newGrants(given []sdk.Capability, log *slog.Logger) grants {
+	g := grants{scopes: map[string][]string{}}
+	for _, c := range given {
+		g.scopes[c.Name] = append(g.scopes[c.Name], c.Scope...)
+		if c.Name != sdk.CapabilityHTTP {
+			continue
+		}
+		for _, entry := range c.Scope {
+			o, err := parseGrant(entry)
+			if err != nil {
+				log.Warn("grant has no effect", "capability", c.Name, "scope", entry, "err", err)
+				continue
+			}
+			g.origins = append(g.origins, o)
+		}
+	}
+	return g
+}
+
+// CheckGrant reports what is wrong with a capability that is asked for or granted, as far as the broker knows it: an http address
+// that is malformed or too wide, a secret or tool without a name. The error names the entry and the remedy.
+func CheckGrant(c sdk.Capability) error {
+	for i, entry := range c.Scope {
+		var err error
+		switch c.Name {
+		case sdk.CapabilityHTTP:
+			_, err = parseGrant(entry)
+		case sdk.CapabilitySecret:
+			if entry == "" || strings.ContainsAny(entry, "*?= ") {
+				err = fmt.Errorf("%q is no name of a variable; patterns are not supported, name each secret", entry)
+			}
+		case sdk.CapabilityTool:
+			if entry == "" {
+				err = fmt.Errorf("an empty name; write the id of a tool, in which * stands for any characters")
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("scope[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (g *grants) has(capability string) bool {
+	_, ok := g.scopes[capability]
+	return ok
+}
+
+// names reports whether the scope holds exactly this name.
+func (g *grants) names(capability, name string) bool {
+	return name != "" && slices.Contains(g.scopes[capability], name)
+}
+
+// matches reports whether a pattern of the scope matches.
+func (g *grants) matches(capability, name string) bool {
+	return slices.ContainsFunc(g.scopes[capability], func(pattern string) bool { return match(pattern, name) })
+}
+
+// origin returns the grant that covers the address.
+func (g *grants) origin(o origin) (origin, bool) {
+	for _, granted := range g.origins {
+		if granted.covers(o) {
+			return granted, true
+		}
+	}
+	return origin{}, false
+}
+
+// match compares a name with a pattern in which * stands for any characters.
+func match(pattern, name string) bool {
+	first, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == name
+	}
+	if !strings.HasPrefix(name, first) {
+		return false
+	}
+	name = name[len(first):]
+	for {
+		piece, after, more := strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(name, piece)
+		}
+		_, behind, found := strings.Cut(name, piece)
+		if !found {
+			return false
+		}
+		name, rest = behind, after
+	}
+}

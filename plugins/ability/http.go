@@ -1,0 +1,203 @@
+package ability
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	maxRedirects     = 5
+	maxRequestHeader = 64 << 10 // of names and values together, in bytes
+)
+
+// fetch sends an HTTP request to an address of the grant's scope.
+func (b *Broker) fetch(ctx context.Context, _ Caller, request []byte) (any, error) {
+	var req sdk.FetchRequest
+	if err := decode(request, &req); err != nil {
+		return nil, err
+	}
+	u, asked, err := parseURL(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	granted, ok := b.grants.origin(asked)
+	if !ok {
+		return nil, b.denied("http", sdk.CapabilityHTTP, asked.String())
+	}
+	if !b.rates.http.Allow() {
+		return nil, limited("more than %d requests a second", b.limits.HTTPRate)
+	}
+	timeout := b.limits.HTTPTimeout
+	if given := time.Duration(req.TimeoutMS) * time.Millisecond; given > 0 && given < timeout {
+		timeout = given
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r, err := newRequest(context.WithValue(ctx, grantKey{}, &granted), &req, u)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case b.web.slots <- struct{}{}:
+		defer func() { <-b.web.slots }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waited %s while %d other requests ran: %w", timeout, b.limits.HTTPConcurrent, ctx.Err())
+	}
+	answer, err := b.send(r)
+	if err != nil {
+		return nil, b.explainHTTP(err, timeout)
+	}
+	return answer, nil
+}
+
+// newRequest checks everything of the request that is not its address.
+func newRequest(ctx context.Context, req *sdk.FetchRequest, u *url.URL) (*http.Request, error) {
+	method := req.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	if !isToken(method) || method == http.MethodConnect || method == http.MethodTrace {
+		return nil, fmt.Errorf("method %q is not supported", method)
+	}
+	header, err := requestHeader(req.Headers)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(req.Body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header = header
+	return r, nil
+}
+
+func requestHeader(given map[string]string) (http.Header, error) {
+	header, size := http.Header{}, 0
+	for name, value := range given {
+		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		switch {
+		case !isToken(name):
+			return nil, fmt.Errorf("header %q: the name holds characters that are not allowed", name)
+		case isReserved(canonical):
+			return nil, fmt.Errorf("header %q is set by tenon alone; leave it out", name)
+		case header[canonical] != nil:
+			return nil, fmt.Errorf("header %q is there twice; names do not differ by case", name)
+		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			return nil, fmt.Errorf("header %q: the value holds a line break or another control character", name)
+		}
+		size += len(name) + len(value)
+		header[canonical] = []string{value}
+	}
+	if size > maxRequestHeader {
+		return nil, limited("the headers have %d bytes, at most %d are sent", size, maxRequestHeader)
+	}
+	if header["User-Agent"] == nil {
+		header["User-Agent"] = []string{"tenon"}
+	}
+	return header, nil
+}
+
+// isReserved reports whether a header is about the connection or the address, which are not the plugin's business.
+func isReserved(canonical string) bool {
+	switch canonical {
+	case "Connection", "Content-Length", "Expect", "Host", "Http2-Settings", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return strings.HasPrefix(canonical, "Proxy-")
+}
+
+// isToken reports whether s may be a method or the name of a header, see RFC 9110, section 5.6.2.
+func isToken(s string) bool {
+	const special = "!#$%&'*+-.^_`|~"
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune(special, r)
+	})
+}
+
+// send follows redirects and reads the answer.
+func (b *Broker) send(r *http.Request) (*sdk.FetchResponse, error) {
+	client := http.Client{Transport: b.web.transport, CheckRedirect: b.checkRedirect}
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(b.limits.HTTPBytes)+1))
+	if len(body) > b.limits.HTTPBytes {
+		return nil, limited("the answer has more than %d bytes", b.limits.HTTPBytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)
+	}
+	answer := &sdk.FetchResponse{Status: resp.StatusCode, Headers: map[string]string{}, Body: body}
+	for name, values := range resp.Header {
+		answer.Headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
+	}
+	return answer, nil
+}
+
+// checkRedirect checks every address anew. What the plugin sent along for one origin does not go to another.
+func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	asked, err := originOf(r.URL)
+	if err != nil {
+		return fmt.Errorf("redirect to %.64q: %w", r.URL.Scheme+"://"+r.URL.Host, err)
+	}
+	granted, ok := b.grants.origin(asked)
+	if !ok {
+		return b.denied("redirect", sdk.CapabilityHTTP, asked.String())
+	}
+	r.URL.Host = asked.hostport()
+	r.Header.Del("Referer") // may hold what stood in the query
+	if !isOneOrigin(asked, via) {
+		for name := range r.Header {
+			if !slices.Contains([]string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}, name) {
+				r.Header.Del(name)
+			}
+		}
+	}
+	*r = *r.WithContext(context.WithValue(r.Context(), grantKey{}, &granted))
+	return nil
+}
+
+// isOneOrigin reports whether all requests so far went where the next one goes.
+func isOneOrigin(asked origin, via []*http.Request) bool {
+	return !slices.ContainsFunc(via, func(before *http.Request) bool {
+		o, err := originOf(before.URL)
+		return err != nil || !o.same(asked)
+	})
+}
+
+// explainHTTP turns an error of the client into one for the plugin's author.
+func (b *Broker) explainHTTP(err error, timeout time.Duration) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err // its URL may hold a secret, and errors are logged
+	}
+	var private *privateError
+	if errors.As(err, &private) {
+		b.log.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
+		return &problem{Denied, fmt.Sprintf("plugin %q: %s", b.plugin, private)}
+	}
+	var p *problem
+	if errors.As(err, &p) {
+		return p
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no complete answer within %s: %w", timeout, err)
+	}
+	return err
+}

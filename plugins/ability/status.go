@@ -1,0 +1,43 @@
+package ability
+
+import (
+	"errors"
+	"fmt"
+)
+
+// problem is an error that ends an operation with another status than Failed.
+type problem struct {
+	status Status
+	text   string
+}
+
+// Error returns the text.
+func (p *problem) Error() string { return p.text }
+
+// limited returns an error for what passed a quota, rate or size.
+func limited(format string, args ...any) error {
+	return &problem{Limited, fmt.Sprintf(format, args...)}
+}
+
+// denied returns the error for something that was not granted; scope is what would have to stand in the grant.
+func (b *Broker) denied(op, capability, scope string) error {
+	what := fmt.Sprintf("the capability %q", capability)
+	if scope != "" {
+		what += fmt.Sprintf(" with %q in its scope", scope)
+	}
+	return &problem{Denied, fmt.Sprintf("%s: plugin %q was not granted %s; list it in the plugin's capabilities and let the user approve it (tenon plugin trust)", op, b.plugin, what)}
+}
+
+// missing returns the error for an ability that this host does not have.
+func missing(what string) error {
+	return fmt.Errorf("this host does not give plugins %s", what)
+}
+
+// statusOf returns the status that belongs to an error.
+func statusOf(err error) Status {
+	var p *problem
+	if errors.As(err, &p) {
+		return p.status
+	}
+	return Failed
+}

@@ -1,0 +1,328 @@
+package ability
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// The files of a store, in the plugin's own directory.
+const (
+	storeFile = "kv.json"
+	storeNew  = "kv.json.new" // becomes storeFile by renaming; left over by a process that was killed
+	storeLock = "kv.lock"     // held by the process that changes the store
+)
+
+// storeMagic begins the first line of storeFile; the SHA-256 of what follows the line ends it. The checksum tells damage, and
+// a reader by one line whether what it knows is still true.
+const storeMagic = "tenon-kv 1 "
+
+const storeHeader = len(storeMagic) + 2*sha256.Size + 1
+
+// lockWait bounds the wait for another process that changes the store.
+const lockWait = 10 * time.Second
+
+// errDamaged means that the stored values cannot be read.
+var errDamaged = errors.New("damaged")
+
+// store keeps the values of one plugin in one file, which is replaced as a whole: at most 1 MiB, and never half of it. Several
+// processes may use it at the same time. Keys stand in the file alone, never in a path.
+type store struct {
+	dir    string
+	limits Limits
+
+	writer chan struct{} // holds one: taken by who changes the store in this process
+
+	mu     sync.RWMutex
+	header string            // of the file that values were read from; empty without a file
+	values map[string][]byte // must not be changed: replaced
+}
+
+func newStore(dir string, l Limits) *store {
+	return &store{dir: dir, limits: l, values: map[string][]byte{}, writer: make(chan struct{}, 1)}
+}
+
+func (s *store) get(key string) (value []byte, found bool, err error) {
+	if err := s.checkKey(key); err != nil {
+		return nil, false, err
+	}
+	values, err := s.current()
+	value, found = values[key]
+	return value, found, err
+}
+
+func (s *store) keys(prefix string) ([]string, error) {
+	values, err := s.current()
+	keys := make([]string, 0, len(values))
+	for key := range values {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys, err
+}
+
+func (s *store) set(ctx context.Context, key string, value []byte) error {
+	if err := s.checkKey(key); err != nil {
+		return err
+	}
+	if len(value) > s.limits.KVValueBytes {
+		return limited("the value has %d bytes, at most %d are kept", len(value), s.limits.KVValueBytes)
+	}
+	return s.change(ctx, func(values map[string][]byte) error {
+		values[key] = slices.Clone(value)
+		return s.checkQuota(values)
+	})
+}
+
+func (s *store) remove(ctx context.Context, key string) error {
+	if err := s.checkKey(key); err != nil {
+		return err
+	}
+	return s.change(ctx, func(values map[string][]byte) error {
+		delete(values, key)
+		return nil
+	})
+}
+
+func (s *store) checkKey(key string) error {
+	if key == "" {
+		return errors.New("bad request: key: it is empty")
+	}
+	if len(key) > s.limits.KVKeyBytes {
+		return limited("the key has %d bytes, at most %d are kept", len(key), s.limits.KVKeyBytes)
+	}
+	return nil
+}
+
+func (s *store) checkQuota(values map[string][]byte) error {
+	if len(values) > s.limits.KVKeys {
+		return limited("there would be %d keys, at most %d are kept; delete some", len(values), s.limits.KVKeys)
+	}
+	size := 0
+	for key, value := range values {
+		size += len(key) + len(value)
+	}
+	if size > s.limits.KVBytes {
+		return limited("keys and values would take %d bytes, at most %d are kept; delete some", size, s.limits.KVBytes)
+	}
+	return nil
+}
+
+// current returns the values as they are in the file now.
+func (s *store) current() (map[string][]byte, error) {
+	root, err := s.open(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if values, ok := s.known(root); ok {
+		return values, nil
+	}
+	return s.load(root)
+}
+
+// known returns what was read before if the file still says the same.
+func (s *store) known(root *os.Root) (map[string][]byte, bool) {
+	header, err := readHeader(root)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.values, err == nil && header == s.header
+}
+
+// readHeader returns the first line of the file, "" without a file.
+func readHeader(root *os.Root) (string, error) {
+	f, err := openStored(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	line := make([]byte, storeHeader)
+	_, err = io.ReadFull(f, line)
+	return string(line), err
+}
+
+// load reads the file.
+func (s *store) load(root *os.Root) (map[string][]byte, error) {
+	header, values, err := s.read(root)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.header, s.values = header, values
+	return values, nil
+}
+
+func (s *store) read(root *os.Root) (header string, values map[string][]byte, err error) {
+	f, err := openStored(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", map[string][]byte{}, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	defer f.Close()
+	// Base64 and escaped keys take more room than the quota; a file far above it was not written by us.
+	data, err := io.ReadAll(io.LimitReader(f, 16*int64(s.limits.KVBytes)+1<<20))
+	if err != nil {
+		return "", nil, err
+	}
+	if header, values, err = parseStore(data); err != nil {
+		return "", nil, fmt.Errorf("the stored values in %s are %w; move the file away to begin anew", filepath.Join(s.dir, storeFile), err)
+	}
+	return header, values, nil
+}
+
+// parseStore reads the content of a store's file. Errors wrap errDamaged.
+func parseStore(data []byte) (header string, values map[string][]byte, err error) {
+	if len(data) < storeHeader {
+		return "", nil, fmt.Errorf("%w: %d bytes are too few", errDamaged, len(data))
+	}
+	header, body := string(data[:storeHeader]), data[storeHeader:]
+	if header != headerOf(body) {
+		return "", nil, fmt.Errorf("%w: the checksum does not match", errDamaged)
+	}
+	if err := json.Unmarshal(body, &values); err != nil {
+		return "", nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if values == nil {
+		values = map[string][]byte{}
+	}
+	return header, values, nil
+}
+
+func headerOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return storeMagic + hex.EncodeToString(sum[:]) + "\n"
+}
+
+// change replaces the file. No other process changes it meanwhile.
+func (s *store) change(ctx context.Context, edit func(values map[string][]byte) error) error {
+	root, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	unlock, err := s.lock(ctx, root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	values, err := s.load(root)
+	if err != nil {
+		return err
+	}
+	values = maps.Clone(values)
+	if err := edit(values); err != nil {
+		return err
+	}
+	body, err := json.Marshal(values)
+	if err != nil {
+		return err
+	}
+	header := headerOf(body)
+	if err := replace(root, header, body); err != nil {
+		return fmt.Errorf("store the values in %s: %w", s.dir, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.header, s.values = header, values
+	return nil
+}
+
+// open opens the plugin's directory. Everything in it is reached through the root, so that a link the plugin may have put
+// there leads nowhere else.
+func (s *store) open(create bool) (*os.Root, error) {
+	if s.dir == "" {
+		return nil, errors.New("the plugin has no directory to keep values in")
+	}
+	root, err := os.OpenRoot(s.dir)
+	if !create || !errors.Is(err, fs.ErrNotExist) {
+		return root, err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(s.dir)
+}
+
+// lock waits until no other process, and no other broker of this one, changes the store.
+func (s *store) lock(ctx context.Context, root *os.Root) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	select {
+	case s.writer <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	lock, err := s.flock(ctx, root)
+	if err != nil {
+		<-s.writer
+		return nil, err
+	}
+	return func() {
+		// The lock ends with the file; an error of closing it changes nothing for the values.
+		_ = lock.Close()
+		<-s.writer
+	}, nil
+}
+
+func (s *store) flock(ctx context.Context, root *os.Root) (*flock.Flock, error) {
+	// Made through the root first: flock alone would follow a link.
+	f, err := root.OpenFile(storeLock, os.O_CREATE|os.O_RDWR|noFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(s.dir, storeLock), flock.SetFlag(os.O_RDWR|noFollow))
+	if _, err := lock.TryLockContext(ctx, 2*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("another process of tenon holds %s: %w", lock.Path(), err)
+	}
+	return lock, nil
+}
+
+// replace writes the file anew so that at every moment either the old or the new one is there in full.
+func replace(root *os.Root, header string, body []byte) error {
+	if err := root.Remove(storeNew); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := root.OpenFile(storeNew, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(header)
+	if err == nil {
+		_, err = f.Write(body)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return rename(root)
+}

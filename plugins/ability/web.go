@@ -1,0 +1,134 @@
+package ability
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// maxAnswerHeader bounds the headers of an answer, in bytes.
+const maxAnswerHeader = 64 << 10
+
+// web is the network as one plugin sees it.
+type web struct {
+	transport *http.Transport
+	slots     chan struct{} // one for each request under way
+
+	// lookup and dial stand for the network in tests.
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	dial   func(ctx context.Context, to netip.AddrPort, check func(netip.Addr) error) (net.Conn, error)
+}
+
+func newWeb(l Limits) *web {
+	w := &web{slots: make(chan struct{}, l.HTTPConcurrent), lookup: lookup, dial: dial}
+	w.transport = &http.Transport{
+		Proxy:       nil, // a proxy would look names up itself
+		DialContext: w.connect,
+		// A connection serves one request: none is shared with another plugin or outlives a grant's check.
+		DisableKeepAlives:      true,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 only
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxResponseHeaderBytes: maxAnswerHeader,
+	}
+	return w
+}
+
+// grantKey is the key under which the context of a request carries the grant that covers it.
+type grantKey struct{}
+
+// connect dials the host of a request. It looks the name up once, refuses it when any of its addresses is not for this
+// grant, and dials one of the addresses it checked: a second look-up could answer differently.
+func (w *web) connect(ctx context.Context, _, address string) (net.Conn, error) {
+	granted, ok := ctx.Value(grantKey{}).(*origin)
+	if !ok {
+		return nil, errors.New("a connection without a grant")
+	}
+	host, portText, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := w.addresses(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	check := func(addr netip.Addr) error { return granted.checkAddr(host, addr) }
+	for _, addr := range addrs {
+		if err := check(addr); err != nil {
+			return nil, err
+		}
+	}
+	var failures []error
+	for _, addr := range addrs {
+		conn, err := w.dial(ctx, netip.AddrPortFrom(addr, uint16(port)), check)
+		if err == nil {
+			return conn, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, errors.Join(failures...)
+}
+
+func (w *web) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{addr}, nil
+	}
+	addrs, err := w.lookup(ctx, host)
+	if err == nil && len(addrs) == 0 {
+		err = fmt.Errorf("the host %q has no address", host)
+	}
+	return addrs, err
+}
+
+// checkAddr refuses to dial an address that is not public, unless the grant names that very address, or localhost, with its port.
+func (o origin) checkAddr(host string, addr netip.Addr) error {
+	addr = addr.Unmap()
+	if isPublic(addr) {
+		return nil
+	}
+	if o.explicit && !o.subdomains && addr.Zone() == "" {
+		if o.addr.IsValid() && o.addr.Unmap() == addr || o.host == "localhost" && addr.IsLoopback() {
+			return nil
+		}
+	}
+	return &privateError{host: host, addr: addr}
+}
+
+// privateError refuses an address that is not public. Its text does not tell the address: names of the user's network are
+// not for the plugin to explore.
+type privateError struct {
+	host string
+	addr netip.Addr
+}
+
+// Error names the host and the remedy.
+func (e *privateError) Error() string {
+	return fmt.Sprintf("%s leads to an address that is not public; only a grant that names the IP address or localhost, and the port, such as http://127.0.0.1:8080, allows that", e.host)
+}
+
+func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// dial connects to one address. The check is made again on what the socket is about to connect to.
+func dial(ctx context.Context, to netip.AddrPort, check func(netip.Addr) error) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		final, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return check(final.Addr())
+	}}
+	return dialer.DialContext(ctx, "tcp", to.String())
+}
