@@ -73,7 +73,7 @@ func (a *app) rootCommand() *cobra.Command {
 		return usageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%w", err)
 	})
 	root.AddCommand(
-		a.runCommand(), a.sessionCommand(), a.modelsCommand(), a.hooksCommand(), a.explainCommand(),
+		a.runCommand(), a.sessionCommand(), a.modelsCommand(), a.hooksCommand(), a.explainCommand(), a.pluginCommand(), a.mcpCommand(),
 		a.configCommand(), a.doctorCommand(), a.versionCommand(), exitCodesTopic(),
 	)
 	return root

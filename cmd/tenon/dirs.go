@@ -22,7 +22,7 @@ func (e environ) lookup(name string) string {
 
 // dirs are the places outside of the project, all absolute.
 type dirs struct {
-	home, config, data string
+	home, config, data, cache string
 }
 
 // findDirs follows the XDG base directories, where a relative path counts as not set, and else the
@@ -43,7 +43,13 @@ func findDirs(env environ, dataFlag string) (dirs, error) {
 	}
 	if d.data != "" {
 		d.data, err = filepath.Abs(d.data)
+		d.cache = filepath.Join(d.data, "cache") // who chose the place of the data wants all of it there
 		return d, err
+	}
+	if d.cache = xdg(env, "XDG_CACHE_HOME"); d.cache == "" {
+		if base, err := os.UserCacheDir(); err == nil {
+			d.cache = filepath.Join(base, "tenon")
+		}
 	}
 	if d.data = xdg(env, "XDG_DATA_HOME"); d.data == "" {
 		d.data = systemData(env, home)

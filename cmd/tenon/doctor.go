@@ -207,7 +207,7 @@ func baseURL(m *machine, provider string) string {
 	if p, ok := m.config.Provider[provider]; ok && p.Options.BaseURL != "" {
 		return p.Options.BaseURL
 	}
-	for _, p := range plugins() {
+	for _, p := range shipped() {
 		source, ok := p.(sdk.ProviderSource)
 		if !ok {
 			continue

@@ -133,7 +133,7 @@ func (t *trial) run(ctx context.Context, a *app, under []sdk.Plugin) (_ *trialRe
 		}
 	}
 	h, err := host.New(ctx, host.Options{
-		Config: config, PublicConfig: config, Project: project, Store: s, Plugins: append(plugins(), under...),
+		Config: config, PublicConfig: config, Project: project, Store: s, Plugins: append(shipped(), under...),
 		Logger: a.log, Version: version, Environ: a.env, AutoApprove: true,
 	})
 	if err != nil {

@@ -30,7 +30,9 @@ type promptText struct {
 }
 
 // readPrompt joins the arguments and stdin, which is read when it is piped or "-" asks for it.
-func (a *app) readPrompt(ctx context.Context, args []string, optional bool) (promptText, error) {
+//
+// With lines, stdin holds further prompts and is left alone; the first prompt may be missing then.
+func (a *app) readPrompt(ctx context.Context, args []string, optional, lines bool) (promptText, error) {
 	var words []string
 	dash := false
 	for _, arg := range args {
@@ -41,6 +43,9 @@ func (a *app) readPrompt(ctx context.Context, args []string, optional bool) (pro
 		words = append(words, arg)
 	}
 	p := promptText{text: strings.TrimSpace(strings.Join(words, " "))}
+	if lines {
+		return p, nil
+	}
 	if dash || isPiped(a.in) {
 		text, err := a.readStdin(ctx)
 		if err != nil {

@@ -19,8 +19,8 @@ type runFlags struct {
 	format, model, agent, variant string
 	session, command, title       string
 	schema                        string
-	files                         []string
-	resume, auto, quiet           bool
+	files, plugins                []string
+	resume, auto, quiet, watch    bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -53,6 +53,8 @@ answer alone and what would have to be asked is refused, unless --auto allows it
 	flags.StringVar(&f.title, "title", "", "title of the new session")
 	flags.BoolVar(&f.auto, "auto", false, "allow what no rule denies, without asking")
 	flags.StringVar(&f.schema, "schema", "", "file with a JSON schema that the answer must meet")
+	flags.StringArrayVar(&f.plugins, "plugin", nil, "use the plugin at this path too: a package, a .wasm module or an executable; may be repeated")
+	flags.BoolVar(&f.watch, "watch", false, "stay, take further prompts from stdin a line each, and load the plugins of --plugin anew when they change")
 	flags.BoolVar(&f.quiet, "quiet", false, "print nothing but the answer and errors")
 	return cmd
 }
@@ -61,6 +63,8 @@ func (f *runFlags) check() error {
 	switch {
 	case f.resume && f.session != "":
 		return usageError("use one of them", "-c and -s both name the session to go on with")
+	case f.watch && len(f.plugins) == 0:
+		return usageError("name the plugin to develop, as in tenon run --plugin . --watch", "--watch needs --plugin")
 	case f.title != "" && (f.resume || f.session != ""):
 		return usageError("leave --title out", "--title names a new session, and -c and -s go on with an old one")
 	case f.model != "" && !strings.Contains(f.model, "/"):
@@ -84,10 +88,22 @@ func (a *app) runTurn(ctx context.Context, f *runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	interactive := a.screen.answers && f.format == "text"
-	m, err := w.open(ctx, hostOptions{interactive: interactive, auto: f.auto})
+	paths, err := absolute(f.plugins)
 	if err != nil {
 		return err
+	}
+	if f.watch {
+		if err := a.buildAll(ctx, paths); err != nil {
+			return err
+		}
+	}
+	interactive := a.screen.answers && f.format == "text"
+	m, err := w.open(ctx, hostOptions{interactive: interactive, auto: f.auto, plugins: paths, watch: f.watch})
+	if err != nil {
+		return err
+	}
+	if f.watch {
+		return a.watchTurns(ctx, w, m, f, in, signals)
 	}
 	o, err := a.conduct(ctx, w, m, signals, conductOptions{
 		format: f.format, quiet: f.quiet, interactive: interactive,
@@ -125,7 +141,7 @@ func (a *app) input(ctx context.Context, f *runFlags, args []string, signals <-c
 		case <-done:
 		}
 	}()
-	p, err := a.readPrompt(ctx, args, f.command != "")
+	p, err := a.readPrompt(ctx, args, f.command != "", f.watch)
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +213,7 @@ func agentModel(m *machine, name string) bool {
 type conductOptions struct {
 	format             string
 	quiet, interactive bool
+	lines              *asker // where answers come from; nil: a new one
 	begin              func(context.Context) (*sdk.Session, error)
 	turn               func(context.Context) (*sdk.MessageWithParts, error)
 }
@@ -241,8 +258,11 @@ func (a *app) drive(ctx context.Context, w *workspace, m *machine, sub *host.Sub
 		v = newTextView(a.screen, a.out, a.mask, shown, o.quiet)
 	}
 	l := &turnLoop{host: m.Host, view: v, screen: a.screen, signals: signals, session: s.ID}
-	if o.interactive {
+	if l.asker = o.lines; o.interactive && l.asker == nil {
 		l.asker = newAsker(a.screen, a.in, m.Host)
+	}
+	if !o.interactive {
+		l.asker = nil
 	}
 	return l.run(ctx, sub, o.turn), nil
 }

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
@@ -117,7 +120,76 @@ func (w *watcher) follow(path string) {
 // Close ends the watch.
 func (w *watcher) Close() error { return w.notify.Close() }
 
-// session of turns of "tenon run --watch".
+// absolute makes the paths of a flag absolute.
+func absolute(paths []string) ([]string, error) {
+	out := make([]string, len(paths))
+	for i, path := range paths {
+		var err error
+		if out[i], err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// buildAll builds the packages among the paths.
+func (a *app) buildAll(ctx context.Context, paths []string) error {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := a.buildPlugin(ctx, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watchTurns runs the prompt and then those that stdin has, in one session, and loads between turns what changed of the plugins. It
+// ends at the end of stdin, or with a signal between turns.
+func (a *app) watchTurns(ctx context.Context, w *workspace, m *machine, f *runFlags, in *host.PromptInput, signals <-chan signal) (err error) {
+	watcher, err := newWatcher(m.options.plugins)
+	if err != nil {
+		return errors.Join(err, m.Close(ctx))
+	}
+	defer func() { err = errors.Join(err, watcher.Close(), m.Close(context.WithoutCancel(ctx))) }()
+	s := &watching{a: a, lines: newAsker(a.screen, a.in, m.Host), watcher: watcher, signals: signals, reload: func(ctx context.Context) (string, error) {
+		if err := a.buildAll(ctx, m.options.plugins); err != nil {
+			return "", err
+		}
+		return strings.Join(m.options.plugins, ", "), m.reload(ctx)
+	}}
+	sub := m.Subscribe(subscriptionSize, true)
+	defer sub.Close()
+	for more := true; more; in.Text, more = s.next(ctx) {
+		if in.Text == "" {
+			a.screen.line(a.screen.paint(styleDim, "watching "+visible(strings.Join(m.options.plugins, ", "))+"; each line is a prompt"))
+			continue
+		}
+		o, err := a.drive(ctx, w, m, sub, signals, conductOptions{
+			format: f.format, quiet: f.quiet, interactive: m.options.interactive, lines: s.lines,
+			begin: func(ctx context.Context) (*sdk.Session, error) {
+				if in.SessionID != "" {
+					return m.Session(ctx, in.SessionID)
+				}
+				return a.address(ctx, w, m, f, in)
+			},
+			turn: func(ctx context.Context) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
+		})
+		switch {
+		case err != nil:
+			return err
+		case errors.Is(o.err, errHard):
+			return o.err
+		case o.err != nil:
+			report(a.mask, o.err) // the next turn may go better
+		}
+		in.Parts = nil // what was attached belongs to the first prompt
+	}
+	return nil
+}
+
+// watching is a session of turns of "tenon run --watch".
 type watching struct {
 	a       *app
 	lines   *asker // where further prompts come from

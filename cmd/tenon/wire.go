@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/tenonhq/tenon/builtin"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// plugins returns the plugins in their order, which is the order of their hooks where nothing else decides.
-func plugins() []sdk.Plugin { return builtin.All() }
+// shipped returns the plugins that tenon ships in their order, which is the order of their hooks where nothing else decides.
+func shipped() []sdk.Plugin { return builtin.All() }
 
 // workspace is where the command works and what configuration it found there.
 type workspace struct {
@@ -98,21 +100,56 @@ func (w *workspace) openStore(ctx context.Context) (*sqlite.Store, error) {
 
 func (w *workspace) database() string { return filepath.Join(w.dirs.data, "tenon.db") }
 
-// machine is a host and the store below it.
+// extensions finds what third parties bring. paths are plugins that the command line names; watch is for who develops them.
+func (w *workspace) extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
+	return extensions.Open(ctx, extensions.Options{
+		Project: w.project, Config: w.loaded, Reserved: names(shipped()), Flags: paths, Watch: watch, CacheDir: w.dirs.cache,
+		Environ: w.app.env, Version: version, Logger: w.app.log,
+	})
+}
+
+func names(list []sdk.Plugin) []string {
+	out := make([]string, len(list))
+	for i, p := range list {
+		out[i] = p.Manifest().Name
+	}
+	return out
+}
+
+// machine is a host, the store below it and what third parties brought.
 type machine struct {
 	*host.Host
-	store  *sqlite.Store
-	config *sdk.Config
+	store      *sqlite.Store
+	config     *sdk.Config
+	workspace  *workspace
+	options    hostOptions
+	extensions []*extensions.Set // those in use, the latest last
+	running    []sdk.Plugin      // of the generation in force
 }
 
 // hostOptions say how a command uses the host.
 type hostOptions struct {
-	interactive bool // the user answers
-	auto        bool // what no rule denies is allowed
+	interactive bool     // the user answers
+	auto        bool     // what no rule denies is allowed
+	plugins     []string // absolute paths of plugins that the command line names
+	watch       bool     // they are being developed
 }
 
-// open opens the store and starts the host. The caller closes the machine.
+// open opens the store and starts the host with the plugins that are approved. The caller closes the machine.
 func (w *workspace) open(ctx context.Context, o hostOptions) (*machine, error) {
+	w.projectID()
+	set, err := w.gather(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := w.start(ctx, o, set)
+	if err != nil {
+		return nil, errors.Join(err, set.Close(context.WithoutCancel(ctx)))
+	}
+	return m, nil
+}
+
+func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Set) (*machine, error) {
 	s, err := w.openStore(ctx)
 	if err != nil {
 		return nil, err
@@ -121,20 +158,37 @@ func (w *workspace) open(ctx context.Context, o hostOptions) (*machine, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	w.projectID()
-	h, err := host.New(ctx, host.Options{
-		Config: w.loaded.Config, PublicConfig: public, Project: w.project, Store: s, Plugins: plugins(),
-		Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign, Interactive: o.interactive, AutoApprove: o.auto,
+	m := &machine{store: s, workspace: w, options: o, extensions: []*extensions.Set{set}, running: append(shipped(), set.Plugins...)}
+	m.Host, err = host.New(ctx, host.Options{
+		Config: withSkills(w.loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.project, Store: s,
+		Plugins: m.running, Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign,
+		Interactive: o.interactive, AutoApprove: o.auto,
+		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &machine{h, s, h.Config()}, nil
+	m.config = m.Config()
+	return m, nil
 }
 
-// Close closes the host, then the store.
+// withSkills adds the skills of packages to a configuration.
+func withSkills(c *sdk.Config, dirs []string) *sdk.Config {
+	if len(dirs) == 0 {
+		return c
+	}
+	more := *c
+	more.Skills.Paths = slices.Concat(c.Skills.Paths, dirs)
+	return &more
+}
+
+// Close closes the host, then what its plugins shared, then the store.
 func (m *machine) Close(ctx context.Context) error {
-	if err := errors.Join(m.Host.Close(ctx), m.store.Close()); err != nil {
+	err := m.Host.Close(ctx)
+	for _, set := range m.extensions {
+		err = errors.Join(err, set.Close(context.WithoutCancel(ctx)))
+	}
+	if err := errors.Join(err, m.store.Close()); err != nil {
 		return fmt.Errorf("shut down: %w", err)
 	}
 	return nil

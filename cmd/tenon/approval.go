@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// quarantineTimeout bounds how long noting a quarantine may hold a turn up.
+const quarantineTimeout = 2 * time.Second
+
+// gather finds what third parties bring, asks about what waits for approval when somebody is there to answer, and says what is left
+// out otherwise.
+func (w *workspace) gather(ctx context.Context, o hostOptions) (*extensions.Set, error) {
+	set, err := w.extensions(ctx, o.plugins, o.watch)
+	if err != nil {
+		return nil, err
+	}
+	if o.interactive && len(set.Pending()) > 0 {
+		approved, err := w.app.askPending(ctx, set)
+		if err != nil || approved {
+			err = errors.Join(err, closePlugins(ctx, set), set.Close(ctx))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if approved {
+			if set, err = w.extensions(ctx, o.plugins, o.watch); err != nil {
+				return nil, err
+			}
+		}
+	}
+	w.app.leftOut(set)
+	return set, nil
+}
+
+func closePlugins(ctx context.Context, set *extensions.Set) (err error) {
+	for _, p := range set.Plugins {
+		err = errors.Join(err, p.Close(ctx))
+	}
+	return err
+}
+
+// askPending asks about each candidate that waits. It reports whether any was approved.
+func (a *app) askPending(ctx context.Context, set *extensions.Set) (approved bool, err error) {
+	for _, c := range set.Pending() {
+		err := a.approve(ctx, set, c, false, nil)
+		var f *failure
+		switch {
+		case err == nil:
+			approved = true
+		case errors.As(err, &f) && f.code == exitRefused:
+		default:
+			return approved, err
+		}
+	}
+	return approved, nil
+}
+
+// leftOut says what is not used, and how that can be changed. Nothing of it has run.
+func (a *app) leftOut(set *extensions.Set) {
+	for _, w := range set.Warnings {
+		a.log.Warn(visible(w))
+	}
+	for _, c := range set.Rejected() {
+		a.log.Warn(fmt.Sprintf("%s %s is left out: %s", kindText(c.Kind), visible(c.Name), visible(c.Err.Error())))
+	}
+	pending := set.Pending()
+	if len(pending) == 0 {
+		return
+	}
+	var list []string
+	for _, c := range pending {
+		list = append(list, fmt.Sprintf("%s %s", kindText(c.Kind), visible(c.Name)))
+	}
+	a.log.Warn(fmt.Sprintf("not approved, so not run: %s; see each with tenon plugin info NAME, approve it with tenon plugin trust NAME", strings.Join(list, ", ")))
+}
+
+func kindText(k trust.Kind) string {
+	switch k {
+	case trust.KindServer:
+		return "MCP server"
+	case trust.KindHooks:
+		return "command hooks"
+	}
+	return "plugin"
+}
+
+// quarantine notes that a plugin was quarantined, so that it stays so in the next run. What the user configured himself, and what
+// tenon ships, has no entry to note it in: it is quarantined for this run.
+func (m *machine) quarantine(ctx context.Context, plugin, reason string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
+	defer cancel()
+	name := strings.TrimPrefix(plugin, "mcp.")
+	err := m.extensions[0].SetEnabled(ctx, name, false, "quarantined: "+reason)
+	if err != nil && !errors.Is(err, trust.ErrNotFound) {
+		m.workspace.app.log.Warn("the quarantine is not remembered", "plugin", plugin, "err", err)
+	}
+}
+
+// reload reads the plugins anew and puts them in force from the next turn on. What cannot be used leaves the old ones in force.
+func (m *machine) reload(ctx context.Context) error {
+	set, err := m.workspace.extensions(ctx, m.options.plugins, m.options.watch)
+	if err != nil {
+		return err
+	}
+	err = set.Reuse(ctx, m.extensions[len(m.extensions)-1])
+	own := len(shipped())
+	next := append(m.running[:own:own], set.Plugins...)
+	for _, c := range append(set.Rejected(), set.Pending()...) {
+		if err == nil && c.Item() != nil && slices.Contains(m.options.plugins, c.From) {
+			if err = c.Err; err == nil {
+				err = fmt.Errorf("%s asks for more than was approved: tenon plugin trust %s", c.Name, c.From)
+			}
+		}
+	}
+	if err == nil {
+		err = m.Reload(ctx, host.ReloadOptions{Plugins: next, Strict: true})
+	}
+	if err != nil {
+		return errors.Join(err, set.Close(ctx))
+	}
+	m.extensions, m.running = append(m.extensions, set), next
+	return nil
+}

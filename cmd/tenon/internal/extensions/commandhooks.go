@@ -1,0 +1,89 @@
+package extensions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/tenonhq/tenon/builtin/commandhooks"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// commandHooks finds command hooks: of each file of the configuration, and of approved packages.
+func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) error {
+	counts := map[config.Layer]int{}
+	for _, block := range s.opts.Config.HookBlocks() {
+		counts[block.Origin.Layer]++
+		name := fmt.Sprintf("hooks.%s", block.Origin.Layer)
+		if n := counts[block.Origin.Layer]; n > 1 {
+			name = fmt.Sprintf("%s-%d", name, n)
+		}
+		source := commandhooks.Source{Name: name, Where: block.Origin.Source, Data: block.Data}
+		if err := s.hookBlock(ctx, &source, block.Origin.Layer == config.LayerProject); err != nil {
+			return err
+		}
+	}
+	for _, f := range packaged {
+		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: "plugin " + f.Plugin, State: plugins.StateReady}
+		data, err := os.ReadFile(f.Path)
+		if err != nil {
+			s.reject(c, err)
+			continue
+		}
+		s.addHooks(c, &commandhooks.Source{
+			Name: c.Name, Where: f.Path, Data: data, Root: f.Root, Env: map[string]string{"PLUGIN_DATA": f.Data},
+		})
+	}
+	return nil
+}
+
+// hookBlock adds the command hooks of one source of the configuration. Those of a project count with the files of the project that
+// their commands name.
+func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, project bool) error {
+	c := &Candidate{Kind: trust.KindHooks, Name: source.Name, Carrier: sdk.CarrierCommand, From: source.Where, Project: project}
+	lines, err := commandhooks.Commands(*source)
+	if err != nil {
+		s.reject(c, err)
+		return nil
+	}
+	for _, line := range lines {
+		c.lines = append(c.lines, s.opts.Config.Mask(line))
+	}
+	if project {
+		root := s.opts.Project.Worktree
+		c.trusted, err = trust.NewItem(ctx, trust.Definition{
+			Kind: trust.KindHooks, Name: source.Name, Source: source.Where, Content: json.RawMessage(source.Data),
+			Files:   append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...),
+			Request: trust.Request{CommandHooks: c.lines},
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			s.reject(c, err)
+			return nil
+		}
+	}
+	s.judge(c)
+	s.addHooks(c, source)
+	return nil
+}
+
+func (s *Set) addHooks(c *Candidate, source *commandhooks.Source) {
+	if c.State == plugins.StateReady {
+		list, err := commandhooks.New(*source)
+		if err != nil {
+			s.reject(c, err)
+			return
+		}
+		for _, p := range list {
+			s.add(p, source.Where+" "+string(source.Data))
+		}
+	}
+	s.Candidates = append(s.Candidates, c)
+}

@@ -1,0 +1,157 @@
+package extensions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/plugins/wasm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Text says, for a terminal, what a candidate is and what it asks for.
+func (s *Set) Text(c *Candidate) string {
+	if c.item != nil {
+		return c.item.Text()
+	}
+	var b strings.Builder
+	kind := "MCP server"
+	request := trust.Request{Servers: c.lines}
+	if c.Kind == trust.KindHooks {
+		kind, request = "command hooks", trust.Request{CommandHooks: c.lines}
+	}
+	fmt.Fprintf(&b, "%s %s\n  %-14s %s\n", kind, plugins.Clean(c.Name), "from", plugins.Clean(c.From))
+	if c.trusted.Digest != "" {
+		fmt.Fprintf(&b, "  %-14s %s\n", "digest", c.trusted.Digest.Short())
+	}
+	plugins.RequestText(&b, request)
+	if c.State == plugins.StatePending {
+		plugins.ChangesText(&b, c.decision)
+	}
+	return b.String()
+}
+
+// Describe lets a module that waits for approval say what it contributes; it runs for that without any grant.
+func (s *Set) Describe(ctx context.Context, c *Candidate) error {
+	if c.item == nil {
+		return nil
+	}
+	err := s.loader.Describe(ctx, c.item)
+	*c = *pluginCandidate(c.item)
+	return err
+}
+
+// Asked returns the capabilities a candidate asks for.
+func (c *Candidate) Asked() []sdk.Capability {
+	if c.item == nil {
+		return nil
+	}
+	return c.item.Request.Capabilities
+}
+
+// Approve notes that the user approved a candidate as Text shows it, with these grants. A program is then asked what it contributes,
+// a server what it offers, and a module is compiled, so that the first turn finds it done; what of that fails is in the warning.
+func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (warning, err error) {
+	if c.item != nil {
+		if err := s.loader.Approve(ctx, c.item, grants); err != nil {
+			return nil, err
+		}
+		return s.precompile(ctx, c.Name), nil
+	}
+	if c.State == plugins.StatePending {
+		if _, err := s.store.Approve(ctx, c.trusted, nil); err != nil {
+			return nil, err
+		}
+	}
+	if c.server != nil {
+		return s.Pin(ctx, c.server), nil
+	}
+	return nil, nil
+}
+
+// Pin connects to a server once and keeps what it offers as approved.
+func (s *Set) Pin(ctx context.Context, server *mcp.Server) error {
+	offered, err := mcp.Probe(ctx, *server, s.opts.Project, s.serverOptions())
+	if err != nil {
+		return err
+	}
+	return mcp.Approve(mcp.FilePins(s.serverDir()), *server, offered)
+}
+
+// Differences returns what a server offers otherwise than it was approved; nothing for one of which nothing was approved yet.
+func (s *Set) Differences(c *Candidate, offered *mcp.Definition) ([]mcp.Difference, error) {
+	pin, err := mcp.FilePins(s.serverDir()).Load(*c.server)
+	if err != nil || pin == nil {
+		return nil, err
+	}
+	return mcp.Compare(&pin.Definition, offered), nil
+}
+
+// Project is where the set was gathered.
+func (s *Set) Project() sdk.Project { return s.opts.Project }
+
+// precompile compiles the module of a plugin that was just approved.
+func (s *Set) precompile(ctx context.Context, name string) error {
+	again, err := Open(ctx, s.opts)
+	if err != nil {
+		return err
+	}
+	for _, p := range again.Plugins {
+		if p.Manifest().Name != name {
+			continue
+		}
+		if u, ok := p.(interface{ Unwrap() sdk.Plugin }); ok {
+			p = u.Unwrap()
+		}
+		if c, ok := p.(wasm.Precompiler); ok {
+			err = c.Precompile(ctx)
+		}
+	}
+	for _, p := range again.Plugins {
+		err = errors.Join(err, p.Close(ctx))
+	}
+	return errors.Join(err, again.Close(ctx))
+}
+
+// Untrust takes back what the user approved under a name. trust.ErrNotFound when there is nothing.
+func (s *Set) Untrust(ctx context.Context, name string) error {
+	err := s.loader.Untrust(ctx, name)
+	for _, kind := range []trust.Kind{trust.KindServer, trust.KindHooks} {
+		if !errors.Is(err, trust.ErrNotFound) {
+			return err
+		}
+		_, err = s.store.Revoke(ctx, kind, name)
+	}
+	return err
+}
+
+// SetEnabled switches what was approved under a name on or off, with the reason why it is off.
+func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason string) error {
+	return s.store.SetEnabled(ctx, name, enabled, reason)
+}
+
+// Server returns the configuration of a server by its name.
+func (s *Set) Server(name string) (*Candidate, bool) {
+	for _, c := range s.Candidates {
+		if c.server != nil && c.Name == name {
+			return c, true
+		}
+	}
+	return nil, false
+}
+
+// Config returns the server of a candidate; nil when it is none.
+func (c *Candidate) Config() *mcp.Server { return c.server }
+
+// Lines says what servers and command hooks start or call.
+func (c *Candidate) Lines() []string { return c.lines }
+
+// Item returns the plugin of a candidate; nil when it is none.
+func (c *Candidate) Item() *plugins.Item { return c.item }
+
+// ServerOptions are the options that servers are started with.
+func (s *Set) ServerOptions() mcp.Options { return s.serverOptions() }

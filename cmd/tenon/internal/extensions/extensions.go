@@ -1,0 +1,223 @@
+// Package extensions gathers what third parties bring to a run: plugins, MCP servers and command hooks, from flags, configuration,
+// directories and packages. It opens what the user approved and says what waits for approval. Nothing else runs.
+package extensions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Options say where to look. All paths are absolute.
+type Options struct {
+	Project  sdk.Project
+	Config   *config.Loaded
+	Reserved []string // names of the plugins that tenon ships
+	Flags    []string // paths of plugins that the command line names
+	Watch    bool     // new content of those runs unasked, as their author wants it
+	CacheDir string
+	Environ  []string
+	Version  string
+	Logger   *slog.Logger
+}
+
+// Set is what was found. Close ends what its plugins share, after the host has closed them.
+type Set struct {
+	// Plugins are those that may run, in the order of their hooks: plugins as configured, MCP servers, command hooks.
+	Plugins []sdk.Plugin
+	// Skills are directories of skills of approved packages.
+	Skills []string
+	// Candidates is everything that was found, in order.
+	Candidates []*Candidate
+	// Warnings are for the user.
+	Warnings []string
+
+	keys     map[sdk.Plugin]string // what each plugin was made of
+	opts     Options
+	loader   *plugins.Loader
+	store    *trust.Store
+	entries  trust.Entries
+	carriers *carriers
+}
+
+// Candidate is something of a third party and what the user decided about it.
+type Candidate struct {
+	Kind    trust.Kind
+	Name    string
+	Version string
+	Carrier sdk.Carrier
+	From    string // where it was found or who named it, for people
+	Project bool   // it came with the project
+	State   plugins.State
+	Err     error  // why it is rejected
+	Reason  string // why it is disabled
+	Grants  []sdk.Capability
+
+	item    *plugins.Item // of a plugin
+	server  *mcp.Server   // of a server
+	trusted trust.Item    // of servers and command hooks
+	lines   []string      // what servers and command hooks start
+	// decision is empty for what the user wrote: it needs no approval.
+	decision trust.Decision
+}
+
+// Open finds everything and opens what may run. What is wrong with one candidate keeps no other from working; the error is one of
+// tenon.lock, or of ctx.
+func Open(ctx context.Context, o Options) (*Set, error) {
+	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, carriers: newCarriers(&o), store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
+	var err error
+	if s.entries, err = s.store.Read(); err != nil {
+		return nil, err
+	}
+	s.loader = plugins.New(plugins.Options{
+		Project: o.Project, Entries: pluginEntries(&o), CacheDir: o.CacheDir, Store: s.store, Carriers: s.carriers.byKind(),
+		Reserved: o.Reserved, Environ: o.Environ, Logger: o.Logger,
+	})
+	found, err := s.loader.Load(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	s.Skills, s.Warnings = found.Skills, found.Warnings
+	for _, p := range found.Plugins {
+		s.add(p, s.pluginKey(p.Manifest().Name, found.Items))
+	}
+	for _, i := range found.Items {
+		s.Candidates = append(s.Candidates, pluginCandidate(i))
+		for _, w := range i.Warnings {
+			s.Warnings = append(s.Warnings, "plugin "+i.Name+": "+w)
+		}
+	}
+	if err := s.servers(ctx, found.Servers); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	if err := s.commandHooks(ctx, found.HookFiles); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	s.distinct()
+	return s, nil
+}
+
+// add adds a plugin. The key says what it was made of: another plugin with this key would do the same.
+func (s *Set) add(p sdk.Plugin, key string) {
+	s.Plugins = append(s.Plugins, p)
+	s.keys[p] = key
+}
+
+// pluginKey returns the key of a plugin: its content, what it was granted, and its options.
+func (s *Set) pluginKey(name string, items []*plugins.Item) string {
+	for _, i := range items {
+		if i.Name == name && i.State == plugins.StateReady {
+			return fmt.Sprintf("%s %s %v %s", name, i.Digest, i.Grants, i.Options())
+		}
+	}
+	return ""
+}
+
+// Reuse puts the plugins of an earlier set in the place of those that would do the same, and closes the latter, which must not have
+// been started.
+func (s *Set) Reuse(ctx context.Context, earlier *Set) error {
+	var err error
+	for i, p := range s.Plugins {
+		key := s.keys[p]
+		if key == "" {
+			continue
+		}
+		for _, old := range earlier.Plugins {
+			if earlier.keys[old] == key {
+				err = errors.Join(err, p.Close(ctx))
+				s.Plugins[i], s.keys[old] = old, key
+			}
+		}
+	}
+	return err
+}
+
+// Close ends what the plugins share. The plugins themselves are the host's.
+func (s *Set) Close(ctx context.Context) error { return s.carriers.close(ctx) }
+
+// pluginEntries are the plugins that configuration and command line name.
+func pluginEntries(o *Options) []plugins.Entry {
+	var out []plugins.Entry
+	for _, c := range o.Config.Config.Plugins {
+		origin := o.Config.PluginOrigin(c.Path)
+		out = append(out, plugins.Entry{
+			Path: c.Path, Options: c.Options, From: origin.String(), Project: origin.Layer == config.LayerProject,
+		})
+	}
+	for _, path := range o.Flags {
+		out = append(out, plugins.Entry{Path: path, From: "--plugin", Flag: true, Watch: o.Watch})
+	}
+	return out
+}
+
+func pluginCandidate(i *plugins.Item) *Candidate {
+	return &Candidate{
+		Kind: trust.KindPlugin, Name: i.Name, Version: i.Version, Carrier: i.Carrier, From: i.Path, Project: i.Project,
+		State: i.State, Err: i.Err, Reason: i.Reason, Grants: i.Grants, item: i, decision: i.Decision,
+	}
+}
+
+// judge decides about a server or command hooks that came with the project; what the user wrote is ready.
+func (s *Set) judge(c *Candidate) {
+	c.State = plugins.StateReady
+	if !c.Project {
+		return
+	}
+	c.decision = s.entries.Check(c.trusted)
+	switch {
+	case !c.decision.Approved:
+		c.State = plugins.StatePending
+	case c.decision.Disabled:
+		c.State, c.Reason = plugins.StateDisabled, c.decision.Reason
+	}
+}
+
+func (s *Set) reject(c *Candidate, err error) {
+	c.State, c.Err = plugins.StateRejected, err
+	s.Candidates = append(s.Candidates, c)
+}
+
+// distinct takes plugins out whose names are taken: the earlier one stays.
+func (s *Set) distinct() {
+	seen := map[string]bool{}
+	for _, name := range s.opts.Reserved {
+		seen[name] = true
+	}
+	s.Plugins = slices.DeleteFunc(s.Plugins, func(p sdk.Plugin) bool {
+		name := p.Manifest().Name
+		if seen[name] {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s is there twice; the second one is left out: rename one of them", name))
+			return true
+		}
+		seen[name] = true
+		return false
+	})
+}
+
+// Pending returns what waits for approval.
+func (s *Set) Pending() []*Candidate {
+	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != plugins.StatePending })
+}
+
+// Rejected returns what cannot be used.
+func (s *Set) Rejected() []*Candidate {
+	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != plugins.StateRejected })
+}
+
+// Find returns the candidates of a name, or at a path.
+func (s *Set) Find(name string) []*Candidate {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		path = name
+	}
+	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.Name != name && c.From != path })
+}

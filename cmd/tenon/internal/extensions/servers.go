@@ -1,0 +1,190 @@
+package extensions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Files with MCP servers.
+const (
+	ServerFile        = "mcp.json"  // in the user's configuration directory, kept by "tenon mcp add"
+	ProjectServerFile = ".mcp.json" // in a project, as other hosts read it
+)
+
+// servers finds MCP servers: of the configuration, of the user's file, of the project's files, and of approved packages. Of two with
+// one name the first in this order counts.
+func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
+	for _, name := range slices.Sorted(maps.Keys(s.opts.Config.Config.MCP)) {
+		origin := s.opts.Config.ServerOrigin(name)
+		list, err := mcp.FromConfig(map[string]sdk.MCPConfig{name: s.opts.Config.Config.MCP[name]})
+		project := origin.Layer == config.LayerProject
+		if err != nil {
+			s.reject(&Candidate{Kind: trust.KindServer, Name: name, Carrier: sdk.CarrierMCP, From: origin.Source, Project: project}, err)
+			continue
+		}
+		for i := range list {
+			list[i].Origin = origin.Source
+			if err := s.server(ctx, list[i], project); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false); err != nil {
+		return err
+	}
+	for _, dir := range upward(s.opts.Project.Directory, s.opts.Project.Worktree) {
+		if err := s.serverFile(ctx, filepath.Join(dir, ProjectServerFile), true); err != nil {
+			return err
+		}
+	}
+	for _, p := range packaged {
+		if err := s.packagedServer(p); err != nil {
+			s.reject(&Candidate{Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: "plugin " + p.Plugin}, err)
+		}
+	}
+	return nil
+}
+
+// upward returns the directories from dir up to top, the nearest first.
+func upward(dir, top string) []string {
+	dirs := []string{dir}
+	for top != "" && dir != top && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+		dirs = append(dirs, dir)
+	}
+	if top != "" && dir != top {
+		return dirs[:1] // top is not above
+	}
+	return dirs
+}
+
+// serverFile adds the servers of a file. One that is not there has none.
+func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		s.Warnings = append(s.Warnings, err.Error())
+		return nil
+	}
+	list, warnings, err := mcp.ReadConfig(data, path, s.lookup)
+	s.Warnings = append(s.Warnings, warnings...)
+	if err != nil {
+		s.Warnings = append(s.Warnings, err.Error())
+	}
+	for _, server := range list {
+		if err := s.server(ctx, server, project); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookup returns a variable of the environment; the last one counts.
+func (s *Set) lookup(name string) (string, bool) {
+	for _, kv := range slices.Backward(s.opts.Environ) {
+		if n, v, _ := strings.Cut(kv, "="); n == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// server adds one server, unless there is one of its name.
+func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
+	taken := func(c *Candidate) bool { return c.Kind == trust.KindServer && c.Name == server.Name }
+	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
+		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is left out: "+s.Candidates[i].From+" has one of that name")
+		return nil
+	}
+	server.Own = !project
+	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, server: &server}
+	c.lines = []string{s.opts.Config.Mask(serverLine(&server))}
+	if project {
+		var err error
+		c.trusted, err = trust.NewItem(ctx, trust.Definition{
+			Kind: trust.KindServer, Name: server.Name, Source: server.Origin, Content: json.RawMessage(server.Definition()),
+			Request: trust.Request{Servers: c.lines},
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			s.reject(c, err)
+			return nil
+		}
+	}
+	s.judge(c)
+	s.addServer(c)
+	return nil
+}
+
+func (s *Set) addServer(c *Candidate) {
+	s.Candidates = append(s.Candidates, c)
+	if c.State == plugins.StateReady {
+		s.add(mcp.New(*c.server, s.serverOptions()), c.From+" "+string(c.server.Definition()))
+	}
+}
+
+func (s *Set) serverOptions() mcp.Options {
+	return mcp.Options{Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version}
+}
+
+// serverDir is where logs of servers, and what was approved of them, are kept.
+func (s *Set) serverDir() string { return filepath.Join(s.opts.Project.DataDir, "mcp") }
+
+// packagedServer adds a server of a package, which was approved with it.
+func (s *Set) packagedServer(p plugins.Server) error {
+	// Resolve makes the plugin's directory and checks what the server is started with; mcp replaces the variables itself, so that
+	// what was approved is known by its text.
+	if _, err := p.Resolve(); err != nil {
+		return err
+	}
+	server := mcp.Server{
+		Name: p.Name, Command: p.Entry.Command, Args: p.Entry.Args, Env: p.Entry.Env, Cwd: p.Entry.Cwd, URL: p.Entry.URL,
+		Headers: p.Entry.Headers, Origin: "plugin " + p.Plugin, Own: true, Root: p.Root, Data: p.Data,
+	}
+	switch p.Entry.Type {
+	case manifest.ServerStdio:
+		server.Transport = mcp.TransportStdio
+	case manifest.ServerSSE:
+		server.Transport = mcp.TransportSSE
+	default:
+		server.Transport = mcp.TransportHTTP
+	}
+	if err := server.Validate(); err != nil {
+		return err
+	}
+	s.addServer(&Candidate{
+		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, server: &server,
+		lines: []string{serverLine(&server)},
+	})
+	return nil
+}
+
+// serverLine says what a server starts or calls.
+func serverLine(s *mcp.Server) string {
+	if s.Transport != mcp.TransportStdio {
+		return string(s.Transport) + " " + s.URL
+	}
+	line := "starts " + strings.Join(append([]string{s.Command}, s.Args...), " ")
+	if len(s.Env) > 0 {
+		line += " with " + strings.Join(slices.Sorted(maps.Keys(s.Env)), ", ") + " in its environment"
+	}
+	return line
+}

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/sdktest"
+)
+
+func (a *app) pluginTestCommand() *cobra.Command {
+	var update, noBuild bool
+	cmd := &cobra.Command{
+		Use: "test [PATH]", Short: "Run a plugin against its recorded hook calls and scripted turns, and show what differs",
+		Long: `Run the plugin at PATH (default: the working directory) as tenon runs it, against the files in its directory tests:
+
+  *.turn.json  a turn with the offline model: prompt, script, files, options, and how it is expected to go
+  *.jsonl      recorded hook calls, one a line, with the answer that is expected
+
+The plugin is built first with the command its plugin.json names, and runs with all it asks for: test what you wrote yourself. --update writes down how the turns went.`,
+		Args: arguments(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := "."
+			if len(args) == 1 {
+				path = args[0]
+			}
+			path, err := filepath.Abs(path)
+			if err != nil {
+				return err
+			}
+			return a.testPlugin(cmd.Context(), &pluginTest{path: path, update: update, noBuild: noBuild})
+		},
+	}
+	cmd.Flags().BoolVar(&update, "update", false, "write how the turns went into their files")
+	cmd.Flags().BoolVar(&noBuild, "no-build", false, "do not build it first")
+	return cmd
+}
+
+// pluginTest is one run of "tenon plugin test".
+type pluginTest struct {
+	path            string
+	update, noBuild bool
+
+	passed, failed int
+}
+
+// testPlugin runs everything with a data directory of its own: what is approved for the test is approved nowhere else, and nothing of
+// the user's configuration has a say.
+func (a *app) testPlugin(ctx context.Context, t *pluginTest) (err error) {
+	if err := t.build(ctx, a); err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp("", "tenon-plugin-test-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, removeAll(scratch)) }()
+	lab, err := a.lab(scratch)
+	if err != nil {
+		return err
+	}
+	if err := lab.approveForTest(ctx, t); err != nil {
+		return err
+	}
+	turns, records, err := t.files()
+	if err != nil {
+		return err
+	}
+	for _, path := range turns {
+		t.report(a, path, lab.turn(ctx, t, path))
+	}
+	for _, path := range records {
+		t.report(a, path, lab.replay(ctx, t, path))
+	}
+	switch {
+	case t.failed > 0:
+		return &failure{exitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "correct the plugin; where the new behaviour is what you want, tenon plugin test --update writes it down"}
+	case t.passed == 0:
+		return usageError("write tests/NAME.turn.json with a prompt, and run tenon plugin test --update", "there is no test in %s", filepath.Join(t.root(), "tests"))
+	}
+	a.screen.line(plural(t.passed, "test") + " passed")
+	return nil
+}
+
+// removeAll removes a tree in which directories are read-only: sealed copies are.
+func removeAll(dir string) error {
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// root is the directory of the plugin.
+func (t *pluginTest) root() string {
+	if info, err := os.Stat(t.path); err == nil && !info.IsDir() {
+		return filepath.Dir(t.path)
+	}
+	return t.path
+}
+
+// build runs the build command of the package's manifest, which the author wrote, with the author's own environment.
+func (t *pluginTest) build(ctx context.Context, a *app) error {
+	if t.noBuild {
+		return nil
+	}
+	return a.buildPlugin(ctx, t.root())
+}
+
+// buildPlugin builds the package in a directory. One without a build command, or without a manifest, is left as it is.
+func (a *app) buildPlugin(ctx context.Context, dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "plugin.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var m struct {
+		Extensions map[string]struct {
+			Build *sdk.Build `json:"build"`
+		} `json:"extensions"`
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return usageError("correct plugin.json", "%s: %w", filepath.Join(dir, "plugin.json"), err)
+	}
+	build := m.Extensions[sdk.ExtensionNamespace].Build
+	if build == nil || len(build.Command) == 0 {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, build.Command[0], build.Command[1:]...)
+	cmd.Dir, cmd.Env = dir, append([]string{}, a.env...)
+	for name, value := range build.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return &failure{exitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, visible(string(out))), "correct what the compiler names"}
+	}
+	return nil
+}
+
+// files lists the tests.
+func (t *pluginTest) files() (turns, records []string, err error) {
+	turns, err = filepath.Glob(filepath.Join(t.root(), "tests", "*.turn.json"))
+	if err != nil {
+		return nil, nil, err
+	}
+	records, err = filepath.Glob(filepath.Join(t.root(), "tests", "*.jsonl"))
+	return turns, records, err
+}
+
+// report prints how a test went.
+func (t *pluginTest) report(a *app, path string, err error) {
+	name := filepath.Base(path)
+	if err != nil {
+		t.failed++
+		a.screen.line(a.screen.paint(styleRed, "✗ ") + visible(name) + "\n    " + strings.ReplaceAll(strings.TrimSpace(visible(err.Error())), "\n", "\n    "))
+		return
+	}
+	t.passed++
+	a.screen.line(a.screen.paint(styleGreen, "✓ ") + visible(name))
+}
+
+// lab is where plugins are tested: a project and directories of nobody.
+type lab struct{ w *workspace }
+
+func (a *app) lab(scratch string) (*lab, error) {
+	w := &workspace{app: a, dirs: dirs{
+		home: scratch, config: filepath.Join(scratch, "config"), data: filepath.Join(scratch, "data"), cache: a.testCache(scratch),
+	}}
+	project := filepath.Join(scratch, "project")
+	w.project = sdk.Project{ID: globalProject, Directory: project, Worktree: project, Home: scratch, ConfigDir: w.dirs.config, DataDir: w.dirs.data}
+	w.loaded = &config.Loaded{Config: &sdk.Config{}}
+	return &lab{w}, os.MkdirAll(project, 0o755)
+}
+
+// testCache is where compiled modules of tests are kept: compiling a module takes a second, and what is compiled is known by its
+// digest.
+func (a *app) testCache(scratch string) string {
+	if d, err := findDirs(a.env, a.flags.dataDir); err == nil && d.cache != "" {
+		return filepath.Join(d.cache, "plugin-test")
+	}
+	return filepath.Join(scratch, "cache")
+}
+
+// open finds the plugin under test.
+func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) {
+	set, err := l.w.extensions(ctx, []string{t.path}, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range set.Rejected() {
+		err = errors.Join(err, fmt.Errorf("%s: %w", c.Name, c.Err))
+	}
+	if err != nil {
+		return nil, errors.Join(usageError("correct the plugin", "%w", err), closePlugins(ctx, set), set.Close(ctx))
+	}
+	return set, nil
+}
+
+// approveForTest approves the plugin in the lab, as its author.
+func (l *lab) approveForTest(ctx context.Context, t *pluginTest) error {
+	for range maxRounds {
+		set, err := l.open(ctx, t)
+		if err != nil {
+			return err
+		}
+		pending := set.Pending()
+		for _, c := range pending {
+			err = errors.Join(err, approveAsAuthor(ctx, set, c))
+		}
+		if len(pending) == 0 {
+			for _, c := range set.Candidates {
+				if c.Config() != nil {
+					err = errors.Join(err, set.Pin(ctx, c.Config()))
+				}
+			}
+		}
+		if err = errors.Join(err, closePlugins(ctx, set), set.Close(ctx)); err != nil || len(pending) == 0 {
+			return err
+		}
+	}
+	return errors.New("the plugin asks for more each time it is approved")
+}
+
+func approveAsAuthor(ctx context.Context, set *extensions.Set, c *extensions.Candidate) error {
+	if err := set.Describe(ctx, c); err != nil {
+		return err
+	}
+	_, err := set.Approve(ctx, c, c.Asked())
+	return err
+}
+
+// turn runs one scripted turn.
+func (l *lab) turn(ctx context.Context, t *pluginTest, path string) error {
+	trial, err := readTrial(path)
+	if err != nil {
+		return err
+	}
+	set, err := l.open(ctx, t)
+	if err != nil {
+		return err
+	}
+	got, err := trial.run(ctx, l.w.app, set.Plugins) // closes the plugins
+	if err = errors.Join(err, set.Close(ctx)); err != nil {
+		return err
+	}
+	if t.update {
+		trial.Expect = got
+		return trial.write(path)
+	}
+	if trial.Expect == nil {
+		return errors.New("it does not say how the turn is expected to go: look at the turn, and write it down with --update")
+	}
+	diff, err := got.differences(trial.Expect)
+	if err == nil && diff != "" {
+		err = errors.New("the turn went otherwise:\n" + diff)
+	}
+	return err
+}
+
+// replay runs recorded hook calls.
+func (l *lab) replay(ctx context.Context, t *pluginTest, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	records, err := sdktest.ReadRecords(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	set, err := l.open(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, p := range set.Plugins {
+		h := sdktest.New(p, sdktest.Options{})
+		var differences []sdktest.Difference
+		if err == nil {
+			err = h.Start(ctx)
+		}
+		if err == nil {
+			differences, err = sdktest.Replay(ctx, p, records)
+		}
+		for _, d := range differences {
+			err = errors.Join(err, errors.New(d.String()))
+		}
+		err = errors.Join(err, p.Close(ctx))
+	}
+	return errors.Join(err, set.Close(ctx))
+}

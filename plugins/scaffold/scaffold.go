@@ -1,0 +1,226 @@
+// Package scaffold writes new plugins: small, complete, and such that they build and pass their tests at once, without a network.
+package scaffold
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+//go:embed all:templates
+var templates embed.FS
+
+// ErrExists means that there is something where the plugin is to be written.
+var ErrExists = errors.New("is not empty")
+
+// kind is one carrier in one language.
+type kind struct {
+	carrier, lang string
+	folders       []string // of templates, the later ones over the earlier
+	sdk           []string // of the sdk's packages, those the plugin needs beside it
+	libraries     bool     // the sdk packages need libraries
+}
+
+func kinds() []kind {
+	return []kind{
+		{"wasm", "go", []string{"go", "wasm-go"}, []string{"sdk", "sdk/guest", "sdk/wasm", "sdk/sdktest"}, false},
+		{"process", "go", []string{"go", "process-go"}, []string{"sdk", "sdk/guest", "sdk/process", "sdk/process/tenonv1", "sdk/sdktest"}, true},
+		{"mcp", "go", []string{"mcp-go"}, nil, false},
+		{"mcp", "node", []string{"mcp-node"}, nil, false},
+	}
+}
+
+// Kinds returns what can be written, as "wasm go".
+func Kinds() []string {
+	var out []string
+	for _, k := range kinds() {
+		out = append(out, k.carrier+" "+k.lang)
+	}
+	return out
+}
+
+// Options say what to write.
+type Options struct {
+	Name    string // by the rule for plugins' names
+	Carrier string // wasm, process or mcp
+	Lang    string // default go
+	SDK     fs.FS  // the tree with sdk/, go.mod and go.sum
+}
+
+// notInIdent are the characters that tool ids do not have.
+var notInIdent = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// values are what templates know.
+type values struct {
+	Name, Ident, Carrier, CarrierName, Lang, Exe, GoVersion, Requires string
+}
+
+// Write writes a plugin into dir, which must not exist or be empty, and returns the names of the files it wrote but for the sdk's.
+// Errors: ErrExists, sdk.ErrManifest for a bad name, those of the file system.
+func Write(dir string, o Options) ([]string, error) {
+	m := sdk.Manifest{Name: o.Name, Carrier: sdk.CarrierBuiltin}
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Lang == "" {
+		o.Lang = "go"
+	}
+	i := slices.IndexFunc(kinds(), func(k kind) bool { return k.carrier == o.Carrier && k.lang == o.Lang })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no template for carrier %q in language %q; there are: %s", o.Carrier, o.Lang, strings.Join(Kinds(), ", "))
+	}
+	k := kinds()[i]
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
+	}
+	w := &writer{dir: dir, values: values{
+		Name: o.Name, Ident: notInIdent.ReplaceAllString(o.Name, "_"), Carrier: k.carrier, Lang: k.lang, Exe: exe(), GoVersion: goVersion,
+		CarrierName: map[string]string{"wasm": "WASM", "process": "Process", "mcp": "MCP"}[k.carrier],
+	}}
+	if k.libraries {
+		var err error
+		if w.values.Requires, err = requires(o.SDK); err != nil {
+			return nil, err
+		}
+	}
+	for _, folder := range k.folders {
+		if err := w.folder(folder); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.sdk(o.SDK, &k); err != nil {
+		return nil, err
+	}
+	slices.Sort(w.written)
+	return w.written, nil
+}
+
+func exe() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
+// writer writes one plugin.
+type writer struct {
+	dir     string
+	values  values
+	written []string
+}
+
+// folder writes the templates of one folder.
+func (w *writer) folder(name string) error {
+	root := path.Join("templates", name)
+	return fs.WalkDir(templates, root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := w.render(p)
+		if err != nil {
+			return err
+		}
+		to := strings.TrimSuffix(strings.TrimPrefix(p, root+"/"), ".tmpl")
+		if path.Base(to) == "gitignore" {
+			to = path.Join(path.Dir(to), ".gitignore")
+		}
+		if !slices.Contains(w.written, to) {
+			w.written = append(w.written, to)
+		}
+		return w.file(to, text)
+	})
+}
+
+func (w *writer) render(name string) ([]byte, error) {
+	t, err := template.New(path.Base(name)).ParseFS(templates, "templates/*.tmpl", name)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.ExecuteTemplate(&out, path.Base(name), w.values)
+	return out.Bytes(), err
+}
+
+func (w *writer) file(name string, content []byte) error {
+	to := filepath.Join(w.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o644)
+}
+
+// sdk writes the packages of the sdk that the plugin needs, without their tests, as the module in the folder tenon.
+func (w *writer) sdk(source fs.FS, k *kind) error {
+	for _, folder := range k.sdk {
+		entries, err := fs.ReadDir(source, folder)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+				continue
+			}
+			if err := w.copy(source, path.Join(folder, e.Name()), path.Join("tenon", folder, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if len(k.sdk) == 0 {
+		return nil
+	}
+	if err := w.file("tenon/go.mod", []byte("module github.com/tenonhq/tenon\n\ngo "+goVersion+"\n"+w.values.Requires)); err != nil || !k.libraries {
+		return err
+	}
+	return w.copy(source, "go.sum", "go.sum")
+}
+
+// goVersion is the version of Go that plugins ask for: the one tenon asks for.
+const goVersion = "1.26.0"
+
+func (w *writer) copy(source fs.FS, from, to string) error {
+	content, err := fs.ReadFile(source, from)
+	if err != nil {
+		return err
+	}
+	return w.file(to, content)
+}
+
+// libraries are the modules that packages of sdk/process are made of, theirs included.
+func libraries() []string {
+	return []string{
+		"github.com/fatih/color", "github.com/golang/protobuf", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-plugin",
+		"github.com/hashicorp/yamux", "github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "github.com/oklog/run",
+		"github.com/stretchr/testify", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text",
+		"google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf",
+	}
+}
+
+// requires returns what the go.mod of a process plugin says of libraries: the versions that tenon itself is built with.
+func requires(source fs.FS) (string, error) {
+	content, err := fs.ReadFile(source, "go.mod")
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	out.WriteString("\nrequire (\n")
+	for line := range strings.Lines(string(content)) {
+		fields := strings.Fields(line)
+		if len(fields) >= 2 && slices.Contains(libraries(), fields[0]) {
+			fmt.Fprintf(&out, "\t%s %s // indirect\n", fields[0], fields[1])
+		}
+	}
+	out.WriteString(")\n")
+	return out.String(), nil
+}
