@@ -79,6 +79,8 @@ const (
 	readMessage // a MessageWithParts
 	readState
 	readKeeping
+	readUSD
+	readPrice
 	readOwn // by its UnmarshalJSON
 	readScalar
 	readPointer
@@ -102,6 +104,10 @@ func readerOf(p *plan) reader {
 		return readState
 	case p.keeps:
 		return readKeeping
+	case p.typ == usdType:
+		return readUSD
+	case p.typ == priceType:
+		return readPrice
 	case p.decodes:
 		return readOwn
 	case p.typ == stringsType:
@@ -141,6 +147,10 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 		return d.toolState(p, at)
 	case readKeeping:
 		return d.keeping(p, at, p.want)
+	case readUSD:
+		return d.money((*int64)(at), usdDigits)
+	case readPrice:
+		return d.money((*int64)(at), priceDigits)
 	case readOwn:
 		raw, ok := d.raw()
 		v := reflect.NewAt(p.typ, at)
@@ -314,6 +324,13 @@ func (d *ordinary) scalar(p *plan, at unsafe.Pointer) bool {
 		return ok && err == nil
 	}
 	return false // no other kinds in the contract
+}
+
+func (d *ordinary) money(to *int64, digits int) bool {
+	raw, ok := d.raw()
+	n, err := parseDecimal(string(raw), digits)
+	*to = n
+	return ok && err == nil
 }
 
 func (d *ordinary) integer(to *int64) bool {

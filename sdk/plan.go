@@ -67,6 +67,8 @@ var (
 	rawType         = reflect.TypeFor[json.RawMessage]()
 	stringsType     = reflect.TypeFor[[]string]()
 	withPartsType   = reflect.TypeFor[MessageWithParts]()
+	usdType         = reflect.TypeFor[USD]()
+	priceType       = reflect.TypeFor[Price]()
 	stringType      = reflect.TypeFor[string]()
 	anyType         = reflect.TypeFor[any]()
 	partType        = reflect.TypeFor[Part]()

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// gate holds the plugin's options.
+type gate struct {
+	Editable []string `json:"editable"` // directories, relative to the project
+}
+
+func plugin() *sdk.Bundle {
+	g := &gate{}
+	return &sdk.Bundle{
+		Info: sdk.Manifest{
+			Name: "wasm-gate", Version: "1.0.0", Description: "Denies forced pushes, and edits outside of the source directories", Carrier: sdk.CarrierWASM,
+			Options: json.RawMessage(`{"type":"object","properties":{"editable":{"type":"array","items":{"type":"string"}}},"additionalProperties":false}`),
+		},
+		HookList: []sdk.Hook{sdk.OnPermissionAsk(g.judge)},
+		OnStart:  g.start,
+	}
+}
+
+func (g *gate) start(_ context.Context, h sdk.Host) error {
+	g.Editable = []string{"src"}
+	options := json.NewDecoder(bytes.NewReader(h.Options()))
+	options.DisallowUnknownFields()
+	if err := options.Decode(g); err != nil {
+		return fmt.Errorf("options of wasm-gate: %w", err)
+	}
+	return nil
+}
+
+// judge sees what is about to run, after all hooks that could change it. What it has no opinion on it leaves to the rules.
+func (g *gate) judge(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+	switch in.Permission {
+	case "bash":
+		if i := slices.IndexFunc(in.Patterns, forcesPush); i >= 0 {
+			return deny("a forced push overwrites what others pushed: " + in.Patterns[i]), nil
+		}
+	case "edit":
+		if i := slices.IndexFunc(in.Patterns, g.outside); i >= 0 {
+			return deny(fmt.Sprintf("%s is outside of %s", in.Patterns[i], strings.Join(g.Editable, ", "))), nil
+		}
+	case sdk.PermissionExternalDirectory:
+		return deny("nothing outside of the project"), nil
+	}
+	return sdk.Decision{}, nil
+}
+
+func deny(reason string) sdk.Decision { return sdk.Decision{Verdict: sdk.VerdictDeny, Reason: reason} }
+
+// forcesPush judges one simple command; the host takes pipes and lists apart.
+func forcesPush(command string) bool {
+	words := strings.Fields(command)
+	if len(words) == 0 || path.Base(words[0]) != "git" {
+		return false
+	}
+	at := slices.Index(words, "push")
+	return at >= 0 && slices.ContainsFunc(words[at:], func(word string) bool {
+		word = strings.Trim(word, `"'`)
+		short := strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--")
+		return word == "--force" || short && strings.Contains(word, "f") || strings.HasPrefix(word, "+")
+	})
+}
+
+func (g *gate) outside(file string) bool {
+	file = path.Clean(file)
+	return !slices.ContainsFunc(g.Editable, func(dir string) bool {
+		dir = path.Clean(dir)
+		return dir == "." && !path.IsAbs(file) && file != ".." && !strings.HasPrefix(file, "../") || file == dir || strings.HasPrefix(file, dir+"/")
+	})
+}

@@ -1,0 +1,96 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
+)
+
+// hookStream is the stream of hook calls.
+type hookStream struct {
+	server *server
+	stream grpc.BidiStreamingServer[tenonv1.HookRequest, tenonv1.HookResponse]
+
+	sending sync.Mutex
+	mu      sync.Mutex
+	running map[uint64]context.CancelFunc
+}
+
+// Hooks runs the hooks the host calls, each in a goroutine of its own, until the host ends the stream.
+func (s *server) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, tenonv1.HookResponse]) error {
+	h := &hookStream{server: s, stream: stream, running: map[uint64]context.CancelFunc{}}
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for {
+		req, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if req.Cancel {
+			h.cancel(req.Id)
+			continue
+		}
+		ctx := h.begin(stream.Context(), req)
+		calls.Go(func() {
+			defer h.cancel(req.Id)
+			h.send(req.Id, h.run(ctx, req))
+		})
+	}
+}
+
+// begin returns the context of a call.
+func (h *hookStream) begin(ctx context.Context, req *tenonv1.HookRequest) context.Context {
+	var cancel context.CancelFunc
+	if req.TimeoutMs > 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(req.TimeoutMs)*time.Millisecond)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	h.mu.Lock()
+	h.running[req.Id] = cancel
+	h.mu.Unlock()
+	return withToken(ctx, req.Token)
+}
+
+// cancel ends the context of a call.
+func (h *hookStream) cancel(id uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if cancel := h.running[id]; cancel != nil {
+		cancel()
+		delete(h.running, id)
+	}
+}
+
+// run calls the hook.
+func (h *hookStream) run(ctx context.Context, req *tenonv1.HookRequest) *tenonv1.HookResponse {
+	answer, err := guarded(h.server, func() (sdk.Answer, error) { return h.server.guest.HookJSON(ctx, int(req.Hook), req.Request) })
+	if err != nil {
+		return &tenonv1.HookResponse{Error: text(err.Error())}
+	}
+	if answer.Verdict == sdk.VerdictAbstain && answer.Reason == "" && answer.Message == "" && len(answer.Changes) == 0 {
+		return &tenonv1.HookResponse{}
+	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return &tenonv1.HookResponse{Error: text(err.Error())}
+	}
+	if len(body) > MaxMessage-1<<10 {
+		return &tenonv1.HookResponse{Error: tooLarge("answer", len(body)).Error()}
+	}
+	return &tenonv1.HookResponse{Answer: body}
+}
+
+// send answers a call. An error means that the stream ended, which Hooks sees.
+func (h *hookStream) send(id uint64, response *tenonv1.HookResponse) {
+	response.Id = id
+	h.sending.Lock()
+	defer h.sending.Unlock()
+	_ = h.stream.Send(response)
+}

@@ -1,0 +1,131 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
+)
+
+// host is the host as the plugin sees it.
+type host struct {
+	*guest.Host
+	link *link
+}
+
+var _ sdk.EventSource = (*host)(nil)
+
+func newHost(start *guest.StartRequest, l *link) *host {
+	return &host{guest.NewHost(start, l.logger(), l.caller()), l}
+}
+
+// Events streams the events the plugin was granted until ctx ends; that of Start ends with Start. Without a grant, or a host that has
+// events, the channel is closed at once and the log says why.
+func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
+	s := &subscription{out: make(chan sdk.Event, max(size, 1)), ended: make(chan struct{})}
+	req := &tenonv1.HostRequest{Request: &tenonv1.HostRequest_Subscription{Subscription: &tenonv1.Subscription{Size: uint32(max(size, 1))}}}
+	err := h.link.request(ctx, req, func(r *tenonv1.HostResponse) {
+		if r.More {
+			s.put(r.Body)
+			return
+		}
+		if r.Status != tenonv1.Status_STATUS_OK {
+			h.Logger().Warn("no events", "err", string(r.Body))
+		}
+		close(s.ended)
+	})
+	if err != nil {
+		s.close()
+		return s.out
+	}
+	go func() { // ends with ctx, the subscription or the connection
+		defer s.close()
+		select {
+		case <-s.ended:
+		case <-h.link.closed:
+		case <-ctx.Done():
+			h.link.cancel(ctx, req.Id)
+		}
+	}()
+	return s.out
+}
+
+// subscription is a stream of events.
+type subscription struct {
+	ended chan struct{} // closed by the host's last answer
+
+	mu     sync.Mutex
+	out    chan sdk.Event
+	closed bool
+}
+
+// put hands an event out; when the channel is full, the oldest is lost.
+func (s *subscription) put(body []byte) {
+	var event sdk.Event
+	if json.Unmarshal(body, &event) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.closed {
+		select {
+		case s.out <- event:
+			return
+		default:
+		}
+		select {
+		case <-s.out:
+		default:
+		}
+	}
+}
+
+func (s *subscription) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	close(s.out)
+}
+
+// toolStream is the stream of one tool call. After its end nothing more is sent: a tool may have left a goroutine behind.
+type toolStream struct {
+	mu     sync.Mutex
+	stream grpc.ServerStreamingServer[tenonv1.ToolResponse] // nil after the end
+}
+
+// end sends the last message.
+func (t *toolStream) end(last *tenonv1.ToolResponse) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	stream := t.stream
+	t.stream = nil
+	return stream.Send(last)
+}
+
+// caller returns what asks the host on behalf of the tool call. Progress goes the way of its result, in order with it.
+func (t *toolStream) caller(l *link, token string) guest.Caller {
+	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
+		if op != "progress" {
+			return l.call(ctx, token, op, request)
+		}
+		var shown struct {
+			Title    string          `json:"title"`
+			Metadata json.RawMessage `json:"metadata"`
+		}
+		if err := json.Unmarshal(request, &shown); err != nil {
+			return guest.StatusFailed, []byte(err.Error()), nil
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.stream == nil {
+			return guest.StatusFailed, []byte("the call is over"), nil
+		}
+		err := t.stream.Send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Progress{Progress: &tenonv1.Progress{Title: text(shown.Title), Metadata: shown.Metadata}}})
+		return guest.StatusOK, []byte("{}"), err
+	}
+}

@@ -1,0 +1,183 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/tenonhq/tenon/sdk/guest"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
+)
+
+// errNoHost is the error of requests when there is no stream to the host, or not any more.
+var errNoHost = errors.New("no connection to the host")
+
+// link is the stream on which the plugin asks the host. Safe for use from many goroutines.
+type link struct {
+	open   chan struct{} // closed when there is a stream
+	closed chan struct{} // closed when it ended
+
+	sending sync.Mutex
+	stream  grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest] // set before open is closed
+
+	mu      sync.Mutex
+	begun   bool
+	last    uint64
+	waiting map[uint64]func(*tenonv1.HostResponse) // by the ids of requests; the function must not block
+}
+
+func newLink() *link {
+	return &link{open: make(chan struct{}), closed: make(chan struct{}), waiting: map[uint64]func(*tenonv1.HostResponse){}}
+}
+
+// serve hands the host's answers out until the stream ends.
+func (l *link) serve(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
+	l.mu.Lock()
+	twice := l.begun
+	l.begun = true
+	l.mu.Unlock()
+	if twice {
+		return errors.New("the host opened the stream twice")
+	}
+	l.stream = stream
+	close(l.open)
+	defer close(l.closed)
+	for {
+		response, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		take := l.waiting[response.Id]
+		if !response.More {
+			delete(l.waiting, response.Id)
+		}
+		l.mu.Unlock()
+		if take != nil {
+			take(response)
+		}
+	}
+}
+
+// awaitOpen waits for the stream, which the host opens before it starts the plugin: it may still be on its way. A host that opens
+// none has nothing to offer.
+func (l *link) awaitOpen(ctx context.Context) {
+	select {
+	case <-l.open:
+		return
+	default:
+	}
+	select {
+	case <-l.open:
+	case <-ctx.Done():
+	case <-time.After(time.Second):
+	}
+}
+
+// send sends a request, once there is a stream.
+func (l *link) send(ctx context.Context, req *tenonv1.HostRequest) error {
+	l.awaitOpen(ctx)
+	select {
+	case <-l.open:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	default:
+		return errNoHost
+	}
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	if err := l.stream.Send(req); err != nil {
+		return errNoHost
+	}
+	return nil
+}
+
+// request sends a request whose answers go to take.
+func (l *link) request(ctx context.Context, req *tenonv1.HostRequest, take func(*tenonv1.HostResponse)) error {
+	l.mu.Lock()
+	l.last++
+	req.Id = l.last
+	l.waiting[req.Id] = take
+	l.mu.Unlock()
+	err := l.send(ctx, req)
+	if err != nil {
+		l.forget(req.Id)
+	}
+	return err
+}
+
+// cancel tells the host that nobody waits for a request any more.
+func (l *link) cancel(ctx context.Context, id uint64) {
+	l.forget(id)
+	_ = l.send(context.WithoutCancel(ctx), &tenonv1.HostRequest{Id: id, Request: &tenonv1.HostRequest_Cancel{Cancel: &tenonv1.Cancel{}}})
+}
+
+func (l *link) forget(id uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiting, id)
+}
+
+// call sends an operation on behalf of the call whose token is given, and waits for the answer.
+func (l *link) call(ctx context.Context, token, op string, request []byte) (guest.Status, []byte, error) {
+	if len(request) > MaxMessage-1<<10 {
+		return 0, nil, tooLarge("request", len(request))
+	}
+	answer := make(chan *tenonv1.HostResponse, 1)
+	req := &tenonv1.HostRequest{Token: token, Request: &tenonv1.HostRequest_Operation{Operation: &tenonv1.Operation{Name: op, Request: request}}}
+	if err := l.request(ctx, req, func(r *tenonv1.HostResponse) { answer <- r }); err != nil {
+		return 0, nil, err
+	}
+	select {
+	case r := <-answer:
+		return guest.Status(r.Status), r.Body, nil
+	case <-l.closed:
+		return 0, nil, errNoHost
+	case <-ctx.Done():
+		l.cancel(ctx, req.Id)
+		return 0, nil, context.Cause(ctx)
+	}
+}
+
+// caller returns what asks the host on behalf of the call whose token the context carries.
+func (l *link) caller() guest.Caller {
+	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
+		return l.call(ctx, tokenOf(ctx), op, request)
+	}
+}
+
+// logger returns the logger whose lines the host writes.
+func (l *link) logger() *slog.Logger { return slog.New(&logHandler{send: l.log}) }
+
+// log sends a line. Without a host there is nobody to read it.
+func (l *link) log(level slog.Level, message string, attrs map[string]any) {
+	select {
+	case <-l.open:
+	default:
+		return
+	}
+	line := &tenonv1.Log{Level: int32(level), Message: text(message)}
+	if len(attrs) > 0 {
+		line.Attributes, _ = json.Marshal(attrs) // values that do not encode were made text
+	}
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	_ = l.stream.Send(&tenonv1.HostRequest{Request: &tenonv1.HostRequest_Log{Log: line}})
+}
+
+// tokenKey is the key of the token of a call in its context.
+type tokenKey struct{}
+
+func withToken(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, tokenKey{}, token)
+}
+
+func tokenOf(ctx context.Context) string {
+	token, _ := ctx.Value(tokenKey{}).(string)
+	return token
+}

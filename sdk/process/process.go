@@ -1,0 +1,117 @@
+// Package process makes a plugin a process:
+//
+//	func main() { process.Serve(&sdk.Bundle{…}) }
+//
+// The same handlers compile to WASM with package sdk/wasm. What a process can do beyond that is to contribute providers and wire
+// protocols, to keep running between calls, and to follow the host's events: the sdk.Host it gets is an sdk.EventSource too.
+//
+// A handler that panics fails its call. What the Go runtime does not survive (running out of stack or memory, a panic in a goroutine
+// of the plugin's own) ends the process; the host reports it and starts it again.
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
+)
+
+// What the host and the plugin have to agree on before they can talk.
+const (
+	// ProtocolVersion is the version of the contract; it stands in the handshake.
+	ProtocolVersion = 1
+	// CookieKey and CookieValue stand in the environment of a process that the host started. They keep people from starting a
+	// plugin by hand and protect nothing.
+	CookieKey   = "TENON_PLUGIN"
+	CookieValue = "tenon.v1.Plugin"
+	// ServiceName is what the plugin is called inside of go-plugin; nothing of it goes over the wire.
+	ServiceName = "tenon"
+	// MaxMessage bounds a message in either direction, in bytes.
+	MaxMessage = 16 << 20
+)
+
+// maxStack bounds the stack of a goroutine. Go's own bound of 1 GiB makes an endless recursion last for seconds.
+const maxStack = 128 << 20
+
+// closeTime is how long a plugin has to close when its host is gone.
+const closeTime = 2 * time.Second
+
+// Serve runs the plugin until the host ends it or is gone. It is all that main does: what Serve prints before the host connects to
+// it would be taken for the handshake, so print nothing.
+//
+// Started by hand, with the argument --describe, it prints what the plugin contributes as JSON. Without it, it says what the program
+// is, and exits with status 1.
+func Serve(p sdk.Plugin) {
+	if os.Getenv(CookieKey) != CookieValue && byHand(p, os.Args[1:], os.Stdout, os.Stderr) {
+		return
+	}
+	debug.SetMaxStack(maxStack)
+	s := newServer(p)
+	go func() {
+		// The host holds the other end of the standard input, and never writes to it.
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		s.disconnect()
+	}()
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: ProtocolVersion, MagicCookieKey: CookieKey, MagicCookieValue: CookieValue},
+		Plugins:         plugin.PluginSet{ServiceName: registrar{server: s}},
+		GRPCServer:      s.listen,
+		Logger:          hclog.NewNullLogger(),
+	})
+	s.waitClosed(closeTime)
+}
+
+// byHand answers a person who started the plugin. It returns false when Serve should go on, to the exit status of go-plugin.
+func byHand(p sdk.Plugin, args []string, stdout, stderr io.Writer) bool {
+	if len(args) == 1 && args[0] == "--describe" {
+		description, err := guest.New(p).Describe()
+		if err == nil {
+			encoder := json.NewEncoder(stdout)
+			encoder.SetIndent("", "  ")
+			err = encoder.Encode(description)
+		}
+		if err == nil {
+			return true
+		}
+		_, _ = fmt.Fprintf(stderr, "describe: %v\n\n", err)
+		return false
+	}
+	m := p.Manifest()
+	_, _ = fmt.Fprintf(stderr, `%s %s is a plugin of tenon; tenon starts it. Try it with
+
+	tenon run --plugin %s "a prompt"
+
+--describe prints what it contributes. What go-plugin says about it:
+
+`, m.Name, m.Version, os.Args[0])
+	return false
+}
+
+// registrar tells go-plugin what to serve.
+type registrar struct {
+	plugin.NetRPCUnsupportedPlugin
+	server *server
+}
+
+// GRPCServer registers the plugin.
+func (r registrar) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	tenonv1.RegisterPluginServer(s, r.server)
+	return nil
+}
+
+// GRPCClient is not used: a plugin asks no plugin.
+func (registrar) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.ErrUnsupported
+}

@@ -1,0 +1,241 @@
+package sdktest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// ErrPanic is wrapped by the error of a handler that panicked.
+var ErrPanic = errors.New("panicked")
+
+// Fire calls the plugin's hooks at a point, in order, and returns what they answered together: the changes that took effect, the
+// strictest verdict and its reason. input and value are pointers to the types of the point; the value, nil where the point has
+// none, is changed in place.
+//
+// The first hook that fails, or answers what its point does not allow, ends the firing with an error that names it. A plugin
+// without a hook at the point is an error too.
+func (h *Host) Fire(ctx context.Context, p sdk.Point, input, value any) (sdk.Answer, error) {
+	info, ok := sdk.PointOf(string(p))
+	if !ok {
+		return sdk.Answer{}, fmt.Errorf("there is no hook point %q", p)
+	}
+	if err := checkTypes(&info, input, value); err != nil {
+		return sdk.Answer{}, err
+	}
+	hooks := hooksAt(h.plugin, info.Point)
+	if len(hooks) == 0 {
+		return sdk.Answer{}, fmt.Errorf("plugin %s has no hook at %s", h.plugin.Manifest().Name, info.Point)
+	}
+	raw, err := sdk.Select(input, []string{""})
+	if err != nil {
+		return sdk.Answer{}, fmt.Errorf("input of %s: %w", info.Point, err)
+	}
+	var all sdk.Answer
+	for i := range hooks {
+		answer, err := h.fire(ctx, &info, &hooks[i], raw, value)
+		if err != nil {
+			return all, err
+		}
+		combine(&all, &answer)
+		if info.Kind == sdk.KindTransform && answer.Verdict != sdk.VerdictAbstain {
+			break
+		}
+	}
+	return all, nil
+}
+
+// fire calls one hook and applies what it may change.
+func (h *Host) fire(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, input json.RawMessage, value any) (sdk.Answer, error) {
+	call := &sdk.RemoteCall{Point: info.Point, Hook: hook.Name, Input: input}
+	if info.NewValue != nil {
+		raw, err := sdk.Select(value, hook.Reads)
+		if err != nil {
+			return sdk.Answer{}, fmt.Errorf("value of %s: %w", info.Point, err)
+		}
+		call.Value = raw
+	}
+	answer, err := run(ctx, info, hook, call)
+	note(h, &h.records, newRecord(call, &answer, err))
+	if err == nil {
+		err = judge(info, &answer)
+	}
+	if err == nil && len(answer.Changes) > 0 {
+		var dropped []string
+		answer.Changes, dropped = restrict(answer.Changes, hook.Writes)
+		for _, pointer := range dropped {
+			note(h, &h.dropped, pointer)
+		}
+		if answer.Verdict != sdk.VerdictAbstain {
+			answer.Changes = nil
+		}
+		err = sdk.Apply(value, answer.Changes)
+	}
+	if err != nil {
+		return sdk.Answer{}, fmt.Errorf("plugin %s: hook %s: %w", h.plugin.Manifest().Name, label(hook), err)
+	}
+	return answer, nil
+}
+
+// run calls a hook with its deadline, over its carrier or, in this process, as a guest runs it.
+func run(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, call *sdk.RemoteCall) (answer sdk.Answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(hook.Timeout, sdk.DefaultHookTimeout))
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			answer, err = sdk.Answer{}, fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	if hook.Remote != nil {
+		return hook.Remote.HandleRemote(ctx, call)
+	}
+	local := &sdk.HookCall{Point: info.Point, Input: info.NewInput()}
+	if err := sdk.Decode(call.Input, local.Input); err != nil {
+		return sdk.Answer{}, fmt.Errorf("input: %w", err)
+	}
+	if info.NewValue == nil {
+		answer, err = hook.Handler.Handle(ctx, local)
+		return answer, late(ctx, err)
+	}
+	local.Value = info.NewValue()
+	if err := sdk.Decode(call.Value, local.Value); err != nil {
+		return sdk.Answer{}, fmt.Errorf("value: %w", err)
+	}
+	before := sdk.Clone(local.Value)
+	answer, err = hook.Handler.Handle(ctx, local)
+	if err := late(ctx, err); err != nil {
+		return sdk.Answer{}, err
+	}
+	answer.Changes, err = sdk.Diff(before, local.Value)
+	return answer, err
+}
+
+// late returns err, or that a handler that came back did so too late.
+func late(ctx context.Context, err error) error {
+	if err == nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// judge returns what is wrong with an answer, nil for nothing.
+func judge(info *sdk.PointInfo, answer *sdk.Answer) error {
+	allowed := []sdk.Verdict{sdk.VerdictAbstain}
+	switch {
+	case info.Point == sdk.PointTurnStop:
+		allowed = append(allowed, sdk.VerdictAllow, sdk.VerdictDeny, sdk.VerdictHalt, sdk.VerdictContinue)
+	case info.Kind == sdk.KindGate:
+		allowed = append(allowed, sdk.VerdictAllow, sdk.VerdictAsk, sdk.VerdictDeny, sdk.VerdictHalt)
+	case info.MayDeny:
+		allowed = append(allowed, sdk.VerdictDeny, sdk.VerdictHalt)
+	}
+	if !slices.Contains(allowed, answer.Verdict) {
+		return fmt.Errorf("verdict %q has no meaning at this point", answer.Verdict)
+	}
+	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
+		return errors.New("verdict continue needs a message to go on with")
+	}
+	if info.Kind != sdk.KindTransform && len(answer.Changes) > 0 {
+		return errors.New("changes where none are expected")
+	}
+	return nil
+}
+
+// combine adds the answer of a hook to that of those before it, as the host does.
+func combine(all, answer *sdk.Answer) {
+	all.Changes = append(all.Changes, answer.Changes...)
+	order := []sdk.Verdict{sdk.VerdictAbstain, sdk.VerdictAllow, sdk.VerdictAsk, sdk.VerdictContinue, sdk.VerdictDeny, sdk.VerdictHalt}
+	switch is, was := slices.Index(order, answer.Verdict), slices.Index(order, all.Verdict); {
+	case answer.Verdict == sdk.VerdictAbstain || is < was:
+	case is > was:
+		all.Verdict, all.Reason, all.Message = answer.Verdict, answer.Reason, answer.Message
+	default:
+		all.Reason = join(all.Reason, "; ", answer.Reason)
+		all.Message = join(all.Message, "\n\n", answer.Message)
+	}
+}
+
+func join(a, separator, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + separator + b
+}
+
+// hooksAt returns the plugin's hooks at a point in the order they are called.
+func hooksAt(p sdk.Plugin, at sdk.Point) []sdk.Hook {
+	hooker, ok := p.(sdk.Hooker)
+	if !ok {
+		return nil
+	}
+	var out []sdk.Hook
+	for _, hook := range hooker.Hooks() {
+		info, ok := sdk.PointOf(string(hook.Point))
+		if !ok || info.Point != at {
+			continue
+		}
+		hook.Point = at
+		hook.Name = cmp.Or(hook.Name, string(at))
+		out = append(out, hook)
+	}
+	slices.SortStableFunc(out, func(a, b sdk.Hook) int { return cmp.Compare(a.Priority, b.Priority) })
+	return out
+}
+
+func label(hook *sdk.Hook) string {
+	if hook.Name == string(hook.Point) {
+		return hook.Name
+	}
+	return string(hook.Point) + " (" + hook.Name + ")"
+}
+
+func checkTypes(info *sdk.PointInfo, input, value any) error {
+	if want := reflect.TypeOf(info.NewInput()); reflect.TypeOf(input) != want {
+		return fmt.Errorf("hook point %s: the input is %T, want %s", info.Point, input, want)
+	}
+	if info.NewValue == nil {
+		if value != nil {
+			return fmt.Errorf("hook point %s has no value, got %T", info.Point, value)
+		}
+		return nil
+	}
+	if want := reflect.TypeOf(info.NewValue()); reflect.TypeOf(value) != want {
+		return fmt.Errorf("hook point %s: the value is %T, want %s", info.Point, value, want)
+	}
+	return nil
+}
+
+// restrict splits changes into those under the declared fields and the pointers of the others, as the host does: of an object that
+// was set above a declared field the declared members are kept.
+func restrict(changes []sdk.Change, writes []string) (kept []sdk.Change, dropped []string) {
+	for _, c := range changes {
+		if sdk.Covers(writes, c.Pointer) {
+			kept = append(kept, c)
+			continue
+		}
+		var object map[string]json.RawMessage
+		var inner []sdk.Change
+		if !c.Remove && json.Unmarshal(c.Value, &object) == nil {
+			for _, key := range slices.Sorted(maps.Keys(object)) {
+				inner = append(inner, sdk.Change{Pointer: c.Pointer + "/" + escape.Replace(key), Value: object[key]})
+			}
+		}
+		mine, rest := restrict(inner, writes)
+		if len(mine) == 0 {
+			dropped = append(dropped, c.Pointer)
+			continue
+		}
+		kept, dropped = append(kept, mine...), append(dropped, rest...)
+	}
+	return kept, dropped
+}
+
+var escape = strings.NewReplacer("~", "~0", "/", "~1")

@@ -1,0 +1,120 @@
+package sdktest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// ErrRecord is wrapped by errors about the text of a recording.
+var ErrRecord = errors.New("bad recording")
+
+// maxRecord bounds one line of a recording, in bytes.
+const maxRecord = 64 << 20
+
+// Record is one call of a hook and what came of it. Input and Value are what the hook was sent, Answer.Changes all that it changed,
+// declared or not.
+type Record struct {
+	Point  sdk.Point       `json:"point"`
+	Hook   string          `json:"hook,omitempty"` // default: the point
+	Input  json.RawMessage `json:"input"`
+	Value  json.RawMessage `json:"value,omitempty"`
+	Answer sdk.Answer      `json:"answer"`
+	Error  string          `json:"error,omitempty"` // the hook failed with this text
+}
+
+func newRecord(call *sdk.RemoteCall, answer *sdk.Answer, err error) Record {
+	r := Record{Point: call.Point, Input: call.Input, Value: call.Value, Answer: *answer}
+	if call.Hook != string(call.Point) {
+		r.Hook = call.Hook
+	}
+	if err != nil {
+		r.Error, r.Answer = err.Error(), sdk.Answer{}
+	}
+	return r
+}
+
+// WriteRecord writes a record as a line of JSON.
+func WriteRecord(w io.Writer, r Record) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// ReadRecords reads lines of JSON; empty ones are skipped. Errors wrap ErrRecord and name the line.
+func ReadRecords(r io.Reader) ([]Record, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxRecord)
+	var out []Record
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		record, err := decodeRecord(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		out = append(out, record)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", len(out)+1, err)
+	}
+	return out, nil
+}
+
+func decodeRecord(line []byte) (Record, error) {
+	var r Record
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r); err != nil {
+		return Record{}, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	if dec.InputOffset() != int64(len(line)) {
+		return Record{}, fmt.Errorf("%w: more than one JSON value in a line", ErrRecord)
+	}
+	return r, r.check()
+}
+
+// check refuses what no hook can be called with: then it is the recording that is wrong, not the plugin.
+func (r *Record) check() error {
+	info, ok := sdk.PointOf(string(r.Point))
+	if !ok {
+		return fmt.Errorf("%w: point: there is no hook point %q", ErrRecord, r.Point)
+	}
+	if err := decodeInto(r.Input, info.NewInput()); err != nil {
+		return fmt.Errorf("%w: input of %s: %w", ErrRecord, r.Point, err)
+	}
+	if info.NewValue == nil {
+		if len(r.Value) > 0 {
+			return fmt.Errorf("%w: value: %s has none", ErrRecord, r.Point)
+		}
+		return nil
+	}
+	value := info.NewValue()
+	if err := decodeInto(r.Value, value); err != nil {
+		return fmt.Errorf("%w: value of %s: %w", ErrRecord, r.Point, err)
+	}
+	if err := sdk.Apply(value, r.Answer.Changes); err != nil {
+		return fmt.Errorf("%w: answer.changes at %s: %w", ErrRecord, r.Point, err)
+	}
+	return nil
+}
+
+func decodeInto(raw json.RawMessage, into any) error {
+	if len(raw) == 0 {
+		return errors.New("there is none")
+	}
+	return sdk.Decode(raw, into)
+}

@@ -1,0 +1,152 @@
+package sdktest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Difference is one way in which a plugin answered differently than it was recorded.
+type Difference struct {
+	Record int       // index among the records, from 0
+	Point  sdk.Point // of the record
+	Hook   string
+	// Field is what differs: the JSON pointer of a place of the value, or "verdict", "reason", "message", "error".
+	Field string
+	// Want is what was recorded and Got what came now, as JSON; empty where there is nothing.
+	Want, Got string
+}
+
+// String returns one line for people, or several when the texts are long.
+func (d Difference) String() string {
+	where := fmt.Sprintf("record %d: %s", d.Record+1, d.Point)
+	if d.Hook != "" && d.Hook != string(d.Point) {
+		where += " (" + d.Hook + ")"
+	}
+	want, got := cmp.Or(d.Want, "nothing"), cmp.Or(d.Got, "nothing")
+	if len(want)+len(got) > 80 || strings.Contains(want+got, "\n") {
+		return fmt.Sprintf("%s: %s\n  recorded: %s\n  now:      %s", where, d.Field, want, got)
+	}
+	return fmt.Sprintf("%s: %s: recorded %s, now %s", where, d.Field, want, got)
+}
+
+// Replay calls the hooks of a plugin, which was started, with the records' inputs and values and compares what they do with what was
+// recorded: the value after the hook's changes, the verdict with its reason and message, and whether it failed. Error texts count;
+// the way on which a value was changed does not.
+//
+// The error is about the records or the context, never about what the plugin did. A hook that the plugin does not have any more is
+// a Difference.
+func Replay(ctx context.Context, p sdk.Plugin, records []Record) ([]Difference, error) {
+	var out []Difference
+	for i := range records {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		r := &records[i]
+		if err := r.check(); err != nil {
+			return out, fmt.Errorf("record %d: %w", i+1, err)
+		}
+		differences, err := replay(ctx, p, r)
+		if err != nil {
+			return out, fmt.Errorf("record %d: %w", i+1, err)
+		}
+		for _, d := range differences {
+			d.Record, d.Point, d.Hook = i, r.Point, r.Hook
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+func replay(ctx context.Context, p sdk.Plugin, r *Record) ([]Difference, error) {
+	info, _ := sdk.PointOf(string(r.Point)) // checked
+	name := cmp.Or(r.Hook, string(info.Point))
+	var hook *sdk.Hook
+	hooks := hooksAt(p, info.Point)
+	for i := range hooks {
+		if hooks[i].Name == name {
+			hook = &hooks[i]
+		}
+	}
+	if hook == nil {
+		return []Difference{{Field: "hook", Want: quote(name)}}, nil
+	}
+	answer, err := run(ctx, &info, hook, &sdk.RemoteCall{Point: info.Point, Hook: hook.Name, Input: r.Input, Value: r.Value})
+	if err == nil {
+		err = judge(&info, &answer)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	got := newRecord(&sdk.RemoteCall{Point: info.Point, Hook: hook.Name}, &answer, err)
+	var out []Difference
+	for _, text := range []struct{ field, want, got string }{
+		{"error", r.Error, got.Error}, {"verdict", string(r.Answer.Verdict), string(got.Answer.Verdict)},
+		{"reason", r.Answer.Reason, got.Answer.Reason}, {"message", r.Answer.Message, got.Answer.Message},
+	} {
+		if text.want != text.got {
+			out = append(out, Difference{Field: text.field, Want: quote(text.want), Got: quote(text.got)})
+		}
+	}
+	if info.NewValue == nil || err != nil || r.Error != "" {
+		return out, nil
+	}
+	values, err := compareValues(&info, r, got.Answer.Changes)
+	return append(out, values...), err
+}
+
+// compareValues makes the changes that were recorded and those that came now, and compares what they lead to.
+func compareValues(info *sdk.PointInfo, r *Record, changes []sdk.Change) ([]Difference, error) {
+	before, want, got := info.NewValue(), info.NewValue(), info.NewValue()
+	for _, v := range []any{before, want, got} {
+		if err := sdk.Decode(r.Value, v); err != nil {
+			return nil, err
+		}
+	}
+	if err := sdk.Apply(want, r.Answer.Changes); err != nil {
+		return nil, err
+	}
+	if err := sdk.Apply(got, changes); err != nil {
+		return []Difference{{Field: "error", Got: quote(err.Error())}}, nil
+	}
+	different, err := sdk.Diff(want, got)
+	if err != nil {
+		return nil, err
+	}
+	var out []Difference
+	for _, c := range different {
+		d := Difference{Field: cmp.Or(c.Pointer, "value")}
+		for _, side := range []struct {
+			value any
+			text  *string
+		}{{want, &d.Want}, {got, &d.Got}} {
+			raw, err := sdk.Lookup(side.value, c.Pointer)
+			if err != nil {
+				return nil, err
+			}
+			*side.text = compact(raw)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+func quote(text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q", text)
+}

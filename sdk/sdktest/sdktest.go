@@ -1,0 +1,219 @@
+package sdktest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Options say what the plugin finds and how the host answers it. The zero value is a host that has no options for the plugin, keeps
+// its values, grants what it asks for, and has nothing else.
+type Options struct {
+	Options json.RawMessage // the plugin's part of the configuration
+	Project sdk.Project     // default: the project "global" in /project
+	Config  *sdk.Config     // the merged configuration; default an empty one
+	Secrets map[string]string
+	// Values are in the plugin's store when it starts.
+	Values   map[string][]byte
+	Messages []sdk.MessageWithParts // of every session
+
+	// Ask decides what the plugin asks leave for; a *sdk.Refusal refuses. Nil: everything is granted.
+	Ask func(req sdk.PermissionRequest) error
+	// Fetch answers HTTP requests. Nil: they fail. Responses makes one of a list.
+	Fetch func(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResponse, error)
+	// Tool answers the plugin's calls of tools of others. Nil: they fail.
+	Tool func(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error)
+	// Question answers questions to the user. Nil: nobody is there (sdk.ErrHeadless).
+	Question func(questions []sdk.Question) ([][]string, error)
+	// Sample answers requests to the model. Nil: they fail.
+	Sample func(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error)
+}
+
+// Log is a line that the plugin logged.
+type Log struct {
+	Level   slog.Level
+	Message string
+	Attrs   map[string]any
+}
+
+// Progress is what a tool call showed.
+type Progress struct {
+	Title    string
+	Metadata sdk.Object
+}
+
+// closeTimeout bounds the end of a plugin.
+const closeTimeout = 10 * time.Second
+
+// Host is a host with one plugin. Safe for use from many goroutines. What the methods that list something return is in the order it
+// happened.
+type Host struct {
+	plugin  sdk.Plugin
+	options Options
+	log     *slog.Logger
+
+	mu        sync.Mutex // guards what follows
+	logs      []Log
+	asked     []sdk.PermissionRequest
+	fetched   []sdk.FetchRequest
+	called    []sdk.ToolRequest
+	sampled   []sdk.SampleRequest
+	questions []sdk.Question
+	progress  []Progress
+	records   []Record
+	dropped   []string
+	values    map[string][]byte
+	listeners map[chan sdk.Event]struct{}
+}
+
+// New returns a host for the plugin, which is not started.
+func New(p sdk.Plugin, o Options) *Host {
+	if o.Project == (sdk.Project{}) {
+		o.Project = sdk.Project{
+			ID: "global", Directory: "/project", Worktree: "/project", Home: "/home/user",
+			ConfigDir: "/home/user/.config/tenon", DataDir: "/home/user/.local/share/tenon",
+		}
+	}
+	if o.Config == nil {
+		o.Config = &sdk.Config{}
+	}
+	h := &Host{plugin: p, options: o, values: map[string][]byte{}, listeners: map[chan sdk.Event]struct{}{}}
+	for key, value := range o.Values {
+		h.values[key] = slices.Clone(value)
+	}
+	h.log = slog.New(&logHandler{host: h})
+	return h
+}
+
+// Start starts the plugin on a new host and ends it with the test. When the plugin does not start the test fails at once.
+func Start(t testing.TB, p sdk.Plugin, o Options) *Host {
+	t.Helper()
+	h := New(p, o)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), closeTimeout)
+		defer cancel()
+		if err := p.Close(ctx); err != nil {
+			t.Errorf("close plugin %s: %v", p.Manifest().Name, err)
+		}
+	})
+	if err := h.Start(t.Context()); err != nil {
+		t.Fatalf("start plugin %s: %v", p.Manifest().Name, err)
+	}
+	return h
+}
+
+// Start starts the plugin.
+func (h *Host) Start(ctx context.Context) error { return h.plugin.Start(ctx, h) }
+
+// Plugin returns the plugin.
+func (h *Host) Plugin() sdk.Plugin { return h.plugin }
+
+// Logs returns what the plugin logged.
+func (h *Host) Logs() []Log { return list(h, &h.logs) }
+
+// Asked returns what the plugin asked leave for, the tools' own requests before a call among it.
+func (h *Host) Asked() []sdk.PermissionRequest { return list(h, &h.asked) }
+
+// Fetched returns the HTTP requests.
+func (h *Host) Fetched() []sdk.FetchRequest { return list(h, &h.fetched) }
+
+// Called returns the calls of tools of others.
+func (h *Host) Called() []sdk.ToolRequest { return list(h, &h.called) }
+
+// Sampled returns the requests to the model.
+func (h *Host) Sampled() []sdk.SampleRequest { return list(h, &h.sampled) }
+
+// Questions returns the questions to the user.
+func (h *Host) Questions() []sdk.Question { return list(h, &h.questions) }
+
+// Progress returns what tool calls showed.
+func (h *Host) Progress() []Progress { return list(h, &h.progress) }
+
+// Records returns the calls of hooks that Fire made.
+func (h *Host) Records() []Record { return list(h, &h.records) }
+
+// Dropped returns the pointers that hooks changed without having declared them in Writes. These changes had no effect.
+func (h *Host) Dropped() []string { return list(h, &h.dropped) }
+
+// Values returns the plugin's stored values.
+func (h *Host) Values() map[string][]byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make(map[string][]byte, len(h.values))
+	for key, value := range h.values {
+		out[key] = slices.Clone(value)
+	}
+	return out
+}
+
+// Responses answers HTTP requests with the list, one after the other, and fails behind its end.
+func Responses(responses ...sdk.FetchResponse) func(context.Context, *sdk.FetchRequest) (*sdk.FetchResponse, error) {
+	var mu sync.Mutex
+	return func(context.Context, *sdk.FetchRequest) (*sdk.FetchResponse, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(responses) == 0 {
+			return nil, errors.New("sdktest: the list of responses is at its end")
+		}
+		next := responses[0]
+		responses = responses[1:]
+		return &next, nil
+	}
+}
+
+func list[T any](h *Host, items *[]T) []T {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(*items)
+}
+
+func note[T any](h *Host, items *[]T, item T) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*items = append(*items, item)
+}
+
+// logHandler keeps what is logged.
+type logHandler struct {
+	host  *Host
+	attrs []slog.Attr
+	group string
+}
+
+func (l *logHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *logHandler) Handle(_ context.Context, r slog.Record) error {
+	line := Log{Level: r.Level, Message: r.Message, Attrs: map[string]any{}}
+	for _, a := range l.attrs {
+		line.Attrs[a.Key] = a.Value.Resolve().Any()
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		line.Attrs[l.group+a.Key] = a.Value.Resolve().Any()
+		return true
+	})
+	note(l.host, &l.host.logs, line)
+	return nil
+}
+
+func (l *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	with := *l
+	with.attrs = slices.Clone(l.attrs)
+	for _, a := range attrs {
+		a.Key = l.group + a.Key
+		with.attrs = append(with.attrs, a)
+	}
+	return &with
+}
+
+func (l *logHandler) WithGroup(name string) slog.Handler {
+	with := *l
+	with.group += name + "."
+	return &with
+}

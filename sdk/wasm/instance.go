@@ -1,0 +1,121 @@
+package wasm
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// version is that of the ABI: major in the upper 16 bits, minor in the lower.
+const version = 1 << 16
+
+// What tenon_call returns.
+const (
+	resultOK        = 0 // the answer is in the output
+	resultError     = 1 // the text of an error is in the output
+	resultUnchanged = 2 // there is nothing to say: no change, no verdict
+)
+
+// panicked comes before the text of an error that was a panic.
+const panicked = "panic: "
+
+// instance is the plugin in this module's memory.
+type instance struct {
+	plugin sdk.Plugin
+	guest  *guest.Guest
+	log    *slog.Logger
+	host   guest.Caller
+	output []byte // reused by every call
+}
+
+func newInstance(p sdk.Plugin, host guest.Caller, log func(level int32, text []byte)) *instance {
+	return &instance{plugin: p, guest: guest.New(p), log: slog.New(&logHandler{write: log}), host: host}
+}
+
+// call answers one call of the host. The output is valid until the next one, input is not kept.
+func (i *instance) call(op int32, input []byte) (result int32, output []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			i.log.Debug("panic", "err", p, "stack", string(debug.Stack()))
+			result, output = resultError, fmt.Append(nil, panicked, p)
+		}
+	}()
+	i.output = i.output[:0]
+	empty, err := i.answer(op, input)
+	switch {
+	case err != nil:
+		return resultError, []byte(err.Error())
+	case empty:
+		return resultUnchanged, nil
+	}
+	return resultOK, i.output
+}
+
+// answer puts the answer into i.output, or reports that there is none to give.
+func (i *instance) answer(op int32, input []byte) (empty bool, err error) {
+	switch {
+	case op >= guest.HookOp && op < guest.ToolOp:
+		return i.hook(int(op-guest.HookOp), input)
+	case op >= guest.ToolOp && op < guest.PrepareOp:
+		call, err := i.toolCall(input)
+		if err != nil {
+			return false, err
+		}
+		result, err := i.guest.Tool(guest.Detached(), int(op-guest.ToolOp), call)
+		return false, i.encode(result, err)
+	case op >= guest.PrepareOp && op < guest.PrepareOp+0x1000:
+		call, err := i.toolCall(input)
+		if err != nil {
+			return false, err
+		}
+		response, err := i.guest.Prepare(guest.Detached(), int(op-guest.PrepareOp), call)
+		return false, i.encode(response, err)
+	case op == guest.DescribeOp:
+		description, err := i.guest.Describe()
+		return false, i.encode(description, err)
+	case op == guest.StartOp:
+		return true, i.start(input)
+	}
+	return false, fmt.Errorf("this version of the sdk has no operation %#x", op)
+}
+
+func (i *instance) start(input []byte) error {
+	var req guest.StartRequest
+	if err := json.Unmarshal(input, &req); err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	return i.guest.Start(guest.Detached(), &req, guest.NewHost(&req, i.log, i.host))
+}
+
+func (i *instance) hook(n int, input []byte) (empty bool, err error) {
+	answer, err := i.guest.HookJSON(guest.Detached(), n, input)
+	if err != nil {
+		return false, err
+	}
+	if len(answer.Changes) == 0 && answer.Verdict == "" && answer.Reason == "" {
+		return true, nil
+	}
+	i.output = answer.AppendJSON(i.output)
+	return false, nil
+}
+
+func (i *instance) toolCall(input []byte) (*sdk.ToolCall, error) {
+	var call sdk.ToolCall
+	if err := json.Unmarshal(input, &call); err != nil {
+		return nil, fmt.Errorf("tool call: %w", err)
+	}
+	call.Host = guest.NewToolHost(i.host, i.log)
+	return &call, nil
+}
+
+func (i *instance) encode(v any, err error) error {
+	if err != nil {
+		return err
+	}
+	i.output, err = json.Marshal(v)
+	return err
+}

@@ -1,0 +1,97 @@
+//go:build wasip1
+
+package wasm
+
+import (
+	"context"
+	"runtime/debug"
+	"unsafe"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// The functions of the host. Pointers are into this module's memory, which the host reads or writes during the call alone.
+
+//go:wasmimport tenon_v1 input
+//go:noescape
+func hostInput(ptr unsafe.Pointer)
+
+//go:wasmimport tenon_v1 output
+//go:noescape
+func hostOutput(ptr unsafe.Pointer, length uint32)
+
+//go:wasmimport tenon_v1 log
+//go:noescape
+func hostLog(level int32, ptr unsafe.Pointer, length uint32)
+
+//go:wasmimport tenon_v1 host_call
+//go:noescape
+func hostCall(op unsafe.Pointer, opLen uint32, req unsafe.Pointer, reqLen uint32) int64
+
+//go:wasmimport tenon_v1 host_read
+//go:noescape
+func hostRead(ptr unsafe.Pointer)
+
+// maxKept bounds the buffers that are kept from call to call, in bytes.
+const maxKept = 128 << 10
+
+// gcPercent makes a small heap: a host has many instances, and most of them idle.
+const gcPercent = 25
+
+// served is the one plugin of this module. The functions a module exports have no receiver: there is no other place for it.
+var served struct {
+	*instance
+	input []byte // reused by every call
+}
+
+// Serve makes the plugin the one this module runs. Call it once, while package main is initialised. What it returns has no
+// meaning; it is there for the form var _ = wasm.Serve(plugin).
+func Serve(p sdk.Plugin) struct{} {
+	debug.SetGCPercent(gcPercent)
+	served.instance = newInstance(p, callHost, writeLog)
+	return struct{}{}
+}
+
+//go:wasmexport tenon_abi
+func exportABI() int32 { return version }
+
+//go:wasmexport tenon_call
+func exportCall(op, length int32) int32 {
+	if served.instance == nil {
+		return fail("package main does not call wasm.Serve")
+	}
+	if int(length) > cap(served.input) {
+		served.input = make([]byte, length)
+	}
+	input := served.input[:length]
+	if length > 0 {
+		hostInput(unsafe.Pointer(unsafe.SliceData(input)))
+	}
+	result, output := served.call(op, input)
+	if len(output) > 0 {
+		hostOutput(unsafe.Pointer(unsafe.SliceData(output)), uint32(len(output)))
+	}
+	if cap(served.input) > maxKept {
+		served.input = nil
+	}
+	return result
+}
+
+func fail(text string) int32 {
+	hostOutput(unsafe.Pointer(unsafe.StringData(text)), uint32(len(text)))
+	return resultError
+}
+
+func callHost(_ context.Context, op string, request []byte) (guest.Status, []byte, error) {
+	answer := hostCall(unsafe.Pointer(unsafe.StringData(op)), uint32(len(op)), unsafe.Pointer(unsafe.SliceData(request)), uint32(len(request)))
+	output := make([]byte, uint32(answer))
+	if len(output) > 0 {
+		hostRead(unsafe.Pointer(unsafe.SliceData(output)))
+	}
+	return guest.Status(answer >> 32), output, nil
+}
+
+func writeLog(level int32, text []byte) {
+	hostLog(level, unsafe.Pointer(unsafe.SliceData(text)), uint32(len(text)))
+}
