@@ -198,7 +198,8 @@ func (a *app) testCache(scratch string) string {
 
 // open finds the plugin under test.
 func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) {
-	set, err := l.w.extensions(ctx, []string{t.path}, false)
+	// Watched, because --update writes into the package.
+	set, err := l.w.extensions(ctx, []string{t.path}, true)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ import (
 //	last REGEXP        the latest request matches
 func TestScript(t *testing.T) {
 	t.Parallel()
+	goEnv := toolchain(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -39,6 +40,12 @@ func TestScript(t *testing.T) {
 			e.Setenv("LOCALAPPDATA", filepath.Join(home, "local"))
 			e.Setenv("TENON_DATA_DIR", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, "gitconfig"))
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+			// Scripts that build plugins do so with the module cache alone.
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT"} {
+				e.Setenv(name, goEnv[name])
+			}
+			e.Setenv("GOPROXY", "off")
 			e.Values[serverKey{}] = &served{}
 			return os.MkdirAll(home, 0o700)
 		},
@@ -53,6 +60,20 @@ func TestScript(t *testing.T) {
 		},
 		RequireExplicitExec: true,
 	})
+}
+
+// toolchain returns the environment of the Go toolchain, whose caches lie in a home that scripts do not have.
+func toolchain(t *testing.T) map[string]string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{}
+	if err := json.Unmarshal(out, &env); err != nil {
+		t.Fatal(err)
+	}
+	return env
 }
 
 type serverKey struct{}

@@ -36,9 +36,7 @@ func (c *carriers) wasm() (*wasm.Runtime, error) {
 		return c.runtime, nil
 	}
 	var err error
-	c.runtime, err = wasm.New(wasm.Options{
-		CacheDir: filepath.Join(c.opts.CacheDir, "wasm"), KeyFile: filepath.Join(c.opts.Project.DataDir, "wasm.key"), Logger: c.opts.Logger,
-	})
+	c.runtime, err = wasm.New(wasm.Options{CacheDir: filepath.Join(c.opts.CacheDir, "wasm"), Logger: c.opts.Logger})
 	return c.runtime, err
 }
 

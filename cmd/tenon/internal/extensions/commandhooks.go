@@ -29,7 +29,7 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) err
 		}
 	}
 	for _, f := range packaged {
-		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: "plugin " + f.Plugin, State: plugins.StateReady}
+		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: packageOf(f.Plugin), State: plugins.StateReady}
 		data, err := os.ReadFile(f.Path)
 		if err != nil {
 			s.reject(c, err)

@@ -60,7 +60,7 @@ func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability
 		if err := s.loader.Approve(ctx, c.item, grants); err != nil {
 			return nil, err
 		}
-		return s.precompile(ctx, c.Name), nil
+		return s.prepare(ctx, c.Name), nil
 	}
 	if c.State == plugins.StatePending {
 		if _, err := s.store.Approve(ctx, c.trusted, nil); err != nil {
@@ -94,21 +94,20 @@ func (s *Set) Differences(c *Candidate, offered *mcp.Definition) ([]mcp.Differen
 // Project is where the set was gathered.
 func (s *Set) Project() sdk.Project { return s.opts.Project }
 
-// precompile compiles the module of a plugin that was just approved.
-func (s *Set) precompile(ctx context.Context, name string) error {
+// prepare makes a plugin that was just approved ready for its first turn: its module is compiled, its servers are asked what they offer.
+func (s *Set) prepare(ctx context.Context, name string) error {
 	again, err := Open(ctx, s.opts)
 	if err != nil {
 		return err
 	}
 	for _, p := range again.Plugins {
-		if p.Manifest().Name != name {
-			continue
+		if p.Manifest().Name == name {
+			err = errors.Join(err, precompile(ctx, p))
 		}
-		if u, ok := p.(interface{ Unwrap() sdk.Plugin }); ok {
-			p = u.Unwrap()
-		}
-		if c, ok := p.(wasm.Precompiler); ok {
-			err = c.Precompile(ctx)
+	}
+	for _, c := range again.Candidates {
+		if c.server != nil && c.From == packageOf(name) {
+			err = errors.Join(err, again.Pin(ctx, c.server))
 		}
 	}
 	for _, p := range again.Plugins {
@@ -116,6 +115,20 @@ func (s *Set) precompile(ctx context.Context, name string) error {
 	}
 	return errors.Join(err, again.Close(ctx))
 }
+
+// precompile compiles the module of a plugin; others need none.
+func precompile(ctx context.Context, p sdk.Plugin) error {
+	if u, ok := p.(interface{ Unwrap() sdk.Plugin }); ok {
+		p = u.Unwrap()
+	}
+	if c, ok := p.(wasm.Precompiler); ok {
+		return c.Precompile(ctx)
+	}
+	return nil
+}
+
+// packageOf is where what came with a plugin's package comes from.
+func packageOf(plugin string) string { return "plugin " + plugin }
 
 // Untrust takes back what the user approved under a name. trust.ErrNotFound when there is nothing.
 func (s *Set) Untrust(ctx context.Context, name string) error {

@@ -53,7 +53,7 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 	}
 	for _, p := range packaged {
 		if err := s.packagedServer(p); err != nil {
-			s.reject(&Candidate{Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: "plugin " + p.Plugin}, err)
+			s.reject(&Candidate{Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: packageOf(p.Plugin)}, err)
 		}
 	}
 	return nil
@@ -137,7 +137,7 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
 	if c.State == plugins.StateReady {
-		s.add(mcp.New(*c.server, s.serverOptions()), c.From+" "+string(c.server.Definition()))
+		s.add(mcp.New(*c.server, s.serverOptions()), c.From+" "+c.server.Root+" "+string(c.server.Definition()))
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *Set) packagedServer(p plugins.Server) error {
 	}
 	server := mcp.Server{
 		Name: p.Name, Command: p.Entry.Command, Args: p.Entry.Args, Env: p.Entry.Env, Cwd: p.Entry.Cwd, URL: p.Entry.URL,
-		Headers: p.Entry.Headers, Origin: "plugin " + p.Plugin, Own: true, Root: p.Root, Data: p.Data,
+		Headers: p.Entry.Headers, Origin: packageOf(p.Plugin), Own: true, Root: p.Root, Data: p.Data,
 	}
 	switch p.Entry.Type {
 	case manifest.ServerStdio:
