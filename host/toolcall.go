@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -201,7 +202,7 @@ func (c *call) toolCall() *sdk.ToolCall {
 func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, err error) {
 	p, ok := c.tool.Tool.(sdk.ToolPreparer)
 	if !ok {
-		return []sdk.PermissionRequest{{Permission: c.tool.definition.ID, Patterns: []string{"*"}, Always: []string{"*"}}}, nil
+		return []sdk.PermissionRequest{c.ownLeave()}, nil
 	}
 	made := c.toolCall()
 	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, made) }
@@ -214,7 +215,29 @@ func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, e
 	if errors.Is(err, errPanic) || errors.Is(err, errNoAnswer) {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, err)
 	}
+	if err == nil && c.tool.origin.Carrier != sdk.CarrierBuiltin {
+		list = c.limit(list)
+	}
 	return list, err
+}
+
+func (c *call) ownLeave() sdk.PermissionRequest {
+	return sdk.PermissionRequest{Permission: c.tool.definition.ID, Patterns: []string{"*"}, Always: []string{"*"}}
+}
+
+// limit holds a third party's tool to what tools are held to: it cannot do without leave for itself, and an answer "always" covers no
+// more than what is asked for now.
+func (c *call) limit(list []sdk.PermissionRequest) []sdk.PermissionRequest {
+	list, own := slices.Clone(list), false
+	for i := range list {
+		patterns := list[i].Patterns
+		list[i].Always = slices.DeleteFunc(slices.Clone(list[i].Always), func(p string) bool { return !slices.Contains(patterns, p) })
+		own = own || list[i].Permission == c.tool.definition.ID
+	}
+	if !own {
+		list = append([]sdk.PermissionRequest{c.ownLeave()}, list...)
+	}
+	return list
 }
 
 // refused turns a failed preparation into an outcome; one that halts ends the turn after this step.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -97,6 +98,8 @@ func (b *Broker) ask(ctx context.Context, c Caller, request []byte) (any, error)
 		return nil, errors.New("bad request: permission: name the key to ask for")
 	}
 	req.SessionID, req.ID, req.Tool, req.Agent, req.Args = session, "", nil, "", nil
+	// An answer "always" covers what is asked for now; a plugin cannot have it cover more.
+	req.Always = slices.DeleteFunc(req.Always, func(p string) bool { return !slices.Contains(req.Patterns, p) })
 	if c.Tool != nil {
 		return empty{}, c.Tool.Ask(ctx, req)
 	}
