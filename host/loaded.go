@@ -78,7 +78,7 @@ func same(a, b sdk.Plugin) bool {
 func (l *loaded) builtin() bool { return l.manifest.Carrier == sdk.CarrierBuiltin }
 
 func (l *loaded) origin() sdk.Origin {
-	return sdk.Origin{Carrier: l.manifest.Carrier, Plugin: l.manifest.Name}
+	return sdk.Origin{Carrier: l.manifest.Carrier, Plugin: l.manifest.Name, Server: l.manifest.Server}
 }
 
 // start begins to start the plugin.

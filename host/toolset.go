@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -243,6 +244,9 @@ func (s *schemas) check(def *sdk.ToolDefinition, args json.RawMessage) error {
 func (s *schemas) resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 	if r, ok := s.byText.Load(string(text)); ok {
 		return r.(*jsonschema.Resolved), nil
+	}
+	if err := schemacost.Check(text); err != nil {
+		return nil, err
 	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {

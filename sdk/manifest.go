@@ -29,6 +29,7 @@ type Manifest struct {
 	Version     string  `json:"version,omitempty"`
 	Description string  `json:"description,omitempty"`
 	Carrier     Carrier `json:"carrier"`
+	Server      string  `json:"server,omitempty"` // the MCP server that the plugin stands for
 	// Capabilities lists what the plugin wants; the user grants each or not.
 	Capabilities []Capability `json:"capabilities,omitempty"`
 	// Options is a JSON schema of the plugin's part of the configuration.

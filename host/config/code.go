@@ -17,9 +17,10 @@ type Code struct {
 // code notes who named plugins and hooks, before the layers add up and hide it.
 func (m *merger) code(layer tree, origins map[string]Origin) {
 	if list, ok := layer["plugins"].([]any); ok {
+		list = slices.DeleteFunc(slices.Clone(list), func(entry any) bool { return m.isUsers(pluginPath(entry), origins["plugins"]) })
+		layer["plugins"] = list
 		for _, entry := range list {
-			fields, _ := entry.(map[string]any)
-			path, _ := fields["path"].(string)
+			path := pluginPath(entry)
 			at := func(c Code) bool { return c.Path == path }
 			m.plugins = append(slices.DeleteFunc(m.plugins, at), Code{Origin: origins["plugins"], Path: path})
 		}
@@ -31,6 +32,18 @@ func (m *merger) code(layer tree, origins map[string]Origin) {
 		}
 		m.hooks = append(m.hooks, Code{Origin: firstUnder(origins, "hooks"), Data: data})
 	}
+}
+
+func pluginPath(entry any) string {
+	fields, _ := entry.(map[string]any)
+	path, _ := fields["path"].(string)
+	return path
+}
+
+// isUsers reports whether a file of the project names a plugin that the user named. The user's entry stays: a repository must not
+// take the options of a redactor away.
+func (m *merger) isUsers(path string, by Origin) bool {
+	return by.Layer == LayerProject && slices.ContainsFunc(m.plugins, func(c Code) bool { return c.Path == path && c.Origin.Layer != LayerProject })
 }
 
 // firstUnder returns the origin of the first value at or below key.

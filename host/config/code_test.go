@@ -10,12 +10,15 @@ import (
 
 func TestWhoNamedCode(t *testing.T) {
 	t.Parallel()
-	l := newPlace(t, map[string]string{userFile: `{"plugins": ["mine", "both"], "hooks": {"Stop": [1]}, "mcp": {"a": {"type": "local", "command": ["a"]}, "b": {"type": "local", "command": ["b"]}}}`, outerFile: `{"plugins": ["both", "theirs"], "hooks": {"Stop": [2]},
+	l := newPlace(t, map[string]string{userFile: `{"plugins": ["mine", ["both", {"strict": true}]], "hooks": {"Stop": [1]}, "mcp": {"a": {"type": "local", "command": ["a"]}, "b": {"type": "local", "command": ["b"]}}}`, outerFile: `{"plugins": ["both", "theirs"], "hooks": {"Stop": [2]},
 		"mcp": {"b": {"environment": {"X": "1"}}, "c": {"type": "local", "command": ["c"]}}}`}).load()
-	for path, want := range map[string]config.Layer{"mine": config.LayerUser, "both": config.LayerProject, "theirs": config.LayerProject, "none": ""} {
+	for path, want := range map[string]config.Layer{"mine": config.LayerUser, "both": config.LayerUser, "theirs": config.LayerProject, "none": ""} {
 		if got := l.PluginOrigin(path).Layer; got != want {
 			t.Errorf("plugin %s: %q, want %q", path, got, want)
 		}
+	}
+	if got := l.Config.Plugins; len(got) != 3 || string(got[1].Options) != `{"strict":true}` {
+		t.Errorf("plugins = %s, want the user's options of both kept", got)
 	}
 	for name, want := range map[string]config.Layer{"a": config.LayerUser, "b": config.LayerProject, "c": config.LayerProject} {
 		if got := l.ServerOrigin(name).Layer; got != want {

@@ -71,7 +71,7 @@ func startsGoroutine(files []*File) (in *File, at token.Pos) {
 func Docs(m *Module) []Violation {
 	var out []Violation
 	for _, f := range m.Files {
-		if f.Test || !slices.ContainsFunc(documented(), f.inside) {
+		if f.Test || ast.IsGenerated(f.AST) || !slices.ContainsFunc(documented(), f.inside) {
 			continue
 		}
 		group := funcGroup{m: m}

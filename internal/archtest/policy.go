@@ -8,15 +8,16 @@ const anywhere = "*"
 
 // trees returns for each top folder the folders of this module whose packages it may import, its own among them. The arrows go
 // one way: cmd → host → hooks → sdk, and what extends the host sees the sdk alone. A whole path stands for one package: what starts
-// processes does it through internal/child. Tests may import more.
+// processes does it through internal/child, what takes schemas from strangers checks them with internal/schemacost. Tests may import
+// more.
 func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk"},
 		"hooks":    {"hooks", "sdk"},
-		"host":     {"host", "hooks", "sdk"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost"},
 		"builtin":  {"builtin", "sdk", "internal/child"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/schemacost"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/schemacost"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -37,7 +38,7 @@ func libraries() map[string][]string {
 		"github.com/openai/openai-go/v3":                  {"builtin/providers/openai"},
 		"github.com/knadh/koanf":                          {"host/config"},
 		"github.com/tailscale/hujson":                     {"host/config"},
-		"github.com/google/jsonschema-go":                 {"host", "plugins", "mcp"},
+		"github.com/google/jsonschema-go":                 {"host", "plugins", "mcp", "internal/schemacost"},
 		"modernc.org/sqlite":                              {"host/store/sqlite"},
 		"github.com/gofrs/flock":                          {"host/store/sqlite", "plugins"},
 		"github.com/klauspost/compress":                   {"host/store/sqlite"},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/mcp"
@@ -38,6 +39,9 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 		}
 		for i := range list {
 			list[i].Origin = origin.Source
+			if list[i].Timeout == 0 {
+				list[i].Timeout = time.Duration(s.opts.Config.Config.Experimental.MCPTimeout) * time.Millisecond
+			}
 			if err := s.server(ctx, list[i], project); err != nil {
 				return err
 			}

@@ -1,0 +1,99 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// promptArguments maps what the user wrote behind a command to the arguments of a prompt: words in the order of the arguments, or
+// name=value. The last argument takes all words that are left. Quotes keep a word together.
+func promptArguments(p *Prompt, text string) (map[string]string, error) {
+	words, err := splitWords(text)
+	if err != nil {
+		return nil, err
+	}
+	args := map[string]string{}
+	var positional []string
+	for _, w := range words {
+		name, value, named := strings.Cut(w, "=")
+		if named && p.has(name) {
+			args[name] = value
+			continue
+		}
+		positional = append(positional, w)
+	}
+	var open []PromptArgument // not named
+	for _, a := range p.Arguments {
+		if _, set := args[a.Name]; !set {
+			open = append(open, a)
+		}
+	}
+	for i, a := range open {
+		switch {
+		case len(positional) == 0:
+		case i == len(open)-1:
+			args[a.Name], positional = strings.Join(positional, " "), nil
+		default:
+			args[a.Name], positional = positional[0], positional[1:]
+		}
+	}
+	if len(positional) > 0 {
+		return nil, fmt.Errorf("%q is too much: it takes no more arguments", strings.Join(positional, " "))
+	}
+	for _, a := range p.Arguments {
+		if _, set := args[a.Name]; a.Required && !set {
+			return nil, fmt.Errorf("the argument %q is missing", a.Name)
+		}
+	}
+	return args, nil
+}
+
+func (p *Prompt) has(argument string) bool {
+	for _, a := range p.Arguments {
+		if a.Name == argument {
+			return true
+		}
+	}
+	return false
+}
+
+// splitWords splits at white space outside of quotes, single or double, which open at the start of a word or of a value. A backslash
+// in double quotes keeps a quote.
+func splitWords(text string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	inWord, escaped := false, false
+	for _, r := range text {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case quote == '"' && r == '\\':
+			escaped = true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case (r == '"' || r == '\'') && (!inWord || strings.HasSuffix(word.String(), "=")): // not the one in "don't"
+			quote, inWord = r, true
+		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+				inWord = false
+			}
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil, errors.New("a quote is not closed")
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

@@ -1,0 +1,221 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxCallTime bounds one call however much progress the server shows.
+const maxCallTime = 10 * time.Minute
+
+// call is one request on behalf of somebody: what the server asks or tells meanwhile belongs to it.
+type call struct {
+	session string
+	host    sdk.ToolHost // nil outside of a tool call
+	token   string       // of progress
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	limit  time.Duration
+	paused int // requests of the server that are being answered
+}
+
+// hookCall returns a request on behalf of a hook.
+func hookCall(c *sdk.RemoteCall) *call { return &call{session: sessionOf(c.Input)} }
+
+type callKey struct{}
+
+// calls are the calls in flight on a connection.
+type calls struct {
+	mu     sync.Mutex
+	next   int
+	active []*call // oldest first
+}
+
+func newCalls() *calls { return &calls{} }
+
+// errNoAnswer is the cause of a call that ran out of time.
+var errNoAnswer = errors.New("no answer in time")
+
+// begin notes the call and bounds its time: limit without a sign of life, maxCallTime at most. done ends it.
+func (l *calls) begin(ctx context.Context, c *call, limit time.Duration) (_ context.Context, done func()) {
+	ctx, stop := context.WithTimeoutCause(ctx, max(maxCallTime, limit), errNoAnswer)
+	ctx, cancel := context.WithCancelCause(ctx)
+	c.limit = limit
+	c.timer = time.AfterFunc(limit, func() { cancel(errNoAnswer) })
+	l.mu.Lock()
+	l.next++
+	c.token = fmt.Sprintf("call-%d", l.next)
+	l.active = append(l.active, c)
+	l.mu.Unlock()
+	return context.WithValue(ctx, callKey{}, c), func() {
+		l.mu.Lock()
+		l.active = slices.DeleteFunc(l.active, func(o *call) bool { return o == c })
+		l.mu.Unlock()
+		c.timer.Stop()
+		cancel(nil)
+		stop()
+	}
+}
+
+// of returns the call that a request of the server belongs to: the one its context names, or the latest in flight when all of them are
+// of one session. Nil when that cannot be told.
+func (l *calls) of(ctx context.Context) *call {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		return c
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found *call
+	for _, c := range l.active {
+		if found != nil && c.session != found.session {
+			return nil
+		}
+		found = c
+	}
+	return found
+}
+
+// progress shows what a call does now. It is called on a reading goroutine.
+func (l *calls) progress(params map[string]any) {
+	token, _ := params["progressToken"].(string)
+	l.mu.Lock()
+	at := slices.IndexFunc(l.active, func(c *call) bool { return c.token == token })
+	var c *call
+	if at >= 0 {
+		c = l.active[at]
+	}
+	l.mu.Unlock()
+	if c == nil {
+		return
+	}
+	c.touch()
+	if c.host == nil {
+		return
+	}
+	meta := sdk.Object{}
+	for _, key := range []string{"progress", "total"} {
+		if n, ok := params[key].(float64); ok {
+			meta[key] = n
+		}
+	}
+	title, _ := params["message"].(string)
+	title = bound(title, 200)
+	if title == "" {
+		title = progressTitle(meta)
+	}
+	c.host.Progress(title, meta)
+}
+
+func progressTitle(meta sdk.Object) string {
+	if total, ok := meta["total"]; ok {
+		return fmt.Sprintf("%v of %v", meta["progress"], total)
+	}
+	return fmt.Sprint(meta["progress"])
+}
+
+// touch gives the call its time anew.
+func (c *call) touch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused == 0 {
+		c.timer.Reset(c.limit)
+	}
+}
+
+// pause stops the call's time while the server waits for us; the returned function lets it go on.
+func (c *call) pause() (resume func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused++
+	c.timer.Stop()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.paused--; c.paused == 0 {
+			c.timer.Reset(c.limit)
+		}
+	}
+}
+
+// do runs f, a request of the client, for a call, and returns its result as it came.
+func (c *conn) do(ctx context.Context, on *call, limit time.Duration, f func(ctx context.Context, meta *mcp.Meta) error) (json.RawMessage, error) {
+	ctx, done := c.calls.begin(ctx, on, limit)
+	defer done()
+	var raw capture
+	err := f(captured(ctx, &raw), &mcp.Meta{ProgressToken: on.token})
+	if raw.result != nil && (err == nil || !wantsInput(raw.result)) {
+		return raw.result, nil // the client may know less than we do of what is in it
+	}
+	if errors.Is(context.Cause(ctx), errNoAnswer) {
+		return nil, fmt.Errorf("it did not answer in %s; raise its timeout if it needs longer: %w", limit, errNoAnswer)
+	}
+	if err == nil {
+		err = errors.New("it answered with nothing")
+	}
+	return nil, err
+}
+
+// wantsInput reports whether a result is a question instead, in the stateless revision.
+func wantsInput(raw json.RawMessage) bool {
+	var r struct {
+		ResultType string `json:"resultType"`
+	}
+	return json.Unmarshal(raw, &r) == nil && r.ResultType == "input_required"
+}
+
+// callTool calls a tool.
+func (c *conn) callTool(ctx context.Context, on *call, limit time.Duration, t *Tool, args json.RawMessage) (json.RawMessage, error) {
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if t.Execution.TaskSupport == taskRequired {
+		return c.callTask(ctx, on, limit, t.Name, args)
+	}
+	return c.do(ctx, on, limit, func(ctx context.Context, meta *mcp.Meta) error {
+		request := mcp.CallToolRequest{}
+		request.Params.Name, request.Params.RawArguments, request.Params.Meta = t.Name, args, meta
+		_, err := c.client.CallTool(ctx, request)
+		return err
+	})
+}
+
+// readResource reads a resource.
+func (c *conn) readResource(ctx context.Context, on *call, limit time.Duration, uri string) (json.RawMessage, error) {
+	return c.do(ctx, on, limit, func(ctx context.Context, meta *mcp.Meta) error {
+		request := mcp.ReadResourceRequest{}
+		request.Params.URI, request.Params.Meta = uri, meta
+		_, err := c.client.ReadResource(ctx, request)
+		return err
+	})
+}
+
+// getPrompt renders a prompt.
+func (c *conn) getPrompt(ctx context.Context, on *call, limit time.Duration, name string, args map[string]string) (json.RawMessage, error) {
+	return c.do(ctx, on, limit, func(ctx context.Context, meta *mcp.Meta) error {
+		request := mcp.GetPromptRequest{}
+		request.Params.Name, request.Params.Arguments, request.Params.Meta = name, args, meta
+		_, err := c.client.GetPrompt(ctx, request)
+		return err
+	})
+}
+
+// raw sends a request of an extension for a call.
+func (c *conn) raw(ctx context.Context, on *call, limit time.Duration, method string, params map[string]any) (json.RawMessage, error) {
+	ctx, done := c.calls.begin(ctx, on, limit)
+	defer done()
+	result, err := c.request(ctx, method, params)
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
+		return nil, fmt.Errorf("it did not answer in %s: %w", limit, errNoAnswer)
+	}
+	return result, err
+}

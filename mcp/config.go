@@ -1,0 +1,255 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// FromConfig converts the servers of tenon's configuration, sorted by name; those that are switched off are left out. The caller sets
+// Origin and Own. Servers that are wrong are left out and named by the error, which wraps ErrConfig.
+func FromConfig(configured map[string]sdk.MCPConfig) ([]Server, error) {
+	var servers []Server
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		c := configured[name]
+		if c.Enabled != nil && !*c.Enabled {
+			continue
+		}
+		s := Server{
+			Name: name, Cwd: c.Cwd, Env: c.Environment, URL: c.URL, Headers: c.Headers, Hooks: c.Hooks,
+			Timeout: time.Duration(c.Timeout) * time.Millisecond,
+		}
+		switch c.Type {
+		case "local":
+			s.Transport = TransportStdio
+			if len(c.Command) > 0 {
+				s.Command, s.Args = c.Command[0], c.Command[1:]
+			}
+		case "remote":
+			s.Transport = TransportHTTP
+		default:
+			problems = append(problems, fmt.Errorf("%w: mcp.%s.type: %q is neither local nor remote", ErrConfig, name, c.Type))
+			continue
+		}
+		if err := s.Validate(); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		servers = append(servers, s)
+	}
+	servers, err := distinct(servers)
+	return servers, errors.Join(append(problems, err)...)
+}
+
+// distinct takes servers out whose plugin would have the name of an earlier one.
+func distinct(servers []Server) ([]Server, error) {
+	var problems []error
+	seen := map[string]string{}
+	out := servers[:0]
+	for _, s := range servers {
+		name := s.PluginName()
+		if other, taken := seen[name]; taken {
+			problems = append(problems, fmt.Errorf("%w: servers %q and %q have names that are too much alike (both %s); rename one", ErrConfig, other, s.Name, name))
+			continue
+		}
+		seen[name] = s.Name
+		out = append(out, s)
+	}
+	return out, errors.Join(problems...)
+}
+
+// entry is one server of a .mcp.json.
+type entry struct {
+	Type     string              `json:"type"`
+	Command  string              `json:"command"`
+	Args     []string            `json:"args"`
+	Env      map[string]string   `json:"env"`
+	Cwd      string              `json:"cwd"`
+	URL      string              `json:"url"`
+	Headers  map[string]string   `json:"headers"`
+	Timeout  int64               `json:"timeout"` // milliseconds
+	Disabled bool                `json:"disabled"`
+	Hooks    []sdk.MCPHookConfig `json:"hooks"`
+}
+
+// ReadConfig reads the servers of a .mcp.json, sorted by name. ${VAR} and ${VAR:-default} in it are replaced by what lookupEnv knows.
+// path is for messages and becomes the Origin of the servers.
+//
+// Servers that are wrong are left out and named by the error, which wraps ErrConfig; the others are returned beside it. Warnings name
+// keys that mean nothing here.
+func ReadConfig(data []byte, path string, lookupEnv func(name string) (string, bool)) (servers []Server, warnings []string, err error) {
+	var file map[string]json.RawMessage
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, nil, fmt.Errorf("%w: %s%s: %w", ErrConfig, path, lineOf(data, err), err)
+	}
+	var entries map[string]json.RawMessage
+	if raw, ok := file["mcpServers"]; ok {
+		if err := json.Unmarshal(raw, &entries); err != nil {
+			return nil, nil, fmt.Errorf("%w: %s: mcpServers: want an object of servers", ErrConfig, path)
+		}
+	} else {
+		warnings = append(warnings, path+`: there is no "mcpServers" in it`)
+	}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		s, unknown, enabled, err := readEntry(name, entries[name], path, lookupEnv)
+		for _, key := range unknown {
+			warnings = append(warnings, fmt.Sprintf("%s: mcpServers.%s: unknown key %q is ignored", path, name, key))
+		}
+		switch {
+		case err != nil:
+			problems = append(problems, err)
+		case enabled:
+			servers = append(servers, s)
+		}
+	}
+	servers, err = distinct(servers)
+	return servers, warnings, errors.Join(append(problems, err)...)
+}
+
+func readEntry(name string, raw json.RawMessage, path string, lookup func(string) (string, bool)) (s Server, unknown []string, enabled bool, err error) {
+	bad := func(err error) (Server, []string, bool, error) {
+		return Server{}, unknown, false, fmt.Errorf("%w: %s: mcpServers.%s: %w", ErrConfig, path, name, err)
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil || keys == nil {
+		return bad(errors.New("want an object"))
+	}
+	known := []string{"type", "command", "args", "env", "cwd", "url", "headers", "timeout", "disabled", "hooks"}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !slices.Contains(known, key) {
+			unknown = append(unknown, key)
+		}
+	}
+	var e entry
+	if err := json.Unmarshal(raw, &e); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) && wrong.Field != "" {
+			return bad(fmt.Errorf("%s: is a %s, want %s", wrong.Field, wrong.Value, wrong.Type))
+		}
+		return bad(err)
+	}
+	if e.Disabled {
+		return Server{}, unknown, false, nil
+	}
+	written := Server{
+		Name: name, Command: e.Command, Args: e.Args, Env: e.Env, Cwd: e.Cwd, URL: e.URL, Headers: e.Headers,
+		Timeout: time.Duration(e.Timeout) * time.Millisecond, Hooks: e.Hooks, Origin: path,
+	}
+	if written.Transport, err = transportOf(&e); err != nil {
+		return bad(err)
+	}
+	if s, err = written.expand(lookup); err != nil {
+		return bad(err)
+	}
+	s.written = &written
+	return s, unknown, true, s.Validate()
+}
+
+func transportOf(e *entry) (Transport, error) {
+	switch e.Type {
+	case "":
+		switch {
+		case e.Command != "" && e.URL != "":
+			return "", errors.New("has both command and url; say which with type")
+		case e.URL != "":
+			return TransportHTTP, nil
+		case e.Command == "":
+			return "", errors.New("has neither command nor url")
+		}
+		return TransportStdio, nil
+	case "stdio":
+		return TransportStdio, nil
+	case "http", "streamable-http", "streamableHttp":
+		return TransportHTTP, nil
+	case "sse":
+		return TransportSSE, nil
+	}
+	return "", fmt.Errorf("type: %q is none of stdio, http, streamable-http and sse", e.Type)
+}
+
+// expand returns the server with variables replaced.
+func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
+	var problems []error
+	expand := func(field, text string) string {
+		out, err := expandText(text, lookup)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", field, err))
+		}
+		return out
+	}
+	expandMap := func(field string, in map[string]string) map[string]string {
+		if in == nil {
+			return nil
+		}
+		out := make(map[string]string, len(in))
+		for _, key := range slices.Sorted(maps.Keys(in)) {
+			out[key] = expand(field+"."+key, in[key])
+		}
+		return out
+	}
+	s.Command, s.Cwd, s.URL = expand("command", s.Command), expand("cwd", s.Cwd), expand("url", s.URL)
+	args := make([]string, len(s.Args))
+	for i, a := range s.Args {
+		args[i] = expand(fmt.Sprintf("args[%d]", i), a)
+	}
+	s.Args, s.Env, s.Headers = args, expandMap("env", s.Env), expandMap("headers", s.Headers)
+	return s, errors.Join(problems...)
+}
+
+// expandText replaces ${VAR} and ${VAR:-default} once. What does not look like one of the two stays.
+func expandText(text string, lookup func(string) (string, bool)) (string, error) {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "${")
+		out.WriteString(before)
+		if !found {
+			return out.String(), nil
+		}
+		inner, after, closed := strings.Cut(rest, "}")
+		name, fallback, hasFallback := strings.Cut(inner, ":-")
+		if !closed || !isVariable(name) {
+			out.WriteString("${")
+			text = rest
+			continue
+		}
+		value, ok := lookup(name)
+		switch {
+		case ok && (value != "" || !hasFallback):
+			out.WriteString(value)
+		case hasFallback:
+			out.WriteString(fallback)
+		default:
+			return "", fmt.Errorf("the variable %s is not set; set it, or give a default with ${%s:-…}", name, name)
+		}
+		text = after
+	}
+}
+
+func isVariable(name string) bool {
+	for i, r := range name {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// lineOf returns the line of a syntax error as ":N".
+func lineOf(data []byte, err error) string {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return ""
+	}
+	offset := min(max(int(syntax.Offset), 0), len(data))
+	return fmt.Sprintf(":%d", 1+bytes.Count(data[:offset], []byte("\n")))
+}

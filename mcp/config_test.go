@@ -1,0 +1,188 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func lookup(vars map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		value, ok := vars[name]
+		return value, ok
+	}
+}
+
+func TestReadConfig(t *testing.T) {
+	t.Parallel()
+	servers, warnings, err := mcp.ReadConfig([]byte(`{"mcpServers":{
+		"files":{"command":"npx","args":["-y","files","${HOME}/notes","${ROOT:-/srv}","$HOME","${}","${open"],"env":{"TOKEN":"${TOKEN}"},"cwd":"sub"},
+		"far":{"type":"streamable-http","url":"https://${HOST}/mcp","headers":{"Authorization":"Bearer ${TOKEN}"},"timeout":1500,"autoApprove":[]},
+		"old":{"type":"sse","url":"http://localhost:1/sse"},
+		"plain":{"url":"https://a.example"},
+		"off":{"command":"x","disabled":true}
+	}}`), "/repo/.mcp.json", lookup(map[string]string{"HOME": "/home/me", "TOKEN": "a${HOME}b", "HOST": "h.example", "ROOT": ""}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []mcp.Server{
+		{Name: "far", Transport: mcp.TransportHTTP, URL: "https://h.example/mcp", Headers: map[string]string{"Authorization": "Bearer a${HOME}b"}, Timeout: 1500 * time.Millisecond, Args: []string{}, Origin: "/repo/.mcp.json"},
+		{Name: "files", Transport: mcp.TransportStdio, Command: "npx", Args: []string{"-y", "files", "/home/me/notes", "/srv", "$HOME", "${}", "${open"}, Env: map[string]string{"TOKEN": "a${HOME}b"}, Cwd: "sub", Origin: "/repo/.mcp.json"},
+		{Name: "old", Transport: mcp.TransportSSE, URL: "http://localhost:1/sse", Args: []string{}, Origin: "/repo/.mcp.json"},
+		{Name: "plain", Transport: mcp.TransportHTTP, URL: "https://a.example", Args: []string{}, Origin: "/repo/.mcp.json"},
+	}
+	if diff := cmp.Diff(want, servers, cmpopts.IgnoreUnexported(mcp.Server{})); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], `mcpServers.far: unknown key "autoApprove"`) {
+		t.Errorf("warnings = %q", warnings)
+	}
+	if d := string(servers[0].Definition()); strings.Contains(d, "h.example") || !strings.Contains(d, "Bearer ${TOKEN}") {
+		t.Errorf("the definition holds values of variables: %s", d)
+	}
+}
+
+// One bad server is named, with its file, key and remedy, and does not take the others along.
+func TestReadConfigErrors(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ entry, want string }{
+		"unset variable": {`{"command":"x","args":["${NOPE}"]}`, "args[0]: the variable NOPE is not set; set it, or give a default with ${NOPE:-…}"},
+		"wrong type":     {`{"command":["npx","x"]}`, "command: is a array, want string"},
+		"no object":      {`7`, "want an object"},
+		"unknown type":   {`{"type":"carrier-pigeon","url":"https://x"}`, `type: "carrier-pigeon" is none of`},
+		"neither":        {`{}`, "neither command nor url"},
+		"both":           {`{"command":"x","url":"https://x"}`, "both command and url"},
+		"no host":        {`{"url":"https:///x"}`, "absolute http or https"},
+		"other scheme":   {`{"url":"ftp://x/y"}`, "absolute http or https"},
+		"user":           {`{"url":"https://me:pw@x/y"}`, "put a token into headers"},
+		"header":         {`{"url":"https://x","headers":{"A":"b\nC: d"}}`, "no valid header"},
+		"variable name":  {`{"command":"x","env":{"A=B":"c"}}`, "no name of a variable"},
+		"hook":           {`{"command":"x","hooks":[{"tool":"a","point":"tool.execute.later"}]}`, `no hook point "tool.execute.later"`},
+		"hook tool":      {`{"command":"x","hooks":[{"point":"event"}]}`, "hooks[0].tool"},
+		"timeout":        {`{"command":"x","timeout":-1}`, "negative"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			servers, _, err := mcp.ReadConfig([]byte(`{"mcpServers":{"bad":`+test.entry+`,"good":{"command":"x"}}}`), "/repo/.mcp.json", lookup(nil))
+			if err == nil || !errors.Is(err, mcp.ErrConfig) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "/repo/.mcp.json") || !strings.Contains(err.Error(), "bad") {
+				t.Errorf("error = %v, want %q in it", err, test.want)
+			}
+			if len(servers) != 1 || servers[0].Name != "good" {
+				t.Errorf("servers = %v", servers)
+			}
+		})
+	}
+	if _, _, err := mcp.ReadConfig([]byte("{\n\n\"mcpServers\": }"), "f.json", lookup(nil)); err == nil || !strings.Contains(err.Error(), "f.json:3") {
+		t.Errorf("error = %v, want the line", err)
+	}
+}
+
+func TestFromConfig(t *testing.T) {
+	t.Parallel()
+	off := false
+	servers, err := mcp.FromConfig(map[string]sdk.MCPConfig{
+		"a":   {Type: "local", Command: []string{"node", "s.js"}, Environment: map[string]string{"A": "b"}, Timeout: 500},
+		"b":   {Type: "remote", URL: "https://x/y", Headers: map[string]string{"H": "v"}},
+		"off": {Enabled: &off},
+		"bad": {Type: "nearby"},
+		"A":   {Type: "local", Command: []string{"other"}},
+	})
+	if err == nil || !strings.Contains(err.Error(), `mcp.bad.type: "nearby"`) || !strings.Contains(err.Error(), `"A" and "a"`) {
+		t.Errorf("error = %v", err)
+	}
+	if len(servers) != 2 || servers[0].Name != "A" || servers[1].URL != "https://x/y" {
+		t.Errorf("servers = %+v", servers)
+	}
+}
+
+func TestPluginName(t *testing.T) {
+	t.Parallel()
+	for server, want := range map[string]string{
+		"github": "mcp.github", "My Server": "mcp.my-server", "a__b..c": "mcp.a-b.c", "-x-": "mcp.x",
+	} {
+		s := mcp.Server{Name: server}
+		if got := s.PluginName(); got != want {
+			t.Errorf("PluginName(%q) = %q, want %q", server, got, want)
+		}
+	}
+	seen := map[string]bool{}
+	for _, server := range []string{"日本", "中国", strings.Repeat("long", 40), strings.Repeat("long", 41), strings.Repeat("-", 90), "a.-.b"} {
+		m := mcp.New(mcp.Server{Name: server}, mcp.Options{}).Manifest()
+		if err := m.Validate(); err != nil || seen[m.Name] {
+			t.Errorf("server %q: name %q: %v", server, m.Name, err)
+		}
+		seen[m.Name] = true
+	}
+}
+
+// What a user approves covers the content of the files that came along and run.
+func TestDefinitionCoversFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	script := filepath.Join(dir, "server.js")
+	write(t, script, "one")
+	outside := filepath.Join(t.TempDir(), "secret")
+	write(t, outside, "x")
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	s := mcp.Server{
+		Name: "a", Transport: mcp.TransportStdio, Command: "node", Args: []string{"./server.js", "link", "missing.js", "../x"},
+		Origin: filepath.Join(dir, ".mcp.json"),
+	}
+	first := s.Definition()
+	var d struct {
+		Files map[string]string `json:"files"`
+	}
+	if err := json.Unmarshal(first, &d); err != nil || len(d.Files) != 1 || len(d.Files["server.js"]) != 64 {
+		t.Errorf("files = %v, %v", d.Files, err)
+	}
+	write(t, script, "two")
+	if slices.Equal(first, s.Definition()) {
+		t.Error("the definition does not notice that the script changed")
+	}
+	s.Own = true
+	own := s.Definition()
+	write(t, script, "three")
+	if !slices.Equal(own, s.Definition()) {
+		t.Error("the definition of the user's own server depends on a file")
+	}
+}
+
+// A server of a package runs in its folder and knows it.
+func TestPackage(t *testing.T) {
+	t.Parallel()
+	root, data := t.TempDir(), t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(root, "escape")); err != nil {
+		t.Fatal(err)
+	}
+	s := fake(t, "plain", "WHERE=${PLUGIN_DATA}/x", "PLUGIN_ROOT=stolen")
+	s.Root, s.Data = root, data
+	got := strings.Split(mustRun(t, ready(t, newTestHost(t), s), "fake_env", "{}").Output, "\n")
+	for _, want := range []string{"PLUGIN_ROOT=" + root, "PLUGIN_DATA=" + data, "WHERE=" + data + "/x"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("the environment lacks %s: %q", want, got)
+		}
+	}
+	s.Command = "./escape"
+	p := start(t, newTestHost(t), s, mcp.Options{})
+	eventually(t, "failed", func() bool { return p.Status().State == mcp.StateFailed })
+	if reason := p.Status().Reason; !strings.Contains(reason, "not inside of the plugin") {
+		t.Errorf("reason = %q", reason)
+	}
+}

@@ -1,0 +1,233 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+const (
+	// probeTimeout bounds the question whether a server speaks the stateless revision of the protocol: older ones may ignore it.
+	probeTimeout = 2 * time.Second
+	// maxPages and maxEntries bound the lists of a server.
+	maxPages   = 100
+	maxEntries = 2000
+	// maxInstructions bounds a server's instructions, in bytes.
+	maxInstructions = 8 << 10
+	// interceptorExtension is how a server says that it offers interceptors (SEP-2624).
+	interceptorExtension = "io.modelcontextprotocol/interceptors"
+)
+
+// conn is one connection. Safe for use from many goroutines.
+type conn struct {
+	client *client.Client
+	wire   *wire
+	calls  *calls
+	def    *Definition // as the server says now; replaced by refresh
+
+	meta map[string]any // of requests, in the stateless revision
+}
+
+// handshake introduces both sides and asks what the server offers.
+func (d *dialer) handshake(ctx context.Context, c *conn) error {
+	if err := c.client.Start(ctx); err != nil {
+		return inTime(ctx, "connect", d.server.timeout(), err)
+	}
+	var raw capture
+	info := mcp.Implementation{Name: "tenon", Version: d.options.version()}
+	result, err := c.client.Initialize(captured(ctx, &raw), mcp.InitializeRequest{Params: mcp.InitializeParams{ClientInfo: info}})
+	if err != nil {
+		if !broken(err) && ctx.Err() == nil {
+			return &refusal{err}
+		}
+		return inTime(ctx, "answer the first message", d.server.timeout(), err)
+	}
+	if c.modern() {
+		c.meta = map[string]any{
+			mcp.MetaKeyProtocolVersion: c.client.ProtocolVersion(), mcp.MetaKeyClientInfo: info,
+			mcp.MetaKeyClientCapabilities: c.client.GetClientCapabilities(),
+		}
+	}
+	def := &Definition{
+		Title: clean(result.ServerInfo.Name + " " + result.ServerInfo.Version), Protocol: result.ProtocolVersion,
+		Instructions: bound(result.Instructions, maxInstructions), Resources: result.Capabilities.Resources != nil,
+	}
+	return c.list(ctx, def, offersInterceptors(raw.result))
+}
+
+// offersInterceptors reports whether the server's first answer names the extension, in any of the places drafts of it had.
+func offersInterceptors(raw json.RawMessage) bool {
+	var answer struct {
+		Capabilities struct {
+			Interceptors json.RawMessage            `json:"interceptors"`
+			Extensions   map[string]json.RawMessage `json:"extensions"`
+			Experimental map[string]json.RawMessage `json:"experimental"`
+		} `json:"capabilities"`
+	}
+	if json.Unmarshal(raw, &answer) != nil {
+		return false
+	}
+	c := answer.Capabilities
+	_, extension := c.Extensions[interceptorExtension]
+	_, experimental := c.Experimental[interceptorExtension]
+	_, early := c.Experimental["interceptors"]
+	return extension || experimental || early || len(c.Interceptors) > 0 && string(c.Interceptors) != "null"
+}
+
+// list fills a definition with what the server lists.
+func (c *conn) list(ctx context.Context, def *Definition, interceptors bool) error {
+	caps := c.client.GetServerCapabilities()
+	var err error
+	if caps.Tools != nil {
+		if def.Tools, err = listAll(ctx, c, "tools", decodeTool); err != nil {
+			return err
+		}
+	}
+	if caps.Prompts != nil {
+		if def.Prompts, err = listAll(ctx, c, "prompts", decodePrompt); err != nil {
+			return err
+		}
+	}
+	if interceptors {
+		if def.Interceptors, err = listAll(ctx, c, "interceptors", decodeInterceptor); err != nil {
+			return err
+		}
+	}
+	c.calls.mu.Lock()
+	defer c.calls.mu.Unlock()
+	c.def = def
+	return nil
+}
+
+// refresh asks again what the server offers.
+func (c *conn) refresh(ctx context.Context) (*Definition, error) {
+	def := *c.definition()
+	if err := c.list(ctx, &def, len(def.Interceptors) > 0); err != nil {
+		return nil, err
+	}
+	return &def, nil
+}
+
+func (c *conn) definition() *Definition {
+	c.calls.mu.Lock()
+	defer c.calls.mu.Unlock()
+	return c.def
+}
+
+// listAll follows a list over its pages. An element that cannot be read is left out: it must not take the others with it. Only an
+// interceptor must not be overlooked.
+func listAll[T any](ctx context.Context, c *conn, what string, decode func(json.RawMessage) (T, error)) ([]T, error) {
+	var out []T
+	cursor := ""
+	for range maxPages {
+		raw, err := c.page(ctx, what+"/list", cursor)
+		if err != nil {
+			return nil, fmt.Errorf("list its %s: %w", what, err)
+		}
+		var page map[string]json.RawMessage
+		var elements []json.RawMessage
+		if json.Unmarshal(raw, &page) != nil || json.Unmarshal(page[what], &elements) != nil {
+			return nil, fmt.Errorf("list its %s: the answer has no list %q", what, what)
+		}
+		for _, e := range elements {
+			one, err := decode(e)
+			if err != nil && what == "interceptors" {
+				return nil, fmt.Errorf("list its interceptors: %w", err)
+			}
+			if err == nil && len(out) < maxEntries {
+				out = append(out, one)
+			}
+		}
+		next := ""
+		if page["nextCursor"] != nil && json.Unmarshal(page["nextCursor"], &next) != nil || next == cursor || len(out) == maxEntries {
+			return out, nil
+		}
+		cursor = next
+	}
+	return out, nil
+}
+
+// page asks for one page of a list.
+func (c *conn) page(ctx context.Context, method, cursor string) (json.RawMessage, error) {
+	if method != string(mcp.MethodToolsList) {
+		params := map[string]any{}
+		if cursor != "" {
+			params["cursor"] = cursor
+		}
+		return c.request(ctx, method, params)
+	}
+	// The client remembers tools, whose arguments it has to repeat in HTTP headers.
+	var raw capture
+	request := mcp.ListToolsRequest{}
+	request.Params.Cursor = mcp.Cursor(cursor)
+	_, err := c.client.ListToolsByPage(captured(ctx, &raw), request)
+	if raw.result != nil {
+		return raw.result, nil
+	}
+	return nil, err
+}
+
+// request sends a request that mcp-go's client does not know.
+func (c *conn) request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
+	if c.meta != nil {
+		params = maps.Clone(params)
+		params["_meta"] = c.meta
+	}
+	return c.wire.request(ctx, method, params)
+}
+
+func (c *conn) modern() bool { return mcp.IsModernProtocol(c.client.ProtocolVersion()) }
+
+// announces reports whether the server tells when its lists change.
+func (c *conn) announces() bool {
+	caps := c.client.GetServerCapabilities()
+	return caps.Tools != nil && caps.Tools.ListChanged || caps.Prompts != nil && caps.Prompts.ListChanged
+}
+
+// listen asks a server of the stateless revision for its news, until ctx ends.
+func (c *conn) listen(ctx context.Context) {
+	if c.modern() && c.announces() {
+		// An error means no news: the lists are asked for at the next start.
+		_ = c.client.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
+	}
+}
+
+func (c *conn) close() error { return c.client.Close() }
+
+// inTime says what the server did not do in time, when that is why it failed.
+func inTime(ctx context.Context, what string, timeout time.Duration, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("it did not %s in %s; raise its timeout if it needs longer: %w", what, timeout, context.DeadlineExceeded)
+	}
+	return err
+}
+
+// decodePrompt decodes one element of a list of prompts.
+func decodePrompt(raw json.RawMessage) (Prompt, error) {
+	var p Prompt
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return Prompt{}, err
+	}
+	if p.Name == "" {
+		return Prompt{}, errors.New("it has no name")
+	}
+	return p, nil
+}
+
+// bound cuts a stranger's text at a number of bytes and takes out what could change a terminal.
+func bound(text string, limit int) string { return cut(clean(text), limit) }
+
+// cut cuts a text at a number of bytes.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + " …"
+}

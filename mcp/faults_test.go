@@ -1,0 +1,121 @@
+package mcp_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/mcp"
+)
+
+// Servers that break the protocol in a way that a client can bear.
+func TestUnrulyServers(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"garbage", "duplicate", "batch", "flood"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := ready(t, newTestHost(t), fake(t, mode))
+			for range 5 {
+				if got := mustRun(t, p, "fake_echo", `{"text":"hello"}`).Output; got != "hello" {
+					t.Errorf("echo = %q", got)
+				}
+			}
+		})
+	}
+}
+
+// Servers that cannot be used delay nothing and say why.
+func TestUselessServers(t *testing.T) {
+	t.Parallel()
+	garbage := filepath.Join(t.TempDir(), "program.exe")
+	if err := os.WriteFile(garbage, []byte("\x01\x02 no program"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		server func(*mcp.Server)
+		mode   string
+		want   string
+	}{
+		"exits":      {mode: "exit", want: "cannot find my configuration"},
+		"hangs":      {mode: "hang", server: func(s *mcp.Server) { s.Timeout = 200 * time.Millisecond }, want: "in 200ms"},
+		"no newline": {mode: "endless", want: "16 MiB"},
+		"missing":    {mode: "plain", server: func(s *mcp.Server) { s.Command = "no-such-command-here" }, want: "not in PATH"},
+		"no file":    {mode: "plain", server: func(s *mcp.Server) { s.Command = "/no/such/file" }, want: "/no/such/file"},
+		"no program": {mode: "plain", server: func(s *mcp.Server) { s.Command = garbage }, want: garbage},
+		"no folder":  {mode: "plain", server: func(s *mcp.Server) { s.Cwd = "/no/such/folder" }, want: "/no/such/folder"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := fake(t, test.mode)
+			if test.server != nil {
+				test.server(&s)
+			}
+			p := start(t, newTestHost(t), s, mcp.Options{})
+			if tools := p.Tools(); len(tools) != 0 {
+				t.Errorf("tools = %v", tools)
+			}
+			eventually(t, "failed", func() bool { return p.Status().State == mcp.StateFailed })
+			if reason := p.Status().Reason; !strings.Contains(reason, test.want) {
+				t.Errorf("reason = %q, want %q in it", reason, test.want)
+			}
+		})
+	}
+}
+
+// What a server offers is there before it runs, once it was approved; the first call waits for it.
+func TestPinnedServerStartsWhenNeeded(t *testing.T) {
+	t.Parallel()
+	s, o := fake(t, "plain"), mcp.Options{Dir: t.TempDir()}
+	h := newTestHost(t)
+	definition, err := mcp.Probe(t.Context(), s, h.project, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mcp.Approve(mcp.FilePins(o.Dir), s, definition); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, h, s, o)
+	if st := p.Status(); st.State != mcp.StateIdle || st.Tools == 0 {
+		t.Errorf("status = %+v, want tools and no process", st)
+	}
+	if got := mustRun(t, p, "fake_echo", `{"text":"a"}`).Output; got != "a" {
+		t.Errorf("echo = %q", got)
+	}
+	if st := p.Status(); st.State != mcp.StateReady || st.Starts != 1 {
+		t.Errorf("status = %+v", st)
+	}
+}
+
+func linesWith(t testing.TB, path, text string) []string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, line := range strings.SplitAfter(string(raw), "\n") {
+		if strings.Contains(line, text) {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// Only a tool that says that it changes nothing is called again, and only once.
+func TestRepeat(t *testing.T) {
+	t.Parallel()
+	count := filepath.Join(t.TempDir(), "count")
+	p := ready(t, newTestHost(t), fake(t, "plain", "COUNT="+count))
+	if _, err := run(t.Context(), t, p, "fake_die", "{}"); err == nil || !strings.Contains(err.Error(), "exit status 7") {
+		t.Errorf("die: %v", err)
+	}
+	if got := mustRun(t, p, "fake_die_reading", "{}").Output; got != "alive" {
+		t.Errorf("die reading = %q", got)
+	}
+	if n, m := len(linesWith(t, count, "die\n")), len(linesWith(t, count, "die reading\n")); n != 1 || m != 2 {
+		t.Errorf("die was run %d times, die reading %d times", n, m)
+	}
+}

@@ -1,0 +1,283 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// maxFields bounds a form, so that a server cannot keep the user busy.
+	maxFields = 20
+	// maxHeader is how long the header of a question may be.
+	maxHeader = 30
+	// formTries is how often a form is asked for again whose answers do not fit.
+	formTries = 3
+)
+
+// form is what a server wants to know of the user: a flat object of simple values.
+type form struct {
+	fields []field
+}
+
+// field is one value of a form.
+type field struct {
+	name        string
+	Type        string    `json:"type"`
+	Title       string    `json:"title"`
+	Description string    `json:"description"`
+	Format      string    `json:"format"`
+	Enum        []string  `json:"enum"`
+	EnumNames   []string  `json:"enumNames"`
+	OneOf       []choice  `json:"oneOf"`
+	Items       *struct { // of several choices
+		Enum  []string `json:"enum"`
+		AnyOf []choice `json:"anyOf"`
+	} `json:"items"`
+	MinLength *int     `json:"minLength"`
+	MaxLength *int     `json:"maxLength"`
+	Minimum   *float64 `json:"minimum"`
+	Maximum   *float64 `json:"maximum"`
+	required  bool
+}
+
+// choice is one of the values a field may have, and how it is called.
+type choice struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// readForm reads the schema of a form. The fields keep the order they are written in, as far as that is known, else that of their names.
+func readForm(schema any) (*form, error) {
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, fmt.Errorf("the form cannot be read: %w", err)
+	}
+	if len(s.Properties) > maxFields {
+		return nil, fmt.Errorf("the form has %d fields, more than %d", len(s.Properties), maxFields)
+	}
+	f := &form{}
+	for name, raw := range s.Properties {
+		one := field{name: name, required: slices.Contains(s.Required, name)}
+		if err := json.Unmarshal(raw, &one); err != nil {
+			return nil, fmt.Errorf("field %q of the form: %w", name, err)
+		}
+		switch one.Type {
+		case "string", "number", "integer", "boolean":
+		case "array":
+			if one.Items == nil {
+				return nil, fmt.Errorf("field %q of the form: the choices are missing", name)
+			}
+		default:
+			return nil, fmt.Errorf("field %q of the form is of the kind %q, which is not supported", name, one.Type)
+		}
+		f.fields = append(f.fields, one)
+	}
+	slices.SortFunc(f.fields, func(a, b field) int {
+		if a.required != b.required { // what must be answered comes first
+			if a.required {
+				return -1
+			}
+			return 1
+		}
+		return bytes.Compare([]byte(a.name), []byte(b.name))
+	})
+	return f, nil
+}
+
+// fill asks until the answers fit. A nil map means that the user said no.
+func (f *form) fill(ask func([]sdk.Question) ([][]string, error), message string) (map[string]any, error) {
+	if len(f.fields) == 0 {
+		answers, err := ask([]sdk.Question{{
+			Question: message, Header: "Confirm", Custom: new(bool),
+			Options: []sdk.QuestionOption{{Label: "Yes"}, {Label: "No"}},
+		}})
+		if err != nil || len(answers) != 1 || !slices.Equal(answers[0], []string{"Yes"}) {
+			return nil, err
+		}
+		return map[string]any{}, nil
+	}
+	hint := ""
+	for range formTries {
+		questions := make([]sdk.Question, len(f.fields))
+		for i := range f.fields {
+			questions[i] = f.fields[i].question(message + hint)
+		}
+		answers, err := ask(questions)
+		if err != nil {
+			return nil, err
+		}
+		content, problem := f.read(answers)
+		if problem == nil {
+			return content, nil
+		}
+		hint = "\n(" + problem.Error() + ")"
+	}
+	return nil, nil
+}
+
+func (f *form) read(answers [][]string) (map[string]any, error) {
+	content := map[string]any{}
+	for i := range f.fields {
+		var given []string
+		if i < len(answers) {
+			given = slices.DeleteFunc(slices.Clone(answers[i]), func(s string) bool { return s == "" })
+		}
+		one := &f.fields[i]
+		if len(given) == 0 {
+			if one.required {
+				return nil, fmt.Errorf("%s must be given", one.label())
+			}
+			continue
+		}
+		value, err := one.value(given)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", one.label(), err)
+		}
+		content[one.name] = value
+	}
+	return content, nil
+}
+
+func (f *field) label() string {
+	if f.Title != "" {
+		return bound(f.Title, 100)
+	}
+	return bound(f.name, 100)
+}
+
+func (f *field) question(message string) sdk.Question {
+	text := message + "\n" + f.label()
+	if f.Description != "" {
+		text += ": " + bound(f.Description, 500)
+	}
+	if !f.required {
+		text += " (may be left empty)"
+	}
+	header := []rune(f.label())
+	q := sdk.Question{
+		Question: text, Header: string(header[:min(len(header), maxHeader)]), Multiple: f.Type == "array", Options: []sdk.QuestionOption{},
+	}
+	for _, c := range f.choices() {
+		q.Options = append(q.Options, sdk.QuestionOption{Label: c.Title})
+	}
+	custom := len(q.Options) == 0
+	q.Custom = &custom
+	return q
+}
+
+// choices returns the values a field may have; none means any.
+func (f *field) choices() []choice {
+	list, values := f.OneOf, f.Enum
+	if f.Items != nil {
+		list, values = f.Items.AnyOf, f.Items.Enum
+	}
+	var out []choice
+	for i, v := range values {
+		c := choice{v, v}
+		if i < len(f.EnumNames) {
+			c.Title = f.EnumNames[i]
+		}
+		out = append(out, c)
+	}
+	for _, c := range list {
+		if c.Title == "" {
+			c.Title = c.Const
+		}
+		out = append(out, c)
+	}
+	if f.Type == "boolean" {
+		out = []choice{{"true", "Yes"}, {"false", "No"}}
+	}
+	for i := range out {
+		out[i].Title = bound(out[i].Title, 200)
+	}
+	return out
+}
+
+// value reads an answer.
+func (f *field) value(given []string) (any, error) {
+	choices := f.choices()
+	if len(choices) > 0 {
+		for i, g := range given {
+			at := slices.IndexFunc(choices, func(c choice) bool { return c.Title == g })
+			if at < 0 {
+				return nil, fmt.Errorf("%q is none of the choices", g)
+			}
+			given[i] = choices[at].Const
+		}
+	}
+	if f.Type == "array" {
+		return given, nil
+	}
+	switch f.Type {
+	case "boolean":
+		return given[0] == "true", nil
+	case "number", "integer":
+		return f.number(given[0])
+	}
+	return given[0], f.checkText(given[0])
+}
+
+func (f *field) number(text string) (any, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
+		return nil, fmt.Errorf("%q is no number", text)
+	case f.Minimum != nil && n < *f.Minimum:
+		return nil, fmt.Errorf("%v is less than %v", n, *f.Minimum)
+	case f.Maximum != nil && n > *f.Maximum:
+		return nil, fmt.Errorf("%v is more than %v", n, *f.Maximum)
+	case f.Type == "integer":
+		whole, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no whole number", text)
+		}
+		return whole, nil
+	}
+	return n, nil
+}
+
+func (f *field) checkText(text string) error {
+	length := len([]rune(text))
+	switch {
+	case f.MinLength != nil && length < *f.MinLength:
+		return fmt.Errorf("want at least %d characters", *f.MinLength)
+	case f.MaxLength != nil && length > *f.MaxLength:
+		return fmt.Errorf("want at most %d characters", *f.MaxLength)
+	}
+	var err error
+	switch f.Format {
+	case "email":
+		_, err = mail.ParseAddress(text)
+	case "uri":
+		var u *url.URL
+		if u, err = url.Parse(text); err == nil && u.Scheme == "" {
+			err = errors.New("want an absolute address")
+		}
+	case "date":
+		_, err = time.Parse(time.DateOnly, text)
+	case "date-time":
+		_, err = time.Parse(time.RFC3339, text)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is no %s", text, f.Format)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// goodbyeTimeout bounds the request that ends a session: nobody waits for it.
+	goodbyeTimeout = time.Second
+	// maxErrorBody bounds what of a server's error page goes into an error.
+	maxErrorBody = 512
+	maxRedirects = 5
+)
+
+// statusError is an HTTP answer that is none of the protocol.
+type statusError struct {
+	status int
+	body   string
+}
+
+// Error names the status and what the server said.
+func (e *statusError) Error() string {
+	text := fmt.Sprintf("the server answered with HTTP status %d (%s)", e.status, http.StatusText(e.status))
+	if e.body != "" {
+		text += ": " + e.body
+	}
+	return text
+}
+
+// authError means that the server wants to know who asks.
+type authError struct {
+	status   int
+	metadata string // where the server describes its OAuth, if it does
+	token    bool   // a token was sent
+}
+
+// Error says what can be done.
+func (e *authError) Error() string {
+	const remedy = `put a token into its headers, such as "Authorization": "Bearer …"`
+	switch {
+	case e.token:
+		return fmt.Sprintf("the server refused the token in its headers (HTTP status %d); renew it", e.status)
+	case e.metadata != "":
+		return fmt.Sprintf("the server asks for OAuth (%s), which tenon does not support yet; %s", e.metadata, remedy)
+	}
+	return fmt.Sprintf("the server asks who you are (HTTP status %d), and tenon does not support OAuth yet; %s", e.status, remedy)
+}
+
+// guard is the one way to a server over HTTP. It sends the configured headers, to the server's origin alone, and bounds what comes
+// back. mcp-go reads lines and bodies of any length.
+type guard struct {
+	base    *url.URL
+	headers map[string]string
+	inner   *http.Transport
+}
+
+func newGuard(base *url.URL, headers map[string]string) *guard {
+	inner, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		inner = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	}
+	return &guard{base: base, headers: headers, inner: inner.Clone()}
+}
+
+func (g *guard) client() *http.Client {
+	return &http.Client{Transport: g, CheckRedirect: g.redirect}
+}
+
+// redirect follows redirects within the origin alone.
+func (g *guard) redirect(req *http.Request, via []*http.Request) error {
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("the server redirected %d times", maxRedirects)
+	}
+	return g.allow(req.URL)
+}
+
+func (g *guard) allow(u *url.URL) error {
+	if u.Scheme != g.base.Scheme || u.Host != g.base.Host {
+		return fmt.Errorf("the server sends us to another origin, %s://%s, which gets nothing from us; if that is right, configure it as the url", u.Scheme, u.Host)
+	}
+	return nil
+}
+
+// RoundTrip sends one request.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := g.allow(req.URL); err != nil {
+		return nil, err
+	}
+	cancel := context.CancelFunc(func() {})
+	ctx := req.Context()
+	if req.Method == http.MethodDelete {
+		ctx, cancel = context.WithTimeout(ctx, goodbyeTimeout)
+	}
+	req = req.Clone(ctx)
+	for name, value := range g.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := g.inner.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &boundedBody{body: resp.Body, cancel: cancel, stream: mediaType(resp) == "text/event-stream"}
+	if err := g.judge(resp); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// judge turns answers that are none of the protocol into errors. It leaves alone what mcp-go reads a meaning into: a session that is
+// not known (404), a stream that is not offered (405), and errors in the form of the protocol.
+func (g *guard) judge(resp *http.Response) error {
+	switch {
+	case resp.StatusCode < 400, resp.StatusCode == http.StatusNotFound, resp.StatusCode == http.StatusMethodNotAllowed:
+		return nil
+	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
+		_, token := g.headers["Authorization"]
+		return &authError{resp.StatusCode, resourceMetadata(resp.Header.Values("WWW-Authenticate")), token}
+	case mediaType(resp) == "application/json":
+		return nil
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	return &statusError{resp.StatusCode, strings.TrimSpace(clean(string(text)))}
+}
+
+func mediaType(resp *http.Response) string {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return media
+}
+
+// resourceMetadata returns where the server says how to get leave, see RFC 9728, section 5.1.
+func resourceMetadata(challenges []string) string {
+	for _, c := range challenges {
+		_, rest, found := strings.Cut(c, "resource_metadata=")
+		if !found {
+			continue
+		}
+		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+			value, _, _ := strings.Cut(quoted, `"`)
+			return clean(value)
+		}
+		value, _, _ := strings.Cut(rest, ",")
+		return clean(strings.TrimSpace(value))
+	}
+	return ""
+}
+
+// boundedBody bounds a body, or each event of a stream of events.
+type boundedBody struct {
+	body   io.ReadCloser
+	cancel context.CancelFunc
+	stream bool
+	size   int // of the body, or since the last empty line
+	blank  bool
+}
+
+// Read reads until the bound is passed.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	if b.stream {
+		b.count(p[:n])
+	} else {
+		b.size += n
+	}
+	if b.size > maxMessageBytes {
+		return 0, errTooLong
+	}
+	return n, err
+}
+
+// count counts the bytes since the last empty line, which ends an event.
+func (b *boundedBody) count(p []byte) {
+	for len(p) > 0 {
+		line, rest, ended := bytes.Cut(p, []byte("\n"))
+		if len(bytes.TrimRight(line, "\r")) > 0 {
+			b.blank = false
+		}
+		b.size += len(line)
+		if ended {
+			if b.blank {
+				b.size = 0
+			}
+			b.blank = true
+		}
+		p = rest
+	}
+}
+
+// Close closes the body.
+func (b *boundedBody) Close() error {
+	defer b.cancel()
+	return b.body.Close()
+}
+
+// refusedAsSuch reports whether the server answered, if only to refuse: there is no connection to mend.
+func refusedAsSuch(err error) bool {
+	var status *statusError
+	var auth *authError
+	return errors.As(err, &status) || errors.As(err, &auth)
+}

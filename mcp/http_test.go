@@ -1,0 +1,303 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// remote returns a server of the user's own at an address.
+func remote(kind mcp.Transport, url string) mcp.Server {
+	return mcp.Server{Name: "far", Transport: kind, URL: url, Own: true, Timeout: 10 * time.Second, Headers: map[string]string{"Authorization": "Bearer t0ken"}}
+}
+
+// realServer returns a server made with mcp-go.
+func realServer(options ...server.ServerOption) *server.MCPServer {
+	s := server.NewMCPServer("real", "1.0", append([]server.ServerOption{server.WithToolCapabilities(true), server.WithElicitation()}, options...)...)
+	s.AddTool(mcpgo.NewTool("echo", mcpgo.WithString("text")), func(_ context.Context, r mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		return mcpgo.NewToolResultText(r.GetString("text", "")), nil
+	})
+	s.AddTool(mcpgo.NewTool("ask"), func(ctx context.Context, r mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		form := mcpgo.ElicitationParams{
+			Message: "Which?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}},
+		}
+		answer, err := s.RequestElicitation(ctx, mcpgo.ElicitationRequest{Params: form})
+		if err == nil {
+			raw, err := json.Marshal(answer)
+			return mcpgo.NewToolResultText(string(raw)), err
+		}
+		if given, ok := r.Params.InputResponses["form"]; ok { // the stateless revision: the call comes again with the answer
+			raw, err := json.Marshal(given)
+			return mcpgo.NewToolResultText(string(raw)), err
+		}
+		again := &mcpgo.CallToolResult{}
+		again.ResultType = mcpgo.ResultTypeInputRequired
+		again.InputRequests = mcpgo.InputRequests{"form": mcpgo.NewElicitationInputRequest(form)}
+		return again, nil
+	})
+	return s
+}
+
+// authorized refuses requests without the token.
+func authorized(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer t0ken" {
+			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://auth.example/.well-known/oauth-protected-resource"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func listen(t testing.TB, h http.Handler) *httptest.Server {
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+func TestHTTPTransports(t *testing.T) {
+	t.Parallel()
+	//lint:ignore SA1019 it makes a server of the kind that is common today
+	legacy := realServer(server.WithLegacyServerInitiatedRequests())
+	tests := map[string]struct {
+		kind    mcp.Transport
+		handler http.Handler
+		path    string
+	}{
+		"streamable":              {mcp.TransportHTTP, server.NewStreamableHTTPServer(realServer(), server.WithStateful(true)), "/mcp"},
+		"sse":                     {mcp.TransportSSE, sseServer(), "/sse"},
+		"sse by way of http":      {mcp.TransportHTTP, sseServer(), "/sse"},
+		"streamable, old servers": {mcp.TransportHTTP, onlyLegacy(server.NewStreamableHTTPServer(legacy, server.WithStateful(true))), "/mcp"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			web := listen(t, authorized(test.handler))
+			p := ready(t, newTestHost(t), remote(test.kind, web.URL+test.path))
+			t.Logf("protocol %s", p.Current().Protocol)
+			for range 3 {
+				if got := mustRun(t, p, "far_echo", `{"text":"over the wire"}`).Output; got != "over the wire" {
+					t.Errorf("echo = %q", got)
+				}
+			}
+			if test.kind == mcp.TransportSSE || strings.HasPrefix(name, "sse") {
+				return
+			}
+			h := &toolHost{answers: func(q []sdk.Question) ([][]string, error) { return [][]string{{"this one"}}, nil }}
+			r, err := runOn(t.Context(), t, p, "far_ask", "{}", h)
+			if err != nil || !strings.Contains(r.Output, "this one") {
+				t.Errorf("ask = %v, %v", r, err)
+			}
+		})
+	}
+}
+
+// sseServer serves a server over the older transport.
+func sseServer() http.Handler {
+	return server.NewSSEServer(realServer(), server.WithUseFullURLForMessageEndpoint(false))
+}
+
+// onlyLegacy is a server from before the stateless revision.
+func onlyLegacy(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") == "server/discover" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func TestNewToolsOverHTTP(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range map[string]func(http.Handler) http.Handler{
+		"stateless": func(h http.Handler) http.Handler { return h }, "legacy": onlyLegacy,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realServer()
+			web := listen(t, wrap(server.NewStreamableHTTPServer(s, server.WithStateful(true))))
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, web.URL+"/mcp"))
+			eventually(t, "the new tool", func() bool {
+				s.AddTool(mcpgo.NewTool("added"), func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) { return nil, nil })
+				return len(p.Status().Withheld) == 1 // the stream of news may open later than the tools are there
+			})
+			if w := p.Status().Withheld[0]; w.Name != "added" || !strings.Contains(w.Reason, "approve") {
+				t.Errorf("withheld = %+v", w)
+			}
+		})
+	}
+}
+
+func TestRefusedOverHTTP(t *testing.T) {
+	t.Parallel()
+	status := func(code int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "go away \x1b[31m", code) })
+	}
+	elsewhere := listen(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another origin got a request with the headers %v", r.Header)
+	}))
+	tests := map[string]struct {
+		handler http.Handler
+		headers map[string]string
+		want    string
+	}{
+		"who are you":   {authorized(status(500)), map[string]string{}, "OAuth (https://auth.example/.well-known/oauth-protected-resource), which tenon does not support yet; put a token"},
+		"wrong token":   {authorized(status(500)), map[string]string{"Authorization": "Bearer old"}, "refused the token"},
+		"broken":        {status(500), nil, "HTTP status 500 (Internal Server Error): go away [31m"},
+		"not there":     {status(404), nil, "neither streamable HTTP nor SSE"},
+		"redirect":      {http.RedirectHandler(elsewhere.URL+"/mcp", http.StatusTemporaryRedirect), nil, "another origin"},
+		"hangs":         {hanging(), nil, "did not"},
+		"drips":         {dripping(), nil, "did not"},
+		"endless":       {endless("application/json"), nil, "16 MiB"},
+		"endless event": {endless("text/event-stream"), nil, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := remote(mcp.TransportHTTP, listen(t, test.handler).URL+"/mcp")
+			if name == "hangs" || name == "drips" {
+				s.Timeout = 2 * time.Second
+			}
+			if test.headers != nil {
+				s.Headers = test.headers
+			}
+			p := start(t, newTestHost(t), s, mcp.Options{})
+			if len(p.Tools()) != 0 {
+				t.Error("there are tools")
+			}
+			eventually(t, "failed", func() bool { return p.Status().State == mcp.StateFailed })
+			if reason := p.Status().Reason; !strings.Contains(reason, test.want) {
+				t.Errorf("reason = %q, want %q in it", reason, test.want)
+			}
+		})
+	}
+}
+
+func hanging() http.Handler {
+	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+}
+
+func dripping() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			if _, err := io.WriteString(w, " "); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-tick.C:
+			case <-r.Context().Done():
+				return
+			}
+		}
+	})
+}
+
+func endless(kind string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", kind)
+		chunk := []byte(`"` + strings.Repeat("x", 1<<16))
+		for {
+			if _, err := w.Write(chunk); err != nil {
+				return
+			}
+			chunk = chunk[1:2:2]
+			chunk = append(chunk, strings.Repeat("x", 1<<16)...)
+		}
+	})
+}
+
+// sessions is a hand-made server over streamable HTTP that forgets its session.
+type sessions struct {
+	mu      sync.Mutex
+	current int
+	calls   atomic.Int32
+	inits   atomic.Int32
+}
+
+func (s *sessions) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current++
+}
+
+func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	session := fmt.Sprintf("session-%d", s.current)
+	s.mu.Unlock()
+	var m fakeMessage
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if m.Method != "initialize" && r.Header.Get("Mcp-Session-Id") != session {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	result := `{}`
+	switch m.Method {
+	case "initialize":
+		s.inits.Add(1)
+		w.Header().Set("Mcp-Session-Id", session)
+		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+	case "tools/list":
+		result = `{"tools":[{"name":"count","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		s.calls.Add(1)
+		result = `{"content":[{"type":"text","text":"counted"}]}`
+	}
+	if len(m.ID) == 0 {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+// A session that ended is begun anew, and the call that noticed is made, once.
+func TestSessionThatEnded(t *testing.T) {
+	t.Parallel()
+	s := &sessions{}
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
+	for i := range 5 {
+		if got := mustRun(t, p, "far_count", "{}").Output; got != "counted" {
+			t.Errorf("count = %q", got)
+		}
+		if n := s.calls.Load(); n != int32(i+1) {
+			t.Errorf("after %d calls the server ran %d", i+1, n)
+		}
+		s.forget()
+	}
+	if n := s.inits.Load(); n < 5 {
+		t.Errorf("the session was begun %d times", n)
+	}
+}

@@ -1,0 +1,278 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Events of the protocol that happen here.
+const (
+	eventToolCall   = "tools/call"
+	eventCompletion = "llm/completion"
+)
+
+// interception says how one of our hook points is an event of interceptors.
+type interception struct {
+	point          sdk.Point
+	event, phase   string
+	kinds          []string // of interceptors that are called there
+	reads, writes  []string
+	withheldOutput string // what is set instead of what was refused, as a pointer; "" where a refusal denies or stops
+
+	// payload makes what interceptors get; nil: nothing to call them for. It may be called from many goroutines.
+	payload func(p *Plugin, call *sdk.RemoteCall) (json.RawMessage, error)
+	// changes makes changes of our value of what became of the payload; nil where there is nothing to change.
+	changes func(call *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error)
+}
+
+// interceptions returns how the protocol's events happen here, and one for every hook point as an event of our own.
+func interceptions() []*interception {
+	both := []string{mutation, validation}
+	list := []*interception{
+		{
+			point: sdk.PointToolBefore, event: eventToolCall, phase: phaseRequest, kinds: []string{mutation},
+			reads: []string{"/args"}, writes: []string{"/args"}, payload: toolCallPayload, changes: toolCallChanges,
+		}, {
+			point: sdk.PointPermissionAsk, event: eventToolCall, phase: phaseRequest, kinds: []string{validation}, payload: permissionPayload,
+		}, {
+			point: sdk.PointToolAfter, event: eventToolCall, phase: phaseResponse, kinds: both, withheldOutput: "/output",
+			reads: []string{"/output"}, writes: []string{"/output", "/attachments"}, payload: toolResultPayload, changes: toolResultChanges,
+		}, {
+			point: sdk.PointChatSystem, event: eventCompletion, phase: phaseRequest, kinds: both,
+			reads: []string{"/system"}, writes: []string{"/system"}, payload: systemPayload, changes: systemChanges,
+		}, {
+			point: sdk.PointChatMessages, event: eventCompletion, phase: phaseRequest, kinds: both,
+			reads:   []string{"/messages/*/parts/*/text", "/messages/*/parts/*/state/output"},
+			writes:  []string{"/messages/*/parts/*/text", "/messages/*/parts/*/state/output"},
+			payload: messagesPayload, changes: messagesChanges,
+		}, {
+			point: sdk.PointChatParams, event: eventCompletion, phase: phaseRequest, kinds: both,
+			reads: []string{"/temperature", "/topP", "/maxOutputTokens"}, writes: []string{"/temperature", "/topP", "/maxOutputTokens"},
+			payload: paramsPayload, changes: paramsChanges,
+		}, {
+			point: sdk.PointTextComplete, event: eventCompletion, phase: phaseResponse, kinds: both, withheldOutput: "/text",
+			reads: []string{"/text"}, writes: []string{"/text"}, payload: textPayload, changes: textChanges,
+		},
+	}
+	for _, info := range sdk.Points() {
+		i := &interception{
+			point: info.Point, event: ownEvent + string(info.Point), phase: phaseRequest, kinds: both, payload: ownPayload,
+		}
+		if info.NewValue != nil {
+			i.reads, i.writes, i.changes = []string{""}, []string{""}, ownChanges(info.Point)
+		}
+		list = append(list, i)
+	}
+	return list
+}
+
+// block is the answer to what was refused: a verdict where there is one to give, the refusal in the place of what was refused where
+// that can be, else an error that ends the turn.
+func (i *interception) block(reason string) (sdk.Answer, error) {
+	info, _ := sdk.PointOf(string(i.point))
+	switch {
+	case info.Kind == sdk.KindObserve:
+		return sdk.Answer{}, nil
+	case info.Kind == sdk.KindGate, info.MayDeny:
+		return sdk.Answer{Verdict: sdk.VerdictDeny, Reason: reason}, nil
+	case i.withheldOutput == "":
+		return sdk.Answer{}, &refused{"refused: " + reason}
+	}
+	text, err := json.Marshal("[withheld: " + reason + "]")
+	if err != nil {
+		return sdk.Answer{}, err
+	}
+	changes := []sdk.Change{{Pointer: i.withheldOutput, Value: text}}
+	if i.point == sdk.PointToolAfter {
+		changes = append(changes, sdk.Change{Pointer: "/attachments", Value: json.RawMessage("[]")})
+	}
+	return sdk.Answer{Changes: changes, Reason: reason}, nil
+}
+
+// onError is what the failure of a chain means at the point.
+func (i *interception) onError(mustNotFail bool) sdk.OnError {
+	info, _ := sdk.PointOf(string(i.point))
+	switch {
+	case !mustNotFail || info.Kind == sdk.KindObserve:
+		return sdk.OnErrorSkip
+	case info.Kind == sdk.KindGate || info.MayDeny:
+		return sdk.OnErrorDeny
+	}
+	return sdk.OnErrorStop
+}
+
+// toolNames remembers which tool a call is of: leave is asked for with a permission's key alone. Safe for use from many goroutines.
+type toolNames struct {
+	mu    sync.Mutex
+	calls []namedCall // oldest first
+}
+
+type namedCall struct{ id, tool string }
+
+// maxNamedCalls bounds what is remembered: the calls of a few steps that are prepared at the same time.
+const maxNamedCalls = 256
+
+func (n *toolNames) note(id, tool string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.calls) == maxNamedCalls {
+		n.calls = n.calls[1:]
+	}
+	n.calls = append(n.calls, namedCall{id, tool})
+}
+
+func (n *toolNames) of(id string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i := len(n.calls) - 1; i >= 0; i-- {
+		if n.calls[i].id == id {
+			return n.calls[i].tool
+		}
+	}
+	return ""
+}
+
+// toolPayload is the payload of tools/call.
+type toolPayload struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+func toolCallPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+	var in struct {
+		Tool string `json:"tool"`
+	}
+	var value struct {
+		Args json.RawMessage `json:"args"`
+	}
+	if err := errors.Join(json.Unmarshal(call.Input, &in), json.Unmarshal(call.Value, &value)); err != nil {
+		return nil, err
+	}
+	return json.Marshal(toolPayload{in.Tool, value.Args})
+}
+
+func toolCallChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
+	var a, b toolPayload
+	if err := errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b)); err != nil {
+		return nil, err
+	}
+	var old, now sdk.ToolBeforeValue
+	if err := errors.Join(json.Unmarshal(a.Arguments, &old.Args), json.Unmarshal(b.Arguments, &now.Args)); err != nil {
+		return nil, err
+	}
+	if a.Name != b.Name {
+		return nil, fmt.Errorf("the tool must not become another one (%q instead of %q)", bound(b.Name, 100), a.Name)
+	}
+	return sdk.Diff(&old, &now)
+}
+
+func permissionPayload(p *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+	var in sdk.PermissionRequest
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return nil, err
+	}
+	if in.Tool == nil {
+		return nil, nil // not about a tool call
+	}
+	name := p.names.of(in.Tool.CallID)
+	if name == "" {
+		name = in.Permission
+	}
+	if len(in.Args) == 0 {
+		in.Args = json.RawMessage("{}")
+	}
+	return json.Marshal(toolPayload{name, in.Args})
+}
+
+// resultPayload is the payload of a response to tools/call.
+type resultPayload struct {
+	Content []textContent `json:"content"`
+	IsError bool          `json:"isError"`
+}
+
+type textContent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func toolResultPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+	var in struct {
+		Outcome sdk.Outcome `json:"outcome"`
+	}
+	var value struct {
+		Output string `json:"output"`
+	}
+	if err := errors.Join(json.Unmarshal(call.Input, &in), json.Unmarshal(call.Value, &value)); err != nil {
+		return nil, err
+	}
+	return json.Marshal(resultPayload{[]textContent{{"text", value.Output}}, in.Outcome != sdk.OutcomeOK})
+}
+
+func toolResultChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
+	var a, b resultPayload
+	if err := errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b)); err != nil {
+		return nil, err
+	}
+	return changeText("/output", a.text(), b.text())
+}
+
+func (r *resultPayload) text() string {
+	texts := make([]string, len(r.Content))
+	for i, c := range r.Content {
+		texts[i] = c.Text
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// changeText returns the change of one text, if it is one.
+func changeText(pointer, before, after string) ([]sdk.Change, error) {
+	if before == after {
+		return nil, nil
+	}
+	text, err := json.Marshal(after)
+	if err != nil {
+		return nil, err
+	}
+	return []sdk.Change{{Pointer: pointer, Value: text}}, nil
+}
+
+// ownValue is the payload of an event of our own.
+type ownValue struct {
+	Input json.RawMessage `json:"input"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+func ownPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+	return json.Marshal(ownValue{call.Input, call.Value})
+}
+
+func ownChanges(point sdk.Point) func(*sdk.RemoteCall, json.RawMessage, json.RawMessage) ([]sdk.Change, error) {
+	return func(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
+		var a, b ownValue
+		if err := errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b)); err != nil {
+			return nil, err
+		}
+		if len(b.Value) == 0 {
+			return nil, errors.New("the payload lost its value")
+		}
+		return diffValue(point, a.Value, b.Value)
+	}
+}
+
+// diffValue returns the changes that make one value of a hook point another.
+func diffValue(point sdk.Point, before, after json.RawMessage) ([]sdk.Change, error) {
+	info, ok := sdk.PointOf(string(point))
+	if !ok || info.NewValue == nil {
+		return nil, fmt.Errorf("there is no value at %s", point)
+	}
+	a, b := info.NewValue(), info.NewValue()
+	if err := errors.Join(sdk.Decode(before, a), sdk.Decode(after, b)); err != nil {
+		return nil, err
+	}
+	return sdk.Diff(a, b)
+}

@@ -1,0 +1,140 @@
+package mcp
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// maxLogBytes is the size at which a log is moved aside; the one before that is overwritten.
+	maxLogBytes = 1 << 20
+	// maxLogLine bounds one line of a log.
+	maxLogLine = 4 << 10
+	// tailBytes is how much of what a server said last goes into an error.
+	tailBytes = 512
+)
+
+// LogPath returns the log of a server: what it wrote to its standard error, and what of its output was no message. dir is
+// Options.Dir. The part before it was moved to the same name with ".1" behind it.
+func LogPath(dir string, s Server) string { return filepath.Join(dir, s.PluginName()+".log") }
+
+// serverLog is the bounded log of one server. Safe for use from many goroutines. A log that cannot be written is given up silently:
+// a full disk must not stop a server.
+type serverLog struct {
+	path string
+
+	mu   sync.Mutex
+	file *os.File
+	size int64
+	line []byte // the line that is being written
+	tail []byte
+}
+
+func newServerLog(path string) *serverLog { return &serverLog{path: path} }
+
+// Write takes what the server wrote to its standard error.
+func (l *serverLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail = append(l.tail, p...)
+	if extra := len(l.tail) - tailBytes; extra > 0 {
+		l.tail = append(l.tail[:0], l.tail[extra:]...)
+	}
+	for rest := p; len(rest) > 0; {
+		piece, after, ended := bytes.Cut(rest, []byte("\n"))
+		if room := maxLogLine - len(l.line); room > 0 {
+			l.line = append(l.line, piece[:min(len(piece), room)]...)
+		}
+		if ended {
+			l.put(l.line)
+			l.line = l.line[:0]
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+// print writes a line of our own about something the server sent.
+func (l *serverLog) print(what string, raw []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.put(fmt.Appendf(nil, "[tenon] %s: %s", what, raw[:min(len(raw), maxLogLine)]))
+}
+
+// put appends a line; l.mu is held.
+func (l *serverLog) put(line []byte) {
+	if l.path == "" {
+		return
+	}
+	if l.file == nil || l.size > maxLogBytes {
+		l.open()
+	}
+	if l.file == nil {
+		return
+	}
+	n, _ := fmt.Fprintf(l.file, "%s %s\n", time.Now().UTC().Format(time.RFC3339), clean(string(line)))
+	l.size += int64(n)
+}
+
+// open opens the log, and moves the old one aside when it is full.
+func (l *serverLog) open() {
+	if l.file != nil {
+		_ = l.file.Close()
+		l.file = nil
+	}
+	if os.MkdirAll(filepath.Dir(l.path), 0o700) != nil {
+		return
+	}
+	if info, err := os.Stat(l.path); err == nil && info.Size() > maxLogBytes {
+		_ = os.Rename(l.path, l.path+".1")
+	}
+	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		l.path = ""
+		return
+	}
+	l.file, l.size = file, 0
+	if info, err := file.Stat(); err == nil {
+		l.size = info.Size()
+	}
+}
+
+// lastWords returns what the server wrote last, as the end of an error, and forgets it.
+func (l *serverLog) lastWords() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := strings.TrimSpace(clean(string(l.tail)))
+	l.tail = nil
+	if text == "" {
+		return ""
+	}
+	return "; it said: " + text
+}
+
+// close closes the file; a later line opens it again.
+func (l *serverLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		_ = l.file.Close()
+		l.file = nil
+	}
+}
+
+// clean takes out of a stranger's text what could change a terminal. Line ends and tabs stay.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}

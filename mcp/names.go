@@ -1,0 +1,40 @@
+package mcp
+
+import "strings"
+
+// maxToolID is how long the identifier of a tool may be.
+const maxToolID = 64
+
+// Names of the tools for a server's resources, behind the server's name.
+const (
+	listResources = "list_resources"
+	readResource  = "read_resource"
+)
+
+// toolIDs returns the identifiers of a server's tools: the server's name and the tool's, joined by an underscore, in which characters
+// that an identifier may not hold are underscores. One that is too long, or would be that of another tool too, ends in a hash.
+func toolIDs(server string, names []string) []string {
+	ids := make([]string, len(names))
+	count := map[string]int{}
+	for i, name := range names {
+		ids[i] = identifier(server) + "_" + identifier(name)
+		count[ids[i]]++
+	}
+	for i, id := range ids {
+		if len(id) > maxToolID || count[id] > 1 {
+			sum := shortHash([]byte(server + "\x00" + names[i]))
+			ids[i] = id[:min(len(id), maxToolID-len(sum)-1)] + "_" + sum
+		}
+	}
+	return ids
+}
+
+func identifier(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+}

@@ -1,0 +1,186 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// offer is what of a server's definition is offered to the host.
+type offer struct {
+	title        string
+	current      *Definition // nil: not connected yet
+	tools        []sdk.Tool
+	prompts      []Prompt
+	instructions string
+	resources    bool
+	interceptors []Interceptor
+	withheld     []Withheld
+	approved     map[string]bool // "tool NAME" and "interceptor NAME": may be called
+}
+
+// Withheld is something that a server offers and the host does not get.
+type Withheld struct {
+	Kind   string `json:"kind"` // tool, prompt, interceptor or instructions
+	Name   string `json:"name,omitempty"`
+	Reason string `json:"reason"`
+	Diff   string `json:"diff,omitempty"` // to what was approved
+}
+
+// settle decides what is offered: of what the server says now, or of what was approved while it has not said anything yet, the part
+// that is as it was approved.
+func (p *Plugin) settle(current *Definition) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if current == nil && p.offer.current != nil {
+		return
+	}
+	p.approve(current)
+	next := p.makeOffer(current)
+	if !slices.EqualFunc(next.withheld, p.offer.withheld, func(a, b Withheld) bool { return a == b }) {
+		p.tellWithheld(next.withheld)
+	}
+	p.offer = next
+}
+
+// approve keeps what a server of the user's own offers at first as approved, and notes that one was checked; p.mu is held.
+func (p *Plugin) approve(current *Definition) {
+	switch {
+	case current == nil:
+		return
+	case p.pin == nil && p.server.Own:
+		p.pin = newPin(current)
+	case p.pin != nil && time.Since(p.pin.Checked) > freshFor/24 && len(Compare(&p.pin.Definition, current)) == 0:
+		p.pin = &Pin{Definition: p.pin.Definition, Unusable: p.pin.Unusable, Checked: time.Now()}
+	default:
+		return
+	}
+	if err := p.options.Pins.Save(p.server, p.pin); err != nil {
+		p.logger.Warn("what was approved of an MCP server could not be kept", "server", p.server.Name, "err", err)
+	}
+}
+
+func (p *Plugin) makeOffer(current *Definition) *offer {
+	next := &offer{current: current, approved: map[string]bool{}}
+	from := current
+	if p.pin == nil {
+		if current != nil {
+			next.title = current.Title
+			next.withheld = []Withheld{{Kind: "tool", Name: "*", Reason: "nothing the server offers was approved yet; approve it with " + p.remedy()}}
+		}
+		return next
+	}
+	var differences []Difference
+	if from == nil {
+		from = &p.pin.Definition
+	} else {
+		differences = Compare(&p.pin.Definition, from)
+	}
+	differs := map[string]bool{}
+	for _, d := range differences {
+		differs[d.Kind+" "+d.Name] = true
+		reason := "changed since it was approved"
+		if d.New {
+			reason = "was not there when the server was approved"
+		}
+		next.withheld = append(next.withheld, Withheld{d.Kind, d.Name, reason + "; approve it with " + p.remedy(), d.Diff})
+	}
+	next.title, next.resources, next.instructions = from.Title, from.Resources, from.Instructions
+	if differs["instructions "] {
+		next.instructions = p.pin.Definition.Instructions
+	}
+	for _, prompt := range from.Prompts {
+		if !differs["prompt "+prompt.Name] {
+			next.prompts = append(next.prompts, prompt)
+		}
+	}
+	for _, i := range from.Interceptors {
+		if !differs["interceptor "+i.Name] {
+			next.interceptors = append(next.interceptors, i)
+			next.approved["interceptor "+i.Name] = true
+		}
+	}
+	p.offerTools(next, from, differs)
+	return next
+}
+
+// mayCall refuses what the server, as it is now, offers otherwise than it was approved: the call was made for what the model saw.
+func (p *Plugin) mayCall(c *conn, kind, name string) error {
+	now := c.definition()
+	p.mu.Lock()
+	known, pinned, ok := p.offer.current == now, p.pin != nil, p.offer.approved[kind+" "+name]
+	p.mu.Unlock()
+	if !known {
+		p.settle(now)
+		p.mu.Lock()
+		ok = p.offer.approved[kind+" "+name]
+		p.mu.Unlock()
+	}
+	switch {
+	case ok:
+		return nil
+	case !pinned:
+		return errors.New("nothing of the server was approved; approve it with " + p.remedy())
+	}
+	if _, there := now.tool(name); kind == "tool" && !there {
+		return fmt.Errorf("the server has no tool %q any more", name)
+	}
+	return fmt.Errorf("the %s %q is not what was approved; approve it again with %s", kind, name, p.remedy())
+}
+
+func (p *Plugin) remedy() string {
+	return fmt.Sprintf("\"tenon plugin trust %s\"", p.server.Name)
+}
+
+// offerTools makes the tools that are as they were approved, and those for the server's resources.
+func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bool) {
+	var approved []Tool
+	seen := map[string]bool{}
+	for _, t := range from.Tools {
+		if differs["tool "+t.Name] || seen[t.Name] {
+			continue
+		}
+		seen[t.Name] = true
+		if why, bad := p.pin.Unusable[t.Name]; bad { // the tool is what was approved, and so is its schema
+			next.withheld = append(next.withheld, Withheld{Kind: "tool", Name: clean(t.Name), Reason: why})
+			continue
+		}
+		parameters, err := t.parameters()
+		if err != nil {
+			continue // which makes it unusable
+		}
+		t.InputSchema = parameters
+		approved = append(approved, t)
+		next.approved["tool "+t.Name] = true
+	}
+	names := make([]string, 0, len(approved)+2)
+	for _, t := range approved {
+		names = append(names, t.Name)
+	}
+	ids := toolIDs(p.server.Name, append(names, listResources, readResource))
+	for i, t := range approved {
+		next.tools = append(next.tools, &tool{plugin: p, tool: t, id: ids[i]})
+	}
+	if next.resources {
+		next.tools = append(next.tools, p.resourceTools(ids[len(ids)-2], ids[len(ids)-1])...)
+	}
+}
+
+// tellWithheld tells the user what is not offered and why.
+func (p *Plugin) tellWithheld(list []Withheld) {
+	for _, w := range list {
+		what := w.Kind
+		if w.Name != "" {
+			what += " " + clean(w.Name)
+		}
+		args := []any{"server", p.server.Name, "what", what, "reason", w.Reason}
+		if w.Diff != "" {
+			args = append(args, "diff", strings.TrimRight(w.Diff, "\n"))
+		}
+		p.logger.Warn("withheld what an MCP server offers", args...)
+	}
+}

@@ -1,0 +1,89 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Pin is what was approved of a server.
+type Pin struct {
+	Definition Definition `json:"definition"`
+	// Unusable holds the tools that cannot be offered, by name, and why: it was found out when they were approved.
+	Unusable map[string]string `json:"unusable,omitempty"`
+	// Checked is when the server last offered what it was approved for. While that is fresh, the server is started only when it is
+	// needed.
+	Checked time.Time `json:"checked"`
+}
+
+// Pins keeps what was approved. Safe for use from many goroutines and processes.
+type Pins interface {
+	// Load returns the pin of a server; nil when nothing of it was approved. A server whose configuration changed is another one.
+	Load(s Server) (*Pin, error)
+	Save(s Server, p *Pin) error
+}
+
+// FilePins keeps pins as files in a directory, which is made when it is needed.
+func FilePins(dir string) Pins { return filePins(dir) }
+
+type filePins string
+
+func (dir filePins) path(s Server) string { return filepath.Join(string(dir), s.key()+".json") }
+
+// Load reads the file of the server.
+func (dir filePins) Load(s Server) (*Pin, error) {
+	content, err := os.ReadFile(dir.path(s))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("what was approved of MCP server %q: %w", s.Name, err)
+	}
+	p := &Pin{}
+	if err := json.Unmarshal(content, p); err != nil {
+		return nil, fmt.Errorf("what was approved of MCP server %q: %s is damaged (%w); remove it and approve the server again", s.Name, dir.path(s), err)
+	}
+	return p, nil
+}
+
+// Save puts a new file in the place of the old one.
+func (dir filePins) Save(s Server, p *Pin) error {
+	content, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(string(dir), 0o700); err != nil {
+		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
+	}
+	temp, err := os.CreateTemp(string(dir), ".pin-*")
+	if err != nil {
+		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
+	}
+	_, err = temp.Write(content)
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), dir.path(s))
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
+	}
+	return nil
+}
+
+// Approve keeps a definition as what the user approved of the server.
+func Approve(pins Pins, s Server, d *Definition) error { return pins.Save(s, newPin(d)) }
+
+func newPin(d *Definition) *Pin {
+	p := &Pin{Definition: *d, Unusable: map[string]string{}, Checked: time.Now()}
+	for i := range d.Tools {
+		if err := d.Tools[i].usable(); err != nil {
+			p.Unusable[d.Tools[i].Name] = clean(err.Error())
+		}
+	}
+	return p
+}

@@ -1,0 +1,62 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Probe connects to a server once and returns what it offers, without keeping it. With Approve that is how a server is approved: its
+// tools are then there from the first step on.
+func Probe(ctx context.Context, s Server, project sdk.Project, o Options) (*Definition, error) {
+	c, log, err := once(ctx, s, project, o)
+	if err != nil {
+		return nil, err
+	}
+	defer log.close()
+	def := c.definition()
+	_ = c.close() // the server did what it was asked
+	return def, nil
+}
+
+// Call connects to a server once and calls a tool of it by the server's own name for it. It asks nobody for leave: the user does it.
+func Call(ctx context.Context, s Server, project sdk.Project, o Options, name string, args json.RawMessage) (*sdk.ToolResult, error) {
+	c, log, err := once(ctx, s, project, o)
+	if err != nil {
+		return nil, err
+	}
+	defer log.close()
+	defer func() { _ = c.close() }()
+	t, ok := c.definition().tool(name)
+	if !ok {
+		return nil, &serverError{s.Name, fmt.Errorf("it has no tool %q", name)}
+	}
+	raw, err := c.callTool(ctx, &call{}, s.timeout(), &t, args)
+	if err != nil {
+		return nil, &serverError{s.Name, err}
+	}
+	result, err := decodeResult(raw, &t)
+	if err != nil {
+		return nil, &serverError{s.Name, err}
+	}
+	return result, nil
+}
+
+// once connects to a server for one purpose. The caller closes both.
+func once(ctx context.Context, s Server, project sdk.Project, o Options) (*conn, *serverLog, error) {
+	o = o.withDefaults(project)
+	log := newServerLog(LogPath(o.Dir, s))
+	d := &dialer{
+		server: s, options: &o, project: project, log: log, logger: slog.New(slog.DiscardHandler), changed: func() {},
+		answers: func() *responder { return &responder{server: s.Name, timeout: s.timeout()} },
+	}
+	c, err := d.dial(ctx)
+	if err != nil {
+		log.close()
+		return nil, nil, &serverError{s.Name, err}
+	}
+	return c, log, nil
+}

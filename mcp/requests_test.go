@@ -1,0 +1,130 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// A server asks the user's model through the host, on behalf of the session of its call.
+func TestSampling(t *testing.T) {
+	t.Parallel()
+	h := newTestHost(t)
+	var asked sdk.SampleRequest
+	h.sample = func(r sdk.SampleRequest) (*sdk.SampleResult, error) {
+		asked = r
+		return &sdk.SampleResult{Text: "hi", Model: "p/m", FinishReason: "stop"}, nil
+	}
+	p := ready(t, h, fake(t, "plain"))
+	got := mustRun(t, p, "fake_sample", "{}").Output
+	for _, want := range []string{`"text":"hi"`, `"model":"p/m"`, `"stopReason":"endTurn"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the server got %s, want %s in it", got, want)
+		}
+	}
+	if asked.SessionID != "ses_1" || asked.System != "be brief" || asked.MaxTokens != 10 || len(asked.Messages) != 1 {
+		t.Errorf("the host was asked for %+v", asked)
+	}
+	h.sample = func(sdk.SampleRequest) (*sdk.SampleResult, error) {
+		return nil, &sdk.Refusal{Reason: "not now", By: "user"}
+	}
+	if got := mustRun(t, p, "fake_sample", "{}").Output; !strings.Contains(got, "not now") {
+		t.Errorf("the server got %s, want the refusal", got)
+	}
+}
+
+func TestRoots(t *testing.T) {
+	t.Parallel()
+	h := newTestHost(t)
+	h.project.Worktree = "/home/me/my project"
+	if got := mustRun(t, ready(t, h, fake(t, "plain")), "fake_roots", "{}").Output; !strings.Contains(got, `"uri":"file:///home/me/my%20project"`) {
+		t.Errorf("the server got %s", got)
+	}
+}
+
+const orderForm = `{"message":"Your order?","requestedSchema":{"type":"object","required":["size","count"],"properties":{
+	"size":{"type":"string","enum":["s","l"],"enumNames":["Small","Large"]},"count":{"type":"integer","minimum":1,"maximum":9},
+	"gift":{"type":"boolean","title":"A gift?"},"mail":{"type":"string","format":"email"},
+	"extras":{"type":"array","items":{"anyOf":[{"const":"a","title":"Apple"},{"const":"b","title":"Bean"}]}}}}}`
+
+func TestElicitation(t *testing.T) {
+	t.Parallel()
+	p := ready(t, newTestHost(t), fake(t, "plain"))
+	answer := func(list ...[]string) func([]sdk.Question) ([][]string, error) {
+		return func([]sdk.Question) ([][]string, error) { return list, nil }
+	}
+	refuse := func(err error) func([]sdk.Question) ([][]string, error) {
+		return func([]sdk.Question) ([][]string, error) { return nil, err }
+	}
+	tests := map[string]struct {
+		form    string
+		answers func([]sdk.Question) ([][]string, error)
+		want    string
+	}{
+		// count, size, then what need not be answered by name
+		"filled": {orderForm, answer([]string{"3"}, []string{"Large"}, []string{"Apple", "Bean"}, []string{"Yes"}, []string{"a@b.c"}),
+			`{"action":"accept","content":{"count":3,"extras":["a","b"],"gift":true,"mail":"a@b.c","size":"l"}}`},
+		"only what must":  {orderForm, answer([]string{"3"}, []string{"Small"}, nil, nil, nil), `{"action":"accept","content":{"count":3,"size":"s"}}`},
+		"never right":     {orderForm, answer([]string{"99"}, []string{"Small"}, nil, nil, nil), `{"action":"decline"}`},
+		"nobody there":    {orderForm, refuse(sdk.ErrHeadless), `{"action":"decline"}`},
+		"dismissed":       {orderForm, refuse(&sdk.Refusal{Reason: "the question was dismissed"}), `{"action":"cancel"}`},
+		"failure":         {orderForm, refuse(errors.New("the screen broke")), "the screen broke"},
+		"confirmed":       {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"Yes"}), `{"action":"accept","content":{}}`},
+		"not confirmed":   {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"No"}), `{"action":"decline"}`},
+		"to an address":   {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://evil.example"}`, answer(), "nobody is sent to an address"},
+		"a nested object": {`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, answer(), "not supported"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := runOn(t.Context(), t, p, "fake_ask", test.form, &toolHost{answers: test.answers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want any
+			if json.Unmarshal([]byte(test.want), &want) != nil {
+				if !strings.Contains(r.Output, test.want) {
+					t.Errorf("the server got %s, want %q in it", r.Output, test.want)
+				}
+				return
+			}
+			if err := json.Unmarshal([]byte(r.Output), &got); err != nil {
+				t.Fatalf("%s: %v", r.Output, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the server got (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The questions say who asks, and what may be answered.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	var asked []sdk.Question
+	h := &toolHost{answers: func(q []sdk.Question) ([][]string, error) {
+		asked = q
+		return nil, sdk.ErrHeadless
+	}}
+	if _, err := runOn(t.Context(), t, ready(t, newTestHost(t), fake(t, "plain")), "fake_ask", orderForm, h); err != nil {
+		t.Fatal(err)
+	}
+	if len(asked) != 5 {
+		t.Fatalf("%d questions, want 5", len(asked))
+	}
+	size := asked[1]
+	if !strings.Contains(size.Question, "MCP server fake: Your order?") || len(size.Options) != 2 || size.Options[1].Label != "Large" || *size.Custom {
+		t.Errorf("the question for the size is %+v", size)
+	}
+	if count := asked[0]; len(count.Options) != 0 || !*count.Custom {
+		t.Errorf("the question for the count is %+v", count)
+	}
+	if extras := asked[2]; !extras.Multiple || !strings.Contains(extras.Question, "may be left empty") {
+		t.Errorf("the question for the extras is %+v", extras)
+	}
+}

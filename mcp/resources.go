@@ -1,0 +1,285 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// resourceTool is a tool for the resources of a server. It waits for the server as the server's own tools do.
+type resourceTool struct {
+	sdk.Tool
+	plugin *Plugin
+}
+
+// Deadline returns the longest a call can take.
+func (t *resourceTool) Deadline() time.Duration { return t.plugin.longest() }
+
+func (p *Plugin) resourceTools(listID, readID string) []sdk.Tool {
+	list := sdk.FuncTool(sdk.ToolDefinition{
+		ID:          listID,
+		Description: fmt.Sprintf("Lists the resources of the MCP server %s, and the templates of further ones. Read one with %s.", p.server.Name, readID),
+		Parameters:  json.RawMessage(`{"type":"object","properties":{}}`),
+	}, p.listResources)
+	read := sdk.FuncTool(sdk.ToolDefinition{
+		ID:          readID,
+		Description: fmt.Sprintf("Reads a resource of the MCP server %s. %s lists what there is.", p.server.Name, listID),
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string","description":"the URI of the resource"}},"required":["uri"]}`),
+	}, p.readResourceTool)
+	return []sdk.Tool{&resourceTool{list, p}, &resourceTool{read, p}}
+}
+
+// listed is a resource or a template as the server lists it.
+type listed struct {
+	URI         string `json:"uri"`
+	Template    string `json:"uriTemplate"`
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	MimeType    string `json:"mimeType"`
+}
+
+func decodeListed(raw json.RawMessage) (listed, error) {
+	var l listed
+	err := json.Unmarshal(raw, &l)
+	return l, err
+}
+
+func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolResult, error) {
+	var resources, templates []listed
+	err := p.ask(ctx, true, func(c *conn) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, p.server.timeout())
+		defer cancel()
+		if resources, err = listAll(ctx, c, "resources", decodeListed); err != nil {
+			return err
+		}
+		templates, err = listTemplates(ctx, c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var b builder
+	for _, r := range append(resources, templates...) {
+		b.text(r.line())
+	}
+	if b.empty() {
+		b.text("There are no resources.")
+	}
+	return &sdk.ToolResult{Title: fmt.Sprintf("%d resources", len(resources)), Output: strings.ReplaceAll(b.String(), "\n\n", "\n")}, nil
+}
+
+// listTemplates returns the templates; a server that has no such list has none.
+func listTemplates(ctx context.Context, c *conn) ([]listed, error) {
+	raw, err := c.request(ctx, "resources/templates/list", map[string]any{})
+	if err != nil {
+		if broken(err) || ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, nil
+	}
+	var page struct {
+		Templates []listed `json:"resourceTemplates"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return nil, fmt.Errorf("the list of templates cannot be read: %w", err)
+	}
+	return page.Templates, nil
+}
+
+func (l *listed) line() string {
+	var parts []string
+	for _, s := range []string{l.Title, l.Name, l.MimeType, l.Description} {
+		if s = strings.Join(strings.Fields(s), " "); s != "" && (len(parts) == 0 || parts[len(parts)-1] != s) {
+			parts = append(parts, s)
+		}
+	}
+	uri := l.URI
+	if uri == "" {
+		uri = l.Template + " (template)"
+	}
+	return uri + " - " + strings.Join(parts, ", ")
+}
+
+func (p *Plugin) readResourceTool(ctx context.Context, c *sdk.ToolCall) (*sdk.ToolResult, error) {
+	var args struct {
+		URI string `json:"uri"`
+	}
+	if err := json.Unmarshal(c.Args, &args); err != nil {
+		return nil, err
+	}
+	b, err := p.resource(ctx, args.URI, &call{session: c.SessionID, host: c.Host})
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.ToolResult{Title: bound(args.URI, 200), Output: b.String(), Attachments: b.files}, nil
+}
+
+// resource reads a resource.
+func (p *Plugin) resource(ctx context.Context, uri string, on *call) (*builder, error) {
+	var raw json.RawMessage
+	err := p.ask(ctx, true, func(c *conn) (err error) {
+		raw, err = c.readResource(ctx, on, p.server.timeout(), uri)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		Contents []*resourceText `json:"contents"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return nil, p.explain(ctx, fmt.Errorf("the resource %s cannot be read: %w", uri, err))
+	}
+	b := &builder{}
+	for _, r := range result.Contents {
+		if r != nil {
+			b.resource(r)
+		}
+	}
+	if b.empty() {
+		return nil, p.explain(ctx, fmt.Errorf("the resource %s is empty", uri))
+	}
+	return b, nil
+}
+
+// Reference resolves @server:uri.
+func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, error) {
+	uri, ok := strings.CutPrefix(name, p.server.Name+":")
+	if !ok { // a name that cannot stand in a prompt
+		uri, ok = strings.CutPrefix(name, identifier(p.server.Name)+":")
+	}
+	if !ok || uri == "" {
+		return nil, false, nil
+	}
+	p.mu.Lock()
+	offered := p.offer.resources
+	p.mu.Unlock()
+	if !offered {
+		return nil, false, nil
+	}
+	b, err := p.resource(ctx, uri, &call{})
+	if err != nil {
+		return nil, true, err
+	}
+	return b.parts(), true, nil
+}
+
+// parts returns what was gathered as parts of a prompt.
+func (b *builder) parts() sdk.Parts {
+	var parts sdk.Parts
+	if b.out.Len() > 0 {
+		parts = append(parts, &sdk.TextPart{Text: b.String(), Synthetic: true})
+	}
+	for _, f := range b.files {
+		parts = append(parts, f)
+	}
+	return parts
+}
+
+// Commands returns the server's prompts, as far as they are known.
+func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []sdk.Command
+	for _, prompt := range p.offer.prompts {
+		description := prompt.Description
+		if description == "" {
+			description = prompt.Title
+		}
+		out = append(out, sdk.Command{
+			Name: p.commandName(prompt.Name), Description: bound(description, 1<<10), Template: usage(&prompt), Source: "mcp",
+			Origin: "MCP server " + p.server.Name,
+		})
+	}
+	return out, nil
+}
+
+func (p *Plugin) commandName(prompt string) string {
+	return identifier(p.server.Name) + ":" + identifier(prompt)
+}
+
+// usage says how a prompt is called. The text itself comes from the server.
+func usage(p *Prompt) string {
+	var b strings.Builder
+	for _, a := range p.Arguments {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		if a.Required {
+			b.WriteString(a.Name + "=…")
+		} else {
+			b.WriteString("[" + a.Name + "=…]")
+		}
+	}
+	return clean(b.String())
+}
+
+// RenderCommand asks the server for the text of a prompt.
+func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk.Parts, error) {
+	prompt, ok := p.promptOf(name)
+	if !ok {
+		return nil, fmt.Errorf("MCP server %q has no prompt for the command %q", p.server.Name, name)
+	}
+	args, err := promptArguments(&prompt, arguments)
+	if err != nil {
+		return nil, fmt.Errorf("command %q: %w; use: %s", name, err, usage(&prompt))
+	}
+	var raw json.RawMessage
+	err = p.ask(ctx, true, func(c *conn) (err error) {
+		raw, err = c.getPrompt(ctx, &call{}, p.server.timeout(), prompt.Name, args)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	parts, err := decodePromptResult(raw)
+	if err != nil {
+		return nil, p.explain(ctx, fmt.Errorf("prompt %q: %w", prompt.Name, err))
+	}
+	return parts, nil
+}
+
+func (p *Plugin) promptOf(command string) (Prompt, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, prompt := range p.offer.prompts {
+		if p.commandName(prompt.Name) == command {
+			return prompt, true
+		}
+	}
+	return Prompt{}, false
+}
+
+// decodePromptResult turns the messages of a prompt into parts. What the assistant is to have said is marked as such.
+func decodePromptResult(raw json.RawMessage) (sdk.Parts, error) {
+	var result struct {
+		Messages []struct {
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return nil, fmt.Errorf("the text cannot be read: %w", err)
+	}
+	b := &builder{}
+	for _, m := range result.Messages {
+		if m.Role == sdk.RoleAssistant {
+			b.text("Assistant:")
+		}
+		b.add(m.Content)
+	}
+	if b.empty() {
+		return nil, errors.New("the text is empty")
+	}
+	parts := b.parts()
+	if text, ok := parts[0].(*sdk.TextPart); ok {
+		text.Synthetic = false
+	}
+	return parts, nil
+}

@@ -1,0 +1,178 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// responder answers what a server asks of us while a call of it runs: the user's model, the user, the project's directory. Every
+// answer belongs to a session, so what cannot be told to belong to one is refused.
+type responder struct {
+	server  string
+	host    sdk.Host // nil when a server is only asked what it offers
+	timeout time.Duration
+	calls   *calls
+}
+
+var (
+	_ client.SamplingHandler    = (*responder)(nil)
+	_ client.ElicitationHandler = (*responder)(nil)
+	_ client.RootsHandler       = (*responder)(nil)
+)
+
+var errNoCall = errors.New("there is no tool call that this request could belong to")
+
+// ListRoots returns the project's directory.
+func (r *responder) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+	result := &mcp.ListRootsResult{Roots: []mcp.Root{}}
+	if r.host != nil {
+		dir := r.host.Project().Worktree
+		path := filepath.ToSlash(dir)
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path // a drive letter
+		}
+		u := url.URL{Scheme: "file", Path: path}
+		result.Roots = append(result.Roots, mcp.Root{URI: u.String(), Name: filepath.Base(dir)})
+	}
+	return result, nil
+}
+
+// CreateMessage asks the user's model. The host asks the user for leave first.
+func (r *responder) CreateMessage(ctx context.Context, request mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	on := r.calls.of(ctx)
+	sampler, ok := r.host.(sdk.Sampler)
+	if !ok {
+		return nil, errors.New("there is no model to ask")
+	}
+	if on == nil || on.session == "" {
+		return nil, errNoCall
+	}
+	if len(request.Tools) > 0 {
+		return nil, errors.New("tools are not supported in requests to the model")
+	}
+	defer on.pause()()
+	sample, err := sampleRequest(&request.CreateMessageParams, on.session)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := sampler.Sample(ctx, *sample)
+	if err != nil {
+		return nil, fmt.Errorf("the model was not asked: %w", err)
+	}
+	result := &mcp.CreateMessageResult{Model: answer.Model, StopReason: stopReason(answer.FinishReason)}
+	result.Role, result.Content = mcp.RoleAssistant, mcp.NewTextContent(answer.Text)
+	return result, nil
+}
+
+func stopReason(finish string) string {
+	switch finish {
+	case sdk.FinishStop, "":
+		return "endTurn"
+	case sdk.FinishLength:
+		return "maxTokens"
+	}
+	return finish
+}
+
+// sampleRequest converts a request for the model.
+func sampleRequest(p *mcp.CreateMessageParams, session string) (*sdk.SampleRequest, error) {
+	out := &sdk.SampleRequest{SessionID: session, System: p.SystemPrompt, MaxTokens: int64(p.MaxTokens)}
+	if p.Temperature != 0 {
+		out.Temperature = &p.Temperature
+	}
+	if prefs := p.ModelPreferences; prefs != nil {
+		for _, hint := range prefs.Hints {
+			if hint.Name != "" {
+				out.Models = append(out.Models, hint.Name)
+			}
+		}
+		out.Small = max(prefs.CostPriority, prefs.SpeedPriority) > prefs.IntelligencePriority
+	}
+	for i, m := range p.Messages {
+		part, err := samplePart(m.Content)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+		message := sdk.MessageWithParts{Parts: sdk.Parts{part}}
+		switch m.Role {
+		case mcp.RoleUser:
+			message.Info = &sdk.UserMessage{MessageHead: sdk.MessageHead{SessionID: session}}
+		case mcp.RoleAssistant:
+			message.Info = &sdk.AssistantMessage{MessageHead: sdk.MessageHead{SessionID: session}}
+		default:
+			return nil, fmt.Errorf("message %d: unknown role %q", i+1, m.Role)
+		}
+		out.Messages = append(out.Messages, message)
+	}
+	if len(out.Messages) == 0 {
+		return nil, errors.New("there are no messages")
+	}
+	return out, nil
+}
+
+func samplePart(content any) (sdk.Part, error) {
+	if text, ok := mcp.AsTextContent(content); ok {
+		return &sdk.TextPart{Text: text.Text}, nil
+	}
+	if image, ok := mcp.AsImageContent(content); ok {
+		if len(image.Data) > maxAttachment {
+			return nil, errors.New("the image is too large")
+		}
+		return &sdk.FilePart{Mime: image.MIMEType, URL: "data:" + image.MIMEType + ";base64," + image.Data}, nil
+	}
+	return nil, fmt.Errorf("content of the kind %T is not supported", content)
+}
+
+// Elicit asks the user. Without a user to ask, or when the user does not want to be asked, the server is told so.
+func (r *responder) Elicit(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+	p := request.Params
+	if p.Mode != "" && p.Mode != mcp.ElicitationModeForm {
+		return nil, fmt.Errorf("elicitation in the mode %q is not supported: nobody is sent to an address by a server", p.Mode)
+	}
+	form, err := readForm(p.RequestedSchema)
+	if err != nil {
+		return nil, err
+	}
+	on := r.calls.of(ctx)
+	if on == nil {
+		return nil, errNoCall
+	}
+	defer on.pause()()
+	content, err := form.fill(func(questions []sdk.Question) ([][]string, error) {
+		return r.question(ctx, on, questions)
+	}, fmt.Sprintf("MCP server %s: %s", clean(r.server), bound(p.Message, 2<<10)))
+	result := &mcp.ElicitationResult{}
+	var refusal *sdk.Refusal
+	switch {
+	case err == nil && content == nil, errors.Is(err, sdk.ErrHeadless), errors.Is(err, errors.ErrUnsupported):
+		result.Action = mcp.ElicitationResponseActionDecline
+	case errors.As(err, &refusal):
+		result.Action = mcp.ElicitationResponseActionCancel
+	case err != nil:
+		return nil, err
+	default:
+		result.Action, result.Content = mcp.ElicitationResponseActionAccept, content
+	}
+	return result, nil
+}
+
+// question asks on behalf of a call: through the call itself, or through the host.
+func (r *responder) question(ctx context.Context, on *call, questions []sdk.Question) ([][]string, error) {
+	if q, ok := on.host.(sdk.Questioner); ok {
+		return q.Question(ctx, questions)
+	}
+	if q, ok := r.host.(sdk.UserQuestioner); ok && on.session != "" {
+		return q.AskUser(ctx, on.session, questions)
+	}
+	return nil, errors.ErrUnsupported
+}

@@ -1,0 +1,206 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"path"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// maxResultText bounds the text of one result, in bytes. The host cuts what goes into the conversation.
+	maxResultText = 4 << 20
+	// maxAttachment bounds one attachment, in bytes, as opencode does.
+	maxAttachment = 10 << 20
+)
+
+// errTool is an error that a tool reported of itself.
+var errTool = errors.New("the tool failed")
+
+// callResult is the result of tools/call.
+type callResult struct {
+	Content    []json.RawMessage `json:"content"`
+	Structured json.RawMessage   `json:"structuredContent"`
+	IsError    bool              `json:"isError"`
+}
+
+// content is one element of a result or of a prompt's message.
+type content struct {
+	Type        string          `json:"type"`
+	Text        string          `json:"text"`
+	Data        string          `json:"data"`
+	MimeType    string          `json:"mimeType"`
+	Resource    *resourceText   `json:"resource"`
+	URI         string          `json:"uri"`
+	Name        string          `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Size        json.RawMessage `json:"size"`
+}
+
+// resourceText is the content of a resource.
+type resourceText struct {
+	URI      string  `json:"uri"`
+	MimeType string  `json:"mimeType"`
+	Text     *string `json:"text"`
+	Blob     string  `json:"blob"`
+}
+
+// decodeResult turns a tool's answer into a result. An answer that says it is an error becomes one.
+func decodeResult(raw json.RawMessage, t *Tool) (*sdk.ToolResult, error) {
+	var r callResult
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, fmt.Errorf("the result of %q cannot be read: %w", t.Name, err)
+	}
+	var b builder
+	for _, one := range r.Content {
+		b.add(one)
+	}
+	hasStructured := len(r.Structured) > 0 && !bytes.Equal(r.Structured, []byte("null"))
+	if hasStructured && b.empty() {
+		b.text(string(bytes.ToValidUTF8(r.Structured, []byte("\uFFFD"))))
+	}
+	if r.IsError {
+		text := b.String()
+		if strings.TrimSpace(text) == "" {
+			return nil, errTool
+		}
+		return nil, toolError(text)
+	}
+	if hasStructured && len(t.OutputSchema) > 0 {
+		if err := checkOutput(t.OutputSchema, r.Structured); err != nil {
+			return nil, fmt.Errorf("%q ran, but what it returned does not meet its own outputSchema (%w); it said: %s", t.Name, err, bound(b.String(), 2<<10))
+		}
+	}
+	return &sdk.ToolResult{Output: b.String(), Attachments: b.files}, nil
+}
+
+// toolError is what a tool said of its failure.
+type toolError string
+
+// Error returns what the tool said.
+func (e toolError) Error() string { return string(e) }
+
+// Unwrap returns errTool.
+func (e toolError) Unwrap() error { return errTool }
+
+func checkOutput(schema, value json.RawMessage) error {
+	resolved, err := resolveSchema(schema)
+	if err != nil {
+		return fmt.Errorf("the schema is not valid: %w", err)
+	}
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return err
+	}
+	return resolved.Validate(v)
+}
+
+// builder gathers contents into one text and attachments.
+type builder struct {
+	out   strings.Builder
+	files []*sdk.FilePart
+	full  bool
+}
+
+func (b *builder) empty() bool { return b.out.Len() == 0 && len(b.files) == 0 }
+
+// String returns the text.
+func (b *builder) String() string { return b.out.String() }
+
+// text adds a paragraph, as far as there is room.
+func (b *builder) text(s string) {
+	if b.full || s == "" {
+		return
+	}
+	if b.out.Len() > 0 {
+		b.out.WriteString("\n\n")
+	}
+	if room := maxResultText - b.out.Len(); len(s) > room {
+		b.full = true
+		s = strings.ToValidUTF8(s[:max(room, 0)], "") + "\n\n[the rest of the result is left out: it is too large]"
+	}
+	b.out.WriteString(s)
+}
+
+// add adds one content. What cannot be read is named, not dropped.
+func (b *builder) add(raw json.RawMessage) {
+	var c content
+	if err := json.Unmarshal(raw, &c); err != nil {
+		b.text("[a part of the result cannot be read: " + clean(err.Error()) + "]")
+		return
+	}
+	switch c.Type {
+	case "text":
+		b.text(c.Text)
+	case "image", "audio":
+		b.file(c.Data, c.MimeType, "", c.Type)
+	case "resource":
+		if c.Resource != nil {
+			b.resource(c.Resource)
+		}
+	case "resource_link":
+		b.text(linkText(&c))
+	default:
+		b.text(fmt.Sprintf("[a part of the result is of the unknown kind %q]", bound(c.Type, 40)))
+	}
+}
+
+// linkText describes a resource that can be read.
+func linkText(c *content) string {
+	name := c.Title
+	if name == "" {
+		name = c.Name
+	}
+	text := fmt.Sprintf("[resource %s: %s", c.URI, name)
+	if c.MimeType != "" {
+		text += ", " + c.MimeType
+	}
+	if c.Description != "" {
+		text += " - " + c.Description
+	}
+	return text + "]"
+}
+
+func (b *builder) resource(r *resourceText) {
+	if r.Text != nil {
+		b.text(fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, *r.Text))
+		return
+	}
+	b.file(r.Blob, r.MimeType, path.Base(r.URI), "resource "+r.URI)
+}
+
+// file attaches bytes in base64 where a model can use them, and says in words what they are where not.
+func (b *builder) file(data, mimeType, name, what string) {
+	media, _, err := mime.ParseMediaType(mimeType)
+	if err != nil {
+		media = "application/octet-stream"
+	}
+	size := base64.StdEncoding.DecodedLen(len(data))
+	describe := func(why string) {
+		b.text(fmt.Sprintf("[%s, %s, about %d bytes, %s]", clean(what), media, size, why))
+	}
+	switch {
+	case !usable(media):
+		describe("not shown: models do not read this kind of file")
+	case size > maxAttachment:
+		describe("not shown: it is too large")
+	default:
+		if _, err := base64.StdEncoding.DecodeString(data); err != nil {
+			describe("not shown: it is not valid base64")
+			return
+		}
+		b.files = append(b.files, &sdk.FilePart{Mime: media, Filename: clean(name), URL: "data:" + media + ";base64," + data})
+	}
+}
+
+// usable reports whether models can be given files of the type.
+func usable(media string) bool {
+	return strings.HasPrefix(media, "image/") || strings.HasPrefix(media, "audio/") || media == "application/pdf"
+}

@@ -1,0 +1,376 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/child"
+)
+
+// errLost means that the server went away, or broke the protocol so that nothing more can be read from it.
+var errLost = errors.New("the connection to the server was lost")
+
+// errUnsent means that a request never reached the server.
+var errUnsent = errors.New("not sent")
+
+const (
+	// closeGrace is how long a server may take to end by itself once its input is closed, and again once it was asked to end.
+	closeGrace = 500 * time.Millisecond
+	// drainGrace is how long the last words of a server that ended are waited for.
+	drainGrace = 100 * time.Millisecond
+	// maxIncoming bounds the requests of a server that are answered at the same time.
+	maxIncoming = 16
+	// maxWaiting bounds the messages that wait for a server that does not read.
+	maxWaiting = 64
+)
+
+// stdio runs a server as a child process and speaks to it over its input and output, one message a line. It differs from mcp-go's
+// transport in what it lets the child have and do: a clean environment, a process group of its own, and lines of bounded length.
+//
+// Goroutines: one reads, one writes, one waits for the process, one drains its errors, and one answers each request of the server. All
+// end with the process; Close waits for them.
+type stdio struct {
+	cmd  *exec.Cmd
+	log  *serverLog
+	path string // of the command, for errors
+
+	in  io.WriteCloser
+	out chan *outgoing
+
+	mu        sync.Mutex
+	pending   map[string]chan *transport.JSONRPCResponse
+	notify    func(mcp.JSONRPCNotification)
+	answer    transport.RequestHandler
+	cause     error // why the connection is lost
+	lost      chan struct{}
+	exited    chan struct{} // the process is gone
+	drained   chan struct{} // all it said is read
+	incoming  chan struct{} // a token for each request of the server
+	life      context.Context
+	end       context.CancelFunc
+	running   sync.WaitGroup
+	closeOnce sync.Once
+}
+
+// outgoing is a line for the server. Its state tells whether the server may have read it.
+type outgoing struct {
+	line  []byte
+	state atomic.Int32
+}
+
+// States of a line.
+const (
+	lineWaits  = iota
+	lineTaken  // the server may have read it
+	lineFailed // the server did not get the end of it
+)
+
+// newStdio prepares the child; nothing runs before Start.
+func newStdio(s *Server, dir string, environ []string, log *serverLog) (*stdio, error) {
+	env := child.Environ(environ, s.Env)
+	path, err := lookPath(s.Command, dir, env)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("cwd: %s is no directory", dir)
+	}
+	cmd := &exec.Cmd{Path: path, Args: append([]string{s.Command}, s.Args...), Dir: dir, Env: env}
+	child.Prepare(cmd)
+	return &stdio{
+		cmd: cmd, log: log, path: path,
+		out:     make(chan *outgoing, maxWaiting),
+		pending: map[string]chan *transport.JSONRPCResponse{},
+		lost:    make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
+	}, nil
+}
+
+// lookPath finds the command in the PATH the child will have.
+func lookPath(command, dir string, env []string) (string, error) {
+	if filepath.Base(command) != command {
+		if !filepath.IsAbs(command) {
+			command = filepath.Join(dir, command)
+		}
+		path, err := exec.LookPath(command)
+		if err != nil {
+			return "", fmt.Errorf("command %s cannot be run: %w", command, errors.Unwrap(err))
+		}
+		return path, nil
+	}
+	for _, v := range env {
+		list, ok := strings.CutPrefix(v, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, folder := range filepath.SplitList(list) {
+			if !filepath.IsAbs(folder) {
+				continue // never what lies in the project by chance
+			}
+			if path, err := exec.LookPath(filepath.Join(folder, command)); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("command %q is not in PATH; install it, or give its full path", command)
+}
+
+// Start starts the process.
+func (t *stdio) Start(ctx context.Context) error {
+	t.life, t.end = context.WithCancel(context.WithoutCancel(ctx))
+	var pipes [3]struct{ ours, theirs *os.File }
+	for i := range pipes {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.end()
+			return fmt.Errorf("start %s: %w", t.path, err)
+		}
+		pipes[i].ours, pipes[i].theirs = r, w
+	}
+	pipes[0].ours, pipes[0].theirs = pipes[0].theirs, pipes[0].ours
+	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = pipes[0].theirs, pipes[1].theirs, pipes[2].theirs
+	err := t.cmd.Start()
+	for _, p := range pipes {
+		_ = p.theirs.Close()
+		if err != nil {
+			_ = p.ours.Close()
+		}
+	}
+	if err != nil {
+		t.end()
+		return fmt.Errorf("start %s: %w", t.path, err)
+	}
+	t.in = pipes[0].ours
+	t.running.Add(4)
+	go t.read(pipes[1].ours)
+	go t.write()
+	go t.drain(pipes[2].ours)
+	go t.wait(pipes[1].ours, pipes[2].ours)
+	return nil
+}
+
+// read takes the server's messages until its output ends.
+func (t *stdio) read(out io.ReadCloser) {
+	defer t.running.Done()
+	defer close(t.drained)
+	lines := newLineReader(out, maxMessageBytes)
+	for {
+		line, err := lines.next()
+		if err != nil {
+			if errors.Is(err, errTooLong) {
+				t.fail(err)
+				_ = child.Kill(t.cmd)
+			}
+			return // the end of the process says the rest
+		}
+		t.receive(line)
+	}
+}
+
+// write sends the lines, one after the other. A server that does not read blocks this goroutine alone, until it ends.
+func (t *stdio) write() {
+	defer t.running.Done()
+	for {
+		select {
+		case o := <-t.out:
+			o.state.Store(lineTaken)
+			if _, err := t.in.Write(o.line); err != nil {
+				o.state.Store(lineFailed)
+				return // the end of the process says why
+			}
+		case <-t.lost:
+			return
+		}
+	}
+}
+
+// drain copies what the server says beside the protocol into its log.
+func (t *stdio) drain(errs io.ReadCloser) {
+	defer t.running.Done()
+	_, _ = io.Copy(t.log, errs)
+}
+
+// wait notes the end of the process and ends what it started, whatever it left running.
+func (t *stdio) wait(pipes ...io.Closer) {
+	defer t.running.Done()
+	err := t.cmd.Wait()
+	_ = child.Kill(t.cmd)
+	// Its last answers may still be in the pipe, which somebody who escaped the group may hold open.
+	late := time.NewTimer(drainGrace)
+	defer late.Stop()
+	select {
+	case <-t.drained:
+	case <-late.C:
+	}
+	state := "it ended"
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		state = "it ended with " + exit.Error()
+	}
+	t.fail(fmt.Errorf("%s%s", state, t.log.lastWords()))
+	close(t.exited)
+	// Whoever escaped the group may hold the pipes open.
+	timer := time.AfterFunc(closeGrace, func() {
+		for _, p := range pipes {
+			_ = p.Close()
+		}
+	})
+	go func() { // ends at the latest when the timer closed the pipes
+		t.running.Wait()
+		timer.Stop()
+		for _, p := range pipes {
+			_ = p.Close()
+		}
+	}()
+}
+
+// fail marks the connection lost and lets everybody know who waits for an answer. The first cause stays.
+func (t *stdio) fail(cause error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cause != nil {
+		return
+	}
+	t.cause = fmt.Errorf("%w: %w", errLost, cause)
+	t.pending = map[string]chan *transport.JSONRPCResponse{}
+	close(t.lost)
+	if t.end != nil {
+		t.end()
+	}
+}
+
+func (t *stdio) err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cause
+}
+
+// SendRequest sends a request and waits for its answer. It returns at once when the server goes away.
+func (t *stdio) SendRequest(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	line, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	id, err := request.ID.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	answer := make(chan *transport.JSONRPCResponse, 1)
+	t.mu.Lock()
+	if t.cause != nil {
+		defer t.mu.Unlock()
+		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
+	}
+	t.pending[string(id)] = answer
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		delete(t.pending, string(id))
+		t.mu.Unlock()
+	}()
+	o := &outgoing{line: append(line, '\n')}
+	if err := t.send(ctx, o); err != nil {
+		return nil, err
+	}
+	select {
+	case response := <-answer:
+		response.ID = request.ID
+		return response, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-t.lost:
+	}
+	select {
+	case response := <-answer: // it came just before the server went away
+		response.ID = request.ID
+		return response, nil
+	default:
+	}
+	if o.state.Load() != lineTaken {
+		return nil, fmt.Errorf("%w: %w", errUnsent, t.err())
+	}
+	return nil, t.err()
+}
+
+func (t *stdio) send(ctx context.Context, o *outgoing) error {
+	select {
+	case t.out <- o:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.lost:
+		return fmt.Errorf("%w: %w", errUnsent, t.err())
+	}
+}
+
+// SendNotification sends a notification.
+func (t *stdio) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
+	line, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return t.send(ctx, &outgoing{line: append(line, '\n')})
+}
+
+// SetNotificationHandler sets who is told of notifications. It is called on the reading goroutine and must not block.
+func (t *stdio) SetNotificationHandler(handler func(mcp.JSONRPCNotification)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notify = handler
+}
+
+// SetRequestHandler sets who answers the server's requests.
+func (t *stdio) SetRequestHandler(handler transport.RequestHandler) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answer = handler
+}
+
+// GetSessionId returns nothing: the process is the session.
+func (t *stdio) GetSessionId() string { return "" }
+
+// Close ends the server: it closes its input, then asks, then kills. Everything it started is gone when Close returns.
+func (t *stdio) Close() error {
+	t.closeOnce.Do(func() {
+		if t.in == nil {
+			t.fail(errors.New("it was never started"))
+			return
+		}
+		_ = t.in.Close()
+		if !t.gone() {
+			_ = child.Terminate(t.cmd)
+			if !t.gone() {
+				_ = child.Kill(t.cmd)
+			}
+		}
+		<-t.exited
+		t.running.Wait()
+	})
+	return nil
+}
+
+// gone waits for the process to end, for as long as it may take.
+func (t *stdio) gone() bool {
+	timer := time.NewTimer(closeGrace)
+	defer timer.Stop()
+	select {
+	case <-t.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+var _ transport.BidirectionalInterface = (*stdio)(nil)

@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+const (
+	// taskRequired is what a tool says that can only be called as a task.
+	taskRequired = "required"
+	// taskPoll is how often a task is asked where it stands, unless the server says otherwise, and at the least.
+	taskPoll = time.Second
+)
+
+// callTask calls a tool as a task: the server answers at once with the task's name and keeps the result until it is asked for. To the
+// host it is a call like any other.
+func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name string, args json.RawMessage) (json.RawMessage, error) {
+	return c.do(ctx, on, limit, func(ctx context.Context, meta *mcp.Meta) error {
+		created, err := c.request(ctx, string(mcp.MethodToolsCall), map[string]any{
+			"name": name, "arguments": args, "_meta": meta, "task": map[string]any{"ttl": maxCallTime.Milliseconds()},
+		})
+		if err != nil {
+			return err
+		}
+		var answer struct {
+			Task struct {
+				ID   string `json:"taskId"`
+				Poll int64  `json:"pollInterval"` // milliseconds
+			} `json:"task"`
+		}
+		if err := json.Unmarshal(created, &answer); err != nil || answer.Task.ID == "" {
+			return fmt.Errorf("the server did not make a task of the call to %q", name)
+		}
+		id := map[string]any{"taskId": answer.Task.ID}
+		watch, stop := context.WithCancel(ctx)
+		var watching sync.WaitGroup
+		watching.Go(func() { c.watchTask(watch, on, id, max(taskPoll, time.Duration(answer.Task.Poll)*time.Millisecond)) })
+		_, err = c.request(ctx, string(mcp.MethodTasksResult), id)
+		stop()
+		watching.Wait()
+		if ctx.Err() != nil {
+			c.cancelTask(ctx, id)
+		}
+		return err
+	})
+}
+
+// watchTask shows where a task stands until ctx ends. While the server says that it works, the call is alive.
+func (c *conn) watchTask(ctx context.Context, on *call, id map[string]any, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var unwanted capture // the result of the call is what the other request gets
+	ctx = captured(ctx, &unwanted)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		raw, err := c.request(ctx, string(mcp.MethodTasksGet), id)
+		var status struct {
+			Message string `json:"statusMessage"`
+		}
+		if err != nil || json.Unmarshal(raw, &status) != nil {
+			continue
+		}
+		on.touch()
+		if on.host != nil && status.Message != "" {
+			on.host.Progress(bound(status.Message, 200), nil)
+		}
+	}
+}
+
+// cancelTask tells the server that nobody waits for the task any more.
+func (c *conn) cancelTask(ctx context.Context, id map[string]any) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
+	go func() { // ends when the server answered, at the latest after goodbyeTimeout
+		defer cancel()
+		_, _ = c.request(ctx, string(mcp.MethodTasksCancel), id)
+	}()
+}

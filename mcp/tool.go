@@ -1,0 +1,76 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// tool is a tool of the server as the host has it.
+type tool struct {
+	plugin *Plugin
+	tool   Tool
+	id     string
+}
+
+var (
+	_ sdk.Tool         = (*tool)(nil)
+	_ sdk.ToolDeadline = (*tool)(nil)
+)
+
+// Definition returns what the model gets to know of the tool.
+func (t *tool) Definition() sdk.ToolDefinition {
+	description := t.tool.Description
+	if description == "" {
+		description = t.tool.Title
+	}
+	return sdk.ToolDefinition{ID: t.id, Description: description, Parameters: t.tool.InputSchema}
+}
+
+// Deadline returns the longest a call can take. A server that shows no sign of life is given up long before.
+func (t *tool) Deadline() time.Duration { return t.plugin.longest() }
+
+func (p *Plugin) longest() time.Duration {
+	return p.server.timeout() + max(maxCallTime, p.server.timeout())
+}
+
+// Execute calls the tool. It waits for a server that starts.
+func (t *tool) Execute(ctx context.Context, c *sdk.ToolCall) (*sdk.ToolResult, error) {
+	raw, err := t.plugin.callTool(ctx, t.tool, c.Args, &call{session: c.SessionID, host: c.Host})
+	if err != nil {
+		return nil, err
+	}
+	result, err := decodeResult(raw, &t.tool)
+	if err != nil {
+		return nil, t.plugin.explain(ctx, err)
+	}
+	result.Metadata = sdk.Object{"server": t.plugin.server.Name, "tool": t.tool.Name}
+	if result.Title == "" {
+		result.Title = t.title()
+	}
+	return result, nil
+}
+
+func (t *tool) title() string {
+	for _, title := range []string{t.tool.Title, t.tool.Annotations.Title, t.tool.Name} {
+		if title != "" {
+			return bound(title, 200)
+		}
+	}
+	return t.id
+}
+
+// callTool calls a tool that is still what was approved.
+func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on *call) (json.RawMessage, error) {
+	var raw json.RawMessage
+	err := p.ask(ctx, t.Annotations.ReadOnly, func(c *conn) (err error) {
+		if err := p.mayCall(c, "tool", t.Name); err != nil {
+			return err
+		}
+		raw, err = c.callTool(ctx, on, p.server.timeout(), &t, args)
+		return err
+	})
+	return raw, err
+}

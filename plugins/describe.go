@@ -1,0 +1,170 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Describe asks a module that waits for approval what it contributes, so that the user sees that before it is approved: the module
+// runs without any grant, from a sealed copy. A program is not started before its content is approved: it says what it contributes
+// then, and the user is asked again.
+func (l *Loader) Describe(ctx context.Context, i *Item) error {
+	if i.State != StatePending || !i.Request.Undescribed || i.Carrier != sdk.CarrierWASM {
+		return nil
+	}
+	var err error
+	if i.sealed, err = l.vault.Seal(ctx, i.source, i.Digest); err != nil {
+		return err
+	}
+	if err := l.read(ctx, i, i.sealed.Root); err != nil {
+		return err
+	}
+	if err := l.describe(ctx, i); err != nil {
+		return err
+	}
+	entries, err := l.store.Read()
+	if err != nil {
+		return err
+	}
+	l.decide(i, entries)
+	return nil
+}
+
+// describe asks an item what it contributes, unless that is remembered.
+func (l *Loader) describe(ctx context.Context, i *Item) error {
+	if !i.Request.Undescribed {
+		return nil
+	}
+	carrier := l.opts.Carriers[i.Carrier]
+	if carrier == nil {
+		return fmt.Errorf("%s: this tenon has no carrier for %s plugins", i.Path, i.Carrier)
+	}
+	u, err := l.unit(i)
+	if err != nil {
+		return err
+	}
+	u.Description = sdk.Description{Name: i.Name, Runtime: i.Manifest.Runtime}
+	u.Grants, u.Env, u.Broker = nil, nil, nil
+	said, err := carrier.Describe(ctx, u)
+	if err != nil {
+		return fmt.Errorf("%s: ask it what it contributes: %w", i.Path, err)
+	}
+	data, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	if err := l.described(i, data); err != nil {
+		return err
+	}
+	if path := l.descriptionFile(i.Digest); path != "" {
+		if err := keep(path, data); err != nil {
+			l.log.Debug("description is not remembered", "plugin", i.Name, "err", err)
+		}
+	}
+	return nil
+}
+
+// cachedDescription takes what an item said of itself when it was asked before.
+func (l *Loader) cachedDescription(i *Item) error {
+	path := l.descriptionFile(i.Digest)
+	if path == "" {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil // it is asked again
+	}
+	if err := l.described(i, data); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// described checks what an item said of itself and takes it over.
+func (l *Loader) described(i *Item, data []byte) error {
+	d, err := manifest.Describe(data)
+	if err == nil {
+		err = manifest.CheckCarrier(&d, i.Carrier)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", i.Path, err)
+	}
+	if i.pkg != nil {
+		if d.Name != i.pkg.Manifest.Name {
+			return fmt.Errorf("%w: %s calls itself %q, its %s calls it %q; make them agree", sdk.ErrManifest, i.Path, d.Name, manifest.File, i.pkg.Manifest.Name)
+		}
+		d.Runtime, d.Version, d.Summary = i.pkg.Description.Runtime, i.pkg.Description.Version, i.pkg.Description.Summary
+		d.Capabilities = append(slices.Clone(i.pkg.Description.Capabilities), missing(i.pkg.Description.Capabilities, d.Capabilities)...)
+		if len(i.pkg.Description.Options) > 0 {
+			d.Options = i.pkg.Description.Options
+		}
+	} else {
+		i.Name, i.Version, i.Description = d.Name, d.Version, d.Summary
+	}
+	i.Manifest = d
+	i.Request.Undescribed = false
+	addContributions(&i.Request, &d)
+	return nil
+}
+
+// missing returns the capabilities of more that have has not.
+func missing(have, more []sdk.Capability) []sdk.Capability {
+	return slices.DeleteFunc(slices.Clone(more), func(c sdk.Capability) bool {
+		return slices.ContainsFunc(have, func(h sdk.Capability) bool { return h.Name == c.Name })
+	})
+}
+
+func (l *Loader) descriptionFile(d trust.Digest) string {
+	if l.cache() == "" {
+		return ""
+	}
+	return filepath.Join(l.cache(), "descriptions", strings.TrimPrefix(string(d), "sha256:")+".json")
+}
+
+func (l *Loader) forgetDescription(d trust.Digest) error {
+	if path := l.descriptionFile(d); path != "" {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep writes a file of the cache; a reader never finds half of it.
+func keep(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

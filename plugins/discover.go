@@ -1,0 +1,264 @@
+package plugins
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/plugins/manifest"
+)
+
+// Places of plugins.
+const (
+	pluginsDir   = "plugins"
+	projectTenon = ".tenon"
+)
+
+// discover returns everything that may be a plugin: what the configuration names by its path, in order, then what is in the user's
+// directory and in the project's, by name.
+func (l *Loader) discover() (items []*Item, warnings []string) {
+	d := &discovery{loader: l}
+	for n := range l.opts.Entries {
+		d.configured(&l.opts.Entries[n], n)
+	}
+	if dir := l.opts.Project.ConfigDir; dir != "" {
+		d.folder(filepath.Join(dir, pluginsDir), placeUser)
+	}
+	for _, dir := range l.projectDirs() {
+		d.folder(filepath.Join(dir, projectTenon, pluginsDir), placeProject)
+	}
+	return d.items, d.warnings
+}
+
+// projectDirs lists the directories from the root of the project down to the working directory.
+func (l *Loader) projectDirs() []string {
+	dir, top := l.opts.Project.Directory, l.opts.Project.Worktree
+	if dir == "" {
+		return nil
+	}
+	dirs := []string{dir}
+	for top != "" && dir != top && within(top, dir) {
+		dir = filepath.Dir(dir)
+		dirs = append(dirs, dir)
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
+type discovery struct {
+	loader   *Loader
+	items    []*Item
+	warnings []string
+}
+
+func (d *discovery) warn(format string, args ...any) {
+	d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+}
+
+// configured adds an entry that is a path. Names are looked up when it is known who has them.
+func (d *discovery) configured(e *Entry, order int) {
+	path, isPath := d.loader.entryPath(e)
+	if !isPath {
+		return
+	}
+	i := &Item{Name: nameOfFile(path), Path: path, From: e.From, entry: e, order: order, options: e.Options, place: placeUser}
+	switch {
+	case e.Flag:
+		i.place = placeFlag
+	case e.Project:
+		i.place, i.Project = placeProject, true
+	}
+	d.add(i)
+}
+
+// entryPath returns the path an entry stands for; false when it is a name.
+func (l *Loader) entryPath(e *Entry) (string, bool) {
+	p := e.Path
+	switch {
+	case p == "~" || strings.HasPrefix(p, "~/") || strings.HasPrefix(p, `~\`):
+		return filepath.Join(l.opts.Project.Home, p[1:]), true
+	case filepath.IsAbs(p):
+		return filepath.Clean(p), true
+	case p == "." || p == ".." || hasAnyPrefix(p, "./", "../", `.\`, `..\`) || e.Flag:
+		base := e.Base
+		if base == "" {
+			base = l.opts.Project.Directory
+		}
+		return filepath.Join(base, p), true
+	}
+	return "", false
+}
+
+func hasAnyPrefix(s string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
+// add resolves an item's path and adds it, unless it is there already.
+func (d *discovery) add(i *Item) {
+	source, err := i.source, error(nil)
+	if source == "" {
+		source, err = filepath.EvalSymlinks(i.Path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		i.reject(fmt.Errorf("%w: %s; correct the path in %s", ErrMissing, i.Path, orUnknown(i.From)))
+	case err != nil:
+		i.reject(err)
+	case i.Project && !d.loader.inProject(source):
+		i.reject(fmt.Errorf("%s leads to %s, which %w; name it in your own configuration", i.Path, source, ErrForeign))
+	}
+	i.source = source
+	if i.usable() {
+		if n := slices.IndexFunc(d.items, func(o *Item) bool { return o.source == source && o.usable() }); n >= 0 {
+			d.items[n].merge(i)
+			return
+		}
+	}
+	d.items = append(d.items, i)
+}
+
+// merge adds what another mention of the same plugin says. What the user says counts more than what a file of the project says, and
+// the later of two equals more than the earlier.
+func (i *Item) merge(other *Item) {
+	if other.entry == nil {
+		return
+	}
+	if i.entry != nil && other.place > i.place {
+		i.ignoreOptions(other)
+		return
+	}
+	if i.entry == nil {
+		i.order = other.order
+	}
+	i.entry, i.From = other.entry, other.From
+	if len(other.options) > 0 {
+		i.options = other.options
+	}
+	i.place, i.Project = min(i.place, other.place), i.Project && other.Project
+}
+
+func (i *Item) ignoreOptions(other *Item) {
+	if len(other.options) > 0 {
+		i.Warnings = append(i.Warnings, fmt.Sprintf("options from %s are ignored: the plugin is the user's, not the project's", orUnknown(other.From)))
+	}
+}
+
+// folder adds the plugins of a directory. One that is not there has none.
+func (d *discovery) folder(dir string, p place) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			d.warn("%v", err)
+		}
+		return
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		d.warn("%v", err)
+		return
+	}
+	for _, e := range list {
+		path := filepath.Join(dir, e.Name())
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		source := filepath.Join(real, e.Name())
+		if e.Type()&fs.ModeSymlink != 0 {
+			source, _ = filepath.EvalSymlinks(path) // add tells what is wrong
+		}
+		// Of a link that leads out of the project not even the kind is looked at: add rejects it.
+		if source != "" && (p != placeProject || d.loader.inProject(source)) && !d.plugin(path, source) {
+			continue
+		}
+		d.add(&Item{source: source, Name: nameOfFile(path), Path: path, From: dir, place: p, Project: p == placeProject, order: len(d.loader.opts.Entries)})
+	}
+}
+
+// plugin reports whether something in a plugin directory is a plugin. A directory that is none is reported: a plugin was meant.
+func (d *discovery) plugin(path, source string) bool {
+	info, err := os.Stat(source)
+	switch {
+	case err != nil:
+		return false
+	case info.Mode().IsRegular():
+		return isModule(source) || isProgram(source, info)
+	case !info.IsDir():
+		return false
+	}
+	if _, err := os.Lstat(filepath.Join(source, manifest.File)); err != nil {
+		d.warn("%s is no plugin: it has no %s", path, manifest.File)
+		return false
+	}
+	return true
+}
+
+func isModule(path string) bool { return strings.EqualFold(filepath.Ext(path), ".wasm") }
+
+func isProgram(path string, info fs.FileInfo) bool {
+	if runtime.GOOS == "windows" {
+		return strings.EqualFold(filepath.Ext(path), ".exe")
+	}
+	return info.Mode()&0o111 != 0
+}
+
+// inProject reports whether a path, links resolved, is in the project.
+func (l *Loader) inProject(source string) bool {
+	top := l.opts.Project.Worktree
+	if top == "" {
+		top = l.opts.Project.Directory
+	}
+	top, err := filepath.EvalSymlinks(top)
+	return err == nil && within(top, source)
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// nameOfFile makes a name for a plugin that has not said its own yet.
+func nameOfFile(path string) string {
+	base := strings.ToLower(filepath.Base(path))
+	if ext := filepath.Ext(base); ext == ".wasm" || ext == ".exe" {
+		base = strings.TrimSuffix(base, ext)
+	}
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return ' '
+	}, base)
+	name = strings.Join(strings.Fields(name), "-")
+	if name = strings.TrimRight(name[:min(64, len(name))], "-"); name == "" {
+		return "plugin"
+	}
+	return name
+}
+
+func shortHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:4])
+}
+
+func orUnknown(from string) string {
+	if from == "" {
+		return "the configuration"
+	}
+	return from
+}
+
+// cutVariable returns the value of NAME=value.
+func cutVariable(entry, name string) (string, bool) {
+	n, value, ok := strings.Cut(entry, "=")
+	if runtime.GOOS == "windows" {
+		return value, ok && strings.EqualFold(n, name)
+	}
+	return value, ok && n == name
+}

@@ -1,0 +1,332 @@
+package plugins
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Load finds and loads the plugins. What is wrong with one of them is in its Item and keeps no other from loading. The error is one
+// of tenon.lock, or of ctx: without the lock nothing that is found may run.
+func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
+	items, warnings := l.discover()
+	out := &Loaded{Warnings: warnings}
+	if len(items) == 0 && len(l.opts.Entries) == 0 {
+		return out, nil
+	}
+	approved, err := l.store.Read()
+	if err != nil {
+		return nil, err
+	}
+	var group sync.WaitGroup // one for each item; waited for here
+	for _, i := range items {
+		if i.usable() {
+			group.Go(func() { l.inspect(ctx, i, approved) })
+		}
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	items = l.named(items)
+	slices.SortStableFunc(items, func(a, b *Item) int { return cmp.Compare(a.order, b.order) })
+	l.settleNames(items)
+	for _, i := range items {
+		if i.State == StateReady {
+			l.open(i, out)
+		}
+	}
+	out.Items = items
+	if slices.ContainsFunc(items, (*Item).watched) { // each build left a sealed copy
+		if err := l.collect(); err != nil {
+			l.log.Debug("old copies are not deleted", "err", err)
+		}
+	}
+	if err := l.vault.Save(); err != nil {
+		l.log.Debug("digests are not remembered", "err", err)
+	}
+	return out, nil
+}
+
+// inspect finds out who an item is and what the user decided about it.
+func (l *Loader) inspect(ctx context.Context, i *Item, approved trust.Entries) {
+	var err error
+	if i.Digest, err = l.vault.Digest(ctx, i.source); err != nil {
+		i.reject(err)
+		return
+	}
+	from := i.source
+	if known := approved.Check(i.trusted()).Previous; known != nil && (known.Digest == i.Digest || i.watched()) {
+		if i.sealed, err = l.vault.Seal(ctx, i.source, i.Digest); err != nil {
+			i.reject(err)
+			return
+		}
+		from = i.sealed.Root
+	}
+	if err := l.read(ctx, i, from); err != nil {
+		i.reject(err)
+		return
+	}
+	l.decide(i, approved)
+	if i.State != StateReady || !i.Request.Undescribed {
+		return
+	}
+	if err := l.describe(ctx, i); err != nil {
+		i.reject(err)
+		return
+	}
+	l.decide(i, approved)
+}
+
+func (i *Item) watched() bool { return i.entry != nil && i.entry.Watch }
+
+// read reads what an item says of itself without running it.
+func (l *Loader) read(ctx context.Context, i *Item, from string) error {
+	if i.sealed != nil && i.sealed.Single() || i.sealed == nil && !isDirectory(from) {
+		i.Carrier = sdk.CarrierProcess
+		if isModule(i.source) {
+			i.Carrier = sdk.CarrierWASM
+		}
+		i.Request = trust.Request{Carrier: i.Carrier, Undescribed: true}
+		return l.cachedDescription(i)
+	}
+	pkg, err := l.readPackage(i.sealed, from)
+	if err != nil {
+		return err
+	}
+	i.pkg = pkg
+	i.Name, i.Version, i.Description, i.Carrier = pkg.Manifest.Name, pkg.Manifest.Version, pkg.Manifest.Description, pkg.Manifest.Carrier
+	i.Warnings = append(i.Warnings, pkg.Warnings...)
+	i.Manifest = pkg.Description
+	i.Request, err = requestOf(pkg)
+	if err == nil && pkg.Undescribed {
+		err = l.cachedDescription(i)
+	}
+	return err
+}
+
+// keptPackage is under which name it is kept what a sealed package says. The number changes when what is read or checked does.
+const keptPackage = "package-1-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
+
+// readPackage reads a package. What a sealed one says is kept beside it: neither changes.
+func (l *Loader) readPackage(s *trust.Sealed, dir string) (*manifest.Package, error) {
+	if s == nil {
+		return manifest.Read(dir)
+	}
+	if data, err := s.Kept(keptPackage); err == nil {
+		var p manifest.Package
+		if json.Unmarshal(data, &p) == nil && p.Root == s.Root {
+			return &p, nil
+		}
+	}
+	p, err := manifest.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(p)
+	if err == nil {
+		err = s.Keep(keptPackage, data)
+	}
+	if err != nil {
+		l.log.Debug("what a package says is not kept", "plugin", p.Manifest.Name, "err", err)
+	}
+	return p, nil
+}
+
+// decide compares an item with what the user approved.
+func (l *Loader) decide(i *Item, approved trust.Entries) {
+	d := approved.Check(i.trusted())
+	if !d.Approved && d.Why == trust.WhyChanged && i.watched() {
+		d = trust.Decision{Approved: true, Grants: d.Previous.Grants, Disabled: d.Disabled, Reason: d.Reason, Previous: d.Previous}
+	}
+	i.Decision, i.Grants, i.Reason = d, nil, d.Reason
+	switch {
+	case !d.Approved:
+		i.State = StatePending
+	case d.Disabled:
+		i.State = StateDisabled
+	case i.sealed == nil:
+		i.reject(fmt.Errorf("%w: %s has no sealed copy", ErrNotApproved, i.Path))
+	default:
+		i.State, i.Grants = StateReady, d.Grants
+	}
+}
+
+// named looks up the entries that are names. Names of plugins that tenon ships are theirs, to give them options.
+func (l *Loader) named(items []*Item) []*Item {
+	for n := range l.opts.Entries {
+		e := &l.opts.Entries[n]
+		if _, isPath := l.entryPath(e); isPath || slices.Contains(l.opts.Reserved, e.Path) {
+			continue
+		}
+		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, options: e.Options, place: placeUser}
+		if e.Project {
+			mention.place = placeProject
+		}
+		at := slices.IndexFunc(items, func(i *Item) bool { return i.usable() && i.Name == e.Path })
+		if at < 0 {
+			mention.reject(l.unknownName(items, e))
+			items = append(items, mention)
+			continue
+		}
+		i := items[at]
+		from := i.From
+		switch {
+		case e.Project && i.place < placeProject:
+			i.ignoreOptions(mention)
+		default:
+			place, project := i.place, i.Project
+			i.merge(mention)
+			i.place, i.Project = place, project // naming a plugin does not change whose it is
+		}
+		i.From = from
+	}
+	return items
+}
+
+func (l *Loader) unknownName(items []*Item, e *Entry) error {
+	var names []string
+	for _, i := range items {
+		if i.usable() {
+			names = append(names, i.Name)
+		}
+	}
+	remedy := "put it into the plugin directory, or write a path that begins with ./"
+	if len(names) > 0 {
+		remedy += "; found: " + strings.Join(names, ", ")
+	}
+	return fmt.Errorf("%w: %s names %q; %s", ErrMissing, orUnknown(e.From), e.Path, remedy)
+}
+
+// settleNames rejects all but one of the plugins with the same name: one of the command line wins over one of the user's, and that
+// over one of the project's.
+func (l *Loader) settleNames(items []*Item) {
+	for _, i := range items {
+		if i.usable() && slices.Contains(l.opts.Reserved, i.Name) {
+			i.reject(fmt.Errorf("%w: %q is a plugin that tenon ships; rename the one in %s", ErrTwice, i.Name, i.Path))
+		}
+	}
+	best := map[string]*Item{}
+	for _, i := range items {
+		if have := best[i.Name]; i.usable() && (have == nil || i.precedes(have)) {
+			best[i.Name] = i
+		}
+	}
+	for _, i := range items {
+		if b := best[i.Name]; i.usable() && b != i {
+			i.reject(fmt.Errorf("%w: %q is %s and %s; the former is used; rename or remove one of them", ErrTwice, i.Name, b.Path, i.Path))
+		}
+	}
+}
+
+// precedes reports whether i, which comes later, wins over another item of its name. What is approved is not pushed out by what is not.
+func (i *Item) precedes(o *Item) bool {
+	if i.place != o.place {
+		return i.place < o.place
+	}
+	return o.State == StatePending && i.State != StatePending
+}
+
+// open adds what an approved item contributes.
+func (l *Loader) open(i *Item, out *Loaded) {
+	if i.pkg != nil && i.pkg.Description.Runtime == nil {
+		l.contribute(i, out)
+		return
+	}
+	p, err := l.plugin(i)
+	if err != nil {
+		i.reject(err)
+		return
+	}
+	out.Plugins = append(out.Plugins, p)
+	if i.pkg != nil {
+		l.contribute(i, out)
+	}
+}
+
+// contribute adds what a package has beside its runtime.
+func (l *Loader) contribute(i *Item, out *Loaded) {
+	for _, s := range i.pkg.Skills {
+		out.Skills = append(out.Skills, s.Dir)
+	}
+	data := l.dataDir(i)
+	for _, name := range sortedKeys(i.pkg.Servers) {
+		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name]})
+	}
+	if i.pkg.HookFile != "" {
+		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Root: i.pkg.Root, Data: data})
+	}
+}
+
+// Approve notes that the user approved an item as it was shown, with these grants, and seals its content. When the content is not
+// what was shown any more, nothing is noted and the error wraps trust.ErrChanged.
+func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) error {
+	if i.State != StatePending {
+		return fmt.Errorf("%s does not wait for approval: it is %s", i.Name, i.State)
+	}
+	sealed, err := l.vault.Seal(ctx, i.source, i.Digest)
+	if err != nil {
+		return err
+	}
+	again := &Item{Name: i.Name, Path: i.Path, Digest: i.Digest, source: i.source, sealed: sealed}
+	if err := l.read(ctx, again, sealed.Root); err != nil {
+		return err
+	}
+	if again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0 {
+		return fmt.Errorf("%s: %w while it was shown; look at it again", i.Path, trust.ErrChanged)
+	}
+	for _, g := range grants {
+		if err := manifest.CheckCapability(g); err != nil {
+			return err
+		}
+	}
+	if _, err := l.store.Approve(ctx, i.trusted(), grants); err != nil {
+		return err
+	}
+	return errors.Join(l.collect(), l.vault.Save())
+}
+
+// Untrust takes back what the user approved under a plugin's name and deletes its sealed copies. trust.ErrNotFound when there is
+// nothing.
+func (l *Loader) Untrust(ctx context.Context, name string) error {
+	gone, err := l.store.Revoke(ctx, trust.KindPlugin, name)
+	if err != nil {
+		return err
+	}
+	left, err := l.store.Read()
+	if err != nil {
+		return err
+	}
+	for _, e := range gone {
+		if !slices.ContainsFunc(left, func(o trust.Entry) bool { return o.Digest == e.Digest }) {
+			err = errors.Join(err, l.vault.Remove(e.Digest), l.forgetDescription(e.Digest))
+		}
+	}
+	return errors.Join(err, l.collect(), l.vault.Save())
+}
+
+// collect deletes sealed copies that nobody refers to.
+func (l *Loader) collect() error {
+	entries, err := l.store.Read()
+	if err != nil {
+		return err
+	}
+	err = l.vault.Collect(func(d trust.Digest) bool {
+		return slices.ContainsFunc(entries, func(e trust.Entry) bool { return e.Digest == d })
+	})
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // a copy in use on a system that does not let it be deleted; the next time will do
+	}
+	return err
+}

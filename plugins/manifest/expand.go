@@ -1,0 +1,72 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Expand returns the server as it is to be started: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd,
+// once and nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; both variables set in Env, last.
+// root and data are absolute and exist. Servers that are not started come back as they are.
+func (s Server) Expand(root, data string) (Server, error) {
+	if s.Type != ServerStdio {
+		return s, nil
+	}
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return Server{}, err
+	}
+	replace := strings.NewReplacer("${"+rootVariable+"}", root, "${"+dataVariable+"}", data).Replace
+	s.Args = slices.Clone(s.Args)
+	for i := range s.Args {
+		s.Args[i] = replace(s.Args[i])
+	}
+	env := make(map[string]string, len(s.Env)+2)
+	for name, value := range s.Env {
+		env[name] = replace(value)
+	}
+	maps.Copy(env, Variables(root, data))
+	s.Env = env
+	if strings.HasPrefix(s.Command, "./") {
+		if s.Command, err = Resolve(root, s.Command); err != nil {
+			return Server{}, fmt.Errorf("command: %w", err)
+		}
+	}
+	if s.Cwd, err = workingDirectory(s.Cwd, root, data); err != nil {
+		return Server{}, fmt.Errorf("cwd: %w", err)
+	}
+	return s, nil
+}
+
+// Variables returns what every process of a plugin finds in its environment.
+func Variables(root, data string) map[string]string {
+	return map[string]string{rootVariable: root, dataVariable: data}
+}
+
+func workingDirectory(cwd, root, data string) (string, error) {
+	if rest, ok := cutVariable(cwd, dataVariable); ok {
+		resolved, err := filepath.EvalSymlinks(data)
+		if err != nil {
+			return "", err
+		}
+		dir, err := Resolve(resolved, rest)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("%w; the plugin has to make it before it can be used", err)
+		}
+		return dir, err
+	}
+	rest, ok := cutVariable(cwd, rootVariable)
+	if !ok {
+		rest = cwd
+	}
+	return Resolve(root, rest)
+}
+
+// Resolve returns the absolute path, links resolved, of something in the directory root, whose links are resolved. The error says so
+// when it is outside.
+func Resolve(root, rel string) (string, error) { return folder{root: root}.resolve(rel) }

@@ -1,0 +1,69 @@
+package manifest
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// missingField walks a pointer through the Go type of a value and returns the first segment that names nothing there, with the names
+// that are there. Where the type leaves open what it holds, anything may follow.
+func missingField(value any, pointer string) (segment string, known []string) {
+	t := reflect.TypeOf(value)
+	for _, raw := range strings.Split(pointer, "/")[1:] {
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(raw)
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch {
+		case open(t):
+			return "", nil
+		case t.Kind() == reflect.Struct:
+			fields := map[string]reflect.Type{}
+			collectFields(t, fields)
+			if name == "*" {
+				return "", nil
+			}
+			next, ok := fields[name]
+			if !ok {
+				return name, slices.Sorted(maps.Keys(fields))
+			}
+			t = next
+		case t.Kind() == reflect.Slice:
+			if _, err := strconv.ParseUint(name, 10, 31); err != nil && name != "*" && name != "-" {
+				return name, []string{"*"}
+			}
+			t = t.Elem()
+		case t.Kind() == reflect.Map:
+			t = t.Elem()
+		default:
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// open reports whether a value of the type may hold members that the type does not name.
+func open(t reflect.Type) bool {
+	switch t {
+	case reflect.TypeFor[sdk.Object](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[sdk.PermissionRules](), reflect.TypeFor[sdk.Bytes]():
+		return true
+	}
+	if t.Kind() == reflect.Interface {
+		return true
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		if t.Field(i).Type == reflect.TypeFor[sdk.Extra]() {
+			return true
+		}
+	}
+	return false
+}

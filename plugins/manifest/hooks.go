@@ -1,0 +1,115 @@
+package manifest
+
+import (
+	"slices"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// hooks checks the hooks and gives those without a name that of their point.
+func (v *validator) hooks(hooks []sdk.HookDescription) {
+	unique(v, v.at("hooks"), hooks, func(where string, h sdk.HookDescription) string {
+		info, ok := sdk.PointOf(h.Point)
+		if !ok {
+			v.add(at(where, "point"), suggest(h.Point, pointNames()), "there is no hook point %s", quoted(h.Point))
+			return ""
+		}
+		v.hookName(at(where, "name"), h.Name)
+		v.fields(at(where, "reads"), h.Reads, info)
+		v.fields(at(where, "writes"), h.Writes, info)
+		v.neighbours(at(where, "before"), h.Before)
+		v.neighbours(at(where, "after"), h.After)
+		v.onError(at(where, "onError"), h.OnError, info)
+		if most := sdk.MaxHookTimeout.Milliseconds(); h.TimeoutMS < 0 || h.TimeoutMS > most {
+			v.add(at(where, "timeout"), "", "%d is not between 0 and %d milliseconds", h.TimeoutMS, most)
+		}
+		if h.Name == "" || h.Name == h.Point || h.Name == string(info.Point) {
+			return string(info.Point)
+		}
+		return string(info.Point) + " (" + h.Name + ")"
+	})
+}
+
+func pointNames() []string {
+	var names []string
+	for _, p := range sdk.Points() {
+		names = append(names, string(p.Point))
+	}
+	return names
+}
+
+func (v *validator) hookName(where, name string) {
+	if name != "" {
+		v.word(where, name)
+	}
+}
+
+// onError refuses policies that make no sense at the point, as the hook engine does.
+func (v *validator) onError(where string, policy sdk.OnError, info sdk.PointInfo) {
+	fits := true
+	switch policy {
+	case sdk.OnErrorDefault, sdk.OnErrorSkip:
+	case sdk.OnErrorDeny:
+		fits = info.Kind == sdk.KindGate || info.MayDeny
+	case sdk.OnErrorStop:
+		fits = info.Kind != sdk.KindObserve
+	default:
+		v.add(where, "write skip, deny or stop", "unknown policy %s", quoted(string(policy)))
+	}
+	if !fits {
+		v.add(where, "choose another policy", "%s does not fit %s, where hooks are of kind %s", policy, info.Point, info.Kind)
+	}
+}
+
+func (v *validator) neighbours(where string, names []string) {
+	for i, name := range names {
+		if checkName(v.report, index(where, i), name) && name == v.own {
+			v.add(index(where, i), "name another plugin", "names the plugin itself")
+		}
+	}
+}
+
+// fields checks JSON pointers into the value of a point.
+func (v *validator) fields(where string, pointers []string, info sdk.PointInfo) {
+	if len(pointers) > maxContributions {
+		v.add(where, "name a field above them", "has %d entries, at most %d are allowed", len(pointers), maxContributions)
+		return
+	}
+	for i, p := range pointers {
+		if slices.Contains(pointers[:i], p) {
+			v.add(index(where, i), "keep one of them", "%s stands twice", quoted(p))
+			continue
+		}
+		v.field(index(where, i), p, info)
+	}
+}
+
+func (v *validator) field(where, pointer string, info sdk.PointInfo) {
+	if pointer == "" {
+		return // the whole value
+	}
+	if pointer[0] != '/' || !validPointer(pointer) {
+		v.add(where, `write a JSON pointer such as "/args", in which * stands for any one member`, "%s is no JSON pointer", quoted(pointer))
+		return
+	}
+	if info.NewValue == nil {
+		v.add(where, "remove it; the input is always sent", "hooks at %s have no value", info.Point)
+		return
+	}
+	if segment, known := missingField(info.NewValue(), pointer); segment != "" {
+		v.add(where, suggest(segment, known), "%s: the value at %s has no field %s", quoted(pointer), info.Point, quoted(segment))
+	}
+}
+
+// validPointer checks the escapes of a JSON pointer, and that it can be shown.
+func validPointer(p string) bool {
+	for i := range len(p) {
+		if p[i] < ' ' || p[i] == 0x7f {
+			return false
+		}
+		if p[i] == '~' && (i+1 == len(p) || p[i+1] != '0' && p[i+1] != '1') {
+			return false
+		}
+	}
+	return true
+}

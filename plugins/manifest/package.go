@@ -1,0 +1,219 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// The schemas of Agent Plugins 1.0.0. They are names that are compared; nothing is fetched.
+const (
+	PluginSchema = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"
+	MCPSchema    = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json"
+)
+
+// File is the name of a package's manifest.
+const File = "plugin.json"
+
+// extensionField is the place of tenon's part of a plugin.json.
+const extensionField = `extensions["` + sdk.ExtensionNamespace + `"]`
+
+// Package is a plugin package that was read. Paths are absolute.
+type Package struct {
+	// Root is the package's directory, symbolic links resolved.
+	Root string
+	// Manifest is what the host needs to know. Its carrier is that of the runtime; without one, mcp when there are servers, else command.
+	Manifest sdk.Manifest
+	Author   Author
+	Homepage string
+	License  string
+	// Description is tenon's part, with name, version and summary filled in. Runtime.Command is the one for this platform.
+	Description sdk.Description
+	// Undescribed is a package that has a runtime and does not say what it contributes: it is asked when it is started first.
+	Undescribed bool
+	Skills      []Skill           // sorted by name
+	Servers     map[string]Server // of mcp.json
+	// HookFile is the file with the package's command hooks; empty without.
+	HookFile string
+	// Warnings are what was left out, each a line with file, field and remedy.
+	Warnings []string
+}
+
+// Author is who made a package, as it says itself.
+type Author struct {
+	Name  string `json:"name,omitempty"`
+	Email string `json:"email,omitempty"`
+	URL   string `json:"url,omitempty"`
+}
+
+// Read reads the package in dir. An error means that nothing of the package may be used; parts that are wrong by themselves (a
+// skill, an MCP server) are left out and named in Warnings. Errors wrap sdk.ErrManifest, or are those of the file system.
+func Read(dir string) (*Package, error) { return read(dir, true) }
+
+// ReadUnbuilt reads the package as Read does but lets the files of its runtime be missing: what Description.Build makes.
+func ReadUnbuilt(dir string) (*Package, error) { return read(dir, false) }
+
+func read(dir string, built bool) (*Package, error) {
+	f, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(f.root, File)
+	data, err := f.read(File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s: there is no such file; a plugin package has one in its top directory", sdk.ErrManifest, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)
+	}
+	r := &reader{folder: f, built: built, p: &Package{Root: f.root}}
+	if err := r.manifest(path, data); err != nil {
+		return nil, err
+	}
+	r.skills()
+	r.servers()
+	r.hookFile()
+	if r.p.Manifest.Carrier == "" {
+		r.p.Manifest.Carrier = sdk.CarrierCommand
+		if len(r.p.Servers) > 0 {
+			r.p.Manifest.Carrier = sdk.CarrierMCP
+		}
+	}
+	return r.p, nil
+}
+
+// reader reads one package.
+type reader struct {
+	folder folder
+	built  bool
+	p      *Package
+}
+
+func (r *reader) warn(file, field, remedy, format string, args ...any) {
+	r.p.Warnings = append(r.p.Warnings, Problem{file, field, fmt.Sprintf(format, args...), remedy}.String())
+}
+
+// folder gives access to the files of a package that stay inside of it.
+type folder struct {
+	root  string // absolute, resolved
+	names map[string]bool
+}
+
+func openFolder(dir string) (folder, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return folder{}, err
+	}
+	root, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return folder{}, err
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return folder{}, fmt.Errorf("a plugin package is a directory: %w", err)
+	}
+	f := folder{root, make(map[string]bool, len(entries))}
+	for _, e := range entries {
+		f.names[e.Name()] = true
+	}
+	return f, nil
+}
+
+// has reports whether the top directory holds exactly this name, also where the file system ignores case.
+func (f folder) has(name string) bool { return f.names[name] }
+
+var (
+	errOutside = errors.New("leads out of the package; keep it inside")
+	errKind    = errors.New("is not a regular file")
+)
+
+// resolve returns the absolute path, links resolved, of a path inside of the package. Most paths have no links, and then only what is
+// below the root is looked at.
+func (f folder) resolve(rel string) (string, error) {
+	path := filepath.Join(f.root, filepath.FromSlash(rel))
+	if !inside(f.root, path) {
+		return "", errOutside
+	}
+	linked, err := f.linked(path)
+	if err != nil {
+		return "", err
+	}
+	if !linked {
+		return path, nil
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", err
+	}
+	if !inside(f.root, path) {
+		return "", errOutside
+	}
+	return path, nil
+}
+
+// linked reports whether a path below the root goes through a link.
+func (f folder) linked(path string) (bool, error) {
+	at := f.root
+	for _, segment := range strings.Split(path[len(f.root):], string(filepath.Separator)) {
+		if segment == "" {
+			continue
+		}
+		at = filepath.Join(at, segment)
+		info, err := os.Lstat(at)
+		if err != nil {
+			return false, err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 || !info.IsDir() && !info.Mode().IsRegular() {
+			return true, nil // what is special, EvalSymlinks knows
+		}
+	}
+	return false, nil
+}
+
+func inside(root, path string) bool {
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// read returns the content of a regular file of the package.
+func (f folder) read(rel string) ([]byte, error) {
+	if !strings.Contains(rel, "/") && !f.has(rel) {
+		return nil, fs.ErrNotExist
+	}
+	path, err := f.resolve(rel)
+	if err != nil {
+		return nil, err
+	}
+	return readRegular(path, maxFileBytes)
+}
+
+// readRegular reads a regular file. It does not wait for one that is a pipe.
+func readRegular(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errKind
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err = file.Stat(); err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errKind
+	}
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("has more than %d bytes, which is the most that is read", most)
+	}
+	return data, err
+}

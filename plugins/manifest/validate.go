@@ -1,0 +1,242 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Bounds of what a plugin contributes.
+const (
+	maxContributions = 256     // of one kind
+	maxText          = 8 << 10 // of one description, bytes
+	maxReason        = 500     // of one capability, bytes
+	maxScope         = 32      // entries of one capability, all of which the user is to read
+)
+
+// Describe reads what a bare plugin says of itself, by the same rules as tenon's part of a plugin.json; the name is required. Errors
+// wrap sdk.ErrManifest and name the field.
+func Describe(data []byte) (sdk.Description, error) {
+	rep := &report{file: "the plugin's description of itself"}
+	n, err := parseJSON(data)
+	if err != nil {
+		rep.add("", "", "%v", err)
+		return sdk.Description{}, rep.err()
+	}
+	c := &checker{report: rep, nulls: true}
+	var d sdk.Description
+	if !c.want("", n, kindObject) || !c.decode("", n, &d) {
+		return sdk.Description{}, rep.err()
+	}
+	if d.Name == "" {
+		rep.add("name", "name the plugin", "is missing")
+	} else {
+		checkName(rep, "name", d.Name)
+	}
+	if d.Runtime != nil {
+		rep.add("runtime", "remove it", "a plugin that describes itself runs already")
+	}
+	if d.Build != nil {
+		rep.add("build", "remove it", "a plugin that describes itself is built already")
+	}
+	v := &validator{report: rep, own: d.Name}
+	v.contributions(&d)
+	if err := rep.err(); err != nil {
+		return sdk.Description{}, err
+	}
+	return d, nil
+}
+
+// CheckCarrier reports what a plugin that describes itself contributes and its carrier cannot carry.
+func CheckCarrier(d *sdk.Description, carrier sdk.Carrier) error {
+	rep := &report{file: "the plugin's description of itself"}
+	v := &validator{report: rep, own: d.Name}
+	if carrier == sdk.CarrierWASM {
+		v.noProcess(d)
+	}
+	return rep.err()
+}
+
+// validator checks what a description says.
+type validator struct {
+	report *report
+	where  string // what comes before the name of a field
+	own    string // the plugin's name
+}
+
+func (v *validator) add(field, remedy, format string, args ...any) {
+	v.report.add(field, remedy, format, args...)
+}
+
+func (v *validator) at(name string) string { return at(v.where, name) }
+
+// contributions checks everything but the runtime.
+func (v *validator) contributions(d *sdk.Description) {
+	v.hooks(d.Hooks)
+	v.tools(d.Tools)
+	v.capabilities(d.Capabilities)
+	if len(d.Options) > 0 {
+		v.schema(v.at("options"), d.Options)
+	}
+	v.rest(d)
+}
+
+// rest checks what only a process can contribute.
+func (v *validator) rest(d *sdk.Description) {
+	unique(v, v.at("providers"), d.Providers, func(where string, p sdk.ProviderInfo) string {
+		v.word(at(where, "protocol"), p.Protocol)
+		return v.word(at(where, "id"), p.ID)
+	})
+	unique(v, v.at("protocols"), d.Protocols, func(where string, p string) string { return v.word(where, p) })
+	unique(v, v.at("agents"), d.Agents, func(where string, a sdk.Agent) string {
+		switch a.Mode {
+		case sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll:
+		default:
+			v.add(at(where, "mode"), "write primary, subagent or all", "unknown mode %s", quoted(a.Mode))
+		}
+		return v.word(at(where, "name"), a.Name)
+	})
+	unique(v, v.at("commands"), d.Commands, func(where string, c sdk.Command) string { return v.word(at(where, "name"), c.Name) })
+}
+
+// unique checks the elements of a list, whose name check returns, and reports one that stands twice.
+func unique[T any](v *validator, where string, list []T, check func(where string, e T) string) {
+	if len(list) > maxContributions {
+		v.add(where, "contribute fewer", "has %d entries, at most %d are allowed", len(list), maxContributions)
+		return
+	}
+	seen := make(map[string]int, len(list))
+	for i, e := range list {
+		name := check(index(where, i), e)
+		if first, twice := seen[name]; twice && name != "" {
+			v.add(index(where, i), "rename or remove one of them", "%s stands at %s already", quoted(name), index(where, first))
+			continue
+		}
+		seen[name] = i
+	}
+}
+
+// word checks a name that people type or read: visible ASCII without spaces.
+func (v *validator) word(where, s string) string {
+	if s == "" || len(s) > 128 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		v.add(where, "use 1 to 128 visible ASCII characters without spaces", "%s is no name", quoted(s))
+		return ""
+	}
+	return s
+}
+
+// withoutRuntime refuses contributions that nothing would run.
+func (v *validator) withoutRuntime(d *sdk.Description) {
+	for _, c := range []struct {
+		field string
+		has   bool
+	}{
+		{"hooks", len(d.Hooks) > 0}, {"tools", len(d.Tools) > 0}, {"providers", len(d.Providers) > 0},
+		{"protocols", len(d.Protocols) > 0}, {"agents", len(d.Agents) > 0}, {"commands", len(d.Commands) > 0},
+	} {
+		if c.has {
+			v.add(v.at(c.field), "add a runtime, or remove it", "nothing runs it: there is no runtime")
+		}
+	}
+}
+
+// forRuntime refuses what the carrier cannot carry.
+func (v *validator) forRuntime(d *sdk.Description) {
+	if d.Runtime.Type == sdk.RuntimeWASM {
+		v.noProcess(d)
+	}
+}
+
+func (v *validator) noProcess(d *sdk.Description) {
+	for _, c := range []struct {
+		field string
+		has   bool
+	}{
+		{"providers", len(d.Providers) > 0}, {"protocols", len(d.Protocols) > 0}, {"agents", len(d.Agents) > 0}, {"commands", len(d.Commands) > 0},
+	} {
+		if c.has {
+			v.add(v.at(c.field), "make it a process, or remove it", "a wasm plugin cannot contribute %s", c.field)
+		}
+	}
+}
+
+func (v *validator) tools(tools []sdk.ToolDescription) {
+	const most = 64 // what model servers accept
+	limit := sdk.DefaultToolTimeout.Milliseconds()
+	unique(v, v.at("tools"), tools, func(where string, t sdk.ToolDescription) string {
+		if len(t.ID) == 0 || len(t.ID) > most || !plain(t.ID, "_-") {
+			v.add(at(where, "id"), fmt.Sprintf("use 1 to %d of A-Z, a-z, 0-9, _ and -", most), "%s is no id of a tool", quoted(t.ID))
+		}
+		if t.Permission != "" && (len(t.Permission) > most || !plain(t.Permission, "_-.")) {
+			v.add(at(where, "permission"), "use letters, digits, _, - and .", "%s is no permission key", quoted(t.Permission))
+		}
+		v.text(at(where, "description"), t.Description, "say what the tool does; the model chooses by it")
+		if len(t.Parameters) == 0 {
+			v.add(at(where, "parameters"), `write a JSON schema; {"type": "object"} for none`, "is missing")
+		} else {
+			v.schema(at(where, "parameters"), t.Parameters)
+		}
+		if t.TimeoutMS < 0 || t.TimeoutMS > limit {
+			v.add(at(where, "timeout"), "", "%d is not between 0 and %d milliseconds", t.TimeoutMS, limit)
+		}
+		return t.ID
+	})
+}
+
+// text checks a description that the model reads.
+func (v *validator) text(where, s, remedy string) {
+	if strings.TrimSpace(s) == "" {
+		v.add(where, remedy, "is missing")
+	}
+	if len(s) > maxText {
+		v.add(where, "shorten it", "has %d bytes, at most %d are allowed", len(s), maxText)
+	}
+}
+
+// schema checks a JSON schema of an object. References to other documents are refused: nothing is fetched.
+func (v *validator) schema(where string, data json.RawMessage) {
+	n, err := parseJSON(data)
+	if err != nil {
+		v.add(where, "", "%v", err)
+		return
+	}
+	if n.kind != kindObject {
+		v.add(where, `write a JSON schema of type "object"`, "want an object, have %s", n.kind)
+		return
+	}
+	v.repeated(where, n)
+	if t := n.field("type"); t == nil || t.kind != kindString || t.text != "object" {
+		v.add(at(where, "type"), `write "type": "object"`, "the schema is not of an object")
+		return
+	}
+	err = schemacost.Check(data)
+	if err == nil {
+		_, err = compileSchema(data)
+	}
+	if err != nil {
+		v.add(where, "correct the JSON schema", "%v", err)
+	}
+}
+
+// repeated reports names that stand twice, at any depth.
+func (v *validator) repeated(where string, n *node) {
+	(&checker{report: v.report}).checkNames(where, n)
+	for _, m := range n.members {
+		v.repeated(at(where, m.name), m.value)
+	}
+	for i, item := range n.items {
+		v.repeated(index(where, i), item)
+	}
+}
+
+// plain reports whether s consists of letters, digits and the characters of more.
+func plain(s, more string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letter && !slices.Contains([]rune(more), r)
+	})
+}

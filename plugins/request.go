@@ -1,0 +1,126 @@
+package plugins
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// requestOf says what a package asks for.
+func requestOf(p *manifest.Package) (trust.Request, error) {
+	r := trust.Request{Undescribed: p.Undescribed}
+	if rt := p.Description.Runtime; rt != nil {
+		r.Carrier = sdk.Carrier(rt.Type)
+		r.Command = rt.Command
+	}
+	addContributions(&r, &p.Description)
+	for _, s := range p.Skills {
+		r.Skills = append(r.Skills, s.Name)
+	}
+	for _, name := range sortedKeys(p.Servers) {
+		r.Servers = append(r.Servers, name+": "+serverLine(p.Servers[name]))
+	}
+	if p.HookFile == "" {
+		return r, nil
+	}
+	data, err := os.ReadFile(p.HookFile)
+	if err != nil {
+		return r, err
+	}
+	r.CommandHooks, err = CommandHookLines(data)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", p.HookFile, err)
+	}
+	return r, nil
+}
+
+// addContributions adds what a description asks for and contributes.
+func addContributions(r *trust.Request, d *sdk.Description) {
+	r.Capabilities = d.Capabilities
+	for _, h := range d.Hooks {
+		info, ok := sdk.PointOf(h.Point)
+		if !ok {
+			continue // cannot be: the description was checked
+		}
+		hook := trust.Hook{Point: info.Point, Name: h.Name, Reads: h.Reads, Writes: h.Writes}
+		if hook.Name == "" || hook.Name == h.Point {
+			hook.Name = string(info.Point)
+		}
+		if info.NewValue == nil {
+			hook.Reads, hook.Writes = nil, nil // there is no value
+		}
+		r.Hooks = append(r.Hooks, hook)
+	}
+	for _, t := range d.Tools {
+		r.Tools = append(r.Tools, t.ID)
+	}
+	for _, p := range d.Providers {
+		r.Providers = append(r.Providers, p.ID)
+	}
+	r.Protocols = append(r.Protocols, d.Protocols...)
+	for _, a := range d.Agents {
+		r.Agents = append(r.Agents, a.Name)
+	}
+	for _, c := range d.Commands {
+		r.Commands = append(r.Commands, c.Name)
+	}
+}
+
+func serverLine(s manifest.Server) string {
+	if s.Type != manifest.ServerStdio {
+		return s.Type + " " + s.URL
+	}
+	words := append([]string{s.Command}, s.Args...)
+	for _, name := range sortedKeys(s.Env) {
+		words = append(words, name+"="+s.Env[name])
+	}
+	line := "starts " + strings.Join(words, " ")
+	if s.Cwd != "" {
+		line += " in " + s.Cwd
+	}
+	return line
+}
+
+// CommandHookLines lists the commands of a block of command hooks, {"hooks": {Event: [{matcher, hooks: [{command}]}]}} or what is
+// inside of hooks, a line each: for the user to see before they are approved.
+func CommandHookLines(data []byte) ([]string, error) {
+	type group struct {
+		Matcher string `json:"matcher"`
+		Hooks   []struct {
+			Type    string `json:"type"`
+			Command string `json:"command"`
+		} `json:"hooks"`
+	}
+	var file map[string]json.RawMessage
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("%w: command hooks: %w", sdk.ErrManifest, err)
+	}
+	if inner, ok := file["hooks"]; ok {
+		file = nil
+		if err := json.Unmarshal(inner, &file); err != nil {
+			return nil, fmt.Errorf("%w: command hooks: hooks: %w", sdk.ErrManifest, err)
+		}
+	}
+	var out []string
+	for _, event := range sortedKeys(file) {
+		var groups []group
+		if json.Unmarshal(file[event], &groups) != nil {
+			continue // not an event: a description, a version
+		}
+		for _, g := range groups {
+			for _, h := range g.Hooks {
+				where := event
+				if g.Matcher != "" && g.Matcher != "*" {
+					where += " " + g.Matcher
+				}
+				out = append(out, where+": "+h.Command)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,22 @@
+package plugins
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// Clean makes a stranger's words fit for a terminal: it takes out what moves the cursor, colours, hides or breaks lines, and bounds
+// their length.
+func Clean(s string) string { return clean(s) }
+
+// ChangesText writes what is different from what was approved before; nothing for what is approved, or new.
+func ChangesText(b *strings.Builder, d trust.Decision) {
+	w := &text{}
+	w.changes(d)
+	b.WriteString(w.b.String())
+}
+
+// Options returns what the user set for the plugin; empty when nothing.
+func (i *Item) Options() json.RawMessage { return i.options }

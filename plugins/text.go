@@ -1,0 +1,238 @@
+package plugins
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/plugins/internal/visible"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Bounds of what is shown, in characters, and of a list of names, in lines. What a plugin may do is shown whole: its manifest is bounded.
+const (
+	maxWords = 200   // of a plugin's own words
+	maxLine  = 20000 // of what it may do
+	maxLines = 40
+)
+
+// Text says, for a terminal, what an item is and what it asks for; for one that was approved before, what is different now. What
+// comes from the plugin is cleaned: it cannot move the cursor, colour or hide anything, or look like a line of its own.
+func (i *Item) Text() string {
+	w := &text{}
+	title := i.Name
+	if i.Version != "" {
+		title += " " + i.Version
+	}
+	w.line("plugin %s", clean(title))
+	if i.Description != "" {
+		w.field("says", clean(i.Description))
+	}
+	w.field("from", clean(i.Path)+origin(i))
+	w.field("digest", i.Digest.Short())
+	RequestText(&w.b, i.Request)
+	w.changes(i.Decision)
+	return w.b.String()
+}
+
+func origin(i *Item) string {
+	switch {
+	case i.Project:
+		return " (came with this project)"
+	case i.From != "":
+		return " (" + clean(i.From) + ")"
+	}
+	return ""
+}
+
+// RequestText writes what is asked for, in lines. It is what Text has of it, for MCP servers and command hooks, too.
+func RequestText(b *strings.Builder, r trust.Request) {
+	w := &text{}
+	if how := carrierText(r); how != "" {
+		w.field("runs as", how)
+	}
+	if r.Undescribed {
+		if r.Carrier == sdk.CarrierProcess {
+			w.field("asks for", "not known yet: it says so when it runs first, and you are asked again then")
+		} else {
+			w.field("asks for", "not known yet")
+		}
+	}
+	w.all("may", capabilityLines(r.Capabilities))
+	w.all("is called", hookLines(r.Hooks))
+	w.some("tools", r.Tools)
+	w.some("providers", r.Providers)
+	w.some("protocols", r.Protocols)
+	w.some("agents", r.Agents)
+	w.some("commands", r.Commands)
+	w.some("skills", r.Skills)
+	w.all("MCP servers", r.Servers)
+	w.all("runs commands", r.CommandHooks)
+	b.WriteString(w.b.String())
+}
+
+// carrierText says what the way a plugin runs means for the user.
+func carrierText(r trust.Request) string {
+	var parts []string
+	switch r.Carrier {
+	case sdk.CarrierWASM:
+		parts = append(parts, "a WASM module: it reaches nothing but what is listed here")
+	case sdk.CarrierProcess:
+		how := "a process with your rights, NOT sandboxed: it can read and change everything that you can"
+		if len(r.Command) > 0 {
+			how += "; starts " + clean(strings.Join(r.Command, " "))
+		}
+		parts = append(parts, how)
+	}
+	if len(r.Servers) > 0 {
+		parts = append(parts, "MCP servers; those that are started run with your rights, NOT sandboxed")
+	}
+	if len(r.CommandHooks) > 0 {
+		parts = append(parts, "commands of your shell, with your rights, NOT sandboxed")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func capabilityLines(list []sdk.Capability) []string {
+	out := make([]string, 0, len(list))
+	for _, c := range list {
+		line := capabilityText(c)
+		if c.Reason != "" {
+			line += `, it says: "` + strings.ReplaceAll(clean(c.Reason), `"`, "'") + `"`
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// capabilityText says in plain words what a capability allows.
+func capabilityText(c sdk.Capability) string {
+	scope := strings.Join(c.Scope, ", ")
+	switch c.Name {
+	case sdk.CapabilityHTTP:
+		return "http: send requests to " + scope
+	case sdk.CapabilityKV:
+		return "kv: keep values of its own"
+	case sdk.CapabilitySecret:
+		return "secret: read the secrets " + scope
+	case sdk.CapabilityConfig:
+		return "config: read your configuration, without secrets"
+	case sdk.CapabilityTool:
+		return "tool: call the tools " + scope + everything(c.Scope, ", that is, all of them")
+	case sdk.CapabilitySession:
+		return "session: read the whole session it is called for"
+	case sdk.CapabilityAsk:
+		return "ask: ask you questions and for leave"
+	case sdk.CapabilityEvents:
+		return "events: be told of " + scope + everything(c.Scope, ", that is, of everything that happens")
+	case sdk.CapabilityModel:
+		return "model: ask your model, at your cost"
+	case sdk.CapabilityEnv:
+		return "env: get the environment variables " + scope
+	case sdk.CapabilityRead:
+		return "fs.read: read files below " + scope + everything(c.Scope, ", that is, all files")
+	case sdk.CapabilityWrite:
+		return "fs.write: change files below " + scope + everything(c.Scope, ", that is, all files")
+	case sdk.CapabilityClock:
+		return "clock: know the time"
+	}
+	return c.Name + ": " + scope
+}
+
+func everything(scope []string, note string) string {
+	for _, s := range scope {
+		if s == "*" || s == "/" {
+			return note
+		}
+	}
+	return ""
+}
+
+// hookLines says when a plugin is called, what it is shown and what it may change.
+func hookLines(hooks []trust.Hook) []string {
+	out := make([]string, 0, len(hooks))
+	for _, h := range hooks {
+		line := h.Label()
+		info, ok := sdk.PointOf(string(h.Point))
+		if ok {
+			line += ": " + info.Summary
+			if info.Kind == sdk.KindGate {
+				line += "; it decides"
+			}
+			if info.MayDeny {
+				line += "; it may refuse"
+			}
+		}
+		if len(h.Reads) > 0 {
+			line += "; sees " + fields(h.Reads)
+		}
+		if len(h.Writes) > 0 {
+			line += "; changes " + fields(h.Writes)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func fields(pointers []string) string {
+	out := make([]string, len(pointers))
+	for i, p := range pointers {
+		if out[i] = p; p == "" {
+			out[i] = "everything"
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// text collects lines.
+type text struct{ b strings.Builder }
+
+func (t *text) line(format string, args ...any) { fmt.Fprintf(&t.b, format+"\n", args...) }
+
+func (t *text) field(name, value string) { t.line("  %-14s %s", name, value) }
+
+// all shows every line of a list.
+func (t *text) all(name string, lines []string) {
+	for _, l := range lines {
+		t.field(name, visible.Clean(l, maxLine))
+		name = ""
+	}
+}
+
+// some shows the first of a list of names.
+func (t *text) some(name string, names []string) {
+	t.all(name, names[:min(maxLines, len(names))])
+	if more := len(names) - maxLines; more > 0 {
+		t.field("", fmt.Sprintf("… and %d more", more))
+	}
+}
+
+// changes says what is different from what was approved before.
+func (t *text) changes(d trust.Decision) {
+	if d.Approved || d.Previous == nil {
+		return
+	}
+	t.line("  approved before, on %s: digest %s", d.Previous.ApprovedAt.Format("2006-01-02"), d.Previous.Digest.Short())
+	if d.Undescribed {
+		t.line("  its content is another")
+		return
+	}
+	if len(d.Changes) == 0 {
+		t.line("  its content is another; it asks for the same")
+		return
+	}
+	if d.Why == trust.WhyGrown {
+		t.line("  it asks for MORE than you approved:")
+	} else {
+		t.line("  it asks for less than you approved:")
+	}
+	for _, c := range d.Changes {
+		sign := "-"
+		if c.Added {
+			sign = "+"
+		}
+		t.line("    %s %s %s", sign, c.Kind, visible.Clean(c.Text, maxLine))
+	}
+}
+
+func clean(s string) string { return visible.Clean(s, maxWords) }

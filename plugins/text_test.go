@@ -1,0 +1,120 @@
+package plugins_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write(theirs, files{"p": "+x", "plugin.json": strings.Replace(manifestOf("x", `{"runtime": {"type": "process", "command": ["./p", "--all"]},
+		"hooks": [{"point": "tool.execute.before", "reads": ["/args/path"], "writes": [""]}, {"point": "permission.ask", "name": "gate"}],
+		"tools": [{"id": "deploy", "description": "d", "parameters": {"type": "object"}}],
+		"capabilities": [{"name": "http", "scope": ["https://api.example.com"], "reason": "to ask"}, {"name": "tool", "scope": ["*"]}, {"name": "fs.read", "scope": ["/"]}]}`),
+		`"name"`, `"version": "1.0", "description": "Deploys.", "name"`, 1)})
+	i := p.item(p.load(), "x")
+	want := `plugin x 1.0
+  says           Deploys.
+  from           ` + p.path(theirs) + ` (came with this project)
+  digest         ` + i.Digest.Short() + `
+  runs as        a process with your rights, NOT sandboxed: it can read and change everything that you can; starts ./p --all
+  may            http: send requests to https://api.example.com, it says: "to ask"
+                 tool: call the tools *, that is, all of them
+                 fs.read: read files below /, that is, all files
+  is called      tool.execute.before: a tool call's arguments, before they are checked; it may refuse; sees /args/path; changes everything
+                 permission.ask (gate): leave for a tool call, with the exact bytes that will run; it decides
+  tools          deploy
+`
+	if diff := cmp.Diff(want, i.Text()); diff != "" {
+		t.Errorf("Text (-want +got):\n%s", diff)
+	}
+}
+
+func TestTextOfChanges(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write(theirs, wasmPackage("x", `"capabilities": [{"name": "kv"}]`))
+	p.approve()
+	for name, c := range map[string]struct {
+		change files
+		want   []string
+	}{
+		"more":     {wasmPackage("x", `"capabilities": [{"name": "http", "scope": ["https://a.example"]}]`), []string{"MORE than you approved", "+ capability http: https://a.example", "- capability kv"}},
+		"less":     {wasmPackage("x", ""), []string{"less than you approved", "- capability kv"}},
+		"the same": {wasmPackage("x", `"capabilities": [{"name": "kv", "reason": "new words"}]`), []string{"asks for the same"}},
+	} {
+		p.write(theirs, c.change)
+		text := p.item(p.load(), "x").Text()
+		for _, w := range append(c.want, "approved before, on ") {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s: the text has no %q:\n%s", name, w, text)
+			}
+		}
+	}
+}
+
+// TestTextCannotBeForged lists texts of a plugin that would look like something else on a terminal.
+func TestTextCannotBeForged(t *testing.T) {
+	t.Parallel()
+	for name, evil := range map[string]string{
+		"colours and cursor":   `\u001b[2K\u001b[1A\u001b[32mapproved`,
+		"title and clipboard":  `\u001b]52;c;ZXZpbA==\u0007`,
+		"lines of its own":     `x\n  may            nothing\n\nApprove? yes`,
+		"carriage return":      `x\rplugin harmless`,
+		"direction":            `\u202etxet`,
+		"nothing to see":       `a\u200b\u2060\ufeffb`,
+		"backspaces":           `x\b\b\b\b\b\b\b\b`,
+		"one-byte controls":    `\u009b2J\u0085x`,
+		"other line ends":      `a\u2028b\u2029c\u000bd\u000ce`,
+		"closes the quotation": `fine\", approved by tenon \"`,
+		"very long":            strings.Repeat("x", 499),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.write(theirs, files{"p.wasm": "x", "plugin.json": strings.Replace(manifestOf("x", `{`+wasmRuntime+`, `+oneHook+`, "capabilities": [{"name": "kv", "reason": "`+evil+`"}]}`),
+				`"name"`, `"version": "`+evil+`", "description": "`+evil+`", "name"`, 1),
+				"mcp.json": `{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json", "mcpServers": {"s": {"type": "stdio", "command": "node", "args": ["` + evil + `"]}}}`})
+			loaded := p.load()
+			if len(loaded.Items) != 1 || loaded.Items[0].State != plugins.StatePending {
+				t.Fatal(states(loaded))
+			}
+			text := loaded.Items[0].Text()
+			for _, r := range text {
+				if r != '\n' && (unicode.Is(unicode.C, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)) {
+					t.Errorf("the text holds %q", r)
+				}
+			}
+			if n := strings.Count(text, "\n"); n != 8 {
+				t.Errorf("%d lines, want 8:\n%s", n, text)
+			}
+			if strings.Contains(text, `says: "fine"`) {
+				t.Errorf("the quotation is closed:\n%s", text)
+			}
+		})
+	}
+}
+
+func TestRequestTextOfMany(t *testing.T) {
+	t.Parallel()
+	r := trust.Request{Carrier: sdk.CarrierWASM}
+	for range 100 {
+		r.Tools = append(r.Tools, "t")
+		r.Hooks = append(r.Hooks, trust.Hook{Point: sdk.PointEvent})
+	}
+	r.Capabilities = []sdk.Capability{{Name: "http", Scope: []string{strings.Repeat("a", 5000), "https://last.example"}}}
+	var b strings.Builder
+	plugins.RequestText(&b, r)
+	text := b.String()
+	if strings.Count(text, "event: every") != 100 || !strings.Contains(text, "https://last.example") || !strings.Contains(text, "and 60 more") {
+		t.Errorf("what it may do is not shown whole, or names are:\n%.2000s", text)
+	}
+}

@@ -1,0 +1,133 @@
+package trust
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Kind is what an item is.
+type Kind string
+
+// The kinds of items.
+const (
+	KindPlugin Kind = "plugin" // a package, a module or an executable
+	KindServer Kind = "mcp"    // an MCP server that the configuration of a repository names
+	KindHooks  Kind = "hooks"  // command hooks of the configuration of a repository
+)
+
+// Item is something that wants to run.
+type Item struct {
+	Kind Kind
+	Name string
+	// Source is where it comes from: the absolute path, links resolved, of a plugin, else of the file that defines it. What was
+	// approved in one place is not approved in another.
+	Source  string
+	Digest  Digest
+	Version string
+	Request Request
+}
+
+// same reports whether an entry is about the item. A plugin is known by its place: its name is what it says of itself.
+func (i Item) same(e *Entry) bool {
+	return e.Kind == i.Kind && e.Source == i.Source && (i.Kind == KindPlugin || e.Name == i.Name)
+}
+
+// Definition is an item that is not a file of its own: an MCP server or a block of command hooks that some file defines.
+type Definition struct {
+	Kind    Kind
+	Name    string
+	Source  string // the absolute path of the file
+	Content any    // what it says, as it is decoded: the digest is of its JSON in canonical form
+	// Files are what it starts and what came with it: their content counts, too. LocalFiles finds them.
+	Files   []string
+	Request Request
+}
+
+// NewItem takes the digest of a definition.
+func NewItem(ctx context.Context, d Definition) (Item, error) {
+	content, err := canonical(d.Content)
+	if err != nil {
+		return Item{}, fmt.Errorf("%s %q of %s: %w", d.Kind, d.Name, d.Source, err)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tenon definition 1\n%s %q %d\n%s\n", d.Kind, d.Name, len(content), content)
+	for _, path := range slices.Sorted(slices.Values(d.Files)) {
+		t, err := ReadTree(ctx, path, Limits{})
+		if err != nil {
+			return Item{}, fmt.Errorf("%s %q of %s: %w", d.Kind, d.Name, d.Source, err)
+		}
+		fmt.Fprintf(&b, "%q %s\n", path, t.Digest())
+	}
+	return Item{Kind: d.Kind, Name: d.Name, Source: d.Source, Digest: sum(b.Bytes()), Request: d.Request}, nil
+}
+
+// canonical writes JSON with sorted names and without white space.
+func canonical(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber() // 1e400 and 12345678901234567890 stay what they are
+	var tree any
+	if err := dec.Decode(&tree); err != nil {
+		return nil, err
+	}
+	return json.Marshal(tree)
+}
+
+// LocalFiles returns the files below root that the words of a command name, such as ./scripts/check.sh, looked for from dir. All paths
+// are absolute.
+func LocalFiles(root, dir string, words []string) []string {
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, w := range words {
+		for _, candidate := range append(strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()<>=", r) }), w) {
+			if !filepath.IsAbs(candidate) {
+				candidate = filepath.Join(dir, candidate)
+			}
+			path, err := filepath.EvalSymlinks(candidate)
+			if err != nil {
+				continue
+			}
+			rel, err := filepath.Rel(root, path)
+			if info, statErr := os.Stat(path); err != nil || !filepath.IsLocal(rel) || statErr != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			if !slices.Contains(out, path) {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// Granted reports whether everything granted was asked for, and names the first that was not.
+func Granted(asked, granted []sdk.Capability) (missing string, ok bool) {
+	for _, g := range granted {
+		i := slices.IndexFunc(asked, func(a sdk.Capability) bool { return a.Name == g.Name })
+		if i < 0 {
+			return g.Name, false
+		}
+		if len(g.Scope) == 0 && len(asked[i].Scope) > 0 {
+			return g.Name + " without a scope", false
+		}
+		for _, s := range g.Scope {
+			if !slices.Contains(asked[i].Scope, s) {
+				return g.Name + ": " + s, false
+			}
+		}
+	}
+	return "", true
+}

@@ -1,0 +1,132 @@
+package trust
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Request is what an item asks for: what the user is shown, and what it is held to afterwards.
+type Request struct {
+	Carrier      sdk.Carrier      `json:"carrier,omitempty"`
+	Command      []string         `json:"command,omitempty"` // of a process: what is started, as the manifest has it
+	Capabilities []sdk.Capability `json:"capabilities,omitempty"`
+	Hooks        []Hook           `json:"hooks,omitempty"`
+	Tools        []string         `json:"tools,omitempty"`
+	Providers    []string         `json:"providers,omitempty"`
+	Protocols    []string         `json:"protocols,omitempty"`
+	Agents       []string         `json:"agents,omitempty"`
+	Commands     []string         `json:"commands,omitempty"`
+	Skills       []string         `json:"skills,omitempty"`
+	// Servers are MCP servers, CommandHooks commands run at events: each a line that says what is started or called.
+	Servers      []string `json:"servers,omitempty"`
+	CommandHooks []string `json:"commandHooks,omitempty"`
+	// Undescribed is a plugin that says what it contributes only when it runs. It is asked about again then.
+	Undescribed bool `json:"undescribed,omitempty"`
+}
+
+// Hook is a hook as far as the user decides about it.
+type Hook struct {
+	Point  sdk.Point `json:"point"`
+	Name   string    `json:"name"`
+	Reads  []string  `json:"reads,omitempty"`
+	Writes []string  `json:"writes,omitempty"`
+}
+
+// Change is one thing that a request asks for now and did not before, or the other way round.
+type Change struct {
+	Added bool   `json:"added"`
+	Kind  string `json:"kind"` // carrier, command, capability, hook, tool, …
+	Text  string `json:"text"`
+}
+
+// Diff compares two requests.
+func Diff(before, now Request) []Change {
+	old, fresh := before.asks(), now.asks()
+	var out []Change
+	for _, c := range fresh {
+		if !slices.Contains(old, c) {
+			c.Added = true
+			out = append(out, c)
+		}
+	}
+	for _, c := range old {
+		if !slices.Contains(fresh, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// asks takes a request apart into what can be compared.
+func (r *Request) asks() []Change {
+	var out []Change
+	add := func(kind, text string) { out = append(out, Change{Kind: kind, Text: text}) }
+	if r.Carrier != "" {
+		add("carrier", string(r.Carrier))
+	}
+	if len(r.Command) > 0 {
+		add("command", quoteAll(r.Command))
+	}
+	for _, c := range r.Capabilities {
+		if len(c.Scope) == 0 {
+			add("capability", c.Name)
+		}
+		for _, s := range c.Scope {
+			add("capability", c.Name+": "+s)
+		}
+	}
+	for _, h := range r.Hooks {
+		add("hook", h.Label())
+		for _, f := range h.Reads {
+			add("hook", h.Label()+" reads "+field(f))
+		}
+		for _, f := range h.Writes {
+			add("hook", h.Label()+" changes "+field(f))
+		}
+	}
+	for _, list := range []struct {
+		kind  string
+		names []string
+	}{
+		{"tool", r.Tools}, {"provider", r.Providers}, {"protocol", r.Protocols}, {"agent", r.Agents}, {"command", r.Commands},
+		{"skill", r.Skills}, {"MCP server", r.Servers}, {"command hook", r.CommandHooks},
+	} {
+		for _, name := range list.names {
+			add(list.kind, name)
+		}
+	}
+	return out
+}
+
+// Label names the hook: its point, with its name where it has another.
+func (h Hook) Label() string {
+	if h.Name == "" || h.Name == string(h.Point) {
+		return string(h.Point)
+	}
+	return string(h.Point) + " (" + h.Name + ")"
+}
+
+func field(pointer string) string {
+	if pointer == "" {
+		return "everything"
+	}
+	return pointer
+}
+
+func quoteAll(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w
+		if w == "" || strings.ContainsAny(w, " \t\n\"'\\") {
+			out[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(w) + `"`
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Covers reports whether everything that other asks for is in r.
+func (r *Request) Covers(other Request) bool {
+	return !slices.ContainsFunc(Diff(*r, other), func(c Change) bool { return c.Added })
+}

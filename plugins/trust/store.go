@@ -1,0 +1,221 @@
+package trust
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Kinds of errors of a Store.
+var (
+	// ErrLockFile means that tenon.lock cannot be read. It is left as it is.
+	ErrLockFile = errors.New("bad lock file")
+	// ErrNotFound means that nothing was approved under that name.
+	ErrNotFound = errors.New("not found")
+	// ErrGrant means that something was to be granted that was not asked for.
+	ErrGrant = errors.New("cannot be granted")
+)
+
+// LockFile is the usual name of the file of a Store.
+const LockFile = "tenon.lock"
+
+// lockVersion is the version of the format that is written; older ones than the first there are none.
+const lockVersion = 1
+
+// lockTimeout bounds how long another tenon that writes the file is waited for.
+const lockTimeout = 10 * time.Second
+
+// Entry is what the user decided about an item.
+type Entry struct {
+	Kind       Kind             `json:"kind"`
+	Name       string           `json:"name"`
+	Source     string           `json:"source"`
+	Digest     Digest           `json:"digest"`
+	Version    string           `json:"version,omitempty"`
+	Request    Request          `json:"request"` // what was shown
+	Grants     []sdk.Capability `json:"grants,omitempty"`
+	ApprovedAt time.Time        `json:"approvedAt"`
+	Disabled   bool             `json:"disabled,omitempty"`
+	Reason     string           `json:"reason,omitempty"` // why it is disabled
+}
+
+// Entries are what the user decided, in the order of the decisions.
+type Entries []Entry
+
+// lockContent is the content of the file.
+type lockContent struct {
+	Version int     `json:"version"`
+	Entries Entries `json:"entries"`
+}
+
+// Store is tenon.lock. Safe for use from many goroutines and processes: each change reads the file, writes it anew and replaces it,
+// under a lock of the system.
+type Store struct {
+	path string
+	now  func() time.Time
+}
+
+// OpenStore returns the store in the file at path, which must not be inside of a repository. It touches no file.
+func OpenStore(path string) *Store { return &Store{path: path, now: time.Now} }
+
+// Path returns where the store is.
+func (s *Store) Path() string { return s.path }
+
+// Read returns what was decided; nothing when there is no file. Errors wrap ErrLockFile.
+func (s *Store) Read() (Entries, error) {
+	f, err := os.Open(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrLockFile, err)
+	}
+	defer f.Close()
+	bad := func(what string) error {
+		return fmt.Errorf("%w: %s: %s", ErrLockFile, s.path, what)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, bad(err.Error())
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return nil, bad("others may write to it, so it says nothing about what you approved; look at it, then run chmod 600 on it")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, 64<<20))
+	if err != nil {
+		return nil, bad(err.Error())
+	}
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, bad("it is not readable (" + err.Error() + "); restore it, or remove it and approve again")
+	}
+	if head.Version != lockVersion {
+		return nil, bad(fmt.Sprintf("its version is %d, this tenon knows %d; use the tenon that wrote it, or remove it and approve again", head.Version, lockVersion))
+	}
+	var c lockContent
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return nil, bad("it is not readable (" + err.Error() + "); restore it, or remove it and approve again")
+	}
+	for i, e := range c.Entries {
+		if !e.Digest.valid() || e.Name == "" || e.Source == "" {
+			return nil, bad(fmt.Sprintf("entry %d (%q) is not complete; restore the file, or remove it and approve again", i+1, e.Name))
+		}
+	}
+	return c.Entries, nil
+}
+
+// Check says whether an item may run.
+func (s *Store) Check(i Item) (Decision, error) {
+	entries, err := s.Read()
+	if err != nil {
+		return Decision{}, err
+	}
+	return entries.Check(i), nil
+}
+
+// Approve notes that the user approved exactly this item and gave it grants, which must be among what it asks for. Who was disabled
+// before is enabled. Errors wrap ErrGrant or ErrLockFile.
+func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (Entry, error) {
+	if missing, ok := Granted(i.Request.Capabilities, grants); !ok {
+		return Entry{}, fmt.Errorf("%w: %s was not asked for by %q", ErrGrant, missing, i.Name)
+	}
+	if !i.Digest.valid() || i.Name == "" || i.Source == "" {
+		return Entry{}, fmt.Errorf("%w: %q has no digest or no source", ErrContent, i.Name)
+	}
+	e := Entry{
+		Kind: i.Kind, Name: i.Name, Source: i.Source, Digest: i.Digest, Version: i.Version, Request: i.Request,
+		Grants: grants, ApprovedAt: s.now().UTC().Truncate(time.Second),
+	}
+	return e, s.change(ctx, func(list Entries) (Entries, error) {
+		list = slices.DeleteFunc(list, func(old Entry) bool { return i.same(&old) })
+		return append(list, e), nil
+	})
+}
+
+// Revoke takes back what was approved under a name, in any place, and returns it. kind may be empty for any. ErrNotFound when there
+// was nothing.
+func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, error) {
+	var gone Entries
+	err := s.change(ctx, func(list Entries) (Entries, error) {
+		gone = nil
+		kept := slices.DeleteFunc(list, func(e Entry) bool {
+			match := e.Name == name && (kind == "" || e.Kind == kind)
+			if match {
+				gone = append(gone, e)
+			}
+			return match
+		})
+		if len(gone) == 0 {
+			return nil, fmt.Errorf("%w: nothing named %q was approved", ErrNotFound, name)
+		}
+		return kept, nil
+	})
+	return gone, err
+}
+
+// SetEnabled enables or disables what was approved under a name; reason says why and is shown. It stays approved. ErrNotFound when
+// there is nothing.
+func (s *Store) SetEnabled(ctx context.Context, name string, enabled bool, reason string) error {
+	return s.change(ctx, func(list Entries) (Entries, error) {
+		found := false
+		for i := range list {
+			if list[i].Name == name {
+				found = true
+				list[i].Disabled, list[i].Reason = !enabled, reason
+				if enabled {
+					list[i].Reason = ""
+				}
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("%w: nothing named %q was approved", ErrNotFound, name)
+		}
+		return list, nil
+	})
+}
+
+// change replaces the content of the file by what f makes of it. A file that cannot be read is left as it is.
+func (s *Store) change(ctx context.Context, f func(Entries) (Entries, error)) error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	lock := flock.New(s.path + ".flock")
+	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); !ok || err != nil {
+		return fmt.Errorf("%s: another tenon is writing it: %w", s.path, errors.Join(err, ctx.Err()))
+	}
+	defer func() { _ = lock.Unlock() }() // it ends with the process at the latest
+	list, err := s.Read()
+	if err != nil {
+		return err
+	}
+	if list, err = f(list); err != nil {
+		return err
+	}
+	if list == nil {
+		list = Entries{}
+	}
+	data, err := json.MarshalIndent(lockContent{lockVersion, list}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeAtomically(s.path, append(data, '\n'), true)
+}

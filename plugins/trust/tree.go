@@ -1,0 +1,362 @@
+package trust
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/plugins/internal/visible"
+)
+
+// Kinds of errors about content.
+var (
+	// ErrContent means that a package holds something that cannot be approved.
+	ErrContent = errors.New("cannot be approved")
+	// ErrChanged means that content is not what it was when its digest was taken.
+	ErrChanged = errors.New("has changed")
+)
+
+// Digest is what content is approved by: "sha256:" and 64 hexadecimal digits. Empty means unknown.
+type Digest string
+
+func sum(data []byte) Digest {
+	s := sha256.Sum256(data)
+	return Digest("sha256:" + hex.EncodeToString(s[:]))
+}
+
+// Short returns the first digits, for people.
+func (d Digest) Short() string { return d.hex()[:min(12, len(d.hex()))] }
+
+func (d Digest) hex() string { return strings.TrimPrefix(string(d), "sha256:") }
+
+// valid reports whether d is a digest: it becomes part of a path.
+func (d Digest) valid() bool {
+	return strings.HasPrefix(string(d), "sha256:") && len(d.hex()) == 2*sha256.Size && strings.Trim(d.hex(), "0123456789abcdef") == ""
+}
+
+// Limits bound what is read. What is zero gets its default.
+type Limits struct {
+	Files int   // files, directories and links; default 20,000
+	Bytes int64 // of all files together; default 512 MiB
+	Depth int   // of directories; default 64
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Files == 0 {
+		l.Files = 20_000
+	}
+	if l.Bytes == 0 {
+		l.Bytes = 512 << 20
+	}
+	if l.Depth == 0 {
+		l.Depth = 64
+	}
+	return l
+}
+
+// Kinds of entries.
+const (
+	kindDir  = "d"
+	kindFile = "f"
+	kindLink = "l" // a link to something inside of the package
+	kindOut  = "x" // a link that leads out: nobody gets it
+)
+
+// entry is a file, directory or link of a tree.
+type entry struct {
+	kind   string
+	path   string // with slashes, from the root; of a single file its fixed name
+	exec   bool
+	size   int64
+	sum    string // of a file's content, SHA-256 in hexadecimal digits
+	target string // of a link
+}
+
+// Tree is what a package or a single file consists of.
+type Tree struct {
+	single  bool
+	entries []entry // sorted by path
+}
+
+// Digest returns the digest of the tree. It covers every path, content, executable bit and link target; no two trees share it.
+func (t *Tree) Digest() Digest { return sum(t.index()) }
+
+// index writes the tree down, a line an entry. Names are quoted and sizes told, so that no content can be read as another's name.
+func (t *Tree) index() []byte {
+	var b bytes.Buffer
+	b.WriteString("tenon package 1\n")
+	if t.single {
+		b.Reset()
+		b.WriteString("tenon file 1\n")
+	}
+	for _, e := range t.entries {
+		mode := "-"
+		if e.exec {
+			mode = "x"
+		}
+		fmt.Fprintf(&b, "%s %s %d %s %s %s\n", e.kind, mode, e.size, e.sum, strconv.QuoteToASCII(e.path), strconv.QuoteToASCII(e.target))
+	}
+	return b.Bytes()
+}
+
+// Outside returns the links that lead out of the package. They are left out of the sealed copy.
+func (t *Tree) Outside() []string {
+	var out []string
+	for _, e := range t.entries {
+		if e.kind == kindOut {
+			out = append(out, e.path)
+		}
+	}
+	return out
+}
+
+// ReadTree reads the package or the file at path; a link there is followed. The .git of a package is no part of it. Errors wrap
+// ErrContent, or are those of the file system and of ctx.
+func ReadTree(ctx context.Context, path string, l Limits) (*Tree, error) {
+	return scan(ctx, path, "", l)
+}
+
+// scan reads a tree and, when into is not empty, copies what it reads there.
+func scan(ctx context.Context, from, into string, l Limits) (*Tree, error) {
+	real, err := filepath.EvalSymlinks(from)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanner{ctx: ctx, limits: l.withDefaults(), into: into, tree: &Tree{single: !info.IsDir()}, real: real}
+	if s.tree.single {
+		err = s.single()
+	} else {
+		err = s.folder()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	return s.tree, nil
+}
+
+// scanner reads one tree.
+type scanner struct {
+	ctx    context.Context
+	limits Limits
+	real   string // where the tree is, links resolved
+	root   *os.Root
+	into   string
+	tree   *Tree
+	bytes  int64
+}
+
+// single reads a tree of one file. Its name in the tree tells what it is, not what it was called.
+func (s *scanner) single() error {
+	root, err := os.OpenRoot(filepath.Dir(s.real))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	s.root = root
+	return s.file(filepath.Base(s.real), singleName(s.real))
+}
+
+func singleName(path string) string {
+	if strings.EqualFold(filepath.Ext(path), ".wasm") {
+		return "plugin.wasm"
+	}
+	return "plugin" + executableSuffix
+}
+
+func (s *scanner) folder() error {
+	root, err := os.OpenRoot(s.real)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	s.root = root
+	if err := s.dir(".", 0); err != nil {
+		return err
+	}
+	slices.SortFunc(s.tree.entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	s.tree.settleLinks()
+	return s.copyLinks()
+}
+
+func (s *scanner) dir(dir string, depth int) error {
+	if depth > s.limits.Depth {
+		return fmt.Errorf("%w: %s: nested deeper than %d directories", ErrContent, shown(dir), s.limits.Depth)
+	}
+	f, err := s.root.Open(filepath.FromSlash(dir))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		list, err := f.ReadDir(256)
+		for _, e := range list {
+			if err := s.add(path.Join(dir, e.Name()), depth); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *scanner) add(name string, depth int) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	if name == ".git" {
+		return nil
+	}
+	if len(s.tree.entries) >= s.limits.Files {
+		return fmt.Errorf("%w: more than %d files; remove what the plugin does not need to run", ErrContent, s.limits.Files)
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !visible.Is(r) }) || strings.Contains(name, `\`) {
+		return fmt.Errorf("%w: %s: the name holds characters that do not show; rename it", ErrContent, shown(name))
+	}
+	info, err := s.root.Lstat(filepath.FromSlash(name))
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.IsDir():
+		s.tree.entries = append(s.tree.entries, entry{kind: kindDir, path: name})
+		if s.into != "" {
+			if err := os.Mkdir(s.dest(name), 0o700); err != nil {
+				return err
+			}
+		}
+		return s.dir(name, depth+1)
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := s.root.Readlink(filepath.FromSlash(name))
+		s.tree.entries = append(s.tree.entries, entry{kind: kindLink, path: name, target: s.relative(name, target)})
+		return err
+	case info.Mode().IsRegular():
+		return s.file(name, name)
+	}
+	return fmt.Errorf("%w: %s is %s; a plugin consists of files, directories and links", ErrContent, shown(name), kindOf(info.Mode()))
+}
+
+// relative makes a link to an absolute path inside of the package one that still leads there when the package is copied.
+func (s *scanner) relative(name, target string) string {
+	if !filepath.IsAbs(target) {
+		return filepath.ToSlash(target)
+	}
+	rel, err := filepath.Rel(s.real, target)
+	if err != nil || !filepath.IsLocal(rel) {
+		return target
+	}
+	fromDir, err := filepath.Rel(filepath.FromSlash(path.Dir(name)), rel)
+	if err != nil {
+		return target
+	}
+	return filepath.ToSlash(fromDir)
+}
+
+// file reads one file, and copies it.
+func (s *scanner) file(name, as string) error {
+	f, err := s.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: %s is %s; want a file", ErrContent, shown(name), kindOf(info.Mode()))
+	}
+	e := entry{kind: kindFile, path: as, exec: info.Mode()&0o111 != 0}
+	h := sha256.New()
+	to := io.Writer(h)
+	if s.into != "" {
+		copied, err := os.OpenFile(s.dest(as), os.O_WRONLY|os.O_CREATE|os.O_EXCL, sealedMode(e.exec))
+		if err != nil {
+			return err
+		}
+		defer copied.Close()
+		to = io.MultiWriter(h, copied)
+	}
+	if e.size, err = io.Copy(to, io.LimitReader(&interruptible{s.ctx, f}, s.limits.Bytes-s.bytes+1)); err != nil {
+		return err
+	}
+	if s.bytes += e.size; s.bytes > s.limits.Bytes {
+		return fmt.Errorf("%w: more than %d bytes; remove what the plugin does not need to run", ErrContent, s.limits.Bytes)
+	}
+	e.sum = hex.EncodeToString(h.Sum(nil))
+	s.tree.entries = append(s.tree.entries, e)
+	return nil
+}
+
+func (s *scanner) dest(name string) string { return filepath.Join(s.into, filepath.FromSlash(name)) }
+
+// copyLinks makes the links, when everything they may lead to is there.
+func (s *scanner) copyLinks() error {
+	if s.into == "" {
+		return nil
+	}
+	for _, e := range s.tree.entries {
+		if e.kind == kindLink {
+			if err := os.Symlink(filepath.FromSlash(e.target), s.dest(e.path)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// interruptible stops reading when ctx ends.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// sealedMode is that of a file in a sealed copy.
+func sealedMode(exec bool) fs.FileMode {
+	if exec {
+		return 0o500
+	}
+	return 0o400
+}
+
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&(fs.ModeDevice|fs.ModeCharDevice) != 0:
+		return "a device"
+	case m.IsDir():
+		return "a directory"
+	}
+	return "no regular file"
+}
+
+// shown makes a file's name fit for a message.
+func shown(name string) string { return strconv.Quote(visible.Clean(name, 100)) }

@@ -1,0 +1,170 @@
+package trust_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// TestDigestTells lists pairs of trees that must not have the same digest.
+func TestDigestTells(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ a, b files }{
+		"content":                 {files{"x": "1"}, files{"x": "2"}},
+		"name":                    {files{"x": "1"}, files{"y": "1"}},
+		"name and content run on": {files{"a": "b"}, files{"ab": ""}},
+		"two files, one content":  {files{"a": "1", "b": "2"}, files{"a": "2", "b": "1"}},
+		"line of the index":       {files{"a": ""}, files{"a\" \"\"": ""}},
+		"executable bit":          {files{"x": "1"}, files{"x": "+x1"}},
+		"empty directory":         {files{"x": "1"}, files{"x": "1", "d/": ""}},
+		"file or directory":       {files{"x": ""}, files{"x/": ""}},
+		"file in a directory":     {files{"a/b": "1"}, files{"a/": "", "b": "1"}},
+		"file or link":            {files{"x": "y", "y": "y"}, files{"x": "-> y", "y": "y"}},
+		"where a link leads":      {files{"x": "-> y", "y": "", "z": ""}, files{"x": "-> z", "y": "", "z": ""}},
+		"links that lead out":     {files{"x": "-> ../a"}, files{"x": "-> ../b"}},
+		"out or in":               {files{"x": "-> /y"}, files{"x": "-> y"}},
+		"case":                    {files{"x": "1"}, files{"X": "1"}},
+		"further file":            {files{"x": "1"}, files{"x": "1", "y": ""}},
+		"hidden file":             {files{"x": "1"}, files{"x": "1", ".y": ""}},
+		"deeper .git":             {files{"x": "1"}, files{"x": "1", "d/.git/hooks/post": "1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if a, b := digest(t, c.a.write(t)), digest(t, c.b.write(t)); a == b {
+				t.Errorf("both have the digest %s", a)
+			}
+		})
+	}
+}
+
+func TestDigestIsTheSame(t *testing.T) {
+	t.Parallel()
+	f := files{"a/b": "1", "a-b": "2", "a": "", "x": "-> a/b"}
+	delete(f, "a")
+	want := digest(t, f.write(t))
+	t.Run("in another place", func(t *testing.T) {
+		if got := digest(t, f.write(t)); got != want {
+			t.Errorf("digest %s, want %s", got, want)
+		}
+	})
+	t.Run("with the .git of a clone", func(t *testing.T) {
+		dir := f.write(t)
+		files{"HEAD": "x", "hooks/post-checkout": "+x"}.writeTo(t, filepath.Join(dir, ".git"))
+		if got := digest(t, dir); got != want {
+			t.Errorf("digest %s, want %s", got, want)
+		}
+	})
+	t.Run("through a link", func(t *testing.T) {
+		link := filepath.Join(t.TempDir(), "link")
+		if err := os.Symlink(f.write(t), link); err != nil {
+			t.Fatal(err)
+		}
+		if got := digest(t, link); got != want {
+			t.Errorf("digest %s, want %s", got, want)
+		}
+	})
+	t.Run("with an absolute link inside", func(t *testing.T) {
+		dir, err := filepath.EvalSymlinks(files{"a/b": "1", "a-b": "2"}.write(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(dir, "a", "b"), filepath.Join(dir, "x")); err != nil {
+			t.Fatal(err)
+		}
+		if got := digest(t, dir); got != want {
+			t.Errorf("digest %s, want %s", got, want)
+		}
+	})
+}
+
+func TestSingleFile(t *testing.T) {
+	t.Parallel()
+	dir := files{"a.wasm": "1", "b.wasm": "1", "c": "+x1", "d": "1", "e": "-> a.wasm"}.write(t)
+	of := func(name string) trust.Digest { return digest(t, filepath.Join(dir, name)) }
+	if of("a.wasm") != of("b.wasm") || of("e") != of("a.wasm") {
+		t.Error("the name of a single file counts")
+	}
+	if of("c") == of("d") {
+		t.Error("the executable bit of a single file does not count")
+	}
+	if of("c") == digest(t, files{"plugin": "+x1"}.write(t)) {
+		t.Error("a file and a package of that file have the same digest")
+	}
+}
+
+// TestRefuses lists trees that cannot be approved.
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	many := files{}
+	for i := range 12 {
+		many["f"+strconv.Itoa(i)] = "12345"
+	}
+	for name, c := range map[string]struct {
+		files  files
+		limits trust.Limits
+		want   string
+	}{
+		"too many files":        {many, trust.Limits{Files: 10}, "more than 10 files"},
+		"too many bytes":        {many, trust.Limits{Bytes: 59}, "more than 59 bytes"},
+		"one large file":        {files{"x": strings.Repeat("x", 1000)}, trust.Limits{Bytes: 100}, "more than 100 bytes"},
+		"too deep":              {files{"a/b/c/d/e": ""}, trust.Limits{Depth: 3}, "deeper than 3"},
+		"name with an escape":   {files{"a\x1b[2J": ""}, trust.Limits{}, `a\\u{1b}[2J`},
+		"name with a line":      {files{"a\nb": ""}, trust.Limits{}, "do not show"},
+		"name that turns round": {files{"a\u202egpj.sh": ""}, trust.Limits{}, `\\u{202e}`},
+		"name without letters":  {files{"a\xff": ""}, trust.Limits{}, `\\x{ff}`},
+		"name with a backslash": {files{`a\b`: ""}, trust.Limits{}, "rename it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := trust.ReadTree(t.Context(), c.files.write(t), c.limits)
+			if !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestLinksThatLeadOut(t *testing.T) {
+	t.Parallel()
+	dir := files{
+		"in": "-> a/f", "up": "-> a/../b", "nowhere": "-> none", "a/f": "", "a/back": "-> ../b", "b": "",
+		"out": "-> ../x", "abs": "-> /etc/passwd", "proc": "-> /proc/self/environ", "deep": "-> a/../../x", "chain": "-> out",
+		"through": "-> outdir/f", "outdir": "-> ..", "loop": "-> loop", "self": "-> .", "win": `-> C:\x`,
+	}.write(t)
+	tree, err := trust.ReadTree(t.Context(), dir, trust.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"abs", "chain", "deep", "loop", "out", "outdir", "proc", "through", "win"}
+	if got := tree.Outside(); !slices.Equal(got, want) {
+		t.Errorf("Outside = %q, want %q", got, want)
+	}
+	s := seal(t, newVault(t), dir)
+	for _, name := range want {
+		if _, err := os.Lstat(filepath.Join(s.Root, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is in the sealed copy: %v", name, err)
+		}
+	}
+	if path, err := filepath.EvalSymlinks(filepath.Join(s.Root, "in")); err != nil || path != filepath.Join(s.Root, "a", "f") {
+		t.Errorf("in leads to %q, %v", path, err)
+	}
+}
+
+func TestReadTreeEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := trust.ReadTree(ctx, files{"a": "", "b": ""}.write(t), trust.Limits{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+	if _, err := trust.ReadTree(t.Context(), filepath.Join(t.TempDir(), "none"), trust.Limits{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v, want os.ErrNotExist", err)
+	}
+}

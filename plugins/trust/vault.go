@@ -1,0 +1,345 @@
+package trust
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Names inside of a vault.
+const (
+	indexFile = "index" // what the digest is of
+	filesDir  = "files" // the copy
+	tempStart = ".new-"
+)
+
+// collectAfter is how long a copy that nothing refers to is kept by Collect: another tenon may still run it.
+const collectAfter = 24 * time.Hour
+
+// VaultOptions say where a vault is.
+type VaultOptions struct {
+	Dir      string // of the sealed copies; made with mode 0700 when it is first needed
+	CacheDir string // where digests of unchanged trees are remembered; empty: nowhere
+	Limits   Limits
+}
+
+// Vault keeps sealed copies of approved content, by digest. Nothing in it is written to again. Safe for use from many goroutines and
+// processes.
+type Vault struct {
+	dir    string
+	limits Limits
+	stamps *stamps
+
+	mu       sync.Mutex
+	resolved string // dir, links resolved; empty until it is there
+}
+
+// Sealed is a copy of approved content.
+type Sealed struct {
+	Digest Digest
+	Root   string // the directory of the copy, absolute, links resolved
+	single bool
+	index  []byte
+}
+
+// NewVault returns a vault. It touches no file.
+func NewVault(o VaultOptions) *Vault {
+	v := &Vault{dir: o.Dir, limits: o.Limits, stamps: &stamps{now: time.Now}}
+	if o.CacheDir != "" {
+		v.stamps.file = filepath.Join(o.CacheDir, "digests.json")
+	}
+	return v
+}
+
+// Save remembers the digests that were taken, for the next start. An error costs time there and nothing else.
+func (v *Vault) Save() error { return v.stamps.save() }
+
+// Digest returns the digest of the package or the file at path. A tree whose files did not change since it was last read is not read
+// again. Errors are those of ReadTree.
+func (v *Vault) Digest(ctx context.Context, path string) (Digest, error) {
+	real := path
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+		if real, err = filepath.EvalSymlinks(path); err != nil {
+			return "", err
+		}
+	}
+	before, newest, err := stampTree(real)
+	if err != nil {
+		return v.read(ctx, path)
+	}
+	if d, ok := v.stamps.lookup(real, before); ok {
+		return d, nil
+	}
+	d, err := v.read(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	after, _, err := stampTree(real)
+	if err == nil && after == before && v.stamps.now().Sub(newest) > settled {
+		v.stamps.remember(real, after, d)
+	}
+	return d, nil
+}
+
+func (v *Vault) read(ctx context.Context, path string) (Digest, error) {
+	t, err := ReadTree(ctx, path, v.limits)
+	if err != nil {
+		return "", err
+	}
+	return t.Digest(), nil
+}
+
+// Seal copies the package or the file at path, unless the copy is there, and returns it. When its digest is not want, nothing is kept
+// and the error wraps ErrChanged.
+func (v *Vault) Seal(ctx context.Context, path string, want Digest) (*Sealed, error) {
+	s, err := v.Open(ctx, want)
+	if err == nil {
+		return s, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		if err := v.Remove(want); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(v.dir, 0o700); err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp(v.dir, tempStart)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.fill(ctx, temp, path, want); err != nil {
+		return nil, errors.Join(err, removeSealed(temp))
+	}
+	if err := os.Rename(temp, v.place(want)); err != nil {
+		// Another process was quicker: its copy is as good, which Open checks.
+		if _, missing := os.Lstat(v.place(want)); missing != nil {
+			return nil, errors.Join(err, removeSealed(temp))
+		}
+		if err := removeSealed(temp); err != nil {
+			return nil, err
+		}
+	}
+	return v.Open(ctx, want)
+}
+
+// fill makes the copy in temp.
+func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error {
+	files := filepath.Join(temp, filesDir)
+	if err := os.Mkdir(files, 0o700); err != nil {
+		return err
+	}
+	t, err := scan(ctx, path, files, v.limits)
+	if err != nil {
+		return err
+	}
+	if d := t.Digest(); d != want {
+		return fmt.Errorf("%s: %w: its digest is %s, approved is %s; look at what changed, then approve it again", path, ErrChanged, d.Short(), want.Short())
+	}
+	if err := os.WriteFile(filepath.Join(temp, indexFile), t.index(), 0o400); err != nil {
+		return err
+	}
+	for _, e := range t.entries {
+		if e.kind == kindDir {
+			if err := os.Chmod(filepath.Join(files, filepath.FromSlash(e.path)), 0o500); err != nil {
+				return err
+			}
+		}
+	}
+	return os.Chmod(files, 0o500)
+}
+
+// Open returns a copy that is there, after checking that it is what its digest says; fs.ErrNotExist when it is not there, ErrChanged
+// when somebody changed it.
+func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
+	if !d.valid() {
+		return nil, fmt.Errorf("%q is no digest", d)
+	}
+	place := v.place(d)
+	index, err := os.ReadFile(filepath.Join(place, indexFile))
+	if err != nil {
+		return nil, err
+	}
+	broken := fmt.Errorf("%s: %w since it was sealed; it is copied again when it is approved", place, ErrChanged)
+	if sum(index) != d {
+		return nil, broken
+	}
+	s := &Sealed{Digest: d, Root: filepath.Join(place, filesDir), index: index, single: bytes.HasPrefix(index, []byte("tenon file"))}
+	stamp, _, err := stampTree(s.Root)
+	if err != nil {
+		return nil, err
+	}
+	if known, ok := v.stamps.lookup(s.Root, stamp); ok && known == d {
+		return s, nil
+	}
+	if err := v.verify(ctx, s); err != nil {
+		v.stamps.forget(s.Root)
+		return nil, errors.Join(broken, err)
+	}
+	v.stamps.remember(s.Root, stamp, d)
+	return s, nil
+}
+
+// verify reads a whole copy and compares it with its index.
+func (v *Vault) verify(ctx context.Context, s *Sealed) error {
+	path := s.Root
+	if s.single {
+		path = s.File()
+	}
+	t, err := ReadTree(ctx, path, v.limits)
+	if err != nil {
+		return err
+	}
+	if s.single {
+		if entries, err := os.ReadDir(s.Root); err != nil || len(entries) != 1 {
+			return errors.Join(err, errors.New("there are other files beside it"))
+		}
+	}
+	if !bytes.Equal(t.index(), withoutOutside(s.index)) {
+		return errors.New("its files are not those of its index")
+	}
+	return nil
+}
+
+// withoutOutside removes the lines of links that were not copied.
+func withoutOutside(index []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(index) {
+		if !bytes.HasPrefix(line, []byte(kindOut+" ")) {
+			out = append(out, line...)
+		}
+	}
+	return out
+}
+
+// File returns the path of a copy that is a single file; "" when it is a package.
+func (s *Sealed) File() string {
+	if !s.single {
+		return ""
+	}
+	for _, e := range s.entries() {
+		return filepath.Join(s.Root, e.path)
+	}
+	return ""
+}
+
+// Single reports whether the copy is of a single file.
+func (s *Sealed) Single() bool { return s.single }
+
+// Sum returns the SHA-256 of a file of the copy, 64 hexadecimal digits, by its absolute path with links resolved.
+func (s *Sealed) Sum(path string) (string, bool) {
+	rel, err := filepath.Rel(s.Root, path)
+	if err != nil {
+		return "", false
+	}
+	rel = filepath.ToSlash(rel)
+	for _, e := range s.entries() {
+		if e.path == rel && e.kind == kindFile {
+			return e.sum, true
+		}
+	}
+	return "", false
+}
+
+// Keep remembers something about the copy beside it, under a name, for as long as the copy is there.
+func (s *Sealed) Keep(name string, data []byte) error {
+	return writeAtomically(filepath.Join(filepath.Dir(s.Root), name), data, false)
+}
+
+// Kept returns what Keep was given; fs.ErrNotExist when that was nothing.
+func (s *Sealed) Kept(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(filepath.Dir(s.Root), name))
+}
+
+// entries reads the index back.
+func (s *Sealed) entries() []entry {
+	var out []entry
+	for line := range strings.Lines(string(s.index)) {
+		f := strings.SplitN(line, " ", 5)
+		if len(f) < 5 {
+			continue // the first line
+		}
+		quoted, err := strconv.QuotedPrefix(f[4])
+		if err != nil {
+			continue // cannot be: the index is the one that was written
+		}
+		path, _ := strconv.Unquote(quoted)
+		out = append(out, entry{kind: f[0], exec: f[1] == "x", sum: f[3], path: path})
+	}
+	return out
+}
+
+// place returns where the copy with this digest is, links resolved as soon as there is anything to resolve.
+func (v *Vault) place(d Digest) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.resolved == "" {
+		dir, err := filepath.EvalSymlinks(v.dir)
+		if err != nil {
+			return filepath.Join(v.dir, d.hex())
+		}
+		v.resolved = dir
+	}
+	return filepath.Join(v.resolved, d.hex())
+}
+
+// Remove deletes a copy. One that is not there is no error.
+func (v *Vault) Remove(d Digest) error {
+	if !d.valid() {
+		return fmt.Errorf("%q is no digest", d)
+	}
+	v.stamps.forget(filepath.Join(v.place(d), filesDir))
+	return removeSealed(v.place(d))
+}
+
+// Collect deletes the copies that keep does not want and that are older than a day: what is younger, another tenon may still run.
+func (v *Vault) Collect(keep func(Digest) bool) error {
+	return v.collect(func(d Digest, age time.Duration) bool { return d != "" && keep(d) || age < collectAfter })
+}
+
+// Clear deletes all copies.
+func (v *Vault) Clear() error { return v.collect(func(Digest, time.Duration) bool { return false }) }
+
+func (v *Vault) collect(keep func(d Digest, age time.Duration) bool) error {
+	list, err := os.ReadDir(v.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var problems []error
+	for _, e := range list {
+		info, err := e.Info()
+		if err != nil {
+			continue // it is gone already
+		}
+		d := Digest("sha256:" + e.Name())
+		if !d.valid() {
+			d = "" // a copy that was not finished
+		}
+		if !keep(d, v.stamps.now().Sub(info.ModTime())) {
+			problems = append(problems, removeSealed(filepath.Join(v.dir, e.Name())))
+		}
+	}
+	return errors.Join(append(problems, err)...)
+}
+
+// removeSealed deletes a copy, whose directories are not writable.
+func removeSealed(place string) error {
+	err := filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(place)
+}
