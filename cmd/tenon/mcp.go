@@ -271,14 +271,14 @@ func (a *app) mcpToolsCommand() *cobra.Command {
 }
 
 func (a *app) printTools(ctx context.Context, s *extensions.Set, c *extensions.Candidate, form string) error {
-	offered, err := mcp.Probe(ctx, *c.Config(), s.Project(), s.ServerOptions())
+	offered, err := s.Offered(ctx, c)
 	if err != nil {
 		return &failure{exitTurn, err, "tenon mcp logs " + c.Name + " shows what it printed"}
 	}
 	if form == "json" {
 		return a.writeJSON(offered)
 	}
-	differences, err := s.Differences(c, offered)
+	differences, _, err := s.Differences(c, offered)
 	if err != nil {
 		return err
 	}
@@ -323,7 +323,7 @@ func (a *app) mcpCallCommand() *cobra.Command {
 }
 
 func (a *app) callServer(ctx context.Context, s *extensions.Set, c *extensions.Candidate, tool string, args json.RawMessage, form string) error {
-	result, err := mcp.Call(ctx, *c.Config(), s.Project(), s.ServerOptions(), tool, args)
+	result, err := s.Call(ctx, c, tool, args)
 	if err != nil {
 		return &failure{exitTurn, err, "tenon mcp tools " + c.Name + " lists its tools, tenon mcp logs " + c.Name + " shows what it printed"}
 	}
@@ -339,7 +339,7 @@ func (a *app) mcpLogsCommand() *cobra.Command {
 		Args: arguments(1, 1, "the name of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withServer(cmd.Context(), args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				return a.printLog(mcp.LogPath(s.ServerOptions().Dir, *c.Config()), c.Name)
+				return a.printLog(s.LogPath(c), c.Name)
 			})
 		},
 	}

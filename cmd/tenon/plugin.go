@@ -213,6 +213,12 @@ func (a *app) approve(ctx context.Context, s *extensions.Set, c *extensions.Cand
 		return &failure{exitTurn, err, "correct the plugin, or leave it out"}
 	}
 	a.screen.line(strings.TrimRight(s.Text(c), "\n"))
+	if c.Config() != nil && c.State == plugins.StateReady {
+		changed, err := a.showDifferences(ctx, s, c)
+		if err != nil || !changed {
+			return err
+		}
+	}
 	if !yes {
 		ok, err := a.confirm("  approve it? [y/N] ")
 		if err != nil {
@@ -232,6 +238,26 @@ func (a *app) approve(ctx context.Context, s *extensions.Set, c *extensions.Cand
 	}
 	a.screen.line("approved " + visible(c.Name))
 	return nil
+}
+
+// showDifferences shows what an approved server offers otherwise than it was approved, and reports whether there is anything.
+func (a *app) showDifferences(ctx context.Context, s *extensions.Set, c *extensions.Candidate) (bool, error) {
+	offered, err := s.Offered(ctx, c)
+	if err != nil {
+		return false, &failure{exitTurn, err, "tenon mcp logs " + c.Name + " shows what it printed"}
+	}
+	differences, pinned, err := s.Differences(c, offered)
+	if err != nil {
+		return false, err
+	}
+	if pinned && len(differences) == 0 {
+		a.screen.line(visible(c.Name) + " is approved already, and offers what it did then")
+		return false, nil
+	}
+	for _, d := range differences {
+		a.screen.line(visible(d.String()))
+	}
+	return true, nil
 }
 
 func (a *app) pluginUntrustCommand() *cobra.Command {

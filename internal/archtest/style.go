@@ -29,7 +29,7 @@ func Init(m *Module) []Violation {
 	var out []Violation
 	for _, f := range m.Files {
 		for _, d := range f.AST.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && !ast.IsGenerated(f.AST) {
 				out = append(out, m.at(f, fn.Pos(), "init function; build the value where it is used"))
 			}
 		}

@@ -2,6 +2,7 @@ package extensions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -82,17 +83,27 @@ func (s *Set) Pin(ctx context.Context, server *mcp.Server) error {
 	return mcp.Approve(mcp.FilePins(s.serverDir()), *server, offered)
 }
 
-// Differences returns what a server offers otherwise than it was approved; nothing for one of which nothing was approved yet.
-func (s *Set) Differences(c *Candidate, offered *mcp.Definition) ([]mcp.Difference, error) {
-	pin, err := mcp.FilePins(s.serverDir()).Load(*c.server)
-	if err != nil || pin == nil {
-		return nil, err
-	}
-	return mcp.Compare(&pin.Definition, offered), nil
+// Offered connects to a server once and returns what it offers.
+func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error) {
+	return mcp.Probe(ctx, *c.server, s.opts.Project, s.serverOptions())
 }
 
-// Project is where the set was gathered.
-func (s *Set) Project() sdk.Project { return s.opts.Project }
+// Differences returns what a server offers otherwise than it was approved; pinned is false for one of which nothing was approved yet.
+func (s *Set) Differences(c *Candidate, offered *mcp.Definition) (list []mcp.Difference, pinned bool, err error) {
+	pin, err := mcp.FilePins(s.serverDir()).Load(*c.server)
+	if err != nil || pin == nil {
+		return nil, false, err
+	}
+	return mcp.Compare(&pin.Definition, offered), true, nil
+}
+
+// Call connects to a server once and calls a tool by the name the server gives it.
+func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.RawMessage) (*sdk.ToolResult, error) {
+	return mcp.Call(ctx, *c.server, s.opts.Project, s.serverOptions(), tool, args)
+}
+
+// LogPath returns where the log of a server is.
+func (s *Set) LogPath(c *Candidate) string { return mcp.LogPath(s.serverDir(), *c.server) }
 
 // prepare makes a plugin that was just approved ready for its first turn: its module is compiled, its servers are asked what they offer.
 func (s *Set) prepare(ctx context.Context, name string) error {
@@ -165,6 +176,3 @@ func (c *Candidate) Lines() []string { return c.lines }
 
 // Item returns the plugin of a candidate; nil when it is none.
 func (c *Candidate) Item() *plugins.Item { return c.item }
-
-// ServerOptions are the options that servers are started with.
-func (s *Set) ServerOptions() mcp.Options { return s.serverOptions() }
