@@ -92,6 +92,12 @@ func (g *Guest) Describe() (sdk.Description, error) {
 	if p, ok := g.plugin.(sdk.AgentSource); ok {
 		d.Agents = p.Agents()
 	}
+	if p, ok := g.plugin.(sdk.CommandSource); ok {
+		var err error
+		if d.Commands, err = p.Commands(Detached()); err != nil {
+			return d, fmt.Errorf("commands: %w", err)
+		}
+	}
 	return d, nil
 }
 

@@ -1,6 +1,9 @@
 package tenonv1_test
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/bufbuild/protocompile"
@@ -30,5 +33,34 @@ func TestGenerated(t *testing.T) {
 	}
 	if proto.Size(got) == 0 {
 		t.Error("the descriptor is empty")
+	}
+}
+
+// The page for those who write plugins in other languages speaks of every method, and of every kind of request to the host.
+func TestDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/process-protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := tenonv1.File_plugin_proto
+	methods := file.Services().ByName("Plugin").Methods()
+	for i := range methods.Len() {
+		heading := regexp.MustCompile(`(?m)^### .*\b` + string(methods.Get(i).Name()) + `\b`)
+		if !heading.Match(page) {
+			t.Errorf("no heading names the method %s", methods.Get(i).Name())
+		}
+	}
+	requests := file.Messages().ByName("HostRequest").Oneofs().ByName("request").Fields()
+	for i := range requests.Len() {
+		if !strings.Contains(string(page), "| `"+string(requests.Get(i).Name())+"` |") {
+			t.Errorf("no line is about the request %s", requests.Get(i).Name())
+		}
+	}
+	fields := file.Messages().ByName("HookRequest").Fields()
+	for i := range fields.Len() {
+		if !strings.Contains(string(page), "| `"+string(fields.Get(i).Name())+"` |") {
+			t.Errorf("no line is about the field %s of HookRequest", fields.Get(i).Name())
+		}
 	}
 }

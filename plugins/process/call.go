@@ -1,0 +1,94 @@
+package process
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+
+	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// caller says on whose behalf a process works during one call.
+type caller struct {
+	session string
+	input   json.RawMessage // of a hook; the session stands in it
+	tool    sdk.ToolHost    // of a tool call
+}
+
+// broker returns the caller as the broker wants it.
+func (c caller) broker() ability.Caller {
+	if c.session == "" {
+		c.session = sessionOf(c.input)
+	}
+	return ability.Caller{SessionID: c.session, Tool: c.tool}
+}
+
+// callTable holds the calls a process is answering by the tokens it got with them. A request to the host is made on behalf of one
+// of them: a token cannot be guessed, and means nothing once its call is over. The zero value is empty. Safe for use from many
+// goroutines.
+type callTable struct {
+	mu      sync.Mutex
+	running map[string]runningCall
+}
+
+type runningCall struct {
+	ctx context.Context // of the call: what is asked during it ends with it
+	caller
+}
+
+// begin notes a call and returns its context and token. done ends both.
+func (t *callTable) begin(ctx context.Context, c caller) (_ context.Context, token string, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	token = rand.Text()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running == nil {
+		t.running = map[string]runningCall{}
+	}
+	t.running[token] = runningCall{ctx, c}
+	return ctx, token, func() {
+		cancel()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.running, token)
+	}
+}
+
+// find returns the call of a token.
+func (t *callTable) find(token string) (runningCall, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	call, ok := t.running[token]
+	return call, ok
+}
+
+// sessionOf returns the session that the input of a hook is about: its sessionID, or that of the properties of an event. Empty
+// without one.
+func sessionOf(input json.RawMessage) string {
+	type named struct {
+		SessionID string `json:"sessionID"`
+	}
+	var v struct {
+		named
+		Properties struct {
+			named
+			Info struct {
+				named
+			} `json:"info"`
+			Part struct {
+				named
+			} `json:"part"`
+		} `json:"properties"`
+	}
+	if len(input) == 0 || json.Unmarshal(input, &v) != nil {
+		return ""
+	}
+	for _, id := range []string{v.SessionID, v.Properties.SessionID, v.Properties.Info.SessionID, v.Properties.Part.SessionID} {
+		if id != "" {
+			return id
+		}
+	}
+	return ""
+}

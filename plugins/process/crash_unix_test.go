@@ -1,0 +1,211 @@
+//go:build unix
+
+package process_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func killRounds(t *testing.T) int {
+	if n, err := strconv.Atoi(os.Getenv("TENON_KILL_ROUNDS")); err == nil && n > 0 {
+		return n
+	}
+	return 20
+}
+
+// A process that is killed between calls is back for the next one.
+func TestKilledBetweenCalls(t *testing.T) {
+	t.Parallel()
+	p := started(t, unbounded(), guestSpec(t, "plain"), nil)
+	var took []time.Duration
+	for round := range killRounds(t) {
+		pid := pidOf(t, p)
+		began := time.Now()
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		// A call may reach the process just before it dies; it fails, and the next one does not.
+		for try := 0; ; try++ {
+			_, err := callHook(t, p, "warm")
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, process.ErrEnded) || try == 100 {
+				t.Fatalf("round %d: %v", round, err)
+			}
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	median := took[len(took)/2]
+	t.Logf("back after %s (median), %s (longest)", median, took[len(took)-1])
+	if median > 2*time.Second {
+		t.Errorf("back after %s", median)
+	}
+}
+
+// What is under way when the process is killed fails at once and says how it ended.
+func TestKilledDuringCalls(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan string, 2)
+	p := started(t, unbounded(), guestSpec(t, "plain"), &testHost{log: slog.New(announce{slog.DiscardHandler, "patience", arrived})})
+	var longest time.Duration
+	for round := range killRounds(t) {
+		pid := pidOf(t, p)
+		ended := make(chan error, 2)
+		go func() {
+			_, err := callTool(t, p, "wait", `{}`, &toolHost{progress: func(title string, _ sdk.Object) { arrived <- title }})
+			ended <- err
+		}()
+		go func() {
+			_, err := callHook(t, p, "patient")
+			ended <- err
+		}()
+		<-arrived
+		<-arrived
+		began := time.Now()
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			err := <-ended
+			if !errors.Is(err, process.ErrEnded) || !strings.Contains(err.Error(), "guest-plain") || !strings.Contains(err.Error(), "signal: killed") {
+				t.Errorf("round %d: error %v does not say who ended how", round, err)
+			}
+			longest = max(longest, time.Since(began))
+		}
+	}
+	t.Logf("calls failed after %s at most", longest)
+	if longest > 2*time.Second {
+		t.Errorf("a call failed only after %s", longest)
+	}
+}
+
+// How a process ends by itself is in the errors of the calls it was busy with, and the next call finds a new one.
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"crash":   "exit status 2: panic: in a goroutine",
+		"recurse": "fatal error: stack overflow",
+		"exit":    "exit status 7",
+	}
+	for hook, want := range tests {
+		t.Run(hook, func(t *testing.T) {
+			t.Parallel()
+			p := started(t, unbounded(), guestSpec(t, "plain"), nil)
+			_, err := callHook(t, p, hook)
+			if !errors.Is(err, process.ErrEnded) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "guest-plain") {
+				t.Errorf("error %v, want %q", err, want)
+			}
+			if _, err := callHook(t, p, "warm"); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+		})
+	}
+}
+
+// A process that keeps ending is not started for ever, and each start waits longer than the one before.
+func TestRestartBudget(t *testing.T) {
+	t.Parallel()
+	p := started(t, process.Options{Restarts: 2, RestartDelay: 50 * time.Millisecond}, guestSpec(t, "plain"), nil)
+	for range 3 {
+		if _, err := callHook(t, p, "exit"); !errors.Is(err, process.ErrEnded) {
+			t.Fatalf("error %v", err)
+		}
+	}
+	began := time.Now()
+	_, err := callHook(t, p, "warm")
+	if !errors.Is(err, process.ErrDown) || !strings.Contains(err.Error(), "ended 3 times within 10m0s; the last time: exit status 7") {
+		t.Errorf("error %v", err)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it took %s to say so", took)
+	}
+}
+
+// A call that cannot wait for the restart says when it will be.
+func TestRestartTooLate(t *testing.T) {
+	t.Parallel()
+	p := started(t, process.Options{RestartDelay: time.Hour}, guestSpec(t, "plain"), nil)
+	for range 2 {
+		if _, err := callHook(t, p, "exit"); !errors.Is(err, process.ErrEnded) {
+			t.Fatalf("error %v", err)
+		}
+	}
+	began := time.Now()
+	_, err := callHook(t, p, "warm")
+	if err == nil || !strings.Contains(err.Error(), "exit status 7; it is started again in 30s") {
+		t.Errorf("error %v", err)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it took %s to say so", took)
+	}
+}
+
+// A hook that hangs costs its deadline and nobody else anything; when it goes on for too long, its process is ended.
+func TestHang(t *testing.T) {
+	t.Parallel()
+	p := started(t, unbounded(), guestSpec(t, "plain"), nil)
+	pid := pidOf(t, p)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := callHookIn(ctx, t, p, "hang")
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the call took %s", took)
+	}
+	if _, err := callHook(t, p, "warm"); err != nil {
+		t.Errorf("a call beside it: %v", err)
+	}
+	if _, err := callTool(t, p, "wait", `{}`, nil); !errors.Is(err, process.ErrEnded) || !strings.Contains(err.Error(), "a hook went on for 5s") {
+		t.Errorf("a call until the process is ended: %v", err)
+	}
+	if again := pidOf(t, p); again == pid {
+		t.Error("the process of the hook still runs")
+	}
+}
+
+// A process that was stopped with SIGSTOP answers nothing, not even its own end.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	p := started(t, process.Options{StopTimeout: 200 * time.Millisecond}, guestSpec(t, "plain"), nil)
+	pid := pidOf(t, p)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for calls := 0; calls < 200; { // more than fit into any buffer on the way
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
+		_, err := callHookIn(ctx, t, p, "warm")
+		cancel()
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			calls++
+		case err == nil: // the signal is still on its way
+			calls = 0
+		default:
+			t.Fatalf("error %v", err)
+		}
+	}
+	began := time.Now()
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("closing took %s", took)
+	}
+}

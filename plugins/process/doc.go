@@ -1,0 +1,19 @@
+// Package process runs plugins as processes of their own. The contract is sdk/process/tenonv1, spoken over gRPC the way go-plugin
+// sets it up; docs/process-protocol.md explains it to those who write plugins.
+//
+//	Plugin ──► supervisor ──► process ──► runner ──► the executable that was approved
+//	 hooks,     starts at      hooks,      process group, handshake,
+//	 tools,     the first      abilities   output, how it ended
+//	 models     call, again
+//	            after a crash
+//
+// A process starts when it is first called: a plugin that nobody calls costs nothing. When it ends by itself, the calls it was busy
+// with fail at once, none is repeated, and the next one starts it again, later each time and not for ever.
+//
+// go-plugin does the handshake's certificates and the connection. What it does not bound is done here: starting and stopping (its
+// own waits for the process without end), the process group, the parts of the handshake line, and what the process prints. Its
+// broker is not used: it allows five seconds to connect, so that every start would pay for a second TLS handshake, and every other
+// language would have to rebuild it. The plugin reaches the host over a stream of the one connection instead.
+//
+// A process is not a sandbox: it can do what its user can do. What is held back are the host's environment and abilities.
+package process

@@ -1,0 +1,363 @@
+//go:build unix
+
+package process_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func digestOf(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// copied makes a copy of the guest's executable that may be changed.
+func copied(t *testing.T, spec *process.Spec) string {
+	t.Helper()
+	data, err := os.ReadFile(spec.Command[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(spec.Dir, "guest")
+	replace(t, path, string(data))
+	spec.Command = []string{path}
+	return path
+}
+
+// replace puts a new file in the place of path.
+func replace(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path+".new", []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a plugin must not get at, and ways to try.
+func TestEscapes(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-planted")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "aws-planted")
+	t.Setenv("TMPDIR", t.TempDir())
+	tests := map[string]func(t *testing.T){
+		"environment: keys of the host": func(t *testing.T) {
+			spec := guestSpec(t, "plain")
+			spec.Env["GRANTED"] = "yes"
+			env := envOf(t, spec)
+			if strings.Contains(env, "planted") || !strings.Contains(env, "GRANTED=yes") || !strings.Contains(env, "PATH=") {
+				t.Errorf("environment:\n%s", env)
+			}
+		},
+		"environment: a grant cannot replace what the host sets": func(t *testing.T) {
+			spec := guestSpec(t, "plain")
+			for _, name := range []string{"PLUGIN_ROOT", "PLUGIN_DATA", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_CLIENT_CERT", "PLUGIN_PROTOCOL_VERSIONS", "TENON_PLUGIN"} {
+				spec.Env[name] = "forged"
+			}
+			env := envOf(t, spec)
+			if strings.Contains(env, "forged") || !strings.Contains(env, "PLUGIN_ROOT="+spec.Dir+"\n") || !strings.Contains(env, "PLUGIN_DATA="+spec.DataDir+"\n") {
+				t.Errorf("environment:\n%s", env)
+			}
+		},
+		"environment: no data directory that was not given": func(t *testing.T) {
+			spec := guestSpec(t, "plain")
+			spec.DataDir, spec.Env["PLUGIN_DATA"] = "", "/etc"
+			if env := envOf(t, spec); strings.Contains(env, "PLUGIN_DATA") {
+				t.Errorf("environment:\n%s", env)
+			}
+		},
+		"descriptors: files of the host": func(t *testing.T) {
+			if runtime.GOOS != "linux" {
+				t.Skip("read from /proc")
+			}
+			f, err := os.Create(filepath.Join(t.TempDir(), "secret-of-the-host"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = f.Close() }()
+			spec := guestSpec(t, "plain")
+			spec.Digest = digestOf(t, spec.Command[0])
+			result, err := callTool(t, started(t, process.Options{}, spec, nil), "fds", `{}`, nil)
+			if err != nil || strings.Contains(result.Output, "secret-of-the-host") || strings.Contains(result.Output, "memfd") {
+				t.Errorf("%v, descriptors:\n%s", err, result.Output)
+			}
+		},
+		"file: another one than was approved": func(t *testing.T) {
+			spec := guestSpec(t, "plain")
+			spec.Digest = strings.Repeat("ab", 32)
+			wantDigestError(t, started(t, process.Options{}, spec, nil))
+		},
+		"file: exchanged after Open": func(t *testing.T) {
+			spec := guestSpec(t, "plain")
+			path := copied(t, &spec)
+			spec.Digest = digestOf(t, path)
+			p := started(t, process.Options{}, spec, nil)
+			replace(t, path, "#!/bin/sh\nexit 1\n")
+			wantDigestError(t, p)
+		},
+		"file: written to while it is used": func(t *testing.T) {
+			spec := guestSpec(t, "plain")
+			path := copied(t, &spec)
+			spec.Digest = digestOf(t, path)
+			p := started(t, unbounded(), spec, nil)
+			pid := pidOf(t, p)
+			if err := os.WriteFile(path, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			for try := 0; try < 100; try++ { // the restart runs what was approved
+				if _, err := callHook(t, p, "warm"); err == nil {
+					return
+				}
+			}
+			t.Error("the plugin did not come back")
+		},
+		"file: its sealed copy": func(t *testing.T) {
+			if runtime.GOOS != "linux" {
+				t.Skip("a sealed file in memory")
+			}
+			spec := guestSpec(t, "plain")
+			spec.Digest = digestOf(t, spec.Command[0])
+			pid := pidOf(t, started(t, process.Options{}, spec, nil))
+			exe := "/proc/" + strconv.Itoa(pid) + "/exe"
+			if target, err := os.Readlink(exe); err != nil || !strings.Contains(target, "memfd") {
+				t.Errorf("the process runs %q, %v", target, err)
+			}
+			if f, err := os.OpenFile(exe, os.O_WRONLY, 0); err == nil {
+				_, err = f.Write([]byte("x"))
+				_ = f.Close()
+				if err == nil {
+					t.Error("the copy can be written to")
+				}
+			}
+		},
+		"file: no regular one": func(t *testing.T) {
+			spec := guestSpec(t, "plain")
+			path := filepath.Join(spec.Dir, "fifo")
+			if err := syscall.Mkfifo(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			spec.Command, spec.Digest = []string{path}, strings.Repeat("ab", 32)
+			_, err := callHook(t, started(t, process.Options{}, spec, nil), "warm")
+			if !errors.Is(err, process.ErrStart) || !strings.Contains(err.Error(), "no regular file") {
+				t.Error(err)
+			}
+		},
+		"script: another one than was approved": func(t *testing.T) {
+			spec := guestSpec(t, "plain")
+			script := filepath.Join(spec.Dir, "main.sh")
+			replace(t, script, "exec "+spec.Command[0])
+			spec.Command, spec.Program, spec.Digest = []string{"/bin/sh", script}, script, digestOf(t, script)
+			p := started(t, process.Options{}, spec, nil)
+			replace(t, script, "exit 0")
+			wantDigestError(t, p)
+		},
+		"script: exchanged while it starts": func(t *testing.T) {
+			spec := guestSpec(t, "plain")
+			script := filepath.Join(spec.Dir, "main.sh")
+			replace(t, script, "#!/bin/sh\necho '#' >> $0\nexec "+spec.Command[0]+"\n")
+			spec.Command, spec.Digest = []string{script}, digestOf(t, script)
+			wantDigestError(t, started(t, process.Options{}, spec, nil))
+		},
+		"socket: somebody else connects": func(t *testing.T) {
+			p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+			pidOf(t, p)
+			sockets, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "plugin-dir*", "plugin*"))
+			if err != nil || len(sockets) != 1 {
+				t.Fatalf("sockets %v, %v", sockets, err)
+			}
+			conn, err := net.Dial("unix", sockets[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			stranger := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+			defer func() { _ = stranger.Close() }()
+			_ = stranger.SetDeadline(time.Now().Add(10 * time.Second))
+			if _, err = stranger.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "certificate") {
+				t.Errorf("without a certificate: %v", err)
+			}
+		},
+		"token: of a call that is over": func(t *testing.T) {
+			p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+			if _, err := callTool(t, p, "stash", `{}`, nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := callTool(t, p, "reuse", `{}`, nil); err == nil || !strings.Contains(err.Error(), "is over") {
+				t.Error(err)
+			}
+		},
+		"token: guessed": func(t *testing.T) {
+			wantAnswer(t, `{"token":"AAAAAAAAAAAAAAAAAAAAAAAAAA","operation":"kv.get"}`, "5 STATUS_DENIED the call")
+		},
+		"token: somebody's own": func(t *testing.T) {
+			wantAnswer(t, `{"token":"mine","operation":"kv.get"}`, `5 STATUS_OK {"found":false`)
+		},
+		"operation: not granted": func(t *testing.T) {
+			wantAnswer(t, `{"token":"mine","operation":"secret"}`, "5 STATUS_DENIED")
+		},
+		"operation: of no call, about a session": func(t *testing.T) {
+			wantAnswer(t, `{"operation":"ask"}`, "5 STATUS_FAILED")
+		},
+		"operation: unknown": func(t *testing.T) {
+			wantAnswer(t, `{"token":"mine","operation":"host.shutdown"}`, "5 STATUS_UNKNOWN")
+		},
+		"operation: none at all": func(t *testing.T) {
+			wantAnswer(t, `{}`, "5 STATUS_UNKNOWN this host does not know the request")
+		},
+		"memory: more than the bound": func(t *testing.T) {
+			if runtime.GOOS != "linux" {
+				t.Skip("the bound is there on Linux alone")
+			}
+			p := started(t, process.Options{MemoryMB: 300}, guestSpec(t, "plain"), nil)
+			_, err := callHook(t, p, "memory")
+			// With the race detector the bound is too small even for a start.
+			if err == nil || !strings.Contains(err.Error(), "fatal error: ") && !strings.Contains(err.Error(), "failed to allocate") {
+				t.Error(err)
+			}
+		},
+		"end: ignores that it should": func(t *testing.T) {
+			p := started(t, process.Options{StopTimeout: 100 * time.Millisecond}, guestSpec(t, "slowclose"), nil)
+			pid := pidOf(t, p)
+			if err := p.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+				t.Errorf("process %d: %v", pid, err)
+			}
+		},
+		"end: leaves a process behind when it is closed": func(t *testing.T) {
+			spec, family := heldGuest(t)
+			p := started(t, process.Options{}, spec, nil)
+			startGrandchild(t, p)
+			if err := p.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			wantGone(t, family)
+		},
+		"end: leaves a process behind when it crashes": func(t *testing.T) {
+			spec, family := heldGuest(t)
+			p := started(t, process.Options{Restarts: -1}, spec, nil)
+			startGrandchild(t, p)
+			if _, err := callHook(t, p, "exit"); !errors.Is(err, process.ErrEnded) {
+				t.Error(err)
+			}
+			wantGone(t, family)
+		},
+	}
+	for name, run := range tests {
+		t.Run(name, run)
+	}
+}
+
+func envOf(t *testing.T, spec process.Spec) string {
+	t.Helper()
+	result, err := callTool(t, started(t, process.Options{}, spec, nil), "env", `{}`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Output + "\n"
+}
+
+func wantDigestError(t *testing.T, p sdk.Plugin) {
+	t.Helper()
+	if _, err := callHook(t, p, "warm"); !errors.Is(err, process.ErrDigest) || !strings.Contains(err.Error(), "approve the plugin again") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// wantAnswer lets a raw guest ask the host, and compares what it got.
+func wantAnswer(t *testing.T, args, want string) {
+	t.Helper()
+	spec := guestSpec(t, "rawasker")
+	spec.Description = rawDescription("rawasker")
+	spec.Description.Hooks = nil
+	result, err := callTool(t, started(t, process.Options{}, spec, nil), "echo", args, nil)
+	if err != nil || !strings.HasPrefix(result.Output, want) {
+		t.Errorf("%+v, %v; want %q", result, err, want)
+	}
+}
+
+// heldGuest is a guest whose end, and that of all it starts, can be seen.
+func heldGuest(t *testing.T) (process.Spec, *os.File) {
+	t.Helper()
+	spec := guestSpec(t, "plain")
+	path := filepath.Join(spec.Dir, "hold")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	spec.Env[holdFile] = path
+	return spec, r
+}
+
+func startGrandchild(t *testing.T, p sdk.Plugin) {
+	t.Helper()
+	if _, err := callTool(t, p, "child", `{}`, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantGone waits for the end of the FIFO.
+func wantGone(t *testing.T, family *os.File) {
+	t.Helper()
+	if err := family.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(family); err != nil {
+		t.Errorf("somebody still runs: %v", err)
+	}
+}
+
+// hostRole makes the test binary a host with one plugin.
+const hostRole = "TENON_TEST_HOST"
+
+// beHost starts the plugin whose FIFO is named, and waits for its own end.
+func beHost(hold string) {
+	exe, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		return
+	}
+	spec := process.Spec{Description: description("plain"), Command: []string{exe}, Env: map[string]string{guestKind: "plain", holdFile: hold}}
+	p, err := process.New(process.Options{}).Open(spec)
+	if err != nil {
+		return
+	}
+	if p.Start(context.Background(), &testHost{log: (&logged{}).logger()}) != nil {
+		return
+	}
+	tool := p.(sdk.ToolSource).Tools()[0]
+	result, err := tool.Execute(context.Background(), &sdk.ToolCall{Args: []byte(`{}`)})
+	if err != nil {
+		return
+	}
+	_, _ = os.Stdout.WriteString(result.Output + "\n")
+	wait()
+}

@@ -1,0 +1,33 @@
+package process
+
+import (
+	"io"
+	"log/slog"
+	"time"
+)
+
+// What the tests of single parts use.
+var (
+	CheckHandshake = checkHandshake
+	Match          = match
+	SessionOf      = sessionOf
+	Backoff        = backoff
+)
+
+// NewPrinted returns what logs the output of a process, and what it says of its end.
+func NewPrinted(log *slog.Logger) (io.Writer, func() string) {
+	p := &printed{log: log, budget: &lineBudget{}, stream: "stderr"}
+	return p, p.why
+}
+
+// Restarts lets a test end processes at moments of its choice, counted from the first.
+type Restarts struct{ r restarts }
+
+// NewRestarts returns the policy with a bound and a first delay.
+func NewRestarts(most int, delay time.Duration) *Restarts {
+	return &Restarts{restarts{most: most, delay: delay}}
+}
+
+// Ended notes an end, and Wait asks how long to wait.
+func (r *Restarts) Ended(at time.Time, how error)            { r.r.ended(at, how) }
+func (r *Restarts) Wait(at time.Time) (time.Duration, error) { return r.r.wait(at) }

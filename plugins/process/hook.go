@@ -1,0 +1,196 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
+)
+
+// stubbornTime is how long a hook may go on after the host gave it up. A process in which one does is ended: it may run for ever.
+const stubbornTime = 5 * time.Second
+
+// sendQueue is how many messages wait for a process that does not read; then calls wait, as long as their deadlines let them.
+const sendQueue = 64
+
+// remoteHook is hook n of the plugin.
+type remoteHook struct {
+	super *supervisor
+	n     int
+}
+
+// HandleRemote runs the hook in the process.
+func (h *remoteHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
+	in, err := h.super.instance(ctx)
+	if err != nil {
+		return sdk.Answer{}, err
+	}
+	ctx, token, done := in.calls.begin(ctx, caller{input: call.Input})
+	defer done()
+	response, err := in.hooks.call(ctx, &tenonv1.HookRequest{Hook: uint32(h.n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
+	if err != nil {
+		return sdk.Answer{}, err
+	}
+	if response.Error != "" {
+		return sdk.Answer{}, errors.New(response.Error)
+	}
+	var answer sdk.Answer
+	if len(response.Answer) == 0 {
+		return answer, nil
+	}
+	if err := json.Unmarshal(response.Answer, &answer); err != nil {
+		return sdk.Answer{}, fmt.Errorf("%w: answer of the hook: %w", sdk.ErrWire, err)
+	}
+	return answer, nil
+}
+
+// hookRequest encodes a guest.HookRequest. Its parts are JSON already: encoding/json would read them once more.
+func hookRequest(call *sdk.RemoteCall) []byte {
+	out := make([]byte, 0, len(call.Input)+len(call.Value)+len(`{"input":,"value":}`))
+	out = append(append(out, `{"input":`...), call.Input...)
+	if len(call.Value) > 0 {
+		out = append(append(out, `,"value":`...), call.Value...)
+	}
+	return append(out, '}')
+}
+
+// timeLeft returns the milliseconds until the deadline of ctx, at least one; 0 without a deadline.
+func timeLeft(ctx context.Context) uint32 {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return uint32(max(time.Until(deadline).Milliseconds(), 1))
+}
+
+// hookStream carries the calls of hooks to one process. One stream for all of them takes half the time of a gRPC call for each.
+type hookStream struct {
+	in   *instance
+	send chan *tenonv1.HookRequest // to the goroutine that writes
+
+	mu      sync.Mutex
+	last    uint64
+	waiting map[uint64]chan *tenonv1.HookResponse // calls whose answer is wanted
+	late    map[uint64]*time.Timer                // calls that were given up and not answered yet
+}
+
+// openHooks opens the stream. Its goroutines end with ctx, and are among in.inside.
+func openHooks(ctx context.Context, in *instance) (*hookStream, error) {
+	stream, err := in.api.Hooks(ctx)
+	if err != nil {
+		return nil, in.explain(err)
+	}
+	h := &hookStream{
+		in: in, send: make(chan *tenonv1.HookRequest, sendQueue),
+		waiting: map[uint64]chan *tenonv1.HookResponse{}, late: map[uint64]*time.Timer{},
+	}
+	in.inside.Go(func() { h.write(ctx, stream) })
+	in.inside.Go(func() { h.read(stream) })
+	return h, nil
+}
+
+// call sends a request and waits for its answer.
+func (h *hookStream) call(ctx context.Context, req *tenonv1.HookRequest) (*tenonv1.HookResponse, error) {
+	answer := make(chan *tenonv1.HookResponse, 1)
+	h.mu.Lock()
+	h.last++
+	req.Id = h.last
+	h.waiting[req.Id] = answer
+	h.mu.Unlock()
+
+	sent := false
+	select {
+	case h.send <- req:
+		sent = true
+	case <-ctx.Done():
+	case <-h.in.runner.ended:
+	}
+	if sent {
+		select {
+		case response := <-answer:
+			return response, nil
+		case <-ctx.Done():
+		case <-h.in.runner.ended:
+		}
+	}
+	h.giveUp(req, sent)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return nil, h.in.endError()
+}
+
+// giveUp forgets a call, and tells the plugin of one that it got.
+func (h *hookStream) giveUp(req *tenonv1.HookRequest, sent bool) {
+	h.mu.Lock()
+	_, unanswered := h.waiting[req.Id]
+	delete(h.waiting, req.Id)
+	if sent && unanswered {
+		h.late[req.Id] = time.AfterFunc(stubbornTime, func() {
+			h.in.runner.fail(fmt.Errorf("a hook went on for %s after its time was over", stubbornTime))
+		})
+	}
+	h.mu.Unlock()
+	if !sent || !unanswered {
+		return
+	}
+	select {
+	case h.send <- &tenonv1.HookRequest{Id: req.Id, Cancel: true}:
+	case <-h.in.runner.ended:
+	default: // the plugin does not read; it knows the deadline
+	}
+}
+
+// write sends requests until the stream ends.
+func (h *hookStream) write(ctx context.Context, stream grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]) {
+	for {
+		select {
+		case req := <-h.send:
+			if stream.Send(req) != nil {
+				return // read gets the error
+			}
+		case <-ctx.Done():
+			return
+		case <-h.in.runner.ended:
+			return
+		}
+	}
+}
+
+// read hands the answers out until the stream ends. A stream that ends before its process takes the process along.
+func (h *hookStream) read(stream grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]) {
+	defer h.stopTimers()
+	for {
+		response, err := stream.Recv()
+		if err != nil {
+			h.in.runner.fail(fmt.Errorf("the stream of hooks ended: %w", h.in.explain(err)))
+			return
+		}
+		h.mu.Lock()
+		answer := h.waiting[response.Id]
+		delete(h.waiting, response.Id)
+		if timer := h.late[response.Id]; timer != nil {
+			timer.Stop()
+			delete(h.late, response.Id)
+		}
+		h.mu.Unlock()
+		if answer != nil {
+			answer <- response
+		}
+	}
+}
+
+func (h *hookStream) stopTimers() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, timer := range h.late {
+		timer.Stop()
+	}
+}

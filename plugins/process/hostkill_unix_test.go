@@ -1,0 +1,34 @@
+//go:build unix
+
+package process_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// A host that is killed and cannot clean up takes its plugins along.
+func TestHostKilled(t *testing.T) {
+	t.Parallel()
+	spec, family := heldGuest(t)
+	host := exec.Command(spec.Command[0])
+	host.Env = append(os.Environ(), hostRole+"="+spec.Env[holdFile], "TMPDIR="+t.TempDir())
+	out, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Errorf("the host said %q, %v", line, err)
+	}
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait()
+	wantGone(t, family)
+}

@@ -1,0 +1,256 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
+)
+
+const (
+	// maxRequests is how many requests of one process the host works on at a time; tool calls and questions may take long.
+	maxRequests   = 64
+	maxLogMessage = 4 << 10
+	defaultEvents = 64
+	maxEvents     = 1024
+)
+
+// hostService is what the processes of a plugin reach of the host.
+type hostService struct {
+	host   sdk.Host
+	broker *ability.Broker // nil: there is nothing to ask
+	events []string        // types of events that were granted; nil: none
+	log    *slog.Logger
+}
+
+func newHostService(h sdk.Host, s *Spec) *hostService {
+	service := &hostService{host: h, broker: s.Broker, log: h.Logger()}
+	for _, grant := range s.Grants {
+		if grant.Name == sdk.CapabilityEvents {
+			service.events = append(service.events, grant.Scope...)
+		}
+	}
+	return service
+}
+
+// serve opens the stream on which the process asks, and answers until ctx or the process ends. Its goroutines are among in.inside.
+func (s *hostService) serve(ctx context.Context, in *instance) error {
+	stream, err := in.api.Host(ctx)
+	if err != nil {
+		return in.explain(err)
+	}
+	session := &hostSession{
+		hostService: s, in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{}, budget: &lineBudget{},
+	}
+	in.inside.Go(func() { session.read(ctx) })
+	return nil
+}
+
+// hostSession is the stream of one process.
+type hostSession struct {
+	*hostService
+	in      *instance
+	stream  grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest]
+	writing chan struct{} // holds who writes to the stream
+	budget  *lineBudget
+
+	mu      sync.Mutex
+	running map[uint64]context.CancelFunc // the requests under way
+}
+
+// read takes requests until the stream ends. A plugin that does not serve the stream asks nothing.
+func (s *hostSession) read(ctx context.Context) {
+	for {
+		req, err := s.stream.Recv()
+		if code := status.Code(err); code == codes.ResourceExhausted || code == codes.Internal {
+			s.in.runner.fail(fmt.Errorf("the stream to the host broke: %w", s.in.explain(err)))
+		}
+		if err != nil {
+			return
+		}
+		switch r := req.Request.(type) {
+		case *tenonv1.HostRequest_Operation:
+			s.begin(ctx, req, func(ctx context.Context) { s.operation(ctx, req, r.Operation) })
+		case *tenonv1.HostRequest_Subscription:
+			s.begin(ctx, req, func(ctx context.Context) { s.subscribe(ctx, req.Id, r.Subscription) })
+		case *tenonv1.HostRequest_Log:
+			s.print(ctx, r.Log)
+		case *tenonv1.HostRequest_Cancel:
+			s.mu.Lock()
+			if cancel := s.running[req.Id]; cancel != nil {
+				cancel()
+			}
+			s.mu.Unlock()
+		default:
+			s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: tenonv1.Status_STATUS_UNKNOWN, Body: []byte("this host does not know the request")})
+		}
+	}
+}
+
+// begin works on a request in a goroutine of its own.
+func (s *hostSession) begin(ctx context.Context, req *tenonv1.HostRequest, work func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	s.mu.Lock()
+	_, twice := s.running[req.Id]
+	full := len(s.running) >= maxRequests
+	if !twice && !full {
+		s.running[req.Id] = cancel
+	}
+	s.mu.Unlock()
+	if twice || full {
+		defer cancel()
+		text := "too many requests wait for an answer"
+		if twice {
+			text = "the id of the request is that of one that waits for its answer"
+		}
+		s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: tenonv1.Status_STATUS_LIMITED, Body: []byte(text)})
+		return
+	}
+	s.in.inside.Go(func() {
+		defer func() {
+			cancel()
+			s.mu.Lock()
+			delete(s.running, req.Id)
+			s.mu.Unlock()
+		}()
+		work(ctx)
+	})
+}
+
+// operation uses an ability of the host on behalf of a call, or of nobody.
+func (s *hostSession) operation(ctx context.Context, req *tenonv1.HostRequest, op *tenonv1.Operation) {
+	refuse := func(status tenonv1.Status, text string) {
+		s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: status, Body: []byte(text)})
+	}
+	if s.broker == nil {
+		refuse(tenonv1.Status_STATUS_UNKNOWN, "this host offers no operations")
+		return
+	}
+	var who ability.Caller
+	work := ctx
+	if req.Token != "" {
+		call, ok := s.in.calls.find(req.Token)
+		if !ok {
+			refuse(tenonv1.Status_STATUS_DENIED, "the call on whose behalf this is asked is over")
+			return
+		}
+		who = call.broker()
+		var cancel context.CancelFunc
+		work, cancel = context.WithCancel(call.ctx)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+	}
+	result, body := s.broker.Do(work, who, op.GetName(), op.GetRequest())
+	s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: tenonv1.Status(result), Body: body})
+}
+
+// subscribe sends events until ctx ends.
+func (s *hostSession) subscribe(ctx context.Context, id uint64, wanted *tenonv1.Subscription) {
+	end := &tenonv1.HostResponse{Id: id}
+	defer func() { s.answer(ctx, end) }()
+	source, ok := s.host.(sdk.EventSource)
+	if !ok {
+		end.Status, end.Body = tenonv1.Status_STATUS_UNKNOWN, []byte("this host offers no events")
+		return
+	}
+	if len(s.events) == 0 {
+		end.Status, end.Body = tenonv1.Status_STATUS_DENIED, []byte(`grant the capability "events" with the types of events the plugin may see`)
+		return
+	}
+	size := min(max(int(wanted.GetSize()), 0), maxEvents)
+	for event := range source.Events(ctx, orDefault(size, defaultEvents)) {
+		if !matchAny(s.events, event.Type) || len(wanted.GetTypes()) > 0 && !matchAny(wanted.GetTypes(), event.Type) {
+			continue
+		}
+		body, err := json.Marshal(event)
+		if err != nil {
+			s.log.Debug("event not sent", "type", event.Type, "err", err)
+			continue
+		}
+		s.answer(ctx, &tenonv1.HostResponse{Id: id, Body: body, More: true})
+	}
+}
+
+// print writes a line of the plugin to the log.
+func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
+	ok, dropped := s.budget.take(time.Now())
+	if !ok {
+		return
+	}
+	if dropped > 0 {
+		s.log.Warn("lines of log dropped", "lines", dropped)
+	}
+	var attrs map[string]json.RawMessage
+	if json.Unmarshal(line.GetAttributes(), &attrs) != nil || len(line.GetAttributes()) > maxLogMessage {
+		attrs = nil
+	}
+	args := make([]any, 0, 2*len(attrs))
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		args = append(args, name, plain(attrs[name]))
+	}
+	message := line.GetMessage()
+	if len(message) > maxLogMessage {
+		message = strings.ToValidUTF8(message[:maxLogMessage], "") + " […]"
+	}
+	s.log.Log(ctx, slog.Level(line.GetLevel()), message, args...)
+}
+
+// plain returns a string without its quotes, and other JSON as it is.
+func plain(value json.RawMessage) string {
+	var text string
+	if bytes.HasPrefix(value, []byte(`"`)) && json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+// answer sends a response. It waits for a process that does not read, until ctx or the process ends.
+func (s *hostSession) answer(ctx context.Context, response *tenonv1.HostResponse) {
+	if response.Id == 0 {
+		return
+	}
+	select {
+	case s.writing <- struct{}{}:
+	case <-ctx.Done():
+		return
+	case <-s.in.runner.ended:
+		return
+	}
+	defer func() { <-s.writing }()
+	_ = s.stream.Send(response) // fails when the stream ended, and read sees that too
+}
+
+// matchAny reports whether one of the patterns matches, in which * stands for any characters.
+func matchAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
+}
+
+func match(pattern, name string) bool {
+	pieces := strings.Split(pattern, "*")
+	last := len(pieces) - 1
+	if last == 0 {
+		return pattern == name
+	}
+	name, ok := strings.CutPrefix(name, pieces[0])
+	for _, piece := range pieces[1:last] {
+		if !ok {
+			return false
+		}
+		_, name, ok = strings.Cut(name, piece)
+	}
+	return ok && strings.HasSuffix(name, pieces[last])
+}

@@ -1,0 +1,183 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// A plugin that nobody calls has no process.
+func TestIdlePluginHasNoProcess(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	var all []process.Spec
+	for range 10 {
+		spec := guestSpec(t, "plain")
+		p := started(t, process.Options{}, spec, nil)
+		if len(p.(sdk.Hooker).Hooks()) == 0 || len(p.(sdk.ToolSource).Tools()) == 0 {
+			t.Fatal("the plugin contributes nothing")
+		}
+		all = append(all, spec)
+	}
+	t.Logf("ten plugins took %s", time.Since(began))
+	for _, spec := range all {
+		if _, err := os.Stat(spec.DataDir); err == nil {
+			t.Error("something was made for a process")
+		}
+	}
+}
+
+// Many calls at once start one process.
+func TestOneStart(t *testing.T) {
+	t.Parallel()
+	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+	pids := make([]int, 8)
+	var calls sync.WaitGroup
+	for i := range pids {
+		calls.Go(func() { pids[i] = pidOf(t, p) })
+	}
+	calls.Wait()
+	for _, pid := range pids {
+		if pid != pids[0] {
+			t.Errorf("processes %v", pids)
+		}
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	open := func(t *testing.T, o process.Options, kind string) (sdk.Plugin, process.Spec) {
+		spec := guestSpec(t, kind)
+		p, err := process.New(o).Open(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p, spec
+	}
+	t.Run("without start", func(t *testing.T) {
+		t.Parallel()
+		p, _ := open(t, process.Options{}, "plain")
+		if err := errors.Join(p.Close(t.Context()), p.Close(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("call before start", func(t *testing.T) {
+		t.Parallel()
+		p, _ := open(t, process.Options{}, "plain")
+		if _, err := callHook(t, p, "warm"); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("lets the plugin close", func(t *testing.T) {
+		t.Parallel()
+		spec := guestSpec(t, "plain")
+		p := started(t, process.Options{}, spec, nil)
+		pidOf(t, p)
+		if err := errors.Join(p.Close(t.Context()), p.Close(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(spec.DataDir, "closed")); err != nil {
+			t.Error(err)
+		}
+		if _, err := callHook(t, p, "warm"); !errors.Is(err, process.ErrClosed) {
+			t.Errorf("a call after Close: %v", err)
+		}
+	})
+	t.Run("does not wait for ever", func(t *testing.T) {
+		t.Parallel()
+		p := started(t, process.Options{StopTimeout: 100 * time.Millisecond}, guestSpec(t, "slowclose"), nil)
+		pidOf(t, p)
+		began := time.Now()
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
+	t.Run("ends a start under way", func(t *testing.T) {
+		t.Parallel()
+		p := started(t, process.Options{StartTimeout: time.Minute}, guestSpec(t, "silent"), nil)
+		ended := make(chan error)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			_, err := callHookIn(ctx, t, p, "warm")
+			ended <- err
+		}()
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the call that wanted the start: %v", err)
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("ends calls under way", func(t *testing.T) {
+		t.Parallel()
+		p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+		arrived, ended := make(chan string, 1), make(chan error)
+		go func() {
+			_, err := callTool(t, p, "wait", `{}`, &toolHost{progress: func(title string, _ sdk.Object) { arrived <- title }})
+			ended <- err
+		}()
+		<-arrived
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err == nil {
+			t.Error("the call ended well")
+		}
+	})
+}
+
+// Whatever happens to the process, nothing of it stays in the temporary directory.
+func TestLeavesNoFiles(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	empty := func(when string) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) > 0 {
+			t.Errorf("%s: %v, %v", when, entries, err)
+		}
+	}
+	p := started(t, unbounded(), guestSpec(t, "plain"), nil)
+	pidOf(t, p)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Fatalf("the directory of the socket: %v, %v", entries, err)
+	} else if info, err := entries[0].Info(); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("others can reach the socket: %v, %v", info.Mode(), err)
+	}
+	if _, err := callHook(t, p, "exit"); err == nil {
+		t.Error("no error")
+	}
+	pidOf(t, p)
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	empty("after a crash and a close")
+	for _, kind := range []string{"garbage", "exit", "nobody", "badstart"} {
+		p := started(t, process.Options{}, guestSpec(t, kind), nil)
+		if _, err := callHook(t, p, "warm"); !errors.Is(err, process.ErrStart) {
+			t.Errorf("%s: %v", kind, err)
+		}
+		empty(kind)
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	spec := guestSpec(t, "plain")
+	spec.Command = []string{filepath.Join(dir, "nothing")}
+	p = started(t, process.Options{}, spec, nil)
+	if _, err := callHook(t, p, "warm"); !errors.Is(err, process.ErrStart) {
+		t.Error(err)
+	}
+	empty("no such file")
+}

@@ -1,0 +1,148 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func clientOf(t *testing.T, p sdk.Plugin, protocol, key string) sdk.ModelClient {
+	t.Helper()
+	for _, candidate := range p.(sdk.ProtocolSource).Protocols() {
+		if candidate.Name == protocol {
+			client, err := candidate.Open(sdk.ProviderInfo{ID: "acme", BaseURL: "https://acme.test", Key: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return client
+		}
+	}
+	t.Fatalf("there is no protocol %q", protocol)
+	return nil
+}
+
+// ask sends a request and returns the text of the answer and its last event.
+func ask(ctx context.Context, client sdk.ModelClient, model string) (text string, last sdk.StreamEvent, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	err = client.Stream(ctx, &sdk.ModelRequest{SessionID: "ses_1", Model: sdk.Model{ID: model}}, func(e sdk.StreamEvent) error {
+		text += e.Text
+		last = e
+		return nil
+	})
+	return text, last, err
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	p := started(t, unbounded(), guestSpec(t, "plain"), nil)
+	if got := p.(sdk.ProviderSource).Providers(); len(got) != 1 || got[0].ID != "acme" || got[0].Env[0] != "ACME_KEY" {
+		t.Errorf("providers %+v", got)
+	}
+	if got := p.(sdk.AgentSource).Agents(); len(got) != 1 || got[0].Name != "poet" {
+		t.Errorf("agents %+v", got)
+	}
+	client := clientOf(t, p, "acme", "k-1")
+
+	text, last, err := ask(t.Context(), client, "fine")
+	if err != nil || text != "k-1 https://acme.test ses_1" || last.Type != sdk.StreamFinish || last.Tokens.Output != 7 {
+		t.Errorf("%q, %+v, %v", text, last, err)
+	}
+
+	_, _, err = ask(t.Context(), client, "limited")
+	var got *sdk.ProviderError
+	if !errors.As(err, &got) {
+		t.Fatal(err)
+	}
+	want := *acmeError
+	want.Body = "{\"error\":\"\uFFFD\"}" // what is no text cannot be carried
+	if diff := cmp.Diff(want, *got, cmp.Comparer(func(a, b error) bool { return a.Error() == b.Error() })); diff != "" {
+		t.Errorf("error (-want +got):\n%s", diff)
+	}
+
+	failures := map[string]struct {
+		model, want string
+	}{
+		"plain": {"plain-error", "out of paper"},
+		"panic": {"throw", "panic: boom"},
+	}
+	for name, tt := range failures {
+		_, _, err := ask(t.Context(), client, tt.model)
+		var got *sdk.ProviderError
+		if !errors.As(err, &got) || got.ProviderID != "acme" || got.Cut || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %#v", name, err)
+		}
+	}
+
+	var crash sync.WaitGroup
+	err = client.Stream(t.Context(), &sdk.ModelRequest{Model: sdk.Model{ID: "wait"}}, func(sdk.StreamEvent) error {
+		crash.Go(func() { _, _ = callHook(t, p, "exit") })
+		return nil
+	})
+	crash.Wait()
+	if !errors.As(err, &got) || !got.Cut || !strings.Contains(err.Error(), "exit status 7") {
+		t.Errorf("crashed: %#v", err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	err = client.Stream(ctx, &sdk.ModelRequest{Model: sdk.Model{ID: "wait"}}, func(sdk.StreamEvent) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	full := errors.New("no more")
+	err = client.Stream(t.Context(), &sdk.ModelRequest{Model: sdk.Model{ID: "wait"}}, func(sdk.StreamEvent) error { return full })
+	if !errors.Is(err, full) {
+		t.Errorf("error of the sink: %v", err)
+	}
+}
+
+func TestListModels(t *testing.T) {
+	t.Parallel()
+	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+	list := func(protocol, key string) ([]sdk.Model, error) {
+		return clientOf(t, p, protocol, key).(sdk.ModelLister).ListModels(t.Context())
+	}
+	if models, err := list("acme", "k"); err != nil || len(models) != 2 || models[1].ID != "two" {
+		t.Errorf("%+v, %v", models, err)
+	}
+	var failed *sdk.ProviderError
+	if _, err := list("acme", ""); !errors.As(err, &failed) || failed.StatusCode != 401 || failed.ProviderID != "acme" {
+		t.Errorf("%#v", err)
+	}
+	if _, err := list("mute", "k"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
+	}
+	if _, err := list("broken", "k"); err == nil || !strings.Contains(err.Error(), "no base URL") {
+		t.Error(err)
+	}
+}
+
+// An answer that does not follow the rules is an error, and what came of it counts as cut.
+func TestBadModelAnswers(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"rawtypes":     "event of a model's answer",
+		"rawflood":     "after the finish event",
+		"rawtruncated": "without a finish event",
+	}
+	for kind, want := range tests {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			spec := guestSpec(t, kind)
+			spec.Description = rawDescription(kind)
+			_, _, err := ask(t.Context(), clientOf(t, started(t, process.Options{}, spec, nil), "raw", ""), "m")
+			var got *sdk.ProviderError
+			if !errors.As(err, &got) || !got.Cut || !strings.Contains(err.Error(), want) {
+				t.Errorf("%#v, want %q", err, want)
+			}
+		})
+	}
+}

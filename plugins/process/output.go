@@ -1,0 +1,108 @@
+package process
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	maxLine        = 4 << 10
+	linesPerSecond = 200
+)
+
+// lineBudget bounds how many lines of a process are logged a second. Safe for use from many goroutines.
+type lineBudget struct {
+	mu      sync.Mutex
+	second  time.Time
+	used    int
+	dropped int
+}
+
+// take reports whether one more line may be logged at now, and how many were not since the last one.
+func (b *lineBudget) take(now time.Time) (ok bool, dropped int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now.Sub(b.second) >= time.Second {
+		b.second, b.used = now, 0
+	}
+	if b.used == linesPerSecond {
+		b.dropped++
+		return false, 0
+	}
+	b.used++
+	dropped, b.dropped = b.dropped, 0
+	return true, dropped
+}
+
+// printed logs what a process prints, line by line: lines are cut at maxLine and dropped when there are too many. Write never
+// fails. Safe for use from many goroutines.
+type printed struct {
+	log    *slog.Logger
+	budget *lineBudget
+	stream string // stdout or stderr
+
+	mu    sync.Mutex
+	line  []byte
+	over  bool   // the rest of the line is left out
+	cause string // the line that says why the process ended, as far as one can tell
+	last  string
+}
+
+// Write takes a piece of output.
+func (p *printed) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for rest := data; len(rest) > 0; {
+		line, after, end := bytes.Cut(rest, []byte("\n"))
+		rest = after
+		room := maxLine - len(p.line)
+		if len(line) > room {
+			line, p.over = line[:room], true
+		}
+		p.line = append(p.line, line...)
+		if end {
+			p.flush()
+		}
+	}
+	return len(data), nil
+}
+
+// flush logs the line that was collected. The caller holds mu.
+func (p *printed) flush() {
+	text := strings.ToValidUTF8(strings.TrimRight(string(p.line), "\r"), "\uFFFD")
+	if p.over {
+		text += " […]"
+	}
+	p.line, p.over = p.line[:0], false
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	p.last = text
+	if p.cause == "" && (strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")) {
+		p.cause = text // what follows is a trace of goroutines
+	}
+	ok, dropped := p.budget.take(time.Now())
+	if !ok {
+		return
+	}
+	if dropped > 0 {
+		p.log.Warn("lines of output dropped", "lines", dropped)
+	}
+	p.log.Debug("output", "stream", p.stream, "line", text)
+}
+
+// why returns the line that most likely says why the process ended; empty without one.
+func (p *printed) why() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.line) > 0 {
+		p.flush()
+	}
+	if p.cause != "" {
+		return p.cause
+	}
+	return p.last
+}

@@ -1,0 +1,207 @@
+package process_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/plugins/process"
+)
+
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	r := process.NewRestarts(5, 500*time.Millisecond)
+	how := errors.New("exit status 1")
+	for i, want := range []time.Duration{0, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second} {
+		now = now.Add(time.Second)
+		r.Ended(now, how)
+		if got, err := r.Wait(now); err != nil || got != want {
+			t.Errorf("after end %d: wait %s, %v; want %s", i+1, got, err, want)
+		}
+	}
+	if got, _ := r.Wait(now.Add(3 * time.Second)); got != time.Second {
+		t.Errorf("three seconds later: wait %s", got)
+	}
+	r.Ended(now, how)
+	if _, err := r.Wait(now); !errors.Is(err, process.ErrDown) || !errors.Is(err, how) {
+		t.Errorf("after end 6: %v", err)
+	}
+	if _, err := r.Wait(now.Add(time.Hour)); !errors.Is(err, process.ErrDown) {
+		t.Errorf("an hour later: %v", err)
+	}
+
+	r = process.NewRestarts(5, time.Second)
+	for range 20 { // one end in five minutes is no reason to give up
+		now = now.Add(5 * time.Minute)
+		r.Ended(now, how)
+		if got, err := r.Wait(now); err != nil || got > time.Second {
+			t.Fatalf("wait %s, %v", got, err)
+		}
+	}
+	if got := process.Backoff(time.Second, 100); got != 30*time.Second {
+		t.Errorf("longest delay %s", got)
+	}
+	if got := process.Backoff(-1, 5); got != 0 {
+		t.Errorf("without delays: %s", got)
+	}
+	never := process.NewRestarts(-1, 0)
+	never.Ended(now, how)
+	if _, err := never.Wait(now); !errors.Is(err, process.ErrDown) {
+		t.Errorf("no restarts: %v", err)
+	}
+}
+
+func TestHandshake(t *testing.T) {
+	t.Parallel()
+	cert := strings.Repeat("A", 80)
+	tests := map[string]struct{ line, want string }{
+		"unix":          {"1|1|unix|/run/x/s|grpc|" + cert + "\n", ""},
+		"more fields":   {"1|1|unix|/run/x/s|grpc|" + cert + "|true", ""},
+		"tcp":           {"1|1|tcp|127.0.0.1:4000|grpc|" + cert, ""},
+		"tcp6":          {"1|1|tcp|[::1]:4000|grpc|" + cert, ""},
+		"empty":         {"", "first line of output"},
+		"short":         {"1|1|unix|/run/x/s|grpc", "first line of output"},
+		"core":          {"2|1|unix|/run/x/s|grpc|" + cert, `version "2" of go-plugin's protocol`},
+		"version":       {"1|2|unix|/run/x/s|grpc|" + cert, `version "2" of tenon's process protocol`},
+		"net/rpc":       {"1|1|unix|/run/x/s|netrpc|" + cert, "this host speaks grpc"},
+		"no cert":       {"1|1|unix|/run/x/s|grpc|", "no certificate"},
+		"bad cert":      {"1|1|unix|/run/x/s|grpc|" + strings.Repeat("?", 80), "no certificate"},
+		"every address": {"1|1|tcp|0.0.0.0:4000|grpc|" + cert, "no loopback address"},
+		"a name":        {"1|1|tcp|localhost:4000|grpc|" + cert, "no loopback address"},
+		"other folder":  {"1|1|unix|/run/x/../y/s|grpc|" + cert, "not in the directory"},
+		"udp":           {"1|1|udp|127.0.0.1:4000|grpc|" + cert, "neither unix nor tcp"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := process.CheckHandshake(tt.line, "/run/x")
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzHandshake(f *testing.F) {
+	f.Add("1|1|unix|/run/x/s|grpc|" + strings.Repeat("A", 80))
+	f.Add("1|1|tcp|[::1%eth0]:4000|grpc|" + strings.Repeat("A", 80))
+	f.Add("|||||")
+	f.Fuzz(func(t *testing.T, line string) {
+		if process.CheckHandshake(line, "/run/x") != nil {
+			return
+		}
+		parts := strings.Split(strings.TrimSpace(line), "|")
+		if parts[2] == "unix" && !strings.HasPrefix(parts[3], "/run/x/") && !strings.HasPrefix(parts[3], "/run/") {
+			t.Errorf("accepted the address %q", parts[3])
+		}
+		if parts[2] != "unix" && parts[2] != "tcp" {
+			t.Errorf("accepted the network %q", parts[2])
+		}
+	})
+}
+
+func TestSessionOf(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		`{"sessionID":"a","properties":{"sessionID":"b"}}`:                   "a",
+		`{"type":"session.idle","properties":{"sessionID":"b"}}`:             "b",
+		`{"type":"message.updated","properties":{"info":{"sessionID":"c"}}}`: "c",
+		`{"properties":{"part":{"sessionID":"d"}}}`:                          "d",
+		`{"directory":"/"}`: "", `[]`: "", ``: "", `{"sessionID":7}`: "",
+	}
+	for input, want := range tests {
+		if got := process.SessionOf([]byte(input)); got != want {
+			t.Errorf("SessionOf(%s) = %q, want %q", input, got, want)
+		}
+	}
+}
+
+func FuzzSessionOf(f *testing.F) {
+	f.Add([]byte(`{"sessionID":"a"}`))
+	f.Add([]byte(`{"properties":[]}`))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if id := process.SessionOf(input); id != "" && !strings.Contains(string(input), "ession") && !strings.Contains(string(input), `\u`) && !strings.Contains(strings.ToLower(string(input)), "sessionid") {
+			t.Errorf("found %q in %q", id, input)
+		}
+	})
+}
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"session.idle", "session.idle", true}, {"session.idle", "session.idl", false},
+		{"*", "", true}, {"*", "x", true}, {"", "", true}, {"", "x", false},
+		{"session.*", "session.idle", true}, {"session.*", "sessions", false},
+		{"*.updated", "part.updated", true}, {"a*b*c", "a-b-c", true}, {"a*b*c", "a-c-b", false},
+		{"ab*bc", "abc", false}, {"a*a", "a", false}, {"**", "x", true},
+	}
+	for _, tt := range tests {
+		if got := process.Match(tt.pattern, tt.name); got != tt.want {
+			t.Errorf("Match(%q, %q) = %v, want %v", tt.pattern, tt.name, got, tt.want)
+		}
+	}
+	if process.Match(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)) {
+		t.Error("a long pattern matches")
+	}
+}
+
+// Lines are cut, counted and made text; the one that says why the process ended is kept.
+func TestPrinted(t *testing.T) {
+	t.Parallel()
+	log := &logged{}
+	w, why := process.NewPrinted(log.logger())
+	write := func(text string) {
+		t.Helper()
+		if n, err := io.WriteString(w, text); n != len(text) || err != nil {
+			t.Errorf("Write = %d, %v", n, err)
+		}
+	}
+	write("one\ntw")
+	write("o\r\n\n  \n")
+	write(strings.Repeat("x", 10_000) + "\nbad \xff\n")
+	write("panic: boom\n\ngoroutine 1 [running]:\nlast")
+	if got := why(); got != "panic: boom" {
+		t.Errorf("why = %q", got)
+	}
+	text := log.String()
+	for _, want := range []string{"line=one\n", "line=two\n", "xxx […]\"", "bad \uFFFD", "line=last\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the log", want)
+		}
+	}
+	if len(text) > 8000 {
+		t.Errorf("the log has %d bytes", len(text))
+	}
+	for i := range 1000 {
+		write(fmt.Sprintln("line", i))
+	}
+	if got := strings.Count(log.String(), "\n"); got > 450 { // two seconds' worth, should one have passed
+		t.Errorf("%d lines logged", got)
+	}
+}
+
+func FuzzPrinted(f *testing.F) {
+	f.Add([]byte("a\nb"), 1)
+	f.Add([]byte("\r\n\xff\x00"), 3)
+	f.Fuzz(func(t *testing.T, data []byte, piece int) {
+		w, why := process.NewPrinted(slog.New(slog.DiscardHandler))
+		for rest := data; len(rest) > 0; {
+			n := min(max(piece%16, 1), len(rest))
+			if _, err := w.Write(rest[:n]); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		if got := why(); len(got) > 5000*3 || strings.Contains(got, "\n") {
+			t.Errorf("why = %q", got)
+		}
+	})
+}

@@ -1,0 +1,247 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/process"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
+)
+
+// instance is one process of a plugin, from its start to its end. Calls may be made from many goroutines.
+type instance struct {
+	name   string
+	runner *childRunner
+	client *plugin.Client
+	api    tenonv1.PluginClient
+	calls  callTable
+	hooks  *hookStream // nil when the plugin has no hooks
+	stop   time.Duration
+	log    *slog.Logger
+
+	end    context.CancelFunc // ends the streams
+	inside sync.WaitGroup     // the goroutines of the streams
+}
+
+// begin starts a process and connects to it. ready is told when it is: what is left of the start is its work.
+func begin(ctx context.Context, o Options, s *Spec, program *executable, log *slog.Logger, ready func(context.Context, *instance) error) (*instance, error) {
+	env, err := environ(o, s)
+	if err != nil {
+		return nil, startFailed(s.Description.Name, err)
+	}
+	late := fmt.Errorf("it was not ready within %s", o.StartTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, late)
+	defer cancel()
+	in := &instance{name: s.Description.Name, runner: newRunner(o, s, program, env, log), stop: o.StopTimeout, log: log}
+	// A process that hangs blocks go-plugin too; ending it sets both free.
+	release := context.AfterFunc(ctx, func() { in.runner.fail(in.runner.late(context.Cause(ctx))) })
+	defer release()
+	err = in.connect(o, log)
+	if err == nil {
+		err = ready(ctx, in)
+	}
+	if err == nil && release() {
+		return in, nil
+	}
+	reason := context.Cause(ctx)
+	switch {
+	case reason != nil:
+	case errors.Is(err, context.DeadlineExceeded): // the plugin's clock was first
+		reason = late
+	default:
+		reason = err
+	}
+	in.runner.abandon(reason)
+	<-in.runner.ended
+	in.discard()
+	return nil, startFailed(in.name, in.runner.how)
+}
+
+func startFailed(name string, err error) error {
+	return fmt.Errorf("%w: plugin %q: %w", ErrStart, name, err)
+}
+
+// environ returns the environment of the process, and makes the directory of its data.
+func environ(o Options, s *Spec) ([]string, error) {
+	env := map[string]string{}
+	for name, value := range s.Env {
+		env[name] = value
+	}
+	env["PLUGIN_ROOT"] = s.Dir
+	delete(env, "PLUGIN_DATA")
+	if s.DataDir != "" {
+		if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
+			return nil, fmt.Errorf("directory for its data: %w", err)
+		}
+		env["PLUGIN_DATA"] = s.DataDir
+	}
+	return child.Environ(o.Environ, env), nil
+}
+
+// connect starts the process by way of go-plugin.
+func (in *instance) connect(o Options, log *slog.Logger) error {
+	in.client = plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: process.ProtocolVersion, MagicCookieKey: process.CookieKey, MagicCookieValue: process.CookieValue},
+		Plugins:          plugin.PluginSet{process.ServiceName: dispenser{}},
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		AutoMTLS:         true,
+		SkipHostEnv:      true,
+		StartTimeout:     2 * o.StartTimeout, // begin's own comes first
+		Logger:           newDebugLog(log),
+		SyncStdout:       in.runner.out,
+		SyncStderr:       in.runner.err,
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketRoot()},
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
+			in.runner.adopt(cmd, socketDir)
+			return in.runner, nil
+		},
+		GRPCDialOptions: []grpc.DialOption{
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(process.MaxMessage), grpc.MaxCallSendMsgSize(process.MaxMessage)),
+			grpc.WithDisableRetry(), // no call is made twice
+			grpc.WithIdleTimeout(0),
+		},
+	})
+	protocol, err := in.client.Client()
+	if err != nil {
+		return err
+	}
+	api, err := protocol.Dispense(process.ServiceName)
+	if err != nil {
+		return err
+	}
+	in.api = api.(tenonv1.PluginClient)
+	return nil
+}
+
+// dispenser tells go-plugin how to talk to a plugin.
+type dispenser struct{ plugin.NetRPCUnsupportedPlugin }
+
+// GRPCServer is not used: the host serves no plugin.
+func (dispenser) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error { return errors.ErrUnsupported }
+
+// GRPCClient returns the tenonv1.PluginClient.
+func (dispenser) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return tenonv1.NewPluginClient(conn), nil
+}
+
+// maxSocketRoot leaves room for the names go-plugin makes, of the 104 characters the path of a socket may have on some systems.
+const maxSocketRoot = 60
+
+// socketRoot returns where the directories of the sockets are made.
+func socketRoot() string {
+	if dir := os.TempDir(); len(dir) <= maxSocketRoot {
+		return dir
+	}
+	return "/tmp"
+}
+
+// start tells the plugin what the host will use of it.
+func (in *instance) start(ctx context.Context, host *hostService, request []byte, grants []sdk.Capability, version string, hooks bool) error {
+	given, err := json.Marshal(grants)
+	if err != nil {
+		return err
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	in.end = end
+	if err := host.serve(life, in); err != nil {
+		return err
+	}
+	_, err = in.api.Start(ctx, &tenonv1.StartRequest{Request: request, Grants: given, Host: version})
+	if err != nil {
+		return in.explain(err)
+	}
+	if hooks {
+		in.hooks, err = openHooks(life, in)
+	}
+	return err
+}
+
+// close ends the process: it is asked, then told, then killed.
+func (in *instance) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, in.stop)
+	defer cancel()
+	_, err := in.api.Stop(ctx, &tenonv1.StopRequest{})
+	if err != nil && status.Code(err) != codes.Unimplemented && !in.isOver() {
+		in.log.Warn("the plugin did not stop well", "err", in.explain(err))
+	}
+	in.runner.hangUp()
+	select {
+	case <-in.runner.ended:
+	case <-time.After(in.stop / 4):
+		in.runner.fail(errors.New("it did not stop when it was asked to"))
+		<-in.runner.ended
+	}
+	in.discard()
+}
+
+// discard cleans up after a process that ended.
+func (in *instance) discard() {
+	if in.end != nil {
+		in.end()
+	}
+	in.client.Kill() // closes the connection and waits for go-plugin's goroutines
+	in.inside.Wait()
+	if dir := in.runner.socketDir; dir != "" {
+		_ = os.RemoveAll(dir) // go-plugin leaves it behind when the process did not start
+	}
+}
+
+// explain turns the error of a call into one for people: what the plugin said, or how its process ended.
+func (in *instance) explain(err error) error {
+	s, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	switch s.Code() {
+	case codes.Unavailable: // the connection broke: the end of the process is known in a moment
+		select {
+		case <-in.runner.ended:
+			return in.endError()
+		case <-time.After(2 * drainTime):
+			return fmt.Errorf("%w: plugin %q: the connection broke: %s", ErrEnded, in.name, s.Message())
+		}
+	case codes.Canceled:
+		if in.isOver() { // closing the connection of a process that is gone cancels too
+			return in.endError()
+		}
+		return fmt.Errorf("%w: %s", context.Canceled, s.Message())
+	case codes.DeadlineExceeded:
+		return fmt.Errorf("%w: %s", context.DeadlineExceeded, s.Message())
+	case codes.Unimplemented:
+		return fmt.Errorf("%w: the plugin does not serve it: %s", errors.ErrUnsupported, s.Message())
+	case codes.ResourceExhausted:
+		return fmt.Errorf("a message is larger than the %d MiB that are passed on: %s", process.MaxMessage>>20, s.Message())
+	}
+	return errors.New(s.Message())
+}
+
+// isOver reports whether the process ended.
+func (in *instance) isOver() bool {
+	select {
+	case <-in.runner.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// endError says how the process ended. Call it after runner.ended.
+func (in *instance) endError() error {
+	return fmt.Errorf("%w: plugin %q: %w", ErrEnded, in.name, in.runner.how)
+}

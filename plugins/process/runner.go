@@ -1,0 +1,322 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/tenonhq/tenon/internal/child"
+)
+
+// drainTime is how long the output of a process that ended is still read: what it wrote last is there at once, but something it
+// started and let go may hold the pipe.
+const drainTime = 50 * time.Millisecond
+
+// childRunner is one process. go-plugin starts it and gets what it needs for the handshake; everything else that happens to the
+// process happens here.
+type childRunner struct {
+	name     string
+	program  *executable
+	dir      string
+	env      []string
+	memoryMB int
+	out, err *printed
+
+	plugged   []string // the environment go-plugin adds
+	socketDir string
+
+	ended chan struct{} // closed when the process is gone and everything of it was read
+	how   error         // why it ended; read it after ended
+
+	mu     sync.Mutex
+	begun  bool      // Start was called
+	hello  string    // the handshake line; empty before it came
+	cmd    *exec.Cmd // nil until it was started
+	stdin  *os.File  // held open: its end tells the process that the host is gone
+	reason error     // why this side ended it; nil: it did not
+}
+
+var _ runner.Runner = (*childRunner)(nil)
+
+func newRunner(o Options, s *Spec, program *executable, env []string, log *slog.Logger) *childRunner {
+	budget := &lineBudget{}
+	return &childRunner{
+		name: s.Description.Name, program: program, dir: s.Dir, env: env, memoryMB: o.MemoryMB,
+		out:   &printed{log: log, budget: budget, stream: "stdout"},
+		err:   &printed{log: log, budget: budget, stream: "stderr"},
+		ended: make(chan struct{}),
+	}
+}
+
+// adopt takes what go-plugin wants the process to have.
+func (r *childRunner) adopt(cmd *exec.Cmd, socketDir string) {
+	r.plugged, r.socketDir = cmd.Env, socketDir
+}
+
+// Start starts the process and waits for its handshake.
+func (r *childRunner) Start(ctx context.Context) error {
+	r.mu.Lock()
+	r.begun = true
+	r.mu.Unlock()
+	hello, err := r.exec()
+	if err != nil {
+		r.how = err
+		close(r.ended)
+		return err
+	}
+	select {
+	case line := <-hello:
+		r.mu.Lock()
+		r.hello = line
+		r.mu.Unlock()
+	case <-r.ended:
+		return r.how
+	case <-ctx.Done():
+		r.fail(r.late(context.Cause(ctx)))
+		<-r.ended
+		return r.how
+	}
+	err = checkHandshake(r.hello, r.socketDir)
+	if err == nil {
+		err = r.program.recheck()
+	}
+	if err != nil {
+		r.fail(err)
+		<-r.ended
+		return r.how
+	}
+	return nil
+}
+
+// exec starts the process, and the goroutines that read what it prints and wait for it; they end with the process. The channel
+// gives the first line of its output.
+func (r *childRunner) exec() (<-chan string, error) {
+	cmd, err := r.program.cmd()
+	if err != nil {
+		return nil, err
+	}
+	var pipes pipes
+	defer pipes.closeTheirs()
+	stdin, stdout, stderr := pipes.in(), pipes.out(), pipes.out()
+	if pipes.err != nil {
+		pipes.closeOurs()
+		return nil, pipes.err
+	}
+	cmd.Dir, cmd.Env = r.dir, append(r.env, r.plugged...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin.theirs, stdout.theirs, stderr.theirs
+	child.Prepare(cmd)
+	if err := start(cmd); err != nil {
+		pipes.closeOurs()
+		return nil, startError(cmd, err)
+	}
+	confine(cmd.Process.Pid, r.memoryMB)
+	r.started(cmd, stdin.ours)
+
+	hello := make(chan string, 1)
+	var reading sync.WaitGroup
+	reading.Go(func() { r.readOutput(stdout.ours, hello) })
+	reading.Go(func() { _, _ = io.Copy(r.err, stderr.ours) })
+	go func() {
+		err := cmd.Wait()
+		_ = child.Kill(cmd) // what it started
+		for _, f := range []*os.File{stdout.ours, stderr.ours} {
+			if f.SetReadDeadline(time.Now().Add(drainTime)) != nil {
+				_ = f.Close() // a system without deadlines for pipes
+			}
+		}
+		reading.Wait()
+		pipes.closeOurs()
+		r.how = r.describeEnd(err)
+		close(r.ended)
+	}()
+	return hello, nil
+}
+
+// started notes the process, and ends it when that was asked for meanwhile.
+func (r *childRunner) started(cmd *exec.Cmd, stdin *os.File) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cmd, r.stdin = cmd, stdin
+	if r.reason != nil {
+		_ = child.Kill(cmd)
+	}
+}
+
+// start starts the command. A process that is being forked elsewhere in this program may for a moment hold the copy of the file open
+// for writing, in which case it cannot be run yet.
+func start(cmd *exec.Cmd) error {
+	err := cmd.Start()
+	for try := 0; try < 10 && errors.Is(err, syscall.ETXTBSY); try++ {
+		time.Sleep(time.Duration(try+1) * time.Millisecond)
+		err = cmd.Start()
+	}
+	return err
+}
+
+// startError says what can be done about a file that does not run. The path of a sealed copy means nothing to a user.
+func startError(cmd *exec.Cmd, err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	remedy := ""
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		remedy = "; it is not a program for this system, or a script without #! in its first line"
+	case errors.Is(err, os.ErrPermission):
+		remedy = "; check that it is executable and that its file system allows it"
+	case errors.Is(err, os.ErrNotExist):
+		remedy = "; check that it, the interpreter it names and its working directory " + cmd.Dir + " are there"
+	}
+	return fmt.Errorf("run %s: %w%s", cmd.Args[0], err, remedy)
+}
+
+// readOutput takes the first line as the handshake and logs the others.
+func (r *childRunner) readOutput(stdout io.Reader, hello chan<- string) {
+	lines := bufio.NewReaderSize(stdout, maxHandshake)
+	line, err := lines.ReadSlice('\n')
+	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		_, _ = r.out.Write(line)
+		return
+	}
+	hello <- string(line)
+	_, _ = io.Copy(r.out, lines)
+}
+
+// describeEnd says how the process ended: by whom, with which status, and what it said last.
+func (r *childRunner) describeEnd(err error) error {
+	r.mu.Lock()
+	reason, hello := r.reason, r.hello
+	r.mu.Unlock()
+	if reason != nil {
+		return reason
+	}
+	end := "exit status 0"
+	if err != nil {
+		end = err.Error()
+	}
+	said := r.err.why()
+	if hello == "" && said == "" {
+		said = r.out.why()
+	}
+	if said != "" {
+		end += ": " + said
+	}
+	return errors.New(end)
+}
+
+// fail ends the process at once, for a reason.
+func (r *childRunner) fail(reason error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reason == nil {
+		r.reason = reason
+	}
+	r.kill()
+}
+
+// late adds to the reason of a start that took too long what was waited for.
+func (r *childRunner) late(reason error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.hello == "" {
+		return fmt.Errorf("%w: it sent no handshake", reason)
+	}
+	return reason
+}
+
+// abandon is fail for a process of which nobody knows whether there was a start.
+func (r *childRunner) abandon(reason error) {
+	r.fail(reason)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.begun {
+		r.begun, r.how = true, reason
+		close(r.ended)
+	}
+}
+
+// hangUp tells the process that the host does not need it any more.
+func (r *childRunner) hangUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running() {
+		_ = r.stdin.Close()
+		_ = child.Terminate(r.cmd)
+	}
+}
+
+// Kill ends the process and its group.
+func (r *childRunner) Kill(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kill()
+	return nil
+}
+
+// kill ends the group when there is one. The caller holds mu.
+func (r *childRunner) kill() {
+	if r.running() {
+		_ = child.Kill(r.cmd)
+	}
+}
+
+// running reports whether there is a process. The caller holds mu.
+func (r *childRunner) running() bool {
+	select {
+	case <-r.ended:
+		return false
+	default:
+		return r.cmd != nil
+	}
+}
+
+// Wait waits for the end of the process.
+func (r *childRunner) Wait(context.Context) error {
+	<-r.ended
+	return nil
+}
+
+// Stdout gives go-plugin the handshake line, and nothing more until the process ends.
+func (r *childRunner) Stdout() io.ReadCloser { return &untilEnd{strings.NewReader(r.hello), r.ended} }
+
+// Stderr gives go-plugin nothing: what the process prints is read here, within bounds.
+func (r *childRunner) Stderr() io.ReadCloser { return &untilEnd{strings.NewReader(""), r.ended} }
+
+// Name returns the name of the plugin.
+func (r *childRunner) Name() string { return r.name }
+
+// ID returns the process id.
+func (r *childRunner) ID() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cmd == nil {
+		return ""
+	}
+	return strconv.Itoa(r.cmd.Process.Pid)
+}
+
+// Diagnose returns nothing: the errors of Start say what is wrong.
+func (r *childRunner) Diagnose(context.Context) string { return "" }
+
+// PluginToHost returns the address as it is.
+func (r *childRunner) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// HostToPlugin returns the address as it is.
+func (r *childRunner) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}

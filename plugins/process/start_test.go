@@ -1,0 +1,130 @@
+package process_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// What a plugin may do wrong before it is ready: each is an error that says so, in bounded time.
+func TestBadStarts(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ kind, want string }{
+		"garbage instead of the handshake":   {"garbage", `its first line of output is "hello world\n"`},
+		"says nothing":                       {"silent", "it was not ready within 1.5s: it sent no handshake"},
+		"exits and says why":                 {"exit", "exit status 3: cannot read settings.toml"},
+		"drips bytes":                        {"drip", "it was not ready within 1.5s: it sent no handshake"},
+		"floods without a line":              {"flood", `its first line of output is "xxxx`},
+		"another version":                    {"version", `version "9" of tenon's process protocol, this host version 1`},
+		"listens elsewhere":                  {"elsewhere", "not in the directory PLUGIN_UNIX_SOCKET_DIR names"},
+		"nobody listens, with a bad cert":    {"nobody", "server cert"},
+		"the plugin's start fails":           {"badstart", "option level: want a number"},
+		"the plugin's start does not end":    {"slowstart", "it was not ready within 1.5s"},
+		"does not serve what it contributes": {"rawempty", "Start not implemented"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := started(t, process.Options{StartTimeout: 1500 * time.Millisecond}, guestSpec(t, tt.kind), nil)
+			began := time.Now()
+			_, err := callTool(t, p, "echo", `{}`, nil)
+			if !errors.Is(err, process.ErrStart) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+func TestCannotRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	tests := map[string]struct{ command, dir, want string }{
+		"no such file":     {filepath.Join(dir, "nothing"), dir, "no such file"},
+		"not executable":   {write("plain", "#!/bin/sh\n", 0o600), dir, "permission denied; check that it is executable"},
+		"no program":       {write("text", "just text", 0o700), dir, "not a program for this system"},
+		"no interpreter":   {write("script", "#!/no/such/interpreter\n", 0o700), dir, "the interpreter it names"},
+		"no such work dir": {"/bin/sh", filepath.Join(dir, "gone"), "working directory"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec := process.Spec{Description: description("plain"), Command: []string{tt.command}, Dir: tt.dir}
+			p := started(t, process.Options{}, spec, nil)
+			_, err := callTool(t, p, "echo", `{}`, nil)
+			if !errors.Is(err, process.ErrStart) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if !strings.Contains(err.Error(), tt.command) {
+				t.Errorf("error %v does not name the file", err)
+			}
+		})
+	}
+}
+
+func TestOpenChecksTheSpec(t *testing.T) {
+	t.Parallel()
+	good := func() process.Spec {
+		return process.Spec{Description: description("plain"), Command: []string{"/bin/x"}}
+	}
+	tests := map[string]struct {
+		change func(*process.Spec)
+		want   string
+	}{
+		"no name":         {func(s *process.Spec) { s.Description.Name = "" }, "name: missing"},
+		"no command":      {func(s *process.Spec) { s.Command = nil }, "runtime.command: missing"},
+		"relative":        {func(s *process.Spec) { s.Command = []string{"x"} }, `"x" is no absolute path`},
+		"relative script": {func(s *process.Spec) { s.Program = "main.js" }, `program: "main.js" is no absolute path`},
+		"digest":          {func(s *process.Spec) { s.Digest = "sha256:12" }, "digest"},
+		"hook point":      {func(s *process.Spec) { s.Description.Hooks[1].Point = "chat.parms" }, `hooks[1].point: there is no hook point "chat.parms"`},
+		"tool id":         {func(s *process.Spec) { s.Description.Tools[2].ID = "" }, "tools[2]"},
+		"tool schema":     {func(s *process.Spec) { s.Description.Tools[0].Parameters = []byte("{") }, "tools[0]"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec := good()
+			tt.change(&spec)
+			_, err := process.New(process.Options{}).Open(spec)
+			if !errors.Is(err, sdk.ErrManifest) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := process.New(process.Options{}).Open(good()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	spec := guestSpec(t, "plain")
+	want := spec.Description
+	spec.Description = sdk.Description{}
+	got, err := process.New(process.Options{}).Describe(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Name != "guest-plain" || got.Version != "1.2.3" || len(got.Hooks) != len(want.Hooks) || len(got.Tools) != len(want.Tools) {
+		t.Errorf("description %+v", got)
+	}
+	spec.Env[guestKind] = "exit"
+	if _, err := process.New(process.Options{}).Describe(t.Context(), spec); !errors.Is(err, process.ErrStart) || !strings.Contains(err.Error(), "settings.toml") {
+		t.Errorf("error %v", err)
+	}
+}
