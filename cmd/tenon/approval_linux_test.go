@@ -1,0 +1,39 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestApproveOnTerminal: what came with a project is asked about at its first use; yes is remembered, no runs nothing.
+func TestApproveOnTerminal(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer string
+		runs   bool
+	}{"yes": {"y\r", true}, "no": {"n\r", false}, "nothing": {"\r", false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProcess(t, "")
+			p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+			hooks := `{"hooks": {"PostToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "touch hook-ran"}]}]}}`
+			must(t, os.WriteFile(filepath.Join(p.work, "tenon.json"), []byte(hooks), 0o644))
+			must(t, os.WriteFile(filepath.Join(p.work, "a.txt"), []byte("a"), 0o644))
+
+			term := p.onTerminal(t, "run", `read {"filePath": "a.txt"}`)
+			term.expect("command hooks hooks.project")
+			term.expect("PostToolUse *: touch hook-ran")
+			term.expect("approve it? [y/N]")
+			term.enter(c.answer)
+			term.expect("goes on")
+			if code := term.code(); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			_, err := os.Stat(filepath.Join(p.work, "hook-ran"))
+			if ran := err == nil; ran != c.runs {
+				t.Errorf("the hook ran: %v, want %v", ran, c.runs)
+			}
+		})
+	}
+}
