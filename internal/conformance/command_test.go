@@ -1,0 +1,90 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/builtin/commandhooks"
+	"github.com/tenonhq/tenon/plugins/plugintest"
+	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// commandEvents are the events that carry the hooks of a point.
+var commandEvents = map[sdk.Point]string{
+	sdk.PointToolBefore: "PreToolUse", sdk.PointPermissionAsk: "PermissionRequest", sdk.PointToolAfter: "PostToolUse",
+}
+
+// commandHooks opens command hooks that run a command at the points.
+func commandHooks(t *testing.T, command string, env map[string]string, hooks ...sdk.HookDescription) *commandhooks.Plugin {
+	t.Helper()
+	events := map[string]any{}
+	for _, h := range hooks {
+		entry := map[string]any{"type": "command", "command": command}
+		if h.TimeoutMS > 0 {
+			entry["timeout"] = float64(h.TimeoutMS) / 1000
+		}
+		events[commandEvents[sdk.Point(h.Point)]] = []any{map[string]any{"hooks": []any{entry}}}
+	}
+	data, err := json.Marshal(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := commandhooks.New(commandhooks.Source{Name: conformance.Name, Where: "test", Data: data, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := list[0].(*commandhooks.Plugin)
+	if !ok {
+		t.Fatalf("a %T", list[0])
+	}
+	return p
+}
+
+// commandCarrier is a command that is started for each event.
+func commandCarrier() plugintest.Carrier {
+	return plugintest.Carrier{
+		Name: "command", Foreign: true, Points: []sdk.Point{sdk.PointToolBefore, sdk.PointPermissionAsk}, Hang: conformance.FaultLoop,
+		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+			p := commandHooks(t, shop.build(t, "command", nil), map[string]string{"CONFORMANCE_OPTIONS": string(c.Options)}, c.Description.Hooks...)
+			return &described{p, c.Description.Hooks, func(h *sdk.Hook) bool { return strings.Contains(h.Name, "hooks[0]") }}
+		},
+		Skips: map[string]string{
+			"tools": "a command has none", "abilities": "a command has none", "points": "a command keeps no record of its calls",
+			"fields/reads escaped": "a command keeps no record of its calls", "fields/reads missing": "a command keeps no record of its calls",
+			"fields/reads one argument": "a command keeps no record of its calls",
+			"changes/null object":       "an updatedInput of null is none", "gates/permission ": "without a decision there is no reason",
+			"start": "a command is told neither options nor the project, and there is no plugin that starts or ends",
+		},
+	}
+}
+
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, commandCarrier())
+}
+
+// TestBadCommands runs turns with command hooks that go wrong.
+func TestBadCommands(t *testing.T) {
+	t.Parallel()
+	path := shop.build(t, "fault", nil)
+	// A command that says nothing sensible decides nothing, at PermissionRequest either.
+	commands := map[string]string{"missing": "/nonexistent/command", "interpreter": "nonexistent-interpreter x.py", "killed": "kill -9 $$"}
+	for _, fault := range []string{"silent", "exit", "garbage", "flood", "drip"} {
+		commands[fault] = fmt.Sprintf("%q %s", path, fault)
+	}
+	for name, command := range commands {
+		for _, at := range []place{{sdk.PointToolBefore, 1}, {sdk.PointToolAfter, 1}, {sdk.PointPermissionAsk, 1}} {
+			t.Run(name+" "+string(at.point), func(t *testing.T) {
+				contained(t, at, func(t *testing.T) sdk.Plugin {
+					// The hooks beside the command succeed, between its failures.
+					hook := hookAt(at.point, hookTimeout)
+					hook.OnError = sdk.OnErrorSkip
+					return &described{commandHooks(t, command, nil, hook), []sdk.HookDescription{hook}, func(h *sdk.Hook) bool { return strings.Contains(h.Name, "hooks[0]") }}
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/plugins/plugintest"
+	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// hookTimeout is the deadline of the hooks that go wrong.
+	hookTimeout = 300 * time.Millisecond
+	// grace is what hitting it may cost beside it.
+	grace = 200 * time.Millisecond
+	// slowness is how much slower than the measured turn one may be on a machine that has other things to do.
+	slowness = 4
+)
+
+// place is a hook point of a turn, and how often the turn passes it.
+type place struct {
+	point sdk.Point
+	calls int // that are waited for
+}
+
+// places are where a fault is tried: one of each kind of hook, and for what fails at once or never comes back all that a turn passes.
+func places(f conformance.Fault) []place {
+	list := []place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}, {sdk.PointEvent, 0}}
+	switch f {
+	case conformance.FaultPanic, conformance.FaultHang, conformance.FaultLoop, conformance.FaultExit:
+		list = append(list, place{sdk.PointChatSystem, 2}, place{sdk.PointToolAfter, 1})
+	}
+	return list
+}
+
+// configured gives a plugin its options, which the host would take from the configuration, and the name that the tests look for.
+type configured struct {
+	sdk.Plugin
+	options json.RawMessage
+}
+
+func (c *configured) Manifest() sdk.Manifest {
+	m := c.Plugin.Manifest()
+	m.Name = conformance.Name
+	return m
+}
+
+func (c *configured) Start(ctx context.Context, h sdk.Host) error {
+	return c.Plugin.Start(ctx, &optionsHost{h, c.options})
+}
+
+// Hooks leaves out the hook that adds the instructions of an MCP server: it runs in this process and succeeds, between the failures.
+func (c *configured) Hooks() []sdk.Hook {
+	hooker, ok := c.Plugin.(sdk.Hooker)
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(hooker.Hooks(), func(h sdk.Hook) bool { return h.Name == "instructions" })
+}
+
+type optionsHost struct {
+	sdk.Host
+	options json.RawMessage
+}
+
+func (h *optionsHost) Options() json.RawMessage { return h.options }
+
+// faulty opens the conformance plugin over a carrier with options and one hook, and no tools.
+func faulty(t *testing.T, c plugintest.Carrier, o conformance.Options, hook sdk.HookDescription) sdk.Plugin {
+	t.Helper()
+	raw, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.Open(t, plugintest.Case{Options: raw, Description: sdk.Description{
+		Name: conformance.Name, Version: conformance.Version, Hooks: []sdk.HookDescription{hook}, Capabilities: conformance.Capabilities(),
+	}})
+	return &configured{p, raw}
+}
+
+// TestFaults runs turns with a plugin installed that goes wrong in each way, at each kind of hook, over each carrier.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	faults := map[string]struct {
+		carrier plugintest.Carrier
+		faults  []conformance.Fault
+	}{
+		// What a handler of this process does to the whole process nothing can contain.
+		"builtin": {plugintest.Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}},
+		"wasm": {wasmCarrier(), []conformance.Fault{
+			conformance.FaultPanic, conformance.FaultHang, conformance.FaultLoop, conformance.FaultRecursion, conformance.FaultMemory,
+			conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
+		}},
+		"process": {processCarrier(), []conformance.Fault{
+			conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultRecursion,
+			conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
+		}},
+		"mcp": {mcpCarrierThatWaits(0), []conformance.Fault{
+			conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultRecursion,
+			conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
+		}},
+	}
+	for carrier, list := range faults {
+		t.Run(carrier, func(t *testing.T) {
+			t.Parallel()
+			for _, f := range list.faults {
+				for _, at := range places(f) {
+					t.Run(string(f)+" "+string(at.point), func(t *testing.T) {
+						o, hook := faultyHook(at.point, hookTimeout, f)
+						contained(t, at, func(t *testing.T) sdk.Plugin { return faulty(t, list.carrier, o, hook) })
+					})
+				}
+				t.Run(string(f)+" at start", func(t *testing.T) {
+					at := place{sdk.PointToolBefore, 1}
+					open := func(t *testing.T) sdk.Plugin {
+						return faulty(t, list.carrier, conformance.Options{Start: conformance.Script{Fault: f}}, hookAt(at.point, hookTimeout))
+					}
+					if carrier == "builtin" {
+						leftOut(t, open(t))
+						return
+					}
+					contained(t, at, open)
+				})
+			}
+		})
+	}
+}
+
+// tries is how often turns that took too long are run again: the machine may have been busy.
+const tries = 4
+
+// contained runs turns with the plugin until it is quarantined, and one more.
+func contained(t *testing.T, at place, open func(t *testing.T) sdk.Plugin) {
+	t.Helper()
+	var late []string
+	for range tries {
+		if late = turns(t, at, open(t)); len(late) == 0 || t.Failed() {
+			return
+		}
+	}
+	t.Errorf("too slow, even when tried again:\n%s", strings.Join(late, "\n"))
+}
+
+// turns returns what took too long.
+func turns(t *testing.T, at place, p sdk.Plugin) (late []string) {
+	t.Helper()
+	healthy := newMachine(t)
+	healthy.turn() // the first one warms up
+	want := healthy.turn()
+	healthy.close()
+	m := newMachine(t, p)
+	defer m.close()
+	var failures int
+	for n := 1; n <= 4; n++ {
+		before := failures
+		got := m.turn()
+		failures = min(failures+at.calls, 3)
+		limit := slowness*want.took + grace + time.Duration(failures-before)*(hookTimeout+grace)
+		if got.took > limit {
+			late = append(late, fmt.Sprintf("turn %d took %s, at most %s was due; without the plugin it took %s", n, got.took, limit, want.took))
+		}
+		m.outcome(n, at, &want, &got)
+		if at.calls > 0 {
+			m.tells(n, at, failures)
+		}
+	}
+	if at.calls == 0 { // nobody waits for an observer
+		told := m.told.await(t, conformance.Name, 4)
+		if len(told) != 4 || !strings.Contains(told[3], "quarantined") || !strings.Contains(told[0], "hook="+string(at.point)) {
+			t.Errorf("the user was told %q, want three failures and the quarantine", told)
+		}
+	}
+	return late
+}
+
+// outcome checks what came of a turn: the same as without the plugin, unless a gate failed, which denies.
+func (m *machine) outcome(n int, at place, want, got *turn) {
+	m.t.Helper()
+	if at.point != sdk.PointPermissionAsk || strings.HasPrefix(m.told.about(conformance.Name)[0], "skipped") {
+		if diff := cmp.Diff(want.answer+want.result, got.answer+got.result); diff != "" {
+			m.t.Errorf("turn %d (-without the plugin +with it):\n%s", n, diff)
+		}
+		return
+	}
+	if !strings.Contains(got.result, "plugin "+conformance.Name+": hook "+string(at.point)) || got.answer == "" {
+		m.t.Errorf("turn %d: the call's result is %q, want a denial that names plugin and hook; answer %q", n, got.result, got.answer)
+	}
+}
+
+// tells checks what the user was told up to now: one line for each failure, one for the quarantine.
+func (m *machine) tells(n int, at place, failures int) {
+	m.t.Helper()
+	want := failures
+	if failures == 3 {
+		want++
+	}
+	told := m.told.about(conformance.Name)
+	if len(told) != want {
+		m.t.Errorf("after turn %d the user was told %q, want %d lines", n, told, want)
+	}
+	for _, line := range told {
+		if !strings.Contains(line, "hook="+string(at.point)) || len(line) > 2000 || strings.ContainsFunc(line, unicode.IsControl) {
+			m.t.Errorf("line %.2000q of %d bytes, want one short line that names the hook", line, len(line))
+			break
+		}
+	}
+	if failures == 3 && !strings.Contains(told[len(told)-1], "quarantined") {
+		m.t.Errorf("after turn %d the user was told %q, want that the plugin is quarantined", n, told)
+	}
+}
+
+// leftOut checks that a plugin that does not start is left out with a line, and that turns go on without it.
+func leftOut(t *testing.T, p sdk.Plugin) {
+	t.Helper()
+	want := newMachine(t).turn()
+	m := newMachine(t, p)
+	got := m.turn()
+	if diff := cmp.Diff(want.answer+want.result, got.answer+got.result); diff != "" {
+		t.Errorf("the turn (-without the plugin +with it):\n%s", diff)
+	}
+	if told := m.told.about(conformance.Name); len(told) != 1 || !strings.Contains(told[0], "left out") {
+		t.Errorf("the user was told %q, want one line", told)
+	}
+}

@@ -1,0 +1,118 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/plugins/plugintest"
+	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/wasm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// workshop holds what all tests share: the built guests and the WASM runtime. TestMain makes it and takes it away.
+type workshop struct {
+	dir   string
+	mu    sync.Mutex
+	built map[string]func() (string, error) // by package
+
+	runtime func() (*wasm.Runtime, error)
+}
+
+var shop = &workshop{built: map[string]func() (string, error){}} // made once, before any test runs
+
+func (w *workshop) open() error {
+	dir, err := os.MkdirTemp("", "tenon-conformance-")
+	if err != nil {
+		return err
+	}
+	w.dir = dir
+	w.runtime = sync.OnceValues(func() (*wasm.Runtime, error) {
+		return wasm.New(wasm.Options{CacheDir: filepath.Join(dir, "cache")})
+	})
+	return nil
+}
+
+func (w *workshop) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	r, err := w.runtime()
+	if err == nil {
+		err = r.Close(ctx)
+	}
+	if rest := os.RemoveAll(w.dir); err == nil {
+		err = rest
+	}
+	return err
+}
+
+// build builds one of the folders of this package, once, and returns the path of the file.
+func (w *workshop) build(t testing.TB, folder string, env []string, flags ...string) string {
+	t.Helper()
+	w.mu.Lock()
+	once := w.built[folder]
+	if once == nil {
+		once = sync.OnceValues(func() (string, error) {
+			out := filepath.Join(w.dir, folder+".bin")
+			cmd := exec.Command("go", append(append([]string{"build", "-o", out}, flags...), "./"+folder)...)
+			cmd.Env = append(os.Environ(), env...)
+			if text, err := cmd.CombinedOutput(); err != nil {
+				return "", fmt.Errorf("build %s: %w\n%s", folder, err, text)
+			}
+			return out, nil
+		})
+		w.built[folder] = once
+	}
+	w.mu.Unlock()
+	path, err := once()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func wasmCarrier() plugintest.Carrier {
+	return plugintest.Carrier{
+		Name: "wasm", Isolated: true, Grants: true, Hang: conformance.FaultLoop,
+		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+			path := shop.build(t, "wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared")
+			r, err := shop.runtime()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := r.Open(wasm.Spec{
+				Description: c.Description, Module: wasm.Module{Path: path}, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.(wasm.Precompiler).Precompile(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return p
+		},
+	}
+}
+
+func processCarrier() plugintest.Carrier {
+	return plugintest.Carrier{
+		Name: "process", Grants: true,
+		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+			path := shop.build(t, "process", nil)
+			p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(process.Spec{
+				Description: c.Description, Command: []string{path}, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		},
+	}
+}

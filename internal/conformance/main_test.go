@@ -1,0 +1,58 @@
+package conformance_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenonhq/tenon/plugins/plugintest"
+)
+
+func TestMain(m *testing.M) {
+	if err := shop.open(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := shop.close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func pipeCarrier() plugintest.Carrier {
+	return plugintest.Carrier{Name: "pipe", Open: openPipe, Grants: true}
+}
+
+func TestBuiltin(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, plugintest.Builtin())
+}
+
+func TestPipe(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, pipeCarrier())
+}
+
+func TestWASM(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, wasmCarrier())
+}
+
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, processCarrier())
+}
+
+// TestMixed runs plugins of all carriers in one engine.
+func TestMixed(t *testing.T) {
+	t.Parallel()
+	plugintest.RunMixed(t, plugintest.Builtin(), pipeCarrier(), wasmCarrier(), processCarrier(), mcpCarrier(), interceptorCarrier())
+}

@@ -1,0 +1,66 @@
+// Command mcp is the plugin of the conformance suite as an MCP server on stdin and stdout. Each of its hooks is a tool, which the
+// configuration of the server makes a hook again, or an interceptor of an event tenon/<point>.
+//
+// What a manifest and the host would tell a plugin stands in the environment variable CONFORMANCE_SETUP.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+	"github.com/tenonhq/tenon/sdk/sdktest"
+)
+
+// setup is what the server is told.
+type setup struct {
+	Options      json.RawMessage `json:"options"`
+	Hooks        []guest.HookRef `json:"hooks"`
+	Interceptors bool            `json:"interceptors"`
+}
+
+func main() {
+	var s setup
+	err := json.Unmarshal([]byte(os.Getenv("CONFORMANCE_SETUP")), &s)
+	if err == nil {
+		err = run(context.Background(), s, os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run answers requests until the input ends.
+func run(ctx context.Context, s setup, in io.Reader, out io.Writer) error {
+	plugin := conformance.New(sdk.CarrierMCP)
+	plugin.Exit = os.Exit
+	req := &guest.StartRequest{Options: s.Options, Hooks: s.Hooks}
+	for _, t := range plugin.Tools() {
+		req.Tools = append(req.Tools, t.Definition().ID)
+	}
+	g := guest.New(plugin)
+	// The server keeps the plugin's values itself: MCP has no such ability.
+	if err := g.Start(ctx, req, sdktest.New(plugin, sdktest.Options{Options: s.Options})); err != nil {
+		return err
+	}
+	srv := &server{setup: s, guest: g, plugin: plugin, out: out, running: map[string]context.CancelFunc{}}
+	defer srv.requests.Wait()
+	lines := bufio.NewReaderSize(in, 1<<20)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		srv.receive(ctx, line)
+	}
+}

@@ -1,0 +1,146 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/plugins/plugintest"
+	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// mcpServer returns the configuration of the suite's MCP server for a case.
+func mcpServer(t *testing.T, c plugintest.Case, interceptors bool) mcp.Server {
+	t.Helper()
+	type setup struct {
+		Options      json.RawMessage `json:"options"`
+		Hooks        []guest.HookRef `json:"hooks"`
+		Interceptors bool            `json:"interceptors"`
+	}
+	s := setup{Options: c.Options, Interceptors: interceptors}
+	server := mcp.Server{Name: conformance.Name, Transport: mcp.TransportStdio, Command: shop.build(t, "mcp", nil), Cwd: t.TempDir(), Own: true}
+	for i, d := range c.Description.Hooks {
+		hook, err := d.Hook("hook", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Hooks = append(s.Hooks, guest.HookRef{Point: hook.Point, Name: hook.Name})
+		if !interceptors {
+			server.Hooks = append(server.Hooks, sdk.MCPHookConfig{
+				Tool: "hook_" + strconv.Itoa(i), Point: d.Point, Name: hook.Name, Reads: d.Reads, Writes: d.Writes, Priority: d.Priority,
+				Before: d.Before, After: d.After, OnError: d.OnError, TimeoutMS: d.TimeoutMS,
+			})
+		}
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Env = map[string]string{"CONFORMANCE_SETUP": string(raw)}
+	return server
+}
+
+func mcpPlugin(t *testing.T, s mcp.Server, wait time.Duration) *mcp.Plugin {
+	t.Helper()
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return mcp.New(s, mcp.Options{Dir: t.TempDir(), Eager: true, Wait: wait})
+}
+
+// startWait is how long the suite waits for a server, so that its tools are there at once.
+const startWait = 20 * time.Second
+
+// What MCP has no words for.
+var mcpSkips = map[string]string{
+	"start/options and project": "a server is told neither",
+	"start/failure":             "a server that does not start is restarted in the background; mcp tests that",
+	"tools/definitions":         "a tool of a server has no permission key, no deadline and no preparation of its own",
+	"tools/echo":                "a result of a server has no title and no metadata, and a call no session",
+	"tools/error":               "the host says which server the error is of",
+	"tools/concurrency":         "the host says which server the error is of",
+	"tools/progress":            "progress has a message and a number, no metadata",
+	"abilities":                 "a server asks for sampling, elicitation and roots only",
+}
+
+// mcpCarrier is an MCP server of which tools are configured as hooks.
+func mcpCarrier() plugintest.Carrier { return mcpCarrierThatWaits(startWait) }
+
+// mcpCarrierThatWaits waits so long for the server when the plugin is started.
+func mcpCarrierThatWaits(wait time.Duration) plugintest.Carrier {
+	return plugintest.Carrier{
+		Name: "mcp", Foreign: true, ToolID: func(id string) string { return conformance.Name + "_" + id }, Skips: mcpSkips,
+		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+			return mcpPlugin(t, mcpServer(t, c, false), wait)
+		},
+	}
+}
+
+// interceptorCarrier is an MCP server with interceptors of events of our own.
+func interceptorCarrier() plugintest.Carrier {
+	skips := map[string]string{
+		"gates":                         "an interceptor refuses or does not; it cannot allow, ask, halt or go on",
+		"points/turn.stop":              "an interceptor cannot allow",
+		"order/two hooks of one plugin": "the interceptors of one server at one point are one hook",
+	}
+	for name, reason := range mcpSkips {
+		skips[name] = reason
+	}
+	return plugintest.Carrier{
+		Name: "mcp interceptors", Foreign: true, ToolID: func(id string) string { return conformance.Name + "_" + id }, Skips: skips,
+		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+			p := mcpPlugin(t, mcpServer(t, c, true), startWait)
+			return &described{p, c.Description.Hooks, func(h *sdk.Hook) bool { return h.Name == "interceptors tenon/"+string(h.Point) }}
+		},
+	}
+}
+
+// hooking is a plugin with hooks.
+type hooking interface {
+	sdk.Plugin
+	sdk.Hooker
+}
+
+// described gives the hooks of a plugin the names, fields, policies and deadlines of a case, for which its carrier has no words.
+type described struct {
+	hooking
+	hooks []sdk.HookDescription
+	is    func(h *sdk.Hook) bool // one of the hooks; the others are left out
+}
+
+func (d *described) Hooks() []sdk.Hook {
+	var out []sdk.Hook
+	for _, own := range d.hooking.Hooks() {
+		for _, h := range d.hooks {
+			if h.Point != string(own.Point) || !d.is(&own) {
+				continue
+			}
+			if hook, err := h.Hook("hook", own.Remote); err == nil {
+				hook.Handler = own.Handler
+				out = append(out, hook)
+			}
+		}
+	}
+	return out
+}
+
+func (d *described) Tools() []sdk.Tool {
+	if source, ok := d.hooking.(sdk.ToolSource); ok {
+		return source.Tools()
+	}
+	return nil
+}
+
+func TestMCP(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, mcpCarrier())
+}
+
+func TestInterceptors(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, interceptorCarrier())
+}

@@ -1,0 +1,210 @@
+// Package conformance is the plugin that the conformance suite runs over every carrier. It has a hook at every point and a handful
+// of tools; what they do stands in its options, so that one compiled guest serves every case. It is deterministic.
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Name is the name of the plugin.
+const Name = "conformance"
+
+// Version is the version of the plugin.
+const Version = "1.2.3"
+
+// Again is the name of a second hook at chat.system.transform.
+const Again = "again"
+
+// Options say what the plugin does.
+type Options struct {
+	Hooks map[string]Script `json:"hooks,omitempty"` // by the name of the hook
+	Start Script            `json:"start,omitzero"`  // what happens when the plugin starts: Record, Error, Panic and Hang
+}
+
+// Script is what one hook does when it is called, in the order of the fields.
+type Script struct {
+	// When is a text; the script is followed only when the JSON of the input holds it.
+	When string `json:"when,omitempty"`
+	// Record is a key under which the call is kept as it arrived. The tool "recorded" gives it back.
+	Record string `json:"record,omitempty"`
+	Fault  Fault  `json:"fault,omitempty"`
+	Error  string `json:"error,omitempty"` // the handler fails with this text
+	// Set is what changes in the value.
+	Set []sdk.Change `json:"set,omitempty"`
+	// Input, Value and Count are places of the value. They get the input and the value as they arrived, as JSON in a text, and how
+	// many calls this plugin has had in this memory.
+	Input string `json:"input,omitempty"`
+	Value string `json:"value,omitempty"`
+	Count string `json:"count,omitempty"`
+
+	Verdict sdk.Verdict `json:"verdict,omitempty"`
+	Reason  string      `json:"reason,omitempty"`
+	Message string      `json:"message,omitempty"`
+}
+
+// Recorded is a call as it arrived.
+type Recorded struct {
+	Input json.RawMessage `json:"input"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// Started is what the plugin was told when it started; kept under Options.Start.Record.
+type Started struct {
+	Options json.RawMessage `json:"options"`
+	Project sdk.Project     `json:"project"`
+}
+
+// Plugin is the conformance plugin.
+type Plugin struct {
+	sdk.Bundle
+	// Exit ends the process; the main packages set it. Default: nothing happens.
+	Exit func(code int)
+
+	host    sdk.Host
+	options Options
+	calls   atomic.Int64
+}
+
+// New returns the plugin as carrier runs it, with all its hooks and tools.
+func New(carrier sdk.Carrier) *Plugin {
+	p := &Plugin{Exit: func(int) {}}
+	p.Bundle = sdk.Bundle{
+		Info: sdk.Manifest{
+			Name: Name, Version: Version, Description: "Does what the conformance suite asks for.", Carrier: carrier,
+			Capabilities: Capabilities(),
+		},
+		HookList: p.hooks(),
+		ToolList: p.tools(),
+		OnStart:  p.start,
+	}
+	return p
+}
+
+// Capabilities are what the plugin needs for all it can do.
+func Capabilities() []sdk.Capability {
+	return []sdk.Capability{
+		{Name: sdk.CapabilityKV},
+		{Name: sdk.CapabilityTool, Scope: []string{"helper"}},
+		{Name: sdk.CapabilityAsk},
+		{Name: sdk.CapabilitySecret, Scope: []string{"CONFORMANCE_SECRET"}},
+	}
+}
+
+func (p *Plugin) start(ctx context.Context, h sdk.Host) error {
+	p.host = h
+	p.options = Options{}
+	if raw := h.Options(); len(raw) > 0 {
+		if err := json.Unmarshal(raw, &p.options); err != nil {
+			return fmt.Errorf("options: %w", err)
+		}
+	}
+	s := p.options.Start
+	if s.Record != "" {
+		raw, err := json.Marshal(Started{Options: h.Options(), Project: h.Project()})
+		if err != nil {
+			return err
+		}
+		if err := p.keep(ctx, s.Record, raw); err != nil {
+			return err
+		}
+	}
+	if err := p.commit(ctx, s.Fault); err != nil {
+		return err
+	}
+	if s.Error != "" {
+		return errors.New(s.Error)
+	}
+	return nil
+}
+
+// run does what the script of a hook says, apart from its verdict, and returns the script.
+func (p *Plugin) run(ctx context.Context, hook string, in, value any) (Script, error) {
+	n := p.calls.Add(1)
+	s := p.options.Hooks[hook]
+	if applies, err := s.applies(in); err != nil || !applies {
+		return Script{}, err
+	}
+	if s.Record != "" {
+		raw, err := recorded(in, value)
+		if err != nil {
+			return s, err
+		}
+		if err := p.keep(ctx, s.Record, raw); err != nil {
+			return s, err
+		}
+	}
+	if err := p.commit(ctx, s.Fault); err != nil {
+		return s, err
+	}
+	if s.Error != "" {
+		return s, errors.New(s.Error)
+	}
+	if value == nil {
+		return s, nil
+	}
+	changes, err := s.changes(in, value, n)
+	if err != nil {
+		return s, err
+	}
+	return s, sdk.Apply(value, changes)
+}
+
+func (s *Script) applies(in any) (bool, error) {
+	if s.When == "" {
+		return true, nil
+	}
+	raw, err := json.Marshal(in)
+	return bytes.Contains(raw, []byte(s.When)), err
+}
+
+func (s *Script) changes(in, value any, calls int64) ([]sdk.Change, error) {
+	changes := append([]sdk.Change(nil), s.Set...)
+	for _, place := range []struct {
+		pointer string
+		what    any
+	}{{s.Input, in}, {s.Value, value}, {s.Count, calls}} {
+		if place.pointer == "" {
+			continue
+		}
+		raw, err := json.Marshal(place.what)
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(string(raw))
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, sdk.Change{Pointer: place.pointer, Value: text})
+	}
+	return changes, nil
+}
+
+func recorded(in, value any) ([]byte, error) {
+	var r Recorded
+	var err error
+	if r.Input, err = json.Marshal(in); err != nil {
+		return nil, err
+	}
+	if value != nil {
+		if r.Value, err = json.Marshal(value); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(r)
+}
+
+// keep stores a value for the tool "recorded".
+func (p *Plugin) keep(ctx context.Context, key string, value []byte) error {
+	store, ok := p.host.(sdk.KeyValue)
+	if !ok {
+		return errors.New("the host keeps no values for plugins")
+	}
+	return store.Set(ctx, key, value)
+}

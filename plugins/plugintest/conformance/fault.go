@@ -1,0 +1,99 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Fault is something that goes wrong inside of a handler, or when the plugin starts.
+type Fault string
+
+// The faults. Each but the first ends with the plugin's memory or process gone, or with the deadline.
+const (
+	FaultPanic     Fault = "panic"     // panics with PanicText
+	FaultHang      Fault = "hang"      // waits until the call is over; for ever where the guest cannot know
+	FaultDeaf      Fault = "deaf"      // waits for ever, whatever its context says
+	FaultLoop      Fault = "loop"      // computes for ever
+	FaultRecursion Fault = "recursion" // calls itself until the stack is full
+	FaultMemory    Fault = "memory"    // takes memory until there is none
+	FaultExit      Fault = "exit"      // ends the process with status 3, by Plugin.Exit
+	FaultFlood     Fault = "flood"     // fails with a text of 64 MiB
+	FaultChatter   Fault = "chatter"   // writes to stdout and stderr without end
+)
+
+// PanicText is the text of the panic.
+const PanicText = "strings: negative Repeat count"
+
+// floodBytes is the size of an answer nobody wants.
+const floodBytes = 64 << 20
+
+// What the memory bomb takes, and in which pieces. The default limit of a WASM plugin is 64 MiB.
+const (
+	hoardBytes = 256 << 20
+	hoardBlock = 1 << 20
+)
+
+// commit does what goes wrong. Some faults never return.
+func (p *Plugin) commit(ctx context.Context, f Fault) error {
+	switch f {
+	case "":
+		return nil
+	case FaultPanic:
+		return errors.New(strings.Repeat(Name, -1))
+	case FaultHang:
+		<-ctx.Done()
+		return ctx.Err()
+	case FaultDeaf:
+		select {}
+	case FaultLoop:
+		return loop()
+	case FaultRecursion:
+		return fmt.Errorf("recursion ended at %d", deeper(1))
+	case FaultMemory:
+		return p.hoard()
+	case FaultExit:
+		p.Exit(3)
+	case FaultFlood:
+		return fmt.Errorf("%s", strings.Repeat("flood ", floodBytes/6))
+	case FaultChatter:
+		for {
+			fmt.Println(strings.Repeat("stdout ", 1000))
+			fmt.Fprintln(os.Stderr, strings.Repeat("stderr ", 1000))
+		}
+	}
+	return fmt.Errorf("there is no fault %q", string(f))
+}
+
+func loop() error {
+	for n := uint64(1); ; n++ {
+		if n == 0 {
+			return fmt.Errorf("the loop came around")
+		}
+	}
+}
+
+// deeper needs its frame after the call, so that it is no loop. It ends long after every stack does.
+func deeper(n int) int {
+	if n < 0 {
+		return 0
+	}
+	var frame [64]int
+	frame[n%len(frame)] = n
+	return frame[(n+1)%len(frame)] + deeper(n+1) + 1
+}
+
+// hoard takes more than any guest is given. A process, which may take what the machine has, then ends as the system would end it.
+func (p *Plugin) hoard() error {
+	kept := make([][]byte, hoardBytes/hoardBlock)
+	for i := range kept {
+		kept[i] = make([]byte, hoardBlock)
+		for at := 0; at < hoardBlock; at += 4096 {
+			kept[i][at] = byte(i)
+		}
+	}
+	p.Exit(137)
+	return fmt.Errorf("%d blocks are kept", len(kept))
+}

@@ -1,0 +1,243 @@
+// Package plugintest is the conformance suite of carriers: one plugin, run by whatever carrier, has to behave the same.
+//
+//	func TestConformance(t *testing.T) {
+//		plugintest.Run(t, plugintest.Carrier{
+//			Name: "wasm",
+//			Open: func(t *testing.T, c plugintest.Case) sdk.Plugin { … a carrier's plugin that runs conformance.New … },
+//		})
+//	}
+//
+// The plugin is that of package conformance. Every case runs twice: over the carrier, and in this process, which is the yardstick.
+// The value that comes out, the verdict, what the user is told and the ledger have to be the same. The ledgers are compared as JSON,
+// byte by byte, after one field was set to zero: durationUS. Where a handler did not come back (a panic, a crash, a loop), the text
+// of the error is the carrier's own and left out of the comparison, too; the outcome is not. Carrier.Foreign says what else is left
+// out for carriers of plugins that were not made with the sdk.
+package plugintest
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/sdktest"
+)
+
+// Carrier is a carrier under test.
+type Carrier struct {
+	Name string
+	// Open returns the plugin of package conformance as the carrier runs it, described by c and not started. The suite starts and
+	// closes it.
+	Open func(t *testing.T, c Case) sdk.Plugin
+	// Points are the points the carrier can have hooks at. Nil: all.
+	Points []sdk.Point
+	// Isolated means that what one session leaves in the plugin's memory no other session sees.
+	Isolated bool
+	// Grants means that the carrier holds the plugin to its grants. In this process nothing does.
+	Grants bool
+	// Foreign means that what the plugin is made of is not the sdk, but something else that is carried over to hooks: the text of an
+	// error is in the carrier's words, and changes are found in JSON, without the types of the point, so that they may stand in the
+	// ledger in another order, and deeper, and that parts of unknown types may have their fields in another order. None of it is
+	// compared.
+	Foreign bool
+	// Hang is a fault that makes a call of this carrier hang. Default conformance.FaultHang.
+	Hang conformance.Fault
+	// ToolID returns the id under which the host knows a tool. Default: the id itself.
+	ToolID func(id string) string
+	// Skips names groups and cases, such as "tools" or "tools/ask", that do not apply to the carrier, with the reason. A name that
+	// is no case fails the suite.
+	Skips map[string]string
+}
+
+// Case is a plugin as a case needs it.
+type Case struct {
+	// Description is the plugin's manifest: its hooks with their fields, policies and deadlines, its tools and its capabilities,
+	// all of which are granted.
+	Description sdk.Description
+	Options     json.RawMessage // what the host will give the plugin
+	Secrets     map[string]string
+}
+
+// InProcess returns the plugin as a builtin one.
+func (c Case) InProcess() sdk.Plugin {
+	p := conformance.New(sdk.CarrierBuiltin)
+	var hooks []sdk.Hook
+	for _, d := range c.Description.Hooks {
+		hook, err := d.Hook("hook", nil)
+		if err != nil {
+			continue // the case asks for a hook that cannot be: the carriers refuse it, too
+		}
+		for _, own := range p.HookList {
+			if own.Point == hook.Point && own.Name == hook.Name {
+				hook.Handler = own.Handler
+			}
+		}
+		hooks = append(hooks, hook)
+	}
+	p.HookList = hooks
+	return p
+}
+
+// Builtin is the carrier of plugins that are compiled in, the yardstick.
+func Builtin() Carrier {
+	return Carrier{Name: "builtin", Open: func(_ *testing.T, c Case) sdk.Plugin { return c.InProcess() }}
+}
+
+// suite is one run over one carrier.
+type suite struct{ carrier Carrier }
+
+// closeTimeout bounds the end of a plugin and of an engine.
+const closeTimeout = 20 * time.Second
+
+// Run runs the suite. Cases run in parallel.
+func Run(t *testing.T, c Carrier) {
+	t.Helper()
+	if c.Hang == "" {
+		c.Hang = conformance.FaultHang
+	}
+	if c.ToolID == nil {
+		c.ToolID = func(id string) string { return id }
+	}
+	s := &suite{c}
+	groups := map[string]map[string]func(t *testing.T){
+		"points":      s.points(),
+		"changes":     s.changes(),
+		"fields":      s.fields(),
+		"order":       s.order(),
+		"gates":       s.gates(),
+		"failures":    s.failures(),
+		"deadlines":   s.deadlines(),
+		"quarantine":  s.quarantine(),
+		"state":       s.state(),
+		"concurrency": s.concurrency(),
+		"start":       s.starts(),
+		"tools":       s.tools(),
+		"abilities":   s.abilities(),
+	}
+	s.checkSkips(t, groups)
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		t.Run(group, func(t *testing.T) {
+			t.Parallel()
+			s.group(t, group, groups[group])
+		})
+	}
+}
+
+// checkSkips refuses to skip what is not there: the reason may have gone with the case.
+func (s *suite) checkSkips(t *testing.T, groups map[string]map[string]func(t *testing.T)) {
+	t.Helper()
+	known := map[string]bool{}
+	for group, cases := range groups {
+		known[group] = true
+		for name := range cases {
+			known[group+"/"+name] = true
+		}
+	}
+	for name := range s.carrier.Skips {
+		if !known[name] {
+			t.Errorf("%s skips %q, which is no case", s.carrier.Name, name)
+		}
+	}
+}
+
+func (s *suite) group(t *testing.T, group string, cases map[string]func(t *testing.T)) {
+	if reason := s.carrier.Skips[group]; reason != "" {
+		t.Logf("%s does not apply to %s: %s", group, s.carrier.Name, reason)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		if reason := s.skipped(group, name); reason != "" {
+			t.Logf("%s/%s does not apply to %s: %s", group, name, s.carrier.Name, reason)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cases[name](t)
+		})
+	}
+}
+
+func (s *suite) skipped(group, name string) string {
+	if reason := s.carrier.Skips[group]; reason != "" {
+		return reason
+	}
+	return s.carrier.Skips[group+"/"+name]
+}
+
+// has reports whether the carrier has hooks at the point.
+func (s *suite) has(p sdk.Point) bool {
+	return s.carrier.Points == nil || slices.Contains(s.carrier.Points, p)
+}
+
+// newCase makes a case with the hooks, the scripts of the hooks by their names, and all tools. A hook whose deadline does not matter
+// gets a long one, so that a busy machine decides nothing.
+func newCase(t *testing.T, o conformance.Options, list ...sdk.HookDescription) Case {
+	t.Helper()
+	raw, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		if list[i].TimeoutMS == 0 {
+			list[i].TimeoutMS = sdk.MaxHookTimeout.Milliseconds()
+		}
+	}
+	d := sdk.Description{
+		Name: conformance.Name, Version: conformance.Version, Hooks: list, Capabilities: conformance.Capabilities(),
+		Runtime: &sdk.Runtime{State: sdk.StateSession},
+	}
+	for _, tool := range conformance.New(sdk.CarrierBuiltin).ToolList {
+		d.Tools = append(d.Tools, describe(tool))
+	}
+	return Case{Description: d, Options: raw, Secrets: map[string]string{"CONFORMANCE_SECRET": "12345", "OTHER_SECRET": "1"}}
+}
+
+func describe(tool sdk.Tool) sdk.ToolDescription {
+	d := sdk.ToolDescription{ToolDefinition: tool.Definition()}
+	if p, ok := tool.(sdk.ToolPermission); ok {
+		d.Permission = p.Permission()
+	}
+	if p, ok := tool.(sdk.ToolDeadline); ok {
+		d.TimeoutMS = p.Deadline().Milliseconds()
+	}
+	_, d.Prepares = tool.(sdk.ToolPreparer)
+	return d
+}
+
+// open opens and starts the plugin of a case on a host that answers as o says.
+func open(t *testing.T, c Carrier, k Case, o sdktest.Options) *sdktest.Host {
+	t.Helper()
+	o.Options, o.Secrets = k.Options, k.Secrets
+	if o.Project == (sdk.Project{}) { // some carriers start commands there
+		dir := t.TempDir()
+		o.Project = sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: dir}
+	}
+	return sdktest.Start(t, c.Open(t, k), o)
+}
+
+// recorded returns a value that the plugin kept.
+func recorded(t *testing.T, c Carrier, h *sdktest.Host, key string) string {
+	t.Helper()
+	toolID := func(id string) string { return id }
+	if c.ToolID != nil {
+		toolID = c.ToolID
+	}
+	result, err := h.Call(within(t), toolID(conformance.ToolRecorded), map[string]string{"key": key})
+	if err != nil {
+		t.Fatalf("tool recorded: %v", err)
+	}
+	return result.Output
+}
+
+// within returns the context of the test's calls. It goes on when the test has ended, for what is done in cleanups.
+func within(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }
+
+// has reports whether a text holds all pieces.
+func holds(text string, pieces ...string) bool {
+	return !slices.ContainsFunc(pieces, func(p string) bool { return !strings.Contains(text, p) })
+}

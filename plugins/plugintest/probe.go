@@ -1,0 +1,285 @@
+package plugintest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/sdktest"
+)
+
+// probe is one call of one hook: what it does, and what has to come of it.
+type probe struct {
+	point  sdk.Point
+	hook   sdk.HookDescription // its Point is set by point; without fields it reads and writes everything
+	none   bool                // with no fields it reads and writes nothing
+	script conformance.Script
+	input  func() any // default: the point's sample
+	value  func() any
+	// abnormal means that the handler does not come back; then the text of the error is the carrier's.
+	abnormal bool
+	// check looks at what came of it, beside the comparison with the yardstick. It may be nil.
+	check func(t *testing.T, o *outcome)
+}
+
+// outcome is what came of a probe.
+type outcome struct {
+	Value   any
+	Result  hooks.Result
+	Gate    hooks.GateResult
+	Err     string
+	Entries []hooks.Entry
+	Notices []sdk.PluginNotice
+	Call    string // as the plugin recorded it
+}
+
+// recordKey is where probes with script.Record keep their call.
+const recordKey = "call"
+
+// probes makes cases of probes.
+func (s *suite) probes(list map[string]probe) map[string]func(t *testing.T) {
+	cases := map[string]func(t *testing.T){}
+	for name, p := range list {
+		if s.has(p.point) {
+			cases[name] = func(t *testing.T) { s.probe(t, p) }
+		}
+	}
+	return cases
+}
+
+// probe runs a probe over the carrier and in this process.
+func (s *suite) probe(t *testing.T, p probe) {
+	want, got := p.run(t, Builtin()), p.run(t, s.carrier)
+	if p.check != nil {
+		p.check(t, got)
+	}
+	for _, o := range []*outcome{want, got} {
+		if p.abnormal || s.carrier.Foreign {
+			o.forgetCauses()
+		}
+		if s.carrier.Foreign {
+			o.forgetChanges()
+		}
+	}
+	for _, same := range []struct {
+		what      string
+		want, got any
+	}{
+		{"ledger", ledgerJSON(t, want.Entries), ledgerJSON(t, got.Entries)},
+		{"value", s.valueJSON(t, want.Value), s.valueJSON(t, got.Value)},
+		{"result", want.Result, got.Result},
+		{"gate result", want.Gate, got.Gate},
+		{"error", want.Err, got.Err},
+		{"notices", want.Notices, got.Notices},
+		{"call as it arrived", want.Call, got.Call},
+	} {
+		if diff := cmp.Diff(same.want, same.got); diff != "" {
+			t.Errorf("%s (-in this process +over %s):\n%s", same.what, s.carrier.Name, diff)
+		}
+	}
+}
+
+// run fires the point once with a plugin of its own.
+func (p *probe) run(t *testing.T, c Carrier) *outcome {
+	t.Helper()
+	hook := p.description()
+	h := open(t, c, newCase(t, conformance.Options{Hooks: map[string]conformance.Script{name(hook): p.script}}, hook), sdktest.Options{})
+	f := newFiring(t, member{c.Name, h.Plugin()})
+	sample := sampleOf(p.point)
+	in, value := p.input, p.value
+	if in == nil {
+		in = sample.input
+	}
+	if value == nil {
+		value = sample.value
+	}
+	o := f.fire(p.point, in(), orNil(value))
+	o.Entries, o.Notices = f.ledger.Entries(), f.told.all()
+	if p.script.Record != "" {
+		o.Call = recorded(t, c, h, p.script.Record)
+	}
+	return o
+}
+
+func (p *probe) description() sdk.HookDescription {
+	d := p.hook
+	d.Point = string(p.point)
+	if d.Reads == nil && d.Writes == nil && !p.none {
+		d.Reads, d.Writes = []string{""}, []string{""}
+	}
+	return d
+}
+
+func name(d sdk.HookDescription) string {
+	if d.Name == "" {
+		return d.Point
+	}
+	return d.Name
+}
+
+func orNil(value func() any) any {
+	if value == nil {
+		return nil
+	}
+	return value()
+}
+
+// forgetCauses drops why handlers did not come back.
+func (o *outcome) forgetCauses() {
+	for i, e := range o.Entries {
+		if e.Error != "" {
+			o.Entries[i].Error = "did not come back"
+			if e.Reason != "" {
+				o.Entries[i].Reason = "did not come back"
+			}
+		}
+	}
+	for i := range o.Notices {
+		o.Notices[i].Message = ""
+	}
+	if o.Err != "" {
+		o.Err = "did not come back"
+	}
+	for _, reason := range []*string{&o.Result.Reason, &o.Gate.Reason} {
+		if *reason != "" {
+			*reason = "did not come back"
+		}
+	}
+}
+
+// forgetChanges drops which places were changed, not that there was a change.
+func (o *outcome) forgetChanges() {
+	for i := range o.Entries {
+		o.Entries[i].Changes, o.Entries[i].Dropped = nil, nil
+	}
+}
+
+// member is a plugin in an engine.
+type member struct {
+	carrier string
+	plugin  sdk.Plugin
+}
+
+// firing is an engine with a ledger.
+type firing struct {
+	t      *testing.T
+	engine *hooks.Engine
+	told   *notices
+	ledger *hooks.Ledger
+	close  func()
+}
+
+// newFiring makes an engine of started plugins. The first is named conformance, the others after their carriers.
+func newFiring(t *testing.T, members ...member) *firing {
+	t.Helper()
+	var list []hooks.Plugin
+	for i, m := range members {
+		p := hooks.Plugin{Name: conformance.Name, Version: conformance.Version, Carrier: m.plugin.Manifest().Carrier}
+		if len(members) > 1 {
+			p.Name = fmt.Sprintf("%s%d", m.carrier, i+1)
+		}
+		if hooker, ok := m.plugin.(sdk.Hooker); ok {
+			p.Hooks = hooker.Hooks()
+		}
+		list = append(list, p)
+	}
+	f := &firing{t: t, told: &notices{}, ledger: &hooks.Ledger{}}
+	var err error
+	f.engine, err = hooks.New(hooks.Options{Plugins: list, Notice: f.told.add, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.close = sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(within(t), closeTimeout)
+		defer cancel()
+		if err := f.engine.Close(ctx); err != nil {
+			t.Errorf("close the engine: %v", err)
+		}
+	})
+	t.Cleanup(f.close)
+	return f
+}
+
+// fire fires a point of any kind. After an observe point the engine has ended.
+func (f *firing) fire(p sdk.Point, in, value any) *outcome {
+	info, _ := sdk.PointOf(string(p))
+	scope := hooks.Scope{Ledger: f.ledger, Subject: "call_1"}
+	o := &outcome{Value: value}
+	var err error
+	switch info.Kind {
+	case sdk.KindTransform:
+		o.Result, err = f.engine.Transform(within(f.t), p, scope, in, value)
+	case sdk.KindGate:
+		o.Gate, err = f.engine.Gate(within(f.t), p, scope, in)
+	case sdk.KindObserve:
+		f.engine.Observe(p, in)
+		f.close()
+	}
+	if err != nil {
+		o.Err = err.Error()
+	}
+	return o
+}
+
+// notices collects what the user is told.
+type notices struct {
+	mu   sync.Mutex
+	list []sdk.PluginNotice
+}
+
+func (n *notices) add(p sdk.PluginNotice) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.list = append(n.list, p)
+}
+
+func (n *notices) all() []sdk.PluginNotice {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.list)
+}
+
+// ledgerJSON returns entries as JSON without the one field that differs from run to run.
+func ledgerJSON(t *testing.T, entries []hooks.Entry) string {
+	t.Helper()
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].DurationUS = 0
+	}
+	return toJSON(t, entries)
+}
+
+// valueJSON returns a value as JSON. What is kept as it came keeps its order of fields, but over a foreign carrier.
+func (s *suite) valueJSON(t *testing.T, v any) string {
+	t.Helper()
+	text := toJSON(t, v)
+	if !s.carrier.Foreign {
+		return text
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var loose any
+	if err := dec.Decode(&loose); err != nil {
+		t.Fatal(err)
+	}
+	return toJSON(t, loose)
+}
+
+func toJSON(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
