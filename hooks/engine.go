@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -65,6 +66,8 @@ type bound struct {
 	info   sdk.PointInfo
 	member *member
 	index  int // in configuration order
+
+	failures atomic.Int32 // in a row
 }
 
 // HookInfo describes a hook in its place.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -128,7 +130,7 @@ func (h *bound) timeoutError() error { return fmt.Errorf("%w after %s", ErrTimeo
 // blame counts a failure against the plugin and tells the user what it led to. A mute failure is only
 // counted.
 func (e *Engine) blame(h *bound, err error, mute bool) {
-	reason := h.member.failed(err)
+	reason := h.failed(err)
 	e.log.Debug("hook failed", "plugin", h.member.name, "hook", h.label(), "err", err)
 	if !mute {
 		e.notice(sdk.PluginNotice{Plugin: h.member.name, Hook: h.label(), Message: h.consequence(err)})
@@ -148,9 +150,28 @@ func (e *Engine) blame(h *bound, err error, mute bool) {
 func (h *bound) consequence(err error) string {
 	switch {
 	case h.OnError == sdk.OnErrorStop:
-		return fmt.Sprintf("stops the turn: %v", err)
+		return "stops the turn: " + oneLine(err)
 	case h.OnError == sdk.OnErrorDeny:
-		return fmt.Sprintf("denies: %v", err)
+		return "denies: " + oneLine(err)
 	}
-	return fmt.Sprintf("skipped: %v", err)
+	return "skipped: " + oneLine(err)
+}
+
+// maxSaid bounds what a notice has of a plugin's error, in bytes.
+const maxSaid = 500
+
+// oneLine returns the text of an error as one line for people. Part of it are the plugin's words, which must not look like lines of
+// anybody else, or steer a terminal.
+func oneLine(err error) string {
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(err.Error(), " "))
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= maxSaid {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSaid], "") + " …"
 }

@@ -166,7 +166,7 @@ func (o *observer) handle(w *worker, in any) bool {
 		o.engine.blame(o.bound, err, muted(in))
 		return true
 	}
-	o.member.succeeded()
+	o.succeeded()
 	return true
 }
 

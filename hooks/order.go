@@ -49,6 +49,7 @@ func bindHook(m *member, hook sdk.Hook, override sdk.HookOverride) (*bound, erro
 		return nil, fmt.Errorf("%s: before or after names its own plugin", h.label())
 	}
 	h.override(override)
+	m.hooks = append(m.hooks, h)
 	return h, nil
 }
 

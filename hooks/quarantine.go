@@ -15,7 +15,8 @@ type member struct {
 	name, version string
 	carrier       sdk.Carrier
 
-	failures atomic.Int32           // in a row
+	hooks    []*bound
+	failures atomic.Int32           // in a row, of all hooks
 	reason   atomic.Pointer[string] // why it is quarantined; nil when it is not
 }
 
@@ -35,20 +36,24 @@ func (m *member) quarantined() string {
 	return ""
 }
 
-func (m *member) succeeded() {
-	if m.failures.Load() != 0 { // so that the calls of a healthy plugin share no written memory
-		m.failures.Store(0)
+// succeeded ends a row of failures. A healthy plugin's calls share no written memory.
+func (h *bound) succeeded() {
+	for _, failures := range []*atomic.Int32{&h.failures, &h.member.failures} {
+		if failures.Load() != 0 {
+			failures.Store(0)
+		}
 	}
 }
 
-// failed counts a failure. It returns the reason when this one quarantined the plugin.
-func (m *member) failed(err error) string {
-	n := m.failures.Add(1)
+// failed counts a failure: of this hook, so that a hook which always hangs is not saved by another one that works, and of the plugin,
+// so that one whose hooks are called once each does not go on failing. It returns the reason when this failure quarantined the plugin.
+func (h *bound) failed(err error) string {
+	n := max(h.failures.Add(1), h.member.failures.Add(1))
 	if n < maxFailures {
 		return ""
 	}
-	reason := fmt.Sprintf("%d failures in a row, the last: %v", n, err)
-	if !m.reason.CompareAndSwap(nil, &reason) {
+	reason := fmt.Sprintf("%d failures in a row, the last: %s", n, oneLine(err))
+	if !h.member.reason.CompareAndSwap(nil, &reason) {
 		return ""
 	}
 	return reason
@@ -57,6 +62,9 @@ func (m *member) failed(err error) string {
 // enable forgets the failures first: nobody must see them without the quarantine.
 func (m *member) enable() {
 	m.failures.Store(0)
+	for _, h := range m.hooks {
+		h.failures.Store(0)
+	}
 	m.reason.Store(nil)
 }
 

@@ -88,21 +88,52 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 func TestSuccessResets(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
-	// The success is that of another hook: the plugin is what counts.
 	e, _ := engine(t, plugin("bad", flaky(&broken), gate(sdk.VerdictAllow, "")))
-	broken.Store(true)
 	for range 4 {
-		for range 2 {
+		for _, fails := range []bool{true, true, false} {
+			broken.Store(fails)
 			if _, err := fire(t, e, nil); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+	if got := e.Quarantined(); len(got) > 0 {
+		t.Errorf("Quarantined = %v, want nobody", got)
+	}
+}
+
+// TestOtherHookDoesNotSave: the success of one hook is none of another that always fails.
+func TestOtherHookDoesNotSave(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	e, _ := engine(t, plugin("bad", flaky(&broken), gate(sdk.VerdictAllow, "")))
+	for range 3 {
+		if _, err := fire(t, e, nil); err != nil {
+			t.Fatal(err)
 		}
 		if _, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{}, &sdk.PermissionRequest{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := e.Quarantined(); len(got) > 0 {
-		t.Errorf("Quarantined = %v, want nobody", got)
+	if got := e.Quarantined()["bad"]; got == "" {
+		t.Error("the plugin is not quarantined")
+	}
+}
+
+// TestNoticeIsOneLine: a plugin's words cannot look like anybody else's, or steer a terminal.
+func TestNoticeIsOneLine(t *testing.T) {
+	t.Parallel()
+	hook := sdk.OnChatSystem(func(context.Context, *sdk.ChatInput, *sdk.ChatSystemValue) error {
+		return errors.New("a\nWARN all is well\x1b[2J\x00\u202e" + strings.Repeat("x", 5000))
+	})
+	e, n := engine(t, plugin("bad", hook))
+	if _, err := e.Transform(t.Context(), sdk.PointChatSystem, hooks.Scope{}, &sdk.ChatInput{}, &sdk.ChatSystemValue{}); err != nil {
+		t.Fatal(err)
+	}
+	got := n.all()[0].Message
+	if !strings.HasPrefix(got, "skipped: a WARN all is well [2J x") || len(got) > 600 {
+		t.Errorf("notice %q", got)
 	}
 }
 

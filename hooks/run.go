@@ -207,7 +207,7 @@ func (r *run) step(h *bound) (goOn, abandoned bool) {
 		return r.failed(h, err, took), false
 	}
 	if r.kind == sdk.KindGate {
-		h.member.succeeded()
+		h.succeeded()
 		r.vote(h, &answer, took)
 		return true, false
 	}

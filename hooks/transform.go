@@ -52,7 +52,7 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 // commit takes over what a hook answered. It reports whether the walk goes on.
 func (r *run) commit(h *bound, t *task, answer *sdk.Answer, took time.Duration) bool {
 	if answer.Verdict != sdk.VerdictAbstain {
-		h.member.succeeded()
+		h.succeeded()
 		r.result = Result{Verdict: answer.Verdict, Reason: answer.Reason, Plugin: h.member.name}
 		r.record(h, &Entry{Outcome: outcomeOf(answer.Verdict), Verdict: answer.Verdict, Reason: answer.Reason}, took)
 		return false
@@ -70,7 +70,7 @@ func (r *run) commit(h *bound, t *task, answer *sdk.Answer, took time.Duration) 
 			return r.failed(h, fmt.Errorf("%w: %w", ErrAnswer, err), took)
 		}
 	}
-	h.member.succeeded()
+	h.succeeded()
 	r.record(h, &entry, took)
 	return true
 }

@@ -72,7 +72,6 @@ type Plugin struct {
 	file     *file
 	sessions sessions
 	calls    calls
-	record   record
 
 	log     *slog.Logger
 	project sdk.Project
@@ -141,7 +140,6 @@ func (p *Plugin) Close(context.Context) error {
 func (p *Plugin) Hooks() []sdk.Hook {
 	list := slices.Concat(p.sessionHooks(), p.promptHooks(), p.toolHooks(), p.compactionHooks(), p.stopHooks())
 	for i := range list {
-		list[i].Handler = &judged{list[i].Handler, &p.record}
 		// A command that fails is no decision: it is skipped, at gates too, unless the user configures another policy.
 		list[i].OnError = sdk.OnErrorSkip
 	}
@@ -170,15 +168,11 @@ func (p *Plugin) call(ctx context.Context, e *entry, session string, input map[s
 	input["cwd"] = p.project.Directory
 	input["hook_event_name"] = e.event
 	input["permission_mode"] = "default"
-	if err := p.record.giveUp(); err != nil {
-		return nil, err
-	}
 	r, err := p.ask(ctx, e, input)
 	if err != nil {
-		err = fmt.Errorf("%s: %s: %w", p.source.Where, e.where, err)
+		return nil, fmt.Errorf("%s: %s: %w", p.source.Where, e.where, err)
 	}
-	p.record.ran(err)
-	return r, err
+	return r, nil
 }
 
 func (p *Plugin) ask(ctx context.Context, e *entry, input map[string]any) (*reply, error) {

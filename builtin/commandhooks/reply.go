@@ -89,10 +89,16 @@ var brokenLine = regexp.MustCompile(`^(` +
 	`Can't open perl script .*` +
 	`)$`)
 
-// isBroken reports whether all that a command wrote is that it could not run.
+// crashed is how a Go program begins to say that it crashed, which it does with exit code 2.
+var crashed = regexp.MustCompile(`(?m)^(panic: |fatal error: |runtime: goroutine stack exceeds )[^\n]*\n(?s:.*)^goroutine \d+ \[`)
+
+// isBroken reports whether all that a command wrote is that it could not run, or that it crashed.
 func isBroken(stderr string) bool {
 	if stderr == "" {
 		return false
+	}
+	if crashed.MatchString(stderr) {
+		return true
 	}
 	for line := range strings.Lines(stderr) {
 		if line = strings.TrimSpace(line); line != "" && !brokenLine.MatchString(line) {

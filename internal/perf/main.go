@@ -64,7 +64,7 @@ func measure(ctx context.Context, runs int) error {
 		}
 	}
 	fmt.Printf("%s/%s, %d CPUs, %s, %d runs; medians\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), runs)
-	for _, f := range []func(context.Context) error{b.start, b.answer, b.deltas, b.steps, b.growth} {
+	for _, f := range []func(context.Context) error{b.start, b.plugins, b.answer, b.deltas, b.steps, b.growth} {
 		if err := f(ctx); err != nil {
 			return err
 		}
@@ -256,10 +256,8 @@ func (b *bench) home() (string, error) {
 func (b *bench) process(ctx context.Context, srv *fakellm.Server, home, program string, args ...string) (sample, error) {
 	cmd := exec.CommandContext(ctx, b.launch, append([]string{program}, args...)...)
 	cmd.Dir = home
-	cmd.Env = []string{
-		"HOME=" + home, "XDG_DATA_HOME=" + home + "/data", "XDG_CONFIG_HOME=" + home + "/config", "PATH=" + os.Getenv("PATH"),
-		fmt.Sprintf(`TENON_CONFIG_CONTENT={"provider":{"fake":{"protocol":"openai-chat","options":{"baseURL":%q,"apiKey":"none"},"models":{"fake-model":{}}}}}`, srv.URL()),
-	}
+	cmd.Env = append(environ(home),
+		fmt.Sprintf(`TENON_CONFIG_CONTENT={"provider":{"fake":{"protocol":"openai-chat","options":{"baseURL":%q,"apiKey":"none"},"models":{"fake-model":{}}}}}`, srv.URL()))
 	before := len(srv.Requests())
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -276,6 +274,14 @@ func (b *bench) process(ctx context.Context, srv *fakellm.Server, home, program 
 	}
 	began := time.Unix(0, u.Began)
 	return sample{first: millis(requests[before].Time.Sub(began)), cpu: millis(time.Duration(u.CPU)), peakMB: float64(u.PeakKB) / 1024}, nil
+}
+
+// environ is the environment of a home.
+func environ(home string) []string {
+	return []string{
+		"HOME=" + home, "XDG_DATA_HOME=" + home + "/data", "XDG_CONFIG_HOME=" + home + "/config", "XDG_CACHE_HOME=" + home + "/cache",
+		"PATH=" + os.Getenv("PATH"),
+	}
 }
 
 func first(s sample) float64 { return s.first }

@@ -61,13 +61,16 @@ func hookRequest(call *sdk.RemoteCall) []byte {
 	return append(out, '}')
 }
 
-// timeLeft returns the milliseconds until the deadline of ctx, at least one; 0 without a deadline.
+// lateBy is how much later than the call's own deadline a plugin is told to give up: whose time ran out is for the host to say.
+const lateBy = 100 * time.Millisecond
+
+// timeLeft returns the milliseconds after which the plugin is to give a call up; 0 without a deadline.
 func timeLeft(ctx context.Context) uint32 {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return 0
 	}
-	return uint32(max(time.Until(deadline).Milliseconds(), 1))
+	return uint32(max(time.Until(deadline)+lateBy, lateBy).Milliseconds())
 }
 
 // hookStream carries the calls of hooks to one process. One stream for all of them takes half the time of a gRPC call for each.

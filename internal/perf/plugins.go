@@ -1,0 +1,93 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
+)
+
+// idlePlugins is how many plugins the figure is about.
+const idlePlugins = 10
+
+// manifest is the plugin.json of an idle plugin: it is called at a point that a short turn does not pass.
+const manifest = `{
+  "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
+  "name": "idle-%d",
+  "extensions": {"io.github.tenonhq": {
+    "runtime": %s,
+    "hooks": [{"point": "session.compacting", "reads": [""], "writes": [""]}],
+    "tools": [{"id": "idle_%d", "description": "Does nothing", "parameters": {"type": "object"}}]
+  }}
+}`
+
+// plugins compares the start with ten idle plugins, half of them modules and half processes, with that without any, run by run.
+func (b *bench) plugins(ctx context.Context) error {
+	srv, err := fakellm.Start()
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	srv.Always(fakellm.Text("done"))
+	with, err := b.home()
+	if err != nil {
+		return err
+	}
+	without, err := b.home()
+	if err != nil {
+		return err
+	}
+	if err := b.install(ctx, with); err != nil {
+		return err
+	}
+	var none, ten []sample
+	for i := range b.runs + 1 {
+		for list, home := range map[*[]sample]string{&none: without, &ten: with} {
+			s, err := b.runIn(ctx, srv, home, "hello")
+			if err != nil {
+				return err
+			}
+			if i > 0 { // the first makes the database
+				*list = append(*list, s)
+			}
+		}
+	}
+	report("ten idle plugins, start to first request", ms(median(ten, first)-median(none, first)), "at most 5 ms more")
+	report("  without / with", ms(median(none, first))+" / "+ms(median(ten, first)), "-")
+	return nil
+}
+
+// install writes the plugins into a project and approves them.
+func (b *bench) install(ctx context.Context, home string) error {
+	module, err := os.ReadFile(filepath.FromSlash("plugins/wasm/testdata/echo.wasm"))
+	if err != nil {
+		return err
+	}
+	for i := range idlePlugins {
+		dir := filepath.Join(home, ".tenon", "plugins", fmt.Sprintf("idle-%d", i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		name, content, runtime := "plugin.wasm", module, `{"type": "wasm", "module": "./plugin.wasm"}`
+		if i%2 == 1 {
+			name, content, runtime = "plugin.sh", []byte("#!/bin/sh\nexit 1\n"), `{"type": "process", "command": ["./plugin.sh"]}`
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "plugin.json"), fmt.Appendf(nil, manifest, i, runtime, i), 0o644); err != nil {
+			return err
+		}
+		trust := exec.CommandContext(ctx, b.tenon, "plugin", "trust", fmt.Sprintf("idle-%d", i), "--yes")
+		trust.Dir, trust.Env = home, environ(home)
+		if out, err := trust.CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w: %s", trust.Args, err, out)
+		}
+	}
+	return nil
+}
