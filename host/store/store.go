@@ -114,6 +114,17 @@ type Store interface {
 	// Blob returns the content with the hash, or ErrNotFound.
 	Blob(ctx context.Context, hash string) ([]byte, error)
 
+	// Import stores sessions with all that belongs to them, all or none; nobody owns them then. With replace those that
+	// are there by the same identifier go first, with their descendants. Errors: ErrExists, *OwnedError.
+	Import(ctx context.Context, sessions []Import, replace bool) error
+	// Search finds sessions by their words, the one that was created last first. Errors: ErrSearch.
+	Search(ctx context.Context, q SearchQuery) ([]Hit, error)
+	// Collect removes what nobody needs any more. A session in use is left alone.
+	Collect(ctx context.Context, o GC) (Collected, error)
+
+	// What the user allowed for good.
+	ApprovalKeeper
+
 	// Close waits for the writes under way and gives up all sessions of this node. Safe twice.
 	Close() error
 }
@@ -172,6 +183,7 @@ type Query struct {
 	ParentID  string // the children of a session; overrides Children
 	Children  bool   // children too
 	Search    string // in the title, without regard to case
+	Archived  bool   // archived ones too
 	Limit     int    // 0: 100
 	// Before continues a listing: only sessions behind this one.
 	Before *sdk.Session

@@ -227,6 +227,7 @@ func BenchmarkSessionsList10000(b *testing.B) {
 	group.Wait()
 	for name, q := range map[string]store.Query{
 		"newest 100":            {},
+		"all 10000":             {Limit: 10_000},
 		"newest 100 of project": {ProjectID: "project7"},
 		"newest 1 of directory": {Directory: "/src", Limit: 1},
 		"none found":            {Directory: "/nowhere"},

@@ -30,12 +30,7 @@ const crashSessions = 4
 // can be taken over at once.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	rounds := crashRounds
-	if v := os.Getenv("TENON_CRASH_ROUNDS"); v != "" {
-		var err error
-		rounds, err = strconv.Atoi(v)
-		must(t, err)
-	}
+	rounds := rounds(t)
 	dir := t.TempDir()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -3,9 +3,9 @@
 //
 // # The picture
 //
-//	Append, Create, Claim, Submit, Delete ─► queue ─► writer goroutine ─► one connection, one transaction
+//	Append, Create, Claim, Import, … ─► queue ─► writer goroutine ─► one connection, one transaction
 //	                                                  (writer.go)          for all that waits (group commit)
-//	Session, Sessions, Messages, Changes  ─────────► readers (reader.go), at most three connections,
+//	Session, Messages, Search, … ─────────► readers (reader.go), at most three connections,
 //	                                                  opened when first needed
 //
 // A write returns when its transaction is on the disk (WAL, synchronous=FULL). Values are encoded before
@@ -15,6 +15,11 @@
 //
 // Rows of one session lie side by side and in order, because their keys are made of the numbers of what
 // holds them (key.go): reading a session is a few range scans, without joins and without sorting.
+//
+// # Searching
+//
+// Titles and texts go into a full-text index in the transaction that stores them (index.go), a text once it is whole.
+// Keys of the index are keys of parts, so a search leaps from session to session (search.go).
 //
 // # Ownership
 //

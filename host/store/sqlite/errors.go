@@ -55,6 +55,11 @@ func busy(err error) bool {
 	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY
 }
 
+func owned(err error) bool {
+	var e *store.OwnedError
+	return errors.As(err, &e)
+}
+
 func (s *Store) damaged(what string, err error) error {
 	return fmt.Errorf("%w: %s: %s: %w", store.ErrCorrupt, s.path, what, err)
 }

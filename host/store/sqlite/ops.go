@@ -66,10 +66,17 @@ func encodeSession(session string, v *sdk.Session) (change, error) {
 	return func(x *tx) error { return x.putSession(args) }, nil
 }
 
+// titleColumn is where sessionColumns puts the title.
+const titleColumn = 5
+
 // sessionColumns returns the columns of the session row behind key and stamp.
 func sessionColumns(v *sdk.Session) ([]any, error) {
 	data, err := encodeJSON(v)
-	return []any{v.ID, v.ParentID, v.Time.Updated, v.ProjectID, v.Directory, strings.ToLower(v.Title), data}, err
+	archived := int64(0)
+	if v.Time.Archived != 0 {
+		archived = 1
+	}
+	return []any{v.ID, v.ParentID, v.Time.Updated, v.ProjectID, v.Directory, strings.ToLower(v.Title), archived, data}, err
 }
 
 func (x *tx) putSession(columns []any) error {
@@ -77,8 +84,11 @@ func (x *tx) putSession(columns []any) error {
 	if err != nil {
 		return err
 	}
-	return x.exec("INSERT OR REPLACE INTO session(key, stamp, id, parent, updated, project, directory, title, data)"+
-		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{x.session, stamp}, columns...)...)
+	if err := x.indexTitle(columns[titleColumn].(string)); err != nil {
+		return err
+	}
+	return x.exec("INSERT OR REPLACE INTO session(key, stamp, id, parent, updated, project, directory, title, archived, data)"+
+		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{x.session, stamp}, columns...)...)
 }
 
 func encodeMessage(session string, m sdk.Message) (change, error) {
@@ -127,21 +137,29 @@ func encodePart(session string, p sdk.Part) (change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("part %s: %w", h.ID, err)
 	}
-	field := openField(p)
-	return func(x *tx) error { return x.putPart(h, field, data) }, nil
+	row := partRow{id: h.ID, message: h.MessageID, field: openField(p), data: data}
+	row.text, row.prose = indexed(p)
+	return func(x *tx) error { return x.putPart(&row) }, nil
+}
+
+// partRow is a part as it is stored.
+type partRow struct {
+	id, message, field, data string
+	prose                    bool   // its text can be found; see indexed
+	text                     string // what can be found of it now
 }
 
 const findPart = "SELECT key FROM part WHERE id = ? AND key BETWEEN ? AND ?"
 
-func (x *tx) putPart(h sdk.PartHead, field, data string) error {
-	message, err := x.find(findMessage, h.MessageID, messagesOf(x.session))
+func (x *tx) putPart(p *partRow) error {
+	message, err := x.find(findMessage, p.message, messagesOf(x.session))
 	if err != nil {
 		return err
 	}
 	if message == 0 {
-		return fmt.Errorf("part %s: message %s: %w", h.ID, h.MessageID, store.ErrNotFound)
+		return fmt.Errorf("part %s: message %s: %w", p.id, p.message, store.ErrNotFound)
 	}
-	key, err := x.find(findPart, h.ID, partsOfSession(x.session))
+	key, err := x.find(findPart, p.id, partsOfSession(x.session))
 	if err != nil {
 		return err
 	}
@@ -150,18 +168,23 @@ func (x *tx) putPart(h sdk.PartHead, field, data string) error {
 		return err
 	}
 	if key == 0 {
-		return x.addPart(message, stamp, h.ID, field, data)
+		return x.addPart(message, stamp, p)
 	}
 	if messageOf(key) != message {
-		return fmt.Errorf("part %s: moved to message %s", h.ID, h.MessageID)
+		return fmt.Errorf("part %s: moved to message %s", p.id, p.message)
 	}
 	if err := x.exec("DELETE FROM delta WHERE part = ?", key); err != nil {
 		return err
 	}
-	return x.exec("UPDATE part SET stamp = ?, field = ?, data = ? WHERE key = ?", stamp, field, data, key)
+	if p.prose {
+		if err := x.index(key, p.text); err != nil {
+			return err
+		}
+	}
+	return x.exec("UPDATE part SET stamp = ?, field = ?, data = ? WHERE key = ?", stamp, p.field, p.data, key)
 }
 
-func (x *tx) addPart(message, stamp int64, id, field, data string) error {
+func (x *tx) addPart(message, stamp int64, p *partRow) error {
 	in := partsOf(message)
 	last, err := x.last("SELECT key FROM part WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1", in)
 	if err != nil {
@@ -171,7 +194,12 @@ func (x *tx) addPart(message, stamp int64, id, field, data string) error {
 	if err != nil {
 		return err
 	}
-	return x.exec("INSERT INTO part(key, stamp, id, field, data) VALUES(?, ?, ?, ?, ?)", key, stamp, id, field, data)
+	if p.text != "" {
+		if err := x.index(key, p.text); err != nil {
+			return err
+		}
+	}
+	return x.exec("INSERT INTO part(key, stamp, id, field, data) VALUES(?, ?, ?, ?, ?)", key, stamp, p.id, p.field, p.data)
 }
 
 func (x *tx) appendText(op store.AppendText) error {
@@ -204,6 +232,7 @@ func (x *tx) removeMessage(id string) error {
 	}
 	parts := partsOf(key)
 	return errors.Join(
+		x.exec(unindexSpan, parts.low, parts.high),
 		x.exec("DELETE FROM delta WHERE part BETWEEN ? AND ?", parts.low, parts.high),
 		x.exec("DELETE FROM part WHERE key BETWEEN ? AND ?", parts.low, parts.high),
 		x.exec("DELETE FROM message WHERE key = ?", key),
@@ -217,6 +246,7 @@ func (x *tx) removePart(id string) error {
 		return err
 	}
 	return errors.Join(
+		x.exec(unindexSpan, key, key),
 		x.exec("DELETE FROM delta WHERE part = ?", key),
 		x.exec("DELETE FROM part WHERE key = ?", key),
 		x.noteRemoved(rowPartRemoved, id),

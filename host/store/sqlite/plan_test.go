@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,8 +35,11 @@ func TestPlans(t *testing.T) {
 		"children":      plan(store.Query{ParentID: "ses_a"}),
 		"project":       plan(store.Query{ProjectID: "p"}),
 		"directory":     plan(store.Query{Directory: "/src", Limit: 1}),
-		"search":        plan(store.Query{Search: "x"}),
+		"title":         plan(store.Query{Search: "x"}),
 		"unused blobs":  {unusedBlobs, []any{int64(1)}},
+		"archived":      plan(store.Query{Archived: true}),
+		"search":        {found, []any{"x", int64(1)}},
+		"unindex":       {unindexSpan, []any{int64(1), int64(2)}},
 		"delete prompt": {"DELETE FROM prompt WHERE session = ?", []any{int64(1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +57,7 @@ func TestPlans(t *testing.T) {
 			for _, line := range lines {
 				t.Log(line)
 				// The materialised results of changes and family are as long as their outcome.
-				if strings.HasPrefix(line, "SCAN") && !strings.Contains(line, " USING ") &&
+				if strings.HasPrefix(line, "SCAN") && !strings.Contains(line, " USING ") && !lookup.MatchString(line) &&
 					line != "SCAN d" && line != "SCAN f" && line != "SCAN family" {
 					t.Errorf("reads too much: %s", line)
 				}
@@ -67,6 +71,9 @@ func TestPlans(t *testing.T) {
 		})
 	}
 }
+
+// lookup is how a plan shows questions that the index of the words answers.
+var lookup = regexp.MustCompile(`^SCAN search VIRTUAL TABLE INDEX \d+:(M|=)`)
 
 type statement struct {
 	sql  string

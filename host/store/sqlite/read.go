@@ -46,19 +46,30 @@ func (s *Store) Session(ctx context.Context, id string) (*sdk.Session, uint64, e
 }
 
 // Sessions lists sessions from an index, newest first.
-func (s *Store) Sessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
+func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
 	query, args := listing(q)
-	err = s.read(ctx, func(c *conn) error {
+	var ids []string
+	var rows [][]byte
+	err := s.read(ctx, func(c *conn) error {
 		return c.query(ctx, query, func(r row) error {
-			var v sdk.Session
-			if err := v.UnmarshalJSON(r.bytes(1)); err != nil {
-				return s.damaged("session "+r.text(0), err)
-			}
-			out = append(out, v)
+			ids, rows = append(ids, r.text(0)), append(rows, r.bytes(1))
 			return nil
 		}, args...)
 	})
-	return out, err
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	out := make([]sdk.Session, len(rows))
+	err = inParallel(len(rows), func(i int) error {
+		if err := out[i].UnmarshalJSON(rows[i]); err != nil {
+			return s.damaged("session "+ids[i], err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 func listing(q store.Query) (string, []any) {
@@ -79,6 +90,9 @@ func listing(q store.Query) (string, []any) {
 	}
 	if q.Search != "" {
 		where("instr(title, ?) > 0", strings.ToLower(q.Search))
+	}
+	if !q.Archived {
+		where("archived = 0")
 	}
 	if b := q.Before; b != nil {
 		where("updated <= ? AND (updated < ? OR id > ?)", b.Time.Updated, b.Time.Updated, b.ID)

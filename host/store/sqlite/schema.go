@@ -16,12 +16,24 @@ const application = 0x746e6f6e
 // busyWait bounds waiting for another process. The driver waits as long for a single lock.
 const busyWait = 10 * time.Second
 
+// step leads from one version of the schema to the next.
+type step struct {
+	sql  string
+	fill func(ctx context.Context, c *conn) error // what SQL alone cannot do, after it; may be nil
+}
+
 // schema returns the steps that lead from an empty file to the current version: step i makes version i+1.
 // A step that was released never changes; a change is a further step.
-//
-// There are no foreign keys: rows belong to a session by the range of their keys.
-func schema() []string {
-	return []string{`
+func schema() []step {
+	return []step{
+		{sql: tables},
+		{sql: searchTables, fill: fillSearch},
+		{sql: approvalTables},
+	}
+}
+
+// tables are those of version 1. There are no foreign keys: rows belong to a session by the range of their keys.
+const tables = `
 -- What every append reads and writes, kept small.
 CREATE TABLE head(
 	key INTEGER PRIMARY KEY,
@@ -80,8 +92,7 @@ CREATE TABLE ledger(key INTEGER PRIMARY KEY, message TEXT NOT NULL, purpose TEXT
 CREATE TABLE blob(key INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, data BLOB NOT NULL); -- data: zstd
 CREATE TABLE blob_session(session INTEGER, blob INTEGER, PRIMARY KEY(session, blob)) WITHOUT ROWID;
 CREATE INDEX blob_session_blob ON blob_session(blob);
-`}
-}
+`
 
 // ready makes sure that the file has the current schema: it creates one in an empty file, and migrates
 // an older one after it made a copy.
@@ -170,7 +181,11 @@ func (s *Store) settle(ctx context.Context, c *conn) (err error) {
 		}
 	}
 	for i := int(version); i < len(s.steps); i++ {
-		if err := c.script(ctx, s.steps[i]); err != nil {
+		err := c.script(ctx, s.steps[i].sql)
+		if err == nil && s.steps[i].fill != nil {
+			err = s.steps[i].fill(ctx, c)
+		}
+		if err != nil {
 			return fmt.Errorf("migrate to version %d: %w", i+1, err)
 		}
 	}

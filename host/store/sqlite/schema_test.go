@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,7 +14,7 @@ import (
 )
 
 // openSteps opens the store with a schema of the test's own.
-func openSteps(t *testing.T, path string, steps []string) (*Store, error) {
+func openSteps(t *testing.T, path string, steps []step) (*Store, error) {
 	t.Helper()
 	s, err := open(t.Context(), Options{Path: path, Version: "1.2.3"}, steps)
 	if err == nil {
@@ -26,15 +27,16 @@ func TestMigration(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tenon.db")
 	v1 := schema()
-	v3 := append(schema(), "ALTER TABLE head ADD COLUMN note TEXT", "UPDATE head SET note = 'migrated'")
+	version := func(n int) string { return fmt.Sprint("version ", len(v1)+n) }
+	v3 := append(schema(), step{sql: "ALTER TABLE head ADD COLUMN note TEXT"}, step{sql: "UPDATE head SET note = 'migrated'"})
 	old, err := openSteps(t, path, v1)
 	must(t, err)
 	token := createIn(t, old, "ses_a")
 	appendTo(t, old, token, store.PutMessage{Message: aMessage("ses_a", 0)}, store.PutPart{Part: aPart("ses_a", 0, "kept")})
 
 	// A step that fails leaves all as it was, whoever uses the file meanwhile.
-	broken := append(append([]string{}, v3...), "CREATE TABLE head(x)")
-	if _, err := openSteps(t, path, broken); err == nil || !strings.Contains(err.Error(), "migrate to version 4") {
+	broken := append(append([]step{}, v3...), step{sql: "CREATE TABLE head(x)"})
+	if _, err := openSteps(t, path, broken); err == nil || !strings.Contains(err.Error(), "migrate to "+version(3)) {
 		t.Fatalf("Open with a broken step = %v", err)
 	}
 	appendTo(t, old, token, store.AppendText{PartID: aPart("ses_a", 0, "").ID, Field: "text", Text: " too"})
@@ -54,20 +56,20 @@ func TestMigration(t *testing.T) {
 	}
 	// The old version, still running, must not write any more.
 	_, err = old.Append(t.Context(), token, []store.Op{store.PutMessage{Message: aMessage("ses_a", 1)}})
-	wantNewer(t, err, path, "version 3", "up to 1")
+	wantNewer(t, err, path, version(2), fmt.Sprint("up to ", len(v1)))
 	must(t, s.Close())
 	must(t, old.Close())
 	_, err = openSteps(t, path, v1)
-	wantNewer(t, err, path, "version 3", "up to 1")
+	wantNewer(t, err, path, version(2), fmt.Sprint("up to ", len(v1)))
 
 	// The copy is the database as it was, for the old version.
-	copied, err := openSteps(t, path+".v1.bak", v1)
+	copied, err := openSteps(t, fmt.Sprintf("%s.v%d.bak", path, len(v1)), v1)
 	must(t, err)
 	wantSound(t, copied)
 	if got := texts(t, copied, "ses_a"); len(got) != 1 || got[0] != "kept too" {
 		t.Errorf("texts of the copy = %q", got)
 	}
-	if _, err := os.Stat(path + ".v1.bak.tmp"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(fmt.Sprintf("%s.v%d.bak.tmp", path, len(v1))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("temporary copy: %v, want it gone", err)
 	}
 }

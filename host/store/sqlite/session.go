@@ -176,6 +176,7 @@ func remove(ctx context.Context, c *conn, key int64) error {
 		{"INSERT OR REPLACE INTO gone(id, epoch) SELECT id, epoch FROM head WHERE key = ?", []any{key}},
 		{unusedBlobs, []any{key}},
 		{"DELETE FROM blob_session WHERE session = ?", []any{key}},
+		{unindexSpan, []any{parts.low, parts.high}},
 		{"DELETE FROM delta WHERE part BETWEEN ? AND ?", []any{parts.low, parts.high}},
 		{"DELETE FROM part WHERE key BETWEEN ? AND ?", []any{parts.low, parts.high}},
 		{"DELETE FROM message WHERE key BETWEEN ? AND ?", []any{messages.low, messages.high}},

@@ -31,7 +31,7 @@ type Store struct {
 	path    string
 	version string
 	log     *slog.Logger
-	steps   []string
+	steps   []step
 	node    node
 	zstd    codec
 	readers readers
@@ -52,7 +52,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, schema())
 }
 
-func open(ctx context.Context, o Options, steps []string) (*Store, error) {
+func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 	path, err := filepath.Abs(o.Path)
 	if err == nil && o.Path == "" {
 		err = errors.New("no path is given")

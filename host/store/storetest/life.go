@@ -73,7 +73,7 @@ func testDeleteOwned(t *testing.T, e *env) {
 func testNotFound(t *testing.T, e *env) {
 	ctx := t.Context()
 	calls := everyCall(e.Store, ctx, store.Token{Session: "ses_x", Epoch: 1})
-	for _, name := range []string{"Create", "Release", "Sessions", "Interrupted"} {
+	for _, name := range []string{"Create", "Release", "Sessions", "Interrupted", "Import", "Search", "Collect"} {
 		delete(calls, name)
 	}
 	for name, call := range calls {
@@ -100,6 +100,9 @@ func everyCall(s store.Store, ctx context.Context, t store.Token) map[string]fun
 		"Prompts":     func() error { _, err := s.Prompts(ctx, t.Session); return err },
 		"Todos":       func() error { _, err := s.Todos(ctx, t.Session); return err },
 		"Ledger":      func() error { _, err := s.Ledger(ctx, t.Session, ""); return err },
+		"Import":      func() error { return s.Import(ctx, []store.Import{{Session: session("ses_imported")}}, false) },
+		"Search":      func() error { _, err := s.Search(ctx, store.SearchQuery{Words: []string{"x"}}); return err },
+		"Collect":     func() error { _, err := s.Collect(ctx, store.GC{}); return err },
 		"Blob":        func() error { _, err := s.Blob(ctx, store.Hash(nil)); return err },
 	}
 }

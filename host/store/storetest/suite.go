@@ -61,6 +61,17 @@ func (s Suite) Run(t *testing.T) {
 		"close while writing":       testCloseWhileWriting,
 		"hammer":                    testHammer,
 		"two nodes":                 testTwoNodes,
+		"approvals":                 testApprovals,
+		"archived":                  testArchived,
+		"import":                    testImport,
+		"import replaces":           testImportReplaces,
+		"import refuses":            testImportRefuses,
+		"search":                    testSearch,
+		"search follows changes":    testSearchChanges,
+		"search selects":            testSearchSelects,
+		"collect blobs":             testCollectBlobs,
+		"collect sessions":          testCollectSessions,
+		"collect prompts":           testCollectPrompts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

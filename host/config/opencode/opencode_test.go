@@ -1,0 +1,140 @@
+package opencode_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/config/opencode"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const file = `{
+  "$schema": "https://opencode.ai/config.json",
+  // the big one
+  "model": "anthropic/claude", "small_model": "haiku",
+  "plugin": ["x"], "theme": "dark", "future": 1, "hooks": {"x": 1},
+  "instructions": ["docs/*.md", "https://example.com/rules"],
+  "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "deny"},
+  "provider": {
+    "local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://127.0.0.1:1/v1", "custom": {"a": 1}},
+      "models": {"m": {"limit": {"context": 1000, "output": 100}, "release_date": "2025-01-01"}}},
+    "other": {"npm": "@ai-sdk/anthropic", "options": {"apiKey": "{env:KEY}"}}
+  },
+  "mcp": {"files": {"type": "local", "command": ["x"], "enabled": false, "hooks": []}},
+  "agent": {"build": {"maxSteps": 5, "reasoningEffort": "high", "mode": "sideways"}},
+  "mode": {"docs": {"prompt": "write docs"}, "build": {"prompt": "lost"}},
+  "command": {"test": {"template": "run $ARGUMENTS"}},
+  "skills": {"paths": ["s"], "urls": ["https://x"]},
+  "compaction": {"auto": "yes"},
+  "lsp": false
+}`
+
+func translate(t *testing.T, text string) *opencode.Result {
+	t.Helper()
+	r, err := opencode.Translate([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// load reads the translation as tenon does.
+func load(t *testing.T, r *opencode.Result) *config.Loaded {
+	t.Helper()
+	l, err := config.Load(t.Context(), config.Options{
+		Directory: t.TempDir(), Home: t.TempDir(), Environ: []string{"KEY=secret-key", "TENON_CONFIG_CONTENT=" + string(r.Config)},
+	})
+	if err != nil {
+		t.Fatalf("the translation cannot be read: %v\n%s", err, r.Config)
+	}
+	return l
+}
+
+func TestTranslate(t *testing.T) {
+	t.Parallel()
+	r := translate(t, file)
+	l := load(t, r)
+	if len(l.Warnings) > 0 {
+		t.Errorf("the translation has warnings: %v", l.Warnings)
+	}
+	c := l.Config
+	if c.Model != "anthropic/claude" || c.SmallModel != "" || c.Provider["local"].Protocol != "openai-chat" || c.Provider["other"].Options.APIKey != "secret-key" {
+		t.Errorf("models and providers: %+v", c)
+	}
+	if a := c.Agent["build"]; a.Steps != 5 || a.Options["reasoningEffort"] != "high" || a.Prompt != "" {
+		t.Errorf("agent build = %+v", a)
+	}
+	if a := c.Agent["docs"]; a.Mode != sdk.ModePrimary || a.Prompt != "write docs" {
+		t.Errorf("agent docs = %+v", a)
+	}
+	var rules []string
+	for _, rule := range c.Permission {
+		rules = append(rules, rule.Permission+" "+rule.Pattern+" "+string(rule.Action))
+	}
+	if d := cmp.Diff([]string{"bash * ask", "bash git * allow", "edit * deny"}, rules); d != "" {
+		t.Errorf("rules (-want +got):\n%s", d)
+	}
+	if !strings.Contains(string(r.Config), "// the big one") {
+		t.Error("comments are lost")
+	}
+}
+
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, n := range translate(t, file).Notes {
+		head, _, _ := strings.Cut(n.String(), ": left out")
+		got = append(got, head)
+	}
+	want := []string{
+		"line 2: $schema", "line 4: small_model", "line 5: plugin", "line 5: theme", "line 5: future", "line 5: hooks",
+		"line 6: instructions[1]", "line 10: provider.local.models.m.release_date", "line 11: provider.other.npm",
+		"line 13: mcp.files.hooks", "line 14: agent.build.mode", "line 17: skills.urls", "line 18: compaction.auto", "line 19: lsp",
+	}
+	if len(got) == 0 || !strings.Contains(got[len(got)-1], "tenon asks unless a rule allows it") {
+		t.Fatalf("the last note does not tell how defaults differ: %q", got)
+	}
+	if d := cmp.Diff(want, got[:len(got)-1]); d != "" {
+		t.Errorf("notes (-want +got):\n%s", d)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"empty": "", "no JSON": "{", "list": "[]", "not UTF-8": "{\"a\": \"\xff\"}", "deep": strings.Repeat("[", 30_000), "large": strings.Repeat(" ", 2<<20),
+	} {
+		if _, err := opencode.Translate([]byte(text)); !errors.Is(err, opencode.ErrSyntax) {
+			t.Errorf("%s: Translate = %v, want ErrSyntax", name, err)
+		}
+	}
+}
+
+// What comes out is JSON that can be translated again, and nothing more is taken out then.
+func FuzzTranslate(f *testing.F) {
+	f.Add(file)
+	f.Add(`{"agent": [], "mode": {"x": 1}, "provider": {"a": {"npm": 1, "models": null}}}`)
+	f.Add(`{"a": 1, "a": 2, "mode": {}, "agent": {"": {"x": {}}},}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		first, err := opencode.Translate([]byte(text))
+		if err != nil {
+			if !errors.Is(err, opencode.ErrSyntax) {
+				t.Errorf("Translate = %v", err)
+			}
+			return
+		}
+		again, err := opencode.Translate(first.Config)
+		if err != nil {
+			t.Fatalf("the translation cannot be read: %v\n%s", err, first.Config)
+		}
+		for _, n := range again.Notes {
+			if n.Key != "" && !strings.HasSuffix(n.Key, ".protocol") {
+				t.Errorf("a second translation takes out %s\n%s", n, first.Config)
+			}
+		}
+	})
+}

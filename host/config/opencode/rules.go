@@ -1,0 +1,194 @@
+package opencode
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// dropped returns why a key is taken out, empty for those that stay.
+func dropped(schema string) string {
+	switch schema {
+	case "$schema":
+		return "left out: it describes opencode.json; tenon config schema prints the one of tenon.json"
+	case "plugin":
+		return "left out: plugins of opencode are JavaScript and cannot run here; tenon plugin new starts one for tenon"
+	case "formatter", "lsp":
+		return "left out: tenon runs no formatters and no language servers; a command hook at tool.execute.after can"
+	case "share", "autoshare", "enterprise":
+		return "left out: sessions are not published; tenon session export writes one to a file"
+	case "autoupdate":
+		return "left out: tenon does not update itself"
+	case "theme", "keybinds", "tui", "layout":
+		return "left out: there is no full-screen interface to configure"
+	case "server":
+		return "left out: tenon does not run as a server"
+	case "watcher":
+		return "left out: files are not watched"
+	case "references", "reference":
+		return "left out: there are no named references; instructions names files"
+	case "attachment":
+		return "left out: images are sent as they are"
+	case "retry", "tool_search", "plugins", "hooks", "hook", "mcp.*.hooks":
+		return "left out: opencode has no such key, and here it would have an effect"
+	case "skills.urls":
+		return "left out: nothing is downloaded at start; put the skill into .tenon/skills"
+	}
+	return ""
+}
+
+// refused returns why a value is taken out, empty when it can stay.
+func (t *translator) refused(schema string, v *hujson.Value) string {
+	literal, _ := v.Value.(hujson.Literal)
+	if v.Value.Kind() != '"' {
+		return ""
+	}
+	text := literal.String()
+	switch schema {
+	case "model", "small_model", "agent.*.model", "command.*.model":
+		if provider, name, ok := strings.Cut(text, "/"); !ok || provider == "" || name == "" {
+			return "left out: a model is written provider/model"
+		}
+	case "instructions[]":
+		if strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") {
+			return "left out: instructions are not fetched from the web; save it to a file and name that"
+		}
+	case "agent.*.mode":
+		if text != sdk.ModePrimary && text != sdk.ModeSubagent && text != sdk.ModeAll {
+			return "left out: a mode is primary, subagent or all"
+		}
+	case "logLevel":
+		switch strings.ToLower(text) {
+		case "debug", "info", "warn", "error":
+		default:
+			return "left out: a level is debug, info, warn or error"
+		}
+	case "provider.*.npm":
+		if protocolOf(text) == "" {
+			return "left out: no package is installed here, and no protocol is known for this one; set protocol to openai-chat if the server has an address that understands it"
+		}
+	}
+	return ""
+}
+
+// protocolOf returns the wire protocol that a package of opencode speaks, if there is one here.
+func protocolOf(npm string) string {
+	switch npm {
+	case "@ai-sdk/openai-compatible":
+		return "openai-chat"
+	case "@ai-sdk/openai":
+		return "openai-responses"
+	}
+	return ""
+}
+
+// rewriteModes makes agents of the modes that older files have, and options of what an agent has beside our keys: both is
+// what opencode does.
+func rewriteModes(root *hujson.Value) {
+	object := root.Value.(*hujson.Object)
+	if modes := take(object, "mode"); modes != nil {
+		agents := objectAt(object, "agent")
+		for _, m := range membersOf(modes) {
+			name := m.Name.Value.(hujson.Literal).String()
+			if mode, ok := m.Value.Value.(*hujson.Object); ok && find(mode, "mode") == nil {
+				mode.Members = append(mode.Members, hujson.ObjectMember{Name: text("mode"), Value: text(sdk.ModePrimary)})
+			}
+			if find(agents, name) == nil {
+				agents.Members = append(agents.Members, m)
+			}
+		}
+	}
+	for _, m := range membersOf(find(object, "agent")) {
+		agent, ok := m.Value.Value.(*hujson.Object)
+		if !ok {
+			continue
+		}
+		var own []hujson.ObjectMember
+		kept := agent.Members[:0]
+		for _, member := range agent.Members {
+			name := member.Name.Value.(hujson.Literal).String()
+			if _, known := fieldOf(reflect.TypeFor[sdk.AgentConfig](), name); known || name == "name" {
+				kept = append(kept, member)
+			} else {
+				own = append(own, member)
+			}
+		}
+		if agent.Members = kept; len(own) > 0 {
+			options := objectAt(agent, "options")
+			options.Members = append(options.Members, own...)
+		}
+	}
+}
+
+// afterwards replaces names of packages by protocols and says what differs without a key.
+func (t *translator) afterwards(root *hujson.Value) {
+	object := root.Value.(*hujson.Object)
+	for _, m := range membersOf(find(object, "provider")) {
+		provider, ok := m.Value.Value.(*hujson.Object)
+		if !ok {
+			continue
+		}
+		npm := find(provider, "npm")
+		if npm == nil {
+			continue
+		}
+		name := npm.Value.(hujson.Literal).String()
+		if take(provider, "npm"); find(provider, "protocol") == nil {
+			provider.Members = append([]hujson.ObjectMember{{Name: text("protocol"), Value: text(protocolOf(name))}}, provider.Members...)
+		}
+	}
+	t.note(0, "", `opencode runs commands and changes files unless a rule forbids it; tenon asks unless a rule allows it: see "permission"`)
+}
+
+func text(s string) hujson.Value { return hujson.Value{Value: hujson.String(s)} }
+
+func membersOf(v *hujson.Value) []hujson.ObjectMember {
+	if v == nil {
+		return nil
+	}
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	return object.Members
+}
+
+// find returns the value of the last member with the name, which is the one that counts; nil for none.
+func find(object *hujson.Object, name string) *hujson.Value {
+	for i := len(object.Members) - 1; i >= 0; i-- {
+		if object.Members[i].Name.Value.(hujson.Literal).String() == name {
+			return &object.Members[i].Value
+		}
+	}
+	return nil
+}
+
+// take removes the members with the name and returns the last one's value.
+func take(object *hujson.Object, name string) *hujson.Value {
+	var out *hujson.Value
+	var kept []hujson.ObjectMember
+	for _, m := range object.Members {
+		if m.Name.Value.(hujson.Literal).String() == name {
+			out = &m.Value
+			continue
+		}
+		kept = append(kept, m)
+	}
+	object.Members = kept
+	return out
+}
+
+// objectAt returns the object with the name, a new one where there is none.
+func objectAt(object *hujson.Object, name string) *hujson.Object {
+	if v := find(object, name); v != nil {
+		if inner, ok := v.Value.(*hujson.Object); ok {
+			return inner
+		}
+	}
+	inner := &hujson.Object{}
+	object.Members = append(object.Members, hujson.ObjectMember{Name: text(name), Value: hujson.Value{Value: inner}})
+	return inner
+}

@@ -1,0 +1,220 @@
+package sqlite
+
+import (
+	"context"
+	"regexp"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// mention is how a part refers to a blob. More is found than is meant, which keeps a blob too many, never one too few.
+var mention = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// idle is a session that was looked through, with the blobs it no longer mentions.
+type idle struct {
+	session int64
+	seq     int64
+	unused  []int64
+}
+
+// Collect looks for garbage while others write, and removes it in one short transaction, which leaves out the sessions
+// that changed since.
+func (s *Store) Collect(ctx context.Context, o store.GC) (out store.Collected, err error) {
+	var garbage []idle
+	err = s.read(ctx, func(c *conn) (err error) {
+		garbage, err = unmentioned(ctx, c)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	err = s.submit(ctx, func(ctx context.Context, c *conn) error {
+		g := collector{s: s, c: c, o: &o, settled: map[int64]bool{}}
+		err := g.collect(ctx, garbage)
+		out = g.out
+		return err
+	})
+	return out, err
+}
+
+// unmentioned looks through the sessions that have blobs.
+func unmentioned(ctx context.Context, c *conn) ([]idle, error) {
+	var list []idle
+	err := c.query(ctx, "SELECT key, seq FROM head WHERE key IN (SELECT session FROM blob_session) ORDER BY key", func(r row) error {
+		list = append(list, idle{session: r.int(0), seq: r.int(1)})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if err := list[i].look(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (g *idle) look(ctx context.Context, c *conn) error {
+	blobs := map[string]int64{}
+	err := c.query(ctx, "SELECT b.hash, b.key FROM blob_session s JOIN blob b ON b.key = s.blob WHERE s.session = ?", func(r row) error {
+		blobs[r.text(0)] = r.int(1)
+		return nil
+	}, g.session)
+	if err != nil {
+		return err
+	}
+	parts := partsOfSession(g.session)
+	err = c.query(ctx, "SELECT CAST(data AS BLOB) FROM part WHERE key BETWEEN ? AND ?", func(r row) error {
+		for _, hash := range mention.FindAll(r.bytes(0), -1) {
+			delete(blobs, string(hash))
+		}
+		return nil
+	}, parts.low, parts.high)
+	for _, key := range blobs {
+		g.unused = append(g.unused, key)
+	}
+	return err
+}
+
+// collector removes garbage inside a transaction.
+type collector struct {
+	s   *Store
+	c   *conn
+	o   *store.GC
+	out store.Collected
+
+	settled map[int64]bool // sessions that are deleted, or were left alone
+}
+
+func (g *collector) collect(ctx context.Context, garbage []idle) error {
+	if err := g.sessions(ctx); err != nil {
+		return err
+	}
+	for i := range garbage {
+		if err := g.forget(ctx, &garbage[i]); err != nil {
+			return err
+		}
+	}
+	if err := g.blobs(ctx, garbage); err != nil {
+		return err
+	}
+	return g.prompts(ctx)
+}
+
+const archivedBefore = `SELECT id FROM session WHERE archived = 1 AND parent = ''
+	AND json_extract(data, '$.time.archived') < ? ORDER BY key`
+
+// sessions deletes archived sessions that nobody uses.
+func (g *collector) sessions(ctx context.Context) error {
+	if g.o.Archived == 0 {
+		return nil
+	}
+	var ids []string
+	err := g.c.query(ctx, archivedBefore, func(r row) error {
+		ids = append(ids, r.text(0))
+		return nil
+	}, g.o.Archived)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		keys, err := g.s.familyOf(ctx, g.c, id)
+		for _, key := range keys {
+			g.settled[key] = true
+		}
+		if owned(err) {
+			g.out.Skipped++
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		g.out.Sessions = append(g.out.Sessions, id)
+		for _, key := range keys {
+			if g.o.DryRun {
+				break
+			}
+			if err := remove(ctx, g.c, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forget takes from a session the blobs it does not mention, unless it changed since or is in use: a blob is stored
+// before what mentions it.
+func (g *collector) forget(ctx context.Context, i *idle) error {
+	if g.settled[i.session] {
+		i.unused = nil
+	}
+	if len(i.unused) == 0 {
+		return nil
+	}
+	var seq int64
+	var node string
+	found, err := g.c.first(ctx, "SELECT seq, node FROM head WHERE key = ?", func(r row) { seq, node = r.int(0), r.text(1) }, i.session)
+	if err != nil {
+		return err
+	}
+	if !found || seq != i.seq || g.s.node.lives(node) {
+		i.unused = nil
+		if found {
+			g.out.Skipped++
+		}
+		return nil
+	}
+	for _, blob := range i.unused {
+		if g.o.DryRun {
+			break
+		}
+		if _, err := g.c.exec(ctx, "DELETE FROM blob_session WHERE session = ? AND blob = ?", i.session, blob); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blobs counts and deletes the blobs that no session needs. A dry run has taken none from their sessions: it leaves out
+// what it would have taken.
+func (g *collector) blobs(ctx context.Context, garbage []idle) error {
+	taken := map[int64]int64{}
+	if g.o.DryRun {
+		for _, i := range garbage {
+			for _, blob := range i.unused {
+				taken[blob]++
+			}
+		}
+	}
+	var gone []int64
+	const query = "SELECT key, length(data), (SELECT count(*) FROM blob_session s WHERE s.blob = blob.key) FROM blob ORDER BY key"
+	err := g.c.query(ctx, query, func(r row) error {
+		if r.int(2) == taken[r.int(0)] {
+			gone = append(gone, r.int(0))
+			g.out.BlobBytes += r.int(1)
+		}
+		return nil
+	})
+	g.out.Blobs = len(gone)
+	if err != nil || g.o.DryRun {
+		return err
+	}
+	for _, key := range gone {
+		if _, err := g.c.exec(ctx, "DELETE FROM blob WHERE key = ?", key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const answered = " FROM prompt WHERE data IS NULL AND session IN (SELECT key FROM session WHERE updated < ?)"
+
+func (g *collector) prompts(ctx context.Context) error {
+	n, err := g.c.number(ctx, "SELECT count(*)"+answered, g.o.Untouched)
+	if g.out.Prompts = int(n); err != nil || g.o.DryRun {
+		return err
+	}
+	_, err = g.c.exec(ctx, "DELETE"+answered, g.o.Untouched)
+	return err
+}

@@ -1,0 +1,190 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const defaultHits = 20 // see store.SearchQuery
+
+// found selects the latest row of the index that matches ?1 and lies before ?2.
+const found = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT 1"
+
+// foundAll selects all rows, the latest first.
+const foundAll = "SELECT rowid FROM search WHERE search MATCH ?1 ORDER BY rowid DESC"
+
+// searchable selects the sessions that a search looks at.
+const searchable = `SELECT key FROM session WHERE (?1 = '' OR project = ?1) AND (?2 = '' OR directory = ?2)
+	AND (?3 = 1 OR archived = 0) ORDER BY key DESC`
+
+var errEnough = errors.New("enough was found")
+
+// Search finds sessions by their words.
+func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, error) {
+	match, prefixes, err := matching(q.Words)
+	if err != nil {
+		return nil, err
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultHits
+	}
+	var out []store.Hit
+	err = s.read(ctx, func(c *conn) error {
+		sessions, err := keysOf(ctx, c, &q)
+		if err != nil {
+			return err
+		}
+		hit := func(key int64) error {
+			h, err := s.hit(ctx, c, key)
+			if out = append(out, h); err == nil && len(out) == limit {
+				return errEnough
+			}
+			return err
+		}
+		walk := leap
+		if prefixes {
+			walk = run
+		}
+		if err := walk(ctx, c, match, sessions, hit); !errors.Is(err, errEnough) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// keysOf returns the keys of the sessions that a search looks at, the greatest first.
+func keysOf(ctx context.Context, c *conn, q *store.SearchQuery) (out []int64, err error) {
+	archived := int64(0)
+	if q.Archived {
+		archived = 1
+	}
+	err = c.query(ctx, searchable, func(r row) error {
+		out = append(out, r.int(0))
+		return nil
+	}, q.ProjectID, q.Directory, archived)
+	return out, err
+}
+
+// leap asks the index for the latest row that matches, then for the latest in the sessions before that one, and so on:
+// it does not read the other rows of a session however many match.
+func leap(ctx context.Context, c *conn, match string, sessions []int64, hit func(int64) error) error {
+	for len(sessions) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		key, err := c.number(ctx, found, match, partsOfSession(sessions[0]).high)
+		if err != nil || key == 0 {
+			return err
+		}
+		if sessions = upTo(sessions, sessionOf(key)); len(sessions) > 0 && sessions[0] == sessionOf(key) {
+			if err := hit(key); err != nil {
+				return err
+			}
+			sessions = sessions[1:]
+		}
+	}
+	return nil
+}
+
+// run reads the rows one after another. With the beginning of a word each question costs as much as all rows do.
+func run(ctx context.Context, c *conn, match string, sessions []int64, hit func(int64) error) error {
+	var keys []int64
+	err := c.query(ctx, foundAll, func(r row) error {
+		key := r.int(0)
+		if sessions = upTo(sessions, sessionOf(key)); len(sessions) > 0 && sessions[0] == sessionOf(key) {
+			keys = append(keys, key)
+			sessions = sessions[1:]
+		}
+		if len(sessions) == 0 {
+			return errEnough
+		}
+		return nil
+	}, match)
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	for _, key := range keys {
+		if err := hit(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upTo drops the sessions whose keys are greater.
+func upTo(sessions []int64, key int64) []int64 {
+	i, _ := slices.BinarySearchFunc(sessions, key, func(s, key int64) int { return cmp.Compare(key, s) })
+	return sessions[i:]
+}
+
+// hit returns what stands at a key of the index.
+func (s *Store) hit(ctx context.Context, c *conn, key int64) (h store.Hit, err error) {
+	session := sessionOf(key)
+	var data []byte
+	if _, err = c.first(ctx, "SELECT CAST(data AS BLOB) FROM session WHERE key = ?", func(r row) { data = r.bytes(0) }, session); err != nil {
+		return h, err
+	}
+	if err := h.Session.UnmarshalJSON(data); err != nil {
+		return h, s.damaged("session of a search", err)
+	}
+	if key == titleKey(session) {
+		h.Text = h.Session.Title
+		return h, nil
+	}
+	if _, err = c.first(ctx, "SELECT CAST(data AS BLOB) FROM part WHERE key = ?", func(r row) { data = r.bytes(0) }, key); err != nil {
+		return h, err
+	}
+	p, err := sdk.DecodePart(data)
+	if err != nil {
+		return h, s.damaged("part of a search", err)
+	}
+	h.MessageID = p.Head().MessageID
+	h.Text, _ = indexed(p)
+	return h, nil
+}
+
+// minPrefix is the length of the shortest beginning of a word that can be looked for: shorter ones stand for too many.
+const minPrefix = 3
+
+// matching writes the words in the language of the index, quoted, so that nothing in them is an operator. It tells
+// whether there are beginnings of words among them.
+func matching(words []string) (match string, prefixes bool, err error) {
+	var terms []string
+	for _, word := range words {
+		w, prefix := strings.CutSuffix(strings.ToValidUTF8(word, " "), "*")
+		letters := 0
+		for _, r := range w {
+			if unicode.IsLetter(r) || unicode.IsNumber(r) {
+				letters++
+			}
+		}
+		if letters == 0 {
+			continue
+		}
+		w = `"` + strings.ReplaceAll(strings.ReplaceAll(apart(w), `"`, `""`), "\x00", " ") + `"`
+		if prefix {
+			if letters < minPrefix {
+				return "", false, fmt.Errorf("%w: %q stands for too many: write at least %d letters before the *", store.ErrSearch, word, minPrefix)
+			}
+			w, prefixes = w+"*", true
+		}
+		terms = append(terms, w)
+	}
+	if len(terms) == 0 {
+		return "", false, fmt.Errorf("%w: there is no word to look for: write words with letters or digits", store.ErrSearch)
+	}
+	return strings.Join(terms, " AND "), prefixes, nil
+}

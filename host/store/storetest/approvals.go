@@ -1,0 +1,61 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// approved returns the approvals of a project, "permission pattern".
+func (e *env) approved(project string) (out []string, ids []int64) {
+	e.Helper()
+	list, err := e.Approvals(e.Context(), project)
+	e.must(err)
+	for _, a := range list {
+		out = append(out, a.Permission+" "+a.Pattern+" "+a.Session+" "+a.Origin)
+		ids = append(ids, a.ID)
+	}
+	return out, ids
+}
+
+func testApprovals(t *testing.T, e *env) {
+	approve := func(on store.Store, project, pattern, origin string) {
+		t.Helper()
+		e.must(on.Approve(t.Context(), []store.Approval{{Project: project, Permission: "bash", Pattern: pattern, Created: 5, Session: "ses_a", Origin: origin}}))
+	}
+	other := e.open()
+	approve(e, "p", "b *", "first")
+	approve(other, "p", "a *", "second")
+	approve(other, "p", "b *", "again")
+	approve(e, "q", "b *", "elsewhere")
+	want := []string{"bash b * ses_a first", "bash a * ses_a second"}
+	got, ids := e.approved("p")
+	equal(t, "approvals", got, want)
+	e.reopen()
+	got, _ = e.approved("p")
+	equal(t, "approvals, opened again", got, want)
+
+	if _, err := e.Forget(t.Context(), "q", ids[0]); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Forget in another project = %v, want ErrNotFound", err)
+	}
+	n, err := e.Forget(t.Context(), "p", ids[1])
+	e.must(err)
+	equal(t, "forgotten", n, 1)
+	if _, err := e.Forget(t.Context(), "p", ids[1]); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Forget twice = %v, want ErrNotFound", err)
+	}
+	approve(e, "p", "c *", "third")
+	_, after := e.approved("p")
+	if after[1] <= ids[1] {
+		t.Errorf("the identifier %d of a forgotten approval is given again", after[1])
+	}
+	n, err = e.Forget(t.Context(), "p", 0)
+	e.must(err)
+	equal(t, "forgotten", n, 2)
+	n, err = e.Forget(t.Context(), "p", 0)
+	e.must(err)
+	equal(t, "nothing to forget", n, 0)
+	got, _ = e.approved("q")
+	equal(t, "approvals of the other project", got, []string{"bash b * ses_a elsewhere"})
+}

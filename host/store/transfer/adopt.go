@@ -1,0 +1,240 @@
+package transfer
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// What of a tool's output stays in the conversation; the figures of new outputs.
+const (
+	previewLines = 2000
+	previewBytes = 50 * 1024
+)
+
+// Place is where an imported session belongs from then on.
+type Place struct{ ProjectID, Directory string }
+
+// Adopt makes the file one of this place: what cannot be carried over is taken out. It returns what that was, for the user.
+//
+// What a session was allowed to do, and which files it could bring back, is among that: it must not come from outside.
+func (f *File) Adopt(p Place) []string {
+	a := adoption{counts: map[string]int{}, from: f.Info.Directory, to: p.Directory}
+	if f.Info.ParentID != "" {
+		a.counts["it was the session of a subagent, and is one of its own now"]++
+		f.Info.ParentID = ""
+	}
+	a.file(f, p)
+	return a.notes()
+}
+
+// adoption counts what was taken out.
+type adoption struct {
+	counts   map[string]int
+	from, to string
+}
+
+func (a *adoption) notes() []string {
+	var out []string
+	if a.from != a.to {
+		out = append(out, fmt.Sprintf("it worked in %q and goes on in %q", a.from, a.to))
+	}
+	for _, what := range slices.Sorted(maps.Keys(a.counts)) {
+		if n := a.counts[what]; n > 1 {
+			what = fmt.Sprintf("%s (%d times)", what, n)
+		}
+		out = append(out, what)
+	}
+	return out
+}
+
+func (a *adoption) drop(what string, there bool) {
+	if there {
+		a.counts[what]++
+	}
+}
+
+func (a *adoption) file(f *File, p Place) {
+	s := f.Info
+	a.drop("its permission rules are left out: permissions do not come from a file", len(s.Permission) > 0)
+	a.drop("its place on the web is left out: share it again to publish it", s.Share != nil)
+	a.drop("an undo that was not finished is left out: the files it knows of are not here", s.Revert != nil)
+	a.drop("its workspace is left out: there are none here", s.WorkspaceID != "")
+	s.Permission, s.Share, s.Revert, s.WorkspaceID, s.Time.Compacting = nil, nil, nil, "", 0
+	s.ProjectID, s.Directory, s.Path = p.ProjectID, p.Directory, ""
+	f.rename()
+	for i := range f.Messages {
+		f.Messages[i].Parts = a.parts(f, f.Messages[i].Parts)
+	}
+	for _, child := range f.Children {
+		a.file(child, p)
+	}
+}
+
+// rename gives the outputs the names of their content: a file may have been cleared of secrets since.
+func (f *File) rename() {
+	for hash, content := range f.Outputs {
+		real := store.Hash([]byte(content))
+		if real == hash {
+			continue
+		}
+		delete(f.Outputs, hash)
+		f.Outputs[real] = content
+		for t := range f.tools() {
+			if referred(t) == hash {
+				t.State.Metadata["outputPath"] = "tool-output/" + real
+				t.State.Output = strings.ReplaceAll(t.State.Output, hash, real)
+			}
+		}
+	}
+}
+
+func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
+	const snapshots = "the states of its files are left out: what it changed cannot be undone here"
+	out := parts[:0]
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *sdk.SnapshotPart, *sdk.PatchPart:
+			a.drop(snapshots, true)
+			continue
+		case *sdk.StepStartPart:
+			a.drop(snapshots, p.Snapshot != "")
+			p.Snapshot = ""
+		case *sdk.StepFinishPart:
+			a.drop(snapshots, p.Snapshot != "")
+			p.Snapshot = ""
+		case *sdk.ToolPart:
+			a.output(f, p)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// output stores a large output apart, and takes out a reference to one that is not in the file.
+func (a *adoption) output(f *File, t *sdk.ToolPart) {
+	path, _ := t.State.Metadata["outputPath"].(string)
+	if path != "" {
+		if _, ok := f.Outputs[referred(t)]; ok {
+			return
+		}
+		a.drop("the whole of a large output is left out: the file has only its preview", true)
+		delete(t.State.Metadata, "outputPath")
+	}
+	whole := t.State.Output
+	kept := preview(whole)
+	if len(kept) == len(whole) {
+		return
+	}
+	hash := store.Hash([]byte(whole))
+	if f.Outputs == nil {
+		f.Outputs = map[string]string{}
+	}
+	if t.State.Metadata == nil {
+		t.State.Metadata = sdk.Object{}
+	}
+	f.Outputs[hash] = whole
+	t.State.Metadata["truncated"], t.State.Metadata["outputPath"] = true, "tool-output/"+hash
+	t.State.Output = fmt.Sprintf("%s\n[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]",
+		kept, len(kept), len(whole), "tool-output/"+hash)
+}
+
+// preview returns the first lines of a text that is too long.
+func preview(s string) string {
+	end := min(len(s), previewBytes)
+	for end < len(s) && end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	at := 0
+	for range previewLines {
+		i := strings.IndexByte(s[at:end], '\n')
+		if i < 0 {
+			return s[:end]
+		}
+		at += i + 1
+	}
+	return s[:at]
+}
+
+// Imports returns what the store takes: the session, then those of its subagents. The values stay part of the file.
+func (f *File) Imports() []store.Import {
+	in := store.Import{Session: f.Info}
+	for _, hash := range slices.Sorted(maps.Keys(f.Outputs)) {
+		in.Ops = append(in.Ops, store.PutBlob{Content: []byte(f.Outputs[hash])})
+	}
+	open := false
+	for _, m := range f.Messages {
+		in.Ops = append(in.Ops, store.PutMessage{Message: m.Info})
+		if a, ok := m.Info.(*sdk.AssistantMessage); ok && a.Time.Completed == 0 {
+			open = true // the next turn closes it like one that was cut off
+		}
+		for _, p := range m.Parts {
+			in.Ops = append(in.Ops, store.PutPart{Part: p})
+		}
+	}
+	if len(f.Todos) > 0 {
+		in.Ops = append(in.Ops, store.PutTodos{Todos: f.Todos})
+	}
+	if open {
+		in.Ops = append(in.Ops, store.SetTurn{Open: true})
+	}
+	out := []store.Import{in}
+	for _, child := range f.Children {
+		out = append(out, child.Imports()...)
+	}
+	return out
+}
+
+// Renew gives all sessions, messages and parts new identifiers, also where texts mention them.
+func (f *File) Renew(ids *sdk.IDs) (*File, error) {
+	fresh := map[string]string{}
+	f.renew(ids, fresh)
+	old := slices.SortedFunc(maps.Keys(fresh), func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, id := range old {
+		from, to := id, fresh[id]
+		if len(id) < 20 { // so short that a text may have it by accident
+			from, to = `"`+from+`"`, `"`+to+`"`
+		}
+		pairs = append(pairs, from, to)
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	out := &File{}
+	if err := json.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(data))), out); err != nil {
+		return nil, fmt.Errorf("%w: with new identifiers: %w", ErrFile, err)
+	}
+	return out, nil
+}
+
+func (f *File) renew(ids *sdk.IDs, fresh map[string]string) {
+	fresh[f.Info.ID] = ids.New(sdk.PrefixSession)
+	for _, m := range f.Messages {
+		fresh[m.Info.Head().ID] = ids.New(sdk.PrefixMessage)
+		for _, p := range m.Parts {
+			fresh[p.Head().ID] = ids.New(sdk.PrefixPart)
+		}
+	}
+	for _, child := range f.Children {
+		child.renew(ids, fresh)
+	}
+}
+
+// Same reports whether two files hold the same conversation. What else is known of the session does not count: its title
+// may have been changed since.
+func Same(a, b *File) (bool, error) {
+	x, err := json.Marshal(a.Messages)
+	if err != nil {
+		return false, err
+	}
+	y, err := json.Marshal(b.Messages)
+	return string(x) == string(y), err
+}

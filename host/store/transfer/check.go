@@ -1,0 +1,79 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// identifier is what identifiers look like: they go into file names, terminals and other texts.
+var identifier = regexp.MustCompile(`^(ses|msg|prt)_[0-9A-Za-z_-]{1,64}$`)
+
+// check looks at what the store and the loop rely on. at is the place of the file in its parent; seen has the
+// identifiers of all files.
+func (f *File) check(at string, seen map[string]bool, depth int) error {
+	if f == nil || f.Info == nil {
+		return fmt.Errorf("%sinfo is missing: pass a file that tenon session export or opencode export wrote", at)
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("%schildren nest deeper than %d", at, maxDepth)
+	}
+	if err := fresh(f.Info.ID, sdk.PrefixSession, seen); err != nil {
+		return fmt.Errorf("%sinfo.id: %w", at, err)
+	}
+	for i := range f.Messages {
+		if err := f.checkMessage(&f.Messages[i], seen); err != nil {
+			return fmt.Errorf("%smessages[%d].%w", at, i, err)
+		}
+	}
+	for i, child := range f.Children {
+		place := fmt.Sprintf("%schildren[%d].", at, i)
+		if err := child.check(place, seen, depth+1); err != nil {
+			return err
+		}
+		if child.Info.ParentID != f.Info.ID {
+			return fmt.Errorf("%sinfo.parentID: %q is not the session above it", place, child.Info.ParentID)
+		}
+	}
+	return nil
+}
+
+func (f *File) checkMessage(m *sdk.MessageWithParts, seen map[string]bool) error {
+	if m.Info == nil {
+		return errors.New("info is missing")
+	}
+	head := m.Info.Head()
+	if err := fresh(head.ID, sdk.PrefixMessage, seen); err != nil {
+		return fmt.Errorf("info.id: %w", err)
+	}
+	if head.SessionID != f.Info.ID {
+		return fmt.Errorf("info.sessionID: %q is not the session of the file", head.SessionID)
+	}
+	for i, p := range m.Parts {
+		if p == nil {
+			return fmt.Errorf("parts[%d] is null", i)
+		}
+		h := p.Head()
+		if err := fresh(h.ID, sdk.PrefixPart, seen); err != nil {
+			return fmt.Errorf("parts[%d].id: %w", i, err)
+		}
+		if h.SessionID != f.Info.ID || h.MessageID != head.ID {
+			return fmt.Errorf("parts[%d]: sessionID %q and messageID %q are not those of its message", i, h.SessionID, h.MessageID)
+		}
+	}
+	return nil
+}
+
+// fresh refuses an identifier of another form, and one that was there before.
+func fresh(id, prefix string, seen map[string]bool) error {
+	if !identifier.MatchString(id) || id[:len(prefix)] != prefix {
+		return fmt.Errorf("%.80q is no identifier: it must be %s_ and letters or digits", id, prefix)
+	}
+	if seen[id] {
+		return fmt.Errorf("%q is there twice", id)
+	}
+	seen[id] = true
+	return nil
+}

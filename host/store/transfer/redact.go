@@ -1,0 +1,140 @@
+package transfer
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+)
+
+// structure are the fields of sessions, messages and parts whose values say how a conversation went, not what it was
+// about. All other texts are hidden.
+func structure() map[string]bool {
+	names := []string{
+		"id", "sessionID", "messageID", "parentID", "tail_start_id", "callID", "type", "role", "status", "tool", "agent", "mode",
+		"modelID", "providerID", "variant", "finish", "name", "mime", "version", "slug", "priority",
+	}
+	out := map[string]bool{}
+	for _, n := range names {
+		out[n] = true
+	}
+	return out
+}
+
+// plainKey is a key that says nothing of its own. Others are data: paths, names of headers and the like.
+var plainKey = regexp.MustCompile(`^[$A-Za-z_][A-Za-z0-9_]{0,40}$`)
+
+// Redact hides what the conversation was about and keeps its structure: texts, paths and what tools got and gave are
+// replaced by their length and a keyed hash, which is the same for the same text in this file and tells nothing outside
+// of it. Large outputs are left out.
+func (f *File) Redact() (*File, error) {
+	r := &redactor{keep: structure(), key: make([]byte, 32)}
+	if _, err := rand.Read(r.key); err != nil {
+		return nil, err
+	}
+	return r.file(f)
+}
+
+type redactor struct {
+	keep map[string]bool
+	key  []byte
+}
+
+func (r *redactor) file(f *File) (*File, error) {
+	out := &File{}
+	info := *f.Info
+	info.Permission = nil // its patterns are paths and commands
+	bare := File{Info: &info, Messages: f.Messages, Todos: f.Todos}
+	data, err := json.Marshal(bare)
+	if err != nil {
+		return nil, err
+	}
+	var value map[string]any
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&value); err != nil {
+		return nil, err
+	}
+	if data, err = json.Marshal(r.object(value, wire)); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return nil, fmt.Errorf("redact session %s: %w", f.Info.ID, err)
+	}
+	for _, child := range f.Children {
+		c, err := r.file(child)
+		if err != nil {
+			return nil, err
+		}
+		out.Children = append(out.Children, c)
+	}
+	return out, nil
+}
+
+// zone says whose fields a value has.
+type zone int
+
+const (
+	wire  zone = iota // ours: some texts are structure, numbers are figures
+	texts             // texts are data, numbers are figures
+	data              // all is data
+)
+
+// inside returns the zone of the values under a field.
+func (z zone) inside(key string) zone {
+	switch key {
+	case "input", "metadata", "structured", "schema":
+		return data
+	case "data", "source":
+		return max(z, texts)
+	}
+	return z
+}
+
+func (r *redactor) value(key string, v any, z zone) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return r.object(v, z)
+	case []any:
+		for i := range v {
+			v[i] = r.value(key, v[i], z)
+		}
+		return v
+	case string:
+		if v == "" || z == wire && r.keep[key] {
+			return v
+		}
+		return r.hidden(v)
+	case json.Number:
+		if z == data {
+			return r.hidden(v.String())
+		}
+	}
+	return v
+}
+
+func (r *redactor) object(v map[string]any, z zone) map[string]any {
+	out := make(map[string]any, len(v))
+	for k, value := range v {
+		name := k
+		if !plainKey.MatchString(k) {
+			name = r.hidden(k)
+		}
+		inner := z
+		if _, figure := value.(json.Number); !figure { // tokens.input is one
+			inner = z.inside(k)
+		}
+		out[name] = r.value(k, value, inner)
+	}
+	return out
+}
+
+func (r *redactor) hidden(s string) string {
+	mac := hmac.New(sha256.New, r.key)
+	mac.Write([]byte(s))
+	return fmt.Sprintf("[redacted: %d bytes, %s]", len(s), hex.EncodeToString(mac.Sum(nil)[:6]))
+}
