@@ -1,0 +1,424 @@
+package wasm
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
+)
+
+// cache keeps native code on disk.
+//
+// Whoever can write to it can make the host run any code, so an entry counts only with a seal: an HMAC over its key, which covers
+// the digest of the module and everything the code depends on, and its content. The key of the HMAC is a file only the user can
+// read, outside of the cache. wazero reads native code from files by itself and checks no more than a CRC, so it is never pointed at
+// the cache: a checked entry is written to a directory that was made for this one load, has a name nobody knows and is gone
+// afterwards.
+//
+// An entry holds the native code of the rewritten module and a stub of it (rewrite.Stub). wazero looks up native code by a hash of
+// the module it is given; the entry names the file under which it looks for that of the stub. So a warm start neither rewrites nor
+// validates the module. When wazero does not take the file (it is another version, the processor is another), it compiles the stub
+// and writes a file, which shows; then the entry is dropped and the module compiled.
+//
+// Entries are written to the side and renamed, so processes do not see half of one; two that compile the same module write the same.
+type cache struct {
+	dir, keyFile string
+	limit        int64 // bytes of all entries
+	log          *slog.Logger
+
+	mu  sync.Mutex
+	key []byte // of the seals; nil before the first use
+}
+
+const (
+	entryMagic  = "tenon wasm 1\n"
+	entrySuffix = ".native"
+	loadPattern = "load-*"
+	// staleLoad is the age at which the directory of a load was left behind by a process that was killed.
+	staleLoad = time.Hour
+)
+
+// errSeal means that an entry is not one this user's tenon wrote.
+var errSeal = errors.New("the seal does not match")
+
+// entry is the content of a file of the cache.
+type entry struct {
+	name   string // of the file wazero looks for, relative to its directory
+	stub   []byte
+	native []byte // nil after unpack, which writes it to a file
+}
+
+// lookup returns the code of the module with the digest, or nil when it has to be compiled.
+func (c *cache) lookup(ctx context.Context, digest [sha256.Size]byte, pages uint32) *code {
+	if err := c.open(); err != nil {
+		return nil // compile says so
+	}
+	name := entryName(digest, pages)
+	code, err := c.load(ctx, name, pages)
+	if err == nil {
+		return code
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		c.log.Warn("an entry of the wasm cache is of no use and is made anew", "entry", name, "err", err)
+		_ = os.Remove(filepath.Join(c.dir, name)) // it is replaced in a moment
+	}
+	return nil
+}
+
+// compile returns the code of a module, from the cache when it is there. A cache that does not work costs time, no more.
+func (c *cache) compile(ctx context.Context, wasm []byte, digest [sha256.Size]byte, pages uint32) (code *code, cached bool, err error) {
+	if err := c.open(); err != nil {
+		c.log.Warn("no cache for compiled wasm modules", "err", err)
+		code, err := compile(ctx, wasm, pages)
+		return code, false, err
+	}
+	if code := c.lookup(ctx, digest, pages); code != nil {
+		return code, true, nil
+	}
+	code, err = c.create(ctx, wasm, entryName(digest, pages), pages)
+	return code, false, err
+}
+
+// entryName is the name of the file for a module. It covers everything the native code depends on, but for wazero's own version and
+// the processor's abilities, which wazero checks.
+func entryName(digest [sha256.Size]byte, pages uint32) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%x %d %d %s %s %s", digest, pages, rewrite.Version, runtime.GOOS, runtime.GOARCH, entryMagic)
+	return hex.EncodeToString(h.Sum(nil)) + entrySuffix
+}
+
+// open makes the directory and the key, once.
+func (c *cache) open() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.key != nil {
+		return nil
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	if err := private(c.dir, 0o700); err != nil {
+		return err
+	}
+	key, err := readKey(c.keyFile)
+	if err != nil {
+		return fmt.Errorf("the key of the wasm cache: %w", err)
+	}
+	c.key = key
+	c.removeStale()
+	return nil
+}
+
+// readKey reads the key of the seals and makes it first when it is missing.
+func readKey(path string) ([]byte, error) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := makeKey(path); err != nil {
+			return nil, err
+		}
+	}
+	if err := private(path, 0o600); err != nil {
+		return nil, err
+	}
+	key, err := os.ReadFile(path)
+	if err == nil && len(key) != sha256.Size {
+		return nil, fmt.Errorf("%s has %d bytes instead of %d; remove it and it is made anew", path, len(key), sha256.Size)
+	}
+	return key, err
+}
+
+// makeKey writes a new key. When another process was faster, its key stands.
+func makeKey(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	key := make([]byte, sha256.Size)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	temp, err := writeTemp(filepath.Dir(path), key)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp)
+	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// writeTemp writes a file of mode 0600 with a name of its own.
+func writeTemp(dir string, parts ...[]byte) (path string, err error) {
+	file, err := os.CreateTemp(dir, "new-*")
+	if err != nil {
+		return "", err
+	}
+	for _, part := range parts {
+		if _, err = file.Write(part); err != nil {
+			break
+		}
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
+	}
+	return file.Name(), nil
+}
+
+// removeStale removes what killed processes left behind.
+func (c *cache) removeStale() {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || strings.HasSuffix(e.Name(), entrySuffix) || time.Since(info.ModTime()) < staleLoad {
+			continue
+		}
+		_ = os.RemoveAll(filepath.Join(c.dir, e.Name())) // another process may be at it, too
+	}
+}
+
+// seal returns the hash that seals an entry. The content is to be written to it.
+func (c *cache) seal(name string) hash.Hash {
+	h := hmac.New(sha256.New, c.key)
+	fmt.Fprintf(h, "%s\n", name)
+	return h
+}
+
+// unpack reads an entry, writes its native code to a new file and checks the seal.
+func (c *cache) unpack(name, to string) (*entry, error) {
+	path := filepath.Join(c.dir, name)
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > c.limit {
+		return nil, fmt.Errorf("%w: it is no file, or too large", errSeal)
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	e, err := c.parse(name, in, info.Size(), out)
+	if err := errors.Join(err, out.Close()); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// parse takes an entry of size bytes apart and checks the seal. Until it returns, nothing that was written to native may be used.
+func (c *cache) parse(name string, in io.Reader, size int64, native io.Writer) (*entry, error) {
+	h := c.seal(name)
+	sum := make([]byte, len(entryMagic)+sha256.Size)
+	var lengths [8]byte
+	if _, err := io.ReadFull(in, sum); err != nil || string(sum[:len(entryMagic)]) != entryMagic {
+		return nil, fmt.Errorf("%w: it has no beginning", errSeal)
+	}
+	in = io.TeeReader(in, h)
+	if _, err := io.ReadFull(in, lengths[:]); err != nil {
+		return nil, fmt.Errorf("%w: it has no beginning", errSeal)
+	}
+	names, stub := int64(binary.LittleEndian.Uint32(lengths[:])), int64(binary.LittleEndian.Uint32(lengths[4:]))
+	if names+stub > size {
+		return nil, fmt.Errorf("%w: it is cut off", errSeal)
+	}
+	head := make([]byte, names+stub)
+	if _, err := io.ReadFull(in, head); err != nil {
+		return nil, fmt.Errorf("%w: it is cut off", errSeal)
+	}
+	if _, err := io.CopyBuffer(onlyWriter{native}, in, make([]byte, copyBuffer)); err != nil {
+		return nil, err
+	}
+	if !hmac.Equal(sum[len(entryMagic):], h.Sum(nil)) {
+		return nil, errSeal
+	}
+	e := &entry{name: string(head[:names]), stub: head[names:]}
+	if !filepath.IsLocal(e.name) {
+		return nil, fmt.Errorf("%w: it names the file %q", errSeal, e.name)
+	}
+	return e, nil
+}
+
+// copyBuffer is how many bytes are read, sealed and written while the processor's cache still has them.
+const copyBuffer = 256 << 10
+
+// onlyWriter hides that a file can copy from another by itself: the bytes have to pass the seal.
+type onlyWriter struct{ io.Writer }
+
+// write stores an entry and drops the oldest when there are too many.
+func (c *cache) write(name string, e *entry) error {
+	head := binary.LittleEndian.AppendUint32(nil, uint32(len(e.name)))
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(e.stub)))
+	head = append(head, e.name...)
+	h := c.seal(name)
+	for _, part := range [][]byte{head, e.stub, e.native} {
+		h.Write(part)
+	}
+	temp, err := writeTemp(c.dir, []byte(entryMagic), h.Sum(nil), head, e.stub, e.native)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, filepath.Join(c.dir, name)); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return c.evict(name)
+}
+
+// evict removes the entries that were not used for longest until the rest fits. keep stays.
+func (c *cache) evict(keep string) error {
+	files, err := os.ReadDir(c.dir)
+	if err != nil {
+		return err
+	}
+	var entries []fs.FileInfo
+	total := int64(0)
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && strings.HasSuffix(f.Name(), entrySuffix) {
+			entries = append(entries, info)
+			total += info.Size()
+		}
+	}
+	slices.SortFunc(entries, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, info := range entries {
+		if total <= c.limit {
+			break
+		}
+		if info.Name() != keep && os.Remove(filepath.Join(c.dir, info.Name())) == nil {
+			total -= info.Size()
+		}
+	}
+	return nil
+}
+
+// load makes code of an entry.
+func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, error) {
+	if _, err := os.Stat(filepath.Join(c.dir, name)); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(c.dir, loadPattern)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	unpacked := filepath.Join(dir, "native")
+	e, err := c.unpack(name, unpacked)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // when it was used last, for evict
+	native, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, e.name)
+	if err := os.Rename(unpacked, path); err != nil {
+		return nil, err // wazero keeps its files in another directory now
+	}
+	// While it is open no new file can pass for it.
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	before, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	code, err := newCode(ctx, e.stub, pages, native)
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	after, statErr := os.Stat(path)
+	if err := errors.Join(err, statErr); err != nil || len(files) != 1 || !os.SameFile(before, after) {
+		code.close(ctx, c.log)
+		return nil, fmt.Errorf("it was made by another version of wazero or for another processor (%d files)", len(files))
+	}
+	return code, nil
+}
+
+// create compiles a module and stores what came of it.
+func (c *cache) create(ctx context.Context, wasm []byte, name string, pages uint32) (*code, error) {
+	m, err := rewritten(wasm)
+	if err != nil {
+		return nil, err
+	}
+	code, _, native, err := c.native(ctx, m.Wasm, pages)
+	if err != nil {
+		return nil, err
+	}
+	if native == nil { // this platform has no compiler
+		return code, nil
+	}
+	if err := c.store(ctx, m, name, native, pages); err != nil {
+		c.log.Warn("a compiled wasm module was not cached", "entry", name, "err", err)
+	}
+	return code, nil
+}
+
+func (c *cache) store(ctx context.Context, m *rewrite.Module, name string, native []byte, pages uint32) error {
+	stub, err := rewrite.Stub(m)
+	if err != nil {
+		return err
+	}
+	// Compiling the stub is how to learn under which name wazero looks for its code.
+	code, file, _, err := c.native(ctx, stub, pages)
+	if err != nil {
+		return err
+	}
+	code.close(ctx, c.log)
+	return c.write(name, &entry{name: file, stub: stub, native: native})
+}
+
+// native compiles a module and returns the file wazero wrote: its name and its content, which is nil when there is none.
+func (c *cache) native(ctx context.Context, wasm []byte, pages uint32) (*code, string, []byte, error) {
+	dir, err := os.MkdirTemp(c.dir, loadPattern)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	defer os.RemoveAll(dir)
+	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	code, err := newCode(ctx, wasm, pages, cache)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) != 1 {
+		return code, "", nil, nil
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		code.close(ctx, c.log)
+		return nil, "", nil, err
+	}
+	name, err := filepath.Rel(dir, files[0])
+	return code, name, content, err
+}

@@ -1,0 +1,155 @@
+package wasm_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/wasm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// cached calls a module with a cache and returns the reason of its answer.
+func cached(t *testing.T, dir, name string) string {
+	t.Helper()
+	r := newRuntime(t, wasm.Options{CacheDir: dir})
+	p := started(t, r, wasm.Spec{Module: module(name), Description: sdk.Description{Hooks: gates(1)}}, host{})
+	got, err := ask(t.Context(), p, 0, "")
+	if err != nil {
+		t.Error(err)
+	}
+	return got.Reason
+}
+
+// entries returns the files of a cache.
+func entries(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A damaged entry, or one that somebody else wrote, is not used but made anew.
+func TestCacheIsVerified(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "cache")
+	if got := cached(t, dir, "counter.wasm"); got != "a" {
+		t.Fatal(got)
+	}
+	files := entries(t, dir)
+	if len(files) != 1 {
+		t.Fatalf("files of the cache: %v", files)
+	}
+	counter, good := files[0], read(t, files[0])
+	other := filepath.Join(t.TempDir(), "other")
+	cached(t, other, "raw.wasm")
+	foreign := read(t, entries(t, other)[0])
+	cached(t, dir, "raw.wasm")
+	var raw []byte
+	for _, f := range entries(t, dir) {
+		if f != counter {
+			raw = read(t, f)
+		}
+	}
+	for name, bad := range map[string][]byte{
+		"empty": {}, "short": good[:40], "cut off": good[:len(good)-1], "longer": append(good[:len(good):len(good)], 0),
+		"of another user": foreign, "of another module": raw, "text": []byte("tenon wasm 1\nand then nothing that makes sense, for more than forty bytes"),
+	} {
+		write(t, counter, bad)
+		if got := cached(t, dir, "counter.wasm"); got != "a" {
+			t.Errorf("%s: the module answers %q", name, got)
+		}
+		if got := read(t, counter); string(got) != string(good) {
+			t.Errorf("%s: the entry was not made anew", name)
+		}
+	}
+	for at := 0; at < len(good); at += 97 {
+		bad := append([]byte(nil), good...)
+		bad[at] ^= 4
+		write(t, counter, bad)
+		if got := cached(t, dir, "counter.wasm"); got != "a" {
+			t.Errorf("bit of byte %d: the module answers %q", at, got)
+		}
+	}
+	if n := len(entries(t, dir)); n != 2 {
+		t.Errorf("the cache holds %d files", n)
+	}
+}
+
+// A cache that cannot be used costs time and nothing else.
+func TestCacheOutOfOrder(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(dir string) error{
+		"a file in its place":       func(dir string) error { return os.WriteFile(dir, nil, 0o600) },
+		"a key of 3 bytes":          func(dir string) error { return os.WriteFile(dir+".key", []byte("abc"), 0o600) },
+		"a key that is a directory": func(dir string) error { return os.Mkdir(dir+".key", 0o700) },
+		"a link in its place":       func(dir string) error { return os.Symlink("/nowhere", dir) },
+	} {
+		dir := filepath.Join(t.TempDir(), "cache")
+		if err := prepare(dir); err != nil {
+			t.Fatal(err)
+		}
+		if got := cached(t, dir, "counter.wasm"); got != "a" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// Nobody else can read or write the cache and its key.
+func TestCacheIsPrivate(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		return // access is inherited there
+	}
+	dir := filepath.Join(t.TempDir(), "cache")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	cached(t, dir, "counter.wasm")
+	for path, want := range map[string]os.FileMode{dir: 0o700, dir + ".key": 0o600, entries(t, dir)[0]: 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has the mode %v, %v, want %v", path, info.Mode().Perm(), err, want)
+		}
+	}
+}
+
+// Runtimes that share a cache do not disturb each other.
+func TestCacheIsShared(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "cache")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got := cached(t, dir, "counter.wasm"); got != "a" {
+				t.Errorf("answer %q", got)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(entries(t, dir)); n != 1 {
+		t.Errorf("the cache holds %d files", n)
+	}
+}

@@ -1,0 +1,174 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// job is what an instance is to do.
+type job struct {
+	op      uint32
+	session string       // whose memory may be used; empty: that of calls without a session
+	tool    sdk.ToolHost // of a tool call
+	// The input is whole, or, when that is nil, a guest.HookRequest made of parts: its input and its value.
+	whole     []byte
+	parts     [2][]byte
+	last      bool // the session ends: the instance is not needed any more
+	unstarted bool // in an instance of its own that gets no start request
+}
+
+// pieces returns the input in the order in which it goes into the guest's memory. Putting it together there saves a copy.
+func (j *job) pieces() [5][]byte {
+	if j.parts[0] == nil {
+		return [5][]byte{j.whole}
+	}
+	if j.parts[1] == nil {
+		return [5][]byte{[]byte(`{"input":`), j.parts[0], []byte(`}`)}
+	}
+	return [5][]byte{[]byte(`{"input":`), j.parts[0], []byte(`,"value":`), j.parts[1], []byte(`}`)}
+}
+
+// call is one run of a guest's code: it is the context that code runs under, by which the functions the guest imports find it. Its
+// goroutine alone uses it.
+type call struct {
+	context.Context           // of the caller
+	plugin          *plugin   // whose code runs
+	deadline        time.Time // of Context; zero without
+	session         string
+	tool            sdk.ToolHost
+
+	input    [5][]byte
+	output   []byte // nil: none was set
+	response []byte // of the last host_call
+	fault    error  // ends the call, and with it the instance
+}
+
+type callKey struct{}
+
+func newCall(ctx context.Context, p *plugin, j *job) *call {
+	c := &call{Context: ctx, plugin: p, session: j.session, tool: j.tool, input: j.pieces()}
+	c.deadline, _ = ctx.Deadline()
+	return c
+}
+
+// Value returns the call itself. The values of the caller are none of wazero's business, which looks for its settings here.
+func (c *call) Value(key any) any {
+	if key == (callKey{}) {
+		return c
+	}
+	return nil
+}
+
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// check looks whether the guest may go on. It asks the clock, because a timer may be late when all processors are busy with guests.
+func (c *call) check() error {
+	if c.fault != nil {
+		return c.fault
+	}
+	if !c.deadline.IsZero() && !time.Now().Before(c.deadline) {
+		c.fault = fmt.Errorf("stopped at its deadline: %w", context.DeadlineExceeded)
+		return c.fault
+	}
+	if err := c.Context.Err(); err != nil {
+		c.fault = fmt.Errorf("stopped: %w", err)
+		return c.fault
+	}
+	select {
+	case <-c.plugin.closing:
+		c.fault = fmt.Errorf("stopped: plugin %w", ErrClosed)
+	default:
+	}
+	return c.fault
+}
+
+// misuse ends the call because the guest handed over something impossible. The guest finds out at its next check.
+func (c *call) misuse(format string, args ...any) {
+	if c.fault == nil {
+		c.fault = fmt.Errorf("%w: %s", ErrTrap, fmt.Sprintf(format, args...))
+	}
+}
+
+// nest lists the plugins that wait for what they asked the host for, so that a call which comes back to one of them can be told.
+type nest struct {
+	plugin *plugin
+	outer  *nest
+	depth  int
+}
+
+type nestKey struct{}
+
+// maxDepth is how often calls may lead to calls of other plugins in WASM, or of the same.
+const maxDepth = 8
+
+func nestOf(ctx context.Context) *nest {
+	n, _ := ctx.Value(nestKey{}).(*nest)
+	return n
+}
+
+// waits reports whether the plugin is among those that wait.
+func (n *nest) waits(p *plugin) bool {
+	for ; n != nil; n = n.outer {
+		if n.plugin == p {
+			return true
+		}
+	}
+	return false
+}
+
+// nested returns the context of what the guest asked for.
+func (c *call) nested() context.Context {
+	outer := nestOf(c.Context)
+	inner := &nest{plugin: c.plugin, outer: outer, depth: 1}
+	if outer != nil {
+		inner.depth += outer.depth
+	}
+	return context.WithValue(c.Context, nestKey{}, inner)
+}
+
+// do runs a job in the right instance.
+func (p *plugin) do(ctx context.Context, j job) ([]byte, error) {
+	if !p.active.enter() {
+		return nil, fmt.Errorf("plugin %q: %w", p.manifest.Name, ErrClosed)
+	}
+	defer p.active.leave()
+	n := nestOf(ctx)
+	if n != nil && n.depth >= maxDepth {
+		return nil, fmt.Errorf("%w (%d)", ErrDepth, maxDepth)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	code, err := p.program.code(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if j.unstarted {
+		return p.alone(ctx, code, &j)
+	}
+	nested := n.waits(p)
+	i, err := p.pool.get(ctx, j.session, nested, p.closing)
+	if err != nil {
+		return nil, err
+	}
+	if i == nil {
+		if i, err = p.started(ctx, code, &j); err != nil {
+			p.pool.release(nested)
+			return nil, err
+		}
+	}
+	output, err := i.answer(ctx, &j)
+	if i.broken || j.last {
+		i.close()
+		p.pool.release(nested)
+	} else {
+		p.pool.put(i, nested)
+	}
+	return output, err
+}

@@ -1,0 +1,165 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
+)
+
+// What a guest exports.
+const (
+	exportMemory     = "memory"
+	exportABI        = "tenon_abi"
+	exportCall       = "tenon_call"
+	exportInitialize = "_initialize"
+	exportStart      = "_start"
+)
+
+const wasiModule = wasi_snapshot_preview1.ModuleName
+
+// code is a compiled module in a wazero runtime of its own: what one module does to the compiler concerns no other.
+type code struct {
+	runtime  wazero.Runtime
+	cache    wazero.CompilationCache // nil without a file behind it
+	compiled wazero.CompiledModule
+	shared   *image // what idle instances have in common
+}
+
+// features is what modules may use. The rewriter knows no more than this.
+const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
+
+// compile rewrites a module and compiles it.
+func compile(ctx context.Context, wasm []byte, pages uint32) (*code, error) {
+	m, err := rewritten(wasm)
+	if err != nil {
+		return nil, err
+	}
+	return newCode(ctx, m.Wasm, pages, nil)
+}
+
+// rewritten adds the checks of the deadline to a module.
+func rewritten(wasm []byte) (*rewrite.Module, error) {
+	m, err := rewrite.Rewrite(wasm)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrModule, err)
+	}
+	if err := checkImports(m.Imports); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// checkImports names everything a module asks for that does not exist.
+func checkImports(list []rewrite.Import) error {
+	known := imports()
+	wasi := wasiFunctions()
+	var unknown []string
+	for _, i := range list {
+		version, ours := strings.CutPrefix(i.Module, hostPrefix)
+		if ours && i.Module != hostModule {
+			return fmt.Errorf("%w: it imports from %q, which is version %q of the ABI; this host speaks version %d", ErrModule, i.Module, version, abiMajor)
+		}
+		_, ok := known[i.Name]
+		if i.Module == wasiModule {
+			_, ok = wasi[i.Name]
+		} else {
+			ok = ok && ours
+		}
+		if !ok || i.Kind != rewrite.KindFunction {
+			unknown = append(unknown, fmt.Sprintf("%s %q from %q", i.Kind, i.Name, i.Module))
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return fmt.Errorf("%w: it imports what this host has not: %s", ErrModule, strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// newCode compiles a rewritten module. cache may be nil.
+func newCode(ctx context.Context, wasm []byte, pages uint32, cache wazero.CompilationCache) (*code, error) {
+	config := wazero.NewRuntimeConfig().WithCoreFeatures(features).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
+	if cache != nil {
+		config = config.WithCompilationCache(cache)
+	}
+	c := &code{runtime: wazero.NewRuntimeWithConfig(ctx, config), cache: cache, shared: &image{}}
+	if err := c.compile(ctx, wasm); err != nil {
+		_ = c.runtime.Close(ctx) // the error that counts is the first
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *code) compile(ctx context.Context, wasm []byte) error {
+	var err error
+	if c.compiled, err = c.runtime.CompileModule(ctx, wasm); err != nil {
+		return fmt.Errorf("%w: %w", ErrModule, err)
+	}
+	if err := checkExports(c.compiled); err != nil {
+		return err
+	}
+	if err := provide(ctx, c.runtime); err != nil {
+		return err
+	}
+	for _, f := range c.compiled.ImportedFunctions() {
+		if module, _, _ := f.Import(); module == wasiModule {
+			_, err := wasi_snapshot_preview1.Instantiate(ctx, c.runtime)
+			return err
+		}
+	}
+	return nil
+}
+
+// checkExports looks for what the ABI demands.
+func checkExports(m wazero.CompiledModule) error {
+	if m.ExportedMemories()[exportMemory] == nil {
+		return fmt.Errorf("%w: it exports no memory with the name %q", ErrModule, exportMemory)
+	}
+	functions := m.ExportedFunctions()
+	i32 := api.ValueTypeI32
+	for _, want := range [...]struct {
+		name            string
+		optional        bool
+		params, results []api.ValueType
+	}{
+		{exportABI, false, nil, []api.ValueType{i32}},
+		{exportCall, false, []api.ValueType{i32, i32}, []api.ValueType{i32}},
+		{exportInitialize, true, nil, nil},
+	} {
+		f := functions[want.name]
+		switch {
+		case f == nil && want.optional:
+		case f == nil:
+			hint := ""
+			if functions[exportStart] != nil {
+				hint = "; it was built as a command, build it as a library (-buildmode=c-shared, -mexec-model=reactor)"
+			}
+			return fmt.Errorf("%w: it does not export the function %s%s", ErrModule, want.name, hint)
+		case !slices.Equal(f.ParamTypes(), want.params) || !slices.Equal(f.ResultTypes(), want.results):
+			return fmt.Errorf("%w: the function %s does not take and return what the ABI says", ErrModule, want.name)
+		}
+	}
+	return nil
+}
+
+// close releases the code and every instance of it.
+func (c *code) close(ctx context.Context, log *slog.Logger) {
+	if err := c.runtime.Close(ctx); err != nil {
+		log.Debug("close a wasm runtime", "err", err)
+	}
+	if c.cache != nil {
+		if err := c.cache.Close(ctx); err != nil {
+			log.Debug("close compiled code", "err", err)
+		}
+	}
+	c.shared.close()
+}

@@ -1,0 +1,24 @@
+package wasm
+
+import "github.com/tenonhq/tenon/sdk"
+
+// TrimNow trims the idle instances of a plugin.
+func TrimNow(p sdk.Plugin) {
+	pool := p.(*plugin).pool
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	for _, i := range pool.idle {
+		i.trim()
+	}
+}
+
+// Running returns how many calls of a plugin run.
+func Running(p sdk.Plugin) int {
+	t := &p.(*plugin).active
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running
+}
+
+// SessionOf returns the session the input of a hook is about.
+func SessionOf(input []byte) string { return sessionOf(input) }

@@ -1,0 +1,33 @@
+package wasm_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/plugins/wasm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func toolBefore() sdk.Description {
+	return sdk.Description{Hooks: []sdk.HookDescription{{Point: "tool.execute.before", Reads: []string{"/args"}, Writes: []string{"/args"}}}}
+}
+
+// A guest in Go, compiled and from the cache.
+func TestGoGuest(t *testing.T) {
+	t.Parallel()
+	cache := filepath.Join(scratchDir(t), "cache")
+	guest := wasm.Module{Path: goGuest(t, "plain")}
+	for range 2 {
+		p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), wasm.Spec{Module: guest, Description: toolBefore()}, host{})
+		h := p.(sdk.Hooker).Hooks()[0]
+		for range 3 {
+			got, err := h.Remote.HandleRemote(t.Context(), &sdk.RemoteCall{Point: h.Point, Input: []byte(`{"sessionID":"a"}`), Value: []byte(`{"args":{"a":1}}`)})
+			want := sdk.Answer{Changes: []sdk.Change{{Pointer: "/args/marked", Value: []byte("true")}}}
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Fatalf("answer (-want +got), error %v:\n%s", err, diff)
+			}
+		}
+	}
+}

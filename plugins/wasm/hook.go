@@ -1,0 +1,33 @@
+package wasm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// hook runs one hook of a plugin in one of its instances.
+type hook struct {
+	plugin *plugin
+	op     uint32
+	point  sdk.Point
+}
+
+var _ sdk.RemoteHandler = (*hook)(nil)
+
+// HandleRemote calls the guest.
+func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
+	var answer sdk.Answer
+	j := job{op: h.op, session: sessionOf(call.Input), last: h.point == sdk.PointSessionEnd}
+	j.parts[0], j.parts[1] = call.Input, call.Value
+	output, err := h.plugin.do(ctx, j)
+	if err != nil || len(output) == 0 {
+		return answer, err
+	}
+	if err := json.Unmarshal(output, &answer); err != nil {
+		return sdk.Answer{}, fmt.Errorf("%w: hook %s: %w", ErrAnswer, call.Hook, err)
+	}
+	return answer, nil
+}

@@ -1,0 +1,149 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
+)
+
+// hostModule is what guests import from; its number is the major version of the ABI.
+const (
+	hostPrefix = "tenon_v"
+	hostModule = hostPrefix + "1"
+)
+
+// Bounds of what a guest asks the host for, in bytes.
+const (
+	maxOperation = 64
+	maxRequest   = 16 << 20
+)
+
+// imports returns the functions of the host by name.
+func imports() map[string]hostFunction {
+	i32, i64 := api.ValueTypeI32, api.ValueTypeI64
+	return map[string]hostFunction{
+		"input":     {input, []api.ValueType{i32}, nil},
+		"output":    {output, []api.ValueType{i32, i32}, nil},
+		"log":       {logLine, []api.ValueType{i32, i32, i32}, nil},
+		"host_call": {hostCall, []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i64}},
+		"host_read": {hostRead, []api.ValueType{i32}, nil},
+	}
+}
+
+// hostFunction is a function a guest can import. stack holds its arguments and takes its results.
+type hostFunction struct {
+	run     func(c *call, m api.Memory, stack []uint64)
+	params  []api.ValueType
+	results []api.ValueType
+}
+
+// provide makes the functions of the host known to a wazero runtime.
+func provide(ctx context.Context, r wazero.Runtime) error {
+	b := r.NewHostModuleBuilder(hostModule)
+	for name, f := range imports() {
+		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, m api.Module, stack []uint64) {
+			c := callOf(ctx)
+			if c.check() != nil {
+				clear(stack) // the guest is stopped at its next check
+				return
+			}
+			f.run(c, m.Memory(), stack)
+		}), f.params, f.results).Export(name)
+	}
+	if _, err := b.Instantiate(ctx); err != nil {
+		return fmt.Errorf("%s: %w", hostModule, err)
+	}
+	check := api.GoFunc(func(ctx context.Context, stack []uint64) {
+		// A guest cannot be preempted. It lets others run whenever it comes by here, as often as goroutines of Go would.
+		runtime.Gosched()
+		stack[0] = 0
+		if callOf(ctx).check() != nil {
+			stack[0] = 1
+		}
+	})
+	_, err := r.NewHostModuleBuilder(rewrite.CheckModule).NewFunctionBuilder().
+		WithGoFunction(check, nil, []api.ValueType{api.ValueTypeI32}).Export(rewrite.CheckName).Instantiate(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", rewrite.CheckModule, err)
+	}
+	return nil
+}
+
+// input copies the input of the call into the guest's memory.
+func input(c *call, m api.Memory, stack []uint64) {
+	at := uint64(uint32(stack[0]))
+	for _, piece := range c.input {
+		if at > uint64(m.Size()) || !m.Write(uint32(at), piece) {
+			c.misuse("input(%d): it does not fit into the guest's memory of %d bytes", uint32(stack[0]), m.Size())
+			return
+		}
+		at += uint64(len(piece))
+	}
+}
+
+// output takes the output of the call.
+func output(c *call, m api.Memory, stack []uint64) {
+	size := uint32(stack[1])
+	if int64(size) > int64(c.plugin.output) {
+		c.fault = fmt.Errorf("%w: an output of %d bytes, at most %d are taken", ErrAnswer, size, c.plugin.output)
+		return
+	}
+	if view, ok := c.view(m, "output", stack[0], stack[1]); ok {
+		c.output = append([]byte{}, view...)
+	}
+}
+
+// logLine writes a line to the log.
+func logLine(c *call, m api.Memory, stack []uint64) {
+	if view, ok := c.view(m, "log", stack[1], stack[2]); ok {
+		c.plugin.writeLog(c, int32(stack[0]), view)
+	}
+}
+
+// hostCall asks the host for something.
+func hostCall(c *call, m api.Memory, stack []uint64) {
+	name, ok := c.view(m, "host_call: name", stack[0], stack[1])
+	if !ok {
+		return
+	}
+	request, ok := c.view(m, "host_call: request", stack[2], stack[3])
+	if !ok {
+		return
+	}
+	var status ability.Status
+	switch broker := c.plugin.spec.Broker; {
+	case len(name) > maxOperation:
+		status, c.response = ability.Unknown, fmt.Appendf(nil, "an operation with a name of %d bytes", len(name))
+	case len(request) > maxRequest:
+		status, c.response = ability.Limited, fmt.Appendf(nil, "%s: a request of %d bytes, at most %d are taken", name, len(request), maxRequest)
+	case broker == nil:
+		status, c.response = ability.Unknown, []byte("this host has no operations")
+	default:
+		caller := ability.Caller{SessionID: c.session, Tool: c.tool}
+		// The request is copied because the memory it stands in goes away with the instance.
+		status, c.response = broker.Do(c.nested(), caller, string(name), append([]byte(nil), request...))
+	}
+	stack[0] = uint64(uint32(status))<<32 | uint64(uint32(len(c.response)))
+}
+
+// hostRead copies the response of the last host_call into the guest's memory.
+func hostRead(c *call, m api.Memory, stack []uint64) {
+	if !m.Write(uint32(stack[0]), c.response) {
+		c.misuse("host_read(%d): the response of %d bytes does not fit into the guest's memory", uint32(stack[0]), len(c.response))
+	}
+}
+
+// view returns bytes of the guest's memory, valid until the guest runs on.
+func (c *call) view(m api.Memory, what string, ptr, size uint64) ([]byte, bool) {
+	view, ok := m.Read(uint32(ptr), uint32(size))
+	if !ok {
+		c.misuse("%s: %d bytes at %d are outside of the guest's memory of %d bytes", what, uint32(size), uint32(ptr), m.Size())
+	}
+	return view, ok
+}

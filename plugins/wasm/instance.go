@@ -1,0 +1,191 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// What tenon_call returns.
+const (
+	resultOK        = 0
+	resultError     = 1
+	resultUnchanged = 2
+)
+
+// abiMajor is the version of the ABI. The minor one may be any: what a guest may ask for are names, which a host knows or not.
+const abiMajor = 1
+
+// maxText bounds the text of an error a guest reports, in bytes.
+const maxText = 8 << 10
+
+// instance is one copy of a plugin's module with memory of its own. One goroutine at a time uses it.
+type instance struct {
+	plugin  *plugin
+	module  api.Module
+	entry   api.Function // tenon_call
+	memory  *guestMemory // nil where memory is Go's
+	shared  *image
+	guard   guard
+	session string
+	since   time.Time // when it became idle
+	trimmed bool
+	broken  bool // to be thrown away
+	stack   [2]uint64
+}
+
+// alone runs a job in an instance made for it, which gets no start request.
+func (p *plugin) alone(ctx context.Context, code *code, j *job) ([]byte, error) {
+	i, err := p.instantiate(ctx, code, j)
+	if err != nil {
+		return nil, err
+	}
+	defer i.close()
+	return i.answer(ctx, j)
+}
+
+// started makes an instance and sends it the start request.
+func (p *plugin) started(ctx context.Context, code *code, j *job) (*instance, error) {
+	request := p.request.Load()
+	if request == nil {
+		return nil, fmt.Errorf("plugin %q was not started", p.manifest.Name)
+	}
+	i, err := p.instantiate(ctx, code, j)
+	if err != nil {
+		return nil, err
+	}
+	// What the guest asks of the host while it starts concerns no session.
+	if _, err := i.answer(ctx, &job{op: guest.StartOp, whole: *request}); err != nil {
+		i.close()
+		return nil, fmt.Errorf("start: %w", err)
+	}
+	return i, nil
+}
+
+// instantiate makes an instance and lets it initialise itself.
+func (p *plugin) instantiate(ctx context.Context, code *code, j *job) (i *instance, err error) {
+	c := newCall(ctx, p, &job{})
+	i = &instance{plugin: p, session: j.session, shared: code.shared, guard: guard{current: c}}
+	config, err := p.system.config(p, &i.guard)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		// wazero panics when the memory a module begins with cannot be had.
+		if r := recover(); r != nil {
+			i, err = nil, fmt.Errorf("%w: instantiate: %v", ErrTrap, r)
+		}
+	}()
+	if i.module, err = i.make(c, code, config); err != nil {
+		if c.fault != nil {
+			return nil, fmt.Errorf("initialise: %w", c.fault)
+		}
+		return nil, fmt.Errorf("initialise: %w", p.trap(err))
+	}
+	i.entry = i.module.ExportedFunction(exportCall)
+	if err := i.checkABI(c); err != nil {
+		i.close()
+		return nil, err
+	}
+	return i, nil
+}
+
+func (i *instance) make(c *call, code *code, config wazero.ModuleConfig) (api.Module, error) {
+	ctx, memory := withMemory(c)
+	i.memory = memory
+	return code.runtime.InstantiateModule(ctx, code.compiled, config)
+}
+
+// checkABI asks the guest which version it speaks.
+func (i *instance) checkABI(c *call) error {
+	result, err := i.module.ExportedFunction(exportABI).Call(c)
+	switch {
+	case c.fault != nil:
+		return fmt.Errorf("%s: %w", exportABI, c.fault)
+	case err != nil:
+		return fmt.Errorf("%s: %w", exportABI, i.plugin.trap(err))
+	}
+	if version := uint32(result[0]); version>>16 != abiMajor {
+		return fmt.Errorf("%w: it speaks version %d.%d of the ABI, this host %d", ErrModule, version>>16, version&0xffff, abiMajor)
+	}
+	return nil
+}
+
+// answer runs one call of the guest. The output belongs to the caller.
+func (i *instance) answer(ctx context.Context, j *job) ([]byte, error) {
+	c := newCall(ctx, i.plugin, j)
+	size := 0
+	for _, piece := range c.input {
+		size += len(piece)
+	}
+	if size > maxModuleBytes {
+		return nil, fmt.Errorf("an input of %d bytes, at most %d are sent", size, maxModuleBytes)
+	}
+	i.guard.current = c
+	i.stack = [2]uint64{uint64(j.op), uint64(size)}
+	err := i.entry.CallWithStack(c, i.stack[:])
+	switch {
+	case c.fault != nil:
+		i.broken = true
+		return nil, c.fault
+	case err != nil:
+		i.broken = true
+		return nil, i.plugin.trap(err)
+	}
+	switch result := int32(i.stack[0]); result {
+	case resultOK:
+		return c.output, nil
+	case resultUnchanged:
+		return nil, nil
+	case resultError:
+		return nil, errors.New(clean(c.output))
+	default:
+		return nil, fmt.Errorf("%w: %s returned %d, which means nothing", ErrAnswer, exportCall, result)
+	}
+}
+
+// clean makes the text of an error fit for a line of a log.
+func clean(text []byte) string {
+	if len(text) == 0 {
+		return "the plugin reported an error without a text"
+	}
+	if len(text) > maxText {
+		text = text[:maxText]
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(string(text)), string(utf8.RuneError))
+}
+
+// trap returns the error for how wazero says a guest ended. The stack goes to the log.
+func (p *plugin) trap(err error) error {
+	var exit *sys.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("%w: it ended itself with exit code %d", ErrTrap, exit.ExitCode())
+	}
+	text, stack, _ := strings.Cut(err.Error(), "\n")
+	stack = strings.TrimSpace(strings.TrimPrefix(stack, "wasm stack trace:"))
+	p.log.Load().Debug("trap", "err", text, "stack", stack)
+	top, _, _ := strings.Cut(stack, "\n")
+	if top = strings.TrimSpace(top); top != "" {
+		text += " in " + top
+	}
+	return fmt.Errorf("%w: %s", ErrTrap, strings.TrimPrefix(text, "wasm error: "))
+}
+
+// close ends the instance. What it held of the system is released.
+func (i *instance) close() {
+	if i.module == nil {
+		return
+	}
+	if err := i.module.Close(noContext{}); err != nil {
+		i.plugin.log.Load().Debug("close an instance", "err", err)
+	}
+}

@@ -1,0 +1,267 @@
+package rewrite
+
+// codeSection writes the functions with their checks, and the helpers behind them.
+func (w *writer) codeSection(r *reader) {
+	n := r.count("functions", maxFunctions)
+	if n != len(w.functions) {
+		r.fail("%d functions are declared, %d have code", len(w.functions), n)
+		return
+	}
+	w.buf = appendU32(w.buf, uint32(n+helpers))
+	if len(r.data) > maxCode {
+		r.fail("%d bytes of code, at most %d are allowed", len(r.data), maxCode)
+		return
+	}
+	var b body
+	total := int64(0)
+	for range n {
+		size := r.u32()
+		if size > maxBody {
+			r.fail("a function of %d bytes, at most %d are allowed", size, maxBody)
+		}
+		b.reset(w, r.part(size))
+		b.rewrite()
+		if b.r.err != nil {
+			r.err = b.r.err
+			return
+		}
+		if total += work(b.entered, b.loops, b.locals); total > maxWork {
+			r.fail("up to here the functions have so many blocks, loops and variables that compiling them takes too long; the last one %d, %d and %d",
+				b.entered, b.loops, b.locals)
+			return
+		}
+		w.buf = appendU32(w.buf, uint32(len(b.out)))
+		w.buf = append(w.buf, b.out...)
+	}
+	w.helpers()
+}
+
+// body rewrites one function.
+type body struct {
+	w   *writer
+	r   *reader
+	out []byte
+
+	blocks  []block // those that are open
+	entered int     // how many there were
+	loops   int     // and how many of them were loops
+	inLoops int     // how many loops are open
+	locals  int
+	extra   int  // units of calls, and of what else counts as more than its bytes
+	leaf    bool // calls nothing, has no loop
+}
+
+// block is an open block. For a loop, and for the function itself, weight is where its weight is to be written; it is 0 otherwise.
+type block struct {
+	op     byte
+	weight int // in out
+	start  int // in the code as it was
+	extra  int // before it
+}
+
+func (b *body) reset(w *writer, r *reader) {
+	*b = body{w: w, r: r, out: b.out[:0], blocks: b.blocks[:0], leaf: true}
+}
+
+func (b *body) rewrite() {
+	r := b.r
+	b.out = copied(b.out, r, b.declarations)
+	entry := len(b.out)
+	b.open(block{op: opBlock, weight: b.check(), start: r.pos})
+	code := len(b.out)
+	for r.err == nil && len(b.blocks) > 0 {
+		b.instruction()
+	}
+	r.done("a function")
+	// A function that calls none and is short costs its caller at most a unit.
+	if b.leaf && len(r.data) <= leafBytes {
+		b.out = append(b.out[:entry], b.out[code:]...)
+	}
+}
+
+// declarations passes over the locals.
+func (b *body) declarations() {
+	r := b.r
+	total := uint64(0)
+	for range r.count("groups of locals", maxLocals) {
+		total += uint64(r.u32())
+		r.valueType()
+	}
+	if total > maxLocals {
+		r.fail("a function has %d local variables, at most %d are allowed", total, maxLocals)
+	}
+	b.locals = int(total)
+}
+
+func (b *body) open(k block) {
+	b.entered++
+	b.blocks = append(b.blocks, k)
+	switch {
+	case len(b.blocks) > maxDepth:
+		b.r.fail("blocks are nested more than %d deep", maxDepth)
+	case b.inLoops > maxLoopDepth:
+		b.r.fail("loops are nested more than %d deep", maxLoopDepth)
+	}
+}
+
+// instruction copies one instruction, with what it needs before it.
+func (b *body) instruction() {
+	r := b.r
+	start := r.pos
+	op := r.byte()
+	switch {
+	case r.plain(op):
+		if r.err == nil {
+			b.out = append(b.out, r.data[start:r.pos]...)
+		}
+	case op == opBlock || op == opIf || op == opLoop:
+		b.begin(op)
+	case op == opElse:
+		if b.blocks[len(b.blocks)-1].op != opIf {
+			r.fail("else without if")
+		}
+		b.blocks[len(b.blocks)-1].op = opElse
+		b.out = append(b.out, op)
+	case op == opEnd:
+		b.end()
+	default:
+		b.special(op)
+	}
+}
+
+// begin opens a block.
+func (b *body) begin(op byte) {
+	r := b.r
+	start := r.pos - 1
+	b.out = append(b.out, op)
+	if t := r.s33(); t >= 0 {
+		if t >= int64(b.w.types) {
+			r.fail("there is no type %d", t)
+		}
+		b.out = appendS64(b.out, t)
+	} else {
+		t := byte(t & 0x7f)
+		if t != blockEmpty && (t < typeV128 && t != typeFuncref && t != typeExternref) || r.pos != start+2 {
+			r.fail("%#x is no type of a block", t)
+		}
+		b.out = append(b.out, t)
+	}
+	k := block{op: op, start: start, extra: b.extra}
+	if op == opLoop {
+		b.leaf = false
+		b.loops++
+		b.inLoops++
+		k.weight = b.check()
+	}
+	b.open(k)
+}
+
+// end closes a block.
+func (b *body) end() {
+	k := b.blocks[len(b.blocks)-1]
+	b.blocks = b.blocks[:len(b.blocks)-1]
+	if k.op == opLoop {
+		b.inLoops--
+	}
+	b.out = append(b.out, opEnd)
+	if k.weight > 0 {
+		b.setWeight(k.weight, 1+(b.r.pos-k.start)/perUnit+b.extra-k.extra)
+	}
+}
+
+// special copies the instructions that name functions, take long, or have a list.
+func (b *body) special(op byte) {
+	r := b.r
+	start := r.pos - 1
+	raw := func() {
+		if r.err == nil {
+			b.out = append(b.out, r.data[start:r.pos]...)
+		}
+	}
+	switch op {
+	case opCall, opReturnCall:
+		b.called()
+		b.out = b.w.function(append(b.out, op), r)
+	case opRefFunc:
+		b.out = b.w.function(append(b.out, op), r)
+	case opCallIndirect, opReturnCallIndirect:
+		b.called()
+		r.u32()
+		r.u32()
+		raw()
+	case opBrTable:
+		n := r.count("targets", maxTargets)
+		for range n + 1 {
+			r.u32()
+		}
+		raw()
+	case opMemoryGrow:
+		r.zero()
+		b.costs(slowUnits)
+		raw()
+	case opVector:
+		r.vector()
+		raw()
+	case opMisc:
+		b.misc()
+	default:
+		r.fail("instruction %#x is not supported", op)
+	}
+}
+
+func (b *body) called() { b.costs(1) }
+
+// costs counts units beyond the bytes of the code.
+func (b *body) costs(units int) {
+	b.leaf = false
+	b.extra += units
+}
+
+// misc copies an instruction after opMisc.
+func (b *body) misc() {
+	r := b.r
+	sub := r.u32()
+	at := r.pos
+	switch {
+	case sub <= miscLastTruncate:
+	case sub == miscMemoryFill:
+		r.zero()
+		b.bulk(helperFill)
+		return
+	case sub == miscMemoryCopy:
+		r.zero()
+		r.zero()
+		b.bulk(helperCopy)
+		return
+	case sub == miscMemoryInit:
+		b.w.namesData = true
+		b.costs(slowUnits)
+		r.u32()
+		r.zero()
+	case sub == miscDataDrop:
+		b.w.namesData = true
+		r.u32()
+	case sub == miscElemDrop, sub == miscTableSize:
+		r.u32()
+	case sub == miscTableInit, sub == miscTableCopy:
+		b.costs(slowUnits)
+		r.u32()
+		r.u32()
+	case sub == miscTableGrow, sub == miscTableFill:
+		b.costs(slowUnits)
+		r.u32()
+	default:
+		r.fail("instruction 0xfc %d is not supported", sub)
+	}
+	b.out = appendU32(append(b.out, opMisc), sub)
+	if r.err == nil {
+		b.out = append(b.out, r.data[at:r.pos]...)
+	}
+}
+
+// bulk calls a helper in place of an instruction.
+func (b *body) bulk(helper int) {
+	b.called()
+	b.w.uses[helper] = true
+	b.out = appendU32(append(b.out, opCall), b.w.helper(helper))
+}

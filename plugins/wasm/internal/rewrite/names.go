@@ -1,0 +1,37 @@
+package rewrite
+
+// subsectionFunctions is the part of the names section that names functions.
+const subsectionFunctions = 1
+
+// names writes the names of the functions with their new indexes. Names are for stack traces: what is malformed is left out.
+func (w *writer) names() {
+	r := w.nameSection
+	for r != nil && r.more() {
+		id := r.byte()
+		part := r.part(r.u32())
+		if r.err == nil && id == subsectionFunctions {
+			w.functionNames(part)
+			return
+		}
+	}
+}
+
+func (w *writer) functionNames(r *reader) {
+	n := r.count("names", maxImports+maxFunctions)
+	content := appendU32(nil, uint32(n))
+	previous := int64(-1)
+	for range n {
+		index := r.u32()
+		name := r.name()
+		if r.err != nil || int64(index) <= previous || uint64(index) >= uint64(w.imported)+uint64(len(w.functions)) {
+			return
+		}
+		previous = int64(index)
+		content = appendU32(content, w.moved(index))
+		content = appendU32(content, uint32(len(name)))
+		content = append(content, name...)
+	}
+	w.buf = append(w.buf[:0], 4, 'n', 'a', 'm', 'e')
+	w.buf = appendSection(w.buf, subsectionFunctions, content)
+	w.out = appendSection(w.out, sectionCustom, w.buf)
+}

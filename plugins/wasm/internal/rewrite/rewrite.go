@@ -1,0 +1,220 @@
+package rewrite
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Version changes whenever the same module is rewritten in another way.
+const Version = 1
+
+// What a rewritten module imports to ask whether it may go on: a function () → i32.
+const (
+	CheckModule = "tenon_deadline"
+	CheckName   = "check"
+)
+
+// Module is a rewritten module.
+type Module struct {
+	Wasm    []byte
+	Imports []Import // of the module as it was
+}
+
+// Import names something a module asks for.
+type Import struct {
+	Module, Name string
+	Kind         Kind
+}
+
+// Kind is what an import or an export is.
+type Kind byte
+
+// The kinds.
+const (
+	KindFunction Kind = 0
+	KindTable    Kind = 1
+	KindMemory   Kind = 2
+	KindGlobal   Kind = 3
+)
+
+// String returns the word for the kind.
+func (k Kind) String() string {
+	names := [...]string{"function", "table", "memory", "global"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("kind %d", byte(k))
+}
+
+// Numbers of sections.
+const (
+	sectionCustom    = 0
+	sectionType      = 1
+	sectionImport    = 2
+	sectionFunction  = 3
+	sectionTable     = 4
+	sectionMemory    = 5
+	sectionGlobal    = 6
+	sectionExport    = 7
+	sectionStart     = 8
+	sectionElement   = 9
+	sectionCode      = 10
+	sectionData      = 11
+	sectionDataCount = 12
+	sectionKinds     = 13
+)
+
+// order is that in which sections stand.
+var order = [...]byte{
+	sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory, sectionGlobal, sectionExport, sectionStart,
+	sectionElement, sectionDataCount, sectionCode, sectionData,
+}
+
+const header = "\x00asm\x01\x00\x00\x00"
+
+// Rewrite returns the module with checks. Errors wrap ErrMalformed. The module is not validated beyond what that needs; a compiler
+// has to do it.
+func Rewrite(wasm []byte) (*Module, error) {
+	s, err := split(wasm)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{sections: s, out: []byte(header)}
+	for _, id := range order {
+		if err := w.section(id); err != nil {
+			return nil, err
+		}
+	}
+	w.names()
+	return &Module{Wasm: w.out, Imports: w.imports}, nil
+}
+
+// sections are the parts of a module by their number.
+type sections struct {
+	part        [sectionKinds]*reader // nil when there is none
+	nameSection *reader               // the custom section "name"
+}
+
+// split finds the sections.
+func split(wasm []byte) (*sections, error) {
+	r := &reader{data: wasm}
+	if head := r.take(uint32(min(len(header), len(wasm)))); string(head) != header {
+		hint := ""
+		if len(head) >= 8 && string(head[:4]) == header[:4] && head[6] == 1 {
+			hint = "; it is a component, a core module is wanted"
+		}
+		return nil, fmt.Errorf("%w: it does not begin as a WebAssembly module of version 1 does%s", ErrMalformed, hint)
+	}
+	s := &sections{}
+	next := 0
+	for r.more() {
+		id := r.byte()
+		part := r.part(r.u32())
+		switch {
+		case r.err != nil:
+		case id == sectionCustom:
+			name := string(part.take(part.u32()))
+			if part.err == nil && name == "name" && s.nameSection == nil {
+				s.nameSection = part
+			}
+		case id >= sectionKinds:
+			r.fail("there is no section %d", id)
+		default:
+			at := bytes.IndexByte(order[next:], id)
+			if at < 0 {
+				r.fail("section %d is not where it belongs", id)
+				break
+			}
+			next += at + 1
+			s.part[id] = part
+		}
+	}
+	return s, r.err
+}
+
+// writer writes the new module.
+type writer struct {
+	*sections
+	out     []byte
+	buf     []byte // the section being written
+	imports []Import
+
+	types     int           // of the module as it was
+	imported  uint32        // functions
+	functions []uint32      // types of the functions that are not imported
+	globals   uint32        // imported ones included
+	elements  int           // of all segments
+	uses      [helpers]bool // which helpers the code calls
+	namesData bool          // the code names data segments
+}
+
+// section writes one section, or nothing when there is none.
+func (w *writer) section(id byte) error {
+	r := w.part[id]
+	if r == nil {
+		if !w.mustExist(id) {
+			return nil
+		}
+		r = &reader{data: []byte{0}} // an empty vector
+	}
+	w.buf = w.buf[:0]
+	switch id {
+	case sectionType:
+		w.typeSection(r)
+	case sectionImport:
+		w.importSection(r)
+	case sectionFunction:
+		w.functionSection(r)
+	case sectionTable:
+		w.tableSection(r)
+	case sectionGlobal:
+		w.globalSection(r)
+	case sectionExport:
+		w.exportSection(r)
+	case sectionStart:
+		w.buf = w.function(w.buf, r)
+	case sectionElement:
+		w.elementSection(r)
+	case sectionCode:
+		w.codeSection(r)
+	case sectionData:
+		w.dataSection(r)
+	case sectionMemory:
+		w.memorySection(r)
+	case sectionDataCount:
+		r.u32()
+	}
+	r.done(fmt.Sprintf("section %d", id))
+	switch {
+	case r.err != nil:
+		return r.err
+	case id == sectionDataCount:
+		return nil // it is written with the code, which says whether it is needed
+	case id == sectionCode:
+		w.dataCount()
+	}
+	w.out = appendSection(w.out, id, w.buf)
+	return nil
+}
+
+// dataCount writes the number of data segments when the code names some. Otherwise nobody asks, and segments may be joined.
+func (w *writer) dataCount() {
+	if r := w.part[sectionDataCount]; r != nil && w.namesData {
+		w.out = appendSection(w.out, sectionDataCount, r.data)
+	}
+}
+
+// mustExist reports whether the rewritten module has the section in any case.
+func (w *writer) mustExist(id byte) bool {
+	switch id {
+	case sectionType, sectionImport, sectionFunction, sectionGlobal, sectionCode:
+		return true
+	}
+	return false
+}
+
+func appendSection(out []byte, id byte, content []byte) []byte {
+	out = append(out, id)
+	out = appendU32(out, uint32(len(content)))
+	return append(out, content...)
+}

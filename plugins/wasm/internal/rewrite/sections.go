@@ -1,0 +1,312 @@
+package rewrite
+
+// Types of values.
+const (
+	typeI32       = 0x7f
+	typeV128      = 0x7b
+	typeFuncref   = 0x70
+	typeExternref = 0x6f
+	typeFunction  = 0x60 // begins the type of a function
+)
+
+// valueType reads the type of a value.
+func (r *reader) valueType() byte {
+	t := r.byte()
+	if t < typeV128 && t != typeFuncref && t != typeExternref || t > typeI32 {
+		r.fail("%#x is no type of a value", t)
+	}
+	return t
+}
+
+// refType reads the type of a reference.
+func (r *reader) refType() byte {
+	t := r.byte()
+	if t != typeFuncref && t != typeExternref {
+		r.fail("%#x is no type of a reference", t)
+	}
+	return t
+}
+
+// name reads a string.
+func (r *reader) name() []byte { return r.take(r.u32()) }
+
+// copied calls read and appends the bytes it read.
+func copied(buf []byte, r *reader, read func()) []byte {
+	start := r.pos
+	read()
+	if r.err != nil {
+		return buf
+	}
+	return append(buf, r.data[start:r.pos]...)
+}
+
+// Types that the rewritten module has after its own: w.types + one of these.
+const (
+	typeCheck  = iota // () → i32
+	typeSlow          // () → ()
+	typeBulk          // (i32, i32, i32) → ()
+	addedTypes        // how many
+)
+
+func (w *writer) typeSection(r *reader) {
+	w.types = r.count("types", maxTypes)
+	w.buf = appendU32(w.buf, uint32(w.types+addedTypes))
+	values := 0
+	w.buf = copied(w.buf, r, func() {
+		for range w.types {
+			if t := r.byte(); t != typeFunction {
+				r.fail("%#x is no type of a function", t)
+			}
+			for _, what := range [...]string{"parameters", "results"} {
+				n := r.count(what, maxSignature)
+				if values += n; values > maxValues {
+					r.fail("the types have more than %d parameters and results", maxValues)
+				}
+				for range n {
+					r.valueType()
+				}
+			}
+		}
+	})
+	w.buf = append(w.buf,
+		typeFunction, 0, 1, typeI32,
+		typeFunction, 0, 0,
+		typeFunction, 3, typeI32, typeI32, typeI32, 0)
+}
+
+func (w *writer) importSection(r *reader) {
+	n := r.count("imports", maxImports)
+	w.buf = appendU32(w.buf, uint32(n+1))
+	w.buf = copied(w.buf, r, func() {
+		for range n {
+			i := Import{Module: string(r.name()), Name: string(r.name()), Kind: Kind(r.byte())}
+			w.imports = append(w.imports, i)
+			switch i.Kind {
+			case KindFunction:
+				r.u32()
+				w.imported++
+			case KindTable:
+				r.refType()
+				r.limits()
+			case KindMemory:
+				r.limits()
+			case KindGlobal:
+				r.globalType()
+				w.globals++
+			default:
+				r.fail("an import of %s", i.Kind)
+			}
+		}
+	})
+	for _, name := range [...]string{CheckModule, CheckName} {
+		w.buf = appendU32(w.buf, uint32(len(name)))
+		w.buf = append(w.buf, name...)
+	}
+	w.buf = append(w.buf, byte(KindFunction))
+	w.buf = appendU32(w.buf, uint32(w.types+typeCheck))
+}
+
+// check is the index of the imported function that asks the host.
+func (w *writer) check() uint32 { return w.imported }
+
+// moved returns the new index of a function.
+func (w *writer) moved(index uint32) uint32 {
+	if index < w.imported {
+		return index
+	}
+	return index + 1
+}
+
+// function copies the index of a function.
+func (w *writer) function(buf []byte, r *reader) []byte {
+	index := r.u32()
+	if uint64(index) >= uint64(w.imported)+uint64(len(w.functions)) {
+		r.fail("there is no function %d", index)
+	}
+	return appendU32(buf, w.moved(index))
+}
+
+// limits reads a smallest and a largest size; the largest is the largest there is when none is given.
+func (r *reader) limits() (smallest, largest uint32) {
+	switch flag := r.byte(); flag {
+	case 0:
+		return r.u32(), ^uint32(0)
+	case 1:
+		return r.u32(), r.u32()
+	default:
+		r.fail("limits of kind %#x, such as shared memory, are not supported", flag)
+	}
+	return 0, 0
+}
+
+func (r *reader) globalType() {
+	r.valueType()
+	if mutable := r.byte(); mutable > 1 {
+		r.fail("a global is neither constant nor mutable")
+	}
+}
+
+func (w *writer) functionSection(r *reader) {
+	n := r.count("functions", maxFunctions)
+	w.functions = make([]uint32, n)
+	for i := range w.functions {
+		w.functions[i] = r.u32()
+	}
+	// What helpers there are is known when the code is written. They are declared in any case: an unused one costs a few bytes.
+	w.buf = appendU32(w.buf, uint32(n+helpers))
+	for _, t := range w.functions {
+		w.buf = appendU32(w.buf, t)
+	}
+	for _, t := range [helpers]int{helperSlow: typeSlow, helperFill: typeBulk, helperCopy: typeBulk} {
+		w.buf = appendU32(w.buf, uint32(w.types+t))
+	}
+}
+
+func (w *writer) tableSection(r *reader) {
+	n := r.count("tables", maxTables)
+	w.buf = appendU32(w.buf, uint32(n))
+	for range n {
+		w.buf = append(w.buf, r.refType())
+		smallest, largest := r.limits()
+		if smallest > maxElements {
+			r.fail("a table of %d elements, at most %d are allowed", smallest, maxElements)
+		}
+		w.buf = append(w.buf, 1)
+		w.buf = appendU32(w.buf, smallest)
+		w.buf = appendU32(w.buf, min(largest, maxElements))
+	}
+}
+
+func (w *writer) memorySection(r *reader) {
+	w.buf = copied(w.buf, r, func() {
+		for range r.count("memories", 1) {
+			r.limits()
+		}
+	})
+}
+
+func (w *writer) globalSection(r *reader) {
+	n := r.count("globals", maxGlobals)
+	w.buf = appendU32(w.buf, uint32(n+1))
+	for range n {
+		w.buf = copied(w.buf, r, r.globalType)
+		w.buf = w.constant(w.buf, r)
+	}
+	w.globals += uint32(n)
+	w.buf = append(w.buf, typeI32, 1, opI32Const)
+	w.buf = appendS64(w.buf, budget)
+	w.buf = append(w.buf, opEnd)
+}
+
+// counter is the index of the global that counts down.
+func (w *writer) counter() uint32 { return w.globals }
+
+func (w *writer) exportSection(r *reader) {
+	n := r.count("exports", maxExports)
+	w.buf = appendU32(w.buf, uint32(n))
+	for range n {
+		w.buf = copied(w.buf, r, func() { r.name() })
+		kind := r.byte()
+		w.buf = append(w.buf, kind)
+		switch {
+		case Kind(kind) == KindFunction:
+			w.buf = w.function(w.buf, r)
+		case Kind(kind) > KindGlobal:
+			r.fail("an export of %s", Kind(kind))
+		default:
+			w.buf = appendU32(w.buf, r.u32())
+		}
+	}
+}
+
+// Bits of the kind of an element segment.
+const (
+	elementPassive     = 1 // or declarative, with elementIndex
+	elementIndex       = 2 // names its table
+	elementExpressions = 4 // expressions instead of indexes
+)
+
+func (w *writer) elementSection(r *reader) {
+	n := r.count("element segments", maxSegments)
+	w.buf = appendU32(w.buf, uint32(n))
+	for range n {
+		w.element(r)
+	}
+}
+
+func (w *writer) element(r *reader) {
+	kind := r.u32()
+	if kind > 7 {
+		r.fail("an element segment of kind %d", kind)
+		return
+	}
+	w.buf = appendU32(w.buf, kind)
+	if kind&elementPassive == 0 {
+		if kind&elementIndex != 0 {
+			w.buf = appendU32(w.buf, r.u32())
+		}
+		w.buf = w.constant(w.buf, r)
+	}
+	expressions := kind&elementExpressions != 0
+	if kind&(elementPassive|elementIndex) != 0 {
+		if expressions {
+			w.buf = append(w.buf, r.refType())
+		} else if b := r.byte(); b != 0 {
+			r.fail("elements of kind %d", b)
+		} else {
+			w.buf = append(w.buf, 0)
+		}
+	}
+	n := r.count("elements", maxElements)
+	if w.elements += n; w.elements > maxElements {
+		r.fail("more than %d elements in all segments", maxElements)
+	}
+	w.buf = appendU32(w.buf, uint32(n))
+	for range n {
+		if !r.more() {
+			r.fail("unexpected end")
+			return
+		}
+		if expressions {
+			w.buf = w.constant(w.buf, r)
+		} else {
+			w.buf = w.function(w.buf, r)
+		}
+	}
+}
+
+// constant copies a constant expression.
+func (w *writer) constant(buf []byte, r *reader) []byte {
+	for r.err == nil {
+		op := r.byte()
+		buf = append(buf, op)
+		switch op {
+		case opEnd:
+			return buf
+		case opI32Const:
+			buf = copied(buf, r, func() { r.skipNumber(5) })
+		case opI64Const:
+			buf = copied(buf, r, func() { r.skipNumber(10) })
+		case opF32Const:
+			buf = append(buf, r.take(4)...)
+		case opF64Const:
+			buf = append(buf, r.take(8)...)
+		case opGlobalGet:
+			buf = appendU32(buf, r.u32())
+		case opRefNull:
+			buf = append(buf, r.refType())
+		case opRefFunc:
+			buf = w.function(buf, r)
+		case opI32Add, opI32Sub, opI32Mul, opI64Add, opI64Sub, opI64Mul:
+		case opVector:
+			if sub := r.u32(); sub != vectorConst {
+				r.fail("vector instruction %d in a constant expression", sub)
+			}
+			buf = append(buf, vectorConst)
+			buf = append(buf, r.take(16)...)
+		default:
+			r.fail("instruction %#x in a constant expression", op)
+		}
+	}
+	return buf
+}

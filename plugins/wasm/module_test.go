@@ -1,0 +1,182 @@
+package wasm_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/plugins/wasm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// A module that does not meet the ABI is an error that says in what.
+func TestBadModules(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t, wasm.Options{})
+	for name, c := range map[string]struct {
+		is   error
+		text string
+	}{
+		"nothing":        {wasm.ErrModule, `no memory with the name "memory"`},
+		"nomemory":       {wasm.ErrModule, `no memory with the name "memory"`},
+		"hiddenmemory":   {wasm.ErrModule, `no memory with the name "memory"`},
+		"importedmemory": {wasm.ErrModule, `memory "memory" from "env"`},
+		"nocall":         {wasm.ErrModule, "function tenon_call"},
+		"wrongcall":      {wasm.ErrModule, "tenon_call does not take and return"},
+		"noabi":          {wasm.ErrModule, "function tenon_abi"},
+		"command":        {wasm.ErrModule, "built as a command"},
+		"initialize":     {wasm.ErrModule, "_initialize does not take"},
+		"abi2":           {wasm.ErrModule, "version 2.0 of the ABI"},
+		"import2":        {wasm.ErrModule, `"tenon_v2", which is version "2"`},
+		"unknown":        {wasm.ErrModule, `function "abort" from "env", function "fd_fly" from "wasi_snapshot_preview1", function "fly" from "tenon_v1"`},
+		"deadline":       {wasm.ErrModule, `function "check" from "tenon_deadline"`},
+		"signature":      {wasm.ErrTrap, "signature mismatch"},
+		"memory":         {wasm.ErrModule, "2000 pages"},
+		"initgrow":       {wasm.ErrTrap, "out of bounds memory access"},
+		"abitrap":        {wasm.ErrTrap, "tenon_abi: trap: unreachable"},
+		"starterror":     {nil, "start: no such option"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := started(t, r, wasm.Spec{Module: module("bad/" + name + ".wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
+			for range 2 {
+				_, err := ask(t.Context(), p, 0, "")
+				if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.text) {
+					t.Errorf("error = %v, want %v with %q", err, c.is, c.text)
+				}
+			}
+		})
+	}
+}
+
+// The deadline holds while an instance is made.
+func TestDeadlineOfStart(t *testing.T) { // not beside others: it measures time
+	r := newRuntime(t, wasm.Options{})
+	for _, name := range []string{"startloop", "initloop"} {
+		p := started(t, r, wasm.Spec{Module: module("bad/" + name + ".wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
+		if err := p.(wasm.Precompiler).Precompile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), deadlineOfFaults)
+		start := time.Now()
+		_, err := ask(ctx, p, 0, "")
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > deadlineOfFaults+overshoot {
+			t.Errorf("%s: ended after %v with %v", name, took, err)
+		}
+		cancel()
+	}
+}
+
+// Opening and starting look at nothing but whether the file is there.
+func TestLazy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.wasm")
+	if err := os.WriteFile(path, []byte("no module"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cache := filepath.Join(dir, "cache")
+	p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), wasm.Spec{Module: wasm.Module{Path: path}, Description: sdk.Description{Hooks: gates(1)}}, host{})
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("start made %v, %v", files, err)
+	}
+	if _, err := ask(t.Context(), p, 0, ""); !errors.Is(err, wasm.ErrModule) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// Open refuses what can be known to be wrong.
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	good := module("echo.wasm")
+	r := newRuntime(t, wasm.Options{})
+	named := func(d sdk.Description) sdk.Description { d.Name = "guest"; return d }
+	for name, c := range map[string]struct {
+		spec wasm.Spec
+		is   error
+		text string
+	}{
+		"no file":      {wasm.Spec{Module: module("none.wasm"), Description: named(sdk.Description{})}, wasm.ErrModule, "none.wasm"},
+		"directory":    {wasm.Spec{Module: module("bad"), Description: named(sdk.Description{})}, wasm.ErrModule, "not a regular file"},
+		"name":         {wasm.Spec{Module: good}, sdk.ErrManifest, "name"},
+		"digest":       {wasm.Spec{Module: wasm.Module{Path: good.Path, Digest: "sha256:12"}, Description: named(sdk.Description{})}, wasm.ErrModule, "digest"},
+		"memory":       {wasm.Spec{Module: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{MemoryMB: 2000}})}, sdk.ErrManifest, "runtime.memory"},
+		"state":        {wasm.Spec{Module: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{State: "all"}})}, sdk.ErrManifest, "runtime.state"},
+		"point":        {wasm.Spec{Module: good, Description: named(sdk.Description{Hooks: []sdk.HookDescription{{Point: "x"}}})}, sdk.ErrManifest, "hooks[0].point"},
+		"tool":         {wasm.Spec{Module: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{}}})}, sdk.ErrManifest, "tools[0].id"},
+		"tool timeout": {wasm.Spec{Module: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{ToolDefinition: sdk.ToolDefinition{ID: "a"}, TimeoutMS: 1 << 40}}})}, sdk.ErrManifest, "tools[0].timeout"},
+		"agents":       {wasm.Spec{Module: good, Description: named(sdk.Description{Agents: []sdk.Agent{{}}})}, sdk.ErrManifest, "processes only"},
+	} {
+		if _, err := r.Open(c.spec); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: error = %v, want %v with %q", name, err, c.is, c.text)
+		}
+	}
+}
+
+func digest(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// What runs is what was approved, whatever stands at the path by then.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.wasm")
+	put := func(from string) {
+		data, err := os.ReadFile(module(from).Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("counter.wasm")
+	approved := "sha256:" + digest(t, path)
+	spec := wasm.Spec{Module: wasm.Module{Path: path, Digest: approved}, Description: sdk.Description{Hooks: gates(1)}}
+	cache := filepath.Join(t.TempDir(), "cache")
+	p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), spec, host{})
+	put("nested.wasm") // after it was looked at
+	if _, err := ask(t.Context(), p, 0, ""); !errors.Is(err, wasm.ErrDigest) {
+		t.Fatalf("error = %v, want %v", err, wasm.ErrDigest)
+	}
+	put("counter.wasm")
+	p = started(t, newRuntime(t, wasm.Options{CacheDir: cache}), spec, host{})
+	if got, err := ask(t.Context(), p, 0, ""); err != nil || got.Reason != "a" {
+		t.Fatal(got, err)
+	}
+	put("nested.wasm") // code of the approved module is in the cache
+	p = started(t, newRuntime(t, wasm.Options{CacheDir: cache}), spec, host{})
+	if got, err := ask(t.Context(), p, 0, ""); err != nil || got.Reason != "a" {
+		t.Errorf("another module ran: %v, %v", got, err)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t, wasm.Options{})
+	got, err := r.Describe(t.Context(), module("echo.wasm"))
+	want := sdk.Description{Name: "echo", Version: "1.2.3", Hooks: []sdk.HookDescription{{Point: "tool.execute.before"}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("description (-want +got), error %v:\n%s", err, diff)
+	}
+	if _, err := r.Describe(t.Context(), module("bad/nocall.wasm")); !errors.Is(err, wasm.ErrModule) {
+		t.Errorf("error = %v", err)
+	}
+	if _, err := r.Describe(t.Context(), wasm.Module{Bytes: []byte{}}); !errors.Is(err, wasm.ErrModule) {
+		t.Errorf("error = %v", err)
+	}
+}

@@ -1,0 +1,70 @@
+package wasm
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// The kinds of errors of this package. What a plugin's own code reports (tenon_call returned 1) is a plain error with its text.
+var (
+	// ErrModule means that the module cannot be used: it is malformed, too large, or does not speak the ABI.
+	ErrModule = errors.New("bad wasm module")
+	// ErrDigest means that the bytes of the module are not the ones that were approved.
+	ErrDigest = errors.New("the module is not the one that was approved")
+	// ErrTrap means that the guest's code ended abnormally: a trap, an exit, a bad pointer. Its instance is gone.
+	ErrTrap = errors.New("trap")
+	// ErrAnswer means that what the guest answered is not what the ABI asks for.
+	ErrAnswer = errors.New("bad answer")
+	// ErrCompiling means that the call's time ended while the module was compiled, which goes on: a later call will find it done.
+	ErrCompiling = errors.New("the module is still being compiled for the first time")
+	// ErrDepth means that calls of a plugin led to calls of the same plugin too often.
+	ErrDepth = errors.New("the plugin's calls led back to itself too often")
+	// ErrClosed means that the plugin or the runtime was closed.
+	ErrClosed = errors.New("closed")
+)
+
+// Options are what a runtime is made of. The zero value works.
+type Options struct {
+	// CacheDir is where compiled modules are kept, made with mode 0700. Empty: every process compiles them.
+	CacheDir string
+	// CacheMB bounds the cache, in MiB. Default 512.
+	CacheMB int
+	// KeyFile holds the key with which the entries of the cache are sealed, made with mode 0600 when it is missing. It belongs
+	// outside of CacheDir. Default: CacheDir with ".key" added to its name.
+	KeyFile string
+	// CompileTimeout bounds how long the compilation of one module is waited for. Default 60 s.
+	CompileTimeout time.Duration
+	// IdleTimeout is how long an instance waits for its next call before it is dropped. Default 5 minutes.
+	IdleTimeout time.Duration
+	Logger      *slog.Logger // nil: nothing is logged
+}
+
+const (
+	defaultCacheMB        = 512
+	defaultCompileTimeout = 60 * time.Second
+	defaultIdleTimeout    = 5 * time.Minute
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if o.CacheMB < 0 || o.CompileTimeout < 0 || o.IdleTimeout < 0 {
+		return o, fmt.Errorf("wasm options: CacheMB %d, CompileTimeout %v and IdleTimeout %v must not be negative", o.CacheMB, o.CompileTimeout, o.IdleTimeout)
+	}
+	if o.CacheMB == 0 {
+		o.CacheMB = defaultCacheMB
+	}
+	if o.CompileTimeout == 0 {
+		o.CompileTimeout = defaultCompileTimeout
+	}
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = defaultIdleTimeout
+	}
+	if o.KeyFile == "" && o.CacheDir != "" {
+		o.KeyFile = o.CacheDir + ".key"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}

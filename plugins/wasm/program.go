@@ -1,0 +1,191 @@
+package wasm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// program is the module of a plugin and, once somebody needs it, its code.
+type program struct {
+	runtime *Runtime
+	module  Module
+	pages   uint32 // most memory of an instance, in pages of 64 KiB
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	ready   chan struct{} // closed when loaded or err is set; nil before somebody asked
+	ended   chan struct{} // closed when the goroutine that loads is gone
+	loaded  *code
+	err     error
+	settled bool
+	timer   *time.Timer
+}
+
+func newProgram(r *Runtime, m Module, memoryMB int, log *slog.Logger) *program {
+	return &program{runtime: r, module: m, pages: uint32(memoryMB) << 4, log: log}
+}
+
+// code returns the compiled module. The first call begins to load it. When ctx ends before that is done the error wraps
+// ErrCompiling, and loading goes on for the next call.
+func (p *program) code(ctx context.Context) (*code, error) {
+	p.mu.Lock()
+	if p.settled {
+		defer p.mu.Unlock()
+		return p.loaded, p.err
+	}
+	if p.ready == nil {
+		p.ready, p.ended = make(chan struct{}), make(chan struct{})
+		p.timer = time.AfterFunc(p.runtime.options.CompileTimeout, p.giveUp)
+		// Owned by the program; it ends when the module is loaded, which cannot be interrupted. close waits for it.
+		go p.load(context.WithoutCancel(ctx))
+	}
+	ready := p.ready
+	p.mu.Unlock()
+	select {
+	case <-ready:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.loaded, p.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrCompiling, ctx.Err())
+	}
+}
+
+// giveUp ends the wait for a compilation that takes too long.
+func (p *program) giveUp() {
+	p.settle(nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.module.name(), p.runtime.options.CompileTimeout))
+}
+
+// settle sets the outcome, if there is none yet.
+func (p *program) settle(c *code, err error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.settled {
+		return false
+	}
+	p.settled, p.loaded, p.err = true, c, err
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	if p.ready != nil {
+		close(p.ready)
+	}
+	return true
+}
+
+func (p *program) load(ctx context.Context) {
+	defer close(p.ended)
+	start := time.Now()
+	c, cached, err := p.compile(ctx)
+	if err != nil {
+		p.settle(nil, fmt.Errorf("%s: %w", p.module.name(), err))
+		return
+	}
+	p.log.Debug("module ready", "dur", time.Since(start), "cached", cached)
+	if !p.settle(c, nil) {
+		c.close(ctx, p.log)
+	}
+}
+
+// compile returns the code of the module, from the cache if it is there.
+func (p *program) compile(ctx context.Context) (c *code, cached bool, err error) {
+	defer func() {
+		// The compiler is not ours. What makes it panic is the module's fault and must not end the host.
+		if r := recover(); r != nil {
+			c, err = nil, fmt.Errorf("%w: the compiler gave up: %v", ErrModule, r)
+		}
+	}()
+	cache := p.runtime.cache
+	if cache != nil {
+		// The code of the module that was approved is as good as that module, which need not be read then.
+		if digest, known := p.module.approved(); known {
+			if c := cache.lookup(ctx, digest, p.pages); c != nil {
+				return c, true, nil
+			}
+		}
+	}
+	wasm, digest, err := p.module.read()
+	if err != nil {
+		return nil, false, err
+	}
+	if cache == nil {
+		c, err = compile(ctx, wasm, p.pages)
+		return c, false, err
+	}
+	return cache.compile(ctx, wasm, digest, p.pages)
+}
+
+// approved returns the digest the module must have, if there is one.
+func (m *Module) approved() (digest [sha256.Size]byte, known bool) {
+	sum, err := hex.DecodeString(strings.TrimPrefix(m.Digest, "sha256:"))
+	if err != nil || len(sum) != len(digest) {
+		return digest, false
+	}
+	return [sha256.Size]byte(sum), true
+}
+
+// read returns the bytes of the module and their SHA-256, which is the one that was approved.
+func (m *Module) read() ([]byte, [sha256.Size]byte, error) {
+	wasm := m.Bytes
+	if wasm == nil {
+		file, err := os.Open(m.Path)
+		if err != nil {
+			return nil, [sha256.Size]byte{}, fmt.Errorf("%w: %w", ErrModule, err)
+		}
+		defer file.Close()
+		if wasm, err = readAtMost(file, maxModuleBytes); err != nil {
+			return nil, [sha256.Size]byte{}, fmt.Errorf("%w: %w", ErrModule, err)
+		}
+	}
+	sum := sha256.Sum256(wasm)
+	if want, known := m.approved(); known && want != sum {
+		return nil, sum, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; look at the change and approve it again", ErrDigest, sum, want)
+	}
+	return wasm, sum, nil
+}
+
+func readAtMost(file *os.File, most int64) ([]byte, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := min(info.Size(), most) + 1
+	data := make([]byte, size)
+	n, err := io.ReadFull(file, data)
+	switch {
+	case err == nil:
+		return nil, fmt.Errorf("%s has more than %d bytes, or it grows while it is read", file.Name(), size-1)
+	case err != io.ErrUnexpectedEOF && err != io.EOF:
+		return nil, err
+	}
+	return data[:n], nil
+}
+
+// close ends the code. It waits for a compilation under way, as long as ctx lets it.
+func (p *program) close(ctx context.Context) error {
+	p.settle(nil, ErrClosed)
+	p.mu.Lock()
+	ended, loaded := p.ended, p.loaded
+	p.loaded, p.err = nil, ErrClosed
+	p.mu.Unlock()
+	if loaded != nil {
+		loaded.close(ctx, p.log)
+	}
+	if ended == nil {
+		return nil
+	}
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s: it is still being compiled: %w", p.module.name(), ctx.Err())
+	}
+}

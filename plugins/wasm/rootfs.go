@@ -1,0 +1,239 @@
+package wasm
+
+import (
+	"io/fs"
+	"os"
+	"time"
+
+	wasisys "github.com/tetratelabs/wazero/experimental/sys"
+	"github.com/tetratelabs/wazero/experimental/sysfs"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// maxFiles is how many files one instance may have open.
+const maxFiles = 64
+
+// rootFS is a granted directory as a guest sees it. wazero's own file systems follow links out of a directory; os.Root does not,
+// whatever the path or the links on the way, and whoever changes them meanwhile. Only regular files and directories can be opened:
+// opening a pipe or a device may wait for ever.
+type rootFS struct {
+	wasisys.UnimplementedFS
+	root  *os.Root
+	write bool
+	guard *guard
+}
+
+// guard holds what the files of one instance have in common. One goroutine at a time uses it.
+type guard struct {
+	current *call // that the instance is answering
+	files   int   // that are open
+}
+
+// expired reports whether the guest is to be stopped. What it asks of the system in large portions is cut short with it.
+func (g *guard) expired() bool { return g.current != nil && g.current.check() != nil }
+
+var (
+	_ wasisys.FS   = (*rootFS)(nil)
+	_ wasisys.File = (*rootFile)(nil)
+)
+
+// OpenFile opens a regular file or a directory.
+func (f *rootFS) OpenFile(path string, flag wasisys.Oflag, perm fs.FileMode) (wasisys.File, wasisys.Errno) {
+	writes := flag&(wasisys.O_RDWR|wasisys.O_WRONLY|wasisys.O_CREAT|wasisys.O_TRUNC|wasisys.O_APPEND) != 0
+	if writes && !f.write {
+		return nil, wasisys.EROFS
+	}
+	if f.guard.files >= maxFiles {
+		return nil, wasisys.EAGAIN
+	}
+	info, err := f.root.Lstat(path)
+	if err == nil && flag&wasisys.O_NOFOLLOW != 0 && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, wasisys.ELOOP
+	}
+	file, err := f.root.OpenFile(path, openFlags(flag), perm.Perm()&0o755)
+	if err != nil {
+		return nil, wasisys.UnwrapOSError(err)
+	}
+	if info, err = file.Stat(); err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+		_ = file.Close() // nothing was written
+		return nil, wasisys.EPERM
+	}
+	if flag&wasisys.O_DIRECTORY != 0 && !info.IsDir() {
+		_ = file.Close() // nothing was written
+		return nil, wasisys.ENOTDIR
+	}
+	return f.adopt(path, file)
+}
+
+// openFlags translates flags. A pipe is opened without waiting for its other end.
+func openFlags(flag wasisys.Oflag) int {
+	out := os.O_RDONLY | openNonblock
+	switch {
+	case flag&wasisys.O_RDWR != 0:
+		out |= os.O_RDWR
+	case flag&wasisys.O_WRONLY != 0:
+		out |= os.O_WRONLY
+	}
+	for from, to := range map[wasisys.Oflag]int{
+		wasisys.O_APPEND: os.O_APPEND, wasisys.O_CREAT: os.O_CREATE, wasisys.O_EXCL: os.O_EXCL, wasisys.O_TRUNC: os.O_TRUNC,
+		wasisys.O_SYNC: os.O_SYNC, wasisys.O_DSYNC: os.O_SYNC,
+	} {
+		if flag&from != 0 {
+			out |= to
+		}
+	}
+	return out
+}
+
+// Lstat describes a file, or a link.
+func (f *rootFS) Lstat(path string) (sys.Stat_t, wasisys.Errno) { return stat(f.root.Lstat(path)) }
+
+// Stat describes a file.
+func (f *rootFS) Stat(path string) (sys.Stat_t, wasisys.Errno) { return stat(f.root.Stat(path)) }
+
+func stat(info fs.FileInfo, err error) (sys.Stat_t, wasisys.Errno) {
+	if err != nil {
+		return sys.Stat_t{}, wasisys.UnwrapOSError(err)
+	}
+	return sys.NewStat_t(info), 0
+}
+
+// Readlink returns where a link points. Following it is another matter.
+func (f *rootFS) Readlink(path string) (string, wasisys.Errno) {
+	target, err := f.root.Readlink(path)
+	return target, wasisys.UnwrapOSError(err)
+}
+
+// Mkdir makes a directory.
+func (f *rootFS) Mkdir(path string, perm fs.FileMode) wasisys.Errno {
+	return f.change(func() error { return f.root.Mkdir(path, perm.Perm()&0o755) })
+}
+
+// Rename moves a file inside of the directory.
+func (f *rootFS) Rename(from, to string) wasisys.Errno {
+	return f.change(func() error { return f.root.Rename(from, to) })
+}
+
+// Rmdir removes an empty directory.
+func (f *rootFS) Rmdir(path string) wasisys.Errno { return f.remove(path, true) }
+
+// Unlink removes a file.
+func (f *rootFS) Unlink(path string) wasisys.Errno { return f.remove(path, false) }
+
+func (f *rootFS) remove(path string, directory bool) wasisys.Errno {
+	info, err := f.root.Lstat(path)
+	switch {
+	case err != nil:
+		return wasisys.UnwrapOSError(err)
+	case directory && !info.IsDir():
+		return wasisys.ENOTDIR
+	case !directory && info.IsDir():
+		return wasisys.EISDIR
+	}
+	return f.change(func() error { return f.root.Remove(path) })
+}
+
+// Utimens sets the times of a file.
+func (f *rootFS) Utimens(path string, atim, mtim int64) wasisys.Errno {
+	return f.change(func() error { return f.root.Chtimes(path, time.Unix(0, atim), time.Unix(0, mtim)) })
+}
+
+func (f *rootFS) change(do func() error) wasisys.Errno {
+	if !f.write {
+		return wasisys.EROFS
+	}
+	return wasisys.UnwrapOSError(do())
+}
+
+// rootFile is an open file of a rootFS: what wazero makes of a guardedFile, and what it leaves out.
+type rootFile struct {
+	wasisys.File
+	file *guardedFile
+}
+
+// adopt makes an open file one that wazero can use.
+func (f *rootFS) adopt(path string, file *os.File) (wasisys.File, wasisys.Errno) {
+	o := &opener{fs: f, path: path, file: &guardedFile{File: file, guard: f.guard}}
+	adapted, errno := (&sysfs.AdaptFS{FS: o}).OpenFile(path, wasisys.O_RDONLY, 0)
+	if errno != 0 {
+		_ = file.Close() // nothing was written
+		return nil, errno
+	}
+	f.guard.files++
+	return &rootFile{File: adapted, file: o.file}, 0
+}
+
+// Truncate sets the size.
+func (f *rootFile) Truncate(size int64) wasisys.Errno {
+	return wasisys.UnwrapOSError(f.file.Truncate(size))
+}
+
+// Sync writes through to the disk.
+func (f *rootFile) Sync() wasisys.Errno { return wasisys.UnwrapOSError(f.file.Sync()) }
+
+// Datasync does the same.
+func (f *rootFile) Datasync() wasisys.Errno { return f.Sync() }
+
+// opener gives wazero the file that was opened, and opens a directory once more when it is to be read from its beginning.
+type opener struct {
+	fs   *rootFS
+	path string
+	file *guardedFile
+	used bool
+}
+
+// Open ignores the name: there is only one file.
+func (o *opener) Open(string) (fs.File, error) {
+	if !o.used {
+		o.used = true
+		return o.file, nil
+	}
+	file, err := o.fs.root.OpenFile(o.path, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	o.fs.guard.files++
+	return &guardedFile{File: file, guard: o.fs.guard}, nil
+}
+
+// guardedFile is a file that is read and written in portions and counted.
+type guardedFile struct {
+	*os.File
+	guard *guard
+}
+
+// maxPortion is how many bytes are read, written or drawn at once, so that deadlines hold in between.
+const maxPortion = 1 << 20
+
+// portion calls do on at most a part of buf: a larger one is for the guest to ask for again.
+func (f *guardedFile) portion(buf []byte, do func(buf []byte) (int, error)) (int, error) {
+	if f.guard.expired() {
+		return 0, wasisys.EINTR
+	}
+	return do(buf[:min(len(buf), maxPortion)])
+}
+
+// Read reads on.
+func (f *guardedFile) Read(buf []byte) (int, error) { return f.portion(buf, f.File.Read) }
+
+// ReadAt reads at an offset.
+func (f *guardedFile) ReadAt(buf []byte, off int64) (int, error) {
+	return f.portion(buf, func(buf []byte) (int, error) { return f.File.ReadAt(buf, off) })
+}
+
+// Write writes on.
+func (f *guardedFile) Write(buf []byte) (int, error) { return f.portion(buf, f.File.Write) }
+
+// WriteAt writes at an offset.
+func (f *guardedFile) WriteAt(buf []byte, off int64) (int, error) {
+	return f.portion(buf, func(buf []byte) (int, error) { return f.File.WriteAt(buf, off) })
+}
+
+// Close closes the file.
+func (f *guardedFile) Close() error {
+	err := f.File.Close()
+	if err == nil {
+		f.guard.files--
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package wasm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// Runtime runs modules. One per process will do. Nothing is read, compiled or started before a plugin is called for the first
+// time. Safe for use from many goroutines.
+type Runtime struct {
+	options Options
+	cache   *cache // nil without Options.CacheDir
+
+	mu      sync.Mutex
+	closed  bool
+	plugins map[*plugin]struct{} // those that are open
+}
+
+// New returns a runtime. It touches no file.
+func New(o Options) (*Runtime, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r := &Runtime{options: o, plugins: map[*plugin]struct{}{}}
+	if o.CacheDir != "" {
+		r.cache = &cache{dir: o.CacheDir, keyFile: o.KeyFile, limit: int64(o.CacheMB) << 20, log: o.Logger}
+	}
+	return r, nil
+}
+
+// Open returns the plugin of the spec, an *sdk.Plugin that is also an sdk.Hooker and an sdk.ToolSource. It looks whether the module
+// is there and reads nothing of it. Errors wrap ErrModule or sdk.ErrManifest.
+func (r *Runtime) Open(s Spec) (sdk.Plugin, error) {
+	p, err := newPlugin(r, s)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, fmt.Errorf("open plugin %q: wasm runtime: %w", s.Description.Name, ErrClosed)
+	}
+	r.plugins[p] = struct{}{}
+	return p, nil
+}
+
+// describeTimeout bounds Describe without the time to compile.
+const describeTimeout = 10 * time.Second
+
+// Describe compiles and runs a module, without any grant, to ask what it contributes. The compiled code stays in the cache, so that
+// opening the plugin afterwards is quick.
+func (r *Runtime) Describe(ctx context.Context, m Module) (sdk.Description, error) {
+	var d sdk.Description
+	opened, err := r.Open(Spec{Description: sdk.Description{Name: "unnamed"}, Module: m})
+	if err != nil {
+		return d, err
+	}
+	p := opened.(*plugin)
+	defer p.Close(context.WithoutCancel(ctx))
+	if err := p.Precompile(ctx); err != nil {
+		return d, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	answer, err := p.describe(ctx)
+	if err != nil {
+		return d, fmt.Errorf("%s: describe: %w", m.name(), err)
+	}
+	if err := json.Unmarshal(answer, &d); err != nil {
+		return d, fmt.Errorf("%s: describe: %w: %w", m.name(), ErrAnswer, err)
+	}
+	return d, nil
+}
+
+// Precompiler is implemented by the plugins of Open.
+type Precompiler interface {
+	// Precompile reads, checks and compiles the module, so that the first call finds it done. Compiling takes about a second for
+	// 5 MB; with a cache it is done once for good. Good moments are when a plugin is installed or approved.
+	Precompile(ctx context.Context) error
+}
+
+// Close closes the plugins that are still open and waits for their calls, as long as ctx lets it. Safe twice.
+func (r *Runtime) Close(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	open := make([]*plugin, 0, len(r.plugins))
+	for p := range r.plugins {
+		open = append(open, p)
+	}
+	r.mu.Unlock()
+	var errs []error
+	for _, p := range open {
+		errs = append(errs, p.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Runtime) forget(p *plugin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.plugins, p)
+}
+
+// describe asks the guest to describe itself, in an instance of its own that was not started.
+func (p *plugin) describe(ctx context.Context) ([]byte, error) {
+	return p.do(ctx, job{op: guest.DescribeOp, unstarted: true})
+}

@@ -1,0 +1,214 @@
+package wasm
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental/sysfs"
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Variables in the scopes of fs.read and fs.write.
+const (
+	scopeProject = "$PROJECT"
+	scopeData    = "$DATA"
+)
+
+// system is what a plugin gets to see through WASI: what was granted, and else nothing.
+type system struct {
+	clock   bool
+	env     [][2]string
+	scopes  []scope
+	dataDir string
+
+	mu      sync.Mutex
+	project sdk.Project
+	opened  bool // roots is set
+	roots   []root
+}
+
+// scope is a directory that was granted.
+type scope struct {
+	path  string // as in the grant
+	write bool
+}
+
+// root is a granted directory that is open.
+type root struct {
+	scope
+	dir *os.Root
+}
+
+func newSystem(s *Spec) *system {
+	out := &system{dataDir: s.DataDir}
+	for _, g := range s.Grants {
+		switch g.Name {
+		case sdk.CapabilityClock:
+			out.clock = true
+		case sdk.CapabilityEnv:
+			for _, variable := range s.Environ {
+				name, value, ok := strings.Cut(variable, "=")
+				if ok && slices.Contains(g.Scope, name) {
+					out.env = append(out.env, [2]string{name, value})
+				}
+			}
+		case sdk.CapabilityRead, sdk.CapabilityWrite:
+			for _, path := range g.Scope {
+				out.scopes = append(out.scopes, scope{path, g.Name == sdk.CapabilityWrite})
+			}
+		}
+	}
+	return out
+}
+
+func (s *system) setProject(p sdk.Project) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.project = p
+}
+
+// config returns what an instance is made with.
+func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
+	// Without a name there may be many instances of one module.
+	c := wazero.NewModuleConfig().WithName("").WithStartFunctions(exportInitialize).WithRandSource(random{g}).
+		WithStdout(&outputLog{plugin: p, guard: g, level: slog.LevelInfo}).
+		WithStderr(&outputLog{plugin: p, guard: g, level: slog.LevelWarn})
+	for _, e := range s.env {
+		c = c.WithEnv(e[0], e[1])
+	}
+	c = c.WithNanosleep(g.sleep)
+	if s.clock {
+		c = c.WithSysWalltime().WithSysNanotime()
+	} else {
+		c = c.WithNanotime(stopwatch(time.Now()), stopwatchStep)
+	}
+	roots, err := s.open()
+	if err != nil || len(roots) == 0 {
+		return c, err
+	}
+	files := wazero.NewFSConfig()
+	for _, r := range roots {
+		extended, ok := files.(sysfs.FSConfig)
+		if !ok {
+			return nil, errors.New("this version of wazero takes no file systems")
+		}
+		files = extended.WithSysFSMount(&rootFS{root: r.dir, write: r.write, guard: g}, guestPath(r.path))
+	}
+	return c.WithFSConfig(files), nil
+}
+
+// open opens the directories that were granted, once.
+func (s *system) open() ([]root, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened {
+		return s.roots, nil
+	}
+	for _, m := range s.mounts() {
+		if m.path == filepath.Clean(s.dataDir) {
+			if err := os.MkdirAll(m.path, 0o700); err != nil {
+				return nil, fmt.Errorf("grant of %s: %w", scopeData, err)
+			}
+		}
+		dir, err := os.OpenRoot(m.path)
+		if err != nil {
+			s.closeRoots()
+			return nil, fmt.Errorf("grant of the directory %s: %w", m.path, err)
+		}
+		s.roots = append(s.roots, root{m, dir})
+	}
+	s.opened = true
+	return s.roots, nil
+}
+
+// mounts returns each directory that was granted once, with the more that was granted.
+func (s *system) mounts() []scope {
+	var out []scope
+	for _, g := range s.scopes {
+		path := g.path
+		for name, value := range map[string]string{scopeProject: s.project.Worktree, scopeData: s.dataDir} {
+			if rest, ok := strings.CutPrefix(path, name); ok && (rest == "" || rest[0] == '/') && value != "" {
+				path = value + filepath.FromSlash(rest)
+			}
+		}
+		path = filepath.Clean(path)
+		if !filepath.IsAbs(path) {
+			continue // nothing it could stand for
+		}
+		at := slices.IndexFunc(out, func(m scope) bool { return m.path == path })
+		if at < 0 {
+			out = append(out, scope{path, g.write})
+			continue
+		}
+		out[at].write = out[at].write || g.write
+	}
+	return out
+}
+
+// guestPath is the path under which a guest finds a directory: the same as the host.
+func guestPath(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return path
+}
+
+// close gives the directories back.
+func (s *system) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeRoots()
+}
+
+func (s *system) closeRoots() {
+	for _, r := range s.roots {
+		_ = r.dir.Close() // nothing was written through it
+	}
+	s.roots = nil
+}
+
+// stopwatchStep is the resolution of the time a guest gets without a clock, in nanoseconds: too coarse to spy with.
+const stopwatchStep = sys.ClockResolution(time.Millisecond)
+
+// stopwatch returns the monotonic time of an instance that was not granted a clock: what passed since it was made. It says nothing of
+// the time of the day. It has to run, because Go's collector measures with it how much it works and stops when that seems too much.
+func stopwatch(start time.Time) sys.Nanotime {
+	return func() int64 { return int64(time.Since(start).Truncate(time.Duration(stopwatchStep))) }
+}
+
+// sleep lets a guest wait, until its call ends.
+func (g *guard) sleep(ns int64) {
+	if ns <= 0 || g.current == nil {
+		return
+	}
+	timer := time.NewTimer(time.Duration(ns))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-g.current.Done():
+	case <-g.current.plugin.closing:
+	}
+}
+
+// random gives a guest random numbers, in portions.
+type random struct{ *guard }
+
+// Read fills at most a portion of p.
+func (r random) Read(p []byte) (int, error) {
+	if r.expired() {
+		return 0, r.current.fault
+	}
+	return rand.Read(p[:min(len(p), maxPortion)])
+}

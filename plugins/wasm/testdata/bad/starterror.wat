@@ -1,0 +1,1 @@
+(module (import "tenon_v1" "output" (func $o (param i32 i32))) (memory (export "memory") 1) (data (i32.const 0) "no such option") (func (export "tenon_abi") (result i32) (i32.const 0x10000)) (func (export "tenon_call") (param i32 i32) (result i32) (call $o (i32.const 0) (i32.const 14)) (i32.const 1)))

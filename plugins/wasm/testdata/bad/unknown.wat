@@ -1,0 +1,1 @@
+(module (import "tenon_v1" "output" (func (param i32 i32))) (import "tenon_v1" "fly" (func)) (import "env" "abort" (func (param i32))) (import "wasi_snapshot_preview1" "fd_fly" (func)) (memory (export "memory") 1) (func (export "tenon_abi") (result i32) (i32.const 0x10000)) (func (export "tenon_call") (param i32 i32) (result i32) (i32.const 2)))

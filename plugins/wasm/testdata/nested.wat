@@ -1,0 +1,16 @@
+;; Asks the host for the operation "tool" at every hook and answers with the verdict "allow" when the host said 0, with "deny" when not.
+(module
+  (import "tenon_v1" "output" (func $output (param i32 i32)))
+  (import "tenon_v1" "host_call" (func $host_call (param i32 i32 i32 i32) (result i64)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "tool")
+  (data (i32.const 16) "{\"tool\":\"again\",\"args\":{}}")
+  (data (i32.const 64) "{\"verdict\":\"allow\"}")
+  (data (i32.const 96) "{\"verdict\":\"deny\"}")
+  (func (export "tenon_abi") (result i32) (i32.const 0x10000))
+  (func (export "tenon_call") (param $op i32) (param $len i32) (result i32)
+    (if (i32.eq (local.get $op) (i32.const 1)) (then (return (i32.const 2))))
+    (if (i64.lt_u (call $host_call (i32.const 0) (i32.const 4) (i32.const 16) (i32.const 26)) (i64.const 0x100000000))
+      (then (call $output (i32.const 64) (i32.const 19)))
+      (else (call $output (i32.const 96) (i32.const 18))))
+    (i32.const 0)))
