@@ -17,11 +17,11 @@ type asks struct {
 	mu          sync.Mutex
 	permissions map[string]*pendingPermission
 	questions   map[string]*pendingQuestion
-	approved    sdk.PermissionRules // what "always" allowed since the host started
 }
 
 type pendingPermission struct {
 	request sdk.PermissionRequest
+	final   bool // an administrator's rule asks: no approval answers it
 	reply   chan permissionReply
 }
 
@@ -36,7 +36,8 @@ func newAsks() *asks {
 
 // permit decides a permission request: the rules, then the gates at permission.ask, then the user. Nil
 // means granted; a refusal is a *sdk.Refusal. What a rule denies, nobody allows.
-func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest) error {
+// o is where the tool comes from.
+func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string, o sdk.Origin) error {
 	h := t.h
 	r.ID = h.ids.New(sdk.PrefixPermission)
 	if r.Metadata == nil {
@@ -45,9 +46,9 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest) error {
 	if r.Always == nil {
 		r.Always = []string{}
 	}
-	d := t.rules.DecideAll(r.Permission, r.Patterns)
+	d := t.rules.DecideRequest(asked(&r, tool, o))
 	if d.Action == sdk.ActionDeny {
-		return &sdk.Refusal{By: "rule", Reason: fmt.Sprintf("permission %q is denied for %q%s", r.Permission, strings.Join(r.Patterns, ", "), origin(d.Rule))}
+		return &sdk.Refusal{By: "rule", Reason: denied(&r, d)}
 	}
 	gate, err := t.gate(ctx, &r)
 	if err != nil {
@@ -55,23 +56,44 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest) error {
 	}
 	switch gate.Verdict {
 	case sdk.VerdictAllow:
-		return nil
+		if !d.Final || d.Action == sdk.ActionAllow {
+			return nil
+		}
 	case sdk.VerdictDeny, sdk.VerdictHalt:
 		return &sdk.Refusal{By: "plugin " + gate.Plugin, Reason: gate.Reason, Halt: gate.Verdict == sdk.VerdictHalt}
 	case sdk.VerdictAsk:
 		d.Action = sdk.ActionAsk
 	}
-	if d.Action == sdk.ActionAllow || h.asks.isApproved(&r) {
+	if d.Action == sdk.ActionAllow {
 		return nil
 	}
+	if d.Final {
+		r.Always = []string{} // it would not count
+	} else if granted, err := h.isApproved(ctx, &r); granted || err != nil {
+		return err
+	}
 	// A model that runs in circles is what nobody watches for in an automatic run: only a rule lets it.
-	if h.opts.AutoApprove && r.Permission != sdk.PermissionDoomLoop {
+	if h.opts.AutoApprove && r.Permission != sdk.PermissionDoomLoop && !d.Final {
 		return nil
 	}
 	if !h.opts.Interactive {
 		return headless(&r)
 	}
-	return t.askUser(ctx, r)
+	return t.askUser(ctx, r, d.Final)
+}
+
+// asked returns the request as rules see it.
+func asked(r *sdk.PermissionRequest, tool string, o sdk.Origin) *permission.Request {
+	return &permission.Request{Permission: r.Permission, Patterns: r.Patterns, Implied: r.Implied, Tool: tool, Sources: permission.SourcesOf(o)}
+}
+
+// denied says what a rule denied.
+func denied(r *sdk.PermissionRequest, d permission.Decision) string {
+	key, what := r.Permission, strings.Join(r.Patterns, ", ")
+	if d.Rule.Permission != "*" && d.Rule.Permission != key {
+		what += " (" + d.Rule.Permission + " " + d.Rule.Pattern + ")"
+	}
+	return fmt.Sprintf("permission %q is denied for %q%s", key, what, origin(d.Rule))
 }
 
 func origin(r sdk.PermissionRule) string {
@@ -113,9 +135,9 @@ func headless(r *sdk.PermissionRequest) error {
 }
 
 // askUser publishes the request and waits for the answer, for as long as the turn runs.
-func (t *turn) askUser(ctx context.Context, r sdk.PermissionRequest) error {
+func (t *turn) askUser(ctx context.Context, r sdk.PermissionRequest, final bool) error {
 	a := t.h.asks
-	p := &pendingPermission{request: r, reply: make(chan permissionReply, 1)}
+	p := &pendingPermission{request: r, final: final, reply: make(chan permissionReply, 1)}
 	a.mu.Lock()
 	a.permissions[r.ID] = p
 	a.mu.Unlock()
@@ -143,42 +165,44 @@ func (t *turn) askUser(ctx context.Context, r sdk.PermissionRequest) error {
 	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: !t.g.config.Experimental.ContinueLoopOnDeny}
 }
 
-// ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns from
-// then on, for as long as the host runs, and grants what waits and passes now; ReplyReject rejects all
-// that waits in the same session. With a message a rejection goes to the model, without one it ends the
-// turn. Errors: ErrNotFound when nobody waits for it.
+// ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns in this project
+// from then on, and grants what waits and passes now; ReplyReject rejects all that waits in the same session. With a
+// message a rejection goes to the model, without one it ends the turn. Errors: ErrNotFound when nobody waits for it,
+// and those of the store, which cannot keep an "always": it counts once then.
 func (h *Host) ReplyPermission(id string, reply sdk.Reply, message string) error {
 	switch reply {
 	case sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject:
 	default:
 		return fmt.Errorf("reply %q: want once, always or reject", reply)
 	}
-	a := h.asks
+	p := h.asks.answer(id, permissionReply{reply, message})
+	if p == nil {
+		return fmt.Errorf("permission request %q: %w", id, ErrNotFound)
+	}
+	if reply == sdk.ReplyAlways {
+		return h.approve(&p.request)
+	}
+	return nil
+}
+
+// answer settles a request, and with a rejection those of its session; nil when it does not wait.
+func (a *asks) answer(id string, r permissionReply) *pendingPermission {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.permissions[id]
 	if p == nil {
-		return fmt.Errorf("permission request %q: %w", id, ErrNotFound)
+		return nil
 	}
-	a.settle(p, permissionReply{reply, message})
-	switch reply {
-	case sdk.ReplyAlways:
-		for _, pattern := range p.request.Always {
-			a.approved = append(a.approved, sdk.PermissionRule{Permission: p.request.Permission, Pattern: pattern, Action: sdk.ActionAllow})
-		}
-		for _, other := range a.permissions {
-			if a.covers(&other.request) {
-				a.settle(other, permissionReply{reply: sdk.ReplyOnce})
-			}
-		}
-	case sdk.ReplyReject:
-		for _, other := range a.permissions {
-			if other.request.SessionID == p.request.SessionID {
-				a.settle(other, permissionReply{reply: sdk.ReplyReject})
-			}
+	a.settle(p, r)
+	if r.reply != sdk.ReplyReject {
+		return p
+	}
+	for _, other := range a.permissions {
+		if other.request.SessionID == p.request.SessionID {
+			a.settle(other, permissionReply{reply: sdk.ReplyReject})
 		}
 	}
-	return nil
+	return p
 }
 
 // Permissions lists the requests that wait.
@@ -196,20 +220,6 @@ func (h *Host) Permissions() []sdk.PermissionRequest {
 func (a *asks) settle(p *pendingPermission, r permissionReply) {
 	delete(a.permissions, p.request.ID)
 	p.reply <- r
-}
-
-func (a *asks) isApproved(r *sdk.PermissionRequest) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.covers(r)
-}
-
-// covers reports whether what "always" allowed covers the request; a.mu is held.
-func (a *asks) covers(r *sdk.PermissionRequest) bool {
-	if len(a.approved) == 0 || len(r.Patterns) == 0 {
-		return false
-	}
-	return permission.Compile("", a.approved).DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow
 }
 
 type pendingQuestion struct {

@@ -120,7 +120,13 @@ type PermissionRequest struct {
 	// Agent and Args let a gate judge who asks and what exactly would run.
 	Agent string          `json:"agent,omitempty"`
 	Args  json.RawMessage `json:"args,omitempty"`
+	// Implied is what granting the request grants as well, without asking for it: a command that writes a
+	// file edits it. A rule that denies it holds, and one that asks for it by name, by a pattern other than *.
+	Implied []ImpliedPermission `json:"-"`
 }
+
+// ImpliedPermission is something that a request includes.
+type ImpliedPermission struct{ Permission, Pattern string }
 
 // CallRef points at the tool call of a message.
 type CallRef struct {

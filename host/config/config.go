@@ -15,8 +15,10 @@ type Options struct {
 	Home      string   // what ~/ stands for; empty: ~/ is an error
 	ConfigDir string   // the user's configuration directory of tenon; empty: none
 	Environ   []string // "NAME=value", as os.Environ returns it
-	// Overrides is the last layer, in order.
+	// Overrides is the last layer of the user's, in order.
 	Overrides []Override
+	// Managed is an administrator's file, the last layer of all; it need not be there. Empty: none.
+	Managed string
 }
 
 // Override sets one value from outside of files, for a flag.
@@ -36,6 +38,10 @@ type Loaded struct {
 	Origins map[string]Origin
 	// Files are the absolute paths that were read, in the order of their layers.
 	Files []string
+	// ProjectFiles are those of Files that came with the repository.
+	ProjectFiles []string
+	// Managed are the permission rules of the administrator's file. They are in Config, too.
+	Managed sdk.PermissionRules
 	// Warnings are things that have no effect, or not the one that was meant.
 	Warnings []Problem
 	// Secrets are the values that must not be shown, longest first.
@@ -59,9 +65,14 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	if err := m.defaults(); err != nil {
 		return nil, err
 	}
+	var managed sdk.PermissionRules
 	for _, s := range sources {
 		c := newChecker(l, s)
-		if err := m.add(c.layer(), c.origins); err != nil {
+		layer := c.layer()
+		if s.layer == LayerManaged {
+			managed, _ = layer["permission"].(sdk.PermissionRules)
+		}
+		if err := m.add(layer, c.origins); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +90,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	}
 	return &Loaded{
 		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.warnings, Secrets: l.sortedSecrets(), Foreign: foreign,
-		plugins: m.plugins, hooks: m.hooks,
+		ProjectFiles: l.projectFiles, Managed: managed, plugins: m.plugins, hooks: m.hooks,
 	}, nil
 }
 
@@ -102,10 +113,13 @@ func (l *Loaded) Mask(text string) string {
 
 // loader holds what reading all sources shares.
 type loader struct {
-	opts    Options
-	env     map[string]string
-	report  report
-	files   []string
+	opts   Options
+	env    map[string]string
+	report report
+	files  []string
+	// projectFiles are those of files that came with the repository.
+	projectFiles []string
+
 	secrets []string
 	fields  fieldTable
 	// borrowed holds the keys whose values a file of the project took from the environment or another file.

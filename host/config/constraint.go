@@ -139,7 +139,7 @@ func (l *loader) bad(key string, origins map[string]Origin, message, remedy stri
 
 func (l *loader) displaySource(o Origin) string {
 	switch o.Layer {
-	case LayerUser, LayerProject, LayerFile:
+	case LayerUser, LayerProject, LayerFile, LayerManaged:
 		return l.display(o.Source)
 	}
 	return strings.TrimPrefix(o.Source, "env ")

@@ -61,7 +61,11 @@ func (l *loader) sources(ctx context.Context) ([]*source, error) {
 	}
 	out = append(out, l.inline()...)
 	out = append(out, l.variables()...)
-	return append(out, l.overrides()...), ctx.Err()
+	out = append(out, l.overrides()...)
+	if l.opts.Managed != "" {
+		file(LayerManaged, l.opts.Managed, false)
+	}
+	return out, ctx.Err()
 }
 
 func userFiles(dir string) []string {
@@ -115,6 +119,9 @@ func (l *loader) file(layer Layer, path string, must bool) *source {
 		return nil
 	}
 	l.files = append(l.files, path)
+	if layer == LayerProject {
+		l.projectFiles = append(l.projectFiles, path)
+	}
 	if !s.parse(text, &l.report) {
 		return nil
 	}

@@ -18,6 +18,7 @@ const (
 	LayerInline      Layer = "inline"      // $TENON_CONFIG_CONTENT
 	LayerEnvironment Layer = "environment" // one variable, one value
 	LayerFlag        Layer = "flag"
+	LayerManaged     Layer = "managed" // an administrator's file
 )
 
 // Origin says where a value was set.

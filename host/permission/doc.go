@@ -11,5 +11,7 @@
 //   - A call that touches several things is denied when one is denied, and allowed when all are.
 //   - A tool is hidden from the model when the last rule for its permission denies everything.
 //
-// One law is ours: a subagent may do what its own rules and those of its parent both allow (Child).
+// Three laws are ours: a subagent may do what its own rules and those of its parent both allow (Child); nobody gets
+// around what an administrator's rules deny or ask for (Within); and rules can be about who brings a tool
+// (DecideRequest).
 package permission

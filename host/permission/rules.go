@@ -14,6 +14,7 @@ type Rules struct {
 	byKey  map[string][]int // indices of the rules whose permission is a plain name
 	wild   []int            // indices of the rules whose permission is a wildcard
 	parent *Rules           // of a subagent: rules that hold as well
+	bound  *Rules           // of an administrator: what they deny or ask for holds
 }
 
 type rule struct {
@@ -57,10 +58,12 @@ type Decision struct {
 	Action  sdk.Action
 	Matched bool // false: no rule matched, Action is ask
 	// Rule is the one that decided and Index its place in the list. Depth tells whose list: 0 its own, 1 its parent's,
-	// and so on.
+	// and so on, -1 the administrator's.
 	Rule  sdk.PermissionRule
 	Index int
 	Depth int
+	// Final is set where an administrator's rule decided: nothing and nobody but the user's answer gets around it.
+	Final bool
 }
 
 // Decide returns what the rules say about one pattern: a path, a command, a URL.
@@ -76,13 +79,20 @@ func (r *Rules) decide(permission, pattern string) Decision {
 			break
 		}
 	}
-	if r.parent == nil {
+	if r.parent != nil {
+		p := r.parent.decide(permission, pattern)
+		p.Depth++
+		if strictness(p.Action) > strictness(d.Action) || p.Final && p.Action == d.Action {
+			d = p
+		}
+	}
+	if r.bound == nil {
 		return d
 	}
-	p := r.parent.decide(permission, pattern)
-	p.Depth++
-	if strictness(p.Action) > strictness(d.Action) {
-		return p
+	b := r.bound.decide(permission, pattern)
+	b.Depth, b.Final = -1, true
+	if b.Matched && b.Action != sdk.ActionAllow && strictness(b.Action) >= strictness(d.Action) {
+		return b
 	}
 	return d
 }
@@ -117,7 +127,7 @@ func (r *Rules) DecideAll(permission string, patterns []string) Decision {
 		if d.Action == sdk.ActionDeny {
 			return d
 		}
-		if i == 0 || all.Action == sdk.ActionAllow {
+		if i == 0 || all.Action == sdk.ActionAllow || d.Final && d.Action == all.Action {
 			all = d
 		}
 	}
@@ -152,7 +162,15 @@ func (r *Rules) Explain(permission, pattern string) []Step {
 	permission, pattern = normal(permission), normal(pattern)
 	winner := r.decide(permission, pattern)
 	var steps []Step
+	lists, depths := []*Rules{}, []int{}
 	for depth, list := 0, r; list != nil; depth, list = depth+1, list.parent {
+		lists, depths = append(lists, list), append(depths, depth)
+	}
+	if r.bound != nil {
+		lists, depths = append(lists, r.bound), append(depths, -1)
+	}
+	for n, list := range lists {
+		depth := depths[n]
 		for i := range list.rules {
 			rule := &list.rules[i]
 			if !rule.permission.match(permission) || !rule.pattern.match(pattern) {
@@ -177,7 +195,7 @@ func (r *Rules) Removed(tool string) bool {
 			break // only the last one counts
 		}
 	}
-	return false
+	return r.bound != nil && r.bound.Removed(tool)
 }
 
 // RemovedTools returns those of the tools that are hidden from the model.

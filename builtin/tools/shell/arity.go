@@ -9,6 +9,9 @@ var arity = map[string]int{
 	// What runs other commands, or code from its arguments.
 	"command": 0, "doas": 0, "env": 0, "eval": 0, "exec": 0, "find": 0, "nice": 0, "nohup": 0, "parallel": 0, "script": 0,
 	"setsid": 0, "source": 0, ".": 0, "ssh": 0, "stdbuf": 0, "su": 0, "sudo": 0, "time": 0, "timeout": 0, "trap": 0, "watch": 0, "xargs": 0,
+	// What destroys, or reaches out: every line is another matter.
+	"rm": 0, "rmdir": 0, "shred": 0, "dd": 0, "truncate": 0, "unlink": 0, "chmod": 0, "chown": 0, "chgrp": 0, "kill": 0, "pkill": 0, "killall": 0,
+	"curl": 0, "wget": 0, "nc": 0, "scp": 0, "sftp": 0, "rsync": 0,
 	// Interpreters: the script is the second word.
 	"bash": 2, "sh": 2, "zsh": 2, "dash": 2, "ksh": 2, "fish": 2, "pwsh": 2, "powershell": 2, "cmd": 2,
 	"python": 2, "python3": 2, "python -m": 3, "python3 -m": 3, "node": 2, "ruby": 2, "perl": 2, "php": 2, "lua": 2, "java": 2, "Rscript": 2,

@@ -70,17 +70,46 @@ func (t *bash) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionR
 		external.Metadata["command"] = args.Command
 		requests = append(requests, *external)
 	}
-	if len(scan.commands) > 0 {
-		request := sdk.PermissionRequest{Permission: "bash", Metadata: metadata}
-		for _, c := range scan.commands {
-			request.Patterns = append(request.Patterns, c.text)
-			if c.always != "" && !slices.Contains(request.Always, c.always) {
-				request.Always = append(request.Always, c.always)
-			}
-		}
-		requests = append(requests, request)
+	if request := bashRequest(call, &scan); request != nil {
+		request.Metadata = metadata
+		requests = append(requests, *request)
 	}
 	return requests, nil
+}
+
+// bashRequest asks for the commands and for what they write; nil when there are none.
+func bashRequest(call *sdk.ToolCall, s *scan) *sdk.PermissionRequest {
+	request := &sdk.PermissionRequest{Permission: "bash"}
+	imply := func(permission, pattern string) {
+		implied := sdk.ImpliedPermission{Permission: permission, Pattern: pattern}
+		if !slices.Contains(request.Implied, implied) && (permission != "bash" || !slices.Contains(request.Patterns, pattern)) {
+			request.Implied = append(request.Implied, implied)
+		}
+	}
+	for _, c := range s.commands {
+		request.Patterns = append(request.Patterns, c.text)
+		if c.always != "" {
+			request.Always = appendNew(request.Always, []string{c.always})
+		}
+	}
+	for _, w := range s.writes {
+		for _, pattern := range paths.Patterns(call, filepath.Clean(w.path)) {
+			imply("edit", pattern)
+		}
+		if text := writePrefix + paths.Title(call, filepath.Clean(w.path)); !w.named {
+			request.Patterns = appendNew(request.Patterns, []string{text})
+			if always := exact(text); always != "" {
+				request.Always = appendNew(request.Always, []string{always})
+			}
+		}
+	}
+	for _, plain := range s.plain {
+		imply("bash", plain)
+	}
+	if len(request.Patterns) == 0 {
+		return nil
+	}
+	return request
 }
 
 // Execute runs the command. A command that fails, is aborted or runs out of time is a result, not an

@@ -20,7 +20,7 @@ func parse(text string, lang syntax.LangVariant) (*syntax.File, error) {
 
 // commands returns every simple command in the script, wherever it stands: in pipes, lists, loops,
 // functions, substitutions and here-documents. Changes of directory are left out, what they touch is
-// asked for on its own; redirections of a compound command stand for themselves.
+// asked for on its own; a redirection without a command stands for itself.
 func commands(text string, file *syntax.File) []command {
 	var found []command
 	seen := map[string]bool{}
@@ -43,7 +43,8 @@ func commands(text string, file *syntax.File) []command {
 		case *syntax.DeclClause, *syntax.LetClause:
 			add(command{text: source(text, stmt), always: exact(source(text, stmt))})
 		default:
-			if len(stmt.Redirs) > 0 {
+			// Files that a compound command writes are judged by the tracer.
+			if len(stmt.Redirs) > 0 && stmt.Cmd == nil {
 				words := slice(text, stmt.Redirs[0].Pos(), lastEnd(stmt))
 				add(command{text: words, always: exact(words)})
 			}
@@ -55,9 +56,14 @@ func commands(text string, file *syntax.File) []command {
 
 // simple describes the command of a statement.
 func simple(text string, stmt *syntax.Stmt, call *syntax.CallExpr) command {
-	c := command{text: source(text, stmt)}
+	return describe(text, source(text, stmt), stmtStart(stmt), call.Args)
+}
+
+// describe describes a command that begins at start in text and has these words.
+func describe(text, source string, start syntax.Pos, args []*syntax.Word) command {
+	c := command{text: source}
 	var words []string
-	for _, arg := range call.Args {
+	for _, arg := range args {
 		word := arg.Lit()
 		if word == "" || strings.ContainsAny(word, "*?[{~\\") {
 			break
@@ -69,8 +75,12 @@ func simple(text string, stmt *syntax.Stmt, call *syntax.CallExpr) command {
 		c.always = exact(c.text)
 		return c
 	}
-	prefix := slice(text, stmtStart(stmt), call.Args[n-1].End())
+	prefix := slice(text, start, args[n-1].End())
 	if strings.ContainsAny(prefix, "*?") {
+		return c
+	}
+	if strings.ContainsAny(prefix[:1], "<>&0123456789") { // a redirection: what it names belongs to the command
+		c.always = exact(c.text)
 		return c
 	}
 	c.always = prefix + " *"
@@ -90,8 +100,10 @@ func isFlag(word string) bool { return strings.HasPrefix(word, "-") || strings.H
 
 // changesDirectory reports whether the command is one that only changes the directory.
 func changesDirectory(call *syntax.CallExpr) bool {
-	return len(call.Args) > 0 && slices.Contains(directoryCommands, call.Args[0].Lit())
+	return len(call.Args) > 0 && changesDirectoryName(call.Args[0].Lit())
 }
+
+func changesDirectoryName(name string) bool { return slices.Contains(directoryCommands, name) }
 
 var directoryCommands = []string{"cd", "pushd", "popd"}
 

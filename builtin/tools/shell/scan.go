@@ -1,15 +1,20 @@
 package shell
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // scan is what a text would do, as far as it can be told without running it.
 type scan struct {
 	commands []command
 	touches  []touch
+	writes   []write
+	plain    []string // the commands again, without quotes, directories and assignments
 }
 
 // touch is a path that a text names.
@@ -28,25 +33,33 @@ func scanText(text, dir, home string, shell shell) scan {
 			s.touches = append(s.touches, t)
 		}
 	}
-	whole := []command{{text: strings.TrimSpace(text), always: exact(strings.TrimSpace(text))}}
-	if !shell.parsed {
-		scanTokens(text, dir, home, report)
-		s.commands = whole
-		return s
+	whole := strings.TrimSpace(text)
+	var file *syntax.File
+	err := errNotParsed
+	if shell.parsed {
+		file, err = parse(text, shell.lang)
 	}
-	file, err := parse(text, shell.lang)
 	if err != nil {
 		scanTokens(text, dir, home, report)
-		s.commands = whole
+		s.commands = []command{{text: whole, always: exact(whole)}}
+		if strings.Trim(whole, plainText) != "" || shell.parsed {
+			s.commands = append(s.commands, command{text: unjudgedPrefix + whole, always: exact(unjudgedPrefix + whole)})
+		}
 		return s
 	}
 	s.commands = commands(text, file)
-	trace(file, dir, home, report)
+	trace(file, text, shell.lang, dir, home, &s, report)
 	if len(s.commands) == 0 && len(s.touches) == 0 {
-		s.commands = whole // a comment, or a test without a command
+		s.commands = []command{{text: whole, always: exact(whole)}} // a comment, or a test without a command
 	}
 	return s
 }
+
+// plainText are characters that have no meaning in any shell.
+const plainText = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 _-./:\\,+"
+
+// errNotParsed means that the language of the shell is not one that is read here.
+var errNotParsed = errors.New("not parsed")
 
 // scanTokens reports everything in a text of an unknown language that looks like a path.
 func scanTokens(text, dir, home string, report func(path string, certain bool)) {

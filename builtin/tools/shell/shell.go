@@ -3,11 +3,12 @@
 // # A call
 //
 //	Prepare: text ──parse──► simple commands ──► permission "bash", one pattern each
-//	              └─trace──► paths they name ──► permission "external_directory" for those outside
+//	              ├─trace──► paths they name ──► permission "external_directory" for those outside
+//	              └─judge──► commands within, files written, what cannot be told ──► further patterns of "bash"
 //	Execute: fresh process group ──► output, bounded ──► result
 //	         timeout, abort, end of the shell ──► the whole group is ended
 //
-// Reading the text (parse.go, trace.go, word.go) and running it (run.go, proc_*.go) know nothing of each
+// Reading the text (parse.go, trace.go, judge.go, special*.go, hidden.go, …) and running it (run.go, proc_*.go) know nothing of each
 // other.
 package shell
 

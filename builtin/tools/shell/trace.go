@@ -21,12 +21,34 @@ const (
 type tracer struct {
 	home   string
 	report func(path string, certain bool)
-	funcs  map[string]*syntax.Stmt
+	lang   syntax.LangVariant
+	source string // the text that is followed, or the script within it
+	funcs  map[string]function
 	active map[*syntax.Stmt]bool // functions being followed
 	seen   []string              // every directory that was current somewhere
 	budget int                   // statements left to look at, against loops within loops
 	lost   bool                  // the script exceeded a bound
 	ran    bool                  // a command came before that may have removed directories
+
+	found      *scan
+	patterns   map[string]bool // texts of found.commands
+	plain      map[string]bool // found.plain
+	size       int             // bytes of what was added to both
+	judged     map[place]bool
+	nesting    int             // of scripts and commands within commands
+	loopValues map[string]bool // variables of loops that only take values which are words and no options
+}
+
+// function is a function of the script.
+type function struct {
+	body   *syntax.Stmt
+	source string // the text it stands in
+}
+
+// place is a command where it was looked at.
+type place struct {
+	call *syntax.CallExpr
+	dirs string
 }
 
 // after is where a statement leaves the shell: ok when it succeeded, any whatever it returned.
@@ -34,13 +56,22 @@ type after struct{ ok, any []string }
 
 func same(dirs []string) after { return after{dirs, dirs} }
 
-// trace reports every path that the script may touch when it starts in dir. A path is certain when the
-// command cannot mean anything else by the word.
-func trace(file *syntax.File, dir, home string, report func(path string, certain bool)) {
-	t := &tracer{home: home, report: report, funcs: map[string]*syntax.Stmt{}, active: map[*syntax.Stmt]bool{}, seen: []string{dir}, budget: maxStatements}
+// trace reports every path that the script may touch when it starts in dir, and adds what its commands do to found. A
+// path is certain when the command cannot mean anything else by the word.
+func trace(file *syntax.File, text string, lang syntax.LangVariant, dir, home string, found *scan, report func(path string, certain bool)) {
+	t := &tracer{
+		home: home, report: report, lang: lang, source: text, funcs: map[string]function{}, active: map[*syntax.Stmt]bool{}, seen: []string{dir},
+		budget: maxStatements, found: found, patterns: map[string]bool{}, plain: map[string]bool{}, judged: map[place]bool{}, loopValues: map[string]bool{},
+	}
+	for _, c := range found.commands {
+		t.patterns[c.text] = true
+	}
+	t.hidden(file)
 	t.list(file.Stmts, []string{dir})
 	if t.lost {
 		report(filepath.VolumeName(dir)+string(filepath.Separator), true)
+		t.size = 0
+		t.unjudged(text)
 	}
 }
 
@@ -62,7 +93,7 @@ func (t *tracer) stmt(stmt *syntax.Stmt, dirs []string) after {
 	if stmt.Cmd == nil {
 		return same(dirs)
 	}
-	out := t.command(stmt.Cmd, dirs)
+	out := t.command(stmt, dirs)
 	switch {
 	case stmt.Background || stmt.Coprocess || stmt.Disown:
 		return same(dirs)
@@ -73,6 +104,7 @@ func (t *tracer) stmt(stmt *syntax.Stmt, dirs []string) after {
 }
 
 func (t *tracer) redirect(r *syntax.Redirect, dirs []string) {
+	t.redirected(r, dirs)
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		t.inside(r.Word, dirs)
@@ -88,10 +120,10 @@ func (t *tracer) redirect(r *syntax.Redirect, dirs []string) {
 	}
 }
 
-func (t *tracer) command(cmd syntax.Command, dirs []string) after {
-	switch cmd := cmd.(type) {
+func (t *tracer) command(stmt *syntax.Stmt, dirs []string) after {
+	switch cmd := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
-		return t.call(cmd, dirs)
+		return t.call(cmd, stmt, dirs)
 	case *syntax.BinaryCmd:
 		return t.binary(cmd, dirs)
 	case *syntax.Block:
@@ -115,7 +147,7 @@ func (t *tracer) command(cmd syntax.Command, dirs []string) after {
 		return same(out)
 	case *syntax.FuncDecl:
 		if cmd.Name != nil {
-			t.funcs[cmd.Name.Value] = cmd.Body
+			t.funcs[cmd.Name.Value] = function{cmd.Body, t.source}
 		}
 		t.stmt(cmd.Body, dirs)
 		return same(dirs)
@@ -125,7 +157,7 @@ func (t *tracer) command(cmd syntax.Command, dirs []string) after {
 		}
 		return t.stmt(cmd.Stmt, dirs)
 	}
-	t.inside(cmd, dirs)
+	t.inside(stmt.Cmd, dirs)
 	return same(dirs)
 }
 
@@ -167,7 +199,7 @@ func (t *tracer) loop(dirs []string, body func([]string) []string) []string {
 	return dirs
 }
 
-func (t *tracer) call(call *syntax.CallExpr, dirs []string) after {
+func (t *tracer) call(call *syntax.CallExpr, stmt *syntax.Stmt, dirs []string) after {
 	for _, assign := range call.Assigns {
 		t.inside(assign, dirs)
 	}
@@ -176,13 +208,17 @@ func (t *tracer) call(call *syntax.CallExpr, dirs []string) after {
 	}
 	name := call.Args[0].Lit()
 	t.parts(call.Args[0], dirs)
-	if body := t.funcs[name]; body != nil && !t.active[body] {
-		t.active[body] = true
-		defer delete(t.active, body)
+	judged := t.look(call, stmt, dirs)
+	if f := t.funcs[name]; f.body != nil && !t.active[f.body] {
+		t.active[f.body] = true
+		defer delete(t.active, f.body)
 		for _, arg := range call.Args[1:] {
 			t.word(arg, dirs, false)
 		}
-		return t.stmt(body, dirs)
+		source := t.source
+		defer func() { t.source = source }()
+		t.source = f.source
+		return t.stmt(f.body, dirs)
 	}
 	if changesDirectory(call) {
 		return t.change(name, call.Args[1:], dirs)
@@ -191,7 +227,59 @@ func (t *tracer) call(call *syntax.CallExpr, dirs []string) after {
 		t.word(arg, dirs, slices.Contains(fileCommands, filepath.Base(name)))
 	}
 	t.ran = true
-	return same(dirs)
+	return judged
+}
+
+// look judges what a command does.
+func (t *tracer) look(call *syntax.CallExpr, stmt *syntax.Stmt, dirs []string) after {
+	key := place{call, strings.Join(dirs, "\x00")}
+	if t.judged[key] {
+		return same(dirs)
+	}
+	t.judged[key] = true
+	return t.judge(t.args(call.Args, dirs[0]), source(t.source, stmt), dirs, t.inputOf(stmt, dirs))
+}
+
+// inputOf returns the script that a statement gives to its command.
+func (t *tracer) inputOf(stmt *syntax.Stmt, dirs []string) input {
+	var in input
+	for _, r := range stmt.Redirs {
+		word := r.Hdoc
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			if word == nil {
+				word = &syntax.Word{}
+			}
+		case syntax.WordHdoc:
+			word = r.Word
+		case syntax.RdrIn, syntax.DplIn, syntax.RdrInOut:
+			in = input{}
+			continue
+		default:
+			continue
+		}
+		in = input{known: true}
+		for _, part := range word.Parts {
+			text, exact := hereText(part, r, t.home, dirs[0])
+			if !exact {
+				return input{}
+			}
+			in.text += text
+		}
+	}
+	return in
+}
+
+// hereText returns a part of a here-document, in which quotes mean nothing.
+func hereText(part syntax.WordPart, r *syntax.Redirect, home, dir string) (string, bool) {
+	lit, ok := part.(*syntax.Lit)
+	if !ok || r.Op == syntax.WordHdoc {
+		return literalPart(part, home, dir, false)
+	}
+	if r.Word.Lit() == "" { // quoted: the text is as it stands
+		return lit.Value, true
+	}
+	return unescape(&syntax.DblQuoted{Parts: []syntax.WordPart{lit}}), !strings.Contains(lit.Value, "\\\"")
 }
 
 // fileCommands are commands whose arguments are paths or flags.

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/builtin/tools/shell"
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// shellHost is what the shell's plugin needs to judge a text. It runs none.
+type shellHost struct {
+	w *workspace
+}
+
+func (h shellHost) Logger() *slog.Logger     { return h.w.app.log }
+func (h shellHost) Options() json.RawMessage { return nil }
+func (h shellHost) Project() sdk.Project     { return h.w.project }
+func (h shellHost) Config() *sdk.Config      { return h.w.loaded.Config }
+
+// judged returns the request for what a permission is needed for: a line of the shell in its parts.
+func (w *workspace) judged(ctx context.Context, key, text string) (r sdk.PermissionRequest, err error) {
+	r = sdk.PermissionRequest{Permission: permission.Key(key), Patterns: []string{text}}
+	if text == "" {
+		r.Patterns = []string{"*"}
+	}
+	if key != "bash" || text == "" {
+		return r, nil
+	}
+	p := shell.New()
+	if err := p.Start(ctx, shellHost{w}); err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, p.Close(context.WithoutCancel(ctx))) }()
+	args, err := json.Marshal(map[string]string{"command": text})
+	if err != nil {
+		return r, err
+	}
+	call := &sdk.ToolCall{Tool: "bash", Args: args, Directory: w.project.Directory, Worktree: w.project.Worktree}
+	requests, err := p.Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
+	for _, one := range requests {
+		if one.Permission == "bash" {
+			return one, err
+		}
+	}
+	return r, err
+}
+
+// parseRule reads PERMISSION PATTERN ACTION; the pattern may be quoted.
+func parseRule(text string) (sdk.PermissionRule, error) {
+	key, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	at := strings.LastIndexByte(rest, ' ')
+	bad := usageError(`write it as  bash "git push *" deny`, "%q is no rule: want a permission, a pattern and allow, ask or deny", text)
+	if at < 0 {
+		return sdk.PermissionRule{}, bad
+	}
+	pattern, action := strings.TrimSpace(rest[:at]), sdk.Action(rest[at+1:])
+	if len(pattern) > 1 && (pattern[0] == '"' || pattern[0] == '\'') && pattern[len(pattern)-1] == pattern[0] {
+		pattern = pattern[1 : len(pattern)-1]
+	}
+	switch action {
+	case sdk.ActionAllow, sdk.ActionAsk, sdk.ActionDeny:
+	default:
+		return sdk.PermissionRule{}, bad
+	}
+	return sdk.PermissionRule{Permission: key, Pattern: pattern, Action: action, Origin: "the rule that is tried"}, nil
+}
+
+// testRule prints the recorded calls of this project that one more rule, behind all others, would decide otherwise.
+func (a *app) testRule(ctx context.Context, text string) (err error) {
+	rule, err := parseRule(text)
+	if err != nil {
+		return err
+	}
+	w, err := a.configured(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := w.open(ctx, hostOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
+	q := store.Query{Limit: 10_000, Children: true, Archived: true}
+	q.ProjectID, q.Directory = w.scope()
+	sessions, err := m.store.Sessions(ctx, q)
+	if err != nil {
+		return err
+	}
+	t, calls, changed := &table{}, 0, 0
+	for _, s := range sessions {
+		before, err := m.Rules(s.Agent)
+		if err != nil {
+			if before, err = m.Rules(""); err != nil {
+				return err
+			}
+		}
+		after := permission.Compile(w.dirs.home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.dirs.home, w.loaded.Managed))
+		messages, err := m.store.Messages(ctx, s.ID, store.Page{})
+		if err != nil {
+			return err
+		}
+		for _, part := range toolCalls(messages) {
+			r, ok := w.recorded(ctx, part)
+			if !ok {
+				continue
+			}
+			calls++
+			was, would := decided(before, r), decided(after, r)
+			if was == would {
+				continue
+			}
+			changed++
+			when := time.UnixMilli(part.State.Time.Start).Format(time.DateTime)
+			t.add(s.ID, when, part.Tool, fmt.Sprintf("%s → %s", was, would), clip(oneLine(strings.Join(r.Patterns, ", ")), subjectLength))
+		}
+	}
+	if err := a.writeTable(t); err != nil {
+		return err
+	}
+	return a.write(fmt.Sprintf("%d of %d recorded calls would be decided otherwise\n", changed, calls))
+}
+
+func decided(rules *permission.Rules, r sdk.PermissionRequest) sdk.Action {
+	return rules.DecideRequest(&permission.Request{Permission: r.Permission, Patterns: r.Patterns, Implied: r.Implied}).Action
+}
+
+func toolCalls(messages []sdk.MessageWithParts) (out []*sdk.ToolPart) {
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if call, ok := p.(*sdk.ToolPart); ok && call.State.Status != sdk.ToolPending {
+				out = append(out, call)
+			}
+		}
+	}
+	return out
+}
+
+// recorded returns what a recorded call needed leave for, as far as its arguments tell.
+func (w *workspace) recorded(ctx context.Context, part *sdk.ToolPart) (sdk.PermissionRequest, bool) {
+	var args struct {
+		Command, FilePath, Pattern, URL, Path string
+	}
+	if json.Unmarshal(part.State.Input, &args) != nil {
+		return sdk.PermissionRequest{}, false
+	}
+	subject := "*"
+	for _, s := range []string{args.Command, args.FilePath, args.Pattern, args.URL, args.Path} {
+		if s != "" {
+			subject = s
+			break
+		}
+	}
+	if rel, err := filepath.Rel(w.project.Worktree, subject); args.Command == "" && filepath.IsAbs(subject) && err == nil && filepath.IsLocal(rel) {
+		subject = filepath.ToSlash(rel)
+	}
+	r, err := w.judged(ctx, part.Tool, subject)
+	return r, err == nil
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// rulesPermission is the permission under which approved files of rules are kept; the pattern is path@digest.
+const rulesPermission = "project rules"
+
+// managedFile is where an administrator's configuration is.
+func managedFile() string {
+	switch runtime.GOOS {
+	case "windows":
+		if base := os.Getenv("ProgramData"); base != "" {
+			return filepath.Join(base, "tenon", "tenon.json")
+		}
+		return `C:\ProgramData\tenon\tenon.json`
+	case "darwin":
+		return "/Library/Application Support/tenon/tenon.json"
+	}
+	return "/etc/tenon/tenon.json"
+}
+
+// projectRules decides which rules of the project's files may allow something.
+type projectRules struct {
+	w        *workspace
+	warn     func(text string)
+	approved map[string]bool // path@digest
+
+	warned sync.Once
+}
+
+func (w *workspace) projectRules(ctx context.Context, s store.Store) (*projectRules, error) {
+	p := &projectRules{w: w, warn: func(text string) { w.app.log.Warn(text) }, approved: map[string]bool{}}
+	list, err := s.Approvals(ctx, w.approvalProject())
+	for _, a := range list {
+		if a.Permission == rulesPermission {
+			p.approved[a.Pattern] = true
+		}
+	}
+	return p, err
+}
+
+// trust returns the rules; those that allow something and come from a file nobody approved ask. See host.Options.
+func (p *projectRules) trust(rules sdk.PermissionRules) sdk.PermissionRules {
+	out := rules
+	approved := map[string]bool{} // by path
+	for i, r := range rules {
+		path := p.file(r)
+		if _, seen := approved[path]; path != "" && !seen {
+			approved[path] = p.isApproved(path)
+		}
+		if path == "" || approved[path] {
+			continue
+		}
+		p.warned.Do(func() {
+			p.warn(fmt.Sprintf("%s allows something without being asked; until you approve that, it asks: tenon permission approve", visible(path)))
+		})
+		if &out[0] == &rules[0] {
+			out = slices.Clone(rules)
+		}
+		out[i].Action = sdk.ActionAsk
+		out[i].Origin += " (not approved: asks instead of allows)"
+	}
+	return out
+}
+
+// file returns the file of the project that brings a rule which allows something, "" for another rule.
+func (p *projectRules) file(r sdk.PermissionRule) string {
+	if r.Action != sdk.ActionAllow || r.Origin == "" {
+		return ""
+	}
+	path := r.Origin
+	if at := strings.LastIndexByte(path, ':'); at > 1 && strings.Trim(path[at+1:], "0123456789") == "" {
+		path = path[:at]
+	}
+	if rest, ok := strings.CutPrefix(path, "~"+string(filepath.Separator)); ok {
+		path = filepath.Join(p.w.dirs.home, rest)
+	}
+	if slices.Contains(p.w.loaded.ProjectFiles, path) {
+		return path
+	}
+	within := func(dir string) bool {
+		rel, err := filepath.Rel(dir, path)
+		return dir != "" && err == nil && filepath.IsLocal(rel)
+	}
+	if filepath.IsAbs(path) && filepath.Ext(path) == ".md" && within(p.w.project.Worktree) && !within(p.w.dirs.config) {
+		return path
+	}
+	return ""
+}
+
+// isApproved reports whether the file is approved as it is now.
+func (p *projectRules) isApproved(path string) bool {
+	key, err := approvalKey(path)
+	return err == nil && p.approved[key]
+}
+
+// approvalKey names a file with its content.
+func approvalKey(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return path + "@" + hex.EncodeToString(sum[:]), nil
+}
+
+// approveRules shows the rules of this project's files that allow something, and approves them.
+func (a *app) approveRules(ctx context.Context) (err error) {
+	w, err := a.configured(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := w.open(ctx, hostOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
+	p, err := w.projectRules(ctx, m.store)
+	if err != nil {
+		return err
+	}
+	all := slices.Clone(w.loaded.Config.Permission)
+	for _, agent := range w.loaded.Config.Agent {
+		all = append(all, agent.Permission...)
+	}
+	for _, agent := range m.Agents() {
+		all = append(all, agent.Permission...)
+	}
+	waiting := map[string]sdk.PermissionRules{}
+	var files []string
+	for _, r := range all {
+		path := p.file(r)
+		if path == "" || p.isApproved(path) {
+			continue
+		}
+		if waiting[path] == nil {
+			files = append(files, path)
+		}
+		waiting[path] = append(waiting[path], r)
+	}
+	if len(files) == 0 {
+		return a.write("no rules of this project wait for approval\n")
+	}
+	var b strings.Builder
+	var list []store.Approval
+	for _, path := range files {
+		key, err := approvalKey(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "approved: %s\n", visible(path))
+		for _, r := range waiting[path] {
+			fmt.Fprintf(&b, "  %s\n", ruleText(r))
+		}
+		list = append(list, store.Approval{
+			Project: host.ApprovalProject(w.project), Permission: rulesPermission, Pattern: key, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
+		})
+	}
+	if err := m.store.Approve(ctx, list); err != nil {
+		return err
+	}
+	b.WriteString("until these files change; tenon permission forget takes it back\n")
+	return a.write(b.String())
+}
+
+// permissionOptions adds to the host's options what bounds and trusts permission rules.
+func (w *workspace) permissionOptions(ctx context.Context, s store.Store, o *host.Options) error {
+	p, err := w.projectRules(ctx, s)
+	if err != nil {
+		return err
+	}
+	o.Managed, o.TrustRules = w.loaded.Managed, p.trust
+	return nil
+}

@@ -1,0 +1,51 @@
+package permission
+
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Shadow is a rule that can never decide, because all that it matches is matched by one behind it.
+type Shadow struct {
+	Rule, By sdk.PermissionRule
+}
+
+// Shadowed returns the rules of a list that can never decide. The defaults are left out: they are there to be
+// replaced. home is as in Compile.
+func Shadowed(home string, list sdk.PermissionRules) []Shadow {
+	r := Compile(home, list)
+	var out []Shadow
+	for i := range r.rules {
+		a := &r.rules[i]
+		if a.Origin == defaultOrigin {
+			continue
+		}
+		for j := i + 1; j < len(r.rules); j++ {
+			b := &r.rules[j]
+			if namesSource(a.Permission) == namesSource(b.Permission) && covers(&b.permission, a.Permission) && covers(&b.pattern, expandHome(a.Pattern, home)) {
+				out = append(out, Shadow{a.PermissionRule, b.PermissionRule})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// covers reports whether w matches all that the pattern does, as far as examples show: what stands for anything is
+// replaced by several things.
+func covers(w *wildcard, pattern string) bool {
+	examples := []string{pattern}
+	for _, filling := range [][2]string{{"", "x"}, {"a", "é"}, {"long text/with *", "\n"}} {
+		examples = append(examples, strings.ReplaceAll(strings.ReplaceAll(pattern, "*", filling[0]), "?", filling[1]))
+	}
+	if short, ok := strings.CutSuffix(pattern, " *"); ok {
+		examples = append(examples, strings.ReplaceAll(short, "*", "a"))
+	}
+	for _, e := range examples {
+		if !w.match(normal(e)) {
+			return false
+		}
+	}
+	return true
+}

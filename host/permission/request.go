@@ -1,0 +1,95 @@
+package permission
+
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Prefixes of keys that name who brings a tool instead of what it does; the pattern is the tool's id then.
+const (
+	PluginKey = "plugin:"
+	ServerKey = "mcp:"
+)
+
+// Request is a call that needs leave.
+type Request struct {
+	Permission string
+	Patterns   []string // all must be allowed
+	Implied    []sdk.ImpliedPermission
+	Tool       string   // the tool's id
+	Sources    []string // keys of who brings the tool: plugin:NAME, mcp:SERVER
+}
+
+// SourcesOf returns the keys of who brings a tool; none for tenon's own tools.
+func SourcesOf(o sdk.Origin) []string {
+	if o.Carrier == sdk.CarrierBuiltin || o.Plugin == "" {
+		return nil
+	}
+	keys := []string{PluginKey + o.Plugin}
+	if o.Server != "" {
+		keys = append(keys, ServerKey+o.Server)
+	}
+	return keys
+}
+
+// DecideRequest returns what the rules say about a call. A rule about who brings the tool denies or asks for all its
+// calls. It allows those that need leave for nothing but the tool itself, and only before later rules about it.
+func (r *Rules) DecideRequest(q *Request) Decision {
+	all := r.DecideAll(q.Permission, q.Patterns)
+	for _, key := range q.Sources {
+		s := r.decideSource(key, normal(q.Tool))
+		switch {
+		case !s.Matched:
+		case strictness(s.Action) > strictness(all.Action):
+			all = s
+		case q.Permission == q.Tool && s.Depth == all.Depth && s.Index > all.Index && r.parent == nil && !all.Final:
+			all = s
+		}
+	}
+	for _, i := range q.Implied {
+		d := r.Decide(i.Permission, i.Pattern)
+		byName := d.Action == sdk.ActionAsk && d.Matched && d.Rule.Pattern != "*"
+		if (d.Action == sdk.ActionDeny || byName) && strictness(d.Action) > strictness(all.Action) {
+			all = d
+		}
+	}
+	return all
+}
+
+// decideSource returns what the rules whose key names a source say; of a subagent's and its parent's the stricter.
+func (r *Rules) decideSource(key, tool string) Decision {
+	d := Decision{Action: sdk.ActionAsk, Index: -1}
+	for i := len(r.rules) - 1; i >= 0; i-- {
+		if rule := &r.rules[i]; namesSource(rule.Permission) && rule.permission.match(key) && rule.pattern.match(tool) {
+			d = Decision{Action: rule.Action, Matched: true, Rule: rule.PermissionRule, Index: i}
+			break
+		}
+	}
+	for _, above := range []*Rules{r.parent, r.bound} {
+		if above == nil {
+			continue
+		}
+		p := above.decideSource(key, tool)
+		p.Depth, p.Final = p.Depth+1, p.Final || above == r.bound
+		if p.Matched && (!d.Matched || strictness(p.Action) > strictness(d.Action)) {
+			d = p
+		}
+	}
+	return d
+}
+
+func namesSource(key string) bool {
+	return strings.HasPrefix(key, PluginKey) || strings.HasPrefix(key, ServerKey)
+}
+
+// Within returns the rules bound by others, an administrator's: what those deny is denied, and what they ask for is
+// asked for, whatever stands in r. What they allow is up to r.
+func (r *Rules) Within(bound *Rules) *Rules {
+	if bound == nil || len(bound.rules) == 0 {
+		return r
+	}
+	c := *r
+	c.bound = bound
+	return &c
+}

@@ -1,0 +1,137 @@
+package permission_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestSources(t *testing.T) {
+	t.Parallel()
+	own := &permission.Request{Permission: "github_issue", Patterns: []string{"*"}, Tool: "github_issue", Sources: permission.SourcesOf(sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: "mcp-github", Server: "github"})}
+	edit := &permission.Request{Permission: "edit", Patterns: []string{"a"}, Tool: "github_issue", Sources: own.Sources}
+	builtin := &permission.Request{Permission: "edit", Patterns: []string{"a"}, Tool: "edit", Sources: permission.SourcesOf(sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "files"})}
+	for name, c := range map[string]struct {
+		rules sdk.PermissionRules
+		q     *permission.Request
+		want  sdk.Action
+	}{
+		"server allows its tools":          {rules("mcp:github", "*", "allow"), own, allow},
+		"by tool":                          {rules("mcp:github", "*", "allow", "mcp:github", "*_issue", "deny"), own, deny},
+		"plugin":                           {rules("plugin:mcp-github", "*", "deny"), own, deny},
+		"any plugin":                       {rules("*", "*", "allow", "plugin:*", "*", "ask"), own, ask},
+		"later rule about the tool":        {rules("mcp:github", "*", "allow", "github_*", "*", "ask"), own, ask},
+		"later rule about the server":      {rules("github_*", "*", "ask", "mcp:github", "*", "allow"), own, allow},
+		"denied whatever comes later":      {rules("mcp:github", "*", "deny", "*", "*", "allow"), own, deny},
+		"does not allow something else":    {rules("mcp:github", "*", "allow"), edit, ask},
+		"denies something else":            {rules("*", "*", "allow", "mcp:github", "*", "deny"), edit, deny},
+		"another server":                   {rules("*", "*", "allow", "mcp:gitlab", "*", "deny"), own, allow},
+		"a rule for all is none about it":  {rules("*", "*", "allow"), own, allow},
+		"tenon's own tools have no source": {rules("*", "*", "allow", "plugin:*", "*", "deny"), builtin, allow},
+	} {
+		if got := permission.Compile("", c.rules).DecideRequest(c.q); got.Action != c.want {
+			t.Errorf("%s: %s, want %s", name, got.Action, c.want)
+		}
+	}
+	parent := permission.Compile("", rules("*", "*", "allow", "mcp:github", "*", "deny"))
+	if got := permission.Child(parent, permission.Compile("", rules("*", "*", "allow", "mcp:github", "*", "allow"))).DecideRequest(own); got.Action != deny {
+		t.Errorf("a subagent: %s, want deny", got.Action)
+	}
+}
+
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rules, bound sdk.PermissionRules
+		want         sdk.Action
+		final        bool
+	}{
+		"denied":      {rules("bash", "*", "allow"), rules("bash", "rm *", "deny"), deny, true},
+		"asked":       {rules("bash", "*", "allow"), rules("bash", "rm *", "ask"), ask, true},
+		"both ask":    {rules("bash", "*", "ask"), rules("bash", "rm *", "ask"), ask, true},
+		"allowed":     {rules("bash", "*", "ask"), rules("bash", "rm *", "allow"), ask, false},
+		"not matched": {rules("bash", "*", "allow"), rules("bash", "mv *", "deny"), allow, false},
+		"stricter":    {rules("bash", "*", "deny"), rules("bash", "rm *", "ask"), deny, false},
+		"its own law": {rules("bash", "*", "allow"), rules("bash", "*", "deny", "bash", "rm *", "allow"), allow, false},
+	} {
+		r := permission.Compile("", c.rules).Within(permission.Compile("", c.bound))
+		for who, r := range map[string]*permission.Rules{"alone": r, "as a child": permission.Child(permission.Compile("", rules("*", "*", "allow")), r), "as a parent": permission.Child(r, permission.Compile("", rules("*", "*", "allow")))} {
+			if got := r.Decide("bash", "rm x"); got.Action != c.want || got.Final != c.final {
+				t.Errorf("%s, %s: %+v, want %s, final %v", name, who, got, c.want, c.final)
+			}
+			wins := 0
+			for _, s := range r.Explain("bash", "rm x") {
+				if s.Wins {
+					wins++
+				}
+			}
+			if wins != 1 {
+				t.Errorf("%s, %s: %d rules win", name, who, wins)
+			}
+		}
+	}
+	if !permission.Compile("", nil).Within(permission.Compile("", rules("bash", "*", "deny"))).Removed("bash") {
+		t.Error("a tool that is denied for all is not hidden")
+	}
+}
+
+// thousand returns 1,000 rules of which none decides early.
+func thousand() sdk.PermissionRules {
+	var list sdk.PermissionRules
+	for i := range 1000 {
+		list = append(list, sdk.PermissionRule{Permission: "bash", Pattern: fmt.Sprintf("git command-%d *", i), Action: deny})
+	}
+	list[0].Pattern = "*"
+	return list
+}
+
+// BenchmarkDecide1000 decides against 1,000 rules, beside as many comparisons of strings.
+func BenchmarkDecide1000(b *testing.B) {
+	list := thousand()
+	b.Run("rules", func(b *testing.B) {
+		r := permission.Compile("", list)
+		b.ReportAllocs()
+		for b.Loop() {
+			r.Decide("bash", "git push --force origin main")
+		}
+	})
+	b.Run("strings", func(b *testing.B) {
+		n := 0
+		for b.Loop() {
+			for i := range list {
+				if strings.HasPrefix("git push --force origin main", list[i].Pattern) {
+					n++
+				}
+			}
+		}
+	})
+}
+
+// TestDecideIsQuick holds that 1,000 rules cost less than 20 µs, or on a busy machine at most 40 times as many
+// comparisons of strings.
+func TestDecideIsQuick(t *testing.T) {
+	list := thousand()
+	r := permission.Compile("", list)
+	best, compared := time.Hour, time.Hour
+	n := 0
+	for range 200 {
+		begin := time.Now()
+		r.Decide("bash", "git push --force origin main")
+		best = min(best, time.Since(begin))
+		begin = time.Now()
+		for i := range list {
+			if strings.HasPrefix("git push --force origin main", list[i].Pattern) {
+				n++
+			}
+		}
+		compared = min(compared, time.Since(begin))
+	}
+	t.Logf("1,000 rules: %v; 1,000 comparisons: %v (%d)", best, compared, n)
+	if best > 20*time.Microsecond && best > 40*compared {
+		t.Errorf("1,000 rules cost %v, 1,000 comparisons %v", best, compared)
+	}
+}
