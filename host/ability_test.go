@@ -83,11 +83,7 @@ func TestPluginAsksForLeave(t *testing.T) {
 			if !c.ends {
 				m.on(sdk.PurposeTurn, say("done"))
 			}
-			k := start(t, func(o *host.Options) {
-				if c.change != nil {
-					c.change(o)
-				}
-			}, base(m), p, &plugin{name: "gate", hooks: []sdk.Hook{gate}})
+			k := start(t, withOuter(c.change), base(m), p, &plugin{name: "gate", hooks: []sdk.Hook{gate}})
 			sub := k.Subscribe(4096, false)
 			if c.reply != "" {
 				go func() {
@@ -218,5 +214,15 @@ func TestEventsEndWithTheHost(t *testing.T) {
 	k.close()
 	for e := range events {
 		t.Logf("left: %s", e.Type)
+	}
+}
+
+// withOuter lets the tool outer run, whatever else a change of the options asks for: it is what the plugin does inside of it that counts.
+func withOuter(change func(*host.Options)) func(*host.Options) {
+	return func(o *host.Options) {
+		if change != nil {
+			change(o)
+		}
+		o.Config.Permission = append(o.Config.Permission, sdk.PermissionRule{Permission: "outer", Pattern: "*", Action: sdk.ActionAllow})
 	}
 }

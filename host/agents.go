@@ -110,9 +110,18 @@ func (h *Host) defaultPrompt(g *generation) string {
 // rulesOf returns the permission rules of an agent in a session, of which the last that matches decides:
 // the defaults, the agent's own, the user's, the user's for this agent, the session's.
 func (h *Host) rulesOf(g *generation, a *sdk.Agent, s *sdk.Session) *permission.Rules {
+	home := h.opts.Project.Home
 	return permission.Compile(
-		h.opts.Project.Home, permission.Defaults(), a.Permission, g.config.Permission, g.config.Agent[a.Name].Permission, s.Permission,
-	)
+		home, permission.Defaults(), h.trusted(a.Permission), h.trusted(g.config.Permission), h.trusted(g.config.Agent[a.Name].Permission), s.Permission,
+	).Within(permission.Compile(home, h.opts.Managed))
+}
+
+// trusted returns rules as far as the user lets their files allow something.
+func (h *Host) trusted(rules sdk.PermissionRules) sdk.PermissionRules {
+	if h.opts.TrustRules == nil {
+		return rules
+	}
+	return h.opts.TrustRules(rules)
 }
 
 // rulesIn returns the rules of an agent in a session and, for a subagent's session, within what its

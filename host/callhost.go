@@ -61,7 +61,7 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	if h.c.byPlugin != nil {
 		r.Metadata = withKey(r.Metadata, "plugin", h.c.byPlugin.manifest.Name)
 	}
-	return h.t.permit(ctx, r)
+	return h.t.permit(ctx, r, h.c.tool.definition.ID, h.c.tool.origin)
 }
 
 // Messages returns the messages of the session since the last compaction.

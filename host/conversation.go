@@ -19,6 +19,7 @@ const loadPage = 200
 type conversation struct {
 	ids     *sdk.IDs
 	journal *journal
+	tracker *tracker
 
 	mu       sync.Mutex
 	session  *sdk.Session

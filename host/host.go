@@ -47,6 +47,12 @@ type Options struct {
 	Interactive bool
 	// AutoApprove allows what no rule denies instead of asking.
 	AutoApprove bool
+	// Managed are an administrator's permission rules. What they deny or ask for holds against all others, hooks,
+	// stored approvals and AutoApprove.
+	Managed sdk.PermissionRules
+	// TrustRules returns permission rules without what the user did not approve yet: rules that came with the
+	// repository and allow something ask instead. Nil: all hold. It must be quick, and is called from any goroutine.
+	TrustRules func(sdk.PermissionRules) sdk.PermissionRules
 	// Quarantined holds the plugins that start quarantined, and why, by name.
 	Quarantined map[string]string
 	// Quarantine is told of each plugin that is quarantined while the host runs, and why, so that it can be one of Quarantined
@@ -72,6 +78,7 @@ type Host struct {
 	cancel, cancelBeside context.CancelFunc
 
 	schemas schemas
+	undo    undo
 
 	mu      sync.Mutex
 	runners map[string]*runner     // by session
@@ -106,6 +113,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if err := h.recover(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
+	h.finishReverts(ctx)
 	return h, nil
 }
 

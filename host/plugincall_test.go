@@ -258,6 +258,9 @@ func TestPluginCallIsRefused(t *testing.T) {
 			return nil
 		})}, by: "plugin first", want: "not this"},
 		"by a gate": {hooks: []sdk.Hook{sdk.OnPermissionAsk(func(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+			if in.Permission != "act" {
+				return sdk.Decision{}, nil
+			}
 			return sdk.Decision{Verdict: sdk.VerdictDeny, Reason: "never"}, nil
 		})}, by: "plugin first", want: "never"},
 		"by the user":   {change: asking, by: "user", want: "was rejected", rejects: true},
@@ -297,7 +300,7 @@ func TestPluginCallIsRefused(t *testing.T) {
 			if !c.rejects {
 				m.on(sdk.PurposeTurn, say("done"))
 			}
-			k := start(t, c.change, base(m), &plugin{name: "first", hooks: c.hooks}, p)
+			k := start(t, withOuter(c.change), base(m), &plugin{name: "first", hooks: c.hooks}, p)
 			sub := k.Subscribe(4096, false)
 			id := k.session()
 			if c.rejects {

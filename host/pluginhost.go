@@ -78,7 +78,7 @@ func (p *pluginHost) AskPermission(ctx context.Context, req sdk.PermissionReques
 	req.Always = slices.DeleteFunc(slices.Clone(req.Always), func(always string) bool { return !slices.Contains(req.Patterns, always) })
 	return p.visit(ctx, req.SessionID, func(ctx context.Context, v *visit) error {
 		req.Agent, req.Metadata = v.turn.agent.Name, withKey(req.Metadata, "plugin", p.manifest.Name)
-		return v.turn.refusedByUser(v.turn.permit(ctx, req))
+		return v.turn.refusedByUser(v.turn.permit(ctx, req, "", p.origin()))
 	})
 }
 
@@ -129,4 +129,8 @@ func (p *pluginHost) end() {
 		s.Close()
 	}
 	p.subs = nil
+}
+
+func (p *pluginHost) origin() sdk.Origin {
+	return sdk.Origin{Carrier: p.manifest.Carrier, Plugin: p.manifest.Name, Server: p.manifest.Server}
 }

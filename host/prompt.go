@@ -34,6 +34,8 @@ type PromptInput struct {
 
 	compact   bool // no prompt: summarise the conversation
 	uncompact bool // no prompt: take the latest summary out
+	// between is no prompt but work on a session that runs no turn.
+	between func(context.Context, *turn) error
 }
 
 // prepare turns the next prompt into a user message. A prompt that comes while a turn runs and cannot be
@@ -77,6 +79,13 @@ func (t *turn) answered() bool {
 // accept resolves a prompt, stores its message and says what it leads to.
 func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 	in := q.input
+	if in.between != nil {
+		if t.user != nil {
+			return evFail, fmt.Errorf("session %s: %w", t.r.session, ErrBusy)
+		}
+		t.c.tracker.settle()
+		return evSettled, in.between(ctx, t)
+	}
 	if in.uncompact {
 		return evSettled, t.uncompact(ctx)
 	}
@@ -88,6 +97,9 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 		return evFail, err
 	}
 	if err := t.address(ctx, &in, command); err != nil {
+		return evFail, err
+	}
+	if err := t.dropReverted(ctx); err != nil {
 		return evFail, err
 	}
 	u := &sdk.UserMessage{

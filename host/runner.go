@@ -76,7 +76,7 @@ func (h *Host) submit(ctx context.Context, in PromptInput, g *generation) (*queu
 	if r == nil {
 		return q, err
 	}
-	if !in.compact && !in.uncompact {
+	if !in.compact && !in.uncompact && in.between == nil {
 		var data []byte
 		if data, err = json.Marshal(in); err == nil {
 			err = h.opts.Store.Submit(ctx, store.Prompt{ID: q.id, SessionID: in.SessionID, Data: data})
@@ -282,6 +282,7 @@ func (r *runner) open(ctx context.Context) (*conversation, store.Token, error) {
 		return nil, token, err
 	}
 	c := &conversation{ids: h.ids}
+	c.tracker = &tracker{h: h, r: r, c: c}
 	if c.session, _, err = h.opts.Store.Session(ctx, r.session); err == nil {
 		c.messages, err = loadMessages(ctx, h.opts.Store, r.session)
 	}

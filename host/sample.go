@@ -33,7 +33,7 @@ func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result 
 			Patterns: []string{p.manifest.Name}, Always: []string{p.manifest.Name},
 			Metadata: sdk.Object{"plugin": p.manifest.Name, "model": t.model.Ref().String(), "prompt": previewOf(&req)},
 		}
-		if err := t.refusedByUser(t.permit(ctx, leave)); err != nil {
+		if err := t.refusedByUser(t.permit(ctx, leave, "", p.origin())); err != nil {
 			return err
 		}
 		result, err = t.sample(ctx, &req, messages)

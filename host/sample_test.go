@@ -122,7 +122,7 @@ func TestPluginMayNotAskTheModel(t *testing.T) {
 				_, failure = h.(sdk.Sampler).Sample(ctx, c.request)
 				return "asked", nil
 			})
-			k := start(t, c.change, base(newModel(t, call("outer", `{}`), say("done"))), p)
+			k := start(t, withOuter(c.change), base(newModel(t, call("outer", `{}`), say("done"))), p)
 			k.prompt("go")
 			if failure == nil || !strings.Contains(failure.Error(), c.want) {
 				t.Errorf("Sample = %v, want %q", failure, c.want)

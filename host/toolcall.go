@@ -30,6 +30,7 @@ type call struct {
 	tool  *tool
 	args  json.RawMessage // as they run
 	host  *callHost
+	paths []string // the files it says it will write
 
 	byUser   bool    // the user's command asked for it, not the model
 	byPlugin *loaded // asked for it; nil for the model's and the user's calls
@@ -138,6 +139,7 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	c.paths = willWrite(c.tool, requests)
 	for _, r := range requests {
 		if err := c.host.Ask(ctx, r); err != nil {
 			return err
@@ -260,7 +262,10 @@ func (t *turn) execute(ctx context.Context, c *call) outcome {
 		c.part.State.Time.Start = now()
 	})
 	t.put(c)
-	if err := t.c.journal.flush(ctx); err != nil {
+	wrote := t.watchFiles(ctx, c)
+	err := t.c.journal.flush(ctx)
+	defer wrote()() // as soon as the files' states are known, and again when the call is over
+	if err != nil {
 		return t.refused(ctx, err)
 	}
 	runCtx := ctx

@@ -279,6 +279,7 @@ func (t *turn) finish(ctx context.Context, st state) {
 	}
 	t.closeStep(st)
 	t.prune()
+	t.c.tracker.settle() // what is changed from now on is not the session's
 	t.c.journal.put([]store.Op{store.SetTurn{Open: false}})
 	t.c.journal.put(nil, t.ending()...)
 	err := t.c.journal.flush(ctx)

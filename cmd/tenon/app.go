@@ -74,7 +74,8 @@ func (a *app) rootCommand() *cobra.Command {
 	})
 	root.AddCommand(
 		a.runCommand(), a.sessionCommand(), a.modelsCommand(), a.hooksCommand(), a.explainCommand(), a.pluginCommand(), a.mcpCommand(),
-		a.configCommand(), a.doctorCommand(), a.versionCommand(), exitCodesTopic(),
+		a.statsCommand(), a.agentCommand(), a.commandCommand(), a.skillCommand(), a.importRootCommand(),
+		a.configCommand(), a.permissionCommand(), a.doctorCommand(), a.versionCommand(), exitCodesTopic(),
 	)
 	return root
 }

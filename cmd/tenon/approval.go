@@ -122,6 +122,9 @@ func (m *machine) reload(ctx context.Context) error {
 		}
 	}
 	if err == nil {
+		err = set.Precompile(ctx)
+	}
+	if err == nil {
 		err = m.Reload(ctx, host.ReloadOptions{Plugins: next, Strict: true})
 	}
 	if err != nil {

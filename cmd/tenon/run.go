@@ -21,6 +21,7 @@ type runFlags struct {
 	schema                        string
 	files, plugins                []string
 	resume, auto, quiet, watch    bool
+	fork                          bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -48,6 +49,7 @@ answer alone and what would have to be asked is refused, unless --auto allows it
 	flags.StringVar(&f.variant, "variant", "", "variant of the model, such as a reasoning effort")
 	flags.BoolVarP(&f.resume, "continue", "c", false, "go on with the latest session of this directory")
 	flags.StringVarP(&f.session, "session", "s", "", "go on with this session, by its id or the beginning of it")
+	flags.BoolVar(&f.fork, "fork", false, "with -c or -s: go on in a copy of the session, which stays as it is")
 	flags.StringArrayVarP(&f.files, "file", "f", nil, "attach a file or a directory; may be repeated")
 	flags.StringVar(&f.command, "command", "", "run this command with the prompt as its arguments")
 	flags.StringVar(&f.title, "title", "", "title of the new session")
@@ -63,6 +65,8 @@ func (f *runFlags) check() error {
 	switch {
 	case f.resume && f.session != "":
 		return usageError("use one of them", "-c and -s both name the session to go on with")
+	case f.fork && !f.resume && f.session == "":
+		return usageError("name the session with -c or -s", "--fork needs a session to go on from")
 	case f.watch && len(f.plugins) == 0:
 		return usageError("name the plugin to develop, as in tenon run --plugin . --watch", "--watch needs --plugin")
 	case f.title != "" && (f.resume || f.session != ""):
@@ -166,6 +170,9 @@ func (a *app) address(ctx context.Context, w *workspace, m *machine, f *runFlags
 			return nil, err
 		}
 		s, err = m.CreateSession(ctx, host.NewSession{Title: f.title})
+	}
+	if err == nil && f.fork {
+		s, err = m.Fork(ctx, s.ID, "")
 	}
 	if err != nil {
 		return nil, err
@@ -280,7 +287,7 @@ func findSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 	if err == nil || !errors.Is(err, store.ErrNotFound) {
 		return found, err
 	}
-	all, err := s.Sessions(ctx, store.Query{Children: true, Limit: maxSessions})
+	all, err := s.Sessions(ctx, store.Query{Children: true, Archived: true, Limit: maxSessions})
 	if err != nil {
 		return nil, err
 	}

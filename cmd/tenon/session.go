@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,9 +15,11 @@ import (
 )
 
 func (a *app) sessionCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "List, show, export, delete and compact sessions"}
+	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "List, show, search, export, import and clean up sessions"}
 	group(cmd)
-	cmd.AddCommand(a.listCommand(), a.showCommand(), a.exportCommand(), a.deleteCommand(), a.compactCommand(), a.uncompactCommand())
+	cmd.AddCommand(a.listCommand(), a.showCommand(), a.deleteCommand(), a.compactCommand(), a.uncompactCommand())
+	cmd.AddCommand(a.revertCommand(), a.unrevertCommand(), a.diffCommand(), a.forkCommand())
+	cmd.AddCommand(a.searchCommand(), a.exportCommand(), a.importCommand(), a.renameCommand(), a.archiveCommand(), a.unarchiveCommand(), a.gcCommand())
 	return cmd
 }
 
@@ -40,31 +39,38 @@ func (a *app) withStore(ctx context.Context, f func(w *workspace, s store.Store)
 func (a *app) listCommand() *cobra.Command {
 	var form string
 	var limit int
-	var all bool
+	var all, archived bool
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the sessions of this project, the latest first",
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withStore(cmd.Context(), func(w *workspace, s store.Store) error {
-				return a.listSessions(cmd.Context(), w, s, form, limit, all)
+				return a.listSessions(cmd.Context(), w, s, form, limit, all, archived)
 			})
 		},
 	}
 	format(cmd, &form)
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "most sessions to list")
 	cmd.Flags().BoolVar(&all, "all", false, "list the sessions of all projects")
+	cmd.Flags().BoolVar(&archived, "archived", false, "list archived sessions too")
 	return cmd
 }
 
-func (a *app) listSessions(ctx context.Context, w *workspace, s store.Store, form string, limit int, all bool) error {
+// scope returns what selects the sessions of this project: its identifier, or outside of a repository its directory.
+func (w *workspace) scope() (projectID, directory string) {
+	if id := w.projectID(); id != globalProject {
+		return id, ""
+	}
+	return "", w.project.Directory
+}
+
+func (a *app) listSessions(ctx context.Context, w *workspace, s store.Store, form string, limit int, all, archived bool) error {
 	if limit < 1 {
 		return usageError("pass a number from 1 on", "-n %d lists nothing", limit)
 	}
-	q := store.Query{Limit: limit}
+	q := store.Query{Limit: limit, Archived: archived}
 	if !all {
-		if q.ProjectID = w.projectID(); q.ProjectID == globalProject {
-			q.ProjectID, q.Directory = "", w.project.Directory
-		}
+		q.ProjectID, q.Directory = w.scope()
 	}
 	list, err := s.Sessions(ctx, q)
 	if err != nil {
@@ -82,28 +88,17 @@ func (a *app) listSessions(ctx context.Context, w *workspace, s store.Store, for
 	}
 	t := &table{}
 	for _, info := range list {
-		cells := []string{info.ID, ago(info.Time.Updated, time.Now()), money(info.Cost), oneLine(info.Title)}
+		cells := []string{info.ID, ago(info.Time.Updated, time.Now()), money(info.Cost)}
 		if all {
-			cells = []string{info.ID, ago(info.Time.Updated, time.Now()), money(info.Cost), oneLine(info.Directory), oneLine(info.Title)}
+			cells = append(cells, oneLine(info.Directory))
 		}
-		t.add(cells...)
+		title := oneLine(info.Title)
+		if info.Time.Archived != 0 {
+			title += " (archived)"
+		}
+		t.add(append(cells, title)...)
 	}
 	return a.writeTable(t)
-}
-
-func (a *app) exportCommand() *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
-		Use: "export [session]", Short: "Write a session as JSON, the latest one by default",
-		Args: arguments(0, 1, ""),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), args, func(_ *workspace, s store.Store, info *sdk.Session) error {
-				return a.export(cmd.Context(), s, info, file)
-			})
-		},
-	}
-	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this file instead of stdout")
-	return cmd
 }
 
 // withSession runs f with the session that the argument names, without one with the latest.
@@ -122,50 +117,6 @@ func argumentSession(ctx context.Context, w *workspace, s store.Store, args []st
 		return latestSession(ctx, s, w.project.Directory)
 	}
 	return findSession(ctx, s, args[0])
-}
-
-// exported is a session as opencode exports one.
-type exported struct {
-	Info     *sdk.Session           `json:"info"`
-	Messages []sdk.MessageWithParts `json:"messages"`
-}
-
-func (a *app) export(ctx context.Context, s store.Store, info *sdk.Session, file string) error {
-	messages, err := s.Messages(ctx, info.ID, store.Page{})
-	if err != nil {
-		return err
-	}
-	if messages == nil {
-		messages = []sdk.MessageWithParts{}
-	}
-	value := exported{info, messages}
-	if file == "" {
-		return a.writeJSON(value)
-	}
-	if err := writeExport(file, value); err != nil {
-		return &failure{exitTurn, fmt.Errorf("export to %q: %w", file, cause(err)), "choose another file with -o, or leave -o out and redirect stdout"}
-	}
-	a.screen.line(fmt.Sprintf("%s with %s is in %s", info.ID, plural(len(messages), "message"), visible(file)))
-	return nil
-}
-
-// writeExport writes the whole file or leaves the one that is there alone.
-func writeExport(file string, value exported) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".tenon-export-*")
-	if err != nil {
-		return err
-	}
-	enc := json.NewEncoder(f)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err = errors.Join(enc.Encode(value), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 func (a *app) deleteCommand() *cobra.Command {

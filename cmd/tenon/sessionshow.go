@@ -39,6 +39,9 @@ func (a *app) showCommand() *cobra.Command {
 }
 
 func (a *app) show(ctx context.Context, w *workspace, s store.Store, info *sdk.Session, page store.Page) error {
+	if info.Revert != nil { // what is undone is not shown
+		page.Before = info.Revert.MessageID
+	}
 	messages, err := s.Messages(ctx, info.ID, page)
 	if err != nil {
 		return err
@@ -52,6 +55,9 @@ func (a *app) show(ctx context.Context, w *workspace, s store.Store, info *sdk.S
 	}
 	for i := range messages {
 		c.showMessage(&b, &messages[i], info.Directory)
+	}
+	if info.Revert != nil {
+		fmt.Fprintf(&b, "\n%s\n", c.paint(styleDim, "what followed is undone; tenon session unrevert brings it back until the next prompt"))
 	}
 	todos, err := s.Todos(ctx, info.ID)
 	if err != nil {

@@ -67,6 +67,7 @@ func (a *app) configured(ctx context.Context) (*workspace, error) {
 	}
 	w.loaded, err = config.Load(ctx, config.Options{
 		Directory: w.project.Directory, Worktree: w.project.Worktree, Home: w.dirs.home, ConfigDir: w.dirs.config, Environ: env,
+		Managed: managedFile(),
 	})
 	if err != nil {
 		return nil, err
@@ -159,13 +160,16 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 		return nil, errors.Join(err, s.Close())
 	}
 	m := &machine{store: s, workspace: w, options: o, extensions: []*extensions.Set{set}, running: append(shipped(), set.Plugins...)}
-	m.Host, err = host.New(ctx, host.Options{
+	options := host.Options{
 		Config: withSkills(w.loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.project, Store: s,
 		Plugins: m.running, Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign,
 		Interactive: o.interactive, AutoApprove: o.auto,
 		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
-	})
-	if err != nil {
+	}
+	if err := w.permissionOptions(ctx, s, &options); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if m.Host, err = host.New(ctx, options); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	m.config = m.Config()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,13 +57,13 @@ func (c *configured) Start(ctx context.Context, h sdk.Host) error {
 	return c.Plugin.Start(ctx, &optionsHost{h, c.options})
 }
 
-// Hooks leaves out the hook that adds the instructions of an MCP server: it runs in this process and succeeds, between the failures.
+// Hooks returns those of the plugin.
 func (c *configured) Hooks() []sdk.Hook {
 	hooker, ok := c.Plugin.(sdk.Hooker)
 	if !ok {
 		return nil
 	}
-	return slices.DeleteFunc(hooker.Hooks(), func(h sdk.Hook) bool { return h.Name == "instructions" })
+	return hooker.Hooks()
 }
 
 type optionsHost struct {

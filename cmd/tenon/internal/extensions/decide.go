@@ -138,6 +138,15 @@ func precompile(ctx context.Context, p sdk.Plugin) error {
 	return nil
 }
 
+// Precompile compiles the modules that are not compiled yet, so that no hook spends its deadline on that.
+func (s *Set) Precompile(ctx context.Context) error {
+	var err error
+	for _, p := range s.Plugins {
+		err = errors.Join(err, precompile(ctx, p))
+	}
+	return err
+}
+
 // packageOf is where what came with a plugin's package comes from.
 func packageOf(plugin string) string { return "plugin " + plugin }
 

@@ -1,0 +1,200 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/snapshot"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxChildren is how many subagents' sessions below one are looked at.
+const maxChildren = 10_000
+
+// netChange is what a session did to a file, all in all.
+type netChange struct {
+	Before, After snapshot.Entry
+	between       bool // somebody else changed it in the middle
+	seen          []snapshot.Entry
+}
+
+// netChanges returns what messages of a session did to files, and what subagents did from the first of them on. Files that are as
+// before are left out.
+func (h *Host) netChanges(ctx context.Context, session string, list []sdk.MessageWithParts) (map[snapshot.Path]*netChange, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	patches := patchesOf(list)
+	more, err := h.childPatches(ctx, session, createdAt(list[0].Info))
+	if err != nil {
+		return nil, err
+	}
+	patches = append(patches, more...)
+	// Identifiers of parts sort by when they were made.
+	slices.SortFunc(patches, func(a, b *sdk.PatchPart) int { return strings.Compare(a.ID, b.ID) })
+	out := map[snapshot.Path]*netChange{}
+	for _, p := range patches {
+		changes, err := changesOf(p)
+		if err == nil {
+			err = h.isHere(p, changes)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			if out[c.Path] == nil {
+				out[c.Path] = &netChange{Before: c.Before}
+			}
+			out[c.Path].take(c)
+		}
+	}
+	maps.DeleteFunc(out, func(_ snapshot.Path, n *netChange) bool { return n.Before.Same(n.After) && !n.between })
+	return out, nil
+}
+
+// isHere refuses changes of another project: a session may have gone on elsewhere, and equal names there are other files.
+func (h *Host) isHere(p *sdk.PatchPart, changes []snapshot.Change) error {
+	repo, err := h.files()
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if i < len(p.Files) && p.Files[i] != repo.Name(c.Path) {
+			return fmt.Errorf("%w: %s", ErrElsewhere, p.Files[i])
+		}
+	}
+	return nil
+}
+
+// take adds a later change. One that starts from what no earlier one knows of is preceded by somebody else's.
+func (n *netChange) take(c snapshot.Change) {
+	if len(n.seen) > 0 && !slices.ContainsFunc(n.seen, c.Before.Same) {
+		n.between = true
+	}
+	n.seen = append(n.seen, c.Before, c.After)
+	n.After = c.After
+}
+
+func patchesOf(list []sdk.MessageWithParts) []*sdk.PatchPart {
+	var out []*sdk.PatchPart
+	for _, m := range list {
+		for _, p := range m.Parts {
+			if patch, ok := p.(*sdk.PatchPart); ok {
+				out = append(out, patch)
+			}
+		}
+	}
+	return out
+}
+
+// childPatches returns the patches of subagents since a time.
+func (h *Host) childPatches(ctx context.Context, session string, since sdk.Millis) ([]*sdk.PatchPart, error) {
+	children, err := h.opts.Store.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
+	if err != nil {
+		return nil, err
+	}
+	var out []*sdk.PatchPart
+	for _, child := range children {
+		if child.Time.Updated < since {
+			continue
+		}
+		list, err := h.opts.Store.Messages(ctx, child.ID, store.Page{})
+		if err != nil {
+			return nil, err
+		}
+		i, _ := slices.BinarySearchFunc(list, since, func(m sdk.MessageWithParts, at sdk.Millis) int { return int(createdAt(m.Info) - at) })
+		out = append(out, patchesOf(list[i:])...)
+		deeper, err := h.childPatches(ctx, child.ID, since)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, deeper...)
+	}
+	return out, nil
+}
+
+func createdAt(m sdk.Message) sdk.Millis {
+	switch m := m.(type) {
+	case *sdk.UserMessage:
+		return m.Time.Created
+	case *sdk.AssistantMessage:
+		return m.Time.Created
+	}
+	return 0
+}
+
+// FileChange is what a session did to one file.
+type FileChange struct {
+	Path string `json:"path"` // relative to the project
+	// Status is added, deleted or modified.
+	Status string `json:"status"`
+	// Before and After are the contents; of a symbolic link where it points. Empty where there was no file.
+	Before []byte `json:"-"`
+	After  []byte `json:"-"`
+	// Somebody else changed the file too, in the middle.
+	Shared bool `json:"shared,omitempty"`
+}
+
+// SessionChanges returns what a session and its subagents did to files, sorted by path; only from one message on when messageID is
+// not empty. What was undone is left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
+func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([]FileChange, error) {
+	s, err := h.Session(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.opts.Store.Messages(ctx, session, store.Page{})
+	if err != nil {
+		return nil, err
+	}
+	if s.Revert != nil {
+		if i := indexOf(list, s.Revert.MessageID); i >= 0 {
+			list = list[:i]
+		}
+	}
+	if messageID != "" {
+		i := indexOf(list, messageID)
+		if i < 0 {
+			return nil, fmt.Errorf("message %q: %w", messageID, ErrNotFound)
+		}
+		list = list[i:]
+	}
+	net, err := h.netChanges(ctx, session, list)
+	if err != nil || len(net) == 0 {
+		return nil, err
+	}
+	return h.fileChanges(ctx, net)
+}
+
+func (h *Host) fileChanges(ctx context.Context, net map[snapshot.Path]*netChange) ([]FileChange, error) {
+	repo, err := h.files()
+	if err != nil {
+		return nil, err
+	}
+	var hashes []string
+	for _, n := range net {
+		hashes = append(hashes, n.Before.Hash, n.After.Hash)
+	}
+	slices.Sort(hashes)
+	hashes = slices.DeleteFunc(slices.Compact(hashes), func(s string) bool { return s == "" })
+	contents, err := repo.Contents(ctx, hashes)
+	if err != nil {
+		return nil, err
+	}
+	var out []FileChange
+	for _, path := range slices.Sorted(maps.Keys(net)) {
+		n := net[path]
+		c := FileChange{Path: path.String(), Status: "modified", Before: contents[n.Before.Hash], After: contents[n.After.Hash], Shared: n.between}
+		switch {
+		case !n.Before.Exists():
+			c.Status = "added"
+		case !n.After.Exists():
+			c.Status = "deleted"
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}

@@ -1,0 +1,150 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Fork makes a new session that begins with the messages of another one before messageID; with all that are not undone when it is
+// empty. Files stay as they are. The session itself is not changed and may be in use. Errors: ErrNotFound, those of the store.
+func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
+	from, err := h.Session(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.opts.Store.Messages(ctx, session, store.Page{})
+	if err != nil {
+		return nil, err
+	}
+	end := len(list)
+	switch {
+	case messageID != "":
+		if end = indexOf(list, messageID); end < 0 {
+			return nil, fmt.Errorf("message %q: %w", messageID, ErrNotFound)
+		}
+	case from.Revert != nil:
+		if i := indexOf(list, from.Revert.MessageID); i >= 0 {
+			end = i
+		}
+	}
+	f := &forking{h: h, session: h.forkOf(from), ids: map[string]string{}}
+	ops, err := f.copy(ctx, list[:end])
+	if err != nil {
+		return nil, err
+	}
+	todos, err := h.opts.Store.Todos(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if len(todos) > 0 && end == len(list) {
+		ops = append(ops, store.PutTodos{Todos: todos})
+	}
+	if err := h.opts.Store.Import(ctx, []store.Import{{Session: f.session, Ops: ops}}, false); err != nil {
+		return nil, err
+	}
+	h.publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: f.session.ID, Info: *f.session}})
+	return f.session, nil
+}
+
+// forkOf returns the row of a session that goes on where another one is. What the messages cost was paid there.
+func (h *Host) forkOf(from *sdk.Session) *sdk.Session {
+	created := now()
+	s := *from
+	s.ID, s.Slug, s.ParentID, s.Version = h.ids.New(sdk.PrefixSession), slug(), "", h.opts.Version
+	s.ProjectID, s.Directory, s.Path = h.opts.Project.ID, h.opts.Project.Directory, ""
+	if rel, err := filepath.Rel(h.opts.Project.Worktree, s.Directory); err == nil && rel != "." {
+		s.Path = filepath.ToSlash(rel)
+	}
+	s.Cost, s.Tokens, s.Summary, s.Share, s.Revert = 0, sdk.Tokens{}, nil, nil, nil
+	s.Title = forkTitle(from.Title)
+	s.Metadata = withKey(from.Metadata, "forkedFrom", from.ID)
+	s.Time = sdk.SessionTime{Created: created, Updated: created}
+	return &s
+}
+
+// forkTitle counts the forks of a title, as opencode does.
+func forkTitle(title string) string {
+	const form = " (fork #%d)"
+	n := 0
+	if i := strings.LastIndex(title, " (fork #"); i >= 0 {
+		if _, err := fmt.Sscanf(title[i:], form, &n); err == nil && title[i:] == fmt.Sprintf(form, n) {
+			title = title[:i]
+		}
+	}
+	return title + fmt.Sprintf(form, n+1)
+}
+
+// forking copies messages into a new session.
+type forking struct {
+	h       *Host
+	session *sdk.Session
+	ids     map[string]string // of messages: the copy's by the original's
+}
+
+// copy gives the messages, which it owns, new identifiers and returns what stores them.
+func (f *forking) copy(ctx context.Context, list []sdk.MessageWithParts) ([]store.Op, error) {
+	for _, m := range list {
+		f.ids[m.Info.Head().ID] = f.h.ids.New(sdk.PrefixMessage)
+	}
+	closeInterrupted(list) // a turn that runs goes on there, not in the copy
+	var ops []store.Op
+	outputs := map[string]bool{}
+	for _, m := range list {
+		*m.Info.Head() = sdk.MessageHead{ID: f.ids[m.Info.Head().ID], SessionID: f.session.ID}
+		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
+			a.ParentID = f.renamed(a.ParentID)
+		}
+		ops = append(ops, store.PutMessage{Message: m.Info})
+		for _, p := range m.Parts {
+			blob, err := f.adopt(ctx, p, m.Info.Head().ID, outputs)
+			if err != nil {
+				return nil, err
+			}
+			if blob != nil {
+				ops = append(ops, store.PutBlob{Content: blob})
+			}
+			ops = append(ops, store.PutPart{Part: p})
+		}
+	}
+	return ops, nil
+}
+
+// renamed returns the copy's identifier of a message. One that was not copied keeps its own, which then names nothing.
+func (f *forking) renamed(id string) string {
+	if to, ok := f.ids[id]; ok {
+		return to
+	}
+	return id
+}
+
+// adopt makes a part the copy's and returns the stored output it refers to, unless it was returned before.
+func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs map[string]bool) ([]byte, error) {
+	head := sdk.PartHead{ID: f.h.ids.New(sdk.PrefixPart), SessionID: f.session.ID, MessageID: message}
+	*p.Head() = head
+	switch p := p.(type) {
+	case *sdk.CompactionPart:
+		p.TailStartID = f.renamed(p.TailStartID)
+	case *sdk.ToolPart:
+		for _, file := range p.State.Attachments {
+			file.PartHead = sdk.PartHead{ID: f.h.ids.New(sdk.PrefixPart), SessionID: head.SessionID, MessageID: head.MessageID}
+		}
+		path, _ := p.State.Metadata["outputPath"].(string)
+		hash, stored := strings.CutPrefix(path, outputPrefix)
+		if !stored || outputs[hash] {
+			return nil, nil
+		}
+		outputs[hash] = true
+		content, err := f.h.opts.Store.Blob(ctx, hash)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil // it is gone there too
+		}
+		return content, err
+	}
+	return nil, nil
+}

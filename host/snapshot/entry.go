@@ -1,0 +1,276 @@
+package snapshot
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/rand"
+	"crypto/sha1" //nolint:gosec // git's name of a content, not a proof of it
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Kinds of files, as git writes them into the mode of an entry.
+const (
+	kindMask = 0o170000
+	kindFile = 0o100000
+	kindLink = 0o120000
+	kindDir  = 0o040000
+)
+
+// Entry is a file as it was: its kind and permissions, and the name of its content. The zero value stands for no file.
+type Entry struct {
+	Mode uint32 `json:"mode,omitempty"`
+	Hash string `json:"hash,omitempty"`
+}
+
+// Exists reports whether there was a file.
+func (e Entry) Exists() bool { return e.Mode != 0 }
+
+// Link reports whether the file was a symbolic link; its content is where it points.
+func (e Entry) Link() bool { return e.Mode&kindMask == kindLink }
+
+// Same reports whether both have the same content, of the same kind, and may both be executed or not.
+func (e Entry) Same(o Entry) bool {
+	return e.Hash == o.Hash && e.Mode&kindMask == o.Mode&kindMask && (e.Mode&kindMask != kindFile || e.Mode&0o100 == o.Mode&0o100)
+}
+
+// Path names a file: relative to the project with slashes, or absolute outside of it. Bytes that are not UTF-8 survive JSON: each
+// is written as \x and two digits, and a backslash is doubled.
+type Path string
+
+// MarshalText writes the path.
+func (p Path) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// String returns the path as valid UTF-8.
+func (p Path) String() string {
+	var b strings.Builder
+	for rest := string(p); rest != ""; {
+		c, size := utf8.DecodeRuneInString(rest)
+		switch {
+		case c == '\\':
+			b.WriteString(`\\`)
+		case c == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, rest[0])
+		default:
+			b.WriteString(rest[:size])
+		}
+		rest = rest[size:]
+	}
+	return b.String()
+}
+
+// UnmarshalText reads a path.
+func (p *Path) UnmarshalText(text []byte) error {
+	var out []byte
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] != '\\':
+			out = append(out, text[i])
+		case i+1 < len(text) && text[i+1] == '\\':
+			out = append(out, '\\')
+			i++
+		case i+3 < len(text) && text[i+1] == 'x':
+			n, err := strconv.ParseUint(string(text[i+2:i+4]), 16, 8)
+			if err != nil {
+				return fmt.Errorf("path %q: %w", text, err)
+			}
+			out = append(out, byte(n))
+			i += 3
+		default:
+			return fmt.Errorf(`path %q: a backslash stands before another one or before x and two digits`, text)
+		}
+	}
+	*p = Path(out)
+	return nil
+}
+
+// abs returns where the file is.
+func (r *Repo) abs(p Path) string {
+	if name := filepath.FromSlash(string(p)); !filepath.IsAbs(name) {
+		return filepath.Join(r.worktree, name)
+	}
+	return filepath.FromSlash(string(p))
+}
+
+// PathOf returns the path of a file by its absolute name, with symbolic links in it resolved.
+func (r *Repo) PathOf(name string) (Path, error) {
+	if !filepath.IsAbs(name) {
+		return "", fmt.Errorf("file %q: want an absolute name", name)
+	}
+	name = resolve(name)
+	if rel, err := filepath.Rel(r.worktree, name); err == nil && filepath.IsLocal(rel) {
+		return Path(filepath.ToSlash(rel)), nil
+	}
+	return Path(filepath.ToSlash(name)), nil
+}
+
+// resolve follows symbolic links of what is there of a name.
+func resolve(name string) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	parent := filepath.Dir(name)
+	if parent == name {
+		return name
+	}
+	return filepath.Join(resolve(parent), filepath.Base(name))
+}
+
+// Look returns the file as it is now, without keeping it. Of a directory only the kind is told.
+func (r *Repo) Look(p Path) (Entry, error) { return r.read(p, nil) }
+
+// Record keeps the file as it is now. Errors: ErrOff for one that is larger than MaxRecord.
+func (r *Repo) Record(ctx context.Context, p Path) (Entry, error) {
+	if err := r.ensure(ctx); err != nil {
+		return Entry{}, err
+	}
+	return r.read(p, r.keep)
+}
+
+func (r *Repo) read(p Path, keep func(hash string, content []byte) error) (Entry, error) {
+	name := r.abs(p)
+	info, err := os.Lstat(name)
+	if isMissing(err) {
+		return Entry{}, nil
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	var content []byte
+	var e Entry
+	switch {
+	case info.Mode().IsRegular():
+		if info.Size() > MaxRecord {
+			return Entry{}, fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, p, MaxRecord)
+		}
+		content, err = os.ReadFile(name)
+		e.Mode = kindFile | unixMode(info)
+	case info.Mode()&os.ModeSymlink != 0:
+		var target string
+		target, err = os.Readlink(name)
+		content, e.Mode = []byte(target), kindLink
+	default:
+		return Entry{Mode: kindDir}, nil
+	}
+	if isMissing(err) {
+		return Entry{}, nil
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	if e.Hash = hashOf(content); keep != nil {
+		err = keep(e.Hash, content)
+	}
+	return e, err
+}
+
+// isMissing reports whether there is no such file, also because something above it is a file.
+func isMissing(err error) bool { return errors.Is(err, os.ErrNotExist) || isNotDir(err) }
+
+// unixMode returns the permissions of a file in the bits of Unix.
+func unixMode(info os.FileInfo) uint32 {
+	mode := uint32(info.Mode().Perm())
+	for bit, flag := range map[uint32]os.FileMode{0o4000: os.ModeSetuid, 0o2000: os.ModeSetgid, 0o1000: os.ModeSticky} {
+		if info.Mode()&flag != 0 {
+			mode |= bit
+		}
+	}
+	return mode
+}
+
+// fileMode is the reverse of unixMode.
+func fileMode(mode uint32) os.FileMode {
+	out := os.FileMode(mode & 0o777)
+	for bit, flag := range map[uint32]os.FileMode{0o4000: os.ModeSetuid, 0o2000: os.ModeSetgid, 0o1000: os.ModeSticky} {
+		if mode&bit != 0 {
+			out |= flag
+		}
+	}
+	return out
+}
+
+// hashOf returns git's name of a content.
+func hashOf(content []byte) string {
+	h := sha1.New() //nolint:gosec // as above
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// keep stores a content under its hash, as git stores one by itself.
+func (r *Repo) keep(hash string, content []byte) error {
+	name := filepath.Join(r.dir, "objects", hash[:2], hash[2:])
+	if now := time.Now(); os.Chtimes(name, now, now) == nil { // there, and young again
+		return nil
+	}
+	var b bytes.Buffer
+	z, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(z, "blob %d\x00", len(content))
+	z.Write(content) // into memory
+	if err := z.Close(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	temp := filepath.Join(filepath.Dir(name), "tmp_obj_"+rand.Text()) // which git's own cleaning removes
+	if err := os.WriteFile(temp, b.Bytes(), 0o400); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return os.Rename(temp, name)
+}
+
+// Keep stores a content and returns its name.
+func (r *Repo) Keep(ctx context.Context, content []byte) (string, error) {
+	if err := r.ensure(ctx); err != nil {
+		return "", err
+	}
+	hash := hashOf(content)
+	return hash, r.keep(hash, content)
+}
+
+// Contents returns contents by their names. Errors: ErrGone.
+func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	if len(hashes) == 0 {
+		return out, nil
+	}
+	in := []byte(strings.Join(hashes, "\n") + "\n")
+	answer, err := r.run(ctx, in, nil, "cat-file", "--batch")
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(answer)
+	for _, hash := range hashes {
+		head, err := b.ReadString('\n')
+		if err != nil {
+			return nil, fmt.Errorf("git cat-file: %w", err)
+		}
+		fields := strings.Fields(head)
+		if len(fields) != 3 || fields[1] != "blob" {
+			return nil, fmt.Errorf("%w: %.12s; states are kept for %d days", ErrGone, hash, int(KeepFor.Hours()/24))
+		}
+		size, err := strconv.Atoi(fields[2])
+		if err != nil || size < 0 || size >= b.Len() {
+			return nil, fmt.Errorf("git cat-file: %w", io.ErrUnexpectedEOF)
+		}
+		out[hash] = bytes.Clone(b.Next(size))
+		b.Next(1) // the line's end
+	}
+	return out, nil
+}
+
+// Name returns the absolute name of a file, for people and for JSON: as valid UTF-8.
+func (r *Repo) Name(p Path) string { return Path(r.abs(p)).String() }

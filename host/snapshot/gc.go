@@ -1,0 +1,84 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// collectEvery is how often states that are too old are removed.
+	collectEvery = 24 * time.Hour
+	collectMark  = "collected"
+)
+
+// Collect removes states older than KeepFor, at most once a day, and all but the latest when the store is larger than MaxBytes after
+// that. It reports whether it was time to.
+func (r *Repo) Collect(ctx context.Context) (bool, error) {
+	mark := filepath.Join(r.dir, collectMark)
+	info, err := os.Stat(mark)
+	switch {
+	case err == nil && time.Since(info.ModTime()) < collectEvery:
+		return false, nil
+	case errors.Is(err, os.ErrNotExist): // of a store that is new there is nothing to remove
+		return false, ignoreMissing(os.WriteFile(mark, nil, 0o600))
+	}
+	return true, r.exclusive(ctx, func() error { return r.collect(ctx, mark) })
+}
+
+func (r *Repo) collect(ctx context.Context, mark string) error {
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		return err
+	}
+	inner, err := filepath.Glob(filepath.Join(r.dir, "inner", "*"))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, dir := range inner {
+		one := &Repo{worktree: r.worktree, dir: dir, git: r.git, ready: true}
+		errs = append(errs, one.exclusive(ctx, func() error { return one.collect(ctx, filepath.Join(dir, collectMark)) }))
+	}
+	errs = append(errs, r.prune(ctx, time.Now().Add(-KeepFor)))
+	size, err := sizeOf(r.dir)
+	if err == nil && size > MaxBytes {
+		err = r.prune(ctx, time.Now())
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// prune removes states that were taken before a time.
+func (r *Repo) prune(ctx context.Context, before time.Time) error {
+	dir := filepath.Join(r.dir, pins)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.ModTime().Before(before) {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = r.run(ctx, nil, []string{"gc.packRefs=false"}, "gc", "--quiet", "--prune="+before.UTC().Format(time.RFC3339))
+	return err
+}
+
+// sizeOf returns how many bytes the files below a directory have.
+func sizeOf(dir string) (size int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return ignoreMissing(err)
+		}
+		info, err := d.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return ignoreMissing(err)
+	})
+	return size, err
+}

@@ -1,0 +1,285 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits of what is kept.
+const (
+	// MaxFile is the size in bytes up to which Take keeps a file.
+	MaxFile = 2 << 20
+	// MaxRecord is the size in bytes up to which Record keeps a file.
+	MaxRecord = 64 << 20
+	// MaxFiles is how many new or changed files one Take keeps.
+	MaxFiles = 50_000
+	// MaxBytes is how large the store may become, in bytes, before old states are given up early.
+	MaxBytes = 1 << 30
+	// KeepFor is how long a state can be brought back.
+	KeepFor = 7 * 24 * time.Hour
+	// MaxTime bounds one Take. A project that takes longer has none for a day.
+	MaxTime = 20 * time.Second
+)
+
+var (
+	// ErrOff means that there are no snapshots here; the text says why.
+	ErrOff = errors.New("snapshots are off")
+	// ErrGone means that a content is not stored any more.
+	ErrGone = errors.New("content is not stored any more")
+)
+
+// Options say where the files are and where their states are kept. Dir and Worktree are required.
+type Options struct {
+	Dir      string   // of all projects; the one of this project is below it
+	Worktree string   // absolute
+	Home     string   // the user's; a project that is it, or holds it, has no snapshots
+	Exclude  []string // absolute names of files and directories that no state holds
+}
+
+// Repo keeps the states of one project. Safe for use from many goroutines and processes.
+type Repo struct {
+	worktree string // without symbolic links
+	dir      string
+	git      string
+	exclude  []string // absolute
+
+	slow atomic.Bool // Take takes too long here
+
+	mu    sync.Mutex // held while git works on the index
+	ready bool
+	tree  string // what the index held when it was as in stamp; empty: not known
+	stamp os.FileInfo
+	modes map[string]uint32 // permissions that a tree does not tell, by path; replaced, never changed
+	inner map[string]*Repo  // by path
+}
+
+// Open returns the states of a project. It starts nothing and writes nothing. Errors: ErrOff.
+func Open(o Options) (*Repo, error) {
+	worktree, err := filepath.EvalSymlinks(o.Worktree)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrOff, err)
+	}
+	if filepath.Dir(worktree) == worktree {
+		return nil, fmt.Errorf("%w: the project is the root of a file system", ErrOff)
+	}
+	if o.Home != "" {
+		home := o.Home
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			home = real
+		}
+		if inside(home, worktree) {
+			return nil, fmt.Errorf("%w: the project is a home directory", ErrOff)
+		}
+	}
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return nil, fmt.Errorf("%w: there is no git in PATH", ErrOff)
+	}
+	sum := sha256.Sum256([]byte(worktree))
+	r := &Repo{worktree: worktree, dir: filepath.Join(o.Dir, hex.EncodeToString(sum[:8])), git: git}
+	for _, name := range append([]string{o.Dir}, o.Exclude...) {
+		r.exclude = append(r.exclude, resolve(name))
+	}
+	if info, err := os.Stat(filepath.Join(r.dir, slowMark)); err == nil {
+		r.slow.Store(time.Since(info.ModTime()) < 24*time.Hour)
+	}
+	return r, nil
+}
+
+// inside reports whether path is dir or below it.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// slowMark is the file that tells that a snapshot took too long.
+const slowMark = "slow"
+
+// attributes switch off whatever would change the bytes of a file.
+const attributes = "* -text -filter -diff -merge -ident -working-tree-encoding -crlf -eol\n"
+
+// prepare makes the git directory. The caller holds mu.
+func (r *Repo) prepare(ctx context.Context) error {
+	if r.ready {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "HEAD")); err != nil {
+		if err := os.MkdirAll(r.dir, 0o700); err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, r.git, "init", "-q", "--bare", "--object-format=sha1", "--template=", r.dir)
+		cmd.Env = cleanEnv()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("make %s: %w: %s", r.dir, err, bytes.TrimSpace(out))
+		}
+	}
+	info := filepath.Join(r.dir, "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return err
+	}
+	err := errors.Join(
+		os.WriteFile(filepath.Join(info, "attributes"), []byte(attributes), 0o600),
+		os.WriteFile(filepath.Join(info, "exclude"), append(r.excluded(), r.ownPatterns()...), 0o600),
+		// For people: which project it is.
+		os.WriteFile(filepath.Join(r.dir, "description"), []byte(r.worktree+"\n"), 0o600),
+	)
+	r.modes = readModes(filepath.Join(r.dir, modesFile))
+	r.ready = err == nil
+	return err
+}
+
+// excluded returns the list of ignored files that the user keeps in the repository, outside of the files. Without one, or without a
+// way to read it, nothing more is ignored.
+func (r *Repo) excluded() []byte {
+	dir := filepath.Join(r.worktree, ".git")
+	if content, err := os.ReadFile(dir); err == nil { // a worktree or a submodule
+		dir = strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: "))
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(r.worktree, dir)
+		}
+		if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+			if dir = filepath.Join(dir, strings.TrimSpace(string(common))); filepath.IsAbs(strings.TrimSpace(string(common))) {
+				dir = strings.TrimSpace(string(common))
+			}
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "info", "exclude"))
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
+// ownPatterns returns the patterns of what no state holds.
+func (r *Repo) ownPatterns() []byte {
+	var b bytes.Buffer
+	b.WriteByte('\n')
+	for _, name := range r.exclude {
+		rel, err := filepath.Rel(r.worktree, name)
+		if err != nil || !filepath.IsLocal(rel) || rel == "." {
+			continue
+		}
+		b.WriteByte('/')
+		for _, c := range []byte(filepath.ToSlash(rel)) {
+			if strings.IndexByte("\\*?[ ", c) >= 0 {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(c)
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// cleanEnv is what git gets to see of the environment: nothing by which a user configures it.
+func cleanEnv() []string {
+	env := []string{
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C",
+	}
+	for _, name := range []string{"PATH", "SystemRoot", "TMPDIR", "TEMP", "TMP"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// settings are those of every git command.
+func settings() []string {
+	list := []string{
+		"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.autocrlf=false", "core.attributesFile=" + os.DevNull,
+		"core.excludesFile=" + os.DevNull, "core.untrackedCache=false", "core.splitIndex=false", "core.logAllRefUpdates=false",
+		"gc.auto=0", "index.version=2", "core.bare=false",
+	}
+	if runtime.GOOS != "windows" { // where every name goes
+		list = append(list, "core.protectNTFS=false", "core.protectHFS=false")
+	}
+	return list
+}
+
+// run runs git and returns what it printed. in may be nil.
+func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string) ([]byte, error) {
+	var all []string
+	for _, s := range append(settings(), more...) {
+		all = append(all, "-c", s)
+	}
+	cmd := exec.CommandContext(ctx, r.git, append(all, args...)...)
+	cmd.Dir = r.worktree
+	cmd.Env = append(cleanEnv(), "GIT_DIR="+r.dir, "GIT_WORK_TREE="+r.worktree)
+	cmd.WaitDelay = time.Second
+	var out, problem bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &problem
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(problem.Bytes()))
+	}
+	return out.Bytes(), nil
+}
+
+// exclusive runs f while no other goroutine or process works on the store.
+func (r *Repo) exclusive(ctx context.Context, f func() error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(r.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // which unlocks it
+	if err := waitLock(ctx, file); err != nil {
+		return fmt.Errorf("another process works on the snapshots of this project: %w", err)
+	}
+	// Whoever left git's own lock is gone: it would hold ours.
+	if err := os.Remove(filepath.Join(r.dir, "index.lock")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	return f()
+}
+
+// ensure makes the git directory unless it is there.
+func (r *Repo) ensure(ctx context.Context) error {
+	r.mu.Lock()
+	ready := r.ready
+	r.mu.Unlock()
+	if ready {
+		return nil
+	}
+	return r.exclusive(ctx, func() error { return nil })
+}
+
+// waitLock locks the file as soon as nobody else has it.
+func waitLock(ctx context.Context, file *os.File) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		locked, err := tryLock(file)
+		if locked || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
