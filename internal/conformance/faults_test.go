@@ -18,7 +18,7 @@ import (
 
 const (
 	// hookTimeout is the deadline of the hooks that go wrong.
-	hookTimeout = 300 * time.Millisecond
+	hookTimeout = 200 * time.Millisecond
 	// grace is what hitting it may cost beside it.
 	grace = 200 * time.Millisecond
 	// slowness is how much slower than the measured turn one may be on a machine that has other things to do.
