@@ -9,6 +9,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -203,7 +204,7 @@ func (c *checker) fieldsOf(p place, v hujson.Value, t reflect.Type) (any, bool) 
 				out[name] = value
 			}
 		default:
-			c.bad(at, "unknown key", suggest(name, known.names))
+			c.bad(at, "unknown key", nearest.Remedy(name, known.names))
 		}
 	})
 	if !ok {
@@ -255,7 +256,7 @@ func (c *checker) list(p place, v hujson.Value, elem reflect.Type) (any, bool) {
 
 // nearMiss warns of a name in an open struct that is most likely a slip of a field's.
 func (c *checker) nearMiss(at place, name string, known fields) {
-	if best := nearest(name, known.names); best != "" {
+	if best := nearest.Name(name, known.names); best != "" {
 		c.report.warn(c.src.at(at.offset, at.key, "unknown key, passed on as it is", `did you mean "`+best+`"?`))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -69,7 +70,7 @@ func oneOf(value any, known ...string) (message, remedy string) {
 		return "", ""
 	}
 	message = fmt.Sprintf("want one of %s, have %.40q", strings.Join(known, ", "), name)
-	if best := nearest(name, known); best != "" {
+	if best := nearest.Name(name, known); best != "" {
 		remedy = `did you mean "` + best + `"?`
 	}
 	return message, remedy

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // The variables that hold configuration.
@@ -198,7 +200,7 @@ func (l *loader) warnUnknown(known []string) {
 		// Compared without the prefix, which would make every short name near every other.
 		for _, k := range known {
 			short, want := strings.TrimPrefix(name, envPrefix), strings.TrimPrefix(k, envPrefix)
-			if nearest(short, []string{want}) != "" {
+			if nearest.Name(short, []string{want}) != "" {
 				l.report.warn(Problem{File: "environment", Key: name, Message: "unknown variable, ignored", Remedy: `did you mean "` + k + `"?`})
 				break
 			}

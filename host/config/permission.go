@@ -6,6 +6,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -102,7 +103,7 @@ func (c *checker) actionNamed(p place, name string) (sdk.Action, bool) {
 	}
 	message := fmt.Sprintf("want allow, ask or deny, have %.40q", name)
 	remedy := ""
-	if best := nearest(name, known); best != "" {
+	if best := nearest.Name(name, known); best != "" {
 		remedy = `did you mean "` + best + `"?`
 	}
 	return "", c.bad(p, message, remedy)

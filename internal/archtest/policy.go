@@ -14,9 +14,9 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk"},
 		"hooks":    {"hooks", "sdk"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest"},
 		"builtin":  {"builtin", "sdk", "internal/child"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/schemacost"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/schemacost", "internal/nearest"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/schemacost"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -40,7 +41,7 @@ func (v *validator) capability(where string, c sdk.Capability) {
 		for name := range scoped() {
 			names = append(names, name)
 		}
-		v.add(at(where, "name"), suggest(c.Name, names), "there is no capability %s", quoted(c.Name))
+		v.add(at(where, "name"), nearest.Remedy(c.Name, names), "there is no capability %s", quoted(c.Name))
 		return
 	}
 	if len(c.Reason) > maxReason {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -67,7 +68,7 @@ func (r *reader) sift(path string, n *node) (known, extensions *node) {
 		case m.name == "extensions":
 			r.warn(path, m.name, "write an object whose keys are namespaces", "is ignored: want an object, have %s", m.value.kind)
 		case !slices.Contains(names, m.name):
-			r.warn(path, at("", m.name), suggest(m.name, names), "is ignored: the specification has no such field")
+			r.warn(path, at("", m.name), nearest.Remedy(m.name, names), "is ignored: the specification has no such field")
 		default:
 			known.members = append(known.members, m)
 			fields[m.name] = m.value.raw

@@ -3,6 +3,7 @@ package manifest
 import (
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -11,7 +12,7 @@ func (v *validator) hooks(hooks []sdk.HookDescription) {
 	unique(v, v.at("hooks"), hooks, func(where string, h sdk.HookDescription) string {
 		info, ok := sdk.PointOf(h.Point)
 		if !ok {
-			v.add(at(where, "point"), suggest(h.Point, pointNames()), "there is no hook point %s", quoted(h.Point))
+			v.add(at(where, "point"), nearest.Remedy(h.Point, pointNames()), "there is no hook point %s", quoted(h.Point))
 			return ""
 		}
 		v.hookName(at(where, "name"), h.Name)
@@ -97,7 +98,7 @@ func (v *validator) field(where, pointer string, info sdk.PointInfo) {
 		return
 	}
 	if segment, known := missingField(info.NewValue(), pointer); segment != "" {
-		v.add(where, suggest(segment, known), "%s: the value at %s has no field %s", quoted(pointer), info.Point, quoted(segment))
+		v.add(where, nearest.Remedy(segment, known), "%s: the value at %s has no field %s", quoted(pointer), info.Point, quoted(segment))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // Types of MCP servers.
@@ -84,7 +86,7 @@ func parseServers(rep *report, data []byte, f *folder) map[string]Server {
 	c.checkNames("", n)
 	for _, m := range n.members {
 		if m.name != "$schema" && m.name != "mcpServers" {
-			rep.add(at("", m.name), suggest(m.name, []string{"$schema", "mcpServers"}), "no MCP servers are loaded: unknown field")
+			rep.add(at("", m.name), nearest.Remedy(m.name, []string{"$schema", "mcpServers"}), "no MCP servers are loaded: unknown field")
 		}
 	}
 	schema, list := n.field("$schema"), n.field("mcpServers")
@@ -144,7 +146,7 @@ func parseServer(rep *report, where string, m member, f *folder) (Server, bool) 
 		s = Server{Type: e.Type, URL: e.URL, Headers: e.Headers}
 		s.checkRemote(rep, where)
 	default:
-		rep.add(at(where, "type"), suggest(t.text, []string{ServerStdio, ServerHTTP, ServerSSE}), "unknown type %s", quoted(t.text))
+		rep.add(at(where, "type"), nearest.Remedy(t.text, []string{ServerStdio, ServerHTTP, ServerSSE}), "unknown type %s", quoted(t.text))
 	}
 	return s, len(rep.problems) == 0
 }

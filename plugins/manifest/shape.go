@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // checker compares JSON with the Go type it is to be decoded into, more strictly than encoding/json: names of fields are exact, none
@@ -96,7 +98,7 @@ func (c *checker) unknown(where, name string, fields map[string]reflect.Type) {
 	for k := range fields {
 		known = append(known, k)
 	}
-	c.report.add(where, suggest(name, known), "unknown field")
+	c.report.add(where, nearest.Remedy(name, known), "unknown field")
 }
 
 // checkNames reports a name that stands twice: readers would not agree on which of the two counts.

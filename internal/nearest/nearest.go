@@ -1,13 +1,14 @@
-package config
+// Package nearest finds what a misspelt name was meant to be.
+package nearest
 
 import (
 	"slices"
 	"strings"
 )
 
-// suggest returns the remedy for a name that is none of the known ones.
-func suggest(name string, known []string) string {
-	if best := nearest(name, known); best != "" {
+// Remedy returns the remedy for a name that is none of the known ones.
+func Remedy(name string, known []string) string {
+	if best := Name(name, known); best != "" {
 		return `did you mean "` + best + `"?`
 	}
 	if len(known) == 0 {
@@ -18,8 +19,8 @@ func suggest(name string, known []string) string {
 	return "known here: " + strings.Join(known, ", ")
 }
 
-// nearest returns the known name that name is most likely a slip of, or "".
-func nearest(name string, known []string) string {
+// Name returns the known name that name is most likely a slip of, or "".
+func Name(name string, known []string) string {
 	const maxName = 64 // longer is no slip, and the distance costs the product of the lengths
 	if len(name) > maxName {
 		return ""

@@ -1,0 +1,25 @@
+package nearest_test
+
+import (
+	"testing"
+
+	"github.com/tenonhq/tenon/internal/nearest"
+)
+
+func TestRemedy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		known []string
+		want  string
+	}{
+		{"modle", []string{"model", "mcp"}, `did you mean "model"?`},
+		{"MODEL", []string{"model"}, `did you mean "model"?`},
+		{"something", []string{"model", "mcp"}, "known here: mcp, model"},
+		{"x", nil, "remove it"},
+	} {
+		if got := nearest.Remedy(c.name, c.known); got != c.want {
+			t.Errorf("Remedy(%q, %v) = %q, want %q", c.name, c.known, got, c.want)
+		}
+	}
+}
