@@ -9,6 +9,7 @@ import (
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -44,6 +45,8 @@ func storeRemedy(err error) *failure {
 		fix = "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, store.ErrNewer):
 		fix = "update tenon, or choose another data directory with --data-dir DIR"
+	case errors.Is(err, trust.ErrLockFile):
+		fix = "correct tenon.lock, or move it away: what you approved is then asked for again"
 	case errors.Is(err, store.ErrFenced):
 		fix = "another process has gone on with this session; start a new one or use -s there"
 	default:
