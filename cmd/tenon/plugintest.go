@@ -187,11 +187,11 @@ func (a *app) lab(scratch string) (*lab, error) {
 	return &lab{w}, os.MkdirAll(project, 0o755)
 }
 
-// testCache is where compiled modules of tests are kept: compiling a module takes a second, and what is compiled is known by its
+// testCache is where compiled modules are kept, as for any run: compiling one takes a second, and what is compiled is known by its
 // digest.
 func (a *app) testCache(scratch string) string {
 	if d, err := findDirs(a.env, a.flags.dataDir); err == nil && d.cache != "" {
-		return filepath.Join(d.cache, "plugin-test")
+		return d.cache
 	}
 	return filepath.Join(scratch, "cache")
 }

@@ -110,8 +110,8 @@ func TestBadProcesses(t *testing.T) {
 		},
 	}
 	for name, c := range carriers {
-		for _, fault := range c.faults {
-			for _, at := range []place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}, {sdk.PointEvent, 0}} {
+		for i, fault := range c.faults {
+			for _, at := range some([]place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}, {sdk.PointEvent, 0}}, i) {
 				t.Run(name+" "+fault+" "+string(at.point), func(t *testing.T) {
 					contained(t, at, func(t *testing.T) sdk.Plugin { return c.open(t, fault, hookAt(at.point, hookTimeout)) })
 				})
