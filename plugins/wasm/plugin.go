@@ -201,7 +201,10 @@ func (p *plugin) Start(_ context.Context, h sdk.Host) error {
 		p.spec.Broker.Bind(h)
 	}
 	p.system.setProject(h.Project())
-	req := guest.StartRequest{Options: h.Options(), Project: h.Project(), Hooks: []guest.HookRef{}, Tools: []string{}}
+	project := h.Project()
+	// A guest reaches no file that was not granted; where the user keeps things is none of its business.
+	project.Home, project.ConfigDir, project.DataDir = "", "", ""
+	req := guest.StartRequest{Options: h.Options(), Project: project, Hooks: []guest.HookRef{}, Tools: []string{}}
 	if len(req.Options) == 0 {
 		req.Options = json.RawMessage("null")
 	}
