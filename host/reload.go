@@ -45,6 +45,9 @@ func (h *Host) Reload(ctx context.Context, o ReloadOptions) error {
 	}
 	g, err := h.newGeneration(ctx, o, old)
 	if err != nil {
+		if h.closing() { // which is what ended the start of the plugins
+			return errors.Join(ErrClosed, err)
+		}
 		return fmt.Errorf("reload: %w", err)
 	}
 	if !h.replace(old, g) {
