@@ -5,9 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -77,7 +74,7 @@ func (r *run) commit(h *bound, t *task, answer *sdk.Answer, took time.Duration) 
 
 // apply makes the changes the hook declared, all or none, and notes them in the entry.
 func (r *run) apply(h *bound, changes []sdk.Change, entry *Entry) error {
-	kept, dropped := restrict(changes, h.Writes)
+	kept, dropped := sdk.Restrict(changes, h.Writes)
 	entry.Dropped = dropped
 	if len(kept) == 0 {
 		return nil
@@ -117,39 +114,3 @@ func lookupAll(value any, changes []sdk.Change) ([]json.RawMessage, error) {
 	}
 	return out, nil
 }
-
-// restrict splits changes into those under the declared fields and the pointers of the others. Of an
-// object that was set above a declared field the declared members are kept.
-func restrict(changes []sdk.Change, writes []string) (kept []sdk.Change, dropped []string) {
-	if slices.Contains(writes, "") {
-		return changes, nil
-	}
-	for _, c := range changes {
-		if sdk.Covers(writes, c.Pointer) {
-			kept = append(kept, c)
-			continue
-		}
-		inner, rest := members(c, writes)
-		if len(inner) == 0 {
-			dropped = append(dropped, c.Pointer)
-			continue
-		}
-		kept = append(kept, inner...)
-		dropped = append(dropped, rest...)
-	}
-	return kept, dropped
-}
-
-func members(c sdk.Change, writes []string) (kept []sdk.Change, dropped []string) {
-	var object map[string]json.RawMessage
-	if c.Remove || json.Unmarshal(c.Value, &object) != nil {
-		return nil, nil
-	}
-	inner := make([]sdk.Change, 0, len(object))
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		inner = append(inner, sdk.Change{Pointer: c.Pointer + "/" + escape.Replace(key), Value: object[key]})
-	}
-	return restrict(inner, writes)
-}
-
-var escape = strings.NewReplacer("~", "~0", "/", "~1")

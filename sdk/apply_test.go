@@ -3,6 +3,8 @@ package sdk_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,6 +216,33 @@ func TestCovers(t *testing.T) {
 			t.Parallel()
 			if got := sdk.Covers(c.fields, c.pointer); got != c.want {
 				t.Errorf("Covers(%q, %q) = %v, want %v", c.fields, c.pointer, got, c.want)
+			}
+		})
+	}
+}
+
+func TestRestrict(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		changes []sdk.Change
+		writes  []string
+		kept    []sdk.Change
+		dropped []string
+	}{
+		"everything may":     {[]sdk.Change{change("/a", `1`)}, []string{""}, []sdk.Change{change("/a", `1`)}, nil},
+		"nothing may":        {[]sdk.Change{change("/a", `1`)}, nil, nil, []string{"/a"}},
+		"declared and not":   {[]sdk.Change{change("/a", `1`), change("/b", `2`)}, []string{"/b"}, []sdk.Change{change("/b", `2`)}, []string{"/a"}},
+		"object above":       {[]sdk.Change{change("/o", `{"y/z":2,"x":1}`)}, []string{"/o/y~1z"}, []sdk.Change{change("/o/y~1z", `2`)}, []string{"/o/x"}},
+		"object deep above":  {[]sdk.Change{change("", `{"o":{"x":1},"p":2}`)}, []string{"/o/x"}, []sdk.Change{change("/o/x", `1`)}, []string{"/p"}},
+		"object without one": {[]sdk.Change{change("/o", `{"y":2}`)}, []string{"/o/x"}, nil, []string{"/o"}},
+		"removed above":      {[]sdk.Change{change("/o", "")}, []string{"/o/x"}, nil, []string{"/o"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kept, dropped := sdk.Restrict(c.changes, c.writes)
+			if !reflect.DeepEqual(kept, c.kept) || !slices.Equal(dropped, c.dropped) {
+				t.Errorf("Restrict kept %v and dropped %q, want %v and %q", kept, dropped, c.kept, c.dropped)
 			}
 		})
 	}

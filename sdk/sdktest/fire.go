@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -70,7 +68,7 @@ func (h *Host) fire(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, in
 	}
 	if err == nil && len(answer.Changes) > 0 {
 		var dropped []string
-		answer.Changes, dropped = restrict(answer.Changes, hook.Writes)
+		answer.Changes, dropped = sdk.Restrict(answer.Changes, hook.Writes)
 		for _, pointer := range dropped {
 			note(h, &h.dropped, pointer)
 		}
@@ -212,30 +210,3 @@ func checkTypes(info *sdk.PointInfo, input, value any) error {
 	}
 	return nil
 }
-
-// restrict splits changes into those under the declared fields and the pointers of the others, as the host does: of an object that
-// was set above a declared field the declared members are kept.
-func restrict(changes []sdk.Change, writes []string) (kept []sdk.Change, dropped []string) {
-	for _, c := range changes {
-		if sdk.Covers(writes, c.Pointer) {
-			kept = append(kept, c)
-			continue
-		}
-		var object map[string]json.RawMessage
-		var inner []sdk.Change
-		if !c.Remove && json.Unmarshal(c.Value, &object) == nil {
-			for _, key := range slices.Sorted(maps.Keys(object)) {
-				inner = append(inner, sdk.Change{Pointer: c.Pointer + "/" + escape.Replace(key), Value: object[key]})
-			}
-		}
-		mine, rest := restrict(inner, writes)
-		if len(mine) == 0 {
-			dropped = append(dropped, c.Pointer)
-			continue
-		}
-		kept, dropped = append(kept, mine...), append(dropped, rest...)
-	}
-	return kept, dropped
-}
-
-var escape = strings.NewReplacer("~", "~0", "/", "~1")
