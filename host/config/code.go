@@ -14,7 +14,8 @@ type Code struct {
 	Data   json.RawMessage // of hooks: the value of the key in this source
 }
 
-// code notes who named plugins and hooks, before the layers add up and hide it.
+// code notes who named plugins and hooks, before the layers add up and hide it, and takes from a layer of the project the plugins
+// that the user named (isUsers).
 func (m *merger) code(layer tree, origins map[string]Origin) {
 	if list, ok := layer["plugins"].([]any); ok {
 		list = slices.DeleteFunc(slices.Clone(list), func(entry any) bool { return m.isUsers(pluginPath(entry), origins["plugins"]) })

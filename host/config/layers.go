@@ -50,7 +50,7 @@ func (l *loader) sources(ctx context.Context) ([]*source, error) {
 	for _, path := range userFiles(l.opts.ConfigDir) {
 		file(LayerUser, path, false)
 	}
-	for _, dir := range upward(l.opts.Directory, l.opts.Worktree) {
+	for _, dir := range Upward(l.opts.Directory, l.opts.Worktree) {
 		for _, path := range projectFiles(dir) {
 			file(LayerProject, path, false)
 		}
@@ -81,8 +81,8 @@ func projectFiles(dir string) []string {
 	return append(userFiles(dir), userFiles(filepath.Join(dir, ".tenon"))...)
 }
 
-// upward returns the directories from top down to dir, or dir alone when top is not above it.
-func upward(dir, top string) []string {
+// Upward returns the directories from top down to dir, or dir alone when top is not above it.
+func Upward(dir, top string) []string {
 	if dir == "" {
 		return nil
 	}

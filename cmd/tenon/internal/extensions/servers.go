@@ -50,7 +50,7 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 	if err := s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false); err != nil {
 		return err
 	}
-	for _, dir := range upward(s.opts.Project.Directory, s.opts.Project.Worktree) {
+	for _, dir := range slices.Backward(config.Upward(s.opts.Project.Directory, s.opts.Project.Worktree)) {
 		if err := s.serverFile(ctx, filepath.Join(dir, ProjectServerFile), true); err != nil {
 			return err
 		}
@@ -61,19 +61,6 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 		}
 	}
 	return nil
-}
-
-// upward returns the directories from dir up to top, the nearest first.
-func upward(dir, top string) []string {
-	dirs := []string{dir}
-	for top != "" && dir != top && filepath.Dir(dir) != dir {
-		dir = filepath.Dir(dir)
-		dirs = append(dirs, dir)
-	}
-	if top != "" && dir != top {
-		return dirs[:1] // top is not above
-	}
-	return dirs
 }
 
 // serverFile adds the servers of a file. One that is not there has none.
