@@ -26,7 +26,7 @@ func (w *workspace) gather(ctx context.Context, o hostOptions) (*extensions.Set,
 	if o.interactive && len(set.Pending()) > 0 {
 		approved, err := w.app.askPending(ctx, set)
 		if err != nil || approved {
-			err = errors.Join(err, closePlugins(ctx, set), set.Close(ctx))
+			err = errors.Join(err, set.Discard(ctx))
 		}
 		if err != nil {
 			return nil, err
@@ -39,13 +39,6 @@ func (w *workspace) gather(ctx context.Context, o hostOptions) (*extensions.Set,
 	}
 	w.app.leftOut(set)
 	return set, nil
-}
-
-func closePlugins(ctx context.Context, set *extensions.Set) (err error) {
-	for _, p := range set.Plugins {
-		err = errors.Join(err, p.Close(ctx))
-	}
-	return err
 }
 
 // askPending asks about each candidate that waits. It reports whether any was approved.
@@ -112,8 +105,6 @@ func (m *machine) reload(ctx context.Context) error {
 		return err
 	}
 	err = set.Reuse(ctx, m.extensions[len(m.extensions)-1])
-	own := len(shipped())
-	next := append(m.running[:own:own], set.Plugins...)
 	for _, c := range append(set.Rejected(), set.Pending()...) {
 		if err == nil && c.Item() != nil && slices.Contains(m.options.plugins, c.From) {
 			if err = c.Err; err == nil {
@@ -125,11 +116,11 @@ func (m *machine) reload(ctx context.Context) error {
 		err = set.Precompile(ctx)
 	}
 	if err == nil {
-		err = m.Reload(ctx, host.ReloadOptions{Plugins: next, Strict: true})
+		err = m.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Strict: true})
 	}
 	if err != nil {
 		return errors.Join(err, set.Close(ctx))
 	}
-	m.extensions, m.running = append(m.extensions, set), next
+	m.extensions = append(m.extensions, set)
 	return nil
 }

@@ -141,9 +141,9 @@ func (a *app) addServer(ctx context.Context, f *mcpAdd, name string, args []stri
 // serverFile is the file that servers are added to.
 func (w *workspace) serverFile(project bool) string {
 	if project {
-		return filepath.Join(w.project.Worktree, projectMCPFileName)
+		return filepath.Join(w.project.Worktree, extensions.ProjectServerFile)
 	}
-	return filepath.Join(w.dirs.config, mcpFileName)
+	return filepath.Join(w.dirs.config, extensions.ServerFile)
 }
 
 // checkServer checks an entry as it will be read.

@@ -10,13 +10,6 @@ import (
 	"path/filepath"
 )
 
-// mcpFileName is where "tenon mcp add" keeps servers: a file of tenon's own in the user's configuration directory, or with --project
-// the project's .mcp.json.
-const (
-	mcpFileName        = "mcp.json"
-	projectMCPFileName = ".mcp.json"
-)
-
 // mcpEntry is one server as .mcp.json has it.
 type mcpEntry struct {
 	Type    string            `json:"type,omitempty"` // empty: stdio

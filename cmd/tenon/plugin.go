@@ -38,11 +38,7 @@ func (a *app) withExtensions(ctx context.Context, paths []string, f func(w *work
 	if err != nil {
 		return err
 	}
-	err = f(w, s)
-	for _, p := range s.Plugins { // none was started
-		err = errors.Join(err, p.Close(ctx))
-	}
-	return errors.Join(err, s.Close(ctx))
+	return errors.Join(f(w, s), s.Discard(ctx))
 }
 
 func (a *app) pluginListCommand() *cobra.Command {

@@ -207,7 +207,7 @@ func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) 
 		err = errors.Join(err, fmt.Errorf("%s: %w", c.Name, c.Err))
 	}
 	if err != nil {
-		return nil, errors.Join(usageError("correct the plugin", "%w", err), closePlugins(ctx, set), set.Close(ctx))
+		return nil, errors.Join(usageError("correct the plugin", "%w", err), set.Discard(ctx))
 	}
 	return set, nil
 }
@@ -226,11 +226,11 @@ func (l *lab) approveForTest(ctx context.Context, t *pluginTest) error {
 		if len(pending) == 0 {
 			for _, c := range set.Candidates {
 				if c.Config() != nil {
-					err = errors.Join(err, set.Pin(ctx, c.Config()))
+					err = errors.Join(err, set.Pin(ctx, c))
 				}
 			}
 		}
-		if err = errors.Join(err, closePlugins(ctx, set), set.Close(ctx)); err != nil || len(pending) == 0 {
+		if err = errors.Join(err, set.Discard(ctx)); err != nil || len(pending) == 0 {
 			return err
 		}
 	}

@@ -32,6 +32,8 @@ func storeRemedy(err error) *failure {
 	var owned *store.OwnedError
 	fix := ""
 	switch {
+	case errors.Is(err, store.ErrOlder):
+		fix = "wait until that process is done or end it, then start this again: it makes a copy and migrates the database"
 	case errors.As(err, &owned):
 		fix = "wait until that process is done, or start a new session (leave out -c and -s)"
 		if owned.PID != 0 {

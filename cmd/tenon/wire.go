@@ -125,7 +125,7 @@ type machine struct {
 	workspace  *workspace
 	options    hostOptions
 	extensions []*extensions.Set // those in use, the latest last
-	running    []sdk.Plugin      // of the generation in force
+	shipped    []sdk.Plugin      // in every generation
 }
 
 // hostOptions say how a command uses the host.
@@ -159,10 +159,10 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	m := &machine{store: s, workspace: w, options: o, extensions: []*extensions.Set{set}, running: append(shipped(), set.Plugins...)}
+	m := &machine{store: s, workspace: w, options: o, extensions: []*extensions.Set{set}, shipped: shipped()}
 	options := host.Options{
 		Config: withSkills(w.loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.project, Store: s,
-		Plugins: m.running, Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign,
+		Plugins: slices.Concat(m.shipped, set.Plugins), Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign,
 		Interactive: o.interactive, AutoApprove: o.auto,
 		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
 	}

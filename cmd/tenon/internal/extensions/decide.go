@@ -69,23 +69,30 @@ func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability
 		}
 	}
 	if c.server != nil {
-		return s.Pin(ctx, c.server), nil
+		return s.Pin(ctx, c), nil
 	}
 	return nil, nil
 }
 
-// Pin connects to a server once and keeps what it offers as approved.
-func (s *Set) Pin(ctx context.Context, server *mcp.Server) error {
-	offered, err := mcp.Probe(ctx, *server, s.opts.Project, s.serverOptions())
+// Pin keeps what a server offers as approved: what Offered returned before, so that nothing is approved that was not shown.
+func (s *Set) Pin(ctx context.Context, c *Candidate) error {
+	offered, err := s.Offered(ctx, c)
 	if err != nil {
 		return err
 	}
-	return mcp.Approve(mcp.FilePins(s.serverDir()), *server, offered)
+	return mcp.Approve(mcp.FilePins(s.serverDir()), *c.server, offered)
 }
 
-// Offered connects to a server once and returns what it offers.
+// Offered connects to a server, the first time it is called for it, and returns what the server offers.
 func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error) {
-	return mcp.Probe(ctx, *c.server, s.opts.Project, s.serverOptions())
+	if c.offered == nil {
+		offered, err := mcp.Probe(ctx, *c.server, s.opts.Project, s.serverOptions())
+		if err != nil {
+			return nil, err
+		}
+		c.offered = offered
+	}
+	return c.offered, nil
 }
 
 // Differences returns what a server offers otherwise than it was approved; pinned is false for one of which nothing was approved yet.
@@ -118,13 +125,10 @@ func (s *Set) prepare(ctx context.Context, name string) error {
 	}
 	for _, c := range again.Candidates {
 		if c.server != nil && c.From == packageOf(name) {
-			err = errors.Join(err, again.Pin(ctx, c.server))
+			err = errors.Join(err, again.Pin(ctx, c))
 		}
 	}
-	for _, p := range again.Plugins {
-		err = errors.Join(err, p.Close(ctx))
-	}
-	return errors.Join(err, again.Close(ctx))
+	return errors.Join(err, again.Discard(ctx))
 }
 
 // precompile compiles the module of a plugin; others need none.

@@ -62,10 +62,11 @@ type Candidate struct {
 	Reason  string // why it is disabled
 	Grants  []sdk.Capability
 
-	item    *plugins.Item // of a plugin
-	server  *mcp.Server   // of a server
-	trusted trust.Item    // of servers and command hooks
-	lines   []string      // what servers and command hooks start
+	item    *plugins.Item   // of a plugin
+	server  *mcp.Server     // of a server
+	trusted trust.Item      // of servers and command hooks
+	lines   []string        // what servers and command hooks start
+	offered *mcp.Definition // what the server offered when it was asked; nil before
 	// decision is empty for what the user wrote: it needs no approval.
 	decision trust.Decision
 }
@@ -139,6 +140,14 @@ func (s *Set) Reuse(ctx context.Context, earlier *Set) error {
 		}
 	}
 	return err
+}
+
+// Discard closes the plugins, none of which was started, and what they share.
+func (s *Set) Discard(ctx context.Context) (err error) {
+	for _, p := range s.Plugins {
+		err = errors.Join(err, p.Close(ctx))
+	}
+	return errors.Join(err, s.Close(ctx))
 }
 
 // Close ends what the plugins share. The plugins themselves are the host's.
