@@ -1,17 +1,16 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
+	"strings"
 	"time"
-
-	openaigo "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -21,7 +20,8 @@ type client struct {
 	settings
 	info      sdk.ProviderInfo
 	responses bool
-	api       openaigo.Client
+	base      *url.URL // with the query every request has
+	http      *http.Client
 	secrets   []string // never to be seen in an error
 }
 
@@ -42,11 +42,36 @@ func newClient(info sdk.ProviderInfo, responses bool, transport *http.Transport,
 	if err != nil {
 		return nil, err
 	}
-	c := &client{settings: s, info: info, responses: responses, secrets: secretsOf(info, base)}
-	// A literal, not NewClient: that one takes key, address and headers from OPENAI_* variables, which
-	// may belong to another server.
-	c.api = openaigo.Client{Options: c.options(base, transport)}
-	return c, nil
+	return &client{
+		settings: s, info: info, responses: responses, secrets: secretsOf(info, base),
+		base: base, http: &http.Client{Transport: transport, CheckRedirect: sameOrigin},
+	}, nil
+}
+
+// maxRedirects is how often one request may be sent on, as in net/http.
+const maxRedirects = 10
+
+// sameOrigin follows redirects within the origin of the first request alone: another one gets neither the key nor the conversation.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	if !strings.EqualFold(req.URL.Scheme, first.Scheme) || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) || port(req.URL) != port(first) {
+		return fmt.Errorf("it redirects to another origin, %s://%s, which gets nothing from us; if that is right, set options.baseURL to it", req.URL.Scheme, req.URL.Host)
+	}
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("it redirected %d times", maxRedirects)
+	}
+	return nil
+}
+
+// port returns the port of the URL's server, the scheme's own when the URL names none.
+func port(u *url.URL) string {
+	switch p := u.Port(); {
+	case p != "":
+		return p
+	case strings.EqualFold(u.Scheme, "https"):
+		return "443"
+	}
+	return "80"
 }
 
 // newTransport returns the pool of connections. Compression is off because it would hold back the
@@ -65,39 +90,6 @@ func newTransport() *http.Transport {
 	}
 }
 
-func (c *client) options(base *url.URL, transport *http.Transport) []option.RequestOption {
-	plain := *base
-	plain.RawQuery = ""
-	opts := []option.RequestOption{
-		option.WithBaseURL(plain.String()),
-		option.WithHTTPClient(&http.Client{Transport: transport}),
-		option.WithMaxRetries(0), // the host retries
-		option.WithMiddleware(c.refuse),
-		option.WithHeader("User-Agent", "tenon"),
-	}
-	// What the library tells about this machine is nobody's business.
-	for _, name := range []string{"Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Retry-Count", "Timeout"} {
-		opts = append(opts, option.WithHeaderDel("X-Stainless-"+name))
-	}
-	for name, values := range base.Query() {
-		for _, v := range values {
-			opts = append(opts, option.WithQueryAdd(name, v))
-		}
-	}
-	if c.info.Key != "" {
-		opts = append(opts, option.WithAPIKey(c.info.Key))
-	}
-	return slices.Concat(opts, headerOptions(c.headers))
-}
-
-func headerOptions(headers map[string]string) []option.RequestOption {
-	opts := make([]option.RequestOption, 0, len(headers))
-	for name, value := range headers {
-		opts = append(opts, option.WithHeader(name, value))
-	}
-	return opts
-}
-
 // Stream asks the model and passes on its answer.
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	path, encode := "chat/completions", c.chatBody
@@ -108,8 +100,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	if err != nil {
 		return fmt.Errorf("provider %s: encode the request: %w", c.info.ID, err) // no *sdk.ProviderError: asking again would not help
 	}
-	opts := slices.Concat(headerOptions(req.Model.Headers), headerOptions(req.Headers))
-	ex, err := c.send(ctx, http.MethodPost, path, body, append(opts, option.WithHeader("Accept", "text/event-stream"))...)
+	ex, err := c.send(ctx, http.MethodPost, path, body, req.Model.Headers, req.Headers, map[string]string{"Accept": "text/event-stream"})
 	if err != nil {
 		return err
 	}
@@ -124,18 +115,45 @@ func (c *client) decoder(out *answer) decoder {
 	return &chatDecoder{answer: out}
 }
 
-// send makes one request. The caller closes the exchange.
-func (c *client) send(ctx context.Context, method, path string, body []byte, opts ...option.RequestOption) (*exchange, error) {
+// send makes one request; later headers replace earlier ones of the same name, and all of them the provider's. The caller closes the
+// exchange. It never asks twice: the host retries.
+func (c *client) send(ctx context.Context, method, path string, body []byte, headers ...map[string]string) (*exchange, error) {
 	ex := newExchange(ctx, c.headerTimeout)
-	var payload any
-	if body != nil {
-		payload = body
-	}
-	var res *http.Response
-	if err := c.api.Execute(ex.ctx, method, path, payload, &res, opts...); err != nil {
+	res, err := c.do(ex.ctx, method, path, body, headers)
+	if err != nil {
 		ex.close()
 		return nil, c.failure(ctx, ex, err)
 	}
 	ex.begin(res, c.idleTimeout)
 	return ex, nil
+}
+
+// do returns a response that is a success. The caller closes its body.
+func (c *client) do(ctx context.Context, method, path string, body []byte, headers []map[string]string) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		content = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base.JoinPath(path).String(), content)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "tenon")
+	if c.info.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.info.Key)
+	}
+	for _, set := range append([]map[string]string{c.headers}, headers...) {
+		for name, value := range set {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	return succeeded(res)
 }

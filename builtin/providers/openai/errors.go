@@ -11,8 +11,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -34,12 +32,10 @@ type sinkError struct{ err error }
 func (e *sinkError) Error() string { return e.err.Error() }
 func (e *sinkError) Unwrap() error { return e.err }
 
-// refuse turns every response that is not a success into a refusal. It sits in front of the library's
-// own handling of errors, which reads bodies of any length and understands OpenAI's shape alone.
-func (c *client) refuse(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	res, err := next(req)
-	if err != nil || res.StatusCode/100 == 2 {
-		return res, err
+// succeeded turns every response that is not a success into a refusal.
+func succeeded(res *http.Response) (*http.Response, error) {
+	if res.StatusCode/100 == 2 {
+		return res, nil
 	}
 	defer res.Body.Close()
 	// What came of a body that breaks off is still worth showing.

@@ -348,3 +348,80 @@ func TestEndlessAnswerEnds(t *testing.T) {
 		t.Errorf("error %v after %d bytes", err, n)
 	}
 }
+
+// A redirect is followed within the server's origin, with the request as it was, and nowhere else.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another origin got a request with the headers %v", r.Header)
+	}))
+	defer elsewhere.Close()
+	models := func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/v1/models":
+			http.Redirect(w, r, "/v2/models", http.StatusTemporaryRedirect)
+		case r.URL.Path == "/v2/models" && r.Header.Get("Authorization") == "Bearer sk-test":
+			_, _ = io.WriteString(w, `{"data":[{"id":"one"}]}`)
+		case r.URL.Path == "/far/models":
+			http.Redirect(w, r, elsewhere.URL+"/v1/models", http.StatusTemporaryRedirect)
+		case r.URL.Path == "/loop/models":
+			http.Redirect(w, r, "/loop/models", http.StatusFound)
+		default:
+			w.WriteHeader(http.StatusTeapot)
+		}
+	}
+	srv := httptest.NewServer(http.HandlerFunc(models))
+	defer srv.Close()
+	for path, want := range map[string]string{"/v1": "", "/far": "another origin, " + elsewhere.URL, "/loop": "redirected 10 times"} {
+		client := open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL + path, Key: "sk-test"})
+		list, err := client.(sdk.ModelLister).ListModels(t.Context())
+		switch {
+		case want == "" && (err != nil || len(list) != 1 || list[0].ID != "one"):
+			t.Errorf("%s: %v, %v; want one model", path, list, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: error %v, want %q in it", path, err, want)
+		}
+	}
+}
+
+// What of a request the configuration decides: its address, and headers in the order in which they replace each other.
+func TestAddressAndHeaders(t *testing.T) {
+	t.Parallel()
+	var got *http.Request
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Clone(context.WithoutCancel(r.Context()))
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer srv.Close()
+	tests := map[string]struct {
+		info    sdk.ProviderInfo
+		request map[string]string
+		uri     string
+		headers map[string]string
+	}{
+		"key":         {sdk.ProviderInfo{BaseURL: srv.URL, Key: "k1"}, nil, "/chat/completions", map[string]string{"Authorization": "Bearer k1", "Content-Type": "application/json", "Accept": "text/event-stream", "User-Agent": "tenon"}},
+		"no key":      {sdk.ProviderInfo{BaseURL: srv.URL + "/v1"}, nil, "/v1/chat/completions", map[string]string{"Authorization": ""}},
+		"query":       {sdk.ProviderInfo{BaseURL: srv.URL + "/a%2Fb/?api-version=1&x=a%20b"}, nil, "/a%2Fb/chat/completions?api-version=1&x=a%20b", nil},
+		"own headers": {sdk.ProviderInfo{BaseURL: srv.URL, Key: "k1", Headers: map[string]string{"authorization": "Basic x", "x-a": "1", "x-b": "1"}}, map[string]string{"X-A": "2"}, "/chat/completions", map[string]string{"Authorization": "Basic x", "X-A": "2", "X-B": "1"}},
+	}
+	for name, test := range tests {
+		req := hello()
+		req.Headers = test.request
+		if _, err := ask(t, open(t, openai.ProtocolChat, test.info), req); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if got.RequestURI != test.uri {
+			t.Errorf("%s: asked for %s, want %s", name, got.RequestURI, test.uri)
+		}
+		for header, want := range test.headers {
+			if v := got.Header.Get(header); v != want {
+				t.Errorf("%s: header %s = %q, want %q", name, header, v, want)
+			}
+		}
+		for header := range got.Header {
+			if strings.HasPrefix(header, "X-Stainless") {
+				t.Errorf("%s: header %s tells of this machine", name, header)
+			}
+		}
+	}
+}

@@ -1,7 +1,8 @@
 // Package openai talks to model servers that speak OpenAI's protocols, whoever runs them: Chat
 // Completions ("openai-chat") and Responses ("openai-responses").
 //
-// openai-go carries the requests: address, headers, key, redirects and the framing of the event stream.
+// openai-go reads the frames of the event stream. Of it this package uses packages/ssestream alone: its client links the types of
+// every service of OpenAI, which took 12 MB of memory at every start, however little of them was used.
 // Bodies and events have types of this package, for three reasons. Compatible servers use fields that
 // OpenAI does not have (reasoning_content, reasoning_details, extra_content) and shapes it would refuse.
 // A stream of tens of thousands of small events must cost little. And a process that answers one
