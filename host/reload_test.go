@@ -309,8 +309,8 @@ func TestReloadHammer(t *testing.T) {
 	logs := &records{}
 	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, p, version("0"))
 	var working, reloading sync.WaitGroup
-	var mu sync.Mutex
 	var all []*plugin
+	var started sync.Map // of *plugin
 	stop := make(chan struct{})
 	reloading.Go(func() {
 		for n := 1; ; n++ {
@@ -320,9 +320,11 @@ func TestReloadHammer(t *testing.T) {
 			default:
 			}
 			v := version(fmt.Sprint(n))
-			mu.Lock()
+			v.start = func() error {
+				started.Store(v, true)
+				return nil
+			}
 			all = append(all, v)
-			mu.Unlock()
 			if err := k.Reload(t.Context(), host.ReloadOptions{Plugins: []sdk.Plugin{p, v}, Strict: true}); err != nil && !errors.Is(err, host.ErrClosed) {
 				t.Error(err)
 			}
@@ -351,7 +353,8 @@ func TestReloadHammer(t *testing.T) {
 	reloading.Wait()
 	open := 0
 	for _, v := range all {
-		if v.host != nil && !v.isClosed() {
+		// The start of the last one may still be under way: the reload that began it was interrupted.
+		if _, ok := started.Load(v); ok && !v.isClosed() {
 			open++
 		}
 	}
