@@ -103,6 +103,8 @@ func escapeLength(s string) int {
 // runeWidth returns the columns of a character, rather too many than too few.
 func runeWidth(r rune) int {
 	switch {
+	case r < 0x80: // most of all, and the tables are slow
+		return 1
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
 	case r < 0x1100:

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func (c *checkup) bad(what string, err error) {
 }
 
 func (c *checkup) line(mark, what, text string) {
-	fmt.Fprintf(c.a.out, "%-4s  %-9s  %s\n", mark, what, oneLine(text))
+	fmt.Fprintf(c.a.out, "%-4s  %-9s  %s\n", mark, what, oneLine(c.a.mask.clean(text)))
 }
 
 // doctor checks one thing after another and fails with the exit code of the first problem.
@@ -77,13 +78,17 @@ func (a *app) doctor(ctx context.Context, offline bool) error {
 	} else {
 		c.ok("project", "%s, no git repository", w.project.Directory)
 	}
-	c.data(ctx, w)
+	stored := c.data(ctx, w)
 	w, err = a.configured(ctx)
 	if err != nil {
 		c.bad("config", err)
 		return c.first
 	}
 	c.config(w)
+	if !stored {
+		c.note("host", "not started: it needs the database")
+		return c.first
+	}
 	m, err := w.open(ctx, hostOptions{})
 	if err != nil {
 		c.bad("host", err)
@@ -114,34 +119,46 @@ func (c *checkup) git(ctx context.Context) {
 	c.ok("git", "%s", strings.TrimSpace(string(out)))
 }
 
-func (c *checkup) data(ctx context.Context, w *workspace) {
+// data reports whether sessions can be stored.
+func (c *checkup) data(ctx context.Context, w *workspace) bool {
 	if err := writable(w.dirs.data); err != nil {
-		c.bad("data", fmt.Errorf("%w: %s: %w", store.ErrReadOnly, w.dirs.data, cause(err)))
-		return
+		kind := store.ErrReadOnly
+		if errors.Is(err, syscall.ENOSPC) {
+			kind = store.ErrFull
+		}
+		c.bad("data", fmt.Errorf("%w: %s: %w", kind, w.dirs.data, cause(err)))
+		return false
 	}
 	c.ok("data", "%s can be written", w.dirs.data)
 	s, err := w.openStore(ctx)
 	if err != nil {
 		c.bad("database", err)
-		return
+		return false
 	}
 	defer s.Close()
 	if checker, ok := any(s).(interface{ Check(context.Context) error }); ok {
 		if err := checker.Check(ctx); err != nil {
 			c.bad("database", err)
-			return
+			return false
 		}
 	}
-	list, err := s.Sessions(ctx, store.Query{Limit: maxSessions})
+	list, err := s.List(ctx, store.Query{Limit: maxSessions, Archived: true})
 	if err != nil {
 		c.bad("database", err)
-		return
+		return false
+	}
+	archived := 0
+	for i := range list {
+		if list[i].Archived != 0 {
+			archived++
+		}
 	}
 	size := int64(0)
 	if info, err := os.Stat(w.database()); err == nil {
 		size = info.Size()
 	}
-	c.ok("database", "%s is sound: %s, %d KiB", w.database(), plural(len(list), "session"), size>>10)
+	c.ok("database", "%s is sound: %s, %d of them archived, %d KiB", w.database(), plural(len(list), "session"), archived, size>>10)
+	return true
 }
 
 // writable tries to write a file in the directory, which it makes.

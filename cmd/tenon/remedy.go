@@ -147,7 +147,7 @@ func hostRemedy(err error) *failure {
 	case errors.Is(err, host.ErrModel):
 		return &failure{exitModel, err, "tenon models lists the models that can be used; choose one with -m or with model in tenon.json"}
 	case errors.Is(err, host.ErrNotFound):
-		return &failure{exitUsage, err, "check the name; tenon session list shows the sessions"}
+		return &failure{exitUsage, err, "check the name; tenon session list, agent list and command list show what there is"}
 	case errors.Is(err, context.Canceled):
 		return &failure{exitInterrupted, errors.New("interrupted"), "start it again"}
 	}

@@ -72,33 +72,48 @@ func (a *app) listSessions(ctx context.Context, w *workspace, s store.Store, for
 	if !all {
 		q.ProjectID, q.Directory = w.scope()
 	}
-	list, err := s.Sessions(ctx, q)
+	if form == "json" {
+		list, err := s.Sessions(ctx, q)
+		if err != nil {
+			return err
+		}
+		return a.writeJSON(append([]sdk.Session{}, list...))
+	}
+	list, err := s.List(ctx, q)
 	if err != nil {
 		return err
 	}
-	if form == "json" {
-		if list == nil {
-			list = []sdk.Session{}
-		}
-		return a.writeJSON(list)
-	}
 	if len(list) == 0 {
-		a.screen.line("there are no sessions here yet; tenon run starts one, tenon session list --all shows those of other projects")
+		a.screen.line(noSessions(all, archived))
 		return nil
 	}
+	now := time.Now()
 	t := &table{}
-	for _, info := range list {
-		cells := []string{info.ID, ago(info.Time.Updated, time.Now()), money(info.Cost)}
+	for i := range list {
+		info := &list[i]
+		cells := []string{info.ID, ago(info.Updated, now), money(info.Cost)}
 		if all {
 			cells = append(cells, oneLine(info.Directory))
 		}
 		title := oneLine(info.Title)
-		if info.Time.Archived != 0 {
+		if info.Archived != 0 {
 			title += " (archived)"
 		}
 		t.add(append(cells, title)...)
 	}
 	return a.writeTable(t)
+}
+
+// noSessions says that a listing is empty, and which one may not be.
+func noSessions(all, archived bool) string {
+	var others []string
+	if !all {
+		others = append(others, "--all shows those of other projects")
+	}
+	if !archived {
+		others = append(others, "--archived lists archived ones too")
+	}
+	return strings.Join(append([]string{"there are no sessions here yet; tenon run starts one"}, others...), ", ")
 }
 
 // withSession runs f with the session that the argument names, without one with the latest.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,11 +27,14 @@ func (a *app) exportCommand() *cobra.Command {
 		Use: "export [session]", Short: "Write a session as JSON, the latest one by default",
 		Long: `Write a session as JSON, in the form of opencode's export; tenon session import reads it.
 
-Values of environment variables that hold keys by their names (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD) are masked. --redact
-hides all that was said: texts, paths and what tools got and gave are replaced by their length and a hash that can be
+Keys in the configuration and values of environment variables that hold keys by their names (…_KEY, …_TOKEN, …_SECRET,
+…_PASSWORD, …_PASSWD) are masked. --redact hides all that was said: texts, paths and what tools got and gave are replaced by their length and a hash that can be
 compared within the file alone.`,
 		Args: arguments(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := a.configured(cmd.Context()); err != nil { // knows which values are secret
+				return err
+			}
 			return a.withSession(cmd.Context(), args, func(_ *workspace, s store.Store, info *sdk.Session) error {
 				return a.export(cmd.Context(), s, info, o)
 			})
@@ -67,8 +71,12 @@ func (a *app) export(ctx context.Context, s store.Store, info *sdk.Session, o ex
 
 // indented returns the value as writeJSON would print it.
 func indented(v any) (string, error) {
-	data, err := json.MarshalIndent(v, "", "  ")
-	return string(data) + "\n", err
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // a secret with an & would not be found
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return b.String(), err
 }
 
 // writeExport writes the whole file or leaves the one that is there alone.

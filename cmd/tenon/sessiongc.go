@@ -50,7 +50,9 @@ type collectedReport struct {
 	Outputs  int      `json:"outputs"`
 	OutputKB int64    `json:"outputKB"`
 	Prompts  int      `json:"prompts"`
-	InUse    int      `json:"inUse"`
+	// Leftovers are what killed processes had imported or deleted by half; no listing has them.
+	Leftovers int `json:"leftovers"`
+	InUse     int `json:"inUse"`
 }
 
 func (a *app) collect(ctx context.Context, s store.Store, o store.GC, form string) error {
@@ -60,7 +62,7 @@ func (a *app) collect(ctx context.Context, s store.Store, o store.GC, form strin
 	}
 	kb := (got.BlobBytes + 1023) / 1024
 	if form == "json" {
-		return a.writeJSON(collectedReport{o.DryRun, append([]string{}, got.Sessions...), got.Blobs, kb, got.Prompts, got.Skipped})
+		return a.writeJSON(collectedReport{o.DryRun, append([]string{}, got.Sessions...), got.Blobs, kb, got.Prompts, got.Leftovers, got.Skipped})
 	}
 	done := "removed"
 	if o.DryRun {
@@ -70,6 +72,9 @@ func (a *app) collect(ctx context.Context, s store.Store, o store.GC, form strin
 	t.add("archived sessions", fmt.Sprint(len(got.Sessions)), done)
 	t.add("large outputs", fmt.Sprint(got.Blobs), fmt.Sprintf("%s, %d KB", done, kb))
 	t.add("answered prompts", fmt.Sprint(got.Prompts), done)
+	if got.Leftovers > 0 {
+		t.add("half-done imports and deletions", fmt.Sprint(got.Leftovers), done)
+	}
 	if err := a.writeTable(t); err != nil {
 		return err
 	}

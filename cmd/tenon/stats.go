@@ -27,8 +27,8 @@ with failures. Cost is exact: the sum of what the steps cost by the price table 
 title, or for messages that are gone, counts on the day it was created. Days are those of the local time zone.`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if days < 1 {
-				return usageError("pass a number from 1 on", "--days %d counts nothing", days)
+			if days < 1 || days > maxDays {
+				return usageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "--days %d cannot be counted", days)
 			}
 			return a.withStore(cmd.Context(), func(w *workspace, s store.Store) error {
 				y, m, d := time.Now().Date()
@@ -49,6 +49,9 @@ title, or for messages that are gone, counts on the day it was created. Days are
 	cmd.Flags().BoolVar(&project, "project", false, "only the sessions of this project")
 	return cmd
 }
+
+// maxDays is how far back the statistics can look: a hundred years.
+const maxDays = 36_500
 
 // usage is what requests to models took.
 type usage struct {
@@ -304,8 +307,10 @@ func (a *app) showStats(s *stats, form string) error {
 		return err
 	}
 	calls := &table{}
-	calls.add("")
-	calls.add("tool", "calls", "failed")
+	if len(s.Tools) > 0 {
+		calls.add("")
+		calls.add("tool", "calls", "failed")
+	}
 	for _, t := range s.Tools {
 		calls.add(oneLine(t.Tool), fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
 	}

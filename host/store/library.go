@@ -9,10 +9,18 @@ import (
 // ErrSearch means that a search cannot be made of the words.
 var ErrSearch = errors.New("search")
 
+// Listed is what a listing shows of a session.
+type Listed struct {
+	ID, ParentID, ProjectID, Directory, Title string
+
+	Cost                       sdk.USD
+	Created, Updated, Archived sdk.Millis // Archived is zero unless it is
+}
+
 // Import is a session with all that belongs to it, to be stored in one go.
 type Import struct {
 	Session *sdk.Session
-	Ops     []Op // as Append takes them
+	Ops     []Op // as Append takes them; they must stay as they are until Import returns
 }
 
 // SearchQuery selects sessions by what stands in their title or in their text.
@@ -50,5 +58,6 @@ type Collected struct {
 	Blobs     int
 	BlobBytes int64 // as stored, compressed; those of the sessions are not among them
 	Prompts   int
+	Leftovers int // sessions, seen by nobody, that a killed process had imported or deleted by half
 	Skipped   int // sessions that were in use, or changed while they were looked at
 }

@@ -35,6 +35,9 @@ var (
 	ErrClosed = errors.New("store is closed")
 	// ErrNewer means that the database was written by a newer version of tenon.
 	ErrNewer = errors.New("database is of a newer version")
+	// ErrOlder means that the database is of an older version and cannot be migrated now, because another process works
+	// with it.
+	ErrOlder = errors.New("database is of an older version and in use")
 	// ErrFull means that there is no room for the write; nothing of it was kept.
 	ErrFull = errors.New("no space left for the session store")
 	// ErrReadOnly means that the place of the store cannot be written.
@@ -85,6 +88,9 @@ type Store interface {
 	Session(ctx context.Context, id string) (*sdk.Session, uint64, error)
 	// Sessions lists sessions, the one updated last first.
 	Sessions(ctx context.Context, q Query) ([]sdk.Session, error)
+	// List lists the sessions that Sessions would, in the same order. It reads only what a listing shows, which makes long
+	// listings several times as fast.
+	List(ctx context.Context, q Query) ([]Listed, error)
 	// Messages returns a page of messages with their parts, oldest first. Text that was appended to an
 	// open part is in the part. Its cost depends on the page, not on the length of the session. Errors:
 	// ErrNotFound for the session or a message the page names.
@@ -115,7 +121,8 @@ type Store interface {
 	Blob(ctx context.Context, hash string) ([]byte, error)
 
 	// Import stores sessions with all that belongs to them, all or none; nobody owns them then. With replace those that
-	// are there by the same identifier go first, with their descendants. Errors: ErrExists, *OwnedError.
+	// are there by the same identifier go first, with their descendants. Errors: ErrExists, *OwnedError. Others can write
+	// meanwhile, however large the sessions are; the same holds for Delete and Collect.
 	Import(ctx context.Context, sessions []Import, replace bool) error
 	// Search finds sessions by their words, the one that was created last first. Errors: ErrSearch.
 	Search(ctx context.Context, q SearchQuery) ([]Hit, error)

@@ -16,6 +16,7 @@ type tx struct {
 	c       *conn
 	session int64
 	seq     uint64
+	written int // bytes, about
 }
 
 // Append makes the changes in one transaction with those of other callers.
@@ -86,6 +87,14 @@ func (x *tx) stamp() (int64, error) {
 }
 
 func (x *tx) exec(sql string, args ...any) error {
+	for _, a := range args {
+		switch a := a.(type) {
+		case string:
+			x.written += len(a)
+		case []byte:
+			x.written += len(a)
+		}
+	}
 	_, err := x.c.exec(x.ctx, sql, args...)
 	return err
 }

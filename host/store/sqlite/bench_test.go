@@ -233,7 +233,14 @@ func BenchmarkSessionsList10000(b *testing.B) {
 		"none found":            {Directory: "/nowhere"},
 		"search, none found":    {Search: "nowhere"},
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run("listed/"+name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.List(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("whole/"+name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := s.Sessions(b.Context(), q); err != nil {
 					b.Fatal(err)

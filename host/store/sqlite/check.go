@@ -11,12 +11,17 @@ import (
 // first.
 func (s *Store) Check(ctx context.Context) error {
 	return s.read(ctx, func(c *conn) error {
-		var found string
-		if _, err := c.first(ctx, "PRAGMA integrity_check(1)", func(r row) { found = r.text(0) }); err != nil {
+		// The check takes what the connection remembers of the index for what is stored, also when another connection has
+		// changed it since; a search makes it look.
+		if _, err := c.number(ctx, found, `"x"`, int64(1)); err != nil {
 			return err
 		}
-		if found != "ok" {
-			return fmt.Errorf("%w: %s", store.ErrCorrupt, found)
+		var answer string
+		if _, err := c.first(ctx, "PRAGMA integrity_check(1)", func(r row) { answer = r.text(0) }); err != nil {
+			return err
+		}
+		if answer != "ok" {
+			return fmt.Errorf("%w: %s: %s", store.ErrCorrupt, s.path, answer)
 		}
 		return nil
 	})

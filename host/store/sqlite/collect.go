@@ -2,13 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"regexp"
+	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
 )
-
-// mention is how a part refers to a blob. More is found than is meant, which keeps a blob too many, never one too few.
-var mention = regexp.MustCompile(`[0-9a-f]{64}`)
 
 // idle is a session that was looked through, with the blobs it no longer mentions.
 type idle struct {
@@ -17,9 +14,13 @@ type idle struct {
 	unused  []int64
 }
 
-// Collect looks for garbage while others write, and removes it in one short transaction, which leaves out the sessions
-// that changed since.
+// Collect looks for garbage while others write, and takes it out of sight in one short transaction, which leaves out the
+// sessions that changed since. Then it removes it a portion at a time.
 func (s *Store) Collect(ctx context.Context, o store.GC) (out store.Collected, err error) {
+	left, err := s.leftovers(ctx)
+	if err != nil {
+		return out, err
+	}
 	var garbage []idle
 	err = s.read(ctx, func(c *conn) (err error) {
 		garbage, err = unmentioned(ctx, c)
@@ -28,19 +29,50 @@ func (s *Store) Collect(ctx context.Context, o store.GC) (out store.Collected, e
 	if err != nil {
 		return out, err
 	}
+	var g *collector
 	err = s.submit(ctx, func(ctx context.Context, c *conn) error {
-		g := collector{s: s, c: c, o: &o, settled: map[int64]bool{}}
-		err := g.collect(ctx, garbage)
-		out = g.out
-		return err
+		g = &collector{s: s, c: c, o: &o, settled: map[int64]bool{}}
+		return g.collect(ctx, garbage)
 	})
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	g.out.Leftovers = len(left)
+	if !o.DryRun {
+		s.clearAll(ctx, append(left, g.left...))
+		err = s.dropBlobs(ctx, g.unused)
+	}
+	return g.out, err
 }
+
+// dropBlobs removes blobs that no session needs, some at a time: one may have been needed again since.
+func (s *Store) dropBlobs(ctx context.Context, keys []int64) error {
+	for some := range slices.Chunk(keys, dropAtOnce) {
+		err := s.submit(ctx, func(ctx context.Context, c *conn) error {
+			for _, key := range some {
+				if err := run1(ctx, c, unusedBlob, key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			err = pause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropAtOnce is how many blobs one transaction removes; most have less than 100 KB.
+const dropAtOnce = 16
 
 // unmentioned looks through the sessions that have blobs.
 func unmentioned(ctx context.Context, c *conn) ([]idle, error) {
 	var list []idle
-	err := c.query(ctx, "SELECT key, seq FROM head WHERE key IN (SELECT session FROM blob_session) ORDER BY key", func(r row) error {
+	err := c.query(ctx, "SELECT key, seq FROM head WHERE key IN (SELECT session FROM blob_session) AND "+isSeen+" ORDER BY key", func(r row) error {
 		list = append(list, idle{session: r.int(0), seq: r.int(1)})
 		return nil
 	})
@@ -66,9 +98,7 @@ func (g *idle) look(ctx context.Context, c *conn) error {
 	}
 	parts := partsOfSession(g.session)
 	err = c.query(ctx, "SELECT CAST(data AS BLOB) FROM part WHERE key BETWEEN ? AND ?", func(r row) error {
-		for _, hash := range mention.FindAll(r.bytes(0), -1) {
-			delete(blobs, string(hash))
-		}
+		mentions(r.bytes(0), func(hash []byte) { delete(blobs, string(hash)) })
 		return nil
 	}, parts.low, parts.high)
 	for _, key := range blobs {
@@ -77,12 +107,14 @@ func (g *idle) look(ctx context.Context, c *conn) error {
 	return err
 }
 
-// collector removes garbage inside a transaction.
+// collector takes garbage out of sight inside a transaction.
 type collector struct {
-	s   *Store
-	c   *conn
-	o   *store.GC
-	out store.Collected
+	s      *Store
+	c      *conn
+	o      *store.GC
+	out    store.Collected
+	left   []string // names of the sessions' rows
+	unused []int64  // blobs
 
 	settled map[int64]bool // sessions that are deleted, or were left alone
 }
@@ -131,14 +163,14 @@ func (g *collector) sessions(ctx context.Context) error {
 			return err
 		}
 		g.out.Sessions = append(g.out.Sessions, id)
-		for _, key := range keys {
-			if g.o.DryRun {
-				break
-			}
-			if err := remove(ctx, g.c, key); err != nil {
-				return err
-			}
+		if g.o.DryRun {
+			continue
 		}
+		left, err := g.s.hideAll(ctx, g.c, keys)
+		if err != nil {
+			return err
+		}
+		g.left = append(g.left, left...)
 	}
 	return nil
 }
@@ -176,8 +208,8 @@ func (g *collector) forget(ctx context.Context, i *idle) error {
 	return nil
 }
 
-// blobs counts and deletes the blobs that no session needs. A dry run has taken none from their sessions: it leaves out
-// what it would have taken.
+// blobs counts the blobs that no session needs. A dry run has taken none from their sessions: it leaves out what it would
+// have taken.
 func (g *collector) blobs(ctx context.Context, garbage []idle) error {
 	taken := map[int64]int64{}
 	if g.o.DryRun {
@@ -187,25 +219,16 @@ func (g *collector) blobs(ctx context.Context, garbage []idle) error {
 			}
 		}
 	}
-	var gone []int64
 	const query = "SELECT key, length(data), (SELECT count(*) FROM blob_session s WHERE s.blob = blob.key) FROM blob ORDER BY key"
 	err := g.c.query(ctx, query, func(r row) error {
 		if r.int(2) == taken[r.int(0)] {
-			gone = append(gone, r.int(0))
+			g.unused = append(g.unused, r.int(0))
 			g.out.BlobBytes += r.int(1)
 		}
 		return nil
 	})
-	g.out.Blobs = len(gone)
-	if err != nil || g.o.DryRun {
-		return err
-	}
-	for _, key := range gone {
-		if _, err := g.c.exec(ctx, "DELETE FROM blob WHERE key = ?", key); err != nil {
-			return err
-		}
-	}
-	return nil
+	g.out.Blobs = len(g.unused)
+	return err
 }
 
 const answered = " FROM prompt WHERE data IS NULL AND session IN (SELECT key FROM session WHERE updated < ?)"

@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 )
@@ -29,14 +31,17 @@ type stmt interface {
 	io.Closer
 }
 
-// connect opens the database file, which is made if it is not there.
+// lockWait is how long a statement waits for a single lock of another process.
+const lockWait = 10 * time.Second
+
+// connect opens the database file, which is made if it is not there. Its statements wait that long for the locks of others.
 func connect(ctx context.Context, path string) (*conn, error) {
 	raw, err := new(sqlite.Driver).Open(dsn(path))
 	if err != nil {
 		return nil, err
 	}
 	c := &conn{raw: raw, stmts: map[string]stmt{}}
-	if err := c.script(ctx, "PRAGMA busy_timeout=10000; PRAGMA synchronous=FULL"); err != nil {
+	if err := c.script(ctx, fmt.Sprintf("PRAGMA busy_timeout=%d; PRAGMA synchronous=FULL", lockWait.Milliseconds())); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil

@@ -21,7 +21,7 @@ import (
 )
 
 // Rounds of the crash test: TENON_CRASH_ROUNDS, or this many.
-const crashRounds = 20
+const crashRounds = 10
 
 const crashSessions = 4
 

@@ -11,6 +11,12 @@
 // A write returns when its transaction is on the disk (WAL, synchronous=FULL). Values are encoded before
 // they are queued, so a caller may change them as soon as the call returns.
 //
+// # Large changes
+//
+// One process at a time can write to a SQLite file. An import, a deletion or a collection of garbage may have to write for
+// seconds; it does so in many short transactions, to rows that nobody finds, with the lock free in between (hidden.go). One
+// short transaction makes the difference: before it all is as it was, after it all is as it should be.
+//
 // # Keys
 //
 // Rows of one session lie side by side and in order, because their keys are made of the numbers of what

@@ -32,6 +32,9 @@ func (s *Store) explain(err error) error {
 	// Growing the shared index of the log fails this way when the disk is full.
 	case code&0xff == lib.SQLITE_FULL, code == lib.SQLITE_IOERR_SHMSIZE:
 		return fmt.Errorf("%w: %s: free some space and try again: %w", store.ErrFull, s.path, err)
+	// A quota, or a limit of the size of files, fails this way.
+	case code == lib.SQLITE_IOERR_WRITE:
+		return fmt.Errorf("%w: %s: free some space, or raise the quota or the limit of the size of files, and try again: %w", store.ErrFull, s.path, err)
 	case code&0xff == lib.SQLITE_READONLY, code&0xff == lib.SQLITE_CANTOPEN, code&0xff == lib.SQLITE_PERM:
 		return fmt.Errorf("%w: %s: make it writable or choose another data directory: %w", store.ErrReadOnly, s.path, err)
 	case code&0xff == lib.SQLITE_CORRUPT, code&0xff == lib.SQLITE_NOTADB:

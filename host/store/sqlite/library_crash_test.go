@@ -2,14 +2,15 @@ package sqlite
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -28,9 +29,9 @@ func rounds(t *testing.T) int {
 	return n
 }
 
-// killWhile runs a child on a database, kills it a random time below most after its first line, and returns whether it
-// was done before.
-func killWhile(t *testing.T, child, path string, most time.Duration) (done bool) {
+// killWhile runs a child on a database, kills it a random time below most after its first line, and returns the last line it
+// wrote whole.
+func killWhile(t *testing.T, child, path string, most time.Duration) (last string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], path)
 	cmd.Env = append(os.Environ(), childVar+"="+child)
@@ -42,13 +43,33 @@ func killWhile(t *testing.T, child, path string, most time.Duration) (done bool)
 	if !lines.Scan() {
 		t.Error("the child said nothing")
 	}
+	last = lines.Text()
 	kill := time.AfterFunc(time.Duration(rand.Int64N(int64(most))), func() { _ = cmd.Process.Kill() })
 	for lines.Scan() {
-		done = done || lines.Text() == "done"
+		last = lines.Text()
 	}
 	kill.Stop()
 	_ = cmd.Wait() // killed, or done
-	return done
+	return last
+}
+
+// howLong runs a child to its end and returns the time from its first line on.
+func howLong(t *testing.T, child, path string) time.Duration {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], path)
+	cmd.Env = append(os.Environ(), childVar+"="+child)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	begun := time.Now()
+	for lines.Scan() {
+		continue
+	}
+	must(t, cmd.Wait())
+	return time.Since(begun)
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -59,7 +80,7 @@ func copyFile(t *testing.T, from, to string) {
 }
 
 const (
-	importedMessages = 150
+	importedMessages = 40
 	archivedAt       = 5
 )
 
@@ -73,7 +94,9 @@ func generation(id string, n int, archived bool) store.Import {
 		m, p := aMessage(id, i), aPart(id, i, fmt.Sprintf("gen%d", n))
 		in.Ops = append(in.Ops, store.PutMessage{Message: m}, store.PutPart{Part: p})
 	}
-	in.Ops = append(in.Ops, store.PutBlob{Content: fmt.Appendf(nil, "blob of %s %d", id, n)})
+	for i := range 2 { // more than one transaction takes
+		in.Ops = append(in.Ops, store.PutBlob{Content: fmt.Appendf(noise(200<<10), "blob %d of %s %d", i, id, n)})
+	}
 	return in
 }
 
@@ -84,49 +107,54 @@ func importChild(ctx context.Context, path string) error {
 		return err
 	}
 	for n := 1; ; n++ {
-		child := generation("ses_child", n, false)
-		child.Session.ParentID = "ses_root"
-		if err := s.Import(ctx, []store.Import{generation("ses_root", n, false), child}, true); err != nil {
+		if err := s.Import(ctx, generations(n), true); err != nil {
 			return err
 		}
 		fmt.Println(n)
 	}
 }
 
-// An import that is killed leaves the session before it or the one after it.
+func generations(n int) []store.Import {
+	child := generation("ses_child", n, false)
+	child.Session.ParentID = "ses_root"
+	return []store.Import{generation("ses_root", n, false), child}
+}
+
+// An import that is killed leaves the sessions before it or those after it.
 func TestCrashImport(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "tenon.db")
+	whole := map[int]string{} // generation -> state
+	want := func(n int) string {
+		if whole[n] == "" {
+			s := openAt(t, t.TempDir())
+			must(t, s.Import(t.Context(), generations(n), false))
+			whole[n] = state(t, s)
+			must(t, s.Close())
+		}
+		return whole[n]
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tenon.db")
+	after, left := 0, 0
 	for round := range rounds(t) {
-		killWhile(t, "import", path, 80*time.Millisecond)
-		s, err := Open(t.Context(), Options{Path: path})
+		n, err := strconv.Atoi(killWhile(t, "import", path, 80*time.Millisecond))
 		must(t, err)
-		wantSound(t, s)
-		root, child := texts(t, s, "ses_root"), texts(t, s, "ses_child")
-		if len(root) != importedMessages || len(child) != importedMessages {
-			t.Fatalf("round %d: %d and %d messages, want %d", round, len(root), len(child), importedMessages)
+		s := openAt(t, dir)
+		switch state(t, s) {
+		case want(n):
+		case want(n + 1):
+			after++
+		default:
+			t.Fatalf("round %d: neither generation %d nor %d, but\n%s", round, n, n+1, describe(t, s))
 		}
-		for _, text := range append(root, child...) {
-			if text != root[0] {
-				t.Fatalf("round %d: %q stands beside %q", round, text, root[0])
-			}
-		}
-		n := strings.TrimPrefix(root[0], "gen")
-		if _, err := s.Blob(t.Context(), store.Hash([]byte("blob of ses_root "+n))); err != nil {
-			t.Errorf("round %d: %v", round, err)
-		}
-		blobs := int64(0)
-		must(t, s.read(t.Context(), func(c *conn) (err error) {
-			blobs, err = c.number(t.Context(), "SELECT count(*) FROM blob")
-			return err
-		}))
-		hits, err := s.Search(t.Context(), store.SearchQuery{Words: []string{"gen*"}})
-		must(t, err)
-		if blobs != 2 || len(hits) != 2 || hits[0].Text != root[0] {
-			t.Errorf("round %d: %d blobs, found %v", round, blobs, hits)
-		}
+		left += leftBehind(t, s)
 		must(t, s.Close())
 	}
+	t.Logf("%d imports were made and not reported, %d were left half-way", after, left)
+	s := openAt(t, dir)
+	_, err := s.Collect(t.Context(), store.GC{})
+	must(t, err)
+	wantClear(t, s)
 }
 
 // fillFirst writes a database of version 1.
@@ -220,6 +248,28 @@ func TestMigrationFillsIndex(t *testing.T) {
 	wantFilled(t, s, 60)
 }
 
+// TestVersion1 opens a file that version 1 wrote, fillFirst with 12 sessions: steps that were released must not change.
+func TestVersion1(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open("testdata/version1.db.gz")
+	must(t, err)
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	must(t, err)
+	data, err := io.ReadAll(unzipped)
+	must(t, err)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tenon.db")
+	must(t, os.WriteFile(path, data, 0o600))
+	old := rows(t, path)
+	s := openAt(t, dir)
+	wantFilled(t, s, 12)
+	must(t, s.Close())
+	if rows(t, path) != old || rows(t, path+".v1.bak") != old {
+		t.Error("the migration changed what was there")
+	}
+}
+
 func migrateChild(ctx context.Context, path string) error {
 	fmt.Println("begin")
 	s, err := Open(ctx, Options{Path: path})
@@ -230,41 +280,57 @@ func migrateChild(ctx context.Context, path string) error {
 	return s.Close()
 }
 
-// A migration that is killed leaves the old version or the new one, and the next start has all.
+// A migration that is killed leaves the old version or the new one, and a copy of the old one that can be used if there is
+// one; the next start has all.
 func TestCrashMigration(t *testing.T) {
 	t.Parallel()
-	first := filepath.Join(t.TempDir(), "first.db")
-	const sessions = 30
+	const sessions = 12
+	dir := t.TempDir()
+	first, other := filepath.Join(dir, "first.db"), filepath.Join(dir, "tenon.db")
 	fillFirst(t, first, sessions)
-	kept, migrated := 0, 0
-	for round := range rounds(t) {
-		path := filepath.Join(t.TempDir(), "tenon.db")
+	old := rows(t, first)
+	copyFile(t, first, other)
+	whole := howLong(t, "migrate", other)
+	s := openAt(t, dir)
+	wantFilled(t, s, sessions)
+	migrated := state(t, s)
+	must(t, s.Close())
+	kept, copies, rounds := 0, 0, rounds(t)
+	for round := range rounds {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "tenon.db")
 		copyFile(t, first, path)
-		done := killWhile(t, "migrate", path, 200*time.Millisecond)
+		done := killWhile(t, "migrate", path, whole+whole/4) == "done"
 		c, err := connect(t.Context(), path)
 		must(t, err)
 		version, err := c.number(t.Context(), "PRAGMA user_version")
 		must(t, err)
-		parts, err := c.number(t.Context(), "SELECT count(*) FROM part")
-		must(t, err)
-		tables, err := c.number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE name = 'search'")
+		further, err := c.number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE name IN ('search', 'approval')")
 		must(t, err)
 		must(t, c.close())
 		current := int64(len(schema()))
-		if parts != 40*sessions || version != 1 && version != current || tables != min(version-1, 1) || done && version != current {
-			t.Fatalf("round %d: version %d with %d parts, index %d, done %v", round, version, parts, tables, done)
+		if rows(t, path) != old || version == 1 && further != 0 || version != 1 && version != current || done && version != current {
+			t.Fatalf("round %d: version %d with %d further tables, done %v", round, version, further, done)
 		}
 		if version == 1 {
 			kept++
-		} else {
-			migrated++
 		}
-		s, err := Open(t.Context(), Options{Path: path})
-		must(t, err)
-		wantFilled(t, s, sessions)
+		backup := path + ".v1.bak"
+		if _, err := os.Stat(backup); err == nil {
+			copies++
+			if rows(t, backup) != old {
+				t.Fatalf("round %d: the copy is not the database as it was", round)
+			}
+		} else if version != 1 {
+			t.Fatalf("round %d: migrated without a copy: %v", round, err)
+		}
+		s := openAt(t, dir)
+		if state(t, s) != migrated {
+			t.Fatalf("round %d: the next start has\n%s", round, describe(t, s))
+		}
 		must(t, s.Close())
 	}
-	t.Logf("%d times the old version, %d times the new one", kept, migrated)
+	t.Logf("%d times the old version, %d times the new one, %d copies", kept, rounds-kept, copies)
 }
 
 func collectChild(ctx context.Context, path string) error {
@@ -273,51 +339,61 @@ func collectChild(ctx context.Context, path string) error {
 		return err
 	}
 	fmt.Println("begin")
-	if _, err := s.Collect(ctx, store.GC{Archived: archivedAt + 1, Untouched: 1}); err != nil {
+	if err := collectAll(ctx, s); err != nil {
 		return err
 	}
 	fmt.Println("done")
 	return s.Close()
 }
 
-// A collection that is killed removed all of the garbage or none.
+func collectAll(ctx context.Context, s *Store) error {
+	_, err := s.Collect(ctx, store.GC{Archived: archivedAt + 1, Untouched: 1})
+	return err
+}
+
+// A collection that is killed removed all of the garbage or none, as far as anybody can see.
 func TestCrashCollect(t *testing.T) {
 	t.Parallel()
-	first := filepath.Join(t.TempDir(), "first.db")
+	dir := t.TempDir()
+	first, other := filepath.Join(dir, "first.db"), filepath.Join(dir, "tenon.db")
 	s, err := Open(t.Context(), Options{Path: first})
 	must(t, err)
-	for i := range 12 {
+	for i := range 8 {
 		must(t, s.Import(t.Context(), []store.Import{generation(fmt.Sprintf("ses_%02d", i), i, i%2 == 0)}, false))
 	}
+	before := state(t, s)
 	must(t, s.Close())
-	type left struct{ sessions, blobs int64 }
-	counts := map[left]int{}
-	for round := range rounds(t) {
-		path := filepath.Join(t.TempDir(), "tenon.db")
+	copyFile(t, first, other)
+	whole := howLong(t, "collect", other)
+	s = openAt(t, dir)
+	after := state(t, s)
+	wantClear(t, s)
+	must(t, s.Close())
+	kept, left, rounds := 0, 0, rounds(t)
+	for round := range rounds {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "tenon.db")
 		copyFile(t, first, path)
-		done := killWhile(t, "collect", path, 60*time.Millisecond)
-		s, err := Open(t.Context(), Options{Path: path})
-		must(t, err)
-		wantSound(t, s)
-		var got left
-		must(t, s.read(t.Context(), func(c *conn) (err error) {
-			if got.sessions, err = c.number(t.Context(), "SELECT count(*) FROM head"); err == nil {
-				got.blobs, err = c.number(t.Context(), "SELECT count(*) FROM blob")
-			}
-			return err
-		}))
-		counts[got]++
-		before, after := left{12, 12}, left{6, 0}
+		most := whole + whole/4
+		if round%2 == 0 {
+			most = whole / 8 // the change itself comes first and is short
+		}
+		done := killWhile(t, "collect", path, most) == "done"
+		s := openAt(t, dir)
+		got := state(t, s)
+		if got == before {
+			kept++
+		}
 		if got != before && got != after || done && got != after {
-			t.Fatalf("round %d: %+v, done %v", round, got, done)
+			t.Fatalf("round %d: done %v, and there is\n%s", round, done, describe(t, s))
 		}
-		for i := range 12 {
-			id := fmt.Sprintf("ses_%02d", i)
-			if i%2 == 1 && len(texts(t, s, id)) != importedMessages {
-				t.Fatalf("round %d: messages of %s are gone", round, id)
-			}
+		left += leftBehind(t, s)
+		must(t, collectAll(t.Context(), s))
+		if state(t, s) != after {
+			t.Fatalf("round %d: the next collection leaves\n%s", round, describe(t, s))
 		}
+		wantClear(t, s)
 		must(t, s.Close())
 	}
-	t.Log(counts)
+	t.Logf("%d times nothing was removed, %d times all; %d sessions were still to be cleared", kept, rounds-kept, left)
 }

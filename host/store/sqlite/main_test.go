@@ -63,14 +63,7 @@ func script(t *testing.T, s *Store, sql string) {
 // wantSound fails unless SQLite finds nothing wrong with the file.
 func wantSound(t *testing.T, s *Store) {
 	t.Helper()
-	must(t, s.read(t.Context(), func(c *conn) error {
-		return c.query(t.Context(), "PRAGMA integrity_check", func(r row) error {
-			if r.text(0) != "ok" {
-				t.Errorf("integrity check: %s", r.text(0))
-			}
-			return nil
-		})
-	}))
+	must(t, s.Check(t.Context()))
 }
 
 func aSession(id string) *sdk.Session {

@@ -50,6 +50,14 @@ func (n *node) hold() error {
 	return n.sweep()
 }
 
+// held returns the identifier while the node is live. The caller is in a write transaction.
+func (n *node) held() string {
+	if n.lock == nil {
+		return ""
+	}
+	return n.id
+}
+
 // sweep removes the files of dead nodes. One that cannot be removed now is left to the next who tries.
 func (n *node) sweep() error {
 	entries, err := os.ReadDir(n.dir)
@@ -81,6 +89,20 @@ func (n *node) lives(id string) bool {
 		_ = lock.Unlock() // closes the file; there is nothing to lose
 	}
 	return !ok
+}
+
+// company reports whether there are other live nodes.
+func (n *node) company() bool {
+	entries, err := os.ReadDir(n.dir)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), lockSuffix); ok && id != n.id && n.lives(id) {
+			return true
+		}
+	}
+	return false
 }
 
 // drop gives up all sessions at once.

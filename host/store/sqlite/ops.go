@@ -76,7 +76,7 @@ func sessionColumns(v *sdk.Session) ([]any, error) {
 	if v.Time.Archived != 0 {
 		archived = 1
 	}
-	return []any{v.ID, v.ParentID, v.Time.Updated, v.ProjectID, v.Directory, strings.ToLower(v.Title), archived, data}, err
+	return []any{v.ID, v.ParentID, v.Time.Updated, v.ProjectID, v.Directory, strings.ToLower(v.Title), archived, brief(v), data}, err
 }
 
 func (x *tx) putSession(columns []any) error {
@@ -87,8 +87,8 @@ func (x *tx) putSession(columns []any) error {
 	if err := x.indexTitle(columns[titleColumn].(string)); err != nil {
 		return err
 	}
-	return x.exec("INSERT OR REPLACE INTO session(key, stamp, id, parent, updated, project, directory, title, archived, data)"+
-		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{x.session, stamp}, columns...)...)
+	return x.exec("INSERT OR REPLACE INTO session(key, stamp, id, parent, updated, project, directory, title, archived, brief, data)"+
+		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{x.session, stamp}, columns...)...)
 }
 
 func encodeMessage(session string, m sdk.Message) (change, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -148,7 +149,10 @@ func TestBusy(t *testing.T) {
 	must(t, other.script(t.Context(), "COMMIT"))
 	must(t, <-done)
 
-	onWriter(t, s, func(ctx context.Context, c *conn) error { return c.script(ctx, "PRAGMA busy_timeout=1") })
+	onWriter(t, s, func(context.Context, *conn) error { // by the goroutine that uses it
+		s.busyWait = time.Millisecond
+		return nil
+	})
 	must(t, other.script(t.Context(), "BEGIN IMMEDIATE"))
 	_, err = s.Append(t.Context(), token, []store.Op{store.PutMessage{Message: aMessage("ses_a", 2)}})
 	if err == nil || !strings.Contains(err.Error(), s.path+" is kept locked by another process") {

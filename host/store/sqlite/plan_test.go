@@ -36,7 +36,9 @@ func TestPlans(t *testing.T) {
 		"project":       plan(store.Query{ProjectID: "p"}),
 		"directory":     plan(store.Query{Directory: "/src", Limit: 1}),
 		"title":         plan(store.Query{Search: "x"}),
-		"unused blobs":  {unusedBlobs, []any{int64(1)}},
+		"unused blob":   {unusedBlob, []any{int64(1)}},
+		"blobs":         {blobsOf, []any{int64(1)}},
+		"portion":       {sizesOfParts, []any{int64(1), int64(2), int64(3)}},
 		"archived":      plan(store.Query{Archived: true}),
 		"search":        {found, []any{"x", int64(1)}},
 		"unindex":       {unindexSpan, []any{int64(1), int64(2)}},
@@ -81,6 +83,6 @@ type statement struct {
 }
 
 func plan(q store.Query) statement {
-	sql, args := listing(q)
+	sql, args := listing("brief", q)
 	return statement{sql, args}
 }

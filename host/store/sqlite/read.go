@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-const defaultLimit = 100 // of a listing; see store.Query
 
 // readSession calls f with the key of the session, or returns store.ErrNotFound.
 func (s *Store) readSession(ctx context.Context, session string, f func(c *conn, key int64) error) error {
@@ -43,65 +40,6 @@ func (s *Store) Session(ctx context.Context, id string) (*sdk.Session, uint64, e
 		return nil, 0, s.damaged("session "+id, err)
 	}
 	return v, seq, nil
-}
-
-// Sessions lists sessions from an index, newest first.
-func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
-	query, args := listing(q)
-	var ids []string
-	var rows [][]byte
-	err := s.read(ctx, func(c *conn) error {
-		return c.query(ctx, query, func(r row) error {
-			ids, rows = append(ids, r.text(0)), append(rows, r.bytes(1))
-			return nil
-		}, args...)
-	})
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	out := make([]sdk.Session, len(rows))
-	err = inParallel(len(rows), func(i int) error {
-		if err := out[i].UnmarshalJSON(rows[i]); err != nil {
-			return s.damaged("session "+ids[i], err)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func listing(q store.Query) (string, []any) {
-	sql := "SELECT id, CAST(data AS BLOB) FROM session WHERE true"
-	var args []any
-	where := func(condition string, values ...any) {
-		sql += " AND " + condition
-		args = append(args, values...)
-	}
-	if q.ParentID != "" || !q.Children {
-		where("parent = ?", q.ParentID)
-	}
-	if q.ProjectID != "" {
-		where("project = ?", q.ProjectID)
-	}
-	if q.Directory != "" {
-		where("directory = ?", q.Directory)
-	}
-	if q.Search != "" {
-		where("instr(title, ?) > 0", strings.ToLower(q.Search))
-	}
-	if !q.Archived {
-		where("archived = 0")
-	}
-	if b := q.Before; b != nil {
-		where("updated <= ? AND (updated < ? OR id > ?)", b.Time.Updated, b.Time.Updated, b.ID)
-	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = defaultLimit
-	}
-	return sql + " ORDER BY updated DESC, id LIMIT ?", append(args, int64(limit))
 }
 
 // Types of rows, see store.Row.

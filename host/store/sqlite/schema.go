@@ -13,8 +13,11 @@ import (
 // application marks our files: "tnon" in ASCII. See https://www.sqlite.org/pragma.html#pragma_application_id
 const application = 0x746e6f6e
 
-// busyWait bounds waiting for another process. The driver waits as long for a single lock.
+// busyWait bounds waiting for the write lock of another process.
 const busyWait = 10 * time.Second
+
+// largeFile is a size from which on the user is told that a migration takes time.
+const largeFile = 64 << 20
 
 // step leads from one version of the schema to the next.
 type step struct {
@@ -29,6 +32,7 @@ func schema() []step {
 		{sql: tables},
 		{sql: searchTables, fill: fillSearch},
 		{sql: approvalTables},
+		{sql: listingTables, fill: fillBriefs},
 	}
 }
 
@@ -97,15 +101,23 @@ CREATE INDEX blob_session_blob ON blob_session(blob);
 // ready makes sure that the file has the current schema: it creates one in an empty file, and migrates
 // an older one after it made a copy.
 func (s *Store) ready(ctx context.Context, c *conn) error {
-	err := s.settled(ctx, c)
-	if !errors.Is(err, errUnsettled) {
+	if err := c.script(ctx, "PRAGMA busy_timeout=0"); err != nil { // from here on we wait by ourselves; see begin
 		return err
 	}
-	for deadline := time.Now().Add(busyWait); ; {
-		err := s.settle(ctx, c)
-		// Two processes that create the file together cannot wait for each other in every case.
-		if !busy(err) || time.Now().After(deadline) {
+	told := false
+	for begun := time.Now(); ; {
+		err := s.settled(ctx, c)
+		if errors.Is(err, errUnsettled) {
+			err = outlast(ctx, func() error { return s.settle(ctx, c) })
+		}
+		waited := time.Since(begun)
+		// A migration may take minutes; who makes it is a live node.
+		if !busy(err) || waited > s.busyWait && !s.node.company() {
 			return err
+		}
+		if !told && waited > time.Second {
+			told = true
+			s.log.Warn("waiting for another process, which may be migrating the session store", "path", s.path)
 		}
 		select {
 		case <-ctx.Done():
@@ -176,6 +188,9 @@ func (s *Store) settle(ctx context.Context, c *conn) (err error) {
 		return err
 	}
 	if version > 0 {
+		if err := s.alone(ctx, c, version); err != nil {
+			return err
+		}
 		if err := s.backup(ctx, version); err != nil {
 			return fmt.Errorf("copy before migration: %w", err)
 		}
@@ -193,6 +208,29 @@ func (s *Store) settle(ctx context.Context, c *conn) (err error) {
 	return c.script(ctx, end)
 }
 
+// alone refuses to migrate while another process has a session: that one is of an older version and could not go on. It
+// makes this process a node, so that others see that somebody is at work.
+func (s *Store) alone(ctx context.Context, c *conn, version int64) error {
+	var inUse error
+	err := c.query(ctx, "SELECT id, node, pid FROM head WHERE node <> '' ORDER BY id", func(r row) error {
+		if inUse == nil {
+			inUse = s.free(r.text(0), r.text(1), int(r.int(2)))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if inUse != nil {
+		return refuse(fmt.Errorf("%w: %s has version %d, this tenon brings it to version %d, and an older tenon works with it: %w",
+			store.ErrOlder, s.path, version, len(s.steps), inUse))
+	}
+	if err := s.node.hold(); err != nil {
+		return refuse(s.explainFile(err))
+	}
+	return nil
+}
+
 // backup copies the database as it is, next to it. The caller holds the write lock, so the copy has the
 // version it is named for.
 func (s *Store) backup(ctx context.Context, version int64) (err error) {
@@ -208,6 +246,9 @@ func (s *Store) backup(ctx context.Context, version int64) (err error) {
 	_, err = c.exec(ctx, "VACUUM INTO ?", temp)
 	if err = errors.Join(err, c.close()); err != nil {
 		return errors.Join(err, os.Remove(temp))
+	}
+	if info, err := os.Stat(temp); err == nil && info.Size() > largeFile {
+		s.log.Warn("session store is brought to a new version, which may take minutes", "megabytes", info.Size()>>20)
 	}
 	s.log.Info("session store is migrated", "from", version, "to", len(s.steps), "copy", target)
 	return os.Rename(temp, target)

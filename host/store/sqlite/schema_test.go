@@ -34,12 +34,23 @@ func TestMigration(t *testing.T) {
 	token := createIn(t, old, "ses_a")
 	appendTo(t, old, token, store.PutMessage{Message: aMessage("ses_a", 0)}, store.PutPart{Part: aPart("ses_a", 0, "kept")})
 
+	// While somebody works with the old version it stays as it is.
+	_, err = openSteps(t, path, v3)
+	var owned *store.OwnedError
+	if !errors.Is(err, store.ErrOlder) || !errors.As(err, &owned) || owned.PID != os.Getpid() || !strings.Contains(err.Error(), path+" has "+version(0)) {
+		t.Fatalf("Open while an older version has a session = %v, want ErrOlder", err)
+	}
+	must(t, old.Release(t.Context(), token))
+
 	// A step that fails leaves all as it was, whoever uses the file meanwhile.
 	broken := append(append([]step{}, v3...), step{sql: "CREATE TABLE head(x)"})
 	if _, err := openSteps(t, path, broken); err == nil || !strings.Contains(err.Error(), "migrate to "+version(3)) {
 		t.Fatalf("Open with a broken step = %v", err)
 	}
+	token, err = old.Claim(t.Context(), "ses_a")
+	must(t, err)
 	appendTo(t, old, token, store.AppendText{PartID: aPart("ses_a", 0, "").ID, Field: "text", Text: " too"})
+	must(t, old.Release(t.Context(), token))
 
 	s, err := openSteps(t, path, v3)
 	must(t, err)
@@ -55,7 +66,7 @@ func TestMigration(t *testing.T) {
 		t.Errorf("note = %q: the last step did not run", note)
 	}
 	// The old version, still running, must not write any more.
-	_, err = old.Append(t.Context(), token, []store.Op{store.PutMessage{Message: aMessage("ses_a", 1)}})
+	_, err = old.Claim(t.Context(), "ses_a")
 	wantNewer(t, err, path, version(2), fmt.Sprint("up to ", len(v1)))
 	must(t, s.Close())
 	must(t, old.Close())

@@ -124,18 +124,20 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 }
 
 func (s *Store) delete(ctx context.Context, id string) error {
-	return s.submit(ctx, func(ctx context.Context, c *conn) error {
+	var left []string
+	err := s.submit(ctx, func(ctx context.Context, c *conn) error {
 		keys, err := s.familyOf(ctx, c, id)
 		if err != nil {
 			return err
 		}
-		for _, key := range keys {
-			if err := remove(ctx, c, key); err != nil {
-				return err
-			}
-		}
-		return nil
+		left, err = s.hideAll(ctx, c, keys)
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	s.clearAll(ctx, left)
+	return nil
 }
 
 const family = `WITH RECURSIVE family(key, id) AS (
@@ -160,36 +162,4 @@ func (s *Store) familyOf(ctx context.Context, c *conn, id string) (keys []int64,
 		err = owned
 	}
 	return keys, err
-}
-
-// unusedBlobs deletes the blobs that session ?1 alone needs.
-const unusedBlobs = `DELETE FROM blob WHERE key IN (SELECT blob FROM blob_session WHERE session = ?1)
-	AND NOT EXISTS (SELECT 1 FROM blob_session b WHERE b.blob = blob.key AND b.session <> ?1)`
-
-// remove deletes all rows of a session, and the blobs that no other session needs.
-func remove(ctx context.Context, c *conn, key int64) error {
-	messages, parts, stamps := messagesOf(key), partsOfSession(key), stampsOf(key)
-	for _, d := range []struct {
-		sql  string
-		args []any
-	}{
-		{"INSERT OR REPLACE INTO gone(id, epoch) SELECT id, epoch FROM head WHERE key = ?", []any{key}},
-		{unusedBlobs, []any{key}},
-		{"DELETE FROM blob_session WHERE session = ?", []any{key}},
-		{unindexSpan, []any{parts.low, parts.high}},
-		{"DELETE FROM delta WHERE part BETWEEN ? AND ?", []any{parts.low, parts.high}},
-		{"DELETE FROM part WHERE key BETWEEN ? AND ?", []any{parts.low, parts.high}},
-		{"DELETE FROM message WHERE key BETWEEN ? AND ?", []any{messages.low, messages.high}},
-		{"DELETE FROM removed WHERE stamp BETWEEN ? AND ?", []any{stamps.low, stamps.high}},
-		{"DELETE FROM ledger WHERE key BETWEEN ? AND ?", []any{stamps.low, stamps.high}},
-		{"DELETE FROM todo WHERE session = ?", []any{key}},
-		{"DELETE FROM prompt WHERE session = ?", []any{key}},
-		{"DELETE FROM session WHERE key = ?", []any{key}},
-		{"DELETE FROM head WHERE key = ?", []any{key}},
-	} {
-		if _, err := c.exec(ctx, d.sql, d.args...); err != nil {
-			return err
-		}
-	}
-	return nil
 }

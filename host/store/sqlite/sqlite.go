@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/tenonhq/tenon/host/store"
 )
@@ -30,6 +31,9 @@ type Options struct {
 type Store struct {
 	path    string
 	version string
+
+	busyWait time.Duration // for the write lock, while it is with another process; the constant outside of tests
+
 	log     *slog.Logger
 	steps   []step
 	node    node
@@ -46,7 +50,7 @@ type Store struct {
 }
 
 // Open opens the database, creates it if it is not there, and migrates one of an older version after it
-// made a copy beside it. ctx bounds only the opening. Errors: store.ErrNewer, store.ErrFull,
+// made a copy beside it. ctx bounds only the opening. Errors: store.ErrNewer, store.ErrOlder, store.ErrFull,
 // store.ErrReadOnly, store.ErrCorrupt.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, schema())
@@ -61,7 +65,7 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 		return nil, fmt.Errorf("session store %q: %w", o.Path, err)
 	}
 	s := &Store{
-		path: path, version: o.Version, log: o.Logger, steps: steps,
+		path: path, version: o.Version, log: o.Logger, steps: steps, busyWait: busyWait,
 		node:    newNode(path + "-nodes"),
 		readers: newReaders(path),
 		queue:   make(chan *job, queueSize),
@@ -75,7 +79,7 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 		return nil, err
 	}
 	if err := s.ready(ctx, c); err != nil {
-		return nil, errors.Join(s.explain(err), c.close())
+		return nil, errors.Join(s.explain(err), c.close(), s.node.drop())
 	}
 	go s.write(context.WithoutCancel(ctx), c) // ends when Close closes the queue; Close waits for it
 	return s, nil

@@ -3,11 +3,15 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/tenonhq/tenon/host/store"
 )
 
 const (
+	// lockPoll is how often a writer looks whether the lock of another process is gone.
+	lockPoll = time.Millisecond
+
 	queueSize = 128
 	maxBatch  = 256 // jobs in one transaction, so that none waits for an endless one
 )
@@ -92,7 +96,7 @@ func (s *Store) commit(ctx context.Context, c *conn, batch []*job) {
 }
 
 func (s *Store) transact(ctx context.Context, c *conn, batch []*job) error {
-	if _, err := c.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := s.begin(ctx, c); err != nil {
 		return err
 	}
 	err := s.runAll(ctx, c, batch)
@@ -107,6 +111,18 @@ func (s *Store) transact(ctx context.Context, c *conn, batch []*job) error {
 		s.log.Debug("rollback", "err", rollback)
 	}
 	return err
+}
+
+// begin takes the write lock, or fails when another process keeps it for longer than busyWait. SQLite would wait by itself,
+// but with pauses that grow to 100 ms, in which one misses the moments that a large change leaves the lock to others.
+func (s *Store) begin(ctx context.Context, c *conn) error {
+	for deadline := time.Now().Add(s.busyWait); ; {
+		_, err := c.exec(ctx, "BEGIN IMMEDIATE")
+		if !busy(err) || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(lockPoll)
+	}
 }
 
 func (s *Store) runAll(ctx context.Context, c *conn, batch []*job) error {

@@ -54,15 +54,20 @@ func testPages(t *testing.T, e *env) {
 	equal(t, "messages of an empty session", e.read("ses_b", store.Page{}), []string{})
 }
 
-// list returns the identifiers of a listing.
+// list returns the identifiers of a listing, which must be the same in both forms.
 func (e *env) list(q store.Query) []string {
 	e.Helper()
 	ss, err := e.Sessions(e.Context(), q)
 	e.must(err)
-	out := []string{}
+	listed, err := e.List(e.Context(), q)
+	e.must(err)
+	out, want := []string{}, []store.Listed{}
 	for _, s := range ss {
 		out = append(out, s.ID)
+		want = append(want, store.Listed{ID: s.ID, ParentID: s.ParentID, ProjectID: s.ProjectID, Directory: s.Directory, Title: s.Title,
+			Cost: s.Cost, Created: s.Time.Created, Updated: s.Time.Updated, Archived: s.Time.Archived})
 	}
+	equal(e.T, "List", append([]store.Listed{}, listed...), want)
 	return out
 }
 

@@ -42,7 +42,7 @@ type adoption struct {
 
 func (a *adoption) notes() []string {
 	var out []string
-	if a.from != a.to {
+	if a.from != "" && a.from != a.to {
 		out = append(out, fmt.Sprintf("it worked in %q and goes on in %q", a.from, a.to))
 	}
 	for _, what := range slices.Sorted(maps.Keys(a.counts)) {
@@ -88,7 +88,7 @@ func (f *File) rename() {
 		f.Outputs[real] = content
 		for t := range f.tools() {
 			if referred(t) == hash {
-				t.State.Metadata["outputPath"] = "tool-output/" + real
+				t.State.Metadata["outputPath"] = outputPrefix + real
 				t.State.Output = strings.ReplaceAll(t.State.Output, hash, real)
 			}
 		}
@@ -140,9 +140,9 @@ func (a *adoption) output(f *File, t *sdk.ToolPart) {
 		t.State.Metadata = sdk.Object{}
 	}
 	f.Outputs[hash] = whole
-	t.State.Metadata["truncated"], t.State.Metadata["outputPath"] = true, "tool-output/"+hash
+	t.State.Metadata["truncated"], t.State.Metadata["outputPath"] = true, outputPrefix+hash
 	t.State.Output = fmt.Sprintf("%s\n[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]",
-		kept, len(kept), len(whole), "tool-output/"+hash)
+		kept, len(kept), len(whole), outputPrefix+hash)
 }
 
 // preview returns the first lines of a text that is too long.

@@ -3,13 +3,13 @@ package transfer
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// identifier is what identifiers look like: they go into file names, terminals and other texts.
-var identifier = regexp.MustCompile(`^(ses|msg|prt)_[0-9A-Za-z_-]{1,64}$`)
+// maxIdentifier bounds what stands behind the prefix of an identifier.
+const maxIdentifier = 64
 
 // check looks at what the store and the loop rely on. at is the place of the file in its parent; seen has the
 // identifiers of all files.
@@ -68,7 +68,7 @@ func (f *File) checkMessage(m *sdk.MessageWithParts, seen map[string]bool) error
 
 // fresh refuses an identifier of another form, and one that was there before.
 func fresh(id, prefix string, seen map[string]bool) error {
-	if !identifier.MatchString(id) || id[:len(prefix)] != prefix {
+	if rest, ok := strings.CutPrefix(id, prefix+"_"); !ok || len(rest) > maxIdentifier || !plain(rest) {
 		return fmt.Errorf("%.80q is no identifier: it must be %s_ and letters or digits", id, prefix)
 	}
 	if seen[id] {
@@ -77,3 +77,15 @@ func fresh(id, prefix string, seen map[string]bool) error {
 	seen[id] = true
 	return nil
 }
+
+// plain reports whether a text can stand in file names, on terminals and in other texts.
+func plain(s string) bool {
+	for _, r := range s {
+		if r != '_' && r != '-' && !letter(r) && (r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func letter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }

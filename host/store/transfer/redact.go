@@ -8,7 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
+	"strings"
 )
 
 // structure are the fields of sessions, messages and parts whose values say how a conversation went, not what it was
@@ -25,14 +25,27 @@ func structure() map[string]bool {
 	return out
 }
 
-// plainKey is a key that says nothing of its own. Others are data: paths, names of headers and the like.
-var plainKey = regexp.MustCompile(`^[$A-Za-z_][A-Za-z0-9_]{0,40}$`)
+// fields are the names of fields that say nothing of their own: those of the wire (sdk, transfer) and of the arguments and
+// results of tools that come with us. All other names are data: paths, names of headers, and perhaps a token.
+const fields = `
+	additions agent archived attachments attempt auto body cache callID children clientName command compacted compacting completed
+	content cost created cwd data deletions description diff diffs directory end error file filename files finish format hash id
+	ignored info input isRetryable kind message messageID messages metadata mime mode model modelID name output outputs overflow
+	parentID partID parts patch path priority projectID prompt providerID range raw read reason reasoning ref responseBody
+	responseHeaders retries retryCount revert role root schema session sessionID share slug snapshot source start state status
+	statusCode structured summary synthetic system tail_start_id text time title todos tokens tool tools total type updated uri url
+	value variant version workspaceID write
+	exit filePath include interrupted limit newString offset oldString outputPath pattern questions replaceAll subagent_type timeout
+	truncated workdir`
 
 // Redact hides what the conversation was about and keeps its structure: texts, paths and what tools got and gave are
 // replaced by their length and a keyed hash, which is the same for the same text in this file and tells nothing outside
 // of it. Large outputs are left out.
 func (f *File) Redact() (*File, error) {
-	r := &redactor{keep: structure(), key: make([]byte, 32)}
+	r := &redactor{keep: structure(), known: map[string]bool{}, key: make([]byte, 32)}
+	for _, name := range strings.Fields(fields) {
+		r.known[name] = true
+	}
 	if _, err := rand.Read(r.key); err != nil {
 		return nil, err
 	}
@@ -40,8 +53,9 @@ func (f *File) Redact() (*File, error) {
 }
 
 type redactor struct {
-	keep map[string]bool
-	key  []byte
+	keep  map[string]bool // see structure
+	known map[string]bool // see fields
+	key   []byte
 }
 
 func (r *redactor) file(f *File) (*File, error) {
@@ -120,13 +134,12 @@ func (r *redactor) value(key string, v any, z zone) any {
 func (r *redactor) object(v map[string]any, z zone) map[string]any {
 	out := make(map[string]any, len(v))
 	for k, value := range v {
-		name := k
-		if !plainKey.MatchString(k) {
-			name = r.hidden(k)
-		}
-		inner := z
+		name, inner := k, z
 		if _, figure := value.(json.Number); !figure { // tokens.input is one
 			inner = z.inside(k)
+		}
+		if !r.known[k] {
+			name, inner = r.hidden(k), data
 		}
 		out[name] = r.value(k, value, inner)
 	}

@@ -11,11 +11,7 @@ package transfer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"regexp"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -25,8 +21,8 @@ import (
 // ErrFile means that a file cannot be imported.
 var ErrFile = errors.New("not an exported session")
 
-// MaxBytes bounds the size of a file that is read.
-const MaxBytes = 1 << 30
+// MaxBytes bounds the size of a file that is read; reading takes a few times as much memory.
+const MaxBytes = 512 << 20
 
 // maxDepth bounds how deep the sessions of subagents nest.
 const maxDepth = 16
@@ -41,8 +37,8 @@ type File struct {
 	Children []*File           `json:"children,omitempty"` // sessions of subagents
 }
 
-// outputPath is how a part refers to a large output; see host.
-var outputPath = regexp.MustCompile(`^tool-output/([0-9a-f]{64})$`)
+// outputPrefix and a hash are how a part refers to a large output; see host.
+const outputPrefix = "tool-output/"
 
 // Export reads a session. With full the file has large outputs as a whole, the task list and the sessions of subagents.
 func Export(ctx context.Context, s store.Store, info *sdk.Session, full bool) (*File, error) {
@@ -115,36 +111,12 @@ func (f *File) tools() func(yield func(*sdk.ToolPart) bool) {
 // referred returns the hash of the large output of a call, empty when it has none that we stored.
 func referred(t *sdk.ToolPart) string {
 	path, _ := t.State.Metadata["outputPath"].(string)
-	if m := outputPath.FindStringSubmatch(path); m != nil {
-		return m[1]
+	hash, ok := strings.CutPrefix(path, outputPrefix)
+	if !ok || len(hash) != hashLength || strings.Trim(hash, "0123456789abcdef") != "" {
+		return ""
 	}
-	return ""
+	return hash
 }
 
-// Read reads a file and checks it. Errors wrap ErrFile and name the place.
-func Read(r io.Reader) (*File, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("%w: larger than %d MB", ErrFile, MaxBytes>>20)
-	}
-	f := &File{}
-	if err := json.Unmarshal(data, f); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, describe(data, err))
-	}
-	if err := f.check("", map[string]bool{}, 0); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
-	}
-	return f, nil
-}
-
-// describe adds the line to an error of the syntax.
-func describe(data []byte, err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) && syntax.Offset <= int64(len(data)) {
-		return fmt.Errorf("line %d: %w", 1+strings.Count(string(data[:syntax.Offset]), "\n"), err)
-	}
-	return err
-}
+// hashLength is that of store.Hash.
+const hashLength = 64

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -215,7 +216,7 @@ func TestReadRefuses(t *testing.T) {
 		"empty":           {foreign, "", "JSON"},
 		"null":            {foreign, "null", "info is missing"},
 		"other JSON":      {foreign, `{"messages": []}`, "info is missing"},
-		"two values":      {foreign, foreign + "{}", "after top-level value"},
+		"two values":      {foreign, foreign + "{}", "more after the end"},
 		"bad id":          {`"id": "ses_1"`, `"id": "../ses_1"`, "info.id"},
 		"other prefix":    {`"id": "msg_1"`, `"id": "prt_1"`, "messages[0].info.id"},
 		"twice":           {`"id": "prt_4"`, `"id": "prt_3"`, "messages[1].parts[2].id"},
@@ -246,6 +247,17 @@ func TestReadRefuses(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(foreign)
 	f.Add(`{"info": {"id": "ses_1"}, "messages": [], "outputs": {"a": "b"}}`)
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(data))
+	}
 	s := openStore(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		file, err := transfer.Read(strings.NewReader(text))

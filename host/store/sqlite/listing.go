@@ -1,0 +1,178 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const defaultLimit = 100 // of a listing; see store.Query
+
+// listingTables makes version 4: what a listing shows stands in the indexes that listings read, and removing does not keep
+// the lock for long.
+const listingTables = `
+ALTER TABLE session ADD COLUMN brief TEXT NOT NULL DEFAULT '';
+DROP INDEX session_parent;
+DROP INDEX session_updated;
+CREATE INDEX session_parent ON session(parent, updated DESC, id, project, directory, archived, brief);
+CREATE INDEX session_updated ON session(updated DESC, id, project, directory, archived, brief);
+
+-- Otherwise each transaction that removes texts tidies up the index for up to half a second. The room of what is removed
+-- comes back when the index grows. See https://www.sqlite.org/fts5.html#the_deletemerge_configuration_option
+INSERT INTO search(search, rank) VALUES('deletemerge', 0);
+`
+
+// Sessions lists sessions from an index, newest first.
+func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
+	query, args := listing("CAST(data AS BLOB)", q)
+	var rows [][]byte
+	err := s.read(ctx, func(c *conn) error {
+		return c.query(ctx, query, func(r row) error {
+			rows = append(rows, r.bytes(0))
+			return nil
+		}, args...)
+	})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	out := make([]sdk.Session, len(rows))
+	err = inParallel(len(rows), func(i int) error {
+		if err := out[i].UnmarshalJSON(rows[i]); err != nil {
+			return s.damaged("session "+strconv.Quote(out[i].ID), err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// List reads nothing but an index, one column a session.
+func (s *Store) List(ctx context.Context, q store.Query) (out []store.Listed, err error) {
+	query, args := listing("brief", q)
+	err = s.read(ctx, func(c *conn) error {
+		return c.query(ctx, query, func(r row) error {
+			v, err := parseBrief(r.text(0))
+			if err != nil {
+				return s.damaged("listing", err)
+			}
+			out = append(out, v)
+			return nil
+		}, args...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func listing(columns string, q store.Query) (string, []any) {
+	sql := "SELECT " + columns + " FROM session WHERE true"
+	var args []any
+	where := func(condition string, values ...any) {
+		sql += " AND " + condition
+		args = append(args, values...)
+	}
+	if q.ParentID != "" || !q.Children {
+		where("parent = ?", q.ParentID)
+	}
+	if q.ProjectID != "" {
+		where("project = ?", q.ProjectID)
+	}
+	if q.Directory != "" {
+		where("directory = ?", q.Directory)
+	}
+	if q.Search != "" {
+		where("instr(title, ?) > 0", strings.ToLower(q.Search))
+	}
+	if !q.Archived {
+		where("archived = 0")
+	}
+	if b := q.Before; b != nil {
+		where("updated <= ? AND (updated < ? OR id > ?)", b.Time.Updated, b.Time.Updated, b.ID)
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	return sql + " ORDER BY updated DESC, id LIMIT ?", append(args, int64(limit))
+}
+
+// brief writes what a listing shows of a session as one text: the driver takes about as long for each further column as
+// for a row. First the numbers and the lengths of all texts but the last, each with a space behind it, then the texts.
+func brief(v *sdk.Session) string {
+	b := make([]byte, 0, 128+len(v.ID)+len(v.ParentID)+len(v.ProjectID)+len(v.Directory)+len(v.Title))
+	for _, n := range []int64{
+		int64(v.Cost), v.Time.Created, v.Time.Updated, v.Time.Archived,
+		int64(len(v.ID)), int64(len(v.ParentID)), int64(len(v.ProjectID)), int64(len(v.Directory)),
+	} {
+		b = append(strconv.AppendInt(b, n, 10), ' ')
+	}
+	for _, text := range []string{v.ID, v.ParentID, v.ProjectID, v.Directory, v.Title} {
+		b = append(b, text...)
+	}
+	return string(b)
+}
+
+var errBrief = errors.New("summary of a session cannot be read")
+
+func parseBrief(text string) (out store.Listed, err error) {
+	number := func() (n int64) {
+		digits, rest, ok := strings.Cut(text, " ")
+		if n, err = strconv.ParseInt(digits, 10, 64); err != nil || !ok {
+			err = errBrief
+		}
+		text = rest
+		return n
+	}
+	var cost int64
+	var lengths [4]int64
+	for _, to := range []*int64{&cost, &out.Created, &out.Updated, &out.Archived, &lengths[0], &lengths[1], &lengths[2], &lengths[3]} {
+		if *to = number(); err != nil {
+			return store.Listed{}, err
+		}
+	}
+	for i, to := range []*string{&out.ID, &out.ParentID, &out.ProjectID, &out.Directory} {
+		if lengths[i] < 0 || lengths[i] > int64(len(text)) {
+			return store.Listed{}, errBrief
+		}
+		*to, text = text[:lengths[i]], text[lengths[i]:]
+	}
+	out.Cost, out.Title = sdk.USD(cost), text
+	return out, nil
+}
+
+// fillBriefs does so for the sessions that an older version stored.
+func fillBriefs(ctx context.Context, c *conn) error {
+	type update struct {
+		key  int64
+		text string
+	}
+	for low := int64(-1); ; {
+		var list []update
+		// Some at a time: a statement must not see what it changes.
+		err := c.query(ctx, "SELECT key, CAST(data AS BLOB) FROM session WHERE key > ? ORDER BY key LIMIT 1000", func(r row) error {
+			v := &sdk.Session{}
+			u := update{key: r.int(0)}
+			if err := v.UnmarshalJSON(r.bytes(1)); err == nil { // opening is not the time to look for damage
+				u.text = brief(v)
+			}
+			list = append(list, u)
+			return nil
+		}, low)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, u := range list {
+			if _, err := c.exec(ctx, "UPDATE session SET brief = ? WHERE key = ?", u.text, u.key); err != nil {
+				return err
+			}
+		}
+		low = list[len(list)-1].key
+	}
+}

@@ -1,0 +1,80 @@
+package transfer_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const mark = "hunter2"
+
+// structural are the fields that a redacted file keeps, where they are ours.
+const structural = " id sessionID messageID parentID tail_start_id callID type role status tool agent mode modelID providerID variant finish name mime version slug priority "
+
+// marked puts a secret into every text, and into the names of fields that are data.
+func marked(v any, key string, data bool) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, x := range v {
+			_, figures := x.(float64)
+			inside := data || !figures && strings.Contains(" input metadata structured schema ", " "+k+" ")
+			out[k] = marked(x, k, inside || k == "data" || k == "source")
+			if inside {
+				out[mark+k] = marked(x, k, true)
+			}
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = marked(v[i], key, data)
+		}
+		return v
+	case string:
+		if data && key != "type" || !strings.Contains(structural, " "+key+" ") {
+			return v + mark
+		}
+	}
+	return v
+}
+
+// Wherever a secret stands in a session, a redacted file does not have it.
+func TestRedactAnywhere(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/opencode-*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v any
+		if err := json.Unmarshal(data, &v); err != nil {
+			t.Fatal(err)
+		}
+		text := encode(t, marked(v, "", false))
+		f := read(t, text)
+		f.Outputs = map[string]string{strings.Repeat("0", 64): mark}
+		if n := strings.Count(encode(t, f), mark); n < 10 {
+			t.Fatalf("%s: the secret is there %d times before", name, n)
+		}
+		out, err := f.Redact()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := encode(t, out)
+		for rest := got; ; {
+			i := strings.Index(rest, mark)
+			if i < 0 {
+				break
+			}
+			t.Errorf("%s: …%s…", name, rest[max(0, i-60):min(len(rest), i+40)])
+			rest = rest[i+len(mark):]
+		}
+		read(t, got)
+	}
+}
