@@ -213,6 +213,7 @@ func (l *Loader) unknownName(items []*Item, e *Entry) error {
 // over one of the project's.
 func (l *Loader) settleNames(items []*Item) {
 	for _, i := range items {
+		i.shipped = l.opts.Tools
 		if i.usable() && slices.Contains(l.opts.Reserved, i.Name) {
 			i.reject(fmt.Errorf("%w: %q is a plugin that tenon ships; rename the one in %s", ErrTwice, i.Name, i.Path))
 		}

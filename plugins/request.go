@@ -58,6 +58,12 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 	}
 	for _, t := range d.Tools {
 		r.Tools = append(r.Tools, t.ID)
+		switch {
+		case t.Prepares:
+			r.Leave = append(r.Leave, t.ID+": says for each call what it needs leave for, which may be nothing")
+		case t.Permission != "" && t.Permission != t.ID:
+			r.Leave = append(r.Leave, t.ID+": allowed or asked for by the rules of "+t.Permission)
+		}
 	}
 	for _, p := range d.Providers {
 		r.Providers = append(r.Providers, p.ID)

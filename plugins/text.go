@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/plugins/internal/visible"
@@ -30,7 +31,7 @@ func (i *Item) Text() string {
 	}
 	w.field("from", clean(i.Path)+origin(i))
 	w.field("digest", i.Digest.Short())
-	RequestText(&w.b, i.Request)
+	requestText(&w.b, i.Request, i.shipped)
 	w.changes(i.Decision)
 	return w.b.String()
 }
@@ -46,7 +47,10 @@ func origin(i *Item) string {
 }
 
 // RequestText writes what is asked for, in lines. It is what Text has of it, for MCP servers and command hooks, too.
-func RequestText(b *strings.Builder, r trust.Request) {
+func RequestText(b *strings.Builder, r trust.Request) { requestText(b, r, nil) }
+
+// requestText knows the ids of the tools that tenon ships.
+func requestText(b *strings.Builder, r trust.Request, shipped []string) {
 	w := &text{}
 	if how := carrierText(r); how != "" {
 		w.field("runs as", how)
@@ -61,6 +65,8 @@ func RequestText(b *strings.Builder, r trust.Request) {
 	w.all("may", capabilityLines(r.Capabilities))
 	w.all("is called", hookLines(r.Hooks))
 	w.some("tools", r.Tools)
+	w.all("needs leave", r.Leave)
+	w.all("replaces", replaced(r.Tools, shipped))
 	w.some("providers", r.Providers)
 	w.some("protocols", r.Protocols)
 	w.some("agents", r.Agents)
@@ -146,6 +152,17 @@ func everything(scope []string, note string) string {
 		}
 	}
 	return ""
+}
+
+// replaced says which tools of tenon's own a plugin's take the place of.
+func replaced(tools, shipped []string) []string {
+	var out []string
+	for _, id := range tools {
+		if slices.Contains(shipped, id) {
+			out = append(out, "tenon's own tool "+id+": it gets the calls that are meant for that one")
+		}
+	}
+	return out
 }
 
 // hookLines says when a plugin is called, what it is shown and what it may change.

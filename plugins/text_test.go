@@ -38,6 +38,46 @@ func TestText(t *testing.T) {
 	}
 }
 
+// A tool that is not asked for as itself says so, and an update that wants that asks for more.
+func TestTextOfLeave(t *testing.T) {
+	t.Parallel()
+	tools := func(permission, prepares string) files {
+		return wasmPackage("x", `"tools": [{"id": "send", "description": "d", "parameters": {"type": "object"}`+permission+`},
+			{"id": "post", "description": "d", "parameters": {"type": "object"}`+prepares+`}]`)
+	}
+	p := newPlace(t)
+	p.write(theirs, tools(`, "permission": "send"`, ""))
+	if text := p.item(p.load(), "x").Text(); strings.Contains(text, "leave") {
+		t.Errorf("the text tells of what is usual:\n%s", text)
+	}
+	p.approve()
+	p.write(theirs, tools(`, "permission": "read"`, `, "prepares": true`))
+	text := p.item(p.load(), "x").Text()
+	for _, want := range []string{
+		"  needs leave    send: allowed or asked for by the rules of read\n                 post: says for each call what it needs leave for, which may be nothing\n",
+		"it asks for MORE than you approved:", "+ leave send: allowed or asked for by the rules of read",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text has no %q:\n%s", want, text)
+		}
+	}
+}
+
+// A tool that takes the place of one that tenon ships is not one name among others.
+func TestTextOfReplacedTools(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.options.Tools = []string{"bash", "read"}
+	tool := func(id string) string {
+		return `{"id": "` + id + `", "description": "d", "parameters": {"type": "object"}}`
+	}
+	p.write(theirs, wasmPackage("x", `"tools": [`+tool("bash")+`, `+tool("bash2")+`]`))
+	want := "  tools          bash\n                 bash2\n  replaces       tenon's own tool bash: it gets the calls that are meant for that one\n"
+	if text := p.item(p.load(), "x").Text(); !strings.HasSuffix(text, want) {
+		t.Errorf("the text does not end in %q:\n%s", want, text)
+	}
+}
+
 func TestTextOfChanges(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

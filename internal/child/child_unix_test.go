@@ -34,7 +34,7 @@ func start(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = child.Kill(cmd) })
-	if err := r.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := r.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(r)

@@ -153,17 +153,17 @@ const tries = 4
 // contained runs turns with the plugin until it is quarantined, and one more.
 func contained(t *testing.T, at place, open func(t *testing.T) sdk.Plugin) {
 	t.Helper()
-	var late []string
+	var slow []string
 	for range tries {
-		if late = turns(t, at, open(t)); len(late) == 0 || t.Failed() {
+		if slow = turns(t, at, open(t)); len(slow) == 0 || t.Failed() {
 			return
 		}
 	}
-	t.Errorf("too slow, even when tried again:\n%s", strings.Join(late, "\n"))
+	t.Errorf("too slow, even when tried again:\n%s", strings.Join(slow, "\n"))
 }
 
 // turns returns what took too long.
-func turns(t *testing.T, at place, p sdk.Plugin) (late []string) {
+func turns(t *testing.T, at place, p sdk.Plugin) (slow []string) {
 	t.Helper()
 	healthy := newMachine(t)
 	healthy.turn() // the first one warms up
@@ -174,11 +174,13 @@ func turns(t *testing.T, at place, p sdk.Plugin) (late []string) {
 	var failures int
 	for n := 1; n <= 4; n++ {
 		before := failures
+		lateness := plugintest.Lateness()
 		got := m.turn()
+		late := 2 * lateness()
 		failures = min(failures+at.calls, 3)
-		limit := slowness*want.took + grace + time.Duration(failures-before)*(hookTimeout+grace)
+		limit := slowness*want.took + grace + time.Duration(failures-before)*(hookTimeout+grace) + late
 		if got.took > limit {
-			late = append(late, fmt.Sprintf("turn %d took %s, at most %s was due; without the plugin it took %s", n, got.took, limit, want.took))
+			slow = append(slow, fmt.Sprintf("turn %d took %s, at most %s was due; without the plugin it took %s", n, got.took, limit, want.took))
 		}
 		m.outcome(n, at, &want, &got)
 		if at.calls > 0 {
@@ -191,7 +193,7 @@ func turns(t *testing.T, at place, p sdk.Plugin) (late []string) {
 			t.Errorf("the user was told %q, want three failures and the quarantine", told)
 		}
 	}
-	return late
+	return slow
 }
 
 // outcome checks what came of a turn: the same as without the plugin, unless a gate failed, which denies.

@@ -41,7 +41,7 @@ func (w *workshop) open() error {
 }
 
 func (w *workshop) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := w.runtime()
 	if err == nil {

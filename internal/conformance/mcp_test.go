@@ -53,7 +53,7 @@ func mcpPlugin(t *testing.T, s mcp.Server, wait time.Duration) *mcp.Plugin {
 }
 
 // startWait is how long the suite waits for a server, so that its tools are there at once.
-const startWait = 20 * time.Second
+const startWait = time.Minute
 
 // What MCP has no words for.
 var mcpSkips = map[string]string{

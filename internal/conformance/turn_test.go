@@ -68,7 +68,7 @@ func (l *lines) about(plugin string) []string {
 // await waits until there are n lines about the plugin.
 func (l *lines) await(t *testing.T, plugin string, n int) []string {
 	t.Helper()
-	timeout := time.NewTimer(20 * time.Second)
+	timeout := time.NewTimer(time.Minute)
 	defer timeout.Stop()
 	for {
 		if list := l.about(plugin); len(list) >= n {
@@ -106,7 +106,7 @@ func newMachine(t *testing.T, plugins ...sdk.Plugin) *machine {
 	}
 	m := &machine{t: t, host: h, store: s, told: told}
 	m.close = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		if err := errors.Join(h.Close(ctx), s.Close()); err != nil {
 			t.Errorf("close the host: %v", err)

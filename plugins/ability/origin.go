@@ -6,9 +6,10 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // origin is a scheme, host and port. As a grant it may stand for all subdomains of the host.
@@ -184,13 +185,15 @@ func checkName(host string) error {
 	return nil
 }
 
-// isSuffix reports whether names below the domain belong to anyone: top domains, and under those of countries the usual second level.
-// It knows no list of registries; the user, who sees the grant, is the better judge of the rest.
+// isSuffix reports whether anyone can get names below the domain, by the list of https://publicsuffix.org as of the version of
+// golang.org/x/net in go.mod: what registries give out (com, co.uk), and what providers do (github.io). Of a top domain that is not in
+// the list, only itself.
 func isSuffix(domain string) bool {
-	labels := strings.Split(domain, ".")
-	if len(labels) < 2 {
-		return true
+	// The list has entries such as *.kawasaki.jp, by which what is below is a suffix and the domain itself is none.
+	for _, name := range []string{domain, "-." + domain} {
+		if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
+			return true
+		}
 	}
-	second := []string{"ac", "co", "com", "edu", "go", "gob", "gov", "gv", "ltd", "me", "mil", "ne", "net", "nom", "or", "org", "plc", "sch"}
-	return len(labels) == 2 && len(labels[1]) == 2 && slices.Contains(second, labels[0])
+	return false
 }

@@ -92,7 +92,7 @@ func Builtin() Carrier {
 type suite struct{ carrier Carrier }
 
 // closeTimeout bounds the end of a plugin and of an engine.
-const closeTimeout = 20 * time.Second
+const closeTimeout = time.Minute
 
 // Run runs the suite. Cases run in parallel.
 func Run(t *testing.T, c Carrier) {

@@ -107,7 +107,7 @@ func length(r *sdk.ToolResult) int {
 func (s *suite) echoes(t *testing.T, h *sdktest.Host) {
 	t.Helper()
 	var err error
-	for range 20 {
+	for range returns {
 		if _, err = s.call(t, h, conformance.ToolEcho, map[string]string{}); err == nil {
 			return
 		}
@@ -156,8 +156,7 @@ func (s *suite) toolEnds(t *testing.T, cause error) {
 	h := s.toolHost(t, s.carrier, sdktest.Options{})
 	s.echoes(t, h)
 	const wait = 200 * time.Millisecond
-	var took time.Duration
-	for range tries {
+	InTime(t, wait, wait+grace, func() time.Duration {
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(within(t), wait)
 		if errors.Is(cause, context.Canceled) {
@@ -165,19 +164,14 @@ func (s *suite) toolEnds(t *testing.T, cause error) {
 			time.AfterFunc(wait, cancel)
 		}
 		_, err := h.Call(ctx, s.carrier.ToolID(conformance.ToolFail), map[string]string{"fault": string(s.carrier.Hang)})
-		took = time.Since(begin)
+		took := time.Since(begin)
 		cancel()
 		if err == nil {
 			t.Fatal("a call that hangs gave a result")
 		}
 		s.echoes(t, h)
-		if took <= wait+grace {
-			break
-		}
-	}
-	if took < wait || took > wait+grace {
-		t.Errorf("the call took %s, want %s to %s", took, wait, wait+grace)
-	}
+		return took
+	})
 }
 
 func (s *suite) manyTools(t *testing.T) {

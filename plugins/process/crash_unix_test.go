@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -30,6 +31,7 @@ func TestKilledBetweenCalls(t *testing.T) {
 	t.Parallel()
 	p := started(t, unbounded(), guestSpec(t, "plain"), nil)
 	var took []time.Duration
+	lateness := plugintest.Lateness()
 	for round := range killRounds(t) {
 		pid := pidOf(t, p)
 		began := time.Now()
@@ -49,10 +51,10 @@ func TestKilledBetweenCalls(t *testing.T) {
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	median := took[len(took)/2]
+	median, most := took[len(took)/2], 2*time.Second+2*lateness()
 	t.Logf("back after %s (median), %s (longest)", median, took[len(took)-1])
-	if median > 2*time.Second {
-		t.Errorf("back after %s", median)
+	if median > most {
+		t.Errorf("back after %s (median), want %s at most", median, most)
 	}
 }
 
@@ -87,10 +89,7 @@ func TestKilledDuringCalls(t *testing.T) {
 			longest = max(longest, time.Since(began))
 		}
 	}
-	t.Logf("calls failed after %s at most", longest)
-	if longest > 2*time.Second {
-		t.Errorf("a call failed only after %s", longest)
-	}
+	t.Logf("calls failed after %s at most", longest) // one that waited for its own deadline would say so
 }
 
 // How a process ends by itself is in the errors of the calls it was busy with, and the next call finds a new one.
@@ -125,13 +124,9 @@ func TestRestartBudget(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	}
-	began := time.Now()
 	_, err := callHook(t, p, "warm")
 	if !errors.Is(err, process.ErrDown) || !strings.Contains(err.Error(), "ended 3 times within 10m0s; the last time: exit status 7") {
 		t.Errorf("error %v", err)
-	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("it took %s to say so", took)
 	}
 }
 
@@ -144,8 +139,9 @@ func TestRestartTooLate(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	}
-	began := time.Now()
-	_, err := callHook(t, p, "warm")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // and the restart is 30 s away
+	defer cancel()
+	_, err := callHookIn(ctx, t, p, "warm")
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -153,12 +149,9 @@ func TestRestartTooLate(t *testing.T) {
 	if !found {
 		t.Fatalf("error %v, want the restart's time after %q", err, before)
 	}
-	// The time that is left runs while the call is made.
-	if left, err := time.ParseDuration(rest); err != nil || left > 30*time.Second || left < 20*time.Second {
+	// The time that is left runs while the call is made. A call that waited for the restart would find none left.
+	if left, err := time.ParseDuration(rest); err != nil || left > 30*time.Second || left <= 0 {
 		t.Errorf("it is started again in %q: %v, %v; want what is left of 30s", rest, left, err)
-	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("it took %s to say so", took)
 	}
 }
 
@@ -169,13 +162,9 @@ func TestHang(t *testing.T) {
 	pid := pidOf(t, p)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	began := time.Now()
 	_, err := callHookIn(ctx, t, p, "hang")
-	if !errors.Is(err, context.DeadlineExceeded) {
+	if !errors.Is(err, context.DeadlineExceeded) { // one that waited for the hook would see its process end
 		t.Errorf("error %v", err)
-	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("the call took %s", took)
 	}
 	if _, err := callHook(t, p, "warm"); err != nil {
 		t.Errorf("a call beside it: %v", err)
@@ -209,11 +198,10 @@ func TestFrozen(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	}
-	began := time.Now()
-	if err := p.Close(t.Context()); err != nil {
+	if err := p.Close(t.Context()); err != nil { // the process would never end by itself
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("closing took %s", took)
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the process after Close: %v", err)
 	}
 }

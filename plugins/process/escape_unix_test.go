@@ -196,9 +196,32 @@ func TestEscapes(t *testing.T) {
 			}
 			stranger := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 			defer func() { _ = stranger.Close() }()
-			_ = stranger.SetDeadline(time.Now().Add(10 * time.Second))
+			_ = stranger.SetDeadline(time.Now().Add(30 * time.Second))
 			if _, err = stranger.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "certificate") {
 				t.Errorf("without a certificate: %v", err)
+			}
+		},
+		"socket: somebody else connects, with a certificate that looks the same": func(t *testing.T) {
+			p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+			pidOf(t, p)
+			sockets, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "plugin-dir*", "plugin*"))
+			if err != nil || len(sockets) != 1 {
+				t.Fatalf("sockets %v, %v", sockets, err)
+			}
+			conn, err := net.Dial("unix", sockets[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			config, _, err := process.ClientTLS()
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.InsecureSkipVerify, config.NextProtos = true, []string{"h2"}
+			stranger := tls.Client(conn, config)
+			defer func() { _ = stranger.Close() }()
+			_ = stranger.SetDeadline(time.Now().Add(30 * time.Second))
+			if _, err = stranger.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "unknown certificate authority") && !strings.Contains(err.Error(), "bad certificate") {
+				t.Errorf("with its own certificate: %v", err)
 			}
 		},
 		"token: of a call that is over": func(t *testing.T) {
@@ -328,7 +351,7 @@ func startGrandchild(t *testing.T, p sdk.Plugin) {
 // wantGone waits for the end of the FIFO.
 func wantGone(t *testing.T, family *os.File) {
 	t.Helper()
-	if err := family.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := family.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(family); err != nil {

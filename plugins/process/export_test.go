@@ -12,6 +12,7 @@ var (
 	Match          = match
 	SessionOf      = sessionOf
 	Backoff        = backoff
+	ClientTLS      = clientTLS
 )
 
 // NewPrinted returns what logs the output of a process, and what it says of its end.

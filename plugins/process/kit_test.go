@@ -92,7 +92,7 @@ func (l *logged) Write(p []byte) (int, error) {
 // wait waits until the log holds the text.
 func (l *logged) wait(tb testing.TB, text string) {
 	tb.Helper()
-	for timeout := time.After(10 * time.Second); ; {
+	for timeout := time.After(30 * time.Second); ; {
 		l.mu.Lock()
 		found := strings.Contains(l.text.String(), text)
 		if l.more == nil {
@@ -169,9 +169,13 @@ func guestSpec(tb testing.TB, kind string) process.Spec {
 // unbounded lets a process be started again as often as a test ends it.
 func unbounded() process.Options { return process.Options{Restarts: 1 << 30, RestartDelay: -1} }
 
-// started opens the plugin and starts it; it is closed when the test ends.
+// started opens the plugin and starts it; it is closed when the test ends. Its process has a minute to get ready unless the options say
+// otherwise: a busy machine needs more than the default.
 func started(tb testing.TB, o process.Options, spec process.Spec, h *testHost) sdk.Plugin {
 	tb.Helper()
+	if o.StartTimeout == 0 {
+		o.StartTimeout = time.Minute
+	}
 	p, err := process.New(o).Open(spec)
 	if err != nil {
 		tb.Fatal(err)
@@ -193,10 +197,10 @@ func started(tb testing.TB, o process.Options, spec process.Spec, h *testHost) s
 	return p
 }
 
-// callHook calls a hook at chat.params by its name, for at most 20 seconds.
+// callHook calls a hook at chat.params by its name, for at most a minute.
 func callHook(tb testing.TB, p sdk.Plugin, name string) (sdk.Answer, error) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	return callHookIn(ctx, tb, p, name)
 }
@@ -212,10 +216,10 @@ func callHookIn(ctx context.Context, tb testing.TB, p sdk.Plugin, name string) (
 	return sdk.Answer{}, nil
 }
 
-// callTool calls a tool, for at most 20 seconds.
+// callTool calls a tool, for at most a minute.
 func callTool(tb testing.TB, p sdk.Plugin, id, args string, h sdk.ToolHost) (*sdk.ToolResult, error) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	return toolOf(tb, p, id).Execute(ctx, &sdk.ToolCall{Tool: id, CallID: "c1", SessionID: "ses_1", Args: json.RawMessage(args), Host: h})
 }

@@ -31,7 +31,7 @@ func clientOf(t *testing.T, p sdk.Plugin, protocol, key string) sdk.ModelClient 
 
 // ask sends a request and returns the text of the answer and its last event.
 func ask(ctx context.Context, client sdk.ModelClient, model string) (text string, last sdk.StreamEvent, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	err = client.Stream(ctx, &sdk.ModelRequest{SessionID: "ses_1", Model: sdk.Model{ID: model}}, func(e sdk.StreamEvent) error {
 		text += e.Text

@@ -1,6 +1,10 @@
 package process_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -204,4 +208,31 @@ func FuzzPrinted(f *testing.F) {
 			t.Errorf("why = %q", got)
 		}
 	})
+}
+
+// gRPC of other languages is linked with TLS libraries that refuse other curves than P-256.
+func TestCertificateOfTheHost(t *testing.T) {
+	t.Parallel()
+	_, text, err := process.ClientTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, rest := pem.Decode([]byte(text))
+	if block == nil || block.Type != "CERTIFICATE" || len(rest) != 0 {
+		t.Fatalf("no certificate, and nothing else: %q", text)
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, ok := cert.PublicKey.(*ecdsa.PublicKey)
+	if !ok || key.Curve != elliptic.P256() || cert.SignatureAlgorithm != x509.ECDSAWithSHA256 {
+		t.Errorf("key %T, signature %v, want ECDSA with P-256 and SHA-256", cert.PublicKey, cert.SignatureAlgorithm)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(cert)
+	options := x509.VerifyOptions{Roots: roots, DNSName: "localhost", KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	if _, err := cert.Verify(options); err != nil {
+		t.Errorf("a plugin that makes it the only root refuses it: %v", err)
+	}
 }

@@ -96,11 +96,15 @@ func environ(o Options, s *Spec) ([]string, error) {
 
 // connect starts the process by way of go-plugin.
 func (in *instance) connect(o Options, log *slog.Logger) error {
+	secured, cert, err := clientTLS()
+	if err != nil {
+		return err
+	}
 	in.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: process.ProtocolVersion, MagicCookieKey: process.CookieKey, MagicCookieValue: process.CookieValue},
 		Plugins:          plugin.PluginSet{process.ServiceName: dispenser{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		AutoMTLS:         true,
+		TLSConfig:        secured,
 		SkipHostEnv:      true,
 		StartTimeout:     2 * o.StartTimeout, // begin's own comes first
 		Logger:           newDebugLog(log),
@@ -108,7 +112,7 @@ func (in *instance) connect(o Options, log *slog.Logger) error {
 		SyncStderr:       in.runner.err,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketRoot()},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
-			in.runner.adopt(cmd, socketDir)
+			in.runner.adopt(append(cmd.Env, certEnv+"="+cert), socketDir)
 			return in.runner, nil
 		},
 		GRPCDialOptions: []grpc.DialOption{

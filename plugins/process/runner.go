@@ -60,9 +60,9 @@ func newRunner(o Options, s *Spec, program *executable, env []string, log *slog.
 	}
 }
 
-// adopt takes what go-plugin wants the process to have.
-func (r *childRunner) adopt(cmd *exec.Cmd, socketDir string) {
-	r.plugged, r.socketDir = cmd.Env, socketDir
+// adopt takes the environment that the process is to have besides that of the plugin, and the directory of its socket.
+func (r *childRunner) adopt(env []string, socketDir string) {
+	r.plugged, r.socketDir = env, socketDir
 }
 
 // Start starts the process and waits for its handshake.

@@ -199,7 +199,7 @@ func TestBadAnswers(t *testing.T) {
 				if want == "deadline exceeded" {
 					return context.WithTimeout(t.Context(), time.Second)
 				}
-				return context.WithTimeout(t.Context(), 20*time.Second)
+				return context.WithTimeout(t.Context(), time.Minute)
 			}
 			ctx, cancel := patience(tt.hook)
 			defer cancel()

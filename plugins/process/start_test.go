@@ -15,30 +15,31 @@ import (
 // What a plugin may do wrong before it is ready: each is an error that says so, in bounded time.
 func TestBadStarts(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ kind, want string }{
-		"garbage instead of the handshake":   {"garbage", `its first line of output is "hello world\n"`},
-		"says nothing":                       {"silent", "it was not ready within 1.5s: it sent no handshake"},
-		"exits and says why":                 {"exit", "exit status 3: cannot read settings.toml"},
-		"drips bytes":                        {"drip", "it was not ready within 1.5s: it sent no handshake"},
-		"floods without a line":              {"flood", `its first line of output is "xxxx`},
-		"another version":                    {"version", `version "9" of tenon's process protocol, this host version 1`},
-		"listens elsewhere":                  {"elsewhere", "not in the directory PLUGIN_UNIX_SOCKET_DIR names"},
-		"nobody listens, with a bad cert":    {"nobody", "server cert"},
-		"the plugin's start fails":           {"badstart", "option level: want a number"},
-		"the plugin's start does not end":    {"slowstart", "it was not ready within 1.5s"},
-		"does not serve what it contributes": {"rawempty", "Start not implemented"},
+	const short, usual = 1500 * time.Millisecond, time.Minute
+	tests := map[string]struct {
+		kind    string
+		timeout time.Duration
+		want    string
+	}{
+		"garbage instead of the handshake":   {"garbage", usual, `its first line of output is "hello world\n"`},
+		"says nothing":                       {"silent", short, "it was not ready within 1.5s: it sent no handshake"},
+		"exits and says why":                 {"exit", usual, "exit status 3: cannot read settings.toml"},
+		"drips bytes":                        {"drip", short, "it was not ready within 1.5s: it sent no handshake"},
+		"floods without a line":              {"flood", usual, `its first line of output is "xxxx`},
+		"another version":                    {"version", usual, `version "9" of tenon's process protocol, this host version 1`},
+		"listens elsewhere":                  {"elsewhere", usual, "not in the directory PLUGIN_UNIX_SOCKET_DIR names"},
+		"nobody listens, with a bad cert":    {"nobody", usual, "server cert"},
+		"the plugin's start fails":           {"badstart", usual, "option level: want a number"},
+		"the plugin's start does not end":    {"slowstart", short, "it was not ready within 1.5s"},
+		"does not serve what it contributes": {"rawempty", usual, "Start not implemented"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := started(t, process.Options{StartTimeout: 1500 * time.Millisecond}, guestSpec(t, tt.kind), nil)
-			began := time.Now()
+			p := started(t, process.Options{StartTimeout: tt.timeout}, guestSpec(t, tt.kind), nil)
 			_, err := callTool(t, p, "echo", `{}`, nil)
 			if !errors.Is(err, process.ErrStart) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
-			}
-			if took := time.Since(began); took > 8*time.Second {
-				t.Errorf("it took %s", took)
 			}
 		})
 	}

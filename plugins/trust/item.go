@@ -5,10 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -82,35 +79,6 @@ func canonical(v any) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(tree)
-}
-
-// LocalFiles returns the files below root that the words of a command name, such as ./scripts/check.sh, looked for from dir. All paths
-// are absolute.
-func LocalFiles(root, dir string, words []string) []string {
-	root, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, w := range words {
-		for _, candidate := range append(strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()<>=", r) }), w) {
-			if !filepath.IsAbs(candidate) {
-				candidate = filepath.Join(dir, candidate)
-			}
-			path, err := filepath.EvalSymlinks(candidate)
-			if err != nil {
-				continue
-			}
-			rel, err := filepath.Rel(root, path)
-			if info, statErr := os.Stat(path); err != nil || !filepath.IsLocal(rel) || statErr != nil || !info.Mode().IsRegular() {
-				continue
-			}
-			if !slices.Contains(out, path) {
-				out = append(out, path)
-			}
-		}
-	}
-	return out
 }
 
 // Granted reports whether everything granted was asked for, and names the first that was not.

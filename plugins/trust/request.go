@@ -14,11 +14,13 @@ type Request struct {
 	Capabilities []sdk.Capability `json:"capabilities,omitempty"`
 	Hooks        []Hook           `json:"hooks,omitempty"`
 	Tools        []string         `json:"tools,omitempty"`
-	Providers    []string         `json:"providers,omitempty"`
-	Protocols    []string         `json:"protocols,omitempty"`
-	Agents       []string         `json:"agents,omitempty"`
-	Commands     []string         `json:"commands,omitempty"`
-	Skills       []string         `json:"skills,omitempty"`
+	// Leave has a line for each tool that is not asked for under its own id: under which, or that the plugin says so call by call.
+	Leave     []string `json:"leave,omitempty"`
+	Providers []string `json:"providers,omitempty"`
+	Protocols []string `json:"protocols,omitempty"`
+	Agents    []string `json:"agents,omitempty"`
+	Commands  []string `json:"commands,omitempty"`
+	Skills    []string `json:"skills,omitempty"`
 	// Servers are MCP servers, CommandHooks commands run at events: each a line that says what is started or called.
 	Servers      []string `json:"servers,omitempty"`
 	CommandHooks []string `json:"commandHooks,omitempty"`
@@ -37,7 +39,7 @@ type Hook struct {
 // Change is one thing that a request asks for now and did not before, or the other way round.
 type Change struct {
 	Added bool   `json:"added"`
-	Kind  string `json:"kind"` // carrier, command, capability, hook, tool, …
+	Kind  string `json:"kind"` // carrier, command, capability, hook, tool, leave, …
 	Text  string `json:"text"`
 }
 
@@ -90,7 +92,7 @@ func (r *Request) asks() []Change {
 		kind  string
 		names []string
 	}{
-		{"tool", r.Tools}, {"provider", r.Providers}, {"protocol", r.Protocols}, {"agent", r.Agents}, {"command", r.Commands},
+		{"tool", r.Tools}, {"leave", r.Leave}, {"provider", r.Providers}, {"protocol", r.Protocols}, {"agent", r.Agents}, {"command", r.Commands},
 		{"skill", r.Skills}, {"MCP server", r.Servers}, {"command hook", r.CommandHooks},
 	} {
 		for _, name := range list.names {

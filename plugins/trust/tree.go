@@ -359,4 +359,4 @@ func kindOf(m fs.FileMode) string {
 }
 
 // shown makes a file's name fit for a message.
-func shown(name string) string { return strconv.Quote(visible.Clean(name, 100)) }
+func shown(name string) string { return `"` + visible.Clean(name, 100) + `"` }

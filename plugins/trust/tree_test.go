@@ -115,10 +115,10 @@ func TestRefuses(t *testing.T) {
 		"too many bytes":        {many, trust.Limits{Bytes: 59}, "more than 59 bytes"},
 		"one large file":        {files{"x": strings.Repeat("x", 1000)}, trust.Limits{Bytes: 100}, "more than 100 bytes"},
 		"too deep":              {files{"a/b/c/d/e": ""}, trust.Limits{Depth: 3}, "deeper than 3"},
-		"name with an escape":   {files{"a\x1b[2J": ""}, trust.Limits{}, `a\\u{1b}[2J`},
+		"name with an escape":   {files{"a\x1b[2J": ""}, trust.Limits{}, `"a\u{1b}[2J"`},
 		"name with a line":      {files{"a\nb": ""}, trust.Limits{}, "do not show"},
-		"name that turns round": {files{"a\u202egpj.sh": ""}, trust.Limits{}, `\\u{202e}`},
-		"name without letters":  {files{"a\xff": ""}, trust.Limits{}, `\\x{ff}`},
+		"name that turns round": {files{"a\u202egpj.sh": ""}, trust.Limits{}, `\u{202e}`},
+		"name without letters":  {files{"a\xff": ""}, trust.Limits{}, `\x{ff}`},
 		"name with a backslash": {files{`a\b`: ""}, trust.Limits{}, "rename it"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,6 +84,12 @@ func (c *cache) lookup(ctx context.Context, digest [sha256.Size]byte, pages uint
 	return nil
 }
 
+// holds reports whether there is an entry for the module with the digest. Whether it is of use shows when it is read.
+func (c *cache) holds(digest [sha256.Size]byte, pages uint32) bool {
+	_, err := os.Stat(filepath.Join(c.dir, entryName(digest, pages)))
+	return err == nil
+}
+
 // compile returns the code of a module, from the cache when it is there. A cache that does not work costs time, no more.
 func (c *cache) compile(ctx context.Context, wasm []byte, digest [sha256.Size]byte, pages uint32) (code *code, cached bool, err error) {
 	if err := c.open(); err != nil {

@@ -1,9 +1,15 @@
 package wasm_test
 
 import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -151,5 +157,49 @@ func TestCacheIsShared(t *testing.T) {
 	wg.Wait()
 	if n := len(entries(t, dir)); n != 1 {
 		t.Errorf("the cache holds %d files", n)
+	}
+}
+
+// An approved module whose compiled code was lost is compiled when the plugin starts, as far as that has time; one whose code is there, or
+// that nobody approved, waits for the first call.
+func TestStartAfterTheCacheWasLost(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "cache")
+	start := func(ctx context.Context, digest string) (sdk.Plugin, *bytes.Buffer) {
+		t.Helper()
+		log := &bytes.Buffer{} // written to before Start returns, or not at all
+		spec := wasm.Spec{
+			Module: module("counter.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},
+			Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		}
+		spec.Module.Digest = digest
+		p, err := newRuntime(t, wasm.Options{CacheDir: dir}).Open(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Start(ctx, host{}); err != nil {
+			t.Fatal(err)
+		}
+		return p, log
+	}
+	content := read(t, module("counter.wasm").Path)
+	digest := fmt.Sprintf("%x", sha256.Sum256(content))
+	if _, log := start(t.Context(), ""); log.Len() != 0 || len(entries(t, dir)) != 0 {
+		t.Errorf("a module without an approved digest was compiled: %s", log)
+	}
+	if _, log := start(t.Context(), digest); !strings.Contains(log.String(), "cached=false") || len(entries(t, dir)) != 1 {
+		t.Errorf("a module whose code was lost was not compiled: %s", log)
+	}
+	if _, log := start(t.Context(), digest); log.Len() != 0 {
+		t.Errorf("a module whose code is there was loaded before it was needed: %s", log)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	p, _ := start(over, digest)
+	if got, err := ask(t.Context(), p, 0, ""); err != nil || got.Reason != "a" {
+		t.Errorf("after a start that could not wait: %q, %v", got.Reason, err)
 	}
 }

@@ -128,13 +128,10 @@ func TestClock(t *testing.T) { // not beside others: it measures time
 		t.Errorf("it is %v, the guest says %v, %v", time.Now(), got, err)
 	}
 	h := p.(sdk.Hooker).Hooks()[0]
-	ctx, cancel := context.WithTimeout(t.Context(), deadlineOfFaults)
-	defer cancel()
-	start := time.Now()
-	_, err = h.Remote.HandleRemote(ctx, &sdk.RemoteCall{Point: h.Point, Input: []byte(`{"permission":"sleep","sessionID":"ses_1"}`)})
-	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > deadlineOfFaults+overshoot {
-		t.Errorf("a sleep of an hour ended after %v with %v", took, err)
-	}
+	endsAtDeadline(t, func(ctx context.Context) error { // in a sleep of an hour
+		_, err := h.Remote.HandleRemote(ctx, &sdk.RemoteCall{Point: h.Point, Input: []byte(`{"permission":"sleep","sessionID":"ses_1"}`)})
+		return err
+	})
 }
 
 // What leads out of a granted directory does not lead there.
@@ -246,12 +243,17 @@ func TestLog(t *testing.T) {
 		t.Errorf("log: %.300q, %d bytes", text, len(text))
 	}
 	flood := started(t, newRuntime(t, wasm.Options{}), wasm.Spec{Module: module("faults.wasm"), Description: sdk.Description{Hooks: gates(faults)}}, host{log: log})
-	ctx, cancel := context.WithTimeout(t.Context(), deadlineOfFaults)
+	if _, err := ask(t.Context(), flood, faultNone, ""); err != nil { // compiles it, which is not to count
+		t.Fatal(err)
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, err := ask(ctx, flood, 15, ""); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	if n := strings.Count(out.String(), "a line of the log"); n == 0 || n > 1000 {
-		t.Errorf("%d lines of a flood were written", n)
+	most := 200 * (int(time.Since(began).Seconds()) + 2)
+	if n := strings.Count(out.String(), "a line of the log"); n == 0 || n > most {
+		t.Errorf("%d lines of a flood were written, want 1 to %d", n, most)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,13 +64,10 @@ func TestDeadlineOfStart(t *testing.T) { // not beside others: it measures time
 		if err := p.(wasm.Precompiler).Precompile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), deadlineOfFaults)
-		start := time.Now()
-		_, err := ask(ctx, p, 0, "")
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > deadlineOfFaults+overshoot {
-			t.Errorf("%s: ended after %v with %v", name, took, err)
-		}
-		cancel()
+		endsAtDeadline(t, func(ctx context.Context) error {
+			_, err := ask(ctx, p, 0, name)
+			return err
+		})
 	}
 }
 

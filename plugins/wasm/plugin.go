@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
@@ -194,8 +195,12 @@ const maxContributions = guest.ToolOp - guest.HookOp
 // Manifest says who the plugin is.
 func (p *plugin) Manifest() sdk.Manifest { return p.manifest }
 
-// Start remembers what instances are started with. It runs nothing.
-func (p *plugin) Start(_ context.Context, h sdk.Host) error {
+// startWait is how long Start waits for a module that has to be compiled once more: most of the 5 s that host gives a plugin to start.
+const startWait = 4 * time.Second
+
+// Start remembers what instances are started with. It runs nothing. Of a module that was approved and whose compiled code was lost it
+// waits for the compilation, so that the hooks do not spend their deadlines on that; what is not done after 4 s goes on beside it.
+func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log.Store(h.Logger())
 	if p.spec.Broker != nil {
 		p.spec.Broker.Bind(h)
@@ -219,6 +224,12 @@ func (p *plugin) Start(_ context.Context, h sdk.Host) error {
 		return fmt.Errorf("plugin %q: options: %w", p.manifest.Name, err)
 	}
 	p.request.Store(&data)
+	if p.program.lost() {
+		p.log.Load().Info("the module is compiled once more: its compiled code is not in the cache")
+		ctx, cancel := context.WithTimeout(ctx, startWait)
+		defer cancel()
+		_ = p.Precompile(ctx) // what is wrong with the module is the error of the first call
+	}
 	return nil
 }
 

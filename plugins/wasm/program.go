@@ -33,6 +33,13 @@ func newProgram(r *Runtime, m Module, memoryMB int, log *slog.Logger) *program {
 	return &program{runtime: r, module: m, pages: uint32(memoryMB) << 4, log: log}
 }
 
+// lost reports whether the module is to be compiled although that was done when it was approved: the cache was deleted, or is that of
+// another version.
+func (p *program) lost() bool {
+	digest, known := p.module.approved()
+	return known && p.runtime.cache != nil && !p.runtime.cache.holds(digest, p.pages)
+}
+
 // code returns the compiled module. The first call begins to load it. When ctx ends before that is done the error wraps
 // ErrCompiling, and loading goes on for the next call.
 func (p *program) code(ctx context.Context) (*code, error) {

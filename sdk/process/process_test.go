@@ -115,7 +115,7 @@ func dial(t *testing.T) (tenonv1.PluginClient, *exec.Cmd) {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	plugin, _ := dial(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
 	described, err := plugin.Describe(ctx, &tenonv1.DescribeRequest{})
