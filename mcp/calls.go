@@ -147,22 +147,52 @@ func (c *call) pause() (resume func()) {
 	}
 }
 
-// do runs f, a request of the client, for a call, and returns its result as it came.
-func (c *conn) do(ctx context.Context, on *call, limit time.Duration, f func(ctx context.Context, meta *mcp.Meta) error) (json.RawMessage, error) {
+// maxSilent is how many calls in a row may run out of time without a word of the server, before it is taken to be stuck: as many failures
+// quarantine a plugin, whose hooks are then not called any more.
+const maxSilent = 3
+
+// errStuck means that a server was ended because it said nothing any more.
+var errStuck = fmt.Errorf("it said nothing during %d calls in a row, all of which ran out of time", maxSilent)
+
+// owner is a carrier that runs the server itself.
+type owner interface {
+	// heard returns how many messages came from the server.
+	heard() int64
+}
+
+// watch notes where the server stands when a call begins; the returned function takes the call's end. A process that is stuck would be
+// stuck for good, and might use a processor meanwhile, so it is ended and started anew.
+func (c *conn) watch(ctx context.Context) (ended func(err error)) {
+	t, ok := c.wire.carrier.(owner)
+	if !ok {
+		return func(error) {}
+	}
+	before := t.heard()
+	return func(err error) {
+		late := err != nil && (errors.Is(context.Cause(ctx), errNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded))
+		switch {
+		case t.heard() != before:
+			c.silent.Store(0)
+		case late && c.silent.Add(1) >= maxSilent:
+			c.wire.fail(errStuck)
+		}
+	}
+}
+
+// do runs f, which makes the requests of a call, and returns the result as it came.
+func (c *conn) do(ctx context.Context, on *call, limit time.Duration, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
 	ctx, done := c.calls.begin(ctx, on, limit)
 	defer done()
-	var raw capture
-	err := f(captured(ctx, &raw), &mcp.Meta{ProgressToken: on.token})
-	if raw.result != nil && (err == nil || !wantsInput(raw.result)) {
-		return raw.result, nil // the client may know less than we do of what is in it
-	}
-	if errors.Is(context.Cause(ctx), errNoAnswer) {
+	ended := c.watch(ctx)
+	raw, err := f(ctx, map[string]any{"progressToken": on.token})
+	ended(err)
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errNoAnswer):
 		return nil, fmt.Errorf("it did not answer in %s; raise its timeout if it needs longer: %w", limit, errNoAnswer)
+	case err == nil && (len(raw) == 0 || string(raw) == "null"):
+		return nil, errors.New("it answered with nothing")
 	}
-	if err == nil {
-		err = errors.New("it answered with nothing")
-	}
-	return nil, err
+	return raw, err
 }
 
 // wantsInput reports whether a result is a question instead, in the stateless revision.
@@ -181,31 +211,26 @@ func (c *conn) callTool(ctx context.Context, on *call, limit time.Duration, t *T
 	if t.Execution.TaskSupport == taskRequired {
 		return c.callTask(ctx, on, limit, t.Name, args)
 	}
-	return c.do(ctx, on, limit, func(ctx context.Context, meta *mcp.Meta) error {
-		request := mcp.CallToolRequest{}
-		request.Params.Name, request.Params.RawArguments, request.Params.Meta = t.Name, args, meta
-		_, err := c.client.CallTool(ctx, request)
-		return err
+	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
+		return c.rounds(ctx, string(mcp.MethodToolsCall), map[string]any{"name": t.Name, "arguments": args, "_meta": meta})
 	})
 }
 
 // readResource reads a resource.
 func (c *conn) readResource(ctx context.Context, on *call, limit time.Duration, uri string) (json.RawMessage, error) {
-	return c.do(ctx, on, limit, func(ctx context.Context, meta *mcp.Meta) error {
-		request := mcp.ReadResourceRequest{}
-		request.Params.URI, request.Params.Meta = uri, meta
-		_, err := c.client.ReadResource(ctx, request)
-		return err
+	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
+		return c.rounds(ctx, string(mcp.MethodResourcesRead), map[string]any{"uri": uri, "_meta": meta})
 	})
 }
 
 // getPrompt renders a prompt.
 func (c *conn) getPrompt(ctx context.Context, on *call, limit time.Duration, name string, args map[string]string) (json.RawMessage, error) {
-	return c.do(ctx, on, limit, func(ctx context.Context, meta *mcp.Meta) error {
-		request := mcp.GetPromptRequest{}
-		request.Params.Name, request.Params.Arguments, request.Params.Meta = name, args, meta
-		_, err := c.client.GetPrompt(ctx, request)
-		return err
+	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
+		params := map[string]any{"name": name, "_meta": meta}
+		if len(args) > 0 {
+			params["arguments"] = args
+		}
+		return c.rounds(ctx, string(mcp.MethodPromptsGet), params)
 	})
 }
 
@@ -213,7 +238,9 @@ func (c *conn) getPrompt(ctx context.Context, on *call, limit time.Duration, nam
 func (c *conn) raw(ctx context.Context, on *call, limit time.Duration, method string, params map[string]any) (json.RawMessage, error) {
 	ctx, done := c.calls.begin(ctx, on, limit)
 	defer done()
+	ended := c.watch(ctx)
 	result, err := c.request(ctx, method, params)
+	ended(err)
 	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
 		return nil, fmt.Errorf("it did not answer in %s: %w", limit, errNoAnswer)
 	}

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
@@ -27,39 +26,58 @@ const (
 
 // conn is one connection. Safe for use from many goroutines.
 type conn struct {
-	client *client.Client
-	wire   *wire
-	calls  *calls
-	def    *Definition // as the server says now; replaced by refresh
+	wire      *wire
+	calls     *calls
+	responder *responder
+	def       *Definition // as the server says now; replaced by refresh
 
-	meta map[string]any // of requests, in the stateless revision
+	// Set by the handshake.
+	version string // of the protocol
+	server  mcp.ServerCapabilities
+
+	info         mcp.Implementation // ours
+	capabilities mcp.ClientCapabilities
+
+	silent   atomic.Int32        // calls in a row that ran out of time without a word of the server
+	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; behind calls.mu
+}
+
+func newConn(t carrier, version string, r *responder) *conn {
+	c := &conn{wire: newWire(t), calls: newCalls(), responder: r, info: mcp.Implementation{Name: "tenon", Version: version}}
+	r.calls = c.calls
+	c.capabilities = mcp.ClientCapabilities{
+		Extensions:  map[string]any{interceptorExtension: map[string]any{}},
+		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}},
+		Sampling:    &mcp.SamplingCapability{},
+		Roots: &struct {
+			ListChanged bool `json:"listChanged,omitempty"`
+		}{},
+	}
+	return c
 }
 
 // handshake introduces both sides and asks what the server offers.
-func (d *dialer) handshake(ctx context.Context, c *conn) error {
-	if err := c.client.Start(ctx); err != nil {
+func (d *dialer) handshake(ctx context.Context, c *conn, a attempt) error {
+	us := peer{
+		notified: func(method string, params map[string]any) { d.notified(c, method, params) },
+		answer:   c.responder.answer,
+		lost:     c.wire.fail,
+	}
+	if err := c.wire.carrier.start(ctx, us); err != nil {
 		return inTime(ctx, "connect", d.server.timeout(), err)
 	}
-	var raw capture
-	info := mcp.Implementation{Name: "tenon", Version: d.options.version()}
-	result, err := c.client.Initialize(captured(ctx, &raw), mcp.InitializeRequest{Params: mcp.InitializeParams{ClientInfo: info}})
+	hello, raw, err := c.introduce(ctx, a)
 	if err != nil {
 		if !broken(err) && ctx.Err() == nil {
 			return &refusal{err}
 		}
 		return inTime(ctx, "answer the first message", d.server.timeout(), err)
 	}
-	if c.modern() {
-		c.meta = map[string]any{
-			mcp.MetaKeyProtocolVersion: c.client.ProtocolVersion(), mcp.MetaKeyClientInfo: info,
-			mcp.MetaKeyClientCapabilities: c.client.GetClientCapabilities(),
-		}
-	}
 	def := &Definition{
-		Title: clean(result.ServerInfo.Name + " " + result.ServerInfo.Version), Protocol: result.ProtocolVersion,
-		Instructions: bound(result.Instructions, maxInstructions), Resources: result.Capabilities.Resources != nil,
+		Title: clean(hello.ServerInfo.Name + " " + hello.ServerInfo.Version), Protocol: c.version,
+		Instructions: bound(hello.Instructions, maxInstructions), Resources: hello.Capabilities.Resources != nil,
 	}
-	return c.list(ctx, def, offersInterceptors(raw.result))
+	return c.list(ctx, def, offersInterceptors(raw))
 }
 
 // offersInterceptors reports whether the server's first answer names the extension, in any of the places drafts of it had.
@@ -83,14 +101,13 @@ func offersInterceptors(raw json.RawMessage) bool {
 
 // list fills a definition with what the server lists.
 func (c *conn) list(ctx context.Context, def *Definition, interceptors bool) error {
-	caps := c.client.GetServerCapabilities()
 	var err error
-	if caps.Tools != nil {
-		if def.Tools, err = listAll(ctx, c, "tools", decodeTool); err != nil {
+	if c.server.Tools != nil {
+		if def.Tools, err = listAll(ctx, c, "tools", c.decodeTool); err != nil {
 			return err
 		}
 	}
-	if caps.Prompts != nil {
+	if c.server.Prompts != nil {
 		if def.Prompts, err = listAll(ctx, c, "prompts", decodePrompt); err != nil {
 			return err
 		}
@@ -156,50 +173,36 @@ func listAll[T any](ctx context.Context, c *conn, what string, decode func(json.
 
 // page asks for one page of a list.
 func (c *conn) page(ctx context.Context, method, cursor string) (json.RawMessage, error) {
-	if method != string(mcp.MethodToolsList) {
-		params := map[string]any{}
-		if cursor != "" {
-			params["cursor"] = cursor
-		}
-		return c.request(ctx, method, params)
+	params := map[string]any{}
+	if cursor != "" {
+		params["cursor"] = cursor
 	}
-	// The client remembers tools, whose arguments it has to repeat in HTTP headers.
-	var raw capture
-	request := mcp.ListToolsRequest{}
-	request.Params.Cursor = mcp.Cursor(cursor)
-	_, err := c.client.ListToolsByPage(captured(ctx, &raw), request)
-	if raw.result != nil {
-		return raw.result, nil
-	}
-	return nil, err
+	return c.request(ctx, method, params)
 }
-
-// request sends a request that mcp-go's client does not know.
-func (c *conn) request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
-	if c.meta != nil {
-		params = maps.Clone(params)
-		params["_meta"] = c.meta
-	}
-	return c.wire.request(ctx, method, params)
-}
-
-func (c *conn) modern() bool { return mcp.IsModernProtocol(c.client.ProtocolVersion()) }
 
 // announces reports whether the server tells when its lists change.
 func (c *conn) announces() bool {
-	caps := c.client.GetServerCapabilities()
-	return caps.Tools != nil && caps.Tools.ListChanged || caps.Prompts != nil && caps.Prompts.ListChanged
+	return c.server.Tools != nil && c.server.Tools.ListChanged || c.server.Prompts != nil && c.server.Prompts.ListChanged
 }
 
 // listen asks a server of the stateless revision for its news, until ctx ends.
 func (c *conn) listen(ctx context.Context) {
 	if c.modern() && c.announces() {
 		// An error means no news: the lists are asked for at the next start.
-		_ = c.client.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
+		_, _ = c.request(ctx, string(mcp.MethodSubscriptionsListen), map[string]any{
+			"notifications": mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true},
+		})
 	}
 }
 
-func (c *conn) close() error { return c.client.Close() }
+// hearNews listens to what a server of the older revisions tells over HTTP, where that needs a stream of its own.
+func (c *conn) hearNews() {
+	if s, ok := c.wire.carrier.(*streamable); ok {
+		s.hearNews()
+	}
+}
+
+func (c *conn) close() { c.wire.close() }
 
 // inTime says what the server did not do in time, when that is why it failed.
 func inTime(ctx context.Context, what string, timeout time.Duration, err error) error {

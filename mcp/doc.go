@@ -1,9 +1,9 @@
-// Package mcp makes a plugin of an MCP server. It speaks the protocol through mcp-go and starts, watches and restarts servers itself.
+// Package mcp makes a plugin of an MCP server. It takes the types of the protocol from mcp-go, and starts, watches and restarts servers itself.
 //
 //	Plugin            what the host sees: tools, commands, references, hooks
 //	  │  offer        what of the server's definition the user approved (Pins)
 //	  │  link         one goroutine that keeps the server connected
-//	  └── conn        one connection: a client over stdio, streamable HTTP or SSE
+//	  └── conn        one connection: the protocol, over a wire with a carrier: stdio, streamable HTTP or SSE
 //
 // Nothing here waits for a server that nobody needs: Start returns at once, Tools answers from what is known, and only a call waits,
 // for as long as the server's deadline. What a server says of itself is data of a stranger: it is bounded, checked and compared with

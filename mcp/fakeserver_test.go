@@ -284,7 +284,7 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 	case "progress":
 		t, _ := json.Marshal(token)
 		for i := 1; i <= 3; i++ {
-			<-time.After(600 * time.Millisecond) // together longer than the test lets a silent server take
+			<-time.After(1200 * time.Millisecond) // together longer than the test lets a silent server take
 			s.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":3}}`, t, i))
 		}
 		s.reply(id, text("progressed"))

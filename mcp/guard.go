@@ -56,7 +56,7 @@ func (e *authError) Error() string {
 }
 
 // guard is the one way to a server over HTTP. It sends the configured headers, to the server's origin alone, and bounds what comes
-// back. mcp-go reads lines and bodies of any length.
+// back.
 type guard struct {
 	base    *url.URL
 	headers map[string]string
@@ -117,7 +117,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// judge turns answers that are none of the protocol into errors. It leaves alone what mcp-go reads a meaning into: a session that is
+// judge turns answers that are none of the protocol into errors. It leaves alone what streamable reads a meaning into: a session that is
 // not known (404), a stream that is not offered (405), and errors in the form of the protocol.
 func (g *guard) judge(resp *http.Response) error {
 	switch {

@@ -99,7 +99,7 @@ func TestHTTPTransports(t *testing.T) {
 				}
 			}
 			if test.kind == mcp.TransportSSE || strings.HasPrefix(name, "sse") {
-				return
+				return // the server of mcp-go cannot ask over it; TestQuestionsOverSSE does
 			}
 			h := &toolHost{answers: func(q []sdk.Question) ([][]string, error) { return [][]string{{"this one"}}, nil }}
 			r, err := runOn(t.Context(), t, p, "far_ask", "{}", h)
@@ -299,5 +299,89 @@ func TestSessionThatEnded(t *testing.T) {
 	}
 	if n := s.inits.Load(); n < 5 {
 		t.Errorf("the session was begun %d times", n)
+	}
+}
+
+// oldServer is a hand-made server over the transport from before streamable HTTP, which asks for the roots before it answers a call.
+type oldServer struct {
+	events chan string
+	roots  chan json.RawMessage
+}
+
+func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, ": hello\nevent: endpoint\ndata: /messages?session=1\n\n")
+		for {
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case event := <-s.events:
+				// In two lines, as the format allows it.
+				at := strings.Index(event, `"jsonrpc"`)
+				fmt.Fprintf(w, "data: %s\r\ndata: %s\r\n\r\n", event[:at], event[at:])
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+	var m fakeMessage
+	if r.URL.RequestURI() != "/messages?session=1" || json.NewDecoder(r.Body).Decode(&m) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+	answer := func(result string) { s.events <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result) }
+	switch m.Method {
+	case "":
+		s.roots <- m.Result
+	case "initialize":
+		answer(`{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
+	case "tools/list":
+		answer(`{"tools":[{"name":"roots","inputSchema":{"type":"object"}}]}`)
+	case "tools/call":
+		go func() { // ends with the answer to the question
+			s.events <- `{"id":"q1","jsonrpc":"2.0","method":"roots/list"}`
+			quoted, _ := json.Marshal(string(<-s.roots))
+			answer(`{"content":[{"type":"text","text":` + string(quoted) + `}]}`)
+		}()
+	}
+}
+
+func TestQuestionsOverSSE(t *testing.T) {
+	t.Parallel()
+	s := &oldServer{events: make(chan string, 8), roots: make(chan json.RawMessage, 8)}
+	h := newTestHost(t)
+	p := ready(t, h, remote(mcp.TransportSSE, listen(t, s).URL))
+	if got := mustRun(t, p, "far_roots", "{}").Output; !strings.Contains(got, "file://") || !strings.Contains(got, h.project.Worktree) {
+		t.Errorf("the server was told the roots %s, want %s", got, h.project.Worktree)
+	}
+}
+
+// resuming is a hand-made server that ends its answer to a call and gives the rest of it to who asks for it.
+type resuming struct{ sessions }
+
+func (s *resuming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if last := r.Header.Get("Last-Event-Id"); r.Method == http.MethodGet && last != "" {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"the rest\"}]}}\n\n", strings.TrimPrefix(last, "event-"))
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	var m fakeMessage
+	if json.Unmarshal(body, &m) == nil && m.Method == "tools/call" {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		fmt.Fprintf(w, "retry: 1\nid: event-%s\n\n", m.ID)
+		return
+	}
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	s.sessions.ServeHTTP(w, r)
+}
+
+// An answer that the server ends on purpose is asked for where it ended, see SEP-1699.
+func TestAnswerInParts(t *testing.T) {
+	t.Parallel()
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, &resuming{}).URL))
+	if got := mustRun(t, p, "far_count", "{}").Output; got != "the rest" {
+		t.Errorf("count = %q", got)
 	}
 }

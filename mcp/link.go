@@ -104,7 +104,7 @@ func (l *link) serve(ctx context.Context, c *conn) bool {
 		l.set(StateClosed, nil, errClosed)
 	}
 	cancel()
-	_ = c.close() // a server that has to be killed is no error
+	c.close()
 	listening.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,12 +2,16 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/secret"
 )
 
 const (
@@ -26,7 +30,8 @@ func LogPath(dir string, s Server) string { return filepath.Join(dir, s.PluginNa
 // serverLog is the bounded log of one server. Safe for use from many goroutines. A log that cannot be written is given up silently:
 // a full disk must not stop a server.
 type serverLog struct {
-	path string
+	path    string
+	secrets []string
 
 	mu   sync.Mutex
 	file *os.File
@@ -35,13 +40,35 @@ type serverLog struct {
 	tail []byte
 }
 
-func newServerLog(path string) *serverLog { return &serverLog{path: path} }
+// newServerLog returns the log of a server at path. What its configuration gives it as secrets is masked.
+func newServerLog(path string, s Server) *serverLog {
+	return &serverLog{path: path, secrets: s.secrets()}
+}
+
+// Mask returns text with what the configuration gives the server as secrets masked.
+func (s *Server) Mask(text string) string { return secret.Hide(text, s.secrets()) }
+
+// secrets returns what must not be repeated: values of variables and headers, and what stands in its arguments and its address;
+// longest first.
+func (s *Server) secrets() []string {
+	all := append(secret.InArgs(s.Args), secret.InURL(s.URL)...)
+	for _, value := range s.Env {
+		all = append(all, value)
+	}
+	for _, value := range s.Headers {
+		_, credential, _ := strings.Cut(value, " ")
+		all = append(all, value, credential)
+	}
+	all = slices.DeleteFunc(all, func(v string) bool { return len(v) < secret.MinLength || filepath.IsAbs(v) })
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return slices.Compact(all)
+}
 
 // Write takes what the server wrote to its standard error.
 func (l *serverLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tail = append(l.tail, p...)
+	l.tail = []byte(secret.Hide(string(append(l.tail, p...)), l.secrets)) // before it is cut
 	if extra := len(l.tail) - tailBytes; extra > 0 {
 		l.tail = append(l.tail[:0], l.tail[extra:]...)
 	}
@@ -77,7 +104,7 @@ func (l *serverLog) put(line []byte) {
 	if l.file == nil {
 		return
 	}
-	n, _ := fmt.Fprintf(l.file, "%s %s\n", time.Now().UTC().Format(time.RFC3339), clean(string(line)))
+	n, _ := fmt.Fprintf(l.file, "%s %s\n", time.Now().UTC().Format(time.RFC3339), clean(secret.Hide(string(line), l.secrets)))
 	l.size += int64(n)
 }
 

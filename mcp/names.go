@@ -29,6 +29,10 @@ func toolIDs(server string, names []string) []string {
 	return ids
 }
 
+// ToolID returns the identifier under which permission rules know a tool of a server. It differs from the one that the model sees
+// where two tools of the server would have the same.
+func ToolID(server, tool string) string { return toolIDs(server, []string{tool})[0] }
+
 func identifier(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

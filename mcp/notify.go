@@ -2,15 +2,13 @@ package mcp
 
 import (
 	"encoding/json"
-	"log/slog"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // notified takes a notification of the server. It is called on a reading goroutine and does not block.
-func (d *dialer) notified(c *conn, n mcp.JSONRPCNotification) {
-	fields := n.Params.AdditionalFields
-	switch n.Method {
+func (d *dialer) notified(c *conn, method string, fields map[string]any) {
+	switch method {
 	case "notifications/progress":
 		c.calls.progress(fields)
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged), "notifications/interceptors/list_changed":
@@ -37,18 +35,4 @@ func (d *dialer) message(fields map[string]any) {
 		tell = d.logger.Warn
 	}
 	tell("message of an MCP server", "server", d.server.Name, "level", clean(level), "text", bound(string(raw), 1<<10))
-}
-
-// quiet returns a logger for mcp-go that writes to the server's log: what it has to say is about the server, and may quote it.
-func quiet(log *serverLog) *slog.Logger {
-	return slog.New(slog.NewTextHandler(logLines{log}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-}
-
-// logLines writes whole lines to the server's log, without taking them for the server's last words.
-type logLines struct{ log *serverLog }
-
-// Write writes one line.
-func (w logLines) Write(p []byte) (int, error) {
-	w.log.print("transport", p)
-	return len(p), nil
 }

@@ -105,7 +105,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	}
 	p.host, p.logger = h, h.Logger()
 	p.options = p.options.withDefaults(h.Project())
-	p.log = newServerLog(LogPath(p.options.Dir, p.server))
+	p.log = newServerLog(LogPath(p.options.Dir, p.server), p.server)
 	pin, err := p.options.Pins.Load(p.server)
 	if err != nil {
 		return err
@@ -227,7 +227,7 @@ func (p *Plugin) Status() Status {
 		p.link.mu.Lock()
 		s.State, s.Starts = p.link.state, p.link.starts
 		if p.link.reason != nil {
-			s.Reason = clean(plainText(p.link.reason))
+			s.Reason = clean(p.link.reason.Error())
 		}
 		p.link.mu.Unlock()
 	}
@@ -290,7 +290,7 @@ type serverError struct {
 
 // Error names the server.
 func (e *serverError) Error() string {
-	return fmt.Sprintf("MCP server %q: %s", e.server, bound(plainText(e.err), 4<<10))
+	return fmt.Sprintf("MCP server %q: %s", e.server, bound(e.err.Error(), 4<<10))
 }
 
 // Unwrap returns the cause.

@@ -18,7 +18,7 @@ func Probe(ctx context.Context, s Server, project sdk.Project, o Options) (*Defi
 	}
 	defer log.close()
 	def := c.definition()
-	_ = c.close() // the server did what it was asked
+	c.close()
 	return def, nil
 }
 
@@ -29,7 +29,7 @@ func Call(ctx context.Context, s Server, project sdk.Project, o Options, name st
 		return nil, err
 	}
 	defer log.close()
-	defer func() { _ = c.close() }()
+	defer c.close()
 	t, ok := c.definition().tool(name)
 	if !ok {
 		return nil, &serverError{s.Name, fmt.Errorf("it has no tool %q", name)}
@@ -48,7 +48,7 @@ func Call(ctx context.Context, s Server, project sdk.Project, o Options, name st
 // once connects to a server for one purpose. The caller closes both.
 func once(ctx context.Context, s Server, project sdk.Project, o Options) (*conn, *serverLog, error) {
 	o = o.withDefaults(project)
-	log := newServerLog(LogPath(o.Dir, s))
+	log := newServerLog(LogPath(o.Dir, s), s)
 	d := &dialer{
 		server: s, options: &o, project: project, log: log, logger: slog.New(slog.DiscardHandler), changed: func() {},
 		answers: func() *responder { return &responder{server: s.Name, timeout: s.timeout()} },

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -24,16 +24,54 @@ type responder struct {
 	calls   *calls
 }
 
-var (
-	_ client.SamplingHandler    = (*responder)(nil)
-	_ client.ElicitationHandler = (*responder)(nil)
-	_ client.RootsHandler       = (*responder)(nil)
-)
-
 var errNoCall = errors.New("there is no tool call that this request could belong to")
 
-// ListRoots returns the project's directory.
-func (r *responder) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+// answer answers a request of the server; errNoMethod when there is no such request.
+func (r *responder) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	switch mcp.MCPMethod(method) {
+	case mcp.MethodPing:
+		return struct{}{}, nil
+	case mcp.MethodListRoots:
+		return r.roots(), nil
+	case mcp.MethodSamplingCreateMessage:
+		var p mcp.CreateMessageParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, fmt.Errorf("the parameters cannot be read: %w", err)
+		}
+		return r.createMessage(ctx, &p)
+	case mcp.MethodElicitationCreate:
+		var p mcp.ElicitationParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, fmt.Errorf("the parameters cannot be read: %w", err)
+		}
+		return r.elicit(ctx, &p)
+	}
+	return nil, errNoMethod
+}
+
+// input answers what a server of the stateless revision asks for in place of a result.
+func (r *responder) input(ctx context.Context, in mcp.InputRequest) (mcp.InputResponse, error) {
+	switch {
+	case in.Method == mcp.MethodListRoots:
+		return mcp.NewRootsInputResponse(*r.roots()), nil
+	case in.Method == mcp.MethodSamplingCreateMessage && in.Sampling != nil:
+		result, err := r.createMessage(ctx, in.Sampling)
+		if err != nil {
+			return mcp.InputResponse{}, err
+		}
+		return mcp.NewSamplingInputResponse(*result), nil
+	case in.Method == mcp.MethodElicitationCreate && in.Elicitation != nil:
+		result, err := r.elicit(ctx, in.Elicitation)
+		if err != nil {
+			return mcp.InputResponse{}, err
+		}
+		return mcp.NewElicitationInputResponse(*result), nil
+	}
+	return mcp.InputResponse{}, fmt.Errorf("there is no answer to %q", in.Method)
+}
+
+// roots returns the project's directory.
+func (r *responder) roots() *mcp.ListRootsResult {
 	result := &mcp.ListRootsResult{Roots: []mcp.Root{}}
 	if r.host != nil {
 		dir := r.host.Project().Worktree
@@ -44,11 +82,11 @@ func (r *responder) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListR
 		u := url.URL{Scheme: "file", Path: path}
 		result.Roots = append(result.Roots, mcp.Root{URI: u.String(), Name: filepath.Base(dir)})
 	}
-	return result, nil
+	return result
 }
 
-// CreateMessage asks the user's model. The host asks the user for leave first.
-func (r *responder) CreateMessage(ctx context.Context, request mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+// createMessage asks the user's model. The host asks the user for leave first.
+func (r *responder) createMessage(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	on := r.calls.of(ctx)
 	sampler, ok := r.host.(sdk.Sampler)
 	if !ok {
@@ -57,11 +95,11 @@ func (r *responder) CreateMessage(ctx context.Context, request mcp.CreateMessage
 	if on == nil || on.session == "" {
 		return nil, errNoCall
 	}
-	if len(request.Tools) > 0 {
+	if len(p.Tools) > 0 {
 		return nil, errors.New("tools are not supported in requests to the model")
 	}
 	defer on.pause()()
-	sample, err := sampleRequest(&request.CreateMessageParams, on.session)
+	sample, err := sampleRequest(p, on.session)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +137,11 @@ func sampleRequest(p *mcp.CreateMessageParams, session string) (*sdk.SampleReque
 		out.Small = max(prefs.CostPriority, prefs.SpeedPriority) > prefs.IntelligencePriority
 	}
 	for i, m := range p.Messages {
-		part, err := samplePart(m.Content)
+		content, err := mcp.ParseSamplingContent(m.Content)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+		part, err := samplePart(content)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
@@ -133,9 +175,8 @@ func samplePart(content any) (sdk.Part, error) {
 	return nil, fmt.Errorf("content of the kind %T is not supported", content)
 }
 
-// Elicit asks the user. Without a user to ask, or when the user does not want to be asked, the server is told so.
-func (r *responder) Elicit(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
-	p := request.Params
+// elicit asks the user. Without a user to ask, or when the user does not want to be asked, the server is told so.
+func (r *responder) elicit(ctx context.Context, p *mcp.ElicitationParams) (*mcp.ElicitationResult, error) {
 	if p.Mode != "" && p.Mode != mcp.ElicitationModeForm {
 		return nil, fmt.Errorf("elicitation in the mode %q is not supported: nobody is sent to an address by a server", p.Mode)
 	}

@@ -9,13 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/mark3labs/mcp-go/client/transport"
-	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/tenonhq/tenon/internal/child"
 )
@@ -31,17 +29,15 @@ const (
 	closeGrace = 500 * time.Millisecond
 	// drainGrace is how long the last words of a server that ended are waited for.
 	drainGrace = 100 * time.Millisecond
-	// maxIncoming bounds the requests of a server that are answered at the same time.
-	maxIncoming = 16
 	// maxWaiting bounds the messages that wait for a server that does not read.
 	maxWaiting = 64
 )
 
-// stdio runs a server as a child process and speaks to it over its input and output, one message a line. It differs from mcp-go's
-// transport in what it lets the child have and do: a clean environment, a process group of its own, and lines of bounded length.
+// stdio runs a server as a child process and speaks to it over its input and output, one message a line. The child has
+// a clean environment and a process group of its own, and its lines are of bounded length.
 //
 // Goroutines: one reads, one writes, one waits for the process, one drains its errors, and one answers each request of the server. All
-// end with the process; Close waits for them.
+// end with the process; close waits for them.
 type stdio struct {
 	cmd  *exec.Cmd
 	log  *serverLog
@@ -51,9 +47,9 @@ type stdio struct {
 	out chan *outgoing
 
 	mu        sync.Mutex
-	pending   map[string]chan *transport.JSONRPCResponse
-	notify    func(mcp.JSONRPCNotification)
-	answer    transport.RequestHandler
+	pending   map[string]chan *message
+	received  atomic.Int64 // messages of the server
+	peer      peer
 	cause     error // why the connection is lost
 	lost      chan struct{}
 	exited    chan struct{} // the process is gone
@@ -78,7 +74,7 @@ const (
 	lineFailed // the server did not get the end of it
 )
 
-// newStdio prepares the child; nothing runs before Start.
+// newStdio prepares the child; nothing runs before start.
 func newStdio(s *Server, dir string, environ []string, log *serverLog) (*stdio, error) {
 	env := child.Environ(environ, s.Env)
 	path, err := lookPath(s.Command, dir, env)
@@ -93,7 +89,7 @@ func newStdio(s *Server, dir string, environ []string, log *serverLog) (*stdio, 
 	return &stdio{
 		cmd: cmd, log: log, path: path,
 		out:     make(chan *outgoing, maxWaiting),
-		pending: map[string]chan *transport.JSONRPCResponse{},
+		pending: map[string]chan *message{},
 		lost:    make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
 	}, nil
 }
@@ -127,8 +123,9 @@ func lookPath(command, dir string, env []string) (string, error) {
 	return "", fmt.Errorf("command %q is not in PATH; install it, or give its full path", command)
 }
 
-// Start starts the process.
-func (t *stdio) Start(ctx context.Context) error {
+// start starts the process.
+func (t *stdio) start(ctx context.Context, p peer) error {
+	t.peer = p
 	t.life, t.end = context.WithCancel(context.WithoutCancel(ctx))
 	var pipes [3]struct{ ours, theirs *os.File }
 	for i := range pipes {
@@ -244,10 +241,11 @@ func (t *stdio) fail(cause error) {
 		return
 	}
 	t.cause = fmt.Errorf("%w: %w", errLost, cause)
-	t.pending = map[string]chan *transport.JSONRPCResponse{}
+	t.pending = map[string]chan *message{}
 	close(t.lost)
 	if t.end != nil {
 		t.end()
+		t.peer.lost(t.cause)
 	}
 }
 
@@ -257,27 +255,23 @@ func (t *stdio) err() error {
 	return t.cause
 }
 
-// SendRequest sends a request and waits for its answer. It returns at once when the server goes away.
-func (t *stdio) SendRequest(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	line, err := json.Marshal(request)
+// request sends a request and waits for its answer. It returns at once when the server goes away.
+func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
+	line, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
-	id, err := request.ID.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	answer := make(chan *transport.JSONRPCResponse, 1)
+	id, answer := strconv.FormatInt(r.ID, 10), make(chan *message, 1)
 	t.mu.Lock()
 	if t.cause != nil {
 		defer t.mu.Unlock()
 		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
 	}
-	t.pending[string(id)] = answer
+	t.pending[id] = answer
 	t.mu.Unlock()
 	defer func() {
 		t.mu.Lock()
-		delete(t.pending, string(id))
+		delete(t.pending, id)
 		t.mu.Unlock()
 	}()
 	o := &outgoing{line: append(line, '\n')}
@@ -285,17 +279,15 @@ func (t *stdio) SendRequest(ctx context.Context, request transport.JSONRPCReques
 		return nil, err
 	}
 	select {
-	case response := <-answer:
-		response.ID = request.ID
-		return response, nil
+	case m := <-answer:
+		return m, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-t.lost:
 	}
 	select {
-	case response := <-answer: // it came just before the server went away
-		response.ID = request.ID
-		return response, nil
+	case m := <-answer: // it came just before the server went away
+		return m, nil
 	default:
 	}
 	if o.state.Load() != lineTaken {
@@ -315,8 +307,11 @@ func (t *stdio) send(ctx context.Context, o *outgoing) error {
 	}
 }
 
-// SendNotification sends a notification.
-func (t *stdio) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
+// heard returns how many messages came from the server.
+func (t *stdio) heard() int64 { return t.received.Load() }
+
+// notify sends a notification.
+func (t *stdio) notify(ctx context.Context, n *notification) error {
 	line, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -324,25 +319,8 @@ func (t *stdio) SendNotification(ctx context.Context, n mcp.JSONRPCNotification)
 	return t.send(ctx, &outgoing{line: append(line, '\n')})
 }
 
-// SetNotificationHandler sets who is told of notifications. It is called on the reading goroutine and must not block.
-func (t *stdio) SetNotificationHandler(handler func(mcp.JSONRPCNotification)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.notify = handler
-}
-
-// SetRequestHandler sets who answers the server's requests.
-func (t *stdio) SetRequestHandler(handler transport.RequestHandler) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.answer = handler
-}
-
-// GetSessionId returns nothing: the process is the session.
-func (t *stdio) GetSessionId() string { return "" }
-
-// Close ends the server: it closes its input, then asks, then kills. Everything it started is gone when Close returns.
-func (t *stdio) Close() error {
+// close ends the server: it closes its input, then asks, then kills. Everything it started is gone when close returns.
+func (t *stdio) close() {
 	t.closeOnce.Do(func() {
 		if t.in == nil {
 			t.fail(errors.New("it was never started"))
@@ -358,7 +336,6 @@ func (t *stdio) Close() error {
 		<-t.exited
 		t.running.Wait()
 	})
-	return nil
 }
 
 // gone waits for the process to end, for as long as it may take.
@@ -372,5 +349,3 @@ func (t *stdio) gone() bool {
 		return false
 	}
 }
-
-var _ transport.BidirectionalInterface = (*stdio)(nil)

@@ -20,12 +20,12 @@ const (
 // callTask calls a tool as a task: the server answers at once with the task's name and keeps the result until it is asked for. To the
 // host it is a call like any other.
 func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name string, args json.RawMessage) (json.RawMessage, error) {
-	return c.do(ctx, on, limit, func(ctx context.Context, meta *mcp.Meta) error {
+	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
 		created, err := c.request(ctx, string(mcp.MethodToolsCall), map[string]any{
 			"name": name, "arguments": args, "_meta": meta, "task": map[string]any{"ttl": maxCallTime.Milliseconds()},
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var answer struct {
 			Task struct {
@@ -34,19 +34,19 @@ func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name
 			} `json:"task"`
 		}
 		if err := json.Unmarshal(created, &answer); err != nil || answer.Task.ID == "" {
-			return fmt.Errorf("the server did not make a task of the call to %q", name)
+			return nil, fmt.Errorf("the server did not make a task of the call to %q", name)
 		}
 		id := map[string]any{"taskId": answer.Task.ID}
 		watch, stop := context.WithCancel(ctx)
 		var watching sync.WaitGroup
 		watching.Go(func() { c.watchTask(watch, on, id, max(taskPoll, time.Duration(answer.Task.Poll)*time.Millisecond)) })
-		_, err = c.request(ctx, string(mcp.MethodTasksResult), id)
+		result, err := c.request(ctx, string(mcp.MethodTasksResult), id)
 		stop()
 		watching.Wait()
 		if ctx.Err() != nil {
 			c.cancelTask(ctx, id)
 		}
-		return err
+		return result, err
 	})
 }
 
@@ -54,8 +54,6 @@ func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name
 func (c *conn) watchTask(ctx context.Context, on *call, id map[string]any, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	var unwanted capture // the result of the call is what the other request gets
-	ctx = captured(ctx, &unwanted)
 	for {
 		select {
 		case <-ctx.Done():

@@ -1,68 +1,75 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// wire stands between mcp-go's client and its transports. It hands out results as they came (the client's types drop what they do not
-// know), sends requests the client has no method for, and notices when the connection is lost.
+// wire sends requests over a carrier, tells the server when nobody waits for an answer any more, and notices when the connection is
+// lost. Safe for use from many goroutines.
 type wire struct {
-	inner transport.Interface
-	next  atomic.Int64 // numbers requests of our own
+	carrier carrier
+	next    atomic.Int64 // numbers requests
 
 	once  sync.Once
 	lost  chan struct{}
 	cause error // set before lost is closed
 }
 
-func newWire(inner transport.Interface) *wire { return &wire{inner: inner, lost: make(chan struct{})} }
+func newWire(c carrier) *wire { return &wire{carrier: c, lost: make(chan struct{})} }
 
-// capture keeps the result of the last request made with its context.
-type capture struct{ result json.RawMessage }
-
-type captureKey struct{}
-
-// captured returns a context whose requests leave their result in c.
-func captured(ctx context.Context, c *capture) context.Context {
-	return context.WithValue(ctx, captureKey{}, c)
-}
-
-// SendRequest passes the request on.
-func (w *wire) SendRequest(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	c, _ := ctx.Value(captureKey{}).(*capture)
-	if c != nil {
-		c.result = nil
+// request sends a request and returns its result as it came. Errors: a *carrierError when there is no answer, the server's own
+// otherwise.
+func (w *wire) request(ctx context.Context, method string, params any, header http.Header) (json.RawMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &carrierError{err}
 	}
-	response, err := w.inner.SendRequest(ctx, request)
-	if err != nil {
-		if ctx.Err() == nil && !refusedAsSuch(err) && request.Method != string(mcp.MethodServerDiscover) {
+	r := &request{JSONRPC: mcp.JSONRPC_VERSION, ID: w.next.Add(1), Method: method, Params: params, header: header}
+	answer, err := w.carrier.request(ctx, r)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		w.cancelled(ctx, r)
+		return nil, &carrierError{err}
+	case err != nil:
+		if !refusedAsSuch(err) && method != string(mcp.MethodServerDiscover) {
 			w.fail(err)
 		}
-		if ctx.Err() != nil {
-			w.cancelled(ctx, request)
-		}
-		return nil, err
+		return nil, &carrierError{err}
+	case answer.Error != nil:
+		return nil, answer.Error.AsError()
 	}
-	if c != nil && response.Error == nil {
-		c.result = response.Result
-	}
-	return response, nil
+	return answer.Result, nil
 }
 
-// fail marks the connection lost.
+// notify sends a notification.
+func (w *wire) notify(ctx context.Context, method string, params map[string]any) error {
+	return w.carrier.notify(ctx, &notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+}
+
+// cancelled tells the server that nobody waits any more, without waiting for it to be told. The first message must not be cancelled, and
+// without a session there is nothing over HTTP that the notification could be about: the end of the stream says it.
+func (w *wire) cancelled(ctx context.Context, r *request) {
+	if r.Method == string(mcp.MethodInitialize) || r.Method == string(mcp.MethodServerDiscover) {
+		return
+	}
+	if s, ok := w.carrier.(*streamable); ok && s.sessionID() == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
+	go func() { // ends when it is sent, at the latest after goodbyeTimeout
+		defer cancel()
+		_ = w.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": r.ID, "reason": "nobody waits for the answer any more"})
+	}()
+}
+
+// fail marks the connection lost. The first cause stays.
 func (w *wire) fail(cause error) {
 	w.once.Do(func() {
 		w.cause = cause
@@ -79,195 +86,28 @@ func (w *wire) isLost() bool {
 	}
 }
 
-// request sends a request that mcp-go's client does not know.
-func (w *wire) request(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	id := fmt.Sprintf("tenon-%d", w.next.Add(1))
-	response, err := w.SendRequest(ctx, transport.JSONRPCRequest{
-		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Method: method, Params: params,
-	})
-	if err != nil {
-		if _, http := w.inner.(transport.HTTPConnection); !http && ctx.Err() != nil {
-			w.sendCancelled(ctx, mcp.NewRequestId(id))
-		}
-		return nil, transport.NewError(err)
-	}
-	if response.Error != nil {
-		return nil, response.Error.AsError()
-	}
-	return response.Result, nil
-}
-
-// cancelled tells the server that nobody waits any more, where mcp-go does not: over HTTP, before the revision in which closing the
-// stream says it.
-func (w *wire) cancelled(ctx context.Context, request transport.JSONRPCRequest) {
-	h, ok := w.inner.(transport.HTTPConnection)
-	if !ok || request.Method == string(mcp.MethodInitialize) || request.Method == string(mcp.MethodServerDiscover) {
-		return
-	}
-	if s, ok := h.(*transport.StreamableHTTP); ok && s.GetSessionId() == "" {
-		return // without a session there is nothing the notification could be about
-	}
-	w.sendCancelled(ctx, request.ID)
-}
-
-// sendCancelled sends the notification without waiting for it.
-func (w *wire) sendCancelled(ctx context.Context, id mcp.RequestId) {
-	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
-		Method: string(mcp.MethodNotificationCancelled),
-		Params: mcp.NotificationParams{AdditionalFields: map[string]any{"requestId": id, "reason": "nobody waits for the answer any more"}},
-	}}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
-	go func() { // ends when it is sent, at the latest after goodbyeTimeout
-		defer cancel()
-		_ = w.inner.SendNotification(ctx, n)
-	}()
-}
-
-// Start starts the transport.
-func (w *wire) Start(ctx context.Context) error { return w.inner.Start(ctx) }
-
-// SendNotification passes the notification on.
-func (w *wire) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
-	return w.inner.SendNotification(ctx, n)
-}
-
-// SetNotificationHandler passes the handler on.
-func (w *wire) SetNotificationHandler(handler func(mcp.JSONRPCNotification)) {
-	w.inner.SetNotificationHandler(handler)
-}
-
-// SetRequestHandler passes the handler on where the server can ask.
-func (w *wire) SetRequestHandler(handler transport.RequestHandler) {
-	if b, ok := w.inner.(transport.BidirectionalInterface); ok {
-		b.SetRequestHandler(handler)
-	}
-}
-
-// Close closes the transport.
-func (w *wire) Close() error {
+func (w *wire) close() {
 	w.fail(errors.New("it was closed"))
-	return w.inner.Close()
+	w.carrier.close()
 }
 
-// GetSessionId returns the session of the transport.
-func (w *wire) GetSessionId() string { return w.inner.GetSessionId() }
+// carrierError means that a request got no answer.
+type carrierError struct{ err error }
 
-// httpWire is a wire over HTTP, which mcp-go's client treats differently.
-type httpWire struct {
-	*wire
-	url     string
-	http    *http.Client
-	version atomic.Value // string
-	life    context.Context
-	end     context.CancelFunc
-	running sync.WaitGroup
-}
+// Error says why.
+func (e *carrierError) Error() string { return e.err.Error() }
 
-// Start starts the transport. The streams it opens end with Close, not with ctx.
-func (w *httpWire) Start(ctx context.Context) error {
-	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, w.end)
-	defer stop()
-	return w.inner.Start(w.life)
-}
-
-// SetProtocolVersion passes the version on.
-func (w *httpWire) SetProtocolVersion(version string) {
-	w.version.Store(version)
-	if h, ok := w.inner.(transport.HTTPConnection); ok {
-		h.SetProtocolVersion(version)
-	}
-}
-
-// RequiresLegacyProtocol passes the question on.
-func (w *httpWire) RequiresLegacyProtocol() bool {
-	legacy, ok := w.inner.(interface{ RequiresLegacyProtocol() bool })
-	return ok && legacy.RequiresLegacyProtocol()
-}
-
-// SetRequestHandler sets who answers the server. The answers are sent here: mcp-go gives them 30 seconds, and a user who is asked
-// may take longer.
-func (w *httpWire) SetRequestHandler(handler transport.RequestHandler) {
-	b, ok := w.inner.(transport.BidirectionalInterface)
-	if !ok {
-		return
-	}
-	b.SetRequestHandler(func(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // keeps whose call it belongs to
-		stop := context.AfterFunc(w.life, cancel)
-		w.running.Go(func() { // ends with the connection at the latest
-			defer cancel()
-			defer stop()
-			w.post(ctx, answerRequest(ctx, handler, request))
-		})
-		return nil, nil
-	})
-}
-
-// post sends an answer to the server.
-func (w *httpWire) post(ctx context.Context, response *transport.JSONRPCResponse) {
-	body, err := json.Marshal(response)
-	if err != nil {
-		return
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
-	if err != nil {
-		return
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	if session := w.GetSessionId(); session != "" {
-		req.Header.Set(transport.HeaderKeySessionID, session)
-	}
-	if version, _ := w.version.Load().(string); version != "" {
-		req.Header.Set(transport.HeaderKeyProtocolVersion, version)
-	}
-	resp, err := w.http.Do(req)
-	if err != nil {
-		return // the server's own deadline ends what waits for the answer
-	}
-	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody)
-	_ = resp.Body.Close()
-}
-
-// Close closes the transport and waits for what is still being answered.
-func (w *httpWire) Close() error {
-	err := w.wire.Close()
-	if w.end != nil {
-		w.end()
-	}
-	w.running.Wait()
-	w.http.CloseIdleConnections()
-	return err
-}
-
-// CloseIdleConnections lets go of connections nobody uses.
-func (g *guard) CloseIdleConnections() { g.inner.CloseIdleConnections() }
+// Unwrap returns why.
+func (e *carrierError) Unwrap() error { return e.err }
 
 // unsent reports whether a request that failed cannot have reached the server's tools.
 func unsent(err error) bool {
 	var network *net.OpError
-	return errors.Is(err, errUnsent) || errors.Is(err, transport.ErrSessionTerminated) || errors.As(err, &network) && network.Op == "dial"
+	return errors.Is(err, errUnsent) || errors.Is(err, errSessionEnded) || errors.As(err, &network) && network.Op == "dial"
 }
 
 // broken reports whether a request failed because the connection did, and not because of what was asked.
 func broken(err error) bool {
-	var failure *transport.Error
+	var failure *carrierError
 	return errors.As(err, &failure) && !refusedAsSuch(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
-
-// plainText takes mcp-go's prefixes off an error's text.
-func plainText(err error) string {
-	text := err.Error()
-	for _, prefix := range []string{"transport error: ", "failed to send request: "} {
-		for strings.HasPrefix(text, prefix) {
-			text = strings.TrimPrefix(text, prefix)
-		}
-	}
-	return text
-}
-
-var (
-	_ transport.BidirectionalInterface = (*wire)(nil)
-	_ transport.HTTPConnection         = (*httpWire)(nil)
-)

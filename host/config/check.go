@@ -10,6 +10,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -52,6 +53,9 @@ func (c *checker) layer() tree {
 	}
 	layer := tree(out.(map[string]any))
 	c.lower(layer)
+	if c.src.layer == LayerProject {
+		c.restrictProject(layer)
+	}
 	return layer
 }
 
@@ -148,6 +152,11 @@ func (c *checker) text(p place, literal hujson.Literal) string {
 	text := c.expand(p, literal.String())
 	if secretKey(p.key) {
 		c.addSecret(text)
+	}
+	if isAddress(p.key) {
+		for _, s := range secret.InURL(text) {
+			c.addSecret(s)
+		}
 	}
 	return text
 }

@@ -2,8 +2,8 @@ package config
 
 import (
 	"context"
-	"strings"
 
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -80,6 +80,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	var foreign map[string]string
 	if err == nil {
 		l.verify(cfg, m.origins)
+		l.argumentSecrets(cfg, m.origins)
 		foreign = l.foreign(cfg, m.origins)
 	}
 	if problems := l.report.err(); problems != nil {
@@ -105,10 +106,7 @@ func (l *Loaded) Origin(key string) string {
 
 // Mask returns text with every secret of the configuration replaced.
 func (l *Loaded) Mask(text string) string {
-	for _, secret := range l.Secrets {
-		text = strings.ReplaceAll(text, secret, masked)
-	}
-	return text
+	return secret.Hide(text, l.Secrets)
 }
 
 // loader holds what reading all sources shares.
@@ -122,7 +120,8 @@ type loader struct {
 
 	secrets []string
 	fields  fieldTable
-	// borrowed holds the keys whose values a file of the project took from the environment or another file.
+	// borrowed holds the keys whose values a file of the project took from the environment or another file, and whether there is more
+	// in the value than one variable.
 	borrowed map[string]bool
 }
 

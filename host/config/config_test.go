@@ -309,12 +309,13 @@ func TestReferences(t *testing.T) {
 		userFile:                `{"provider": {"p": {"options": {"apiKey": "{file:~/key}", "baseURL": "http://{env:HOST}:{env:PORT}/", "own": ["{env:OTHER}"]}}}}`,
 		"key":                   "  sk-1234567890\n",
 		"project/prompts/a.txt": "be \"brief\"\nand kind\n",
+		"project/more":          "sk-1234567890",
 	})
 	p.write(outerFile, strings.Replace(`{
   "agent": {"a": {"prompt": "{file:prompts/a.txt}\n{file:ABS}",
 "description": "{env:MISSING}{no ref}{env:open"}},
   "username": "{env:NESTED}",
-}`, "ABS", filepath.ToSlash(p.path("key")), 1))
+}`, "ABS", filepath.ToSlash(p.path("project/more")), 1))
 	p.opts.Environ = []string{"HOST=example.com", "PORT=80", "NESTED={env:HOST}", "OTHER=own-secret-value"}
 	l := p.load()
 	options := l.Config.Provider["p"].Options

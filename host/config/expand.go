@@ -22,7 +22,8 @@ func (c *checker) expand(p place, text string) string {
 			return b.String()
 		}
 		if c.src.layer == LayerProject {
-			c.borrowed[p.key] = true
+			// An address that is all of a variable is the user's choice.
+			c.borrowed[p.key] = kind == fileReference || start > 0 || length < len(text)-1 || b.Len() > 0
 		}
 		b.WriteString(text[:start])
 		name := text[start+len(kind) : start+length]
@@ -54,6 +55,9 @@ func nextReference(text string) (start int, kind string) {
 }
 
 func (c *checker) expandEnv(p place, name string) string {
+	if !c.mayBorrowEnv(p, name) {
+		return ""
+	}
 	value, ok := c.env[envName(name)]
 	if !ok {
 		c.report.warn(c.src.at(p.offset, p.key, "environment variable \""+name+"\" is not set, read as empty", "set it, or write the value"))
@@ -62,6 +66,9 @@ func (c *checker) expandEnv(p place, name string) string {
 }
 
 func (c *checker) expandFile(p place, name string) string {
+	if !c.mayBorrowFile(p, name) {
+		return ""
+	}
 	text, err := readFile(c.absolute(name, c.src.dir))
 	if err != nil {
 		c.report.problem(c.src.at(p.offset, p.key, "file \""+name+"\" cannot be read: "+reason(err), "paths are relative to "+c.src.dir))

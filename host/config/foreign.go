@@ -27,17 +27,37 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 			continue
 		}
 		found[id] = at.String()
-		for _, secret := range slices.Sorted(maps.Keys(origins)) {
-			if secret != key+".options.apiKey" && !under(secret, key+".options.headers") {
-				continue
-			}
-			if from := origins[secret]; from.Layer != LayerProject || l.borrowed[secret] {
-				l.bad(secret, origins, "would be sent to "+address+", an address that a file of the project chose ("+at.String()+")",
+		for _, k := range slices.Sorted(maps.Keys(origins)) {
+			if l.mayNotLeave(k, key, origins[k]) {
+				l.bad(k, origins, "would be sent to "+hostOf(address)+", an address that a file of the project chose ("+at.String()+")",
 					"put the provider into your own configuration, in "+l.opts.ConfigDir)
 			}
 		}
 	}
 	return found
+}
+
+// mayNotLeave reports whether the value at k, of the provider at key, is the user's or was borrowed from the user.
+func (l *loader) mayNotLeave(k, key string, from Origin) bool {
+	more, borrowed := l.borrowed[k]
+	switch {
+	case !under(k, key):
+		return false
+	case k == key+".options.baseURL" || k == key+".api":
+		return more
+	case k == key+".options.apiKey" || under(k, key+".options.headers"):
+		return borrowed || from.Layer != LayerProject
+	}
+	return borrowed
+}
+
+// hostOf returns the machine of an address: what stands beside it may be a secret.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return "another machine"
+	}
+	return u.Hostname()
 }
 
 // onThisMachine reports whether an address leads to this machine. An empty one is no address.

@@ -64,7 +64,7 @@ func TestProblems(t *testing.T) {
 		"twice":                    {"{\"model\": \"a/b\",\n\"model\": \"a/c\"}", `2:1: model: set twice, first on line 1; remove one`},
 		"secret value not shown":   {`{"provider": {"p": {"options": {"headers": "sk-secret"}}}}`, `1:33: provider.p.options.headers: want an object, have a string`},
 		"file reference":           {`{"username": "{file:none.txt}"}`, `1:2: username: file "none.txt" cannot be read: no such file or directory; paths are relative to DIR`},
-		"file reference to device": {`{"username": "{file:/dev/zero}"}`, `1:2: username: file "/dev/zero" cannot be read: not a regular file; paths are relative to DIR`},
+		"file reference to device": {`{"username": "{file:/dev/zero}"}`, `1:2: username: file "/dev/zero" is outside of the project, where a file of the project may not read; put the value into your own configuration`},
 		"missing comma":            {"{\n \"model\": \"a/b\"\n \"username\": \"x\"}", `3:2: not valid JSON: invalid character '"' after object value (expecting ',' or '}'), near "\"username\": \"x\"}"`},
 		"bad literal":              {`{"snapshot": True}`, `1:14: not valid JSON: invalid value "True", near "{\"snapshot\": True}"`},
 		"cut off":                  {"{\n \"model\":\n\n", `2:9: not valid JSON: it ends in the middle, near "\"model\":"`},

@@ -9,14 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// masked stands where a secret was.
-const masked = "***"
-
-// minSecret is the length from which a value is masked wherever it turns up. Shorter ones would hit ordinary text.
-const minSecret = 8
 
 // holdsSecrets reports whether values at this place may be secret because of where they stand.
 func holdsSecrets(schema string) bool {
@@ -37,24 +32,35 @@ func secretKey(key string) bool {
 	if strings.Contains(key, ".headers.") || strings.HasPrefix(key, "mcp.") && strings.Contains(key, ".environment.") {
 		return true
 	}
-	name := strings.ToLower(key[strings.LastIndexByte(key, '.')+1:])
-	name = strings.NewReplacer("_", "", "-", "", `"`, "").Replace(name)
-	for _, end := range []string{"apikey", "accesskey", "secretkey", "privatekey", "token", "secret", "password", "passwd", "credential", "credentials", "authorization"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
+	return secret.Named(key[strings.LastIndexByte(key, '.')+1:])
+}
+
+// isAddress reports whether the value of this key is the address of a server.
+func isAddress(key string) bool {
+	return holdsSecrets(key) && (strings.HasSuffix(key, ".baseURL") || strings.HasSuffix(key, ".api") || strings.HasSuffix(key, ".url"))
 }
 
 // addSecret remembers a value that must not be shown.
 func (l *loader) addSecret(value string) {
-	if len(value) < minSecret || l.isPlace(value) {
+	if len(value) < secret.MinLength || l.isPlace(value) {
 		return
 	}
 	l.secrets = append(l.secrets, value)
-	if scheme, credential, ok := strings.Cut(value, " "); ok && len(credential) >= minSecret && len(scheme) < minSecret {
+	if scheme, credential, ok := strings.Cut(value, " "); ok && len(credential) >= secret.MinLength && len(scheme) < secret.MinLength {
 		l.secrets = append(l.secrets, credential) // of "Bearer …" the part that others may show alone
+	}
+}
+
+// argumentSecrets remembers what the user's own MCP servers are given as secrets in their arguments. Of a project's servers everything
+// is shown: the user has to see what would run.
+func (l *loader) argumentSecrets(cfg *sdk.Config, origins map[string]Origin) {
+	for name, server := range cfg.MCP {
+		if origins[member("mcp", name)+".command"].Layer == LayerProject {
+			continue
+		}
+		for _, s := range secret.InArgs(server.Command) {
+			l.addSecret(s)
+		}
 	}
 }
 
@@ -74,7 +80,10 @@ func (l *Loaded) Redacted() (*sdk.Config, error) {
 	}
 	root = walkStrings("", root, func(key, text string) string {
 		if text != "" && secretKey(key) {
-			return masked
+			return secret.Mask
+		}
+		if isAddress(key) {
+			text = secret.Hide(text, secret.InURL(text)) // short ones, too
 		}
 		return l.Mask(text)
 	})

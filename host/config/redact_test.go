@@ -30,7 +30,7 @@ const withSecrets = `{
 
 func TestRedacted(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, map[string]string{outerFile: withSecrets})
+	p := newPlace(t, map[string]string{userFile: withSecrets})
 	p.opts.Environ = []string{"TOKEN=env-token-1", "HOST=api.example.com", "TENANT=t1", "EMPTY=", "HOME=" + p.opts.Home}
 	l := p.load()
 	before, err := json.Marshal(l.Config)
@@ -71,7 +71,7 @@ func TestRedacted(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, map[string]string{outerFile: withSecrets})
+	p := newPlace(t, map[string]string{userFile: withSecrets})
 	p.opts.Environ = []string{"TOKEN=env-token-1", "HOST=api.example.com", "TENANT=t1", "EMPTY=", "HOME=" + p.opts.Home}
 	l := p.load()
 	want := []string{"Bearer header-token", "own-session-token", "postgres://u:pw@h", "mcp-header-value", "api.example.com", "plain-api-key",

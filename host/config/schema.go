@@ -162,7 +162,8 @@ func permissionSchema() schema {
 }
 
 func pluginSchema() schema {
-	path, options := schema{"type": "string", "minLength": 1}, schema{"type": "object"}
+	path := schema{"type": "string", "minLength": 1, "description": "a path or a name"}
+	options := schema{"type": "object", "description": "what the plugin takes"}
 	return schema{"anyOf": []any{
 		path,
 		schema{"type": "array", "items": []any{path, options}, "minItems": 1, "maxItems": 2},

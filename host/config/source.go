@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/tenonhq/tenon/internal/secret"
 )
 
 const (
@@ -79,15 +82,19 @@ func (s *source) syntax(err error) Problem {
 		message = "not valid JSON: it ends in the middle"
 	}
 	if _, literal, ok := strings.Cut(message, ": invalid literal: "); ok {
-		message = fmt.Sprintf("not valid JSON: invalid value %.40q", literal)
-		if literal[0] == '"' && strings.Contains(literal, "\n") {
+		message = "not valid JSON: invalid value"
+		switch {
+		case literal[0] == '"' && strings.Contains(literal, "\n"):
 			message = "not valid JSON: the string is not closed on its line"
+		case len(literal) < secret.MinLength:
+			message += fmt.Sprintf(" %q", literal)
 		}
 	}
 	return s.at(offset, "", fmt.Sprintf("%s, near %q", message, s.excerpt(offset)), "")
 }
 
-// excerpt returns what stands around offset on its line.
+// excerpt returns what stands around offset on its line. What may be a secret, anything long but the names of keys, is an ellipsis:
+// a text that cannot be read does not tell what is one.
 func (s *source) excerpt(offset int) string {
 	const before, after = 20, 20
 	line := s.lines[s.line(offset)-1]
@@ -95,9 +102,24 @@ func (s *source) excerpt(offset int) string {
 	if end < offset {
 		end = len(s.text)
 	}
-	from, to := max(line, offset-before), min(end, offset+after)
-	return strings.TrimSpace(strings.ToValidUTF8(string(s.text[from:to]), ""))
+	text := bytes.Clone(s.text[line:end])
+	for _, run := range longRun.FindAllIndex(text, -1) {
+		if !keyEnd.Match(text[run[1]:]) {
+			copy(text[run[0]:run[1]], bytes.Repeat([]byte{hiddenByte}, run[1]-run[0]))
+		}
+	}
+	text = text[max(0, offset-before-line):min(len(text), offset+after-line)]
+	return strings.TrimSpace(hiddenRun.ReplaceAllString(strings.ToValidUTF8(string(text), ""), "…"))
 }
+
+// hiddenByte stands for what is not shown; no text that is excerpted has it as it is.
+const hiddenByte = 0
+
+var (
+	longRun   = regexp.MustCompile(`[^\s"'\[\]{},:]{8,}`) // secret.MinLength
+	keyEnd    = regexp.MustCompile(`^"\s*:`)
+	hiddenRun = regexp.MustCompile(`\x00+`)
+)
 
 // line returns the line, from 1, of the byte at offset.
 func (s *source) line(offset int) int {

@@ -43,7 +43,7 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 		case !s.Matched:
 		case strictness(s.Action) > strictness(all.Action):
 			all = s
-		case q.Permission == q.Tool && s.Depth == all.Depth && s.Index > all.Index && r.parent == nil && !all.Final:
+		case q.Permission == q.Tool && s.Depth == all.Depth && s.Index > all.Index && !all.Final && r.parent.allows(q):
 			all = s
 		}
 	}
@@ -55,6 +55,11 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 		}
 	}
 	return all
+}
+
+// allows reports whether rules allow a call; where there are none, nothing speaks against it.
+func (r *Rules) allows(q *Request) bool {
+	return r == nil || r.DecideRequest(q).Action == sdk.ActionAllow
 }
 
 // decideSource returns what the rules whose key names a source say; of a subagent's and its parent's the stricter.

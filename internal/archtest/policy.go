@@ -14,10 +14,10 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk"},
 		"hooks":    {"hooks", "sdk"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret"},
 		"builtin":  {"builtin", "sdk", "internal/child"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/schemacost", "internal/nearest"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/schemacost"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/schemacost", "internal/secret"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -44,7 +44,7 @@ func libraries() map[string][]string {
 		"github.com/klauspost/compress":                   {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                  {"builtin/tools/shell", "host/permission"},
 		"github.com/JohannesKaufmann/html-to-markdown/v2": {"builtin/tools/web"},
-		"golang.org/x/net":                                {"builtin/tools/web"},
+		"golang.org/x/net":                                {"builtin/tools/web", "plugins/ability"},
 		"github.com/bmatcuk/doublestar/v4":                {"builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                {"builtin/tools/files", "cmd/tenon"},
 		"github.com/goccy/go-yaml":                        {"builtin/internal/frontmatter"},

@@ -11,13 +11,17 @@ var arity = map[string]int{
 	"setsid": 0, "source": 0, ".": 0, "ssh": 0, "stdbuf": 0, "su": 0, "sudo": 0, "time": 0, "timeout": 0, "trap": 0, "watch": 0, "xargs": 0,
 	// What destroys, or reaches out: every line is another matter.
 	"rm": 0, "rmdir": 0, "shred": 0, "dd": 0, "truncate": 0, "unlink": 0, "chmod": 0, "chown": 0, "chgrp": 0, "kill": 0, "pkill": 0, "killall": 0,
-	"curl": 0, "wget": 0, "nc": 0, "scp": 0, "sftp": 0, "rsync": 0,
+	"curl": 0, "wget": 0, "nc": 0, "scp": 0, "sftp": 0, "rsync": 0, "mv": 0, "cp": 0, "ln": 0, "install": 0, "tee": 0, "patch": 0,
+	"git push": 0, "git fetch": 0, "git pull": 0, "git clone": 0, "git ls-remote": 0, "git clean": 0, "git reset": 0, "git rm": 0, "git rebase": 0,
+	"git branch": 0, "git tag": 0, "git checkout": 0, "git restore": 0, "git apply": 0, "git reflog": 0, "git config": 0, "git stash drop": 0, "git stash clear": 0,
+	"docker exec": 0, "docker run": 0, "docker rm": 0, "podman exec": 0, "podman run": 0, "kubectl exec": 0, "kubectl delete": 0, "kubectl apply": 0,
+	"sqlite3": 0, "psql": 0, "mysql": 0, "mariadb": 0, "redis-cli": 0, "mongosh": 0,
 	// Interpreters: the script is the second word.
 	"bash": 2, "sh": 2, "zsh": 2, "dash": 2, "ksh": 2, "fish": 2, "pwsh": 2, "powershell": 2, "cmd": 2,
 	"python": 2, "python3": 2, "python -m": 3, "python3 -m": 3, "node": 2, "ruby": 2, "perl": 2, "php": 2, "lua": 2, "java": 2, "Rscript": 2,
 	"awk": 0, "gawk": 0, "deno": 2, "deno task": 3, "bun": 2, "bun run": 3, "bun x": 3, "bunx": 2, "tsx": 2, "ts-node": 2, "osascript": 0,
 	// Version control and hosting.
-	"git": 2, "git stash": 3, "git remote": 3, "git config": 3, "git worktree": 3, "git submodule": 3, "git bisect": 3, "git notes": 3,
+	"git": 2, "git stash": 3, "git remote": 3, "git worktree": 3, "git submodule": 3, "git bisect": 3, "git notes": 3,
 	"git lfs": 3, "git flow": 3, "gh": 3, "glab": 3, "hg": 2, "jj": 2, "svn": 2,
 	// Builds and packages.
 	"npm": 2, "npm run": 3, "npm exec": 3, "npm init": 3, "npx": 2, "pnpm": 2, "pnpm run": 3, "pnpm exec": 3, "pnpm dlx": 3,
@@ -30,12 +34,12 @@ var arity = map[string]int{
 	"nix": 2, "mise": 2, "asdf": 2, "nvm": 2, "flutter": 2, "dart": 2,
 	// Machines and services.
 	"docker": 2, "docker compose": 3, "docker container": 3, "docker image": 3, "docker network": 3, "docker volume": 3, "docker buildx": 3,
-	"docker run": 3, "docker exec": 3, "docker-compose": 2, "podman": 2, "podman container": 3, "podman image": 3, "podman exec": 3,
-	"kubectl": 2, "kubectl rollout": 3, "kubectl config": 3, "kubectl exec": 3, "helm": 2, "helm repo": 3, "k9s": 1, "kind": 3,
+	"docker-compose": 2, "podman": 2, "podman container": 3, "podman image": 3,
+	"kubectl": 2, "kubectl rollout": 3, "kubectl config": 3, "helm": 2, "helm repo": 3, "k9s": 1, "kind": 3,
 	"minikube": 2, "terraform": 2, "terraform workspace": 3, "tofu": 2, "pulumi": 2, "pulumi stack": 3, "ansible": 2, "vagrant": 2,
 	"systemctl": 2, "service": 3, "launchctl": 2, "journalctl": 1, "aws": 3, "az": 3, "gcloud": 3, "doctl": 3, "fly": 2, "flyctl": 2,
 	"heroku": 2, "vercel": 2, "netlify": 2, "wrangler": 2, "firebase": 2, "supabase": 2, "sfdx": 3, "ip": 2, "nmcli": 2,
-	"openssl": 2, "psql": 1, "redis-cli": 2, "sqlite3": 1, "mongosh": 1, "consul": 2, "vault": 2, "nomad": 2,
+	"openssl": 2, "consul": 2, "vault": 2, "nomad": 2,
 }
 
 // prefixWords returns how many words name what a command with these leading words does; it may be more

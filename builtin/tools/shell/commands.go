@@ -6,6 +6,7 @@ type tool struct {
 	values string // options that take the next argument as their value
 	writes string // options whose value is a file that is written
 	runs   string // options that run what their value says, or change what is run
+	place  string // options under which the operands are written in place
 	target target // operands that are written
 	skip   int    // operands before those that are written, or before the command of a wrapper
 	stop   bool   // the first operand ends the options
@@ -38,11 +39,23 @@ var tools = map[string]tool{
 	"ack":   {runs: "pager"},
 	"bat":   {runs: "pager"},
 	"file":  {runs: "C compile"},
-	"date":  {runs: "s set"},
-	"yq":    {runs: "i inplace in-place"},
+	"date":  {values: "d f r date file reference", runs: "s set"},
+	"yq":    {runs: "i inplace in-place s split-exp security-enable-system-operator"},
+	"ss":    {values: "D f A F N", writes: "D diag", runs: "K kill"},
+	"nm":    {runs: "plugin"}, "objdump": {runs: "plugin"},
+	"dmesg":      {runs: "c C D E n clear read-clear console-on console-off console-level"},
+	"journalctl": {runs: "vacuum-size vacuum-time vacuum-files rotate flush relinquish-var smart-relinquish-var sync setup-keys update-catalog"},
+	"tcpdump":    {values: "w r z i c C G W", writes: "w", runs: "z"},
+	"xmllint":    {values: "o output", writes: "o output", runs: "shell"},
+	"tidy":       {values: "o output f file", writes: "o output f file", place: "m modify", runs: "config"},
+	"pandoc":     {values: "o output F filter L lua-filter t to f from w write r read", writes: "o output", runs: "F filter L lua-filter pdf-engine d defaults"},
+	// Formatters print, but for an option.
+	"gofmt": {place: "w"}, "gofumpt": {place: "w"}, "goimports": {place: "w"}, "shfmt": {place: "w write"}, "clang-format": {place: "i"},
+	"prettier": {place: "w write", runs: "plugin config"}, "eslint": {values: "o output-file c config", writes: "o output-file", place: "fix", runs: "rulesdir plugin c config"},
+	"ruff": {place: "fix fix-only add-noqa", skip: 1},
 	"curl": {
 		values: "o output D dump-header c cookie-jar T upload-file K config d data H header X request u user A user-agent e referer F form b cookie m max-time w write-out x proxy",
-		writes: "o output D dump-header c cookie-jar trace trace-ascii stderr libcurl etag-save hsts alt-svc output-dir", runs: "K config O remote-name remote-name-all J remote-header-name",
+		writes: "o output D dump-header c cookie-jar trace trace-ascii stderr libcurl etag-save hsts alt-svc output-dir", runs: "K config O remote-name remote-name-all J remote-header-name engine",
 	},
 	// What writes what it is told.
 	"tee": {target: targetAll, named: true}, "touch": {values: "d r t date reference time", target: targetAll, named: true},
@@ -58,9 +71,9 @@ var tools = map[string]tool{
 	"rsync":   {values: "e rsh f filter", writes: "log-file write-batch only-write-batch", runs: "e rsh rsync-path", target: targetLast, named: true},
 	"split":   {values: "a b l n C", runs: "filter", target: targetSecond, named: true},
 	"patch":   {values: "p d i o r B z D V F", writes: "o output r reject-file", target: targetPlace, named: true},
-	"unzip":   {values: "d x P", writes: "d", target: targetPlace, named: true},
-	"zip":     {values: "i x b t n", runs: "T TT unzip-command", target: targetAll, named: true},
-	"gzip":    {target: targetAll, named: true}, "gunzip": {target: targetAll, named: true}, "bzip2": {target: targetAll, named: true}, "xz": {target: targetAll, named: true},
+	"unzip":   {values: "d x P", writes: "d", target: targetPlace, named: true}, "csplit": {target: targetPlace, named: true},
+	"zip":  {values: "i x b t n", runs: "T TT unzip-command", target: targetAll, named: true},
+	"gzip": {target: targetAll, named: true}, "gunzip": {target: targetAll, named: true}, "bzip2": {target: targetAll, named: true}, "xz": {target: targetAll, named: true},
 	"wget": {
 		values: "O output-document o output-file a append-output P directory-prefix e execute", writes: "O output-document o output-file a append-output P directory-prefix",
 		runs: "e execute use-askpass config", target: targetPlace, named: true,
@@ -100,6 +113,7 @@ var opaque = map[string]bool{
 	"ex": true, "emacs": true, "nano": true, "pico": true, "fzf": true, "gdb": true, "lldb": true, "expect": true, "crontab": true, "at": true, "batch": true,
 	"hash": true, "enable": true, "bind": true, "complete": true, "compgen": true, "fc": true, "parallel": true, "ssh": true, "entr": true, "hyperfine": true,
 	"bwrap": true, "proot": true, "sg": true, "newgrp": true, "pssh": true, "tmux": true, "screen": true, "socat": true,
+	"ldd": true, "exiftool": true, // they run, or write, what they are shown
 }
 
 // interpreters run code of another language: from an option, from a file or from their input. The value names
@@ -124,8 +138,14 @@ var decisive = map[string]bool{
 	"JAVA_TOOL_OPTIONS": true, "_JAVA_OPTIONS": true, "CLASSPATH": true, "CC": true, "CXX": true, "AR": true, "LD": true, "MAKEFLAGS": true, "MAKE": true,
 	"RIPGREP_CONFIG_PATH": true, "RUSTC": true, "RUSTC_WRAPPER": true, "RUSTFLAGS": true, "TMPDIR": true, "BASH_XTRACEFD": true, "FIGNORE": true, "TERMINFO": true, "OPENSSL_CONF": true,
 	"JQ_LIBRARY_PATH": true, "MANOPT": true, "GOFLAGS": true, "GOENV": true, "GOROOT": true, "GOTOOLDIR": true, "GOPROXY": true, "GONOSUMDB": true, "GOTOOLCHAIN": true,
-	"GNUTLS_SYSTEM_PRIORITY_FILE": true, "CURL_HOME": true, "WGETRC": true, "PSQLRC": true, "ZLS_COLORS": true,
+	"GOCACHEPROG": true, "GOAUTH": true, "GOPACKAGESDRIVER": true, "GOWORK": true, "GOVCS": true, "GOSUMDB": true, "GOINSECURE": true, "GOPRIVATE": true, "GONOPROXY": true,
+	"GOPATH": true, "GOMODCACHE": true, "GNUTLS_SYSTEM_PRIORITY_FILE": true, "CURL_HOME": true, "WGETRC": true, "PSQLRC": true, "ZLS_COLORS": true,
+	"http_proxy": true, "https_proxy": true, "HTTP_PROXY": true, "HTTPS_PROXY": true, "ALL_PROXY": true, "all_proxy": true, "SSL_CERT_FILE": true, "SSL_CERT_DIR": true,
+	"SSLKEYLOGFILE": true, "HOSTALIASES": true, "HISTFILE": true, "INPUTRC": true, "LOCPATH": true, "TERMCAP": true, "TERMINFO_DIRS": true, "XDG_CONFIG_DIRS": true, "XDG_DATA_HOME": true,
+	"GNUPGHOME": true, "PHPRC": true, "PHP_INI_SCAN_DIR": true, "GEM_HOME": true, "GEM_PATH": true, "BUNDLE_GEMFILE": true, "JDK_JAVA_OPTIONS": true, "GCC_EXEC_PREFIX": true,
+	"AWS_CONFIG_FILE": true, "AWS_ENDPOINT_URL": true, "DOCKER_HOST": true, "DOCKER_CONFIG": true, "TF_CLI_CONFIG_FILE": true, "TF_CLI_ARGS": true,
+	"PGHOST": true, "PGSERVICEFILE": true, "PGPASSFILE": true, "PGOPTIONS": true, "COMPILER_PATH": true, "PKG_CONFIG": true, "PKG_CONFIG_PATH": true, "UNZIP": true, "ZIPOPT": true, "GZIP": true, "XZ_OPT": true, "XZ_DEFAULTS": true, "TAPE": true, "RSH": true,
 }
 
 // decisivePrefixes begin the names of further such variables.
-var decisivePrefixes = []string{"LD_", "DYLD_", "GIT_", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_", "CGO_", "PYTHON", "MALLOC_"}
+var decisivePrefixes = []string{"LD_", "DYLD_", "GIT_", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_", "CGO_", "PYTHON", "MALLOC_", "LESS", "SYSTEMD_", "PERL", "LUA_", "DOTNET_", "FZF_", "BAT_", "OPENSSL_", "KUBE", "ANSIBLE_", "RUSTUP_", "PSQL_"}

@@ -192,6 +192,10 @@ func (h *hidden) evaluated(node syntax.Node) {
 		if word, ok := node.X.(*syntax.Word); ok && (node.Op == syntax.TsVarSet || node.Op == syntax.TsRefVar) && (word.Lit() == "" || strings.ContainsAny(word.Lit(), "[$`\\")) {
 			bad(node)
 		}
+	case *syntax.ExtGlob:
+		if strings.ContainsAny(node.Pattern.Value, "$`") || strings.Contains(node.Pattern.Value, "<(") || strings.Contains(node.Pattern.Value, ">(") {
+			bad(node) // the parser keeps it as text; the shell substitutes in it
+		}
 	case *syntax.DeclClause:
 		if slices.ContainsFunc(node.Args, func(a *syntax.Assign) bool { return a.Name == nil && a.Value != nil && !isFlagWord(a.Value) }) {
 			bad(node)
@@ -231,7 +235,8 @@ func (h *hidden) runs(x syntax.Node) bool {
 				found = true
 			}
 		case *syntax.Lit:
-			if strings.ContainsAny(node.Value, "\\`$[") || h.mayRun(node.Value) {
+			// An assignment decides about other commands: echo $((PATH=1)).
+			if strings.ContainsAny(node.Value, "\\`$[") || h.mayRun(node.Value) || isDecisive(node.Value) {
 				found = true
 			}
 		}

@@ -215,6 +215,9 @@ func (t *tracer) tool(inv *invocation, spec tool) {
 	}
 	t.options(inv, l, spec)
 	operands := l.operands[min(spec.skip, len(l.operands)):]
+	if slices.ContainsFunc(l.options, func(o option) bool { return spec.place != "" && o.is(spec.place) }) {
+		t.writes(inv, operands, false)
+	}
 	switch spec.target {
 	case targetAll:
 		t.writes(inv, operands, spec.named)

@@ -17,6 +17,8 @@ func readers() *permission.Rules {
 	for _, pattern := range []string{
 		"echo *", "printf *", "cat *", "ls *", "pwd", "true", "grep *", "rg *", "find *", "fd *", "sort *", "uniq *", "head *", "tail *", "wc *", "cut *", "tr *", "tree *",
 		"sed *", "awk *", "xargs *", "env *", "test *", "[ *", "date *", "time *", "git log *", "git status *", "git diff *", "git show *", "git grep *", "go test *", "go vet *", "tar *", "nice *", "sudo *", "timeout *", "less *", "man *", "command *", "diff *", "xxd *", "read *",
+		"history *", "hostname *", "mount *", "sysctl *", "ip *", "ss *", "openssl *", "make *", "curl *", "sqlite3 *", "psql *", "mysql *", "gofmt *", "goimports *", "prettier *", "eslint *", "shfmt *", "clang-format *", "ruff *",
+		"tcpdump *", "pandoc *", "xmllint *", "tidy *", "dmesg *", "journalctl *", "csplit *", "ldd *", "exiftool *", "nm *", "yq *", "go env *", "go list *", "git config *", "git -C *", "mapfile *", "readarray *", "getopts *", "let *", "shopt *",
 	} {
 		rules = append(rules, sdk.PermissionRule{Permission: "bash", Pattern: pattern, Action: sdk.ActionAllow})
 	}
@@ -72,6 +74,9 @@ func TestHonest(t *testing.T) {
 		"echo {a,b,c}", "echo a{1..3}", "time ls", "timeout 10 grep -r x .", "env LANG=C sort a", "nice -n 5 grep x a", "sort -k2,2 -t: a", "tail -n +3 a", "tar tf a.tar", "tar -tzf a.tgz",
 		"cat <<'EOF'\n$(not run)\nEOF", "grep -E '\\$\\(x\\)' a", "echo 'a > b'", "echo a \\> b", "# a comment\nls", "diff <(sort a) <(sort b)", "printf '%s\\n' a b", "test -e a && echo yes", "ls | cat 2>/dev/null",
 		"rg -n 'x' --type go", "command -v go", "xxd a | head", "date +%s", "f() { cat \"$1\"; }; echo done", "xargs -a list -I{} cat {}", "{ ls; cat a; } 2>/dev/null", "!  grep -q x a", "ls -- -x", "echo $(( 1 + 2 ))", "echo ${#X} ${X:-none} ${X%.go}",
+		"history 5", "hostname", "hostname -f", "date -u +%F", "date -d @0 +%s", "mount", "mount -l", "sysctl -n kernel.ostype", "ip a", "ip -br addr", "ip -4 route show", "ip link show dev lo", "ss -tlnp", "openssl version", "openssl x509 -in a -noout -text", "openssl dgst -sha256 a", "make", "make -j4 test", "make -C sub test", "make test V=1",
+		"curl -sS -w '%{http_code}' http://x", "sqlite3 a 'select 1'", "sqlite3 -json a .tables", "psql -c 'select 1'", "mysql -e 'select 1'", "gofmt -l .", "gofmt -d a", "prettier --check .", "eslint a", "journalctl -n 5", "dmesg -T", "nm a", "go env GOPATH", "go list -m all", "go list -mod=readonly ./...", "git config --get user.name", "git config --list", "git config user.name x", "git config user.email", "git -C sub status",
+		"[[ x == @(a|b) ]] && ls", "echo $((x++ + y))", "mapfile -t lines < a", "xargs --process-slot-var=SLOT echo",
 	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()

@@ -37,6 +37,8 @@ func (t *tracer) special(inv *invocation) ([]string, bool) {
 		t.awk(inv)
 	case "tar", "bsdtar", "gtar":
 		t.tar(inv)
+	case "history", "hostname", "date", "mount", "sysctl", "ip", "ss", "openssl", "make", "gmake", "curl", "sqlite3", "psql", "mysql", "mariadb":
+		return dirs, t.settings(inv)
 	case "dd":
 		t.dd(inv)
 	case "deno", "bun":
@@ -103,7 +105,7 @@ func (t *tracer) names(inv *invocation) {
 			t.unjudged(inv.source)
 		case strings.ContainsAny(a.text, "[") && strings.ContainsAny(a.text, "$`") && (name || inv.name == "unset" || inv.name == "read"):
 			t.unjudged(inv.source)
-		case name && (!a.exact || isDecisive(a.text)), inv.name == "read" && isDecisive(a.text):
+		case name && (!a.exact || isDecisive(a.text)), inv.name != "printf" && inv.name != "test" && inv.name != "[" && isDecisive(a.text):
 			t.unjudged(inv.source)
 		case inv.name == "printf" && a.maybeOption() && a.loose:
 			t.unjudged(inv.source)
@@ -174,6 +176,10 @@ func (t *tracer) xargs(inv *invocation) {
 	replace := ""
 	for _, o := range l.options {
 		switch {
+		case o.is("process-slot-var"):
+			if !o.value.exact || isDecisive(o.value.text) {
+				t.unjudged(inv.source)
+			}
 		case o.is("I"):
 			replace = o.value.text
 		case o.is("i replace"):
@@ -285,6 +291,9 @@ func (t *tracer) tar(inv *invocation) {
 	}
 	if l.unknown {
 		t.unjudged(inv.source)
+	}
+	if strings.Contains(file.text, ":") {
+		t.unjudged(inv.source) // on another machine, which a remote shell reaches
 	}
 	switch {
 	case mode == 'x':

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -22,7 +23,7 @@ func gitOptions(args []arg) int {
 var harmlessSettings = []string{"color.", "advice.", "user.", "column.", "i18n.", "diff.renames=", "core.quotepath=", "core.abbrev=", "core.autocrlf=", "init.defaultbranch=", "log.date=", "commit.gpgsign=", "tag.gpgsign=", "safe.directory="}
 
 func (t *tracer) git(inv *invocation) {
-	n := gitOptions(inv.args)
+	n, dirs := gitOptions(inv.args), inv.dirs
 	for i := 0; i < n; i++ {
 		a := inv.args[i]
 		switch name, _, _ := strings.Cut(a.text, "="); name {
@@ -31,14 +32,19 @@ func (t *tracer) git(inv *invocation) {
 				t.gitSetting(inv, inv.args[i])
 			}
 		case "-C":
-			i++
+			if i++; i < n {
+				dirs = t.gitChange(inv, dirs, inv.args[i])
+			}
 		case "--git-dir", "--work-tree", "--exec-path", "--config-env", "--namespace", "-p", "--paginate":
 			t.unjudged(inv.source)
 		}
 	}
 	args := inv.args[n:]
-	if len(args) == 0 {
+	if len(args) == 0 || len(args) == 1 && args[0].text == "--version" {
 		return
+	}
+	for _, dir := range dirs {
+		t.gitRepository(filepath.Clean(dir))
 	}
 	if !args[0].exact {
 		t.unjudged(inv.source)
@@ -50,6 +56,19 @@ func (t *tracer) git(inv *invocation) {
 		}
 	}
 	t.gitCommand(inv, args[0].text, args[1:])
+}
+
+// gitChange returns where -C leads to.
+func (t *tracer) gitChange(inv *invocation, dirs []string, to arg) []string {
+	if !to.exact {
+		t.unjudged(inv.source)
+		return dirs
+	}
+	out := make([]string, 0, len(dirs))
+	for _, dir := range dirs {
+		out = append(out, from(dir, to.text))
+	}
+	return out
 }
 
 func (t *tracer) gitSetting(inv *invocation, a arg) {
@@ -90,6 +109,8 @@ func (t *tracer) gitCommand(inv *invocation, name string, args []arg) {
 		}
 	}
 	switch {
+	case name == "config" && gitConfigures(args):
+		t.unjudged(inv.source)
 	case name == "bisect" && len(args) > 1 && args[0].text == "run":
 		t.inner(inv, args[1:], false)
 	case name == "submodule" && len(args) > 1 && slices.ContainsFunc(args, func(a arg) bool { return a.text == "foreach" }):
@@ -100,6 +121,31 @@ func (t *tracer) gitCommand(inv *invocation, name string, args []arg) {
 	}
 }
 
+// gitConfigures reports whether a line of git config sets what makes later commands run something, or edits a file that can.
+func gitConfigures(args []arg) bool {
+	l := readLine(args, "f file blob type t default get get-all get-regexp get-urlmatch", false)
+	if slices.ContainsFunc(l.options, func(o option) bool {
+		return o.is("e edit rename-section remove-section replace-all add unset unset-all") && (len(o.name) > 2 || o.name == "e")
+	}) {
+		return true
+	}
+	operands := l.operands
+	if len(operands) > 0 && slices.Contains([]string{"get", "list"}, operands[0].text) || slices.ContainsFunc(l.options, func(o option) bool { return o.name == "l" || o.is("list get") }) {
+		return false
+	}
+	if len(operands) > 0 && operands[0].text == "set" {
+		operands = operands[1:]
+	}
+	if len(operands) < 2 {
+		return slices.ContainsFunc(operands, func(a arg) bool { return !a.exact || a.text == "edit" })
+	}
+	if slices.ContainsFunc(l.options, func(o option) bool { return o.name == "f" || len(o.name) > 1 && o.is("file") }) {
+		return true // of any name
+	}
+	key := strings.ToLower(operands[0].text) + "="
+	return !operands[0].exact || !slices.ContainsFunc(harmlessSettings, func(s string) bool { return strings.HasPrefix(key, s) })
+}
+
 // goRuns and goWrites are flags of the go command.
 var (
 	goRuns   = []string{"exec", "toolexec", "vettool", "overlay", "modfile", "C", "c", "fuzz"}
@@ -107,6 +153,9 @@ var (
 )
 
 func (t *tracer) golang(inv *invocation) {
+	if len(inv.args) > 0 && inv.args[0].text == "env" && slices.ContainsFunc(inv.args, func(a arg) bool { return a.text == "-w" || a.text == "-u" || a.text == "--w" || a.text == "--u" }) {
+		t.unjudged(inv.source) // settings of every later command
+	}
 	for i, a := range inv.args {
 		if a.maybeOption() {
 			t.unjudged(inv.source)
@@ -121,7 +170,7 @@ func (t *tracer) golang(inv *invocation) {
 			target = inv.args[i+1]
 		}
 		switch {
-		case slices.Contains(goRuns, name), strings.Contains(value+target.text, "-ext"):
+		case slices.Contains(goRuns, name), strings.Contains(value+target.text, "-ext"), name == "mod" && target.text != "readonly" && target.text != "vendor":
 			t.unjudged(inv.source)
 		case slices.Contains(goWrites, name):
 			t.writes(inv, []arg{target}, false)

@@ -36,6 +36,7 @@ type tracer struct {
 	size       int             // bytes of what was added to both
 	judged     map[place]bool
 	nesting    int             // of scripts and commands within commands
+	gitSeen    map[string]bool // directories from which a repository was looked for
 	loopValues map[string]bool // variables of loops that only take values which are words and no options
 }
 
@@ -62,6 +63,7 @@ func trace(file *syntax.File, text string, lang syntax.LangVariant, dir, home st
 	t := &tracer{
 		home: home, report: report, lang: lang, source: text, funcs: map[string]function{}, active: map[*syntax.Stmt]bool{}, seen: []string{dir},
 		budget: maxStatements, found: found, patterns: map[string]bool{}, plain: map[string]bool{}, judged: map[place]bool{}, loopValues: map[string]bool{},
+		gitSeen: map[string]bool{},
 	}
 	for _, c := range found.commands {
 		t.patterns[c.text] = true

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/secret"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// projectHooks is the plugin of a project's own command hooks, whose settings are the project's.
+const projectHooks = "hooks.project"
+
+// restrictProject takes out of a file that came with a repository what would reach beyond it, and warns of it: the program that
+// runs the user's commands, files elsewhere, and settings that make hooks of others weaker. What names code to run waits for
+// approval elsewhere.
+func (c *checker) restrictProject(layer tree) {
+	left := func(key, why, remedy string) {
+		at := c.origins[key]
+		if at.Source == "" {
+			at = firstUnder(c.origins, key)
+		}
+		c.report.warn(Problem{File: c.src.show, Line: at.Line, Column: at.Column, Key: key, Message: why, Remedy: remedy})
+		maps.DeleteFunc(c.origins, func(k string, _ Origin) bool { return under(k, key) })
+	}
+	remedy := "put it into your own configuration"
+	if c.opts.ConfigDir != "" {
+		remedy += ", in " + c.opts.ConfigDir
+	}
+	if shell, ok := layer["shell"].(string); ok && !slices.Contains(shells(), shell) {
+		delete(layer, "shell")
+		left("shell", "left out: a file of the project may only choose a shell by its name, such as bash", remedy)
+	}
+	if list, ok := layer["instructions"].([]any); ok {
+		kept := slices.DeleteFunc(slices.Clone(list), func(entry any) bool {
+			path, _ := entry.(string)
+			return !strings.Contains(path, "://") && !c.inProject(path)
+		})
+		if len(kept) < len(list) {
+			at := c.origins["instructions"]
+			c.report.warn(Problem{
+				File: c.src.show, Line: at.Line, Column: at.Column, Key: "instructions",
+				Message: "paths outside of the project are left out: a file of the project may name none", Remedy: remedy,
+			})
+			layer["instructions"] = kept
+		}
+	}
+	eachObject(layer["hook"], func(name string, settings map[string]any) {
+		if name == projectHooks {
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(settings)) {
+			if onError, ok := settings[key].(string); ok && onError == string(sdk.OnErrorStop) {
+				continue // stricter
+			}
+			delete(settings, key)
+			left(member(member("hook", name), key), "left out: a file of the project may only make hooks of others stricter, with onError stop", remedy)
+		}
+	})
+}
+
+// shells returns the names of shells that a project may choose; which program that is, the user's PATH says.
+func shells() []string {
+	return []string{"bash", "sh", "dash", "ash", "zsh", "ksh", "mksh", "pwsh", "powershell", "cmd"}
+}
+
+// inProject reports whether a path in a project's file, which may be a pattern, stays inside of the project, links resolved.
+func (c *checker) inProject(path string) bool {
+	top := c.opts.Worktree
+	if top == "" {
+		top = c.opts.Directory
+	}
+	if strings.HasPrefix(path, "~") {
+		return false
+	}
+	full := c.absolute(path, c.src.dir)
+	if real, err := filepath.EvalSymlinks(full); err == nil {
+		if realTop, err := filepath.EvalSymlinks(top); err == nil {
+			full, top = real, realTop
+		}
+	}
+	rel, err := filepath.Rel(top, full)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// mayBorrowEnv reports whether a value of this source may take the variable: a project's file gets one that is called like a secret
+// only where it waits for approval or is held to addresses of the user, see foreign.
+func (c *checker) mayBorrowEnv(p place, name string) bool {
+	if c.src.layer != LayerProject || holdsSecrets(p.schema) || !secret.Named(name) {
+		return true
+	}
+	c.bad(p, fmt.Sprintf("{env:%s} is a secret by its name, which a file of the project may not put here", name), "put the value into your own configuration")
+	return false
+}
+
+// mayBorrowFile reports whether a value of this source may take a file: a project's file gets those of the project.
+func (c *checker) mayBorrowFile(p place, name string) bool {
+	if c.src.layer != LayerProject || c.inProject(name) {
+		return true
+	}
+	c.bad(p, fmt.Sprintf("file %q is outside of the project, where a file of the project may not read", name), "put the value into your own configuration")
+	return false
+}

@@ -1,0 +1,100 @@
+// Package secret tells which parts of a configuration are secrets by where they stand: what is called like one, what an
+// address holds beside the host, and what options of a command line are given.
+package secret
+
+import (
+	"net/url"
+	"strings"
+)
+
+// MinLength is the length in bytes from which a value is masked wherever it turns up. Shorter ones would hit ordinary text.
+const MinLength = 8
+
+// Mask stands where a secret was.
+const Mask = "***"
+
+// names end the names of what is secret, without - and _ and in lower case.
+var names = []string{"apikey", "accesskey", "secretkey", "privatekey", "token", "secret", "password", "passwd", "credential", "credentials", "authorization"}
+
+// more are names of parameters in addresses and of options that are secrets only as a whole.
+var more = map[string]bool{"key": true, "auth": true, "pass": true, "pwd": true, "sig": true, "signature": true, "code": true, "bearer": true}
+
+// Named reports whether a value with this name is a secret: apiKey, GITHUB_TOKEN, client-secret.
+func Named(name string) bool {
+	name = plain(name)
+	for _, end := range names {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+func plain(name string) string {
+	return strings.NewReplacer("_", "", "-", "", `"`, "").Replace(strings.ToLower(name))
+}
+
+// InURL returns the secrets of an address as they are written in it and as they are meant: the password, a user's name
+// that stands alone, and parameters that are called like a secret. A text that is no address has none.
+func InURL(text string) []string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	var out []string
+	add := func(written, meant string) {
+		for _, s := range []string{written, meant} {
+			if s != "" {
+				out = append(out, s)
+			}
+		}
+	}
+	if password, ok := u.User.Password(); ok {
+		_, written, _ := strings.Cut(u.User.String(), ":")
+		add(written, password)
+	} else if u.User != nil {
+		add(u.User.String(), u.User.Username())
+	}
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		name, written, _ := strings.Cut(pair, "=")
+		if !Named(name) && !more[plain(name)] {
+			continue
+		}
+		meant, err := url.QueryUnescape(written)
+		if err != nil {
+			meant = ""
+		}
+		add(written, meant)
+	}
+	return out
+}
+
+// InArgs returns the secrets on a command line: --token=X, --api-key X, TOKEN=X, and those of addresses.
+func InArgs(args []string) []string {
+	var out []string
+	for i, arg := range args {
+		name, value, assigned := strings.Cut(arg, "=")
+		option := strings.HasPrefix(arg, "-")
+		secret := Named(name) || option && more[plain(name)]
+		switch {
+		case strings.ContainsAny(name, " \t\n"), strings.Contains(name, "://"): // a script, an address
+		case assigned && secret && value != "":
+			out = append(out, value)
+		case !assigned && option && secret && i+1 < len(args):
+			out = append(out, args[i+1])
+		}
+		out = append(out, InURL(arg)...)
+		if assigned {
+			out = append(out, InURL(value)...)
+		}
+	}
+	return out
+}
+
+// Hide returns text with the secrets masked. They are replaced in their order, so a longer one that holds another has to come first.
+func Hide(text string, secrets []string) string {
+	for _, s := range secrets {
+		text = strings.ReplaceAll(text, s, Mask)
+	}
+	return text
+}

@@ -1,0 +1,250 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+var (
+	// errSessionEnded means that the server does not know the session any more, so the request did not reach its tools.
+	errSessionEnded = errors.New("the server does not know the session any more")
+	// errOldServer means that the server refused the first message as such: it may speak the transport from before.
+	errOldServer = errors.New("the server refused the first message")
+	// errCutShort means that there was no answer in what the server sent.
+	errCutShort = errors.New("the server ended its answer before it was complete")
+)
+
+// streamable is the carrier "Streamable HTTP": each message is a request of its own, answered with a message or with a stream of them, see
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports ("Streamable HTTP").
+type streamable struct {
+	*web
+	session atomic.Value // string
+}
+
+func newStreamable(url string, client *http.Client, log *serverLog) *streamable {
+	return &streamable{web: newWeb(url, client, log)}
+}
+
+// start does nothing yet: the first message connects.
+func (s *streamable) start(ctx context.Context, p peer) error {
+	s.begin(ctx, p)
+	return nil
+}
+
+// sessionID returns the session that the server began; empty without one, as in the stateless revision.
+func (s *streamable) sessionID() string {
+	if mcp.IsModernProtocol(s.revision()) {
+		return ""
+	}
+	id, _ := s.session.Load().(string)
+	return id
+}
+
+// exchange makes an HTTP request within the session.
+func (s *streamable) exchange(ctx context.Context, method, accept string, body any, header http.Header) (*http.Response, error) {
+	if id := s.sessionID(); id != "" {
+		if header = header.Clone(); header == nil {
+			header = http.Header{}
+		}
+		header.Set(headerSession, id)
+	}
+	return s.send(ctx, method, s.url, accept, body, header)
+}
+
+// request sends a request and waits for its answer.
+func (s *streamable) request(ctx context.Context, r *request) (*message, error) {
+	bound, cancel := s.bound(ctx)
+	defer cancel()
+	answer, err := s.ask(bound, r)
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	return answer, nil
+}
+
+func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
+	first := r.Method == string(mcp.MethodInitialize)
+	resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, r.header)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	switch status := resp.StatusCode; {
+	case first && status/100 == 4:
+		return nil, fmt.Errorf("%w (HTTP status %d)", errOldServer, status)
+	case status == http.StatusNotFound:
+		return nil, errSessionEnded
+	case status/100 == 2:
+	default:
+		var m message
+		if json.NewDecoder(resp.Body).Decode(&m) == nil && m.Error != nil {
+			return &m, nil
+		}
+		return nil, unexpected(resp)
+	}
+	if first {
+		s.session.Store(resp.Header.Get(headerSession))
+	}
+	switch mediaType(resp) {
+	case mediaJSON:
+		return s.whole(ctx, resp.Body)
+	case mediaEvents:
+		return s.follow(ctx, resp.Body)
+	}
+	return nil, unexpected(resp)
+}
+
+// whole reads an answer that is no stream.
+func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error) {
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.take(ctx, raw)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+	case answer == nil:
+		return nil, errCutShort
+	}
+	return answer, nil
+}
+
+// follow reads the stream of events that answers a request, up to the answer. A server of the older revisions may end it before, once it
+// gave an event an ID, and is then asked for the rest.
+func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, error) {
+	events := newEventReader(body)
+	rest := io.NopCloser(body)
+	defer func() { _ = rest.Close() }()
+	for {
+		answer, err := s.drain(ctx, events)
+		if answer != nil {
+			return answer, nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if events.lastID == "" || mcp.IsModernProtocol(s.revision()) {
+			return nil, errCutShort
+		}
+		if !pause(ctx, events.delay) {
+			return nil, ctx.Err()
+		}
+		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{"Last-Event-Id": {events.lastID}})
+		if err != nil {
+			return nil, err
+		}
+		_ = rest.Close()
+		rest = resp.Body
+		if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
+			return nil, fmt.Errorf("%w, and has no rest of it: %w", errCutShort, unexpected(resp))
+		}
+		events.resume(rest)
+	}
+}
+
+// drain reads events up to an answer or the end.
+func (s *streamable) drain(ctx context.Context, events *eventReader) (*message, error) {
+	for {
+		_, data, err := events.next()
+		if err != nil {
+			return nil, err
+		}
+		answer, err := s.take(ctx, data)
+		if err != nil {
+			s.log.print("an event that is no message", data)
+		}
+		if answer != nil {
+			return answer, nil
+		}
+	}
+}
+
+// take takes what the server sent at once, and returns the answer if there is one in it.
+func (s *streamable) take(ctx context.Context, raw []byte) (answer *message, err error) {
+	messages, err := decodeMessages(raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		if m.isAnswer() {
+			answer = m
+			continue
+		}
+		s.receive(ctx, m, s.reply)
+	}
+	return answer, nil
+}
+
+// reply sends an answer to the server. If it does not arrive, the server's own deadline ends what waits for it.
+func (s *streamable) reply(ctx context.Context, r *response) {
+	if resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, nil); err == nil {
+		discard(resp.Body)
+	}
+}
+
+// notify sends a notification.
+func (s *streamable) notify(ctx context.Context, n *notification) error {
+	bound, cancel := s.bound(ctx)
+	defer cancel()
+	resp, err := s.exchange(bound, http.MethodPost, mediaJSON+", "+mediaEvents, n, nil)
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	defer discard(resp.Body)
+	if resp.StatusCode/100 != 2 {
+		return unexpected(resp)
+	}
+	return nil
+}
+
+// hearNews listens to what a server of the older revisions says outside of its answers, from now on and until close.
+func (s *streamable) hearNews() {
+	s.spawn(func() { s.listen(s.life) })
+}
+
+// listen asks for the stream of the server's news, again and again, until ctx ends or the server has no such stream.
+func (s *streamable) listen(ctx context.Context) {
+	for {
+		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, nil)
+		delay := reconnectDelay
+		if err == nil {
+			if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
+				discard(resp.Body)
+				return
+			}
+			events := newEventReader(resp.Body)
+			for err == nil {
+				_, err = s.drain(ctx, events) // answers have no place here
+			}
+			delay = events.delay
+			_ = resp.Body.Close()
+		}
+		if refusedAsSuch(err) || !pause(ctx, delay) {
+			return
+		}
+	}
+}
+
+// close ends the session.
+func (s *streamable) close() {
+	if s.end != nil {
+		s.end() // what still waits for an answer need not wait any more
+	}
+	if id := s.sessionID(); id != "" {
+		s.session.Store("")
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.life), goodbyeTimeout)
+		defer cancel()
+		if resp, err := s.send(ctx, http.MethodDelete, s.url, mediaJSON, nil, http.Header{headerSession: {id}}); err == nil {
+			discard(resp.Body)
+		}
+	}
+	s.shut()
+}
