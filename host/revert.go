@@ -75,13 +75,29 @@ func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Rever
 	return out, err
 }
 
-// between runs f on a session that runs no turn, which none begins to do meanwhile.
+// between runs f on a session that runs no turn, which none begins to do meanwhile. One that does is busy: its turn may take long.
 func (h *Host) between(ctx context.Context, session string, f func(context.Context, *turn) error) error {
+	h.mu.Lock()
+	r := h.runners[session]
+	h.mu.Unlock()
+	if r != nil && r.inTurn() {
+		return fmt.Errorf("session %s: %w", session, ErrBusy)
+	}
 	_, err := h.Prompt(ctx, PromptInput{SessionID: session, between: f})
 	return err
 }
 
+// inTurn reports whether a turn runs.
+func (r *runner) inTurn() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cancel != nil
+}
+
 func (t *turn) revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
+	if err := t.finishOwn(ctx); err != nil {
+		return nil, err
+	}
 	list, err := t.h.opts.Store.Messages(ctx, t.r.session, store.Page{})
 	if err != nil {
 		return nil, err
@@ -128,6 +144,9 @@ func (t *turn) revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 }
 
 func (t *turn) unrevert(ctx context.Context, force bool) (*Reverted, error) {
+	if err := t.finishOwn(ctx); err != nil {
+		return nil, err
+	}
 	old := t.c.sessionCopy().Revert
 	if old == nil {
 		return nil, fmt.Errorf("nothing of session %s is undone: %w", t.r.session, ErrNothing)
@@ -227,6 +246,9 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 		return err
 	}
 	is, err := repo.Look(path)
+	if expected.SamePermissions(target) { // then those that somebody gave the file since are none of ours
+		expected, target, original = expected.WithPermissionsOf(is), target.WithPermissionsOf(is), original.WithPermissionsOf(is)
+	}
 	if err == nil && !is.Same(expected) { // what is as expected is stored
 		is, err = repo.Record(ctx, path)
 	}
@@ -318,6 +340,9 @@ func (t *turn) setRevert(mark *sdk.Revert) {
 
 // dropReverted removes the messages that were undone: what comes now takes their place.
 func (t *turn) dropReverted(ctx context.Context) error {
+	if err := t.finishOwn(ctx); err != nil {
+		return err
+	}
 	mark := t.c.sessionCopy().Revert
 	if mark == nil {
 		return nil
@@ -385,12 +410,8 @@ func (h *Host) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapsho
 }
 
 func (h *Host) finishClaimed(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal, token store.Token, mark *sdk.Revert) error {
-	left, err := repo.Resume(ctx, j.Steps)
-	if err != nil {
+	if err := h.resume(ctx, repo, j); err != nil {
 		return err
-	}
-	for _, p := range left {
-		h.log.Warn("a revert that was cut off leaves a file that was changed meanwhile", "session", j.ID, "file", p.String())
 	}
 	s, _, err := h.opts.Store.Session(ctx, j.ID)
 	if err != nil {
@@ -398,6 +419,39 @@ func (h *Host) finishClaimed(ctx context.Context, repo *snapshot.Repo, j *snapsh
 	}
 	s.Revert = mark
 	if _, err := h.opts.Store.Append(ctx, token, []store.Op{store.PutSession{Session: s}}); err != nil {
+		return err
+	}
+	return repo.End(j.ID)
+}
+
+// resume takes the files of a revert that was cut off to where they should be, but for those that were changed meanwhile.
+func (h *Host) resume(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
+	left, err := repo.Resume(ctx, j.Steps)
+	for _, p := range left {
+		h.log.Warn("a revert that was cut off leaves a file that was changed meanwhile", "session", j.ID, "file", p.String())
+	}
+	return err
+}
+
+// finishOwn brings a revert of this session to its end that a process which died since this host started had begun.
+func (t *turn) finishOwn(ctx context.Context) error {
+	repo, err := t.h.files()
+	if err != nil {
+		return nil // then there are none
+	}
+	j, err := repo.PendingOf(t.r.session)
+	if err != nil || j == nil {
+		return err
+	}
+	var n note
+	if err := json.Unmarshal(j.Note, &n); err != nil {
+		return fmt.Errorf("a revert of session %s that was cut off: %w", j.ID, err)
+	}
+	if err := t.h.resume(ctx, repo, j); err != nil {
+		return err
+	}
+	t.setRevert(n.Revert)
+	if err := t.c.journal.flush(ctx); err != nil {
 		return err
 	}
 	return repo.End(j.ID)

@@ -1,16 +1,13 @@
 package host_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,163 +16,6 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// worktree is a repository that a session works in, beside its data.
-type worktree struct {
-	t   testing.TB
-	dir string
-}
-
-func newWorktree(t testing.TB) *worktree {
-	t.Helper()
-	w := &worktree{t: t, dir: filepath.Join(t.TempDir(), "work")}
-	if err := os.MkdirAll(w.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("git", "init", "-q", w.dir)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git init: %v: %s", err, out)
-	}
-	return w
-}
-
-func (w *worktree) path(name string) string { return filepath.Join(w.dir, name) }
-
-func (w *worktree) write(name, content string) {
-	w.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(w.path(name)), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(w.path(name), []byte(content), 0o644); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *worktree) remove(name string) {
-	w.t.Helper()
-	if err := os.Remove(w.path(name)); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// state is every file by its name, with its content.
-func (w *worktree) state() map[string]string {
-	w.t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(w.dir, func(name string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if d.Name() == ".git" {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		content, err := os.ReadFile(name)
-		rel, relErr := filepath.Rel(w.dir, name)
-		out[filepath.ToSlash(rel)] = string(content)
-		return errors.Join(err, relErr)
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return out
-}
-
-func (w *worktree) is(what string, want map[string]string) {
-	w.t.Helper()
-	got := w.state()
-	for name, content := range want {
-		if is, ok := got[name]; !ok || is != content {
-			w.t.Errorf("%s: %s = %q, %t, want %q", what, name, is, ok, content)
-		}
-	}
-	for name := range got {
-		if _, ok := want[name]; !ok {
-			w.t.Errorf("%s: %s is there and should not", what, name)
-		}
-	}
-}
-
-// acting is a tool whose calls run the function that the test sets, as a shell command would: nobody knows what it writes.
-type acting struct {
-	id  string
-	act func()
-	// files are what it says it will write; metadata as the built-in tools give it.
-	files []string
-}
-
-func (a *acting) tool() *tool {
-	return &tool{id: a.id,
-		prepare: func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-			r := sdk.PermissionRequest{Permission: a.id, Patterns: []string{"x"}}
-			if a.files != nil {
-				r.Metadata = sdk.Object{"files": a.files}
-			}
-			return []sdk.PermissionRequest{r}, nil
-		},
-		run: func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error) {
-			a.act()
-			return &sdk.ToolResult{Output: "done"}, nil
-		},
-	}
-}
-
-// work is a host in a worktree with a shell and an edit tool.
-type work struct {
-	*kit
-	*worktree
-	bash, edit *acting
-	model      *model
-}
-
-func newWork(t testing.TB, change func(*host.Options)) *work {
-	w := newWorktree(t)
-	return startWork(t, w, t.TempDir(), change)
-}
-
-func startWork(t testing.TB, w *worktree, data string, change func(*host.Options)) *work {
-	t.Helper()
-	k := &work{worktree: w, bash: &acting{id: "bash"}, edit: &acting{id: "edit"}, model: newModel(t)}
-	tools := &plugin{name: "tools", tools: []sdk.Tool{k.bash.tool(), k.edit.tool(), echo("read"), task()}}
-	k.kit = startIn(t, data, func(o *host.Options) {
-		o.Project.Directory, o.Project.Worktree, o.Project.Git, o.Project.Home = w.dir, w.dir, true, ""
-		if change != nil {
-			change(o)
-		}
-	}, base(k.model), tools)
-	return k
-}
-
-// turn runs a turn with one call of a tool that does what act says.
-func (k *work) turn(session string, a *acting, act func(), files ...string) {
-	k.kit.t.Helper()
-	a.act, a.files = act, files
-	k.model.on(sdk.PurposeTurn, call(a.id, `{}`), say("ok"))
-	if _, err := k.Prompt(k.kit.t.Context(), host.PromptInput{SessionID: session, Text: "go on"}); err != nil {
-		k.kit.t.Fatal(err)
-	}
-}
-
-func (k *work) revert(o host.RevertOptions) *host.Reverted {
-	k.kit.t.Helper()
-	r, err := k.Revert(k.kit.t.Context(), o)
-	if err != nil {
-		k.kit.t.Fatalf("Revert(%+v) = %v", o, err)
-	}
-	return r
-}
-
-func (k *work) unrevert(session string) *host.Reverted {
-	k.kit.t.Helper()
-	r, err := k.Unrevert(k.kit.t.Context(), session, false)
-	if err != nil {
-		k.kit.t.Fatalf("Unrevert(%s) = %v", session, err)
-	}
-	return r
-}
 
 // Files and messages go back together and come back together.
 func TestRevert(t *testing.T) {
@@ -352,104 +192,241 @@ func TestRevertElsewhere(t *testing.T) {
 	k.is("after the refusal", map[string]string{"a.txt": "two"})
 }
 
+// While a turn runs nothing is undone, however long it takes; it goes on as if nobody had asked.
 func TestRevertBusy(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
+	k.write("a.txt", "one")
 	id := k.session()
+	k.turn(id, k.bash, func() { k.write("a.txt", "two") })
 	begun, hold := make(chan struct{}), make(chan struct{})
-	k.model.on(sdk.PurposeTurn, answer{text: "wait", begun: begun, hold: hold})
+	k.bash.act = func() { close(begun); <-hold; k.write("a.txt", "three") }
+	k.model.on(sdk.PurposeTurn, call("bash", `{}`), say("ok"))
 	done := make(chan error, 1)
-	go func() {
+	go func() { // ends with the turn
 		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
 		done <- err
 	}()
 	<-begun
-	reverted := make(chan error, 1)
-	go func() {
-		_, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id})
-		reverted <- err
-	}()
+	before := k.state()
+	if _, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id}); !errors.Is(err, host.ErrBusy) {
+		t.Errorf("Revert() of a busy session = %v, want ErrBusy", err)
+	}
+	if _, err := k.Unrevert(t.Context(), id, false); !errors.Is(err, host.ErrBusy) {
+		t.Errorf("Unrevert() of a busy session = %v, want ErrBusy", err)
+	}
+	k.is("while the turn runs", before)
+	if s, err := k.Session(t.Context(), id); err != nil || s.Revert != nil {
+		t.Errorf("session = %+v, %v, want no revert", s, err)
+	}
 	close(hold)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	// It came while the turn ran, or just after it.
-	if err := <-reverted; err != nil && !errors.Is(err, host.ErrBusy) {
-		t.Errorf("Revert() of a busy session = %v, want nil or ErrBusy", err)
-	}
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("after the turn", map[string]string{"a.txt": "two"})
 }
 
-// rounds is how many rounds a random test takes.
-func rounds(t testing.TB, variable string, usual int) int {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return n
-}
-
-// A session and its user edit side by side. After revert and unrevert everything is as it was, and what the session did not touch
-// stays as the user left it all the time.
-func TestRevertRandom(t *testing.T) {
+// A step that may have written says which states it began and ended with, as opencode's do; one that read has none.
+func TestStepStates(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
-	for round := range rounds(t, "TENON_REVERT_ROUNDS", 50) {
-		k.randomRound(rand.New(rand.NewPCG(1, uint64(round))), round)
-		if t.Failed() {
-			t.Fatalf("round %d", round)
+	k.write("a.txt", "one")
+	id := k.session()
+	k.bash.act = func() { k.write("a.txt", "two") }
+	k.model.on(sdk.PurposeTurn, call("bash", `{}`), call("read", `{}`), say("ok"))
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go on"}); err != nil {
+		t.Fatal(err)
+	}
+	list := k.messages(id)
+	start, end, patch := statesOf(list[1].Parts)
+	if start == "" || end == "" || start == end {
+		t.Errorf("the writing step began with %q and ended with %q, want two states", start, end)
+	}
+	if patch == nil || patch.Hash != start || !slices.Equal(patch.Files, []string{k.path("a.txt")}) {
+		t.Errorf("patch = %+v, want the state %s and a.txt", patch, start)
+	}
+	stores, err := filepath.Glob(filepath.Join(k.kit.dir, "snapshots", "*"))
+	if err != nil || len(stores) != 1 {
+		t.Fatalf("stores = %q, %v, want one", stores, err)
+	}
+	for hash, want := range map[string]string{start: "one", end: "two"} {
+		out, err := exec.Command("git", "--git-dir", stores[0], "cat-file", "blob", hash+":a.txt").CombinedOutput()
+		if err != nil || string(out) != want {
+			t.Errorf("a.txt in %s = %q, %v, want %q", hash, out, err, want)
 		}
+	}
+	if start, end, patch := statesOf(list[2].Parts); start != "" || end != "" || patch != nil {
+		t.Errorf("the reading step has states %q and %q and patch %+v, want none", start, end, patch)
 	}
 }
 
-func (k *work) randomRound(r *rand.Rand, round int) {
+func statesOf(parts sdk.Parts) (start, end string, patch *sdk.PatchPart) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *sdk.StepStartPart:
+			start = p.Snapshot
+		case *sdk.StepFinishPart:
+			end = p.Snapshot
+		case *sdk.PatchPart:
+			patch = p
+		}
+	}
+	return start, end, patch
+}
+
+// Permissions that a session changed go back. Those that somebody gave a file whose content the session changed stay.
+func TestRevertPermissions(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		return // where a file has none of these
+	}
+	k := newWork(t, nil)
+	mode := func(name string, m os.FileMode) {
+		if err := os.Chmod(k.path(name), m); err != nil {
+			t.Error(err)
+		}
+	}
+	is := func(what, name string, want os.FileMode) {
+		t.Helper()
+		if info, err := os.Stat(k.path(name)); err != nil || info.Mode() != want {
+			t.Errorf("%s: %s has %v, %v, want %v", what, name, info.Mode(), err, want)
+		}
+	}
+	k.write("run", "one")
+	k.write("content", "one")
 	id := k.session()
-	start := k.state()
-	mine := map[string]bool{}
-	for step := range 1 + r.IntN(3) {
-		k.turn(id, k.bash, func() {
-			for i := range 1 + r.IntN(4) {
-				name := fmt.Sprintf("session/%d/%d.txt", r.IntN(3), r.IntN(6))
-				mine[name] = true
-				k.scribble(r, name, fmt.Sprintf("session %d %d %d\r\n", round, step, i))
+	k.turn(id, k.bash, func() { mode("run", 0o750); k.write("content", "two") })
+	mode("content", 0o600)
+	k.revert(host.RevertOptions{SessionID: id})
+	is("after the revert", "run", 0o644)
+	is("after the revert", "content", 0o600)
+	k.unrevert(id)
+	is("after unrevert", "run", 0o750)
+	is("after unrevert", "content", 0o600)
+	k.is("after unrevert", map[string]string{"run": "one", "content": "two"})
+	mode("run", 0o700)
+	var conflict *host.ConflictError
+	if _, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id}); !errors.As(err, &conflict) || !slices.Equal(conflict.Files, []string{"run"}) {
+		t.Errorf("Revert() over the user's permissions = %v, want a conflict about run", err)
+	}
+}
+
+// Directories that were there stay, also with nothing in them; those that came go.
+func TestRevertDirectories(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	there := func(name string) bool { _, err := os.Stat(k.path(name)); return err == nil }
+	if err := os.MkdirAll(k.path("mine/empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	id := k.session()
+	k.turn(id, k.bash, func() {
+		k.write("mine/empty/x", "x")
+		k.write("new/deep/x", "x")
+		if err := os.MkdirAll(k.path("new/empty"), 0o755); err != nil {
+			t.Error(err)
+		}
+	})
+	k.revert(host.RevertOptions{SessionID: id})
+	if !there("mine/empty") || there("new") {
+		t.Errorf("after the revert mine/empty is there: %t, new: %t; want the first alone", there("mine/empty"), there("new"))
+	}
+	k.unrevert(id)
+	if !there("new/empty") || !there("new/deep/x") {
+		t.Error("after unrevert what the session made is not there")
+	}
+	k.write("new/empty/mine", "mine")
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("after the revert with a file of the user", map[string]string{"new/empty/mine": "mine"})
+}
+
+// When a limit stops a state, the user is told what cannot be undone and why.
+func TestUndoLimitsAreTold(t *testing.T) {
+	t.Parallel()
+	log := &records{}
+	k := newWork(t, func(o *host.Options) { o.Logger = log.logger() })
+	k.write("large.bin", strings.Repeat("x", snapshot.MaxFile+1))
+	k.turn(k.session(), k.bash, func() {})
+	if !log.has("too large, too many or not readable") {
+		t.Errorf("the log says nothing of a large file: %q", log.all())
+	}
+	stores, err := filepath.Glob(filepath.Join(k.kit.dir, "snapshots", "*"))
+	if err != nil || len(stores) != 1 {
+		t.Fatalf("stores = %q, %v, want one", stores, err)
+	}
+	if err := os.WriteFile(filepath.Join(stores[0], "slow"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log = &records{}
+	data := t.TempDir()
+	next := startWork(t, k.worktree, data, func(o *host.Options) { o.Logger = log.logger(); o.Project.DataDir = k.kit.dir })
+	next.turn(next.session(), next.bash, func() {})
+	if !log.has("cannot be undone") {
+		t.Errorf("the log says nothing of a project that is too slow: %q", log.all())
+	}
+}
+
+// A revert whose process died while this host ran is finished before anything else happens to the session.
+func TestRevertFinishedLate(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(k *work, id string){
+		"prompt": func(k *work, id string) {
+			k.model.on(sdk.PurposeTurn, say("fresh"))
+			if _, err := k.Prompt(k.kit.t.Context(), host.PromptInput{SessionID: id, Text: "else"}); err != nil {
+				k.kit.t.Fatal(err)
+			}
+		},
+		"unrevert and revert": func(k *work, id string) { k.unrevert(id); k.revert(host.RevertOptions{SessionID: id}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newWork(t, nil)
+			k.write("a.txt", "one")
+			k.write("b.txt", "one")
+			id := k.session()
+			k.turn(id, k.bash, func() { k.write("a.txt", "two"); k.write("b.txt", "two") })
+			first := k.messages(id)[0].Info.Head().ID
+			repo, err := snapshot.Open(snapshot.Options{Dir: filepath.Join(k.kit.dir, "snapshots"), Worktree: k.worktree.dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var steps []snapshot.Step // as the dead process had written them down
+			for _, p := range []snapshot.Path{"a.txt", "b.txt"} {
+				is, err := repo.Record(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				k.write(string(p), "one")
+				was, err := repo.Record(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				steps = append(steps, snapshot.Step{Path: p, From: is, To: was})
+			}
+			k.write("b.txt", "two") // the one that it did not come to
+			data, err := json.Marshal(steps)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept, err := repo.Keep(t.Context(), data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			note, err := json.Marshal(map[string]any{"revert": sdk.Revert{MessageID: first, Snapshot: kept}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := repo.Begin(&snapshot.Journal{ID: id, Steps: steps, Note: note}); err != nil {
+				t.Fatal(err)
+			}
+			next(k, id)
+			k.is("after it", map[string]string{"a.txt": "one", "b.txt": "one"})
+			if j, err := repo.PendingOf(id); j != nil || err != nil {
+				t.Errorf("PendingOf() = %+v, %v, want nothing", j, err)
 			}
 		})
-		for i := range r.IntN(4) { // the user, between two steps
-			k.scribble(r, fmt.Sprintf("user/%d/%d.txt", r.IntN(3), r.IntN(6)), fmt.Sprintf("user %d %d %d\n", round, step, i))
-		}
 	}
-	end := k.state()
-	want := map[string]string{}
-	for name, content := range end {
-		if !mine[name] {
-			want[name] = content
-		}
-	}
-	for name, content := range start {
-		if mine[name] {
-			want[name] = content
-		}
-	}
-	k.revert(host.RevertOptions{SessionID: id, MessageID: k.messages(id)[0].Info.Head().ID})
-	k.is("after revert", want)
-	extra := fmt.Sprintf("user/late%d.txt", r.IntN(3))
-	k.write(extra, "late")
-	k.unrevert(id)
-	end[extra] = "late"
-	k.is("after unrevert", end)
-}
-
-// scribble writes a file anew or removes it.
-func (k *work) scribble(r *rand.Rand, name, content string) {
-	if _, err := os.Stat(k.path(name)); err == nil && r.IntN(3) == 0 {
-		k.remove(name)
-		return
-	}
-	k.write(name, content)
 }
 
 // A fork has the messages before a point, under new names, and goes on by itself.

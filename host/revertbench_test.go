@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 // thinking is how long the model of the benchmark takes to answer after a call; that of a user takes longer.
 const thinking = 50 * time.Millisecond
 
-// BenchmarkShellStep is a turn with one shell call in a repository of 5,000 files, with and without snapshots, and with a reading
-// call instead. The model answers at once, or after a time in which the state after the call is taken.
+// BenchmarkShellStep is a turn with one call of a shell, or of a reading tool, in a repository of 5,000 files, with snapshots and
+// without by turns. It reports what the turns take without (off-ms) and how much more with them (more-ms), each as a median. The
+// model thinks before the answer that follows the call, or gives it at once: then nothing runs beside the state after the call.
 func BenchmarkShellStep(b *testing.B) {
 	w := newWorktree(b)
 	old := time.Now().Add(-time.Hour)
@@ -26,33 +28,69 @@ func BenchmarkShellStep(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for name, c := range map[string]struct {
-		on, writes, reads, thinks bool
-	}{"off": {}, "on": {on: true}, "thinking, off": {thinks: true}, "thinking, on": {on: true, thinks: true}, "thinking, on, writing": {on: true, thinks: true, writes: true}, "on, writing": {on: true, writes: true}, "on, reading": {on: true, reads: true}, "off, reading": {reads: true}} {
-		b.Run(name, func(b *testing.B) {
-			k := startWork(b, w, b.TempDir(), func(o *host.Options) { o.Config.Snapshot = &c.on })
-			act := func() {}
-			if c.writes {
-				n := 0
-				act = func() { n++; k.write("d0/s0/written", fmt.Sprint(name, n)) }
-			}
-			k.turn(k.session(), k.bash, act)
-			for b.Loop() {
-				if c.reads {
-					k.model.on(sdk.PurposeTurn, call("read", `{}`), say("ok"))
-					k.prompt("go on")
-					continue
+	for _, c := range []struct {
+		name                  string
+		writes, reads, thinks bool
+	}{
+		{name: "thinking", thinks: true}, {name: "thinking, writing", thinks: true, writes: true},
+		{name: "at once"}, {name: "at once, writing", writes: true},
+		{name: "reading", reads: true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var took [2][]time.Duration
+			sides := [2]*shellStep{newShellStep(b, w, false), newShellStep(b, w, true)}
+			for n := 0; b.Loop(); n++ {
+				for i := range 2 {
+					side := (i + n) % 2 // neither is always the first
+					took[side] = append(took[side], sides[side].take(c.writes, c.reads, c.thinks))
 				}
-				if c.thinks {
-					k.bash.act = act
-					k.model.on(sdk.PurposeTurn, call("bash", `{}`), slowly("ok"))
-					k.prompt("go on")
-					continue
-				}
-				k.turn(k.session(), k.bash, act)
 			}
+			off := median(took[0])
+			b.ReportMetric(off, "off-ms")
+			b.ReportMetric(median(took[1])-off, "more-ms")
 		})
 	}
+}
+
+// shellStep is a host with snapshots or without.
+type shellStep struct {
+	*work
+	turns int
+}
+
+func newShellStep(b *testing.B, w *worktree, on bool) *shellStep {
+	s := &shellStep{work: startWork(b, w, b.TempDir(), func(o *host.Options) { o.Config.Snapshot = &on })}
+	for range 2 { // the first state of all is made once for each project
+		s.take(false, false, false)
+	}
+	return s
+}
+
+// take runs a turn and returns how long it took.
+func (s *shellStep) take(writes, reads, thinks bool) time.Duration {
+	s.turns++
+	s.bash.act = func() {
+		if writes {
+			s.write("d0/s0/written", fmt.Sprint(s.turns))
+		}
+	}
+	tool, last := "bash", say("ok")
+	if reads {
+		tool = "read"
+	}
+	if thinks {
+		last = slowly("ok")
+	}
+	s.model.on(sdk.PurposeTurn, call(tool, `{}`), last)
+	begun := time.Now()
+	s.prompt("go on")
+	return time.Since(begun)
+}
+
+// median returns the middle one in milliseconds.
+func median(list []time.Duration) float64 {
+	slices.Sort(list)
+	return float64(list[len(list)/2]) / float64(time.Millisecond)
 }
 
 // slowly is an answer that takes its time.

@@ -79,6 +79,9 @@ func (t *turn) writes(c *call) bool {
 	if on := t.g.config.Snapshot; on != nil && !*on {
 		return false
 	}
+	if c.template != "" {
+		return false // the user's own doing, before the message that changes could be noted with
+	}
 	if _, err := t.h.files(); err != nil {
 		return false
 	}
@@ -147,10 +150,62 @@ func (k *tracker) begin(ctx context.Context, c *call) (end func()) {
 	if len(c.paths) > 0 {
 		err = k.name(ctx, repo, c.paths)
 	} else if k.window.tree == nil {
-		k.window.tree, err = repo.Take(context.WithoutCancel(ctx))
+		if k.window.tree, err = repo.Take(context.WithoutCancel(ctx)); err == nil {
+			k.mark(k.window.message, startedWith(k.window.tree))
+		}
 	}
 	k.complain(err)
 	return k.end
+}
+
+// mark writes the name of a state into the part of a step that tells it: the step's start or its end, as opencode does. Steps that
+// only read, or write nothing but files they named, have no state. Parts of closed messages are read without a lock, so a changed copy
+// takes the place of the part.
+func (k *tracker) mark(message string, change func(sdk.Part) sdk.Part) {
+	var changed sdk.Part
+	k.c.locked(func() {
+		for i := len(k.c.messages) - 1; i >= 0 && changed == nil; i-- {
+			m := &k.c.messages[i]
+			if m.Info.Head().ID != message {
+				continue
+			}
+			for j, p := range m.Parts {
+				if changed = change(p); changed != nil {
+					m.Parts = slices.Clone(m.Parts)
+					m.Parts[j] = changed
+					break
+				}
+			}
+		}
+	})
+	if changed != nil {
+		k.c.putPart(changed)
+	}
+}
+
+// startedWith and endedWith give the parts of a step the state it began and ended with.
+func startedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
+	return func(p sdk.Part) sdk.Part {
+		start, ok := p.(*sdk.StepStartPart)
+		if !ok {
+			return nil
+		}
+		marked := *start
+		marked.Snapshot = tree.Hash
+		return &marked
+	}
+}
+
+func endedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
+	return func(p sdk.Part) sdk.Part {
+		end, ok := p.(*sdk.StepFinishPart)
+		if !ok {
+			return nil
+		}
+		marked := *end
+		marked.Snapshot = tree.Hash
+		return &marked
+	}
 }
 
 // name notes how files are that a call will write.
@@ -213,13 +268,16 @@ func (k *tracker) store(ctx context.Context, w *window) error {
 	if err != nil {
 		return err
 	}
-	changes, err := w.changes(ctx, repo)
+	changes, after, err := w.changes(ctx, repo)
 	if err != nil {
 		return err
 	}
-	if w.tree != nil && len(w.tree.LeftOut) > 0 {
-		k.h.undo.warn(k.h, "some files are too large or too many for snapshots: what commands change in them cannot be undone",
-			"files", len(w.tree.LeftOut), "first", w.tree.LeftOut[0].String())
+	if after != nil {
+		if len(after.LeftOut) > 0 {
+			k.h.undo.warn(k.h, "some files are too large, too many or not readable for snapshots: what commands change in them cannot be undone",
+				"files", len(after.LeftOut), "first", after.LeftOut[0].String())
+		}
+		k.mark(w.message, endedWith(after))
 	}
 	if len(changes) > 0 {
 		p, err := k.patch(repo, w, changes)
@@ -232,30 +290,26 @@ func (k *tracker) store(ctx context.Context, w *window) error {
 	return err
 }
 
-// changes returns what became of the files.
-func (w *window) changes(ctx context.Context, repo *snapshot.Repo) ([]snapshot.Change, error) {
-	var out []snapshot.Change
+// changes returns what became of the files, and the state after the window if there is one before it.
+func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapshot.Change, after *snapshot.Tree, err error) {
 	if w.tree != nil {
-		after, err := repo.Take(ctx)
-		if err != nil {
-			return nil, err
+		if after, err = repo.Take(ctx); err != nil {
+			return nil, nil, err
 		}
-		if out, err = repo.Changes(ctx, w.tree, after); err != nil {
-			return nil, err
-		}
+		out = repo.Changes(w.tree, after)
 	}
 	out = slices.DeleteFunc(out, func(c snapshot.Change) bool { _, named := w.named[c.Path]; return named })
 	for path, was := range w.named {
 		is, err := repo.Record(ctx, path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !is.Same(was) {
 			out = append(out, snapshot.Change{Path: path, Before: was, After: is})
 		}
 	}
 	slices.SortFunc(out, func(a, b snapshot.Change) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	return out, nil
+	return out, after, nil
 }
 
 // patch is the part that tells of changes.

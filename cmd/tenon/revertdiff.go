@@ -78,7 +78,11 @@ func unified(c *host.FileChange) string {
 		return fmt.Sprintf("Binary files %s and %s differ\n", visible(before), visible(after))
 	}
 	if bytes.Equal(c.Before, c.After) {
-		return fmt.Sprintf("%s is the same, but for its kind or its permissions\n", visible(c.Path))
+		what := "is the same, but for its kind or its permissions"
+		if c.Status != "modified" {
+			what = "with nothing in it was " + c.Status
+		}
+		return fmt.Sprintf("%s %s\n", visible(c.Path), what)
 	}
 	return udiff.Unified(visible(before), visible(after), string(c.Before), string(c.After))
 }

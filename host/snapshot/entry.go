@@ -26,21 +26,40 @@ const (
 	kindDir  = 0o040000
 )
 
-// Entry is a file as it was: its kind and permissions, and the name of its content. The zero value stands for no file.
+// Entry is a file as it was: its kind and permissions, and the name of its content. Without a mode there was no file. A directory has
+// no content; it stands for one with nothing in it, or for one that is in the way of a file.
 type Entry struct {
 	Mode uint32 `json:"mode,omitempty"`
 	Hash string `json:"hash,omitempty"`
+	// Above is how many of the directories above a file that was not there were not there either: they go with it.
+	Above int `json:"above,omitempty"`
 }
 
 // Exists reports whether there was a file.
 func (e Entry) Exists() bool { return e.Mode != 0 }
 
 // Link reports whether the file was a symbolic link; its content is where it points.
-func (e Entry) Link() bool { return e.Mode&kindMask == kindLink }
+func (e Entry) Link() bool { return e.kind() == kindLink }
 
-// Same reports whether both have the same content, of the same kind, and may both be executed or not.
+// Directory reports whether there was a directory.
+func (e Entry) Directory() bool { return e.kind() == kindDir }
+
+// Same reports whether both have the same content, of the same kind, and if they are files the same permissions.
 func (e Entry) Same(o Entry) bool {
-	return e.Hash == o.Hash && e.Mode&kindMask == o.Mode&kindMask && (e.Mode&kindMask != kindFile || e.Mode&0o100 == o.Mode&0o100)
+	return e.Hash == o.Hash && e.kind() == o.kind() && (e.kind() != kindFile || e.Mode == o.Mode)
+}
+
+func (e Entry) kind() uint32 { return e.Mode & kindMask }
+
+// SamePermissions reports whether both are files with the same permissions.
+func (e Entry) SamePermissions(o Entry) bool { return e.kind() == kindFile && e.Mode == o.Mode }
+
+// WithPermissionsOf returns the entry with the permissions of another one, if both are files.
+func (e Entry) WithPermissionsOf(o Entry) Entry {
+	if e.kind() == kindFile && o.kind() == kindFile {
+		e.Mode = o.Mode
+	}
+	return e
 }
 
 // Path names a file: relative to the project with slashes, or absolute outside of it. Bytes that are not UTF-8 survive JSON: each
@@ -136,11 +155,11 @@ func (r *Repo) Record(ctx context.Context, p Path) (Entry, error) {
 	return r.read(p, r.keep)
 }
 
-func (r *Repo) read(p Path, keep func(hash string, content []byte) error) (Entry, error) {
+func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) (Entry, error) {
 	name := r.abs(p)
 	info, err := os.Lstat(name)
 	if isMissing(err) {
-		return Entry{}, nil
+		return Entry{Above: r.missingAbove(name)}, nil
 	}
 	if err != nil {
 		return Entry{}, err
@@ -149,8 +168,8 @@ func (r *Repo) read(p Path, keep func(hash string, content []byte) error) (Entry
 	var e Entry
 	switch {
 	case info.Mode().IsRegular():
-		if info.Size() > MaxRecord {
-			return Entry{}, fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, p, MaxRecord)
+		if info.Size() > r.limits.MaxRecord {
+			return Entry{}, fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, p, r.limits.MaxRecord)
 		}
 		content, err = os.ReadFile(name)
 		e.Mode = kindFile | unixMode(info)
@@ -162,15 +181,27 @@ func (r *Repo) read(p Path, keep func(hash string, content []byte) error) (Entry
 		return Entry{Mode: kindDir}, nil
 	}
 	if isMissing(err) {
-		return Entry{}, nil
+		return Entry{Above: r.missingAbove(name)}, nil
 	}
 	if err != nil {
 		return Entry{}, err
 	}
-	if e.Hash = hashOf(content); keep != nil {
-		err = keep(e.Hash, content)
+	if e.Hash = hashOf(objectBlob, content); keep != nil {
+		err = keep(objectBlob, e.Hash, content)
 	}
 	return e, err
+}
+
+// missingAbove counts the directories above a file that are not there.
+func (r *Repo) missingAbove(name string) int {
+	n := 0
+	for dir := filepath.Dir(name); dir != r.worktree && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // isMissing reports whether there is no such file, also because something above it is a file.
@@ -198,26 +229,37 @@ func fileMode(mode uint32) os.FileMode {
 	return out
 }
 
-// hashOf returns git's name of a content.
-func hashOf(content []byte) string {
+// Kinds of git's objects.
+const (
+	objectBlob = "blob"
+	objectTree = "tree"
+)
+
+// hashOf returns git's name of an object.
+func hashOf(kind string, content []byte) string {
 	h := sha1.New() //nolint:gosec // as above
-	fmt.Fprintf(h, "blob %d\x00", len(content))
+	fmt.Fprintf(h, "%s %d\x00", kind, len(content))
 	h.Write(content)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// keep stores a content under its hash, as git stores one by itself.
-func (r *Repo) keep(hash string, content []byte) error {
+// keep stores an object under its hash, as git stores one by itself.
+func (r *Repo) keep(kind, hash string, content []byte) error {
 	name := filepath.Join(r.dir, "objects", hash[:2], hash[2:])
 	if now := time.Now(); os.Chtimes(name, now, now) == nil { // there, and young again
 		return nil
 	}
 	var b bytes.Buffer
-	z, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
-	if err != nil {
-		return err
+	z, _ := r.packers.Get().(*zlib.Writer) // it is large
+	if z == nil {
+		var err error
+		if z, err = zlib.NewWriterLevel(&b, zlib.BestSpeed); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(z, "blob %d\x00", len(content))
+	defer r.packers.Put(z)
+	z.Reset(&b)
+	fmt.Fprintf(z, "%s %d\x00", kind, len(content))
 	z.Write(content) // into memory
 	if err := z.Close(); err != nil {
 		return err
@@ -237,8 +279,8 @@ func (r *Repo) Keep(ctx context.Context, content []byte) (string, error) {
 	if err := r.ensure(ctx); err != nil {
 		return "", err
 	}
-	hash := hashOf(content)
-	return hash, r.keep(hash, content)
+	hash := hashOf(objectBlob, content)
+	return hash, r.keep(objectBlob, hash, content)
 }
 
 // Contents returns contents by their names. Errors: ErrGone.
@@ -260,7 +302,7 @@ func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte
 		}
 		fields := strings.Fields(head)
 		if len(fields) != 3 || fields[1] != "blob" {
-			return nil, fmt.Errorf("%w: %.12s; states are kept for %d days", ErrGone, hash, int(KeepFor.Hours()/24))
+			return nil, fmt.Errorf("%w: %.12s; states are kept for %d days", ErrGone, hash, int(r.limits.KeepFor.Hours()/24))
 		}
 		size, err := strconv.Atoi(fields[2])
 		if err != nil || size < 0 || size >= b.Len() {

@@ -15,7 +15,7 @@ const (
 	collectMark  = "collected"
 )
 
-// Collect removes states older than KeepFor, at most once a day, and all but the latest when the store is larger than MaxBytes after
+// Collect removes states older than Limits.KeepFor, at most once a day, and all but the latest when the store is larger than Limits.MaxBytes after
 // that. It reports whether it was time to.
 func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	mark := filepath.Join(r.dir, collectMark)
@@ -30,6 +30,11 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 }
 
 func (r *Repo) collect(ctx context.Context, mark string) error {
+	if r.last != nil {
+		if err := r.save(r.last); err != nil {
+			return err
+		}
+	}
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		return err
 	}
@@ -39,26 +44,30 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 	}
 	var errs []error
 	for _, dir := range inner {
-		one := &Repo{worktree: r.worktree, dir: dir, git: r.git, ready: true}
+		one := &Repo{worktree: r.worktree, dir: dir, git: r.git, limits: r.limits, ready: true}
 		errs = append(errs, one.exclusive(ctx, func() error { return one.collect(ctx, filepath.Join(dir, collectMark)) }))
 	}
-	errs = append(errs, r.prune(ctx, time.Now().Add(-KeepFor)))
+	errs = append(errs, r.prune(ctx, time.Now().Add(-r.limits.KeepFor)))
 	size, err := sizeOf(r.dir)
-	if err == nil && size > MaxBytes {
+	if err == nil && size > r.limits.MaxBytes {
 		err = r.prune(ctx, time.Now())
 	}
 	return errors.Join(append(errs, err)...)
 }
 
-// prune removes states that were taken before a time.
+// prune removes states that were last seen before a time, but for the one that the next Take begins with.
 func (r *Repo) prune(ctx context.Context, before time.Time) error {
+	keep := ""
+	if n := r.load(); n != nil {
+		keep = n.hash
+	}
 	dir := filepath.Join(r.dir, pins)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.ModTime().Before(before) {
+		if info, err := e.Info(); err == nil && e.Name() != keep && info.ModTime().Before(before) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}

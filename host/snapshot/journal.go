@@ -52,19 +52,29 @@ func (r *Repo) Pending() ([]*Journal, error) {
 		if !strings.HasSuffix(name, ".json") {
 			continue // never became one
 		}
-		content, err := os.ReadFile(name)
-		if errors.Is(err, os.ErrNotExist) {
-			continue // ended meanwhile
-		}
-		j := &Journal{}
-		if err == nil {
-			err = json.Unmarshal(content, j)
-		}
+		j, err := readJournal(name)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("journal %s: %w", name, err))
-			continue
+			errs = append(errs, err)
 		}
-		out = append(out, j)
+		if j != nil {
+			out = append(out, j)
+		}
 	}
 	return out, errors.Join(errs...)
+}
+
+// PendingOf returns the journal of one change; nil when it was ended, or never begun.
+func (r *Repo) PendingOf(id string) (*Journal, error) { return readJournal(r.journalFile(id)) }
+
+// readJournal reads a journal; nil when it is not there.
+func readJournal(name string) (*Journal, error) {
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	j := &Journal{}
+	if err := json.Unmarshal(content, j); err != nil {
+		return nil, fmt.Errorf("journal %s: %w", name, err)
+	}
+	return j, nil
 }

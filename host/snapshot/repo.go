@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,21 +18,33 @@ import (
 	"time"
 )
 
-// Limits of what is kept.
+// Limits of what is kept, if Options do not say otherwise.
 const (
-	// MaxFile is the size in bytes up to which Take keeps a file.
-	MaxFile = 2 << 20
-	// MaxRecord is the size in bytes up to which Record keeps a file.
+	MaxFile   = 2 << 20
 	MaxRecord = 64 << 20
-	// MaxFiles is how many new or changed files one Take keeps.
-	MaxFiles = 50_000
-	// MaxBytes is how large the store may become, in bytes, before old states are given up early.
-	MaxBytes = 1 << 30
-	// KeepFor is how long a state can be brought back.
-	KeepFor = 7 * 24 * time.Hour
-	// MaxTime bounds one Take. A project that takes longer has none for a day.
-	MaxTime = 20 * time.Second
+	MaxFiles  = 50_000
+	MaxBytes  = 1 << 30
+	KeepFor   = 7 * 24 * time.Hour
+	MaxTime   = 20 * time.Second
 )
+
+// Limits bound what is kept. Of each the zero value stands for the constant of the same name.
+type Limits struct {
+	MaxFile   int64         // the size in bytes up to which Take keeps a file
+	MaxRecord int64         // the size in bytes up to which Record keeps a file
+	MaxFiles  int           // how many new or changed files one Take keeps
+	MaxBytes  int64         // how large the store may become, in bytes, before old states are given up early
+	KeepFor   time.Duration // how long a state can be brought back
+	MaxTime   time.Duration // bounds one Take; a project that takes longer has none for a day
+}
+
+// complete puts in the usual limits.
+func (l Limits) complete() Limits {
+	return Limits{
+		cmp.Or(l.MaxFile, MaxFile), cmp.Or(l.MaxRecord, MaxRecord), cmp.Or(l.MaxFiles, MaxFiles),
+		cmp.Or(l.MaxBytes, MaxBytes), cmp.Or(l.KeepFor, KeepFor), cmp.Or(l.MaxTime, MaxTime),
+	}
+}
 
 var (
 	// ErrOff means that there are no snapshots here; the text says why.
@@ -46,6 +59,8 @@ type Options struct {
 	Worktree string   // absolute
 	Home     string   // the user's; a project that is it, or holds it, has no snapshots
 	Exclude  []string // absolute names of files and directories that no state holds
+	Git      string   // the command; empty: the git in PATH
+	Limits   Limits
 }
 
 // Repo keeps the states of one project. Safe for use from many goroutines and processes.
@@ -54,15 +69,18 @@ type Repo struct {
 	dir      string
 	git      string
 	exclude  []string // absolute
+	limits   Limits
 
-	slow atomic.Bool // Take takes too long here
+	slow    atomic.Bool // Take takes too long here
+	packers sync.Pool   // of *zlib.Writer
 
-	mu    sync.Mutex // held while git works on the index
+	mu    sync.Mutex // held while a state is taken
 	ready bool
-	tree  string // what the index held when it was as in stamp; empty: not known
-	stamp os.FileInfo
-	modes map[string]uint32 // permissions that a tree does not tell, by path; replaced, never changed
-	inner map[string]*Repo  // by path
+	last  *node            // the latest state that is known; nil: none
+	rules []byte           // what git was told to ignore when it was taken
+	saved time.Time        // when it was last written to the disk
+	since int              // files that were looked at since then
+	inner map[string]*Repo // by path
 }
 
 // Open returns the states of a project. It starts nothing and writes nothing. Errors: ErrOff.
@@ -83,12 +101,12 @@ func Open(o Options) (*Repo, error) {
 			return nil, fmt.Errorf("%w: the project is a home directory", ErrOff)
 		}
 	}
-	git, err := exec.LookPath("git")
+	git, err := exec.LookPath(cmp.Or(o.Git, "git"))
 	if err != nil {
 		return nil, fmt.Errorf("%w: there is no git in PATH", ErrOff)
 	}
 	sum := sha256.Sum256([]byte(worktree))
-	r := &Repo{worktree: worktree, dir: filepath.Join(o.Dir, hex.EncodeToString(sum[:8])), git: git}
+	r := &Repo{worktree: worktree, dir: filepath.Join(o.Dir, hex.EncodeToString(sum[:8])), git: git, limits: o.Limits.complete()}
 	for _, name := range append([]string{o.Dir}, o.Exclude...) {
 		r.exclude = append(r.exclude, resolve(name))
 	}
@@ -107,9 +125,6 @@ func inside(path, dir string) bool {
 // slowMark is the file that tells that a snapshot took too long.
 const slowMark = "slow"
 
-// attributes switch off whatever would change the bytes of a file.
-const attributes = "* -text -filter -diff -merge -ident -working-tree-encoding -crlf -eol\n"
-
 // prepare makes the git directory. The caller holds mu.
 func (r *Repo) prepare(ctx context.Context) error {
 	if r.ready {
@@ -119,25 +134,37 @@ func (r *Repo) prepare(ctx context.Context) error {
 		if err := os.MkdirAll(r.dir, 0o700); err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, r.git, "init", "-q", "--bare", "--object-format=sha1", "--template=", r.dir)
+		cmd := exec.CommandContext(ctx, r.git, "init", "-q", "--bare", "--template=", r.dir)
 		cmd.Env = cleanEnv()
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("make %s: %w: %s", r.dir, err, bytes.TrimSpace(out))
+			return fmt.Errorf("make %s: %w: %s", r.dir, errors.Join(ctx.Err(), err), bytes.TrimSpace(out))
 		}
 	}
-	info := filepath.Join(r.dir, "info")
-	if err := os.MkdirAll(info, 0o700); err != nil {
-		return err
-	}
-	err := errors.Join(
-		os.WriteFile(filepath.Join(info, "attributes"), []byte(attributes), 0o600),
-		os.WriteFile(filepath.Join(info, "exclude"), append(r.excluded(), r.ownPatterns()...), 0o600),
-		// For people: which project it is.
-		os.WriteFile(filepath.Join(r.dir, "description"), []byte(r.worktree+"\n"), 0o600),
-	)
-	r.modes = readModes(filepath.Join(r.dir, modesFile))
+	// For people: which project it is.
+	err := os.WriteFile(filepath.Join(r.dir, "description"), []byte(r.worktree+"\n"), 0o600)
 	r.ready = err == nil
 	return err
+}
+
+// ignoreRules tells git what to ignore beside the lists among the files, and reports whether that is new.
+func (r *Repo) ignoreRules() (bool, error) {
+	rules := append(r.excluded(), r.ownPatterns()...)
+	if r.rules != nil && bytes.Equal(rules, r.rules) {
+		return false, nil
+	}
+	name := filepath.Join(r.dir, "info", "exclude")
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return false, err
+	}
+	was, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	r.rules = rules
+	if err == nil && bytes.Equal(was, rules) {
+		return false, nil
+	}
+	return true, os.WriteFile(name, rules, 0o600)
 }
 
 // excluded returns the list of ignored files that the user keeps in the repository, outside of the files. Without one, or without a
@@ -187,7 +214,7 @@ func (r *Repo) ownPatterns() []byte {
 func cleanEnv() []string {
 	env := []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
-		"GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C",
+		"GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_DEFAULT_HASH=sha1", "LC_ALL=C",
 	}
 	for _, name := range []string{"PATH", "SystemRoot", "TMPDIR", "TEMP", "TMP"} {
 		if value, ok := os.LookupEnv(name); ok {
@@ -202,7 +229,7 @@ func settings() []string {
 	list := []string{
 		"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.autocrlf=false", "core.attributesFile=" + os.DevNull,
 		"core.excludesFile=" + os.DevNull, "core.untrackedCache=false", "core.splitIndex=false", "core.logAllRefUpdates=false",
-		"gc.auto=0", "index.version=2", "core.bare=false",
+		"gc.auto=0", "core.bare=false",
 	}
 	if runtime.GOOS != "windows" { // where every name goes
 		list = append(list, "core.protectNTFS=false", "core.protectHFS=false")
@@ -210,8 +237,8 @@ func settings() []string {
 	return list
 }
 
-// run runs git and returns what it printed. in may be nil.
-func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string) ([]byte, error) {
+// command returns a git command that knows nothing but our directory and the project's files.
+func (r *Repo) command(ctx context.Context, more []string, args ...string) *exec.Cmd {
 	var all []string
 	for _, s := range append(settings(), more...) {
 		all = append(all, "-c", s)
@@ -220,6 +247,12 @@ func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string
 	cmd.Dir = r.worktree
 	cmd.Env = append(cleanEnv(), "GIT_DIR="+r.dir, "GIT_WORK_TREE="+r.worktree)
 	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// run runs git and returns what it printed. in may be nil.
+func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string) ([]byte, error) {
+	cmd := r.command(ctx, more, args...)
 	var out, problem bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &problem
 	if err := cmd.Run(); err != nil {
@@ -245,10 +278,6 @@ func (r *Repo) exclusive(ctx context.Context, f func() error) error {
 	defer file.Close() // which unlocks it
 	if err := waitLock(ctx, file); err != nil {
 		return fmt.Errorf("another process works on the snapshots of this project: %w", err)
-	}
-	// Whoever left git's own lock is gone: it would hold ours.
-	if err := os.Remove(filepath.Join(r.dir, "index.lock")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
 	}
 	if err := r.prepare(ctx); err != nil {
 		return err

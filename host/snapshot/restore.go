@@ -123,17 +123,38 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 	if err := r.straight(s.Path); err != nil {
 		return err
 	}
-	if !s.To.Exists() {
-		if err := os.Remove(name); err != nil {
+	if now.Directory() || s.To.Directory() || !s.To.Exists() {
+		if err := r.makeWay(name, now, s.To); err != nil || !s.To.Exists() {
 			return err
 		}
-		r.removeEmpty(filepath.Dir(name))
-		return nil
+	}
+	if s.To.Directory() {
+		return os.MkdirAll(name, 0o777) //nolint:gosec // as the user's umask has it
+	}
+	if now.Hash == s.To.Hash && now.kind() == s.To.kind() { // the permissions alone
+		return os.Chmod(name, fileMode(s.To.Mode))
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil { //nolint:gosec // as the user's umask has it
 		return err
 	}
-	return r.put(name, now, s.To, contents[s.To.Hash])
+	return r.put(name, s.To, contents[s.To.Hash])
+}
+
+// makeWay removes what is there. A directory that is to go stays when somebody has put something into it.
+func (r *Repo) makeWay(name string, now, to Entry) error {
+	if !now.Exists() {
+		return nil
+	}
+	err := os.Remove(name)
+	if now.Directory() && !to.Exists() && !isMissing(err) && err != nil {
+		if list, readErr := os.ReadDir(name); readErr == nil && len(list) > 0 {
+			return nil
+		}
+	}
+	if err == nil && !to.Exists() {
+		r.removeEmpty(filepath.Dir(name), to.Above)
+	}
+	return err
 }
 
 // straight refuses a path that leads through a symbolic link: the file would be another one.
@@ -148,7 +169,7 @@ func (r *Repo) straight(p Path) error {
 }
 
 // put writes a file beside its place and moves it there.
-func (r *Repo) put(name string, now, to Entry, content []byte) error {
+func (r *Repo) put(name string, to Entry, content []byte) error {
 	temp := tempName(name)
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -157,7 +178,7 @@ func (r *Repo) put(name string, now, to Entry, content []byte) error {
 	if to.Link() {
 		err = os.Symlink(string(content), temp)
 	} else {
-		err = writeNew(temp, content, permissions(now, to))
+		err = writeNew(temp, content, to.Mode)
 	}
 	if err == nil {
 		err = os.Rename(temp, name)
@@ -166,14 +187,6 @@ func (r *Repo) put(name string, now, to Entry, content []byte) error {
 		return errors.Join(err, ignoreMissing(os.Remove(temp)))
 	}
 	return nil
-}
-
-// permissions returns those a file gets: its own as long as they say the same of whether it can be executed.
-func permissions(now, to Entry) uint32 {
-	if now.Mode&kindMask == kindFile && now.Mode&0o100 == to.Mode&0o100 {
-		return now.Mode
-	}
-	return to.Mode
 }
 
 func writeNew(name string, content []byte, mode uint32) error {
@@ -186,7 +199,7 @@ func writeNew(name string, content []byte, mode uint32) error {
 }
 
 func tempName(name string) string {
-	return filepath.Join(filepath.Dir(name), tempPrefix+hashOf([]byte(filepath.Base(name)))[:12])
+	return filepath.Join(filepath.Dir(name), tempPrefix+hashOf(objectBlob, []byte(filepath.Base(name)))[:12])
 }
 
 // sweep removes what a step that was cut off left beside its file.
@@ -194,9 +207,9 @@ func (r *Repo) sweep(p Path) {
 	_ = os.Remove(tempName(r.abs(p))) // mostly there is none
 }
 
-// removeEmpty removes directories that became empty, up to the project.
-func (r *Repo) removeEmpty(dir string) {
-	for dir != r.worktree && inside(dir, r.worktree) && os.Remove(dir) == nil {
+// removeEmpty removes directories that became empty, so many at most.
+func (r *Repo) removeEmpty(dir string, most int) {
+	for ; most > 0 && dir != r.worktree && os.Remove(dir) == nil; most-- {
 		dir = filepath.Dir(dir)
 	}
 }

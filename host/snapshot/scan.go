@@ -1,384 +1,336 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
-const (
-	// manyFiles is from how many files on they are stored in one pack: a file for each would take longer.
-	manyFiles = 100
-	// maxInner is how many repositories inside of a project have states, at each level; maxNesting how deep they may be.
-	maxInner, maxNesting = 32, 3
-	// pins is where references to trees are.
-	pins = "refs/tenon"
-	// modesFile keeps permissions from one process to the next.
-	modesFile = "modes.json"
-)
+// scan goes through the directories of a project, a level at a time, and makes a new state of the one before. Where the stamp of a
+// directory is the old one its names are known; where that of a file is, so is its content.
+type scan struct {
+	r      *Repo
+	begun  time.Time // what changed since may have an old stamp
+	oracle oracle
 
-// errSlow is what Take gives up with.
-var errSlow = fmt.Errorf("%w for a day: a snapshot of this project takes longer than %s", ErrOff, MaxTime)
-
-// Tree is a state of a project's files.
-type Tree struct {
-	Hash    string
-	LeftOut []Path // new or changed files that are too large or too many
-
-	modes map[string]uint32
-	inner map[string]*Tree
+	inner []string // repositories inside of the project, with a slash at the end
+	read  int      // files whose content was looked at
 }
 
-// Change is what became of one file.
-type Change struct {
-	Path   Path  `json:"path"`
-	Before Entry `json:"before"`
-	After  Entry `json:"after"`
+// visit is a directory that a scan looks at.
+type visit struct {
+	parent *visit
+	at     int    // where it is among its parent's directories
+	path   string // relative to the project; empty, or with a slash at the end
+	dir    string // absolute, with a separator at the end
+	old    *node  // as it was; nil: new
+	new    *node  // as it is; nil: there is none
+	reask  bool   // git's lists of ignored files changed, here or above
+	fresh  []entry
+	doubts []int // of new.files: those whose content has to be looked at
 }
 
-// Take keeps the files as they are now. When little has changed since the last time it costs two reading git commands at once.
-// Errors: ErrOff when it takes longer than MaxTime, and from then on for a day. Record and Run work all the same.
-func (r *Repo) Take(ctx context.Context) (*Tree, error) {
-	if r.slow.Load() {
-		return nil, errSlow
+// entry is a name of a directory that was not there before.
+type entry struct {
+	name string
+	dir  bool
+}
+
+// look returns the state as it is. newRules says that what git ignores is not as in the old state.
+func (s *scan) look(ctx context.Context, old *node, newRules bool) (*node, error) {
+	top := &visit{dir: s.r.worktree + string(filepath.Separator), old: old, reask: newRules}
+	var all []*visit
+	for level := []*visit{top}; len(level) > 0; {
+		if err := side(ctx, len(level), func(i int) error { return s.visit(level[i]) }); err != nil {
+			return nil, err
+		}
+		if err := s.admit(ctx, level); err != nil {
+			return nil, err
+		}
+		var next []*visit
+		for _, v := range level {
+			next = append(next, s.below(v)...)
+		}
+		all, level = append(all, level...), next
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, MaxTime, errSlow)
-	defer cancel()
-	t, err := r.take(limited, 0)
-	if err != nil && context.Cause(limited) == errSlow {
-		r.slow.Store(true)
-		err = errors.Join(errSlow, os.WriteFile(filepath.Join(r.dir, slowMark), nil, 0o600))
+	if top.new == nil {
+		return nil, &os.PathError{Op: "read", Path: s.r.worktree, Err: fs.ErrNotExist}
 	}
-	return t, err
+	if err := s.contents(ctx, all); err != nil {
+		return nil, err
+	}
+	for _, v := range slices.Backward(all) {
+		if err := s.finish(v); err != nil {
+			return nil, err
+		}
+	}
+	return top.new, nil
 }
 
-func (r *Repo) take(ctx context.Context, depth int) (t *Tree, err error) {
-	var inner []string
-	err = r.exclusive(ctx, func() error {
-		t, inner, err = r.scan(ctx)
-		if err == nil || ctx.Err() != nil {
+// side calls f for each number below n, a few at a time, until one fails.
+func side(ctx context.Context, n int, f func(int) error) error {
+	var next atomic.Int64
+	var once sync.Once
+	var failure error
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			err := ctx.Err()
+			if err == nil {
+				err = f(i)
+			}
+			if err != nil {
+				once.Do(func() { failure = err })
+				next.Store(int64(n))
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), 8, (n+7)/8) - 1 {
+		wg.Go(work) // ends with the last number; waited for below
+	}
+	work()
+	wg.Wait()
+	return failure
+}
+
+// visit looks at a directory and at the files in it that are known.
+func (s *scan) visit(v *visit) error {
+	info, err := os.Lstat(strings.TrimSuffix(v.dir, string(filepath.Separator)))
+	if err != nil || !info.IsDir() {
+		return ignoreGone(err)
+	}
+	n := &node{stamp: stampOf(info)}
+	n.settled = n.stamp.settled(s.begun)
+	old := v.old
+	if old == nil {
+		old = nothing
+	}
+	unchanged := old.settled && old.stamp == n.stamp
+	if unchanged && old.opaque == repository {
+		v.new = old
+		return nil
+	}
+	if !unchanged || old.rules != (stamp{}) {
+		if n.rules, err = s.rules(v.dir); err != nil {
 			return err
 		}
-		// A damaged index is made anew, and so is what changed while it was read.
-		r.tree = ""
-		if os.Remove(filepath.Join(r.dir, "index")) == nil {
-			t, inner, err = r.scan(ctx)
-		}
-		return err
-	})
-	if err != nil || depth == maxNesting {
-		return t, err
+		v.reask = v.reask || n.rules != old.rules || n.rules != stamp{} && !n.rules.settled(s.begun)
 	}
-	for _, name := range inner[:min(len(inner), maxInner)] {
-		one, err := r.takeInner(ctx, name, depth+1)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if t.inner == nil {
-			t.inner = map[string]*Tree{}
-		}
-		t.inner[name] = one
-		for _, p := range one.LeftOut {
-			t.LeftOut = append(t.LeftOut, Path(name)+p)
-		}
+	if unchanged && !v.reask && old.opaque == notOpaque {
+		n.dirs, n.ignored, n.others = slices.Clone(old.dirs), old.ignored, old.others
+		v.new = n
+		return s.known(v, old.files)
 	}
-	return t, nil
+	v.new = n
+	return s.list(v, old)
 }
 
-// takeInner takes the state of a repository inside of the project, whose contents can be read here from then on.
-func (r *Repo) takeInner(ctx context.Context, name string, depth int) (*Tree, error) {
-	in := r.repoAt(name)
-	t, err := in.take(ctx, depth)
+// rules returns the stamp of a directory's list of ignored files.
+func (s *scan) rules(dir string) (stamp, error) {
+	info, err := os.Lstat(dir + ".gitignore")
 	if err != nil {
-		return nil, err
+		return stamp{}, ignoreGone(err)
 	}
-	list := filepath.Join(r.dir, "objects", "info", "alternates")
-	known, err := os.ReadFile(list)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	line := filepath.ToSlash(filepath.Join(in.dir, "objects")) + "\n"
-	if strings.Contains(string(known), line) {
-		return t, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(list), 0o700); err != nil {
-		return nil, err
-	}
-	return t, replaceFile(list, append(known, line...))
+	return stampOf(info), nil
 }
 
-// repoAt returns the states of a repository inside of the project; its name ends in a slash.
-func (r *Repo) repoAt(name string) *Repo {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.inner[name] == nil {
-		if r.inner == nil {
-			r.inner = map[string]*Repo{}
-		}
-		sum := sha256.Sum256([]byte(name))
-		r.inner[name] = &Repo{
-			worktree: filepath.Join(r.worktree, filepath.FromSlash(name)), git: r.git, exclude: r.exclude,
-			dir: filepath.Join(r.dir, "inner", hex.EncodeToString(sum[:8])),
-		}
-	}
-	return r.inner[name]
-}
-
-// scan brings the index up to date and returns its tree, and the repositories inside of the project. The caller holds the lock.
-func (r *Repo) scan(ctx context.Context) (*Tree, []string, error) {
-	changed, fresh, err := r.dirty(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	t := &Tree{}
-	add := make([]string, 0, len(changed)+len(fresh))
-	var remove, inner []string
-	modes := maps.Clone(r.modes)
-	if modes == nil {
-		modes = map[string]uint32{}
-	}
-	tracked := map[string]bool{}
-	for _, name := range changed {
-		tracked[name] = true
-	}
-	for _, name := range append(changed, fresh...) {
-		if strings.HasSuffix(name, "/") {
-			inner = append(inner, name)
-			continue
-		}
-		switch mode, fits := r.weigh(name); {
-		case mode == 0: // gone, or no file any more
-			delete(modes, name)
-			if tracked[name] {
-				add = append(add, name)
-			}
-		case !fits || len(add) >= MaxFiles:
-			delete(modes, name)
-			t.LeftOut = append(t.LeftOut, Path(name))
-			if tracked[name] {
-				remove = append(remove, name)
-			}
-		default:
-			if mode&kindMask == kindFile && mode != 0o100644 && mode != 0o100755 {
-				modes[name] = mode
-			} else {
-				delete(modes, name)
-			}
-			add = append(add, name)
-		}
-	}
-	if err := r.update(ctx, add, remove); err != nil {
-		return nil, nil, err
-	}
-	if !maps.Equal(modes, r.modes) {
-		if err := writeModes(filepath.Join(r.dir, modesFile), modes); err != nil {
-			return nil, nil, err
-		}
-		r.modes = modes
-	}
-	t.modes = r.modes
-	// Another process may have brought the index up to date, so what this one knows of it may be old.
-	stamp, _ := os.Stat(filepath.Join(r.dir, "index"))
-	if r.tree == "" || len(add) > 0 || len(remove) > 0 || !sameIndex(stamp, r.stamp) {
-		out, err := r.run(ctx, nil, nil, "write-tree")
-		if err != nil {
-			return nil, nil, err
-		}
-		r.tree = strings.TrimSpace(string(out))
-		if err := r.pin(r.tree); err != nil {
-			return nil, nil, err
-		}
-		r.stamp, _ = os.Stat(filepath.Join(r.dir, "index"))
-	}
-	t.Hash = r.tree
-	return t, inner, nil
-}
-
-// pin keeps a tree from being removed: one file may be in the states of weeks, and must stay as long as the last of them.
-func (r *Repo) pin(tree string) error {
-	dir := filepath.Join(r.dir, pins)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, tree), []byte(tree+"\n"), 0o600)
-}
-
-func sameIndex(a, b os.FileInfo) bool {
-	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
-}
-
-// dirty lists the files that differ from the index and those that are not in it; ignored ones are left out.
-func (r *Repo) dirty(ctx context.Context) (changed, fresh []string, err error) {
-	type answer struct {
-		names []string
-		err   error
-	}
-	differ := make(chan answer, 1)
-	go func() { // ends with git; waited for below
-		var a answer
-		if _, err := os.Stat(filepath.Join(r.dir, "index")); err == nil {
-			a.names, a.err = r.names(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all")
-		}
-		differ <- a
-	}()
-	fresh, err = r.names(ctx, "ls-files", "--others", "--exclude-standard", "-z")
-	a := <-differ
-	return a.names, fresh, errors.Join(err, a.err)
-}
-
-func (r *Repo) names(ctx context.Context, args ...string) ([]string, error) {
-	out, err := r.run(ctx, nil, nil, args...)
-	if err != nil || len(out) == 0 {
-		return nil, err
-	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
-}
-
-// weigh returns the mode of a file, 0 when there is none, and whether it can be kept.
-func (r *Repo) weigh(name string) (mode uint32, fits bool) {
-	abs := filepath.Join(r.worktree, filepath.FromSlash(name))
-	info, err := os.Lstat(abs)
+// list reads the names of a directory.
+func (s *scan) list(v *visit, old *node) error {
+	n := v.new
+	list, err := os.ReadDir(v.dir)
 	switch {
+	case errors.Is(err, fs.ErrPermission):
+		n.opaque, n.left = unreadable, 1
+		return nil
 	case err != nil:
-		return 0, false
-	case info.Mode()&os.ModeSymlink != 0:
-		return kindLink, true
-	case !info.Mode().IsRegular():
-		return 0, false
-	case info.Size() > MaxFile:
-		return kindFile, false
+		v.new = nil
+		return ignoreGone(err)
 	}
-	f, err := os.Open(abs)
-	if err != nil {
-		return kindFile, false // nobody may read it
-	}
-	return kindFile | unixMode(info), f.Close() == nil
-}
-
-// update puts files into the index as they are, and takes others out.
-func (r *Repo) update(ctx context.Context, add, remove []string) error {
-	var more []string
-	if len(add) > manyFiles {
-		more = []string{"core.bigFileThreshold=1", "core.compression=1"}
-	}
-	for _, one := range []struct {
-		names []string
-		args  []string
-	}{
-		{remove, []string{"update-index", "--force-remove", "-z", "--stdin"}},
-		{add, []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"}},
-	} {
-		if len(one.names) == 0 {
+	var known []file
+	for _, e := range list {
+		name, kind := e.Name(), e.Type()
+		if strings.EqualFold(name, ".git") {
+			if v.path != "" {
+				*n = node{stamp: n.stamp, settled: n.settled, opaque: repository}
+				v.fresh, v.doubts = nil, nil
+				return nil
+			}
 			continue
 		}
-		slices.Sort(one.names)
-		if _, err := r.run(ctx, []byte(strings.Join(one.names, "\x00")+"\x00"), more, one.args...); err != nil {
+		dir := kind.IsDir()
+		if !dir && !kind.IsRegular() && kind != fs.ModeSymlink {
+			n.others++
+			continue
+		}
+		f, d := findFile(old.files, name), find(old.dirs, name)
+		i, found := slices.BinarySearchFunc(old.ignored, name, func(x ignoredName, name string) int { return strings.Compare(x.name, name) })
+		switch {
+		case !dir && f != nil:
+			known = append(known, *f)
+		case dir && d != nil:
+			n.dirs = append(n.dirs, folder{name, d})
+		case found && old.ignored[i].dir == dir && !v.reask:
+			n.ignored = append(n.ignored, old.ignored[i])
+		default:
+			v.fresh = append(v.fresh, entry{name, dir})
+		}
+	}
+	return s.known(v, known)
+}
+
+// known looks at files that were there before.
+func (s *scan) known(v *visit, list []file) error {
+	v.new.files = make([]file, 0, len(list)+len(v.fresh))
+	for _, f := range list {
+		if err := s.file(v, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Changes returns what differs between two states, sorted by path.
-func (r *Repo) Changes(ctx context.Context, before, after *Tree) ([]Change, error) {
-	var out []Change
-	if before.Hash != after.Hash {
-		raw, err := r.run(ctx, nil, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before.Hash, after.Hash)
-		if err != nil {
-			return nil, err
-		}
-		if out, err = parseRaw(raw); err != nil {
-			return nil, err
+// file adds a file as it is. One whose content is not known is in doubt, and has its old name until it is looked at.
+func (s *scan) file(v *visit, was file) error {
+	info, err := os.Lstat(v.dir + was.name)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	is := file{name: was.name, stamp: stampOf(info), hash: was.hash}
+	if kind := is.stamp.kind(); kind != kindFile && kind != kindLink {
+		return nil // became something else just now; the directory's stamp says so the next time
+	}
+	if was.settled && was.stamp == is.stamp {
+		v.new.files = append(v.new.files, was)
+		return nil
+	}
+	is.settled = is.stamp.settled(s.begun)
+	v.doubts = append(v.doubts, len(v.new.files))
+	v.new.files = append(v.new.files, is)
+	return nil
+}
+
+// admit asks git about the new names of some directories and adds what it does not ignore.
+func (s *scan) admit(ctx context.Context, level []*visit) error {
+	var paths []string
+	for _, v := range level {
+		for _, e := range v.fresh {
+			paths = append(paths, v.path+e.name)
 		}
 	}
-	for i := range out {
-		out[i].Before.refine(before.modes[string(out[i].Path)])
-		out[i].After.refine(after.modes[string(out[i].Path)])
+	ignored, err := s.oracle.ask(ctx, paths)
+	if err != nil {
+		return err
 	}
-	for name, then := range before.inner {
-		now := after.inner[name]
-		if now == nil { // the repository is gone: what was in it is not known to be changed by the session
+	for _, v := range level {
+		if len(v.fresh) == 0 {
 			continue
 		}
-		list, err := r.repoAt(name).Changes(ctx, then, now)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range list {
-			c.Path = Path(name) + c.Path
-			out = append(out, c)
-		}
-	}
-	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	return out, nil
-}
-
-// refine puts in the permissions that a tree does not tell.
-func (e *Entry) refine(mode uint32) {
-	if mode != 0 && e.Mode&kindMask == kindFile {
-		e.Mode = mode
-	}
-}
-
-// parseRaw reads git's list of changes: ":MODE MODE HASH HASH STATUS", the path, each ended by a zero byte.
-func parseRaw(raw []byte) ([]Change, error) {
-	var out []Change
-	for len(raw) > 0 {
-		head, rest, ok := bytes.Cut(raw, []byte{0})
-		name, rest, ok2 := bytes.Cut(rest, []byte{0})
-		if !ok || !ok2 {
-			return nil, fmt.Errorf("git diff-tree: cut off after %q", head)
-		}
-		var c Change
-		var status string
-		if _, err := fmt.Sscanf(string(head), ":%o %o %s %s %s", &c.Before.Mode, &c.After.Mode, &c.Before.Hash, &c.After.Hash, &status); err != nil {
-			return nil, fmt.Errorf("git diff-tree: %q: %w", head, err)
-		}
-		for _, e := range []*Entry{&c.Before, &c.After} {
-			if e.Mode == 0 {
-				e.Hash = ""
+		n, some := v.new, ignored[:len(v.fresh)]
+		ignored = ignored[len(v.fresh):]
+		for i, e := range v.fresh {
+			switch {
+			case some[i]:
+				n.ignored = append(n.ignored, ignoredName(e))
+			case e.dir:
+				n.dirs = append(n.dirs, folder{name: e.name})
+			default:
+				if err := s.file(v, file{name: e.name}); err != nil {
+					return err
+				}
 			}
 		}
-		c.Path, raw = Path(name), rest
-		out = append(out, c)
+		v.sort()
 	}
-	return out, nil
+	return nil
 }
 
-// readModes reads the permissions that an earlier process saw. Without them files that a command deleted come back with usual ones.
-func readModes(name string) map[string]uint32 {
-	content, err := os.ReadFile(name)
-	if err != nil {
+// sort brings the lists of a directory in order.
+func (v *visit) sort() {
+	doubtful := map[string]bool{}
+	for _, i := range v.doubts {
+		doubtful[v.new.files[i].name] = true
+	}
+	slices.SortFunc(v.new.files, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(v.new.dirs, func(a, b folder) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(v.new.ignored, func(a, b ignoredName) int { return strings.Compare(a.name, b.name) })
+	v.doubts = v.doubts[:0]
+	for i, f := range v.new.files {
+		if doubtful[f.name] {
+			v.doubts = append(v.doubts, i)
+		}
+	}
+}
+
+// below returns the visits of the directories in one.
+func (s *scan) below(v *visit) []*visit {
+	if v.new == nil {
 		return nil
 	}
-	var stored map[Path]uint32
-	if json.Unmarshal(content, &stored) != nil {
-		return nil
+	if v.new.opaque == repository {
+		s.inner = append(s.inner, v.path)
 	}
-	out := map[string]uint32{}
-	for p, mode := range stored {
-		out[string(p)] = mode
+	out := make([]*visit, len(v.new.dirs))
+	for i, d := range v.new.dirs {
+		out[i] = &visit{parent: v, at: i, path: v.path + d.name + "/", dir: v.dir + d.name + string(filepath.Separator), old: d.node, reask: v.reask}
 	}
 	return out
 }
 
-func writeModes(name string, modes map[string]uint32) error {
-	stored := map[Path]uint32{}
-	for p, mode := range modes {
-		stored[Path(p)] = mode
+// finish makes the node of a directory whose files and directories are done; the old one if it is the same.
+func (s *scan) finish(v *visit) error {
+	n := v.new
+	if v.parent != nil { // a directory that is gone meanwhile is taken out when its parent is finished
+		defer func() { v.parent.new.dirs[v.at].node = v.new }()
 	}
-	content, err := json.Marshal(stored)
-	if err != nil {
+	if n == nil || n == v.old {
+		return nil
+	}
+	n.dirs = slices.DeleteFunc(n.dirs, func(d folder) bool { return d.node == nil })
+	n.left = 0
+	if n.opaque == unreadable {
+		n.left = 1
+	}
+	for i := range n.files {
+		if n.files[i].hash == "" {
+			n.left++
+		}
+	}
+	for i := range n.dirs {
+		n.left += n.dirs[i].node.left
+	}
+	old := v.old
+	if old != nil && n.stamp == old.stamp && n.rules == old.rules && n.settled == old.settled && n.opaque == old.opaque &&
+		slices.Equal(n.files, old.files) && slices.Equal(n.dirs, old.dirs) && slices.Equal(n.ignored, old.ignored) && n.others == old.others {
+		v.new = old
+		return nil
+	}
+	content, err := n.encode()
+	if err != nil || len(content) == 0 && v.parent != nil {
 		return err
 	}
-	return replaceFile(name, content)
+	n.hash = hashOf(objectTree, content)
+	if old != nil && n.hash == old.hash {
+		return nil
+	}
+	return s.r.keep(objectTree, n.hash, content)
+}
+
+// ignoreGone takes away the errors of a file that is not there any more.
+func ignoreGone(err error) error {
+	if isMissing(err) {
+		return nil
+	}
+	return err
 }

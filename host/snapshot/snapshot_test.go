@@ -46,12 +46,26 @@ func bareProject(t testing.TB) *project {
 	return p
 }
 
-func (p *project) open() {
+func (p *project) open() { p.openWith(snapshot.Options{}) }
+
+// openWith opens the states as a new process would.
+func (p *project) openWith(o snapshot.Options) {
 	p.t.Helper()
 	var err error
-	if p.Repo, err = snapshot.Open(snapshot.Options{Dir: p.data, Worktree: p.dir}); err != nil {
+	o.Dir, o.Worktree = p.data, p.dir
+	if p.Repo, err = snapshot.Open(o); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// store is the directory of the project's states.
+func (p *project) store() string {
+	p.t.Helper()
+	stores, err := filepath.Glob(filepath.Join(p.data, "*"))
+	if err != nil || len(stores) != 1 {
+		p.t.Fatalf("stores = %q, %v, want one", stores, err)
+	}
+	return stores[0]
 }
 
 // git runs the user's git in the project.
@@ -107,11 +121,7 @@ func (p *project) during(f func()) []snapshot.Change {
 	p.t.Helper()
 	before := p.take()
 	f()
-	list, err := p.Changes(p.t.Context(), before, p.take())
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return list
+	return p.Changes(before, p.take())
 }
 
 // revert takes changes back.
@@ -138,7 +148,7 @@ func names(list []snapshot.Change) []string {
 	return out
 }
 
-// state describes every file below a directory but .git: what it is, its permissions and its content.
+// state describes every file below a directory but .git: what it is, its permissions and its content. Directories have no content.
 func state(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -153,8 +163,12 @@ func state(t testing.TB, dir string) map[string]string {
 			return nil
 		}
 		rel, err := filepath.Rel(dir, name)
-		if err != nil || d.IsDir() {
+		if err != nil || rel == "." {
 			return err
+		}
+		if d.IsDir() {
+			out[rel+"/"] = ""
+			return nil
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -224,6 +238,64 @@ func TestSpecialFiles(t *testing.T) {
 			},
 			want: []string{"d", "d/e/f", "d/g"},
 		},
+		"a file becomes a directory with nothing in it, and the other way": {
+			setup: func(p *project) { p.mkdir("hollow") },
+			change: func(p *project) {
+				mustRemove(p, "a.txt")
+				p.mkdir("a.txt")
+				mustRemove(p, "hollow")
+				p.write("hollow", "file")
+			},
+			want: []string{"a.txt", "hollow"},
+		},
+		"directories with nothing in them": {
+			setup: func(p *project) {
+				p.mkdir("stays")
+				p.mkdir("goes/deep")
+				p.mkdir("filled")
+				p.write("emptied/x", "x")
+				p.write("gone/deep/x", "x")
+			},
+			change: func(p *project) {
+				p.mkdir("new/deep")
+				p.removeAll("goes")
+				p.removeAll("gone")
+				p.write("filled/x", "x")
+				mustRemove(p, "emptied/x")
+			},
+			want: []string{"emptied/x", "filled/x", "goes/deep", "gone/deep/x", "new/deep"},
+		},
+		"sparse checkout": {
+			setup: func(p *project) {
+				p.write("in/x", "x")
+				p.write("out/y", "y")
+				p.git("add", ".")
+				p.git("commit", "-q", "-m", "second")
+				p.git("sparse-checkout", "set", "in")
+			},
+			change: func(p *project) { p.write("in/x", "changed"); p.write("out/new", "n") },
+			want:   []string{"in/x", "out/new"},
+		},
+		"repository in a repository in a repository": {
+			setup: func(p *project) {
+				p.write("one/x", "x")
+				p.write("one/two/x", "x")
+				gitIn(p.t, p.path("one"), "init", "-q")
+				gitIn(p.t, p.path("one/two"), "init", "-q")
+			},
+			change: func(p *project) { p.write("one/x", "y"); p.write("one/two/x", "y"); p.write("one/two/new/z", "z") },
+			want:   []string{"one/two/new/z", "one/two/x", "one/x"},
+		},
+		"attributes and lists of ignored files change too": {
+			setup: func(p *project) { p.write(".gitignore", "*.log\n"); p.write("x.log", "ignored") },
+			change: func(p *project) {
+				p.write(".gitignore", "*.tmp\n")
+				p.write(".gitattributes", "* filter=none\n")
+				p.write("x.tmp", "ignored now")
+				p.write("y.log", "not any more")
+			},
+			want: []string{".gitattributes", ".gitignore", "y.log"}, // x.log was there before
+		},
 		"names git would quote": {
 			change: func(p *project) {
 				p.write("a b\"c\t.txt", "1")
@@ -271,7 +343,7 @@ func TestSpecialFiles(t *testing.T) {
 			if test.setup != nil {
 				test.setup(p)
 			}
-			p.git("add", "-A", ":(exclude)inner")
+			p.git("add", "-A", ":(exclude)inner", ":(exclude)one")
 			before, untouched := state(t, p.dir), gitState(t, p)
 			list := p.during(func() { test.change(p) })
 			if got := names(list); !slices.Equal(got, test.want) {
@@ -280,8 +352,10 @@ func TestSpecialFiles(t *testing.T) {
 			after := state(t, p.dir)
 			p.revert(list)
 			want := before
-			if name == "ignored files are left alone" {
-				want["x.log"], want["x.mine"] = after["x.log"], after["x.mine"]
+			for _, ignored := range []string{"x.log", "x.mine", "x.tmp"} {
+				if !slices.Contains(test.want, ignored) && after[ignored] != "" {
+					want[ignored] = after[ignored]
+				}
 			}
 			compare(t, "after the revert", state(t, p.dir), want)
 			forward := backwards(list)
@@ -294,6 +368,20 @@ func TestSpecialFiles(t *testing.T) {
 			compare(t, "after both", state(t, p.dir), after)
 			compare(t, "the user's repository", gitState(t, p), untouched)
 		})
+	}
+}
+
+func (p *project) mkdir(name string) {
+	p.t.Helper()
+	if err := os.MkdirAll(p.path(name), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *project) removeAll(name string) {
+	p.t.Helper()
+	if err := os.RemoveAll(p.path(name)); err != nil {
+		p.t.Fatal(err)
 	}
 }
 
@@ -318,7 +406,7 @@ func compare(t testing.TB, what string, got, want map[string]string) {
 	}
 }
 
-// gitState describes all of the user's .git, with the times of files.
+// gitState describes all of the user's .git, with the times of files and directories.
 func gitState(t testing.TB, p *project) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -327,8 +415,12 @@ func gitState(t testing.TB, p *project) map[string]string {
 			return err
 		}
 		info, err := d.Info()
-		if err != nil || d.IsDir() {
+		if err != nil {
 			return err
+		}
+		if d.IsDir() {
+			out[name] = info.ModTime().String()
+			return nil
 		}
 		content, err := os.ReadFile(name)
 		out[name] = info.ModTime().String() + string(content)

@@ -1,0 +1,152 @@
+package snapshot
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// manyFiles is from how many files on they are stored in one pack: a file for each would take longer.
+const manyFiles = 100
+
+// doubt is a file whose content has to be looked at.
+type doubt struct {
+	path string
+	file *file
+}
+
+// contents looks at the files that are in doubt and stores what is not stored.
+func (s *scan) contents(ctx context.Context, all []*visit) error {
+	var list []doubt
+	for _, v := range all {
+		for _, i := range v.doubts {
+			list = append(list, doubt{v.path + v.new.files[i].name, &v.new.files[i]})
+		}
+	}
+	s.read = len(list)
+	if len(list) > min(manyFiles, s.r.limits.MaxFiles) { // most are as they were, with another stamp
+		known := make([]bool, len(list))
+		err := side(ctx, len(list), func(i int) error {
+			d := list[i]
+			if d.file.hash == "" {
+				return nil
+			}
+			content, ok := s.r.content(d.path, d.file)
+			known[i] = ok && hashOf(objectBlob, content) == d.file.hash
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		rest := list[:0]
+		for i, d := range list {
+			if !known[i] {
+				rest = append(rest, d)
+			}
+		}
+		list = rest
+	}
+	list = s.limit(list)
+	if len(list) > manyFiles {
+		return s.r.pack(ctx, list)
+	}
+	return side(ctx, len(list), func(i int) error {
+		d := list[i]
+		content, ok := s.r.content(d.path, d.file)
+		if !ok {
+			s.r.leaveOut(d.file)
+			return nil
+		}
+		hash := hashOf(objectBlob, content)
+		if hash == d.file.hash {
+			return nil
+		}
+		d.file.hash = hash
+		return s.r.keep(objectBlob, hash, content)
+	})
+}
+
+// limit leaves out what is more than one state may add. The next one looks at it again.
+func (s *scan) limit(list []doubt) []doubt {
+	if len(list) <= s.r.limits.MaxFiles {
+		return list
+	}
+	for _, d := range list[s.r.limits.MaxFiles:] {
+		d.file.hash, d.file.settled = "", false
+	}
+	return list[:s.r.limits.MaxFiles]
+}
+
+// content reads a file, false when it cannot be kept: too large, not readable, or gone.
+func (r *Repo) content(path string, f *file) ([]byte, bool) {
+	name := filepath.Join(r.worktree, filepath.FromSlash(path))
+	if f.stamp.kind() == kindLink {
+		target, err := os.Readlink(name)
+		return []byte(target), err == nil
+	}
+	if f.stamp.Size > r.limits.MaxFile {
+		return nil, false
+	}
+	in, err := openFile(name)
+	if err != nil {
+		return nil, false
+	}
+	defer in.Close()
+	content := bytes.NewBuffer(make([]byte, 0, f.stamp.Size+1))
+	n, err := content.ReadFrom(io.LimitReader(in, r.limits.MaxFile+1)) // it may grow meanwhile
+	return content.Bytes(), err == nil && n <= r.limits.MaxFile
+}
+
+// leaveOut notes that a file is not kept. One that is small enough is tried again the next time.
+func (r *Repo) leaveOut(f *file) {
+	f.hash, f.settled = "", f.settled && f.stamp.Size > r.limits.MaxFile
+}
+
+// pack stores the contents of many files with one git process, see https://git-scm.com/docs/git-fast-import.
+func (r *Repo) pack(ctx context.Context, list []doubt) error {
+	cmd := r.command(ctx, []string{"core.compression=1", "pack.compression=1"}, "fast-import", "--quiet", "--done", "--depth=0")
+	var problem bytes.Buffer
+	cmd.Stderr = &problem
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("git fast-import: %w", err)
+	}
+	w := bufio.NewWriterSize(in, 1<<16)
+	err = r.readInto(ctx, w, list)
+	if err == nil {
+		w.WriteString("done\n") // the error stays, Flush returns it
+	}
+	err = errors.Join(err, w.Flush(), in.Close())
+	if failed := cmd.Wait(); failed != nil {
+		return fmt.Errorf("git fast-import: %w: %s", errors.Join(failed, ctx.Err()), bytes.TrimSpace(problem.Bytes()))
+	}
+	return err
+}
+
+// readInto reads files side by side and writes them one after another.
+func (r *Repo) readInto(ctx context.Context, w *bufio.Writer, list []doubt) error {
+	var mu sync.Mutex
+	return side(ctx, len(list), func(i int) error {
+		d := list[i]
+		content, ok := r.content(d.path, d.file)
+		if !ok {
+			r.leaveOut(d.file)
+			return nil
+		}
+		d.file.hash = hashOf(objectBlob, content)
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(w, "blob\ndata %d\n", len(content))
+		w.Write(content)
+		return w.WriteByte('\n') // the error of any of the three
+	})
+}

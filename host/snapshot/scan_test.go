@@ -1,0 +1,380 @@
+package snapshot_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/host/snapshot"
+)
+
+// A file that is written again at once, with as many bytes, may have the stamp it had: it is found all the same.
+func TestSameStamp(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.write("a.txt", "0000")
+	before := p.take()
+	for i := range 100 {
+		p.write("a.txt", fmt.Sprintf("%04d", i+1))
+		after := p.take()
+		if got := names(p.Changes(before, after)); !slices.Equal(got, []string{"a.txt"}) {
+			t.Fatalf("round %d: changed = %q, want a.txt", i, got)
+		}
+		before = after
+	}
+}
+
+// A command may set the time of a file; the time of that cannot be set.
+func TestTimeSetBack(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		return // where a file has one time
+	}
+	p := newProject(t)
+	old := time.Now().Add(-time.Hour)
+	set := func() {
+		if err := os.Chtimes(p.path("a.txt"), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set()
+	list := p.during(func() { p.write("a.txt", "two\n"); set() }) // as many bytes
+	if got := names(list); !slices.Equal(got, []string{"a.txt"}) {
+		t.Errorf("changed = %q, want a.txt", got)
+	}
+}
+
+// What a directory with nothing but ignored files gets, and what a list of ignored files lets in or keeps out, is seen at once.
+func TestIgnoredAndNot(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.write(".gitignore", "*.log\n/dist/\nnested\n!keep.log\n")
+	p.write("logs/a.log", "1")
+	p.write("dist/x", "1")
+	p.write("venv/.gitignore", "*\n") // which ignores itself
+	p.write("venv/lib/x", "1")
+	p.take()
+	step := func(what string, f func(), want ...string) {
+		t.Helper()
+		list := p.during(f)
+		if got := names(list); !slices.Equal(got, want) {
+			t.Errorf("%s: changed = %q, want %q", what, got, want)
+		}
+	}
+	step("ignored", func() {
+		p.write("logs/b.log", "2")
+		p.write("dist/y", "2")
+		p.write("venv/lib/y", "2")
+		p.write("deep/nested/z", "2")
+	})
+	step("not ignored", func() { p.write("logs/b.txt", "2"); p.write("logs/keep.log", "2") }, "logs/b.txt", "logs/keep.log")
+	step("a directory with the name of an ignored one elsewhere", func() { p.write("sub/dist/x", "1") }, "sub/dist/x")
+	step("a file in the place of an ignored directory", func() { p.removeAll("dist"); p.write("dist", "file") }) // what was there is not known
+	step("after it", func() { p.write("dist", "changed") }, "dist")
+	step("the list in the directory goes", func() { mustRemove(p, "venv/.gitignore") })
+	step("after it", func() { p.write("venv/lib/x", "3"); p.write("venv/new", "3") }, "venv/lib/x", "venv/new")
+	p.write(".git/info/exclude", "*.own\n")
+	step("the list in the repository", func() { p.write("x.own", "1"); p.write("x.other", "1") }, "x.other")
+}
+
+// A long run of random changes: the state that is made from the one before is the one that is made from nothing.
+func TestScanRandom(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	r := rand.New(rand.NewPCG(7, 7))
+	p.write(".gitignore", "*.log\nout/\n!b.log\n")
+	p.take()
+	for round := range 60 {
+		for range 1 + r.IntN(5) {
+			p.scramble(r)
+		}
+		got := p.take()
+		fresh := &project{t: t, dir: p.dir, data: t.TempDir()}
+		fresh.open()
+		if list := p.Changes(fresh.take(), got); len(list) > 0 {
+			t.Fatalf("round %d: the state differs from the files in %+v", round, list)
+		}
+		if round%10 == 9 {
+			p.open() // as the next process
+		}
+	}
+}
+
+// scramble does one random thing to the files.
+func (p *project) scramble(r *rand.Rand) {
+	name := func() string {
+		parts := make([]string, 1+r.IntN(3))
+		for i := range parts {
+			parts[i] = string(rune('a' + r.IntN(3)))
+		}
+		if r.IntN(6) == 0 {
+			parts[0] = "out"
+		}
+		return strings.Join(parts, "/") + []string{"", "", ".log"}[r.IntN(3)]
+	}
+	at := p.path(name())
+	// Each may fail, as when there is a file where a directory would have to be: then nothing has changed.
+	switch r.IntN(7) {
+	case 0, 1:
+		_ = os.MkdirAll(filepath.Dir(at), 0o755)
+		_ = os.WriteFile(at, []byte(fmt.Sprint(r.IntN(10))), 0o644)
+	case 2:
+		_ = os.RemoveAll(at)
+	case 3:
+		_ = os.MkdirAll(at, 0o755)
+	case 4:
+		_ = os.Rename(at, p.path(name()))
+	case 5:
+		_ = os.Chmod(at, []os.FileMode{0o644, 0o755, 0o700}[r.IntN(3)])
+	case 6:
+		_ = os.Symlink("a", at)
+	}
+}
+
+// Permissions go back, also where the content stays: the file is the same one then.
+func TestPermissionsAlone(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		return // where a file has none of these
+	}
+	p := newProject(t)
+	p.write("run", "#!/bin/sh\n")
+	p.write("secret", "s")
+	mode := func(name string, m os.FileMode) {
+		if err := os.Chmod(p.path(name), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mode("secret", 0o600)
+	before := state(t, p.dir)
+	was, err := os.Stat(p.path("run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := p.during(func() { mode("run", 0o755); mode("secret", 0o644); mode("a.txt", 0o640|os.ModeSetgid) })
+	if got := names(list); !slices.Equal(got, []string{"a.txt", "run", "secret"}) {
+		t.Errorf("changed = %q, want all three", got)
+	}
+	p.revert(list)
+	compare(t, "after the revert", state(t, p.dir), before)
+	if is, err := os.Stat(p.path("run")); err != nil || !os.SameFile(was, is) {
+		t.Errorf("run is another file now: %v", err)
+	}
+}
+
+// What is beyond a limit is left out and told of, and the rest is kept.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	t.Run("files", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t)
+		p.openWith(snapshot.Options{Limits: snapshot.Limits{MaxFiles: 3}})
+		for i := range 6 {
+			p.write(fmt.Sprint("f", i), "x")
+		}
+		if tree := p.take(); len(tree.LeftOut) != 4 {
+			t.Errorf("left out = %q, want 4 of 7", tree.LeftOut)
+		}
+		if tree := p.take(); len(tree.LeftOut) != 1 {
+			t.Errorf("left out the second time = %q, want 1", tree.LeftOut)
+		}
+		list := p.during(func() { p.write("f0", "changed") })
+		if got := names(list); !slices.Equal(got, []string{"f0"}) {
+			t.Errorf("changed = %q, want f0", got)
+		}
+	})
+	t.Run("size of a file", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t)
+		p.openWith(snapshot.Options{Limits: snapshot.Limits{MaxFile: 10, MaxRecord: 20}})
+		p.write("grows", "small")
+		before := p.take()
+		p.write("grows", "now more than ten")
+		after := p.take()
+		if list := p.Changes(before, after); len(list) != 0 || !slices.Equal(after.LeftOut, []snapshot.Path{"grows"}) {
+			t.Errorf("changed = %q, left out = %q, want that grows is left out, and not taken for deleted", names(list), after.LeftOut)
+		}
+		if _, err := p.Record(t.Context(), "grows"); err != nil {
+			t.Errorf("Record() = %v", err)
+		}
+		p.write("grows", strings.Repeat("x", 21))
+		if _, err := p.Record(t.Context(), "grows"); !errors.Is(err, snapshot.ErrOff) || !strings.Contains(err.Error(), "more than 20 bytes") {
+			t.Errorf("Record() of a larger one = %v, want ErrOff with the limit", err)
+		}
+	})
+	t.Run("time", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t)
+		p.openWith(snapshot.Options{Limits: snapshot.Limits{MaxTime: time.Nanosecond}})
+		_, err := p.Take(t.Context())
+		if !errors.Is(err, snapshot.ErrOff) || !strings.Contains(err.Error(), "takes too long: more than 1ns") {
+			t.Errorf("Take() = %v, want ErrOff with the limit", err)
+		}
+		if _, err := p.Record(t.Context(), "a.txt"); err != nil {
+			t.Errorf("Record() = %v", err)
+		}
+		p.open() // the next process knows
+		if _, err := p.Take(t.Context()); !errors.Is(err, snapshot.ErrOff) {
+			t.Errorf("Take() of the next process = %v, want ErrOff", err)
+		}
+	})
+	t.Run("size of all", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t)
+		p.openWith(snapshot.Options{Limits: snapshot.Limits{MaxBytes: 1}})
+		p.due()
+		old := p.during(func() { p.write("a.txt", "two\n") })
+		last := p.take()
+		p.age()
+		if due, err := p.Collect(t.Context()); !due || err != nil {
+			t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
+		}
+		if err := p.Run(t.Context(), backwards(old)); !errors.Is(err, snapshot.ErrGone) {
+			t.Errorf("Run() to what was given up = %v, want ErrGone", err)
+		}
+		p.write("a.txt", "three\n")
+		p.revert(p.Changes(last, p.take())) // the latest is kept
+		if got := p.read("a.txt"); got != "two\n" {
+			t.Errorf("a.txt = %q, want two", got)
+		}
+	})
+	t.Run("age", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t)
+		p.openWith(snapshot.Options{Limits: snapshot.Limits{KeepFor: time.Hour}})
+		p.due()
+		old := p.during(func() { p.write("a.txt", "two\n") })
+		p.age()
+		p.take()
+		if due, err := p.Collect(t.Context()); !due || err != nil {
+			t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
+		}
+		if err := p.Run(t.Context(), backwards(old)); !errors.Is(err, snapshot.ErrGone) {
+			t.Errorf("Run() to what is too old = %v, want ErrGone", err)
+		}
+	})
+}
+
+// due makes a store that is not new, whose states are looked over when they are old.
+func (p *project) due() {
+	p.t.Helper()
+	p.take()
+	if _, err := p.Collect(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// age makes everything in the store two days old.
+func (p *project) age() {
+	p.t.Helper()
+	past := time.Now().Add(-48 * time.Hour)
+	err := filepath.WalkDir(p.store(), func(name string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(name, past, past))
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Without git, or with one that does not work, the reason is told.
+func TestGitMissing(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		return // the script is for a shell
+	}
+	p := newProject(t)
+	none := snapshot.Options{Dir: p.data, Worktree: p.dir, Git: filepath.Join(p.dir, "no-git")}
+	if _, err := snapshot.Open(none); !errors.Is(err, snapshot.ErrOff) || !strings.Contains(err.Error(), "there is no git") {
+		t.Errorf("Open() = %v, want that there is no git", err)
+	}
+	broken := filepath.Join(t.TempDir(), "git")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho unknown option >&2\nexit 129\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.openWith(snapshot.Options{Git: broken})
+	if _, err := p.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "unknown option") {
+		t.Errorf("Take() = %v, want what git says", err)
+	}
+	// One that makes the store and cannot do more, as an old one that does not know an option.
+	old := filepath.Join(t.TempDir(), "git")
+	script := "#!/bin/sh\nfor a; do case $a in init) exec git \"$@\";; esac; done\necho unknown option >&2\nexit 129\n"
+	if err := os.WriteFile(old, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.openWith(snapshot.Options{Git: old})
+	if _, err := p.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "unknown option") {
+		t.Errorf("Take() = %v, want what git says", err)
+	}
+	if _, err := p.Record(t.Context(), "a.txt"); err != nil { // needs no git
+		t.Errorf("Record() = %v", err)
+	}
+}
+
+// The next process begins with the state of the last one, and sees what was changed between them.
+func TestNextProcess(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	for i := range 150 { // enough for one pack
+		p.write(fmt.Sprintf("d%d/f%d", i%7, i), fmt.Sprint(i))
+	}
+	before := p.take()
+	p.open()
+	p.write("d0/f0", "changed")
+	mustRemove(p, "d1/f1")
+	after := p.take()
+	list := p.Changes(before, after)
+	if got := names(list); !slices.Equal(got, []string{"d0/f0", "d1/f1"}) {
+		t.Errorf("changed = %q, want d0/f0 and d1/f1", got)
+	}
+	p.open()
+	p.revert(list)
+	if same := p.take(); same.Hash != before.Hash {
+		t.Errorf("after the revert = %s, want %s", same.Hash, before.Hash)
+	}
+	if err := os.RemoveAll(filepath.Join(p.store(), "refs", "tenon")); err != nil { // as if another process had removed all states
+		t.Fatal(err)
+	}
+	if same := p.take(); same.Hash != before.Hash {
+		t.Errorf("after the states were removed = %s, want %s", same.Hash, before.Hash)
+	}
+	if out := gitIn(t, p.store(), "fsck", "--full", "--strict"); strings.Contains(out, "error") {
+		t.Errorf("git fsck of the store: %s", out)
+	}
+	if got := strings.TrimSpace(gitIn(t, p.store(), "cat-file", "-t", before.Hash)); got != "tree" {
+		t.Errorf("the state is a %s for git, want a tree", got)
+	}
+}
+
+// A project that is a part of a repository, and one whose .git is a file.
+func TestWhereTheRepositoryIs(t *testing.T) {
+	t.Parallel()
+	apart := filepath.Join(t.TempDir(), "apart.git")
+	p := bareProject(t)
+	p.removeAll(".git")
+	p.git("init", "-q", "--separate-git-dir", apart)
+	if err := os.WriteFile(filepath.Join(apart, "info", "exclude"), []byte("*.mine\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.write("sub/x", "one")
+	list := p.during(func() { p.write("sub/x", "two"); p.write("y.mine", "ignored") })
+	if got := names(list); !slices.Equal(got, []string{"sub/x"}) {
+		t.Errorf("changed = %q, want sub/x", got)
+	}
+	part := &project{t: t, dir: p.path("sub"), data: p.data}
+	part.open()
+	list = part.during(func() { part.write("x", "three"); p.write("elsewhere", "not in the project") })
+	if got := names(list); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("changed in a part = %q, want x", got)
+	}
+	part.revert(list)
+	if got := p.read("sub/x"); got != "two" {
+		t.Errorf("sub/x = %q, want two", got)
+	}
+}

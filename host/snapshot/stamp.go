@@ -1,0 +1,50 @@
+package snapshot
+
+import (
+	"os"
+	"time"
+)
+
+const (
+	// settleAfter is how old a change must be before a stamp can be relied on: a file that is written twice within one tick of the
+	// clock that the file system uses (4 to 16 ms) has the same stamp after both.
+	settleAfter = 50 * time.Millisecond
+	// settleCoarse is the same for file systems that keep whole seconds (FAT: two).
+	settleCoarse = 2100 * time.Millisecond
+)
+
+// stamp is what a file system tells of a file without reading it. Two equal ones stand for the same content, unless the file was
+// changed within moments of the first.
+type stamp struct {
+	Mode         uint32 // kind and permissions, as an Entry has them
+	Size         int64
+	Mtime, Ctime int64 // nanoseconds; Ctime, which nobody can set, is Mtime where there is none
+	Inode        uint64
+}
+
+// stampOf returns the stamp of a file.
+func stampOf(info os.FileInfo) stamp {
+	s := stamp{Mode: unixMode(info), Size: info.Size(), Mtime: info.ModTime().UnixNano()}
+	switch kind := info.Mode().Type(); kind {
+	case 0:
+		s.Mode |= kindFile
+	case os.ModeSymlink:
+		s.Mode |= kindLink
+	case os.ModeDir:
+		s.Mode |= kindDir
+	}
+	s.Ctime, s.Inode = s.Mtime, 0
+	s.refine(info.Sys())
+	return s
+}
+
+// settled reports whether a change after begun, when the stamp was not taken yet, would give another one.
+func (s stamp) settled(begun time.Time) bool {
+	wait := settleAfter
+	if s.Ctime%int64(time.Second) == 0 {
+		wait = settleCoarse
+	}
+	return s.Ctime < begun.Add(-wait).UnixNano()
+}
+
+func (s stamp) kind() uint32 { return s.Mode & kindMask }

@@ -1,0 +1,164 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// maxInner is how many repositories inside of a project have states, at each level; maxNesting how deep they may be.
+	maxInner, maxNesting = 32, 3
+	// pins is where references to trees are.
+	pins = "refs/tenon"
+	// saveFiles and saveAfter are from how many files on that were looked at, and after which time, the state is written to the disk,
+	// where the next process finds it. One that is older costs that process as many looks.
+	saveFiles = 100
+	saveAfter = 10 * time.Second
+)
+
+// errSlow is what Take gives up with.
+var errSlow = errors.New("a snapshot of this project takes too long")
+
+// Take keeps the files as they are now. When nothing has changed since the last time it looks at the stamps of files alone; git runs
+// only to say whether it ignores a name that is new, and to store many files at once. Errors: ErrOff when it takes longer than
+// Limits.MaxTime, and from then on for a day. Record and Run work all the same.
+func (r *Repo) Take(ctx context.Context) (*Tree, error) {
+	if r.slow.Load() {
+		return nil, r.tooSlow()
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, r.limits.MaxTime, errSlow)
+	defer cancel()
+	t, err := r.take(limited, 0)
+	if err != nil && context.Cause(limited) == errSlow {
+		r.slow.Store(true)
+		err = errors.Join(r.tooSlow(), os.WriteFile(filepath.Join(r.dir, slowMark), nil, 0o600))
+	}
+	return t, err
+}
+
+func (r *Repo) tooSlow() error {
+	return fmt.Errorf("%w for a day: %w: more than %s", ErrOff, errSlow, r.limits.MaxTime)
+}
+
+func (r *Repo) take(ctx context.Context, depth int) (t *Tree, err error) {
+	var inner []string
+	err = r.exclusive(ctx, func() error {
+		if t, inner, err = r.scan(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+		t, inner, err = r.scan(ctx) // something may have been changed while it was looked at
+		return err
+	})
+	if err != nil || depth == maxNesting {
+		return t, err
+	}
+	for _, name := range inner[:min(len(inner), maxInner)] {
+		one, err := r.takeInner(ctx, name, depth+1)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if t.inner == nil {
+			t.inner = map[string]*Tree{}
+		}
+		t.inner[name] = one
+		for _, p := range one.LeftOut {
+			t.LeftOut = append(t.LeftOut, Path(name)+p)
+		}
+	}
+	return t, nil
+}
+
+// takeInner takes the state of a repository inside of the project, whose contents can be read here from then on.
+func (r *Repo) takeInner(ctx context.Context, name string, depth int) (*Tree, error) {
+	in := r.repoAt(name)
+	t, err := in.take(ctx, depth)
+	if err != nil {
+		return nil, err
+	}
+	list := filepath.Join(r.dir, "objects", "info", "alternates")
+	known, err := os.ReadFile(list)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	line := filepath.ToSlash(filepath.Join(in.dir, "objects")) + "\n"
+	if strings.Contains(string(known), line) {
+		return t, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(list), 0o700); err != nil {
+		return nil, err
+	}
+	return t, replaceFile(list, append(known, line...))
+}
+
+// repoAt returns the states of a repository inside of the project; its name ends in a slash.
+func (r *Repo) repoAt(name string) *Repo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.inner[name] == nil {
+		if r.inner == nil {
+			r.inner = map[string]*Repo{}
+		}
+		sum := sha256.Sum256([]byte(name))
+		r.inner[name] = &Repo{
+			worktree: filepath.Join(r.worktree, filepath.FromSlash(name)), git: r.git, exclude: r.exclude, limits: r.limits,
+			dir: filepath.Join(r.dir, "inner", hex.EncodeToString(sum[:8])),
+		}
+	}
+	return r.inner[name]
+}
+
+// scan makes the state of the files, and returns it with the repositories inside of the project. The caller holds the lock.
+func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
+	newRules, err := r.ignoreRules()
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.last == nil || !r.pinned(r.last.hash) { // new here, or removed with its contents by another process
+		r.saved, r.since = time.Now(), 0
+		if r.last = r.load(); r.last != nil && !r.pinned(r.last.hash) {
+			r.last = nil
+		}
+	}
+	s := &scan{r: r, begun: time.Now(), oracle: oracle{r: r}}
+	root, err := s.look(ctx, r.last, newRules)
+	if err = errors.Join(err, s.oracle.close()); err != nil {
+		return nil, nil, err
+	}
+	if r.last == nil || r.last.hash != root.hash {
+		if err := r.pin(root.hash); err != nil {
+			return nil, nil, err
+		}
+	}
+	isNew := r.last == nil
+	r.since += s.read
+	r.last = root
+	if isNew || r.since > saveFiles || r.since > 0 && time.Since(r.saved) > saveAfter {
+		if err := r.save(root); err != nil {
+			return nil, nil, err
+		}
+		r.saved, r.since = time.Now(), 0
+	}
+	return &Tree{Hash: root.hash, LeftOut: root.leftOut(""), root: root}, s.inner, nil
+}
+
+// pin keeps a tree from being removed: one file may be in the states of weeks, and must stay as long as the last of them.
+func (r *Repo) pin(tree string) error {
+	dir := filepath.Join(r.dir, filepath.FromSlash(pins))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, tree), []byte(tree+"\n"), 0o600)
+}
+
+// pinned reports whether a tree is kept, and makes it young again.
+func (r *Repo) pinned(tree string) bool {
+	now := time.Now()
+	return os.Chtimes(filepath.Join(r.dir, filepath.FromSlash(pins), tree), now, now) == nil
+}

@@ -1,0 +1,250 @@
+package snapshot
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Tree is a state of a project's files.
+type Tree struct {
+	Hash    string // git's name of the state, as a tree of all files that are kept
+	LeftOut []Path // files that are too large, too many or not readable, and directories that are not readable
+
+	root  *node
+	inner map[string]*Tree // of repositories inside of the project, by path with a slash at the end
+}
+
+// Change is what became of one file, or of one directory that has or had nothing in it.
+type Change struct {
+	Path   Path  `json:"path"`
+	Before Entry `json:"before"`
+	After  Entry `json:"after"`
+}
+
+// node is a directory as it was. It is never changed once it is made, so states share those that are the same.
+type node struct {
+	stamp   stamp
+	rules   stamp // of the list of ignored files in it; zero: there is none
+	settled bool  // as long as the stamps stay the same, so do the names
+	opaque  opacity
+
+	files   []file
+	dirs    []folder
+	ignored []ignoredName
+	others  int // names that are neither file, link nor directory
+
+	hash string // git's name of the tree; empty: no file is kept below it
+	left int    // files and directories below it that are left out
+}
+
+// opacity says why nothing is known of what is in a directory.
+type opacity uint8
+
+const (
+	notOpaque  opacity = iota
+	repository         // it has states of its own
+	unreadable
+)
+
+// file is a file or a symbolic link. The lists of a node are sorted by name.
+type file struct {
+	name    string
+	stamp   stamp
+	settled bool   // as long as the stamp stays the same, so does the content
+	hash    string // git's name of the content; empty: it is left out
+}
+
+type folder struct {
+	name string
+	node *node
+}
+
+// ignoredName is a name that git ignores. Patterns may hold for directories alone.
+type ignoredName struct {
+	name string
+	dir  bool
+}
+
+func (f *file) entry() Entry { return Entry{Mode: f.stamp.Mode, Hash: f.hash} }
+
+// bare reports whether there is nothing in the directory.
+func (n *node) bare() bool {
+	return n.opaque == notOpaque && len(n.files)+len(n.dirs)+len(n.ignored)+n.others == 0
+}
+
+// ignores reports whether there is something of the name that git ignores.
+func (n *node) ignores(name string) bool {
+	_, ok := slices.BinarySearchFunc(n.ignored, name, func(x ignoredName, name string) int { return strings.Compare(x.name, name) })
+	return ok
+}
+
+// encode returns the directory as git writes a tree, see https://git-scm.com/book/en/v2/Git-Internals-Git-Objects.
+func (n *node) encode() ([]byte, error) {
+	type line struct{ mode, name, order, hash string }
+	lines := make([]line, 0, len(n.files)+len(n.dirs))
+	for _, f := range n.files {
+		mode := "100644"
+		switch {
+		case f.hash == "":
+			continue
+		case f.stamp.kind() == kindLink:
+			mode = "120000"
+		case f.stamp.Mode&0o100 != 0:
+			mode = "100755"
+		}
+		lines = append(lines, line{mode, f.name, f.name, f.hash})
+	}
+	for _, d := range n.dirs {
+		if d.node.hash != "" {
+			lines = append(lines, line{"40000", d.name, d.name + "/", d.node.hash}) // git sorts directories as if they ended so
+		}
+	}
+	slices.SortFunc(lines, func(a, b line) int { return strings.Compare(a.order, b.order) })
+	var b bytes.Buffer
+	for _, l := range lines {
+		raw, err := hex.DecodeString(l.hash)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", l.name, err)
+		}
+		b.WriteString(l.mode + " " + l.name + "\x00")
+		b.Write(raw)
+	}
+	return b.Bytes(), nil
+}
+
+// leftOut lists what is left out.
+func (n *node) leftOut(path string) []Path {
+	var out []Path
+	if n.left == 0 {
+		return nil
+	}
+	if n.opaque == unreadable {
+		return []Path{Path(path)}
+	}
+	for _, f := range n.files {
+		if f.hash == "" {
+			out = append(out, Path(path+f.name))
+		}
+	}
+	for _, d := range n.dirs {
+		out = append(out, d.node.leftOut(path+d.name+"/")...)
+	}
+	return out
+}
+
+// Changes returns what differs between two states, sorted by path. What was left out or ignored in one of them is not among it: what
+// it was is not known.
+func (r *Repo) Changes(before, after *Tree) []Change {
+	var out []Change
+	compare(&out, "", before.root, after.root, 0, 0)
+	for name, then := range before.inner {
+		now := after.inner[name]
+		if now == nil { // the repository is gone: what was in it is not known to be changed by the session
+			continue
+		}
+		for _, c := range r.repoAt(name).Changes(then, now) {
+			c.Path = Path(name) + c.Path
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	return out
+}
+
+// nothing is a directory that is not there.
+var nothing = &node{}
+
+// compare adds what differs in a directory. The numbers say how many directories of its path, itself among them, were not there.
+func compare(out *[]Change, path string, before, after *node, goneBefore, goneAfter int) {
+	if before == after || before.opaque != notOpaque || after.opaque != notOpaque {
+		return
+	}
+	for b, a := range pairs(before.files, after.files, func(f file) string { return f.name }) {
+		name := ""
+		was, is := Entry{Above: goneBefore}, Entry{Above: goneAfter}
+		if b != nil {
+			name, was = b.name, b.entry()
+		}
+		if a != nil {
+			name, is = a.name, a.entry()
+		}
+		// A directory of that name with nothing in it is no file, but something all the same.
+		if d := find(before.dirs, name); b == nil && d != nil && d.bare() {
+			was = Entry{Mode: kindDir}
+		}
+		if d := find(after.dirs, name); a == nil && d != nil && d.bare() {
+			is = Entry{Mode: kindDir}
+		}
+		unknown := b != nil && b.hash == "" || a != nil && a.hash == "" || before.ignores(name) || after.ignores(name)
+		if !unknown && !was.Same(is) {
+			*out = append(*out, Change{Path: Path(path + name), Before: was, After: is})
+		}
+	}
+	for b, a := range pairs(before.dirs, after.dirs, func(d folder) string { return d.name }) {
+		switch {
+		case b == nil && before.ignores(a.name), a == nil && after.ignores(b.name):
+		case b == nil:
+			at := path + a.name
+			if a.node.bare() && findFile(before.files, a.name) == nil {
+				*out = append(*out, Change{Path: Path(at), Before: Entry{Above: goneBefore}, After: Entry{Mode: kindDir}})
+			}
+			compare(out, at+"/", nothing, a.node, goneBefore+1, goneAfter)
+		case a == nil:
+			at := path + b.name
+			if b.node.bare() && findFile(after.files, b.name) == nil {
+				*out = append(*out, Change{Path: Path(at), Before: Entry{Mode: kindDir}, After: Entry{Above: goneAfter}})
+			}
+			compare(out, at+"/", b.node, nothing, goneBefore, goneAfter+1)
+		default:
+			compare(out, path+a.name+"/", b.node, a.node, goneBefore, goneAfter)
+		}
+	}
+}
+
+// pairs goes through two sorted lists side by side; nil stands for what one of them has not.
+func pairs[T any](a, b []T, name func(T) string) iter.Seq2[*T, *T] {
+	return func(yield func(*T, *T) bool) {
+		for len(a) > 0 || len(b) > 0 {
+			var x, y *T
+			order := 0
+			switch {
+			case len(a) == 0:
+				order = 1
+			case len(b) == 0:
+				order = -1
+			default:
+				order = cmp.Compare(name(a[0]), name(b[0]))
+			}
+			if order <= 0 {
+				x, a = &a[0], a[1:]
+			}
+			if order >= 0 {
+				y, b = &b[0], b[1:]
+			}
+			if !yield(x, y) {
+				return
+			}
+		}
+	}
+}
+
+func find(list []folder, name string) *node {
+	i, ok := slices.BinarySearchFunc(list, name, func(d folder, name string) int { return strings.Compare(d.name, name) })
+	if !ok {
+		return nil
+	}
+	return list[i].node
+}
+
+func findFile(list []file, name string) *file {
+	i, ok := slices.BinarySearchFunc(list, name, func(f file, name string) int { return strings.Compare(f.name, name) })
+	if !ok {
+		return nil
+	}
+	return &list[i]
+}
