@@ -27,15 +27,18 @@ type app struct {
 	mask   *maskWriter // stderr for errors and log, without secrets
 	level  slog.LevelVar
 	log    *slog.Logger
+
+	managed string // the administrator's file
 }
 
 type globalFlags struct {
 	logLevel, dir, dataDir, config string
 }
 
-// run runs the command line and returns the exit code. Errors are printed here and nowhere else.
-func run(ctx context.Context, args []string, env []string, s stdio) int {
-	a := &app{stdio: s, env: env, screen: newScreen(s, env)}
+// run runs the command line and returns the exit code. Errors are printed here and nowhere else. managed is where an
+// administrator's configuration is: nothing that a user or a project can set moves it.
+func run(ctx context.Context, args []string, env []string, s stdio, managed string) int {
+	a := &app{stdio: s, env: env, screen: newScreen(s, env), managed: managed}
 	a.mask = &maskWriter{w: a.screen.besides(s.err)}
 	a.mask.hide(environSecrets(env))
 	a.level.Set(defaultLogLevel)
@@ -47,8 +50,12 @@ func run(ctx context.Context, args []string, env []string, s stdio) int {
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
 	a.screen.close()
-	if errors.Is(err, errHard) {
+	var shown *shownError
+	switch {
+	case errors.Is(err, errHard):
 		return exitInterrupted
+	case errors.As(err, &shown):
+		return remedy(shown.err).code
 	}
 	return report(a.mask, err)
 }
@@ -73,7 +80,7 @@ func (a *app) rootCommand() *cobra.Command {
 		return usageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%w", err)
 	})
 	root.AddCommand(
-		a.runCommand(), a.sessionCommand(), a.modelsCommand(), a.hooksCommand(), a.explainCommand(), a.pluginCommand(), a.mcpCommand(),
+		a.runCommand(), a.chatCommand(), a.sessionCommand(), a.modelsCommand(), a.hooksCommand(), a.explainCommand(), a.pluginCommand(), a.mcpCommand(),
 		a.statsCommand(), a.agentCommand(), a.commandCommand(), a.skillCommand(), a.importRootCommand(),
 		a.configCommand(), a.permissionCommand(), a.doctorCommand(), a.versionCommand(), exitCodesTopic(),
 	)
@@ -147,8 +154,11 @@ func (a *app) write(text string) error {
 	return nil
 }
 
+// errOutput means that stdout cannot be written.
+var errOutput = errors.New("write the output")
+
 func outputError(err error) error {
-	return &failure{exitTurn, fmt.Errorf("write the output: %w", err), "what was done is stored: tenon session show prints it"}
+	return &failure{exitTurn, fmt.Errorf("%w: %w", errOutput, err), "what was done is stored: tenon session show prints it"}
 }
 
 // directory is where the work is done, absolute.

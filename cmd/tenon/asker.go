@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -32,14 +30,10 @@ type typed struct {
 
 // asker asks the user on the terminal, one thing after another. It is used from one goroutine.
 type asker struct {
-	s     *screen
-	in    *os.File
-	read  *bufio.Reader
-	host  answerHost
-	lines chan typed
+	s    *screen
+	keys *keyboard
+	host answerHost
 
-	reading bool // a goroutine waits for a line
-	closed  bool // stdin has ended: everything is refused
 	queue   []ask
 	current ask
 }
@@ -52,8 +46,8 @@ type ask interface {
 	take(a *asker, t typed) bool
 }
 
-func newAsker(s *screen, in *os.File, host answerHost) *asker {
-	return &asker{s: s, in: in, read: bufio.NewReader(in), host: host, lines: make(chan typed, 1)}
+func newAsker(s *screen, keys *keyboard, host answerHost) *asker {
+	return &asker{s: s, keys: keys, host: host}
 }
 
 // asking reports whether a question stands on the screen.
@@ -98,38 +92,40 @@ func (a *asker) withdraw() {
 func (a *asker) next() {
 	for a.current == nil && len(a.queue) > 0 {
 		a.current, a.queue = a.queue[0], a.queue[1:]
-		if a.closed {
+		if a.keys.ended {
 			a.current.take(a, typed{eof: true})
 			a.current = nil
 			continue
 		}
-		// What was typed before the question was asked is no answer to it.
-		if !a.reading {
-			_, _ = a.read.Discard(a.read.Buffered())
-			dropInput(a.in)
-		}
+		a.keys.drop() // what was typed before the question was asked is no answer to it
 		a.current.show(a)
-		a.readLine()
+		a.keys.want()
 	}
 }
 
-// readLine waits for a line, beside everything else. A read of a terminal cannot be called off: it ends
-// with a line, which goes to the question that stands on the screen then, or with the process.
-func (a *asker) readLine() {
-	if a.reading {
-		return
+// input takes what the user typed. Lines that no question waits for are dropped: most likely they were meant for one
+// that needs no answer any more.
+func (a *asker) input(p piece) {
+	a.keys.took(p)
+	for {
+		line, ok := a.keys.line()
+		switch {
+		case ok:
+			a.take(typed{text: strings.TrimSpace(line)})
+		case a.keys.ended:
+			a.take(typed{eof: true})
+			return
+		default:
+			if a.asking() {
+				a.keys.want()
+			}
+			return
+		}
 	}
-	a.reading = true
-	go func() {
-		text, err := a.read.ReadString('\n')
-		a.lines <- typed{strings.TrimSpace(text), err != nil}
-	}()
 }
 
 // take takes a line of the user's.
 func (a *asker) take(t typed) {
-	a.reading = false
-	a.closed = a.closed || t.eof
 	if a.current == nil {
 		return
 	}
@@ -139,9 +135,7 @@ func (a *asker) take(t typed) {
 	if a.current.take(a, t) {
 		a.current = nil
 		a.next()
-		return
 	}
-	a.readLine()
 }
 
 // askPermission asks for leave.

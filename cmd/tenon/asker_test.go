@@ -90,7 +90,7 @@ func TestAsker(t *testing.T) {
 			defer in.Close()
 			defer typing.Close()
 			have := &replies{}
-			a := newAsker(&screen{w: &bytes.Buffer{}}, in, have)
+			a := newAsker(&screen{w: &bytes.Buffer{}}, newKeyboard(in), have)
 			for _, e := range c.events {
 				a.event(e)
 			}
@@ -103,7 +103,7 @@ func TestAsker(t *testing.T) {
 				} else if _, err := typing.WriteString(line.text + "\n"); err != nil {
 					t.Fatal(err)
 				}
-				a.take(<-a.lines)
+				a.input(<-a.keys.pieces)
 			}
 			if a.asking() {
 				t.Error("a question still stands")

@@ -52,6 +52,15 @@ func (f *failure) Error() string { return f.err.Error() }
 // Unwrap returns the cause.
 func (f *failure) Unwrap() error { return f.err }
 
+// shownError is an error that was shown when it happened; only its exit code counts.
+type shownError struct{ err error }
+
+// Error returns the cause.
+func (e *shownError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *shownError) Unwrap() error { return e.err }
+
 // usageError is a mistake on the command line.
 func usageError(fix, format string, args ...any) error {
 	return &failure{exitUsage, fmt.Errorf(format, args...), fix}

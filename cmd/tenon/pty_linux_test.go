@@ -86,7 +86,7 @@ func (x *terminal) read() {
 	}
 }
 
-var escapes = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+var escapes = regexp.MustCompile(`\x1b\[[?0-9;]*[A-Za-z]`)
 
 // expect waits for text behind what was expected before; escape sequences do not count.
 func (x *terminal) expect(want string) {
@@ -117,6 +117,14 @@ func (x *terminal) expect(want string) {
 func (x *terminal) enter(text string) {
 	x.t.Helper()
 	if _, err := x.control.WriteString(text); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// resize gives the terminal another size.
+func (x *terminal) resize(rows, columns uint16) {
+	x.t.Helper()
+	if err := unix.IoctlSetWinsize(int(x.control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
 		x.t.Fatal(err)
 	}
 }

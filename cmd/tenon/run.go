@@ -22,6 +22,7 @@ type runFlags struct {
 	files, plugins                []string
 	resume, auto, quiet, watch    bool
 	fork                          bool
+	chat                          bool // "tenon chat": lines of stdin are prompts
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -43,6 +44,16 @@ answer alone and what would have to be asked is refused, unless --auto allows it
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runTurn(cmd.Context(), &f, args) },
 	}
 	format(cmd, &f.format)
+	f.conversation(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.command, "command", "", "run this command with the prompt as its arguments")
+	flags.StringVar(&f.schema, "schema", "", "file with a JSON schema that the answer must meet")
+	flags.BoolVar(&f.watch, "watch", false, "stay, take further prompts from stdin a line each, and load the plugins of --plugin anew when they change")
+	return cmd
+}
+
+// conversation adds the flags that say which session goes on, and how its turns are run.
+func (f *runFlags) conversation(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.model, "model", "m", "", "model, as provider/model")
 	flags.StringVar(&f.agent, "agent", "", "agent that answers")
@@ -51,14 +62,10 @@ answer alone and what would have to be asked is refused, unless --auto allows it
 	flags.StringVarP(&f.session, "session", "s", "", "go on with this session, by its id or the beginning of it")
 	flags.BoolVar(&f.fork, "fork", false, "with -c or -s: go on in a copy of the session, which stays as it is")
 	flags.StringArrayVarP(&f.files, "file", "f", nil, "attach a file or a directory; may be repeated")
-	flags.StringVar(&f.command, "command", "", "run this command with the prompt as its arguments")
 	flags.StringVar(&f.title, "title", "", "title of the new session")
 	flags.BoolVar(&f.auto, "auto", false, "allow what no rule denies, without asking")
-	flags.StringVar(&f.schema, "schema", "", "file with a JSON schema that the answer must meet")
 	flags.StringArrayVar(&f.plugins, "plugin", nil, "use the plugin at this path too: a package, a .wasm module or an executable; may be repeated")
-	flags.BoolVar(&f.watch, "watch", false, "stay, take further prompts from stdin a line each, and load the plugins of --plugin anew when they change")
 	flags.BoolVar(&f.quiet, "quiet", false, "print nothing but the answer and errors")
-	return cmd
 }
 
 func (f *runFlags) check() error {
@@ -107,7 +114,9 @@ func (a *app) runTurn(ctx context.Context, f *runFlags, args []string) error {
 		return err
 	}
 	if f.watch {
-		return a.watchTurns(ctx, w, m, f, in, signals)
+		c := newConversation(a, w, m, f, signals)
+		c.source = &lineSource{keys: c.keys}
+		return c.hold(ctx, in)
 	}
 	o, err := a.conduct(ctx, w, m, signals, conductOptions{
 		format: f.format, quiet: f.quiet, interactive: interactive,
@@ -145,7 +154,7 @@ func (a *app) input(ctx context.Context, f *runFlags, args []string, signals <-c
 		case <-done:
 		}
 	}()
-	p, err := a.readPrompt(ctx, args, f.command != "", f.watch)
+	p, err := a.readPrompt(ctx, args, f.command != "", f.watch || f.chat)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +229,8 @@ func agentModel(m *machine, name string) bool {
 type conductOptions struct {
 	format             string
 	quiet, interactive bool
-	lines              *asker // where answers come from; nil: a new one
+	keys               *keyboard // where answers come from; nil: a new one
+	talks              bool      // the turn is one of a conversation
 	begin              func(context.Context) (*sdk.Session, error)
 	turn               func(context.Context) (*sdk.MessageWithParts, error)
 }
@@ -233,20 +243,25 @@ func (a *app) conduct(ctx context.Context, w *workspace, m *machine, signals <-c
 	if outcome != nil && errors.Is(outcome.err, errHard) {
 		return outcome, nil
 	}
+	if !a.shutDown(ctx, m, signals) && outcome != nil && outcome.err != nil {
+		return &turnOutcome{err: errHard}, nil
+	}
+	return outcome, err // where the turn was over, only winding up was cut short
+}
+
+// shutDown closes the machine and reports whether that was done; a signal cuts it short.
+func (a *app) shutDown(ctx context.Context, m *machine, signals <-chan signal) bool {
 	closed := make(chan error, 1)
 	go func() { closed <- m.Close(context.WithoutCancel(ctx)) }() // ends when the host has wound up; waited for below
 	select {
-	case closeErr := <-closed:
-		if closeErr != nil {
-			a.log.Warn("not shut down cleanly", "err", closeErr)
+	case err := <-closed:
+		if err != nil {
+			a.log.Warn("not shut down cleanly", "err", err)
 		}
+		return true
 	case <-signals:
-		if outcome == nil || outcome.err == nil {
-			return outcome, err // the turn was over, only winding up was cut short
-		}
-		return &turnOutcome{err: errHard}, nil
+		return false
 	}
-	return outcome, err
 }
 
 func (a *app) drive(ctx context.Context, w *workspace, m *machine, sub *host.Subscription, signals <-chan signal, o conductOptions) (*turnOutcome, error) {
@@ -256,7 +271,7 @@ func (a *app) drive(ctx context.Context, w *workspace, m *machine, sub *host.Sub
 	}
 	shown := &turnShown{
 		session: s, directory: w.project.Directory, retries: retryLimit(m.config),
-		logsNotices: a.level.Level() <= slog.LevelWarn, clean: a.mask.clean,
+		logsNotices: a.level.Level() <= slog.LevelWarn, clean: a.mask.clean, talks: o.talks,
 	}
 	var v view
 	if o.format == "json" {
@@ -265,11 +280,12 @@ func (a *app) drive(ctx context.Context, w *workspace, m *machine, sub *host.Sub
 		v = newTextView(a.screen, a.out, a.mask, shown, o.quiet)
 	}
 	l := &turnLoop{host: m.Host, view: v, screen: a.screen, signals: signals, session: s.ID}
-	if l.asker = o.lines; o.interactive && l.asker == nil {
-		l.asker = newAsker(a.screen, a.in, m.Host)
-	}
-	if !o.interactive {
-		l.asker = nil
+	if o.interactive {
+		keys := o.keys
+		if keys == nil {
+			keys = newKeyboard(a.in)
+		}
+		l.asker = newAsker(a.screen, keys, m.Host)
 	}
 	return l.run(ctx, sub, o.turn), nil
 }
@@ -287,11 +303,11 @@ func findSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 	if err == nil || !errors.Is(err, store.ErrNotFound) {
 		return found, err
 	}
-	all, err := s.Sessions(ctx, store.Query{Children: true, Archived: true, Limit: maxSessions})
+	all, err := s.List(ctx, store.Query{Children: true, Archived: true, Limit: maxSessions})
 	if err != nil {
 		return nil, err
 	}
-	var matches []sdk.Session
+	var matches []store.Listed
 	for _, candidate := range all {
 		if strings.HasPrefix(candidate.ID, id) || strings.HasPrefix(candidate.ID, sdk.PrefixSession+"_"+id) {
 			matches = append(matches, candidate)
@@ -299,7 +315,8 @@ func findSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 	}
 	switch len(matches) {
 	case 1:
-		return &matches[0], nil
+		found, _, err := s.Session(ctx, matches[0].ID)
+		return found, err
 	case 0:
 		return nil, usageError("tenon session list shows the sessions", "there is no session %q", id)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -22,17 +23,19 @@ type screen struct {
 	// answers says that a user is at stdin to be asked.
 	answers bool
 
-	w     io.Writer
-	fd    int
-	width func() int
+	w      io.Writer
+	fd     int
+	width  func() int
+	height func() int // rows of the terminal
 
 	mu      sync.Mutex
 	buf     bytes.Buffer
 	bottom  []string // the live lines
 	drawn   int      // how many of them are on the terminal
-	inLine  bool     // streamed text, or a question, has not ended its line
-	section section  // of what was written last
-	err     error    // the first failed write
+	input   *inputBlock
+	inLine  bool    // streamed text, or a question, has not ended its line
+	section section // of what was written last
+	err     error   // the first failed write
 }
 
 // section is a kind of output; blank lines stand between sections.
@@ -44,8 +47,27 @@ const (
 	sectionLines
 )
 
+// inputBlock is what a user edits, with the cursor in it. It stands below everything else. Its rows are narrower than the
+// terminal.
+type inputBlock struct {
+	rows     []string // as they are written
+	widths   []int    // of rows, in columns
+	row, col int      // of the cursor
+}
+
+// above returns how many lines of the terminal are above the cursor's. Rows that were written to a wider terminal take
+// several: terminals break them when they become narrower.
+func (b *inputBlock) above(width int) int {
+	n := b.col / width
+	for _, w := range b.widths[:b.row] {
+		n += max(1, (w+width-1)/width)
+	}
+	return n
+}
+
 const (
-	defaultWidth = 80
+	defaultWidth  = 80
+	defaultHeight = 24
 	// maxLive bounds the live lines: more would scroll a small terminal.
 	maxLive = 6
 )
@@ -64,6 +86,12 @@ func newScreen(s stdio, env environ) *screen {
 			return w
 		}
 		return defaultWidth
+	}
+	c.height = func() int {
+		if _, h, err := term.GetSize(c.fd); err == nil && h > 0 {
+			return h
+		}
+		return defaultHeight
 	}
 	return c
 }
@@ -125,10 +153,34 @@ func (c *screen) bottomLines(lines []string) {
 	}
 }
 
+// edit shows what the user edits in place of what was shown of it; nil takes it away.
+func (c *screen) edit(b *inputBlock) {
+	c.update(func() {
+		if c.input == nil && b != nil {
+			c.endLine()
+		}
+		c.input = b
+	})
+}
+
+// entered leaves what the user edited where it is and goes on below it.
+func (c *screen) entered(b *inputBlock) {
+	c.update(func() {
+		c.input, c.section = nil, sectionLines
+		for _, row := range b.rows {
+			c.buf.WriteString(row)
+			c.buf.WriteByte('\n')
+		}
+	})
+}
+
+// control writes a sequence that shows nothing.
+func (c *screen) control(sequence string) { c.update(func() { c.buf.WriteString(sequence) }) }
+
 // close takes the live lines away and ends the line.
 func (c *screen) close() {
 	c.update(func() {
-		c.bottom = nil
+		c.bottom, c.input = nil, nil
 		c.endLine()
 	})
 }
@@ -163,10 +215,17 @@ func (b *besidesWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// update erases the live lines, lets f write into the buffer, draws them again and writes it all at once.
+// update erases the live lines and the input, lets f write into the buffer, draws them again and writes it all at once.
 func (c *screen) update(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.input != nil {
+		c.buf.WriteByte('\r')
+		if n := c.input.above(c.width()); n > 0 {
+			fmt.Fprintf(&c.buf, "\x1b[%dA", n)
+		}
+		c.buf.WriteString("\x1b[J")
+	}
 	if c.drawn > 0 {
 		c.buf.WriteString(strings.Repeat("\x1b[1A\x1b[2K", c.drawn))
 		c.drawn = 0
@@ -180,7 +239,22 @@ func (c *screen) update(f func()) {
 		}
 		c.drawn = len(c.bottom)
 	}
+	if c.input != nil {
+		c.input.draw(&c.buf)
+	}
 	c.flush()
+}
+
+// draw writes the rows and puts the cursor into them.
+func (b *inputBlock) draw(to *bytes.Buffer) {
+	to.WriteString(strings.Join(b.rows, "\n"))
+	if up := len(b.rows) - 1 - b.row; up > 0 {
+		fmt.Fprintf(to, "\x1b[%dA", up)
+	}
+	to.WriteByte('\r')
+	if b.col > 0 {
+		fmt.Fprintf(to, "\x1b[%dC", b.col)
+	}
 }
 
 // enter begins a section: on a line of its own, after a blank line where text and lines meet.

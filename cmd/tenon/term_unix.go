@@ -2,5 +2,68 @@
 
 package main
 
+import (
+	"os"
+	ossignal "os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
 // enableEscapes makes the terminal understand escape sequences, as those of Unix do.
 func enableEscapes(int) bool { return true }
+
+// rawInput makes a terminal hand over each key as it is typed, without showing it, until restore is called. What is written
+// to the terminal keeps its meaning: a line feed begins a line.
+func rawInput(f *os.File) (restore func(), err error) {
+	fd := int(f.Fd())
+	was, err := term.MakeRaw(fd)
+	if err != nil {
+		return nil, err
+	}
+	restore = func() { _ = term.Restore(fd, was) } // a terminal that is gone needs nothing
+	now, err := unix.IoctlGetTermios(fd, getTermios)
+	if err == nil {
+		now.Oflag |= unix.OPOST | unix.ONLCR
+		err = unix.IoctlSetTermios(fd, setTermios, now)
+	}
+	if err != nil {
+		restore()
+		return nil, err
+	}
+	return restore, nil
+}
+
+// typedAhead reports whether input waits to be read.
+func typedAhead(f *os.File) bool {
+	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0
+}
+
+// catchResize delivers changes of the terminal's size.
+func catchResize() (<-chan signal, func()) {
+	c := make(chan signal, 1)
+	ossignal.Notify(c, syscall.SIGWINCH)
+	return c, func() { ossignal.Stop(c) }
+}
+
+// suspendGrace is how long suspend waits for the stop that it asked for: the system stops no job that nobody could let go
+// on.
+const suspendGrace = 200 * time.Millisecond
+
+// suspend stops the processes of this one's job, as Ctrl-Z does, until the shell lets them go on.
+func suspend() {
+	goesOn := make(chan signal, 1)
+	ossignal.Notify(goesOn, syscall.SIGCONT)
+	defer ossignal.Stop(goesOn)
+	if syscall.Kill(0, syscall.SIGTSTP) != nil {
+		return
+	}
+	select {
+	case <-goesOn:
+	case <-time.After(suspendGrace):
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+	"golang.org/x/term"
 )
 
 // enableEscapes makes the console understand escape sequences; false when it is too old for them.
@@ -18,3 +19,21 @@ func enableEscapes(fd int) bool {
 
 // dropInput forgets what was typed before a question was asked.
 func dropInput(f *os.File) { _ = windows.FlushConsoleInputBuffer(windows.Handle(f.Fd())) }
+
+// rawInput makes the console hand over each key as it is typed, without showing it, until restore is called.
+func rawInput(f *os.File) (restore func(), err error) {
+	was, err := term.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = term.Restore(int(f.Fd()), was) }, nil
+}
+
+// typedAhead reports whether input waits to be read, which cannot be told apart from other events of a console.
+func typedAhead(*os.File) bool { return false }
+
+// catchResize would deliver changes of the console's size, of which there are no signals.
+func catchResize() (<-chan signal, func()) { return nil, func() {} }
+
+// suspend does nothing: there are no jobs to stop.
+func suspend() {}

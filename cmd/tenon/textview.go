@@ -79,11 +79,24 @@ func (v *textView) event(e *sdk.Event) {
 		if e.Type == sdk.EventSessionCompacted && p.SessionID == v.f.root {
 			v.line(v.s.paint(styleDim, "the conversation was summarised to make room (tenon session uncompact takes that back)"))
 		}
+	case *sdk.Object:
+		v.template(*p)
 	case *sdk.PluginNotice:
 		if !v.turn.logsNotices {
 			v.line(fmt.Sprintf("plugin %s %s: %s", visible(p.Plugin), visible(p.Hook), oneLine(p.Message)))
 		}
 	}
+}
+
+// template tells of a shell command in the template of a command, before it is asked for.
+func (v *textView) template(p sdk.Object) {
+	from, _ := p["template"].(string)
+	input, _ := p["input"].(json.RawMessage)
+	var args struct{ Command string }
+	if from == "" || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
+		return
+	}
+	v.line(v.s.paint(styleDim, visible(from)+" runs "+oneLine(args.Command)))
 }
 
 // line writes a line, unless the user wants the answer alone.
@@ -322,7 +335,11 @@ func (v *textView) finish(o *turnOutcome) error {
 		fmt.Fprintf(v.footer, "note: %s refused because nobody could be asked; --auto or a permission rule allows it\n", was(v.refused, "tool call"))
 	}
 	if a, ok := o.message.Info.(*sdk.AssistantMessage); ok && a.Finish == sdk.FinishLength && o.err == nil {
-		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; tenon run -c \"go on\" continues it")
+		remedy := `tenon run -c "go on" continues it`
+		if v.turn.talks {
+			remedy = `"go on" continues it`
+		}
+		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; "+remedy)
 	}
 	fmt.Fprintln(v.footer, v.s.paint(styleDim, v.figures(o)))
 	return v.s.failed()
@@ -384,5 +401,9 @@ func (v *textView) figures(o *turnOutcome) string {
 	if t.cost > 0 {
 		words = append(words, money(t.cost))
 	}
-	return strings.Join(append(words, duration(o.took.Round(time.Millisecond)), "tenon run -s "+v.f.root+" goes on"), " · ")
+	words = append(words, duration(o.took.Round(time.Millisecond)))
+	if !v.turn.talks {
+		words = append(words, "tenon run -s "+v.f.root+" goes on")
+	}
+	return strings.Join(words, " · ")
 }

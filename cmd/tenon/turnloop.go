@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/tenonhq/tenon/host"
@@ -41,6 +42,7 @@ type turnShown struct {
 	retries     int                 // how often a step is tried again
 	logsNotices bool                // the log tells of plugins that failed
 	clean       func(string) string // takes secrets out of the text of errors
+	talks       bool                // the turn is one of a conversation, which says at its end how to go on
 }
 
 // turnOutcome is how a turn ended.
@@ -48,6 +50,7 @@ type turnOutcome struct {
 	message *sdk.MessageWithParts // the last one; nil when the turn did not get that far
 	err     error
 	took    time.Duration
+	leave   bool // a signal asked for more than the end of the turn: that of the process
 }
 
 // turnLoop runs one turn: events go to the view, questions to the user, interrupts to the host.
@@ -61,6 +64,7 @@ type turnLoop struct {
 
 	held        []sdk.Event // while a question stands on the screen
 	interrupted bool
+	leave       bool             // by more than Ctrl-C
 	broken      error            // the view cannot show any more
 	again       <-chan time.Time // tries the abort again
 }
@@ -87,16 +91,16 @@ func (l *turnLoop) run(ctx context.Context, sub *host.Subscription, turn func(co
 				continue
 			}
 			l.take(e)
-		case line := <-l.answers():
-			l.asker.take(line)
+		case p := <-l.answers():
+			l.asker.input(p)
 			l.release()
 		case now := <-ticks.C:
 			l.tick(now)
-		case <-l.signals:
+		case s := <-l.signals:
 			if l.interrupted {
 				return &turnOutcome{err: errHard}
 			}
-			l.interrupted = true
+			l.interrupted, l.leave = true, s != os.Interrupt
 			l.screen.line("interrupting the turn (once more: leave at once)")
 			l.abort()
 		case <-l.again:
@@ -109,12 +113,12 @@ func (l *turnLoop) run(ctx context.Context, sub *host.Subscription, turn func(co
 	}
 }
 
-// answers is where lines that the user typed come from.
-func (l *turnLoop) answers() <-chan typed {
+// answers is where what the user types comes from.
+func (l *turnLoop) answers() <-chan piece {
 	if l.asker == nil {
 		return nil
 	}
-	return l.asker.lines
+	return l.asker.keys.pieces
 }
 
 // take shows an event, later when a question stands on the screen.
@@ -184,6 +188,7 @@ func (l *turnLoop) drain(events <-chan sdk.Event) {
 
 func (l *turnLoop) finish(o *turnOutcome) *turnOutcome {
 	var te *host.TurnError
+	o.leave = l.leave
 	if l.interrupted && errors.As(o.err, &te) && te.Named.Name == sdk.ErrorAborted {
 		o.err = &failure{exitInterrupted, errors.New("interrupted"), "tenon run -s " + l.session + " goes on where this stopped"}
 	}

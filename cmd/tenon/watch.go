@@ -12,9 +12,6 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-
-	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
@@ -117,8 +114,29 @@ func (w *watcher) follow(path string) {
 	}
 }
 
+// events is what happens to files; nil when nothing is watched.
+func (w *watcher) events() <-chan fsnotify.Event {
+	if w == nil {
+		return nil
+	}
+	return w.notify.Events
+}
+
+// errors is what went wrong with the watch; nil when nothing is watched.
+func (w *watcher) errors() <-chan error {
+	if w == nil {
+		return nil
+	}
+	return w.notify.Errors
+}
+
 // Close ends the watch.
-func (w *watcher) Close() error { return w.notify.Close() }
+func (w *watcher) Close() error {
+	if w == nil {
+		return nil
+	}
+	return w.notify.Close()
+}
 
 // absolute makes the paths of a flag absolute.
 func absolute(paths []string) ([]string, error) {
@@ -143,96 +161,4 @@ func (a *app) buildAll(ctx context.Context, paths []string) error {
 		}
 	}
 	return nil
-}
-
-// watchTurns runs the prompt and then those that stdin has, in one session, and loads between turns what changed of the plugins. It
-// ends at the end of stdin, or with a signal between turns.
-func (a *app) watchTurns(ctx context.Context, w *workspace, m *machine, f *runFlags, in *host.PromptInput, signals <-chan signal) (err error) {
-	watcher, err := newWatcher(m.options.plugins)
-	if err != nil {
-		return errors.Join(err, m.Close(ctx))
-	}
-	defer func() { err = errors.Join(err, watcher.Close(), m.Close(context.WithoutCancel(ctx))) }()
-	s := &watching{a: a, lines: newAsker(a.screen, a.in, m.Host), watcher: watcher, signals: signals, reload: func(ctx context.Context) (string, error) {
-		if err := a.buildAll(ctx, m.options.plugins); err != nil {
-			return "", err
-		}
-		return strings.Join(m.options.plugins, ", "), m.reload(ctx)
-	}}
-	sub := m.Subscribe(subscriptionSize, true)
-	defer sub.Close()
-	for more := true; more; in.Text, more = s.next(ctx) {
-		if in.Text == "" {
-			a.screen.line(a.screen.paint(styleDim, "watching "+visible(strings.Join(m.options.plugins, ", "))+"; each line is a prompt"))
-			continue
-		}
-		o, err := a.drive(ctx, w, m, sub, signals, conductOptions{
-			format: f.format, quiet: f.quiet, interactive: m.options.interactive, lines: s.lines,
-			begin: func(ctx context.Context) (*sdk.Session, error) {
-				if in.SessionID != "" {
-					return m.Session(ctx, in.SessionID)
-				}
-				return a.address(ctx, w, m, f, in)
-			},
-			turn: func(ctx context.Context) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
-		})
-		switch {
-		case err != nil:
-			return err
-		case errors.Is(o.err, errHard):
-			return o.err
-		case o.err != nil:
-			report(a.mask, o.err) // the next turn may go better
-		}
-		in.Parts = nil // what was attached belongs to the first prompt
-	}
-	return nil
-}
-
-// watching is a session of turns of "tenon run --watch".
-type watching struct {
-	a       *app
-	lines   *asker // where further prompts come from
-	watcher *watcher
-	signals <-chan signal
-	// reload loads the plugins anew and says what became of it.
-	reload func(context.Context) (string, error)
-}
-
-// next waits for the next prompt and loads meanwhile what changed. more is false when none will come.
-func (w *watching) next(ctx context.Context) (prompt string, more bool) {
-	for {
-		if w.lines.closed {
-			return "", false
-		}
-		w.lines.readLine()
-		select {
-		case line := <-w.lines.lines:
-			w.lines.reading, w.lines.closed = false, line.eof
-			if line.text != "" {
-				return line.text, true
-			}
-		case e := <-w.watcher.notify.Events:
-			if w.watcher.counts(e) {
-				w.load(ctx)
-			}
-		case err := <-w.watcher.notify.Errors:
-			w.a.log.Warn("changes may have been missed", "err", err)
-		case <-w.signals:
-			return "", false
-		}
-	}
-}
-
-// load loads the plugins anew. What is broken leaves the old ones in place.
-func (w *watching) load(ctx context.Context) {
-	w.watcher.settled(ctx)
-	done, err := w.reload(ctx)
-	w.watcher.settled(ctx) // building writes files of its own
-	if err != nil {
-		f := remedy(err)
-		w.a.screen.line(w.a.screen.paint(styleYellow, "not reloaded, the plugins stay as they were: "+visible(f.Error())))
-		return
-	}
-	w.a.screen.line(w.a.screen.paint(styleDim, "reloaded "+visible(done)))
 }

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// conversation runs one turn after another in a session: "tenon chat" and "tenon run --watch". It is used from one
+// goroutine.
+type conversation struct {
+	a       *app
+	w       *workspace
+	m       *machine
+	f       *runFlags
+	signals <-chan signal
+	keys    *keyboard
+	source  promptSource
+	watcher *watcher // nil: nothing is watched
+
+	commands bool              // lines that begin with / are commands of the conversation
+	session  *sdk.Session      // as it was when it was last read; nil: the next prompt starts one
+	model    string            // that the user chose, as provider/model; empty: that of the session
+	fallback string            // that was found where nobody chose one; until the session has its own
+	agent    string            // that the user chose; empty: that of the session
+	attached sdk.Parts         // for the next prompt
+	answer   *sdk.OutputFormat // that all answers have to meet; nil: any
+	failed   error             // the first failure, which was shown
+	ended    error             // why the conversation cannot go on
+	left     bool              // the user wants to leave
+}
+
+// promptSource is where the prompts of a conversation come from. It uses the conversation's keyboard.
+type promptSource interface {
+	// begin shows that a prompt is waited for. It may be called again after end.
+	begin()
+	// entry looks for a prompt in what was typed so far.
+	entry() promptEntry
+	// interrupted is told that Ctrl-C came as a signal, and reports whether that ends the conversation.
+	interrupted() bool
+	// resized is told that the terminal has another size.
+	resized()
+	// end leaves the terminal as turns need it. What was typed and not entered is kept.
+	end()
+	// suggest puts text where the user can edit it, if that is possible.
+	suggest(text string)
+}
+
+// promptEntry is what a source of prompts has.
+type promptEntry struct {
+	kind entryKind
+	text string
+	// verbatim says that text is a prompt, whatever it looks like.
+	verbatim bool
+	err      error // why it leaves; nil: because the user wants that
+}
+
+// entryKind is what to do about an entry.
+type entryKind int
+
+const (
+	entryNone    entryKind = iota // more input is needed
+	entryPrompt                   // text is a prompt, perhaps an empty one
+	entryLeave                    // there will be no more
+	entrySuspend                  // the user wants the shell for a while
+)
+
+func newConversation(a *app, w *workspace, m *machine, f *runFlags, signals <-chan signal) *conversation {
+	return &conversation{a: a, w: w, m: m, f: f, signals: signals, keys: newKeyboard(a.in), model: f.model, agent: f.agent}
+}
+
+// hold runs the first prompt, unless it is empty, and then those of the source, and closes the machine. It ends when the
+// source does, with a signal between turns, and where nothing can be shown any more. The error is the first failure
+// when nobody was there to see it.
+func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err error) {
+	defer func() {
+		if !errors.Is(err, errHard) {
+			err = errors.Join(err, c.watcher.Close())
+			c.a.shutDown(ctx, c.m, c.signals)
+		}
+	}()
+	if c.f.watch {
+		if c.watcher, err = newWatcher(c.m.options.plugins); err != nil {
+			return err
+		}
+		c.tell("watching " + strings.Join(c.m.options.plugins, ", ") + "; what changes is loaded between turns")
+	}
+	if c.f.session != "" || c.f.resume {
+		if err := c.open(ctx, &host.PromptInput{}); err != nil {
+			return err
+		}
+		if c.commands && c.m.options.interactive {
+			if err := c.recall(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	c.attached, c.answer = first.Parts, first.Format
+	if first.Text != "" {
+		c.take(ctx, promptEntry{text: first.Text})
+	}
+	for !c.left && c.ended == nil {
+		e, more := c.next(ctx)
+		if !more {
+			break
+		}
+		c.take(ctx, e)
+	}
+	switch {
+	case c.ended != nil:
+		return c.ended
+	case c.failed != nil && !c.m.options.interactive: // who sat there has seen what failed
+		return &shownError{c.failed}
+	}
+	return nil
+}
+
+// tell writes a line about the conversation itself.
+func (c *conversation) tell(text string) {
+	if !c.f.quiet {
+		c.a.screen.line(c.a.screen.paint(styleDim, visible(text)))
+	}
+}
+
+// problem shows what went wrong, and keeps it when it is the first failure.
+func (c *conversation) problem(err error) {
+	if c.failed == nil {
+		c.failed = err
+	}
+	report(c.a.mask, err)
+}
+
+// next waits for the next prompt and loads meanwhile what changed of the plugins. more is false when none will come.
+func (c *conversation) next(ctx context.Context) (prompt promptEntry, more bool) {
+	resized, stop := catchResize()
+	defer stop()
+	c.source.begin()
+	defer c.source.end()
+	for {
+		switch e := c.source.entry(); e.kind {
+		case entryPrompt:
+			return e, true
+		case entryLeave:
+			if e.err != nil {
+				c.problem(e.err)
+			}
+			return e, false
+		case entrySuspend:
+			c.source.end()
+			suspend()
+			c.source.begin()
+			continue
+		}
+		c.keys.want()
+		select {
+		case p := <-c.keys.pieces:
+			c.keys.took(p)
+		case s := <-c.signals:
+			if c.interruptedBetween(s) {
+				return promptEntry{}, false
+			}
+		case <-resized:
+			c.source.resized()
+		case e := <-c.watcher.events():
+			if c.watcher.counts(e) {
+				c.source.end()
+				c.load(ctx)
+				c.source.begin()
+			}
+		case err := <-c.watcher.errors():
+			c.a.log.Warn("changes may have been missed", "err", err)
+		}
+	}
+}
+
+// interruptedBetween reports whether a signal between turns ends the conversation. Who sits there, or develops a plugin,
+// leaves with Ctrl-C; for others it is an interruption.
+func (c *conversation) interruptedBetween(s signal) bool {
+	if s == os.Interrupt && (c.m.options.interactive || c.f.watch) {
+		return c.source.interrupted()
+	}
+	c.ended = &failure{exitInterrupted, errors.New("interrupted"), c.howToGoOn()}
+	return true
+}
+
+// load loads the plugins anew. What is broken leaves the old ones in place.
+func (c *conversation) load(ctx context.Context) {
+	c.watcher.settled(ctx)
+	err := c.a.buildAll(ctx, c.m.options.plugins)
+	if err == nil {
+		err = c.m.reload(ctx)
+	}
+	c.watcher.settled(ctx) // building writes files of its own
+	s := c.a.screen
+	if err != nil {
+		s.line(s.paint(styleYellow, "not reloaded, the plugins stay as they were: "+visible(remedy(err).Error())))
+		return
+	}
+	s.line(s.paint(styleDim, "reloaded "+visible(strings.Join(c.m.options.plugins, ", "))))
+}
+
+// take does what an entry asks for: a command, or a turn.
+func (c *conversation) take(ctx context.Context, e promptEntry) {
+	if strings.TrimSpace(e.text) == "" {
+		return
+	}
+	if c.commands && !e.verbatim {
+		if name, arguments, ok := commandLine(e.text); ok {
+			c.command(ctx, name, arguments)
+			return
+		}
+	}
+	c.turn(ctx, &host.PromptInput{Text: e.text, Command: c.f.command, Format: c.answer})
+}
+
+// open finds or creates the session that the flags name, once.
+func (c *conversation) open(ctx context.Context, in *host.PromptInput) error {
+	if c.session == nil {
+		f := *c.f
+		f.model, f.agent, f.command = c.model, c.agent, in.Command
+		s, err := c.a.address(ctx, c.w, c.m, &f, in)
+		if err != nil {
+			return err
+		}
+		c.session, c.fallback = s, in.Model
+		c.f.session, c.f.resume, c.f.fork, c.f.title = "", false, false, "" // they were for this one
+		return nil
+	}
+	s, err := c.m.Session(ctx, c.session.ID)
+	if err == nil {
+		c.session = s
+	}
+	return err
+}
+
+// turn runs a prompt. What fails is shown, and the conversation goes on.
+func (c *conversation) turn(ctx context.Context, in *host.PromptInput) {
+	in.Model, in.Agent, in.Variant = c.model, c.agent, c.f.variant
+	in.Parts, c.attached = append(in.Parts[:0:0], c.attached...), nil
+	c.drive(ctx, func(ctx context.Context) (*sdk.Session, error) {
+		if err := c.open(ctx, in); err != nil {
+			c.attached = in.Parts // for the next try
+			return nil, err
+		}
+		if in.SessionID = c.session.ID; c.session.Model == nil && in.Model == "" && in.Command == "" {
+			in.Model = c.fallback
+		}
+		return c.session, nil
+	}, func(ctx context.Context) (*sdk.MessageWithParts, error) { return c.m.Prompt(ctx, *in) })
+}
+
+// drive runs something as a turn: it is shown, may ask, and Ctrl-C ends it.
+func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), turn func(context.Context) (*sdk.MessageWithParts, error)) {
+	sub := c.m.Subscribe(subscriptionSize, true)
+	defer sub.Close()
+	o, err := c.a.drive(ctx, c.w, c.m, sub, c.signals, conductOptions{
+		format: c.f.format, quiet: c.f.quiet, interactive: c.m.options.interactive, keys: c.keys, talks: c.commands, begin: begin, turn: turn,
+	})
+	if err != nil {
+		c.problem(err)
+		return
+	}
+	switch f := (*failure)(nil); {
+	case errors.Is(o.err, errHard):
+		c.sayHowToGoOn()
+		c.ended = o.err
+	case o.err == nil:
+	case errors.As(o.err, &f) && f.code == exitInterrupted && !o.leave && c.m.options.interactive:
+		c.tell("interrupted; what was done so far is stored, and the next prompt goes on from there")
+	case errors.As(o.err, &f) && f.code == exitInterrupted:
+		c.ended = &failure{exitInterrupted, errors.New("interrupted"), c.howToGoOn()}
+	case errors.Is(o.err, errOutput): // nobody reads it
+		c.ended = o.err
+	default:
+		c.problem(o.err)
+	}
+	if o.leave && c.ended == nil {
+		c.ended = &failure{exitInterrupted, errors.New("interrupted"), c.howToGoOn()}
+	}
+}
+
+// howToGoOn is how to take the conversation up again; empty when nothing was said yet.
+func (c *conversation) howToGoOn() string {
+	if c.session == nil {
+		return ""
+	}
+	command := "run"
+	if c.commands {
+		command = "chat"
+	}
+	return "tenon " + command + " -s " + c.session.ID + " goes on"
+}
+
+// sayHowToGoOn tells how to take the conversation up again.
+func (c *conversation) sayHowToGoOn() {
+	if text := c.howToGoOn(); text != "" {
+		c.tell(text)
+	}
+}
+
+// messages returns the messages of the session that count; none when it has not begun.
+func (c *conversation) messages(ctx context.Context) ([]sdk.MessageWithParts, error) {
+	if c.session == nil {
+		return nil, nil
+	}
+	page := store.Page{}
+	if c.session.Revert != nil {
+		page.Before = c.session.Revert.MessageID
+	}
+	return c.m.store.Messages(ctx, c.session.ID, page)
+}
