@@ -18,6 +18,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -45,17 +46,32 @@ type resolver struct {
 	err   error // the first attachment that cannot be used
 
 	references references
+	rules      *permission.Rules // for files that others than the user name
+}
+
+// spans are ranges of a prompt, in bytes from and to, that the user did not write.
+type spans struct {
+	closed   [][2]int // no mention is looked for
+	confined [][2]int // of files, only those count that lie in the project and may be read without asking
+}
+
+// among reports whether text[start:end] overlaps one of the ranges.
+func among(ranges [][2]int, start, end int) bool {
+	return slices.ContainsFunc(ranges, func(r [2]int) bool { return start < r[1] && r[0] < end })
 }
 
 // text returns the text as a part and what it mentions as more: files, agents, and what plugins know by the name.
-func (r *resolver) text(ctx context.Context, text string) sdk.Parts {
+func (r *resolver) text(ctx context.Context, text string, foreign spans) sdk.Parts {
 	if text == "" {
 		return nil
 	}
 	parts := sdk.Parts{&sdk.TextPart{Text: text}}
 	seen := map[string]bool{}
 	for _, m := range mention.FindAllStringSubmatchIndex(text, -1) {
-		name, found := r.local(text, m[4], m[5])
+		if among(foreign.closed, m[4]-1, m[5]) {
+			continue
+		}
+		name, found := r.local(text, m[4], m[5], among(foreign.confined, m[4], m[5]))
 		if found == nil {
 			if name = referenceName(text, m[4], m[5]); name == "" || seen[name] {
 				continue
@@ -71,11 +87,11 @@ func (r *resolver) text(ctx context.Context, text string) sdk.Parts {
 }
 
 // local resolves the mention text[start:end], with punctuation behind it or without, to a file or an agent.
-func (r *resolver) local(text string, start, end int) (string, sdk.Parts) {
+func (r *resolver) local(text string, start, end int, confined bool) (string, sdk.Parts) {
 	name := text[start:end]
 	for _, candidate := range []string{name, strings.TrimRight(name, ".:!?")} {
 		source := &sdk.SourceText{Value: "@" + candidate, Start: start - 1, End: start + len(candidate)}
-		if found := r.mentioned(candidate, source); found != nil {
+		if found := r.mentioned(candidate, source, confined); found != nil {
 			return candidate, found
 		}
 	}
@@ -83,9 +99,13 @@ func (r *resolver) local(text string, start, end int) (string, sdk.Parts) {
 }
 
 // mentioned returns the parts of one mention, nil when it names nothing that is there.
-func (r *resolver) mentioned(name string, source *sdk.SourceText) sdk.Parts {
+func (r *resolver) mentioned(name string, source *sdk.SourceText, confined bool) sdk.Parts {
 	path := r.path(name)
 	if _, err := os.Stat(path); err == nil {
+		if confined && !r.mayAttach(path) {
+			r.h.log.Warn("not attached: a command of the repository names a file outside of the project, or one that is asked for", "file", path)
+			return nil
+		}
 		return r.file(path, &sdk.FileSource{Type: "file", Path: path, Text: source})
 	}
 	i := slices.IndexFunc(r.h.agents(r.g), func(a sdk.Agent) bool {
@@ -95,6 +115,20 @@ func (r *resolver) mentioned(name string, source *sdk.SourceText) sdk.Parts {
 		return nil
 	}
 	return r.agent(&sdk.AgentPart{Name: name, Source: source})
+}
+
+// mayAttach reports whether a file that a template of the repository names lies in the project, symlinks resolved, and may be read
+// without asking.
+func (r *resolver) mayAttach(path string) bool {
+	root, err := filepath.EvalSymlinks(r.h.opts.Project.Worktree)
+	if err != nil {
+		return false
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(root, path)
+	return err == nil && filepath.IsLocal(rel) && r.rules.Decide("read", filepath.ToSlash(rel)).Action == sdk.ActionAllow
 }
 
 func (r *resolver) path(name string) string {

@@ -12,6 +12,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// permissionSkill is the permission key of loading a skill, with its name.
+const permissionSkill = "skill"
+
 // callHost is the host as one tool call sees it.
 type callHost struct {
 	t *turn
@@ -58,7 +61,10 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	r.Agent = h.t.agent.Name
 	r.Args = h.c.args
 	r.Tool = &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID}
-	if h.c.byPlugin != nil {
+	switch {
+	case h.c.template != "":
+		r.Metadata = withKey(r.Metadata, "template", h.c.template)
+	case h.c.byPlugin != nil:
 		r.Metadata = withKey(r.Metadata, "plugin", h.c.byPlugin.manifest.Name)
 	}
 	return h.t.permit(ctx, r, h.c.tool.definition.ID, h.c.tool.origin)
@@ -136,14 +142,14 @@ func (h *callHost) Subagents() []sdk.Agent {
 	return out
 }
 
-// Skills lists the skills of all plugins.
+// Skills lists the skills of all plugins that the rules do not deny.
 func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
-	var out []sdk.Skill
-	for _, l := range h.t.g.plugins {
-		if source, ok := l.plugin.(sdk.SkillSource); ok {
-			skills, _ := ask(ctx, h.t.h, l, "skills", source.Skills)
-			out = append(out, skills...)
-		}
+	list := slices.DeleteFunc(h.t.h.skills(ctx, h.t.g), func(s skillOf) bool {
+		return h.t.rules.Decide(permissionSkill, s.Name).Action == sdk.ActionDeny
+	})
+	out := make([]sdk.Skill, len(list))
+	for i, s := range list {
+		out[i] = s.Skill
 	}
 	return out, ctx.Err()
 }

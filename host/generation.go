@@ -139,8 +139,12 @@ func (g *generation) contributions(ctx context.Context, h *Host, old *generation
 		g.plugins = append(g.plugins, l)
 		list = append(list, l.asHooks())
 	}
+	notice := func(n sdk.PluginNotice) {
+		n.Message = g.hide(n.Message)
+		h.notice(n)
+	}
 	engine, err := hooks.New(hooks.Options{
-		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: h.notice, Logger: h.log,
+		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: notice, Logger: h.log,
 		Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { h.rememberQuarantine(g, plugin, reason) },
 	})
 	g.engine = engine

@@ -36,7 +36,8 @@ type Options struct {
 	// Environ is the environment that keys are looked up in and that shell commands get, in the form of
 	// os.Environ, without the variables that hold keys.
 	Environ []string
-	// Secrets are values of the configuration that shell commands must not see: no variable that holds one
+	// Secrets are values of the configuration, longest first, that are taken out of errors, notices and the ledger, and that shell
+	// commands must not see: no variable that holds one
 	// is passed on.
 	Secrets []string
 	// Foreign names the providers whose address a file of the project chose, with the place. They get no
@@ -53,11 +54,26 @@ type Options struct {
 	// TrustRules returns permission rules without what the user did not approve yet: rules that came with the
 	// repository and allow something ask instead. Nil: all hold. It must be quick, and is called from any goroutine.
 	TrustRules func(sdk.PermissionRules) sdk.PermissionRules
+	// MayLift reports whether a permission rule may allow, or ask for, what an earlier rule denies. Those of the repository's files that
+	// the user did not approve may not. Nil: all may. Quick and safe as TrustRules.
+	MayLift func(sdk.PermissionRule) bool
+	// OwnRules returns permission rules without what the repository allows, whether the user approved it or not: such rules ask.
+	// Shell commands in a template of the repository are judged by those. Nil: all hold. Quick and safe as TrustRules.
+	OwnRules func(sdk.PermissionRules) sdk.PermissionRules
+	// TrustCommand says whose a command of a compiled-in plugin is, which decides about the shell commands in its template. Nil:
+	// the user's. Quick and safe as TrustRules.
+	TrustCommand func(*sdk.Command) CommandTrust
 	// Quarantined holds the plugins that start quarantined, and why, by name.
 	Quarantined map[string]string
 	// Quarantine is told of each plugin that is quarantined while the host runs, and why, so that it can be one of Quarantined
 	// next time. It is called from any goroutine and must not block. Nil: nobody is told.
 	Quarantine func(plugin, reason string)
+}
+
+// CommandTrust is whose a command is, and whether the user approved it.
+type CommandTrust struct {
+	Repository bool // it came with the repository
+	Approved   bool // with exactly the content it has now; only of a repository's
 }
 
 // Host runs sessions. Safe for use from many goroutines.

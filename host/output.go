@@ -22,13 +22,7 @@ const outputPrefix = "tool-output/"
 // by its hash, and leaves a preview that says how to read the rest.
 func (t *turn) fitOutput(r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 	metadata := r.Metadata
-	lines, size := defaultOutputLines, defaultOutputBytes
-	if cfg := t.g.config.ToolOutput; cfg.MaxLines > 0 {
-		lines = cfg.MaxLines
-	}
-	if cfg := t.g.config.ToolOutput; cfg.MaxBytes > 0 {
-		size = cfg.MaxBytes
-	}
+	lines, size := t.outputLimits()
 	if _, own := metadata["truncated"]; own {
 		lines, size = lines*2, size*2 // the tool cut it already and left a note, which may go over
 	}
@@ -48,6 +42,19 @@ func (t *turn) fitOutput(r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 		return note + "\n" + kept, metadata, [][]byte{content}
 	}
 	return kept + "\n" + note, metadata, [][]byte{content}
+}
+
+// outputLimits returns how many lines and bytes of a tool's output go into the conversation.
+func (t *turn) outputLimits() (lines, size int) {
+	cfg := t.g.config.ToolOutput
+	lines, size = defaultOutputLines, defaultOutputBytes
+	if cfg.MaxLines > 0 {
+		lines = cfg.MaxLines
+	}
+	if cfg.MaxBytes > 0 {
+		size = cfg.MaxBytes
+	}
+	return lines, size
 }
 
 // cutOutput keeps at most so many lines and bytes of s, from its start or from its end, whole lines where

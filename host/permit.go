@@ -2,8 +2,10 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -77,7 +79,10 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		return nil
 	}
 	if !h.opts.Interactive {
-		return headless(&r)
+		if d.Final {
+			return t.unanswered(&r, d)
+		}
+		return t.headless(&r)
 	}
 	return t.askUser(ctx, r, d.Final)
 }
@@ -89,7 +94,7 @@ func asked(r *sdk.PermissionRequest, tool string, o sdk.Origin) *permission.Requ
 
 // denied says what a rule denied.
 func denied(r *sdk.PermissionRequest, d permission.Decision) string {
-	key, what := r.Permission, strings.Join(r.Patterns, ", ")
+	key, what := r.Permission, several(r.Patterns)
 	if d.Rule.Permission != "*" && d.Rule.Permission != key {
 		what += " (" + d.Rule.Permission + " " + d.Rule.Pattern + ")"
 	}
@@ -120,18 +125,76 @@ func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateRe
 }
 
 // headless refuses what would have to be asked and says how to allow it.
-func headless(r *sdk.PermissionRequest) error {
-	pattern := "*"
-	if len(r.Patterns) > 0 {
-		pattern = r.Patterns[0]
-	}
+func (t *turn) headless(r *sdk.PermissionRequest) error {
 	flag := "--auto, or with "
 	if r.Permission == sdk.PermissionDoomLoop {
 		flag = "" // which the flag does not allow
 	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-		"permission %q for %q must be asked for, and nobody is there to answer; allow it with %sthe rule {\"permission\": {%q: {%q: \"allow\"}}} in tenon.json",
-		r.Permission, strings.Join(r.Patterns, ", "), flag, r.Permission, pattern)}
+		"permission %q for %q must be asked for, and nobody is there to answer; allow it with %s%s in tenon.json",
+		r.Permission, several(r.Patterns), flag, t.missing(r))}
+}
+
+// maxNamed bounds the patterns that a refusal names.
+const maxNamed = 8
+
+// several joins patterns for people.
+func several(patterns []string) string {
+	if n := len(patterns) - maxNamed; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(patterns[:maxNamed], ", "), n)
+	}
+	return strings.Join(patterns, ", ")
+}
+
+// missing returns, as it is written in a configuration, the rule that would allow what of the request no rule allows yet.
+func (t *turn) missing(r *sdk.PermissionRequest) string {
+	key, patterns := r.Permission, []string(nil)
+	for _, p := range r.Patterns {
+		if t.rules.Decide(key, p).Action != sdk.ActionAllow && !slices.Contains(patterns, p) {
+			patterns = append(patterns, p)
+		}
+	}
+	if len(patterns) == 0 { // a rule asks for what the call includes
+		for _, i := range r.Implied {
+			if d := t.rules.Decide(i.Permission, i.Pattern); d.Matched && d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" {
+				key, patterns = i.Permission, append(patterns, i.Pattern)
+				break
+			}
+		}
+	}
+	if len(patterns) == 0 { // a rule asks for the tool, by whoever brings it
+		patterns = append(patterns, "*")
+	}
+	more := ""
+	if n := len(patterns) - maxNamed; n > 0 {
+		more = fmt.Sprintf(" and the same for %d more", n)
+		patterns = patterns[:maxNamed]
+	}
+	rules := make([]string, 0, len(patterns))
+	for _, p := range patterns {
+		rules = append(rules, quoted(p)+`: "allow"`)
+	}
+	return fmt.Sprintf(`the rule {"permission": {%s: {%s}}}%s`, quoted(key), strings.Join(rules, ", "), more)
+}
+
+// quoted returns text as JSON writes it.
+func quoted(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // <, > and & stay as they are
+	_ = e.Encode(text)     // neither a string nor a builder can fail
+	return strings.TrimSpace(b.String())
+}
+
+// unanswered refuses what must be asked for whatever else is allowed, when nobody is there to answer.
+func (t *turn) unanswered(r *sdk.PermissionRequest, d permission.Decision) error {
+	remedy := ""
+	if t.agent.Strict {
+		remedy = fmt.Sprintf(", or allow it to this agent with a rule under agent.%s.permission in tenon.json", t.agent.Name)
+	}
+	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
+		"permission %q for %q must be asked for%s, and nobody is there to answer; --auto and other rules do not: run it on a terminal%s",
+		r.Permission, strings.Join(r.Patterns, ", "), origin(d.Rule), remedy)}
 }
 
 // askUser publishes the request and waits for the answer, for as long as the turn runs.

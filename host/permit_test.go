@@ -490,3 +490,43 @@ func TestQuestions(t *testing.T) {
 		}
 	})
 }
+
+// TestHeadlessNamesWhatIsMissing holds that the rule which a refusal offers allows the call.
+func TestHeadlessNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	var many []string
+	for i := range 12 {
+		many = append(many, fmt.Sprint("p", i))
+	}
+	allow := func(patterns ...string) (rules sdk.PermissionRules) {
+		for _, p := range patterns {
+			rules = append(rules, sdk.PermissionRule{Permission: "touch", Pattern: p, Action: sdk.ActionAllow})
+		}
+		return rules
+	}
+	for name, c := range map[string]struct {
+		request sdk.PermissionRequest
+		rules   sdk.PermissionRules
+		want    string
+	}{
+		"all of them":      {sdk.PermissionRequest{Patterns: []string{"a", `b "c" > d`}}, nil, `with --auto, or with the rule {"permission": {"touch": {"a": "allow", "b \"c\" > d": "allow"}}} in tenon.json`},
+		"but the allowed":  {sdk.PermissionRequest{Patterns: []string{"a", "b", "c"}}, allow("b"), `{"permission": {"touch": {"a": "allow", "c": "allow"}}} in tenon.json`},
+		"what is included": {sdk.PermissionRequest{Patterns: []string{"a"}, Implied: []sdk.ImpliedPermission{{Permission: "edit", Pattern: "x"}}}, append(allow("a"), sdk.PermissionRule{Permission: "edit", Pattern: "x*", Action: sdk.ActionAsk}), `{"permission": {"edit": {"x": "allow"}}} in tenon.json`},
+		"not too many":     {sdk.PermissionRequest{Patterns: many}, nil, `"p7": "allow"}}} and the same for 4 more in tenon.json`},
+		"without any":      {sdk.PermissionRequest{}, nil, `{"permission": {"touch": {"*": "allow"}}} in tenon.json`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.request.Permission = "touch"
+			tl := touch(false)
+			tl.prepare = func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) { return []sdk.PermissionRequest{c.request}, nil }
+			b := base(newModel(nil, calls(path("a")), say("done")))
+			b.tools = []sdk.Tool{tl}
+			k := start(t, func(o *host.Options) { o.Config.Permission = c.rules }, b)
+			id, _ := k.prompt("go")
+			if got := k.results(id)[0]; !strings.Contains(got, c.want) {
+				t.Errorf("result = %q, want %q in it", got, c.want)
+			}
+		})
+	}
+}

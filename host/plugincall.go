@@ -120,7 +120,7 @@ func (t *turn) publishPluginCall(c *call) {
 		"sessionID": p.SessionID, "messageID": p.MessageID, "callID": p.CallID, "plugin": c.byPlugin.manifest.Name,
 		"tool": p.Tool, "status": p.State.Status, "input": p.State.Input,
 	}
-	for key, text := range map[string]string{"title": p.State.Title, "error": p.State.Error} {
+	for key, text := range map[string]string{"title": p.State.Title, "error": p.State.Error, "template": c.template} {
 		if text != "" {
 			(*info)[key] = text
 		}

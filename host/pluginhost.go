@@ -37,6 +37,7 @@ type pluginHost struct {
 var (
 	_ sdk.Host           = (*pluginHost)(nil)
 	_ sdk.ConfigReader   = (*pluginHost)(nil)
+	_ sdk.RuleReader     = (*pluginHost)(nil)
 	_ sdk.ToolCaller     = (*pluginHost)(nil)
 	_ sdk.SessionReader  = (*pluginHost)(nil)
 	_ sdk.Asker          = (*pluginHost)(nil)
@@ -56,6 +57,12 @@ func (p *pluginHost) Options() json.RawMessage { return p.options }
 
 // Config returns the configuration without secrets.
 func (p *pluginHost) Config() *sdk.Config { return p.config.Load() }
+
+// Denies reports whether the rules of the session's turn deny something; false when no turn runs.
+func (p *pluginHost) Denies(sessionID, key, pattern string) bool {
+	v := p.h.viewOf(sessionID)
+	return v != nil && v.turn.rules != nil && v.turn.rules.Decide(key, pattern).Action == sdk.ActionDeny
+}
 
 // SessionMessages returns the messages of a session since its last compaction. Errors: ErrNotFound.
 func (p *pluginHost) SessionMessages(ctx context.Context, sessionID string) ([]sdk.MessageWithParts, error) {

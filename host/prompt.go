@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/store"
@@ -113,10 +110,11 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 		return evOverflow, nil
 	}
 	t.show(u)
-	t.rendered = command != nil && command.rendered
+	t.rendered = command != nil && (command.rendered || command.runs() || t.h.author(command) != authorUser)
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	if err != nil {
+		t.storeLedger(u.ID, t.purpose, ledger) // what a template ran before it failed
 		return evFail, err
 	}
 	v := &sdk.ChatMessageValue{Message: u, Parts: parts}
@@ -160,6 +158,7 @@ func (t *turn) firstEvent(ctx context.Context, noReply bool) (event, error) {
 // address finds the agent, the model and the rules for a prompt.
 func (t *turn) address(ctx context.Context, in *PromptInput, command *command) error {
 	s := t.c.sessionCopy()
+	byCommand := command != nil && in.Model == "" && command.Model != ""
 	if command != nil {
 		in.Agent = cmp.Or(in.Agent, command.Agent)
 		in.Model = cmp.Or(in.Model, command.Model)
@@ -168,6 +167,9 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 	usual := cmp.Or(s.Agent, t.g.config.DefaultAgent, sdk.AgentBuild)
 	name := cmp.Or(in.Agent, usual)
 	agent, err := t.h.agent(t.g, name)
+	if err != nil && command != nil && name == command.Agent {
+		return fmt.Errorf("command %s names its agent: %w", command.label(), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -182,7 +184,9 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 		return fmt.Errorf("agent %q is a subagent: it runs through the task tool; choose a primary agent", agent.Name)
 	}
 	t.agent = agent
-	if err := t.useModel(ctx, in.Model, s); err != nil {
+	if err := t.useModel(ctx, in.Model, s); err != nil && byCommand {
+		return fmt.Errorf("command %s names its model: %w", command.label(), err)
+	} else if err != nil {
 		return err
 	}
 	t.purpose = sdk.PurposeTurn
@@ -195,9 +199,9 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 
 // useModel sets the model: the one asked for, the agent's, the session's, the default.
 func (t *turn) useModel(ctx context.Context, name string, s *sdk.Session) error {
-	m := t.g.models
+	m, byAgent := t.g.models, false
 	if name == "" && t.agent.Model != nil {
-		name = t.agent.Model.String()
+		name, byAgent = t.agent.Model.String(), true
 	}
 	if name == "" && s.Model != nil {
 		name = s.Model.ProviderID + "/" + s.Model.ID
@@ -209,6 +213,9 @@ func (t *turn) useModel(ctx context.Context, name string, s *sdk.Session) error 
 		var choice ModelChoice
 		choice, err = m.choose(ctx)
 		t.model = choice.Model
+	}
+	if err != nil && byAgent {
+		return fmt.Errorf("agent %q (%s) names its model: %w", t.agent.Name, cmp.Or(t.agent.Origin, "of a plugin"), err)
 	}
 	if err != nil {
 		return err
@@ -246,13 +253,10 @@ func (t *turn) owned(parts sdk.Parts) []sdk.Part {
 
 // resolveParts builds the parts of the prompt, those of a command through command.execute.before.
 func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
-	r := &resolver{h: t.h, g: t.g, model: &t.model, references: references{h: t.h, g: t.g}}
-	parts := r.text(ctx, in.Text)
-	if command != nil && command.rendered {
-		var err error
-		if parts, err = command.render(ctx, t.h, in.arguments()); err != nil {
-			return nil, err
-		}
+	r := &resolver{h: t.h, g: t.g, model: &t.model, references: references{h: t.h, g: t.g}, rules: t.rules}
+	parts, err := t.promptText(ctx, r, in, command, u, ledger)
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range in.Parts {
 		parts = append(parts, r.part(p)...)
@@ -276,147 +280,4 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *comma
 		Name: command.Name, SessionID: u.SessionID, Arguments: ci.Arguments, MessageID: u.ID,
 	}})
 	return v.Parts, nil
-}
-
-// delegates reports whether a command's prompt goes to a subagent.
-func delegates(c *sdk.Command, a *sdk.Agent) bool {
-	if c.Subtask != nil {
-		return *c.Subtask
-	}
-	return a.Mode == sdk.ModeSubagent
-}
-
-// commandParts turns the prompt of a command that belongs to a subagent into a subtask.
-func (t *turn) commandParts(c *sdk.Command, parts sdk.Parts) sdk.Parts {
-	if t.delegate == "" {
-		return parts
-	}
-	var prompt []string
-	for _, p := range parts {
-		if text, ok := p.(*sdk.TextPart); ok {
-			prompt = append(prompt, text.Text)
-		}
-	}
-	return sdk.Parts{&sdk.SubtaskPart{
-		Prompt: strings.Join(prompt, "\n"), Description: cmp.Or(c.Description, c.Name), Agent: t.delegate, Command: c.Name,
-	}}
-}
-
-// command is a command and whose it is.
-type command struct {
-	sdk.Command
-	owner    *loaded
-	rendered bool // its plugin writes the prompt
-}
-
-// expandCommand replaces the text of a command prompt by the command's filled template. A plugin that writes the prompts of its
-// commands itself is asked later; what stands in their templates is for people then.
-func (h *Host) expandCommand(ctx context.Context, g *generation, in *PromptInput) (*command, error) {
-	if in.Command == "" {
-		return nil, nil
-	}
-	list := h.commands(ctx, g)
-	i := slices.IndexFunc(list, func(c command) bool { return c.Name == in.Command })
-	if i < 0 {
-		names := make([]string, len(list))
-		for k, c := range list {
-			names[k] = c.Name
-		}
-		return nil, fmt.Errorf("command %q: %w; the commands are %s", in.Command, ErrNotFound, strings.Join(names, ", "))
-	}
-	c := list[i]
-	in.Command = in.Text // from here on: the arguments
-	if _, c.rendered = c.owner.plugin.(sdk.CommandRenderer); c.rendered {
-		in.Text = ""
-		return &c, nil
-	}
-	if strings.Contains(c.Template, "!`") {
-		return nil, fmt.Errorf("command %q (%s) runs shell commands in its template (!`…`), which tenon does not do yet", c.Name, c.Origin)
-	}
-	in.Text = expandTemplate(c.Template, in.Text)
-	return &c, nil
-}
-
-// arguments returns what was given to the command, once expandCommand has run.
-func (in *PromptInput) arguments() string { return in.Command }
-
-// commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name.
-func (h *Host) commands(ctx context.Context, g *generation) []command {
-	var out []command
-	for _, l := range g.plugins {
-		source, ok := l.plugin.(sdk.CommandSource)
-		if !ok {
-			continue
-		}
-		list, _ := ask(ctx, h, l, "commands", source.Commands)
-		for _, one := range list {
-			c := command{Command: one, owner: l}
-			if i := slices.IndexFunc(out, func(o command) bool { return o.Name == c.Name }); i >= 0 {
-				out[i] = c
-				continue
-			}
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// expandTemplate fills $ARGUMENTS and $1 to $9 of a command's template; the highest number used takes the
-// rest of the arguments. Without any of them the arguments follow the template after a blank line.
-func expandTemplate(template, arguments string) string {
-	words := splitArguments(arguments)
-	highest := 0
-	for n := 1; n <= 9; n++ {
-		if strings.Contains(template, "$"+strconv.Itoa(n)) {
-			highest = n
-		}
-	}
-	if highest == 0 && !strings.Contains(template, "$ARGUMENTS") {
-		if arguments == "" {
-			return template
-		}
-		return template + "\n\n" + arguments
-	}
-	pairs := []string{"$ARGUMENTS", arguments}
-	for n := 1; n <= highest; n++ {
-		value := ""
-		switch {
-		case n == highest && n <= len(words):
-			value = strings.Join(words[n-1:], " ")
-		case n <= len(words):
-			value = words[n-1]
-		}
-		pairs = append(pairs, "$"+strconv.Itoa(n), value)
-	}
-	return strings.NewReplacer(pairs...).Replace(template)
-}
-
-// splitArguments splits at spaces outside single and double quotes, which it takes off.
-func splitArguments(s string) []string {
-	var out []string
-	var word strings.Builder
-	quote, inWord := rune(0), false
-	for _, r := range s {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '"' || r == '\'':
-			quote, inWord = r, true
-		case r == ' ' || r == '\t' || r == '\n':
-			if inWord {
-				out = append(out, word.String())
-				word.Reset()
-			}
-			inWord = false
-		default:
-			word.WriteRune(r)
-			inWord = true
-		}
-	}
-	if inWord {
-		out = append(out, word.String())
-	}
-	return out
 }

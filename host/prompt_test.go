@@ -2,6 +2,7 @@ package host
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -17,10 +18,46 @@ func TestExpandTemplate(t *testing.T) {
 		"missing":                {"$1|$2|$3", "a", "a||"},
 		"used twice":             {"$1 and $1", "x y", "x y and x y"},
 		"arguments are not read": {"$1", "$ARGUMENTS", "$ARGUMENTS"},
+		"no shell by arguments":  {"Do $ARGUMENTS", "!`rm a`", "Do !`rm a`"},
+		"other numbers":          {"$10 $0 $1", "a b", "$10 $0 a b"},
+		"blank arguments":        {"Review.", "  ", "Review."},
+		"next to text":           {"$1st", "a", "ast"},
+		"all and some":           {"$1 of $ARGUMENTS", `"a b" c`, `a b c of "a b" c`},
 	}
 	for name, c := range cases {
-		if got := expandTemplate(c.template, c.arguments); got != c.want {
-			t.Errorf("%s: expandTemplate(%q, %q) = %q, want %q", name, c.template, c.arguments, got, c.want)
+		if got, _ := joinPieces(fillTemplate(c.template, c.arguments, true), authorUser); got != c.want {
+			t.Errorf("%s: fillTemplate(%q, %q) = %q, want %q", name, c.template, c.arguments, got, c.want)
+		}
+	}
+}
+
+// TestShellArguments looks at how arguments get into the shell commands of a template.
+func TestShellArguments(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ template, arguments, want string }{
+		"none":               {"!`git log`", "a; b", "git log"},
+		"as they are":        {"!`git log $1 -- $2`", "v1..v2 a/b.go c", "git log v1..v2 -- a/b.go c"},
+		"all":                {"!`git log $ARGUMENTS`", `--since=1.day "a b"`, "git log --since=1.day a b"},
+		"missing":            {"!`git log $1`", "", "git log "},
+		"not the shell's":    {"!`echo $HOME $10 ${1}`", "a", "echo $HOME $10 ${1}"},
+		"code":               {"!`grep \"$1\" a`", "x; rm -rf /", "set -- 'x; rm -rf /'\ngrep \"$1\" a"},
+		"substitution":       {"!`echo $ARGUMENTS`", "$(rm a)", "set -- '$(rm' 'a)'\necho $*"},
+		"quotes":             {"!`echo $1 $2`", `"it's" b`, "set -- 'it'\\''s' 'b'\necho $1 $2"},
+		"the last takes all": {"$2 !`echo $1`", "a; b c d", "set -- 'a;' 'b c d'\necho $1"},
+		"backtick":           {"!`echo $1`", "`id`", "set -- '`id`'\necho $1"},
+		"new line":           {"!`echo $1`", "\"a\nid\"", "set -- 'a\nid'\necho $1"},
+		"redirect":           {"!`echo $1`", ">x", "set -- '>x'\necho $1"},
+	}
+	for name, c := range cases {
+		pieces := fillTemplate(c.template, c.arguments, true)
+		i := slices.IndexFunc(pieces, func(p piece) bool { return p.kind == pieceShell })
+		if i < 0 || pieces[i].text != c.want {
+			t.Errorf("%s: fillTemplate(%q, %q) runs %+v, want %q", name, c.template, c.arguments, pieces, c.want)
+		}
+	}
+	for _, p := range fillTemplate("!`id` $1", "!`id`", false) {
+		if p.kind == pieceShell {
+			t.Errorf("a template that may run nothing runs %q", p.text)
 		}
 	}
 }
@@ -32,10 +69,12 @@ func TestSplitArguments(t *testing.T) {
 		"  ":             nil,
 		"a b":            {"a", "b"},
 		`a "b c" d`:      {"a", "b c", "d"},
-		`'it''s' fine`:   {"its", "fine"},
+		`'it''s' fine`:   {"it", "s", "fine"},
 		`""`:             {""},
 		"a\tb\nc":        {"a", "b", "c"},
-		`open "to the e`: {"open", "to the e"},
+		`open "to the e`: {"open", "to", "the", "e"},
+		`"'a'" b`:        {"'a'", "b"},
+		"[Image 1] it's": {"[Image 1]", "it", "s"},
 	}
 	for in, want := range cases {
 		if got := splitArguments(in); !slices.Equal(got, want) {
@@ -67,6 +106,41 @@ func TestCutOutput(t *testing.T) {
 			t.Errorf("%s: cutOutput(%q) = %q, want %q", name, c.text, got, c.want)
 		}
 	}
+}
+
+// FuzzShellArguments checks that whatever the arguments are, the shell reads the command of the template and no other: what comes
+// before it is one line of words in single quotes, what is put into it means nothing to a shell.
+func FuzzShellArguments(f *testing.F) {
+	f.Add("a b")
+	f.Add("'; rm -rf / #")
+	f.Add("\"x'\n$(id)\"")
+	f.Fuzz(func(t *testing.T, arguments string) {
+		got := fillTemplate("!`cmd \"$1\" $ARGUMENTS`", arguments, true)[1].text
+		if got == "cmd \"$1\" $*" {
+			t.Fatal("the parameters are not set")
+		}
+		rest, set := strings.CutPrefix(got, "set --")
+		if !set {
+			if strings.ContainsAny(got, "$`\\;&|<>()'\n*?[]{}~#!^") {
+				t.Errorf("%q is put in as %q", arguments, got)
+			}
+			return
+		}
+		line, command := rest[:strings.LastIndexByte(rest, '\n')], rest[strings.LastIndexByte(rest, '\n')+1:]
+		if command != "cmd \"$1\" $*" {
+			t.Errorf("%q changes the command to %q", arguments, command)
+		}
+		for inside := false; line != ""; line = line[1:] {
+			switch {
+			case line[0] == '\'':
+				inside = !inside
+			case !inside && strings.HasPrefix(line, `\'`):
+				line = line[1:]
+			case !inside && line[0] != ' ':
+				t.Fatalf("%q is outside of quotes in %q", line[:1], got)
+			}
+		}
+	})
 }
 
 // FuzzCutOutput checks that what is kept is a piece of the text within the limits.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -33,15 +34,20 @@ const (
 	classAuth                  // the key is missing or refused
 )
 
+// Compiled when a request first fails: a start need not pay for them.
 var (
 	// overflowText is how well-known servers say that the prompt is too long.
-	overflowText = regexp.MustCompile(`(?i)context[ _]?length|context window|maximum (context|prompt length)|prompt is too long|input is too long|too many (input |prompt )?tokens in|` +
+	overflowText = lazily(`(?i)context[ _]?length|context window|maximum (context|prompt length)|prompt is too long|input is too long|too many (input |prompt )?tokens in|` +
 		`exceeds? the (maximum|available|model'?s?) (context|number of tokens)|prompt token count of \d+ exceeds|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request too large for`)
 	// rateText keeps rate limits that speak of tokens from being read as an overflow.
-	rateText = regexp.MustCompile(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit`)
+	rateText = lazily(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit`)
 	// passingText is how servers say that a failure may pass, whatever their status.
-	passingText = regexp.MustCompile(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity`)
+	passingText = lazily(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity`)
 )
+
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // classify is the one place that reads meaning into provider errors.
 func classify(err error) class {
@@ -50,8 +56,8 @@ func classify(err error) class {
 		return classFatal
 	}
 	said := pe.Code + " " + pe.Message + " " + pe.Body
-	if pe.StatusCode != http.StatusTooManyRequests && !rateText.MatchString(said) &&
-		(overflowText.MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {
+	if pe.StatusCode != http.StatusTooManyRequests && !rateText().MatchString(said) &&
+		(overflowText().MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {
 		return classOverflow
 	}
 	switch code := pe.StatusCode; {
@@ -63,7 +69,7 @@ func classify(err error) class {
 		return classRetry
 	case pe.Cut, code == 0:
 		return classRetry // the connection or the stream, not an answer
-	case code < 400 && passingText.MatchString(said):
+	case code < 400 && passingText().MatchString(said):
 		return classRetry // an error inside a stream that began well
 	}
 	return classFatal
@@ -142,9 +148,9 @@ func (t *turn) retry(err error) (event, error) {
 		}
 	}
 	t.setAside()
-	named := namedError(err)
+	named := t.g.wireError(err)
 	t.c.addPart(&sdk.RetryPart{PartHead: t.c.newPart(t.msg), Attempt: t.tries, Error: *named, Time: sdk.RetryTime{Created: now()}})
-	t.status(sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: t.tries, Message: err.Error(), Next: time.Now().Add(t.delay).UnixMilli()})
+	t.status(sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: t.tries, Message: t.g.hide(err.Error()), Next: time.Now().Add(t.delay).UnixMilli()})
 	return evRetry, nil
 }
 

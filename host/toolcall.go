@@ -34,6 +34,7 @@ type call struct {
 
 	byUser   bool    // the user's command asked for it, not the model
 	byPlugin *loaded // asked for it; nil for the model's and the user's calls
+	template string  // of a command, with its file, whose template asked for it; byPlugin brings the command
 	outcome  outcome // of a plugin's call
 }
 

@@ -274,7 +274,7 @@ func (t *turn) finish(ctx context.Context, st state) {
 		t.failure = t.turnError(errAborted)
 	case stateDone:
 		if err := t.halted.reason(); err != nil {
-			t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: err.Error()}}, Err: err}
+			t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: t.g.hide(err.Error())}}, Err: err}
 		}
 	}
 	t.closeStep(st)
@@ -370,7 +370,7 @@ func (t *turn) turnError(err error) *TurnError {
 	if errors.As(err, &te) {
 		return te
 	}
-	return &TurnError{Named: namedError(err), Err: err}
+	return &TurnError{Named: t.g.wireError(err), Err: err}
 }
 
 // namedError turns an error into its form on the wire.

@@ -132,6 +132,7 @@ func (t *turn) storeEntries(messageID string, purpose sdk.Purpose, entries []hoo
 	if len(entries) == 0 {
 		return
 	}
+	t.g.hideEntries(entries)
 	data, err := json.Marshal(entries)
 	if err != nil {
 		t.h.log.Error("ledger entries have no JSON", "err", err) // strings and numbers always encode

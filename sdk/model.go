@@ -45,25 +45,25 @@ type Model struct {
 
 // ModelLimit holds a model's limits in tokens. Zero means unknown, and no check is made.
 type ModelLimit struct {
-	Context int64 `json:"context"`
-	Input   int64 `json:"input,omitempty"`
-	Output  int64 `json:"output"`
+	Context int64 `json:"context"`         // tokens of prompt and answer together
+	Input   int64 `json:"input,omitempty"` // tokens of the prompt
+	Output  int64 `json:"output"`          // tokens of the answer
 }
 
 // ModelCost holds a model's prices. Zero means free or unknown.
 type ModelCost struct {
-	Input      Price `json:"input"`
-	Output     Price `json:"output"` // reasoning tokens too
-	CacheRead  Price `json:"cache_read,omitempty"`
-	CacheWrite Price `json:"cache_write,omitempty"`
+	Input      Price `json:"input"`                 // in dollars per million tokens, as all prices here
+	Output     Price `json:"output"`                // reasoning tokens too
+	CacheRead  Price `json:"cache_read,omitempty"`  // of input that the server had cached
+	CacheWrite Price `json:"cache_write,omitempty"` // of input that it caches
 	// Over200K replaces the prices of a request whose prompt has more than 200,000 tokens.
 	Over200K *ModelCost `json:"context_over_200k,omitempty"`
 }
 
 // Modalities lists what a model takes and gives: text, image, pdf, audio, video.
 type Modalities struct {
-	Input  []string `json:"input,omitempty"`
-	Output []string `json:"output,omitempty"`
+	Input  []string `json:"input,omitempty"`  // such as text, image, pdf
+	Output []string `json:"output,omitempty"` // such as text
 }
 
 // Ref returns the reference of the model.

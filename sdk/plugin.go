@@ -33,6 +33,12 @@ type ConfigReader interface {
 	Config() *Config
 }
 
+// RuleReader tells a compiled-in plugin whether the permission rules of a session with a running turn deny something. No other
+// plugin is given it.
+type RuleReader interface {
+	Denies(sessionID, permission, pattern string) bool
+}
+
 // Project says where the host works. All paths are absolute.
 type Project struct {
 	ID        string // the root commit of the git repository, or "global"
@@ -83,9 +89,15 @@ type Agent struct {
 	Steps       int       `json:"steps,omitempty"` // most steps of a turn; 0: no limit
 	Options     Object    `json:"options,omitempty"`
 	Color       string    `json:"color,omitempty"`
-	// Permission comes after the defaults and before the user's rules.
+	// Permission comes after the defaults and before the user's rules, which do not lift what it denies or asks for; those for
+	// this agent do.
 	Permission PermissionRules `json:"permission,omitempty"`
-	Origin     string          `json:"origin,omitempty"` // where it was defined, for people
+	// Strict is set where what Permission denies or asks for holds against everything but the user's rules for this agent: no stored
+	// approval, hook or flag answers then, the user does.
+	Strict bool   `json:"strict,omitempty"`
+	Origin string `json:"origin,omitempty"` // where it was defined, for people
+	// Replaces holds where definitions of the same name stand that this one replaces or changes, the last replaced first.
+	Replaces []string `json:"replaces,omitempty"`
 }
 
 // Modes of agents.
@@ -113,6 +125,8 @@ type Command struct {
 	Subtask     *bool  `json:"subtask,omitempty"`
 	Source      string `json:"source,omitempty"` // command, mcp or skill
 	Origin      string `json:"origin,omitempty"` // where it was defined, for people
+	// Replaces holds where definitions of the same name stand that this one replaces, the last replaced first.
+	Replaces []string `json:"replaces,omitempty"`
 }
 
 // Skill is a set of instructions that the model loads when it needs them.
@@ -121,4 +135,6 @@ type Skill struct {
 	Description string `json:"description"`
 	Location    string `json:"location"` // the SKILL.md, absolute
 	Body        string `json:"-"`        // without the front matter
+	// Replaces holds where definitions of the same name stand that this one replaces, the last replaced first.
+	Replaces []string `json:"replaces,omitempty"`
 }

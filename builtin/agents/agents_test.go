@@ -93,7 +93,10 @@ func TestBuiltinRules(t *testing.T) {
 		"plan edits":             {"plan", "edit", "main.go", sdk.ActionDeny},
 		"plan writes plans":      {"plan", "edit", ".tenon/plans/a.md", sdk.ActionAllow},
 		"plan uses general":      {"plan", "task", "general", sdk.ActionDeny},
-		"plan uses explore":      {"plan", "task", "explore", ""},
+		"plan uses explore":      {"plan", "task", "explore", sdk.ActionAllow},
+		"plan runs commands":     {"plan", "bash", "make", sdk.ActionAsk},
+		"plan uses a plugin":     {"plan", "deploy", "*", sdk.ActionAsk},
+		"plan reads secrets":     {"plan", "read", "a/.env", sdk.ActionAsk},
 		"general's list":         {"general", "todowrite", "*", sdk.ActionDeny},
 		"explore edits":          {"explore", "edit", "main.go", sdk.ActionDeny},
 		"explore reads":          {"explore", "read", "main.go", sdk.ActionAllow},
@@ -143,10 +146,11 @@ func TestMarkdown(t *testing.T) {
 		Name: "team/review", Mode: sdk.ModeAll, Prompt: "Review.", Hidden: true, Temperature: &temperature, Steps: 7,
 		Model: &sdk.ModelRef{ProviderID: "a", ModelID: "b/c"}, Options: sdk.Object{"effort": "high"}, Origin: filepath.Join("~", "p", ".opencode", "agents", "team", "review.md"),
 	}
+	file := filepath.Join(root, ".opencode", "agents", "team", "review.md") // rules name it in full
 	want.Permission = sdk.PermissionRules{
-		{Permission: "edit", Pattern: "*", Action: sdk.ActionDeny, Origin: want.Origin},
-		{Permission: "bash", Pattern: "*", Action: sdk.ActionAsk, Origin: want.Origin},
-		{Permission: "bash", Pattern: "git *", Action: sdk.ActionAllow, Origin: want.Origin},
+		{Permission: "edit", Pattern: "*", Action: sdk.ActionDeny, Origin: file},
+		{Permission: "bash", Pattern: "*", Action: sdk.ActionAsk, Origin: file},
+		{Permission: "bash", Pattern: "git *", Action: sdk.ActionAllow, Origin: file},
 	}
 	if diff := cmp.Diff(want, find(t, list, "team/review")); diff != "" {
 		t.Errorf("team/review (-want +got):\n%s", diff)
@@ -159,6 +163,40 @@ func TestMarkdown(t *testing.T) {
 	}
 	if h.log.Len() > 0 {
 		t.Errorf("log: %s", h.log.String())
+	}
+}
+
+// TestRepositoryDoesNotLiftPlan: what plan denies, only the user's own file changes.
+func TestRepositoryDoesNotLiftPlan(t *testing.T) {
+	t.Parallel()
+	for name, user := range map[string]bool{"repository": false, "user": true} {
+		p, h := start(t)
+		dir := filepath.Join(h.project.Directory, ".tenon")
+		if user {
+			dir = h.project.ConfigDir
+		}
+		path := filepath.Join(dir, "agents", "plan.md")
+		write(t, path, "---\npermission:\n  edit: ask\n---\n")
+		rules := find(t, p.Agents(), "plan").Permission
+		last := rules[len(rules)-1]
+		if got := last.Origin == path; got != user {
+			t.Errorf("%s: the last rule is %+v", name, last)
+		}
+		if plan := find(t, p.Agents(), "plan"); !slices.Equal(plan.Replaces, []string{"built in"}) || !plan.Strict {
+			t.Errorf("%s: replaces %q, strict %v", name, plan.Replaces, plan.Strict)
+		}
+	}
+}
+
+// TestModes: opencode's older folders hold primary agents.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	p, h := start(t)
+	for _, folder := range []string{"mode", "modes"} {
+		write(t, filepath.Join(h.project.Worktree, ".opencode", folder, "my-"+folder+".md"), "---\ntools:\n  bash: false\n---\nText.")
+		if a := find(t, p.Agents(), "my-"+folder); a.Mode != sdk.ModePrimary || a.Prompt != "Text." || a.Permission[0].Action != sdk.ActionDeny {
+			t.Errorf("%s: %+v", folder, a)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package agents
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -44,9 +45,7 @@ func builtins() []sdk.Agent {
 			Prompt: strings.TrimSpace(buildPrompt), Origin: origin,
 		}, {
 			Name: agentPlan, Description: "Reads and plans; changes nothing.", Mode: sdk.ModePrimary, Origin: origin,
-			Permission: rules(deny("edit"), sdk.PermissionRule{Permission: "edit", Pattern: ".tenon/plans/*.md", Action: sdk.ActionAllow},
-				sdk.PermissionRule{Permission: "edit", Pattern: ".opencode/plans/*.md", Action: sdk.ActionAllow},
-				sdk.PermissionRule{Permission: "task", Pattern: agentGeneral, Action: sdk.ActionDeny}),
+			Permission: planRules(), Strict: true,
 		}, {
 			Name: agentGeneral, Description: "Research and work of several steps, also several at once.", Mode: sdk.ModeSubagent, Origin: origin,
 			Permission: rules(deny("todowrite")),
@@ -68,17 +67,33 @@ func hidden(name, prompt string, temperature *float64) sdk.Agent {
 	}
 }
 
-// exploreRules allow reading alone. Commands and pages are asked for, as everywhere; so are secrets, as
-// the rule that allows reading comes after the default that protects them.
+// planRules allow reading and deny what changes files, also from the shell. What may change something besides, a command, a tool
+// of a plugin or an MCP server, is asked for, whatever is allowed elsewhere: that the agent is strict makes it hold.
+func planRules() sdk.PermissionRules {
+	return rules(slices.Concat(sdk.PermissionRules{ask("*", "*")}, reading(), sdk.PermissionRules{
+		allow("task", "*"), allow("todowrite", "*"), allow("question", "*"), allow("tool_search", "*"),
+		deny("edit"), allow("edit", ".tenon/plans/*.md"), allow("edit", ".opencode/plans/*.md"),
+		{Permission: "task", Pattern: agentGeneral, Action: sdk.ActionDeny},
+	})...)
+}
+
+// exploreRules allow reading alone. Commands and pages are asked for, as everywhere.
 func exploreRules() sdk.PermissionRules {
-	ask := func(permission, pattern string) sdk.PermissionRule {
-		return sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAsk}
-	}
-	return rules(
-		deny("*"), allow("read", "*"), ask("read", "*.env"), ask("read", "*.env.*"), allow("read", "*.env.example"),
-		allow("glob", "*"), allow("grep", "*"), allow("list", "*"), allow("skill", "*"),
+	return rules(slices.Concat(sdk.PermissionRules{deny("*")}, reading(), sdk.PermissionRules{
 		ask("bash", "*"), ask("webfetch", "*"), ask(sdk.PermissionExternalDirectory, "*"), ask(sdk.PermissionDoomLoop, "*"),
-	)
+	})...)
+}
+
+// reading allows reading. Secrets are asked for, as the rule that allows reading comes after the default that protects them.
+func reading() sdk.PermissionRules {
+	return sdk.PermissionRules{
+		allow("read", "*"), ask("read", "*.env"), ask("read", "*.env.*"), allow("read", "*.env.example"),
+		allow("glob", "*"), allow("grep", "*"), allow("list", "*"), allow("skill", "*"),
+	}
+}
+
+func ask(permission, pattern string) sdk.PermissionRule {
+	return sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAsk}
 }
 
 func deny(permission string) sdk.PermissionRule {

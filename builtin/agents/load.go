@@ -12,16 +12,19 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxFile bounds an agent's file in bytes.
-const maxFile = 256 << 10
+// folders are those of a configuration folder that hold agents, and the mode that an agent has which names none. The last two are
+// opencode's older place of primary agents.
+var folders = []struct{ name, mode string }{
+	{"agent", sdk.ModeAll}, {"agents", sdk.ModeAll}, {"mode", sdk.ModePrimary}, {"modes", sdk.ModePrimary},
+}
 
 // load adds the agents of all folders to the list. A file that names an agent of the list changes it.
 func (p *Plugin) load(list []sdk.Agent) []sdk.Agent {
 	for _, folder := range sources.ConfigFolders(p.project) {
-		for _, sub := range []string{"agent", "agents"} {
-			dir := filepath.Join(folder, sub)
+		for _, sub := range folders {
+			dir := filepath.Join(folder, sub.name)
 			for _, path := range p.watch.Tree(dir, sources.Markdown) {
-				if err := p.add(&list, dir, path); err != nil {
+				if err := p.add(&list, dir, path, sub.mode); err != nil {
 					p.log.Warn("agent left out", "file", path, "err", err)
 				}
 			}
@@ -30,39 +33,41 @@ func (p *Plugin) load(list []sdk.Agent) []sdk.Agent {
 	return list
 }
 
-func (p *Plugin) add(list *[]sdk.Agent, dir, path string) error {
-	data, cut, err := p.watch.ReadFile(path, maxFile)
-	if err != nil {
-		return err
-	}
-	if cut {
-		return fmt.Errorf("larger than %d bytes", maxFile)
-	}
-	doc, err := frontmatter.Parse(data)
-	if err != nil {
-		return err
-	}
+func (p *Plugin) add(list *[]sdk.Agent, dir, path, mode string) error {
 	var config sdk.AgentConfig
-	if err := doc.Decode(&config); err != nil {
+	doc, err := p.watch.Document(path, &config)
+	if err != nil {
 		return err
 	}
 	if err := check(doc, &config); err != nil {
 		return err
 	}
-	rel, err := filepath.Rel(dir, path)
+	name, err := sources.Name(dir, path)
 	if err != nil {
 		return err
 	}
-	name := filepath.ToSlash(strings.TrimSuffix(rel, filepath.Ext(rel)))
 	i := slices.IndexFunc(*list, func(a sdk.Agent) bool { return a.Name == name })
 	switch {
 	case config.Disable && i >= 0:
 		*list = slices.Delete(*list, i, i+1)
+		return nil
 	case config.Disable:
-	case i >= 0:
-		(*list)[i] = apply((*list)[i], &config, doc.Body, sources.Shorten(p.project, path))
-	default:
-		*list = append(*list, apply(sdk.Agent{Name: name, Mode: sdk.ModeAll}, &config, doc.Body, sources.Shorten(p.project, path)))
+		return nil
+	case i < 0:
+		*list = append(*list, sdk.Agent{Name: name, Mode: mode})
+		i = len(*list) - 1
+	}
+	a := &(*list)[i]
+	if a.Origin != "" {
+		a.Replaces = sources.Replacing(a.Origin, a.Replaces)
+	}
+	own := a.Permission
+	*a = apply(*a, &config, doc.Body)
+	a.Origin = sources.Shorten(p.project, path)
+	// Rules name their file so that nobody mistakes it: a repository's may have to wait until the user approved it.
+	more := slices.Concat(toolRules(config.Tools, path), withOrigin(config.Permission, path))
+	if a.Permission = slices.Concat(own, more); a.Strict && !sources.Users(p.project, path) {
+		a.Permission = slices.Concat(more, own) // a repository lifts nothing of what a strict agent denies
 	}
 	return nil
 }
@@ -88,8 +93,8 @@ func check(doc *frontmatter.Document, config *sdk.AgentConfig) error {
 	return nil
 }
 
-// apply changes the agent by what the file sets.
-func apply(a sdk.Agent, c *sdk.AgentConfig, prompt, origin string) sdk.Agent {
+// apply changes the agent by what the file sets, but for its rules.
+func apply(a sdk.Agent, c *sdk.AgentConfig, prompt string) sdk.Agent {
 	set := func(field *string, value string) {
 		if value != "" {
 			*field = value
@@ -101,7 +106,6 @@ func apply(a sdk.Agent, c *sdk.AgentConfig, prompt, origin string) sdk.Agent {
 	set(&a.Color, c.Color)
 	set(&a.Prompt, c.Prompt)
 	set(&a.Prompt, prompt)
-	a.Origin = origin
 	if provider, model, ok := strings.Cut(c.Model, "/"); ok {
 		a.Model = &sdk.ModelRef{ProviderID: provider, ModelID: model}
 	}
@@ -125,7 +129,6 @@ func apply(a sdk.Agent, c *sdk.AgentConfig, prompt, origin string) sdk.Agent {
 		maps.Copy(options, c.Options)
 		a.Options = options
 	}
-	a.Permission = slices.Concat(a.Permission, toolRules(c.Tools, origin), withOrigin(c.Permission, origin))
 	return a
 }
 

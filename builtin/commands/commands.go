@@ -5,20 +5,16 @@ package commands
 import (
 	"context"
 	_ "embed"
-	"fmt"
+	"errors"
 	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/builtin/internal/frontmatter"
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// maxFile bounds a command's file in bytes.
-const maxFile = 256 << 10
 
 var (
 	//go:embed templates/init.md
@@ -63,11 +59,17 @@ func (*Plugin) Close(context.Context) error { return nil }
 // and one in Markdown either, the nearest file last. A file that cannot be read is reported and left out.
 func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 	found := map[string]sdk.Command{}
-	for _, c := range builtins() {
+	add := func(c sdk.Command) {
+		if was, ok := found[c.Name]; ok {
+			c.Replaces = sources.Replacing(was.Origin, was.Replaces)
+		}
 		found[c.Name] = c
 	}
+	for _, c := range builtins() {
+		add(c)
+	}
 	for name, c := range p.config {
-		found[name] = command(name, c, "configuration")
+		add(command(name, c, "configuration"))
 	}
 	var watch sources.Watch
 	for _, folder := range sources.ConfigFolders(p.project) {
@@ -79,7 +81,7 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 					p.log.Warn("command left out", "file", path, "err", err)
 					continue
 				}
-				found[c.Name] = c
+				add(c)
 			}
 		}
 	}
@@ -87,19 +89,9 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 }
 
 func (p *Plugin) read(watch *sources.Watch, dir, path string) (sdk.Command, error) {
-	data, cut, err := watch.ReadFile(path, maxFile)
-	if err != nil {
-		return sdk.Command{}, err
-	}
-	if cut {
-		return sdk.Command{}, fmt.Errorf("larger than %d bytes", maxFile)
-	}
-	doc, err := frontmatter.Parse(data)
-	if err != nil {
-		return sdk.Command{}, err
-	}
 	var config sdk.CommandConfig
-	if err := doc.Decode(&config); err != nil {
+	doc, err := watch.Document(path, &config)
+	if err != nil {
 		return sdk.Command{}, err
 	}
 	if unknown, _ := doc.Keys(&config); len(unknown) > 0 {
@@ -110,13 +102,13 @@ func (p *Plugin) read(watch *sources.Watch, dir, path string) (sdk.Command, erro
 		config.Template = doc.Body
 	}
 	if config.Template == "" {
-		return sdk.Command{}, fmt.Errorf("there is no text below the front matter")
+		return sdk.Command{}, errors.New("there is no text below the front matter; write the prompt there")
 	}
-	rel, err := filepath.Rel(dir, path)
+	name, err := sources.Name(dir, path)
 	if err != nil {
 		return sdk.Command{}, err
 	}
-	return command(filepath.ToSlash(strings.TrimSuffix(rel, filepath.Ext(rel))), config, sources.Shorten(p.project, path)), nil
+	return command(name, config, sources.Shorten(p.project, path)), nil
 }
 
 func command(name string, c sdk.CommandConfig, origin string) sdk.Command {

@@ -64,8 +64,8 @@ func TestLayers(t *testing.T) {
 	want := map[string]sdk.Command{
 		"conf":    {Name: "conf", Template: "t", Description: "d", Agent: "plan", Model: "a/b", Variant: "v", Subtask: &no, Source: "command", Origin: "configuration"},
 		"git/log": {Name: "git/log", Template: "Show $1.", Description: "shows it", Agent: "explore", Model: "a/b", Subtask: &yes, Source: "command", Origin: filepath.Join("~", "p", ".opencode", "commands", "git", "log.md")},
-		"near":    {Name: "near", Template: "of the directory", Source: "command", Origin: ".tenon/command/near.md"},
-		"review":  {Name: "review", Template: "ours", Source: "command", Origin: "configuration"},
+		"near":    {Name: "near", Template: "of the directory", Source: "command", Origin: ".tenon/command/near.md", Replaces: []string{filepath.Join("~", "conf", "command", "near.md"), "configuration"}},
+		"review":  {Name: "review", Template: "ours", Source: "command", Origin: "configuration", Replaces: []string{"built in"}},
 	}
 	delete(all, "init")
 	if diff := cmp.Diff(want, all); diff != "" {

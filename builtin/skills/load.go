@@ -5,20 +5,30 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/tenonhq/tenon/builtin/internal/frontmatter"
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds: of a SKILL.md, and of what the model is told of all skills and of one.
+// Bounds, in bytes: of what the model is told of all skills and of one.
 const (
-	maxFile        = 256 << 10
 	maxList        = 24 << 10
-	maxDescription = 1024 // the limit of the skills format
+	maxDescription = 1024
 )
+
+// Bounds of the Agent Skills specification, in characters, see https://agentskills.io/specification.
+const (
+	specName        = 64
+	specDescription = 1024
+)
+
+// specNames are the names of the specification: small letters, digits and single dashes inside.
+var specNames = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // folders returns where skills may be, the most general first: what is found later replaces a skill of
 // the same name.
@@ -62,38 +72,42 @@ func (p *Plugin) load() []sdk.Skill {
 				p.log.Warn("skill left out", "file", path, "err", err)
 				continue
 			}
+			if was, ok := found[skill.Name]; ok {
+				skill.Replaces = sources.Replacing(was.Location, was.Replaces)
+			}
 			found[skill.Name] = skill
 		}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b sdk.Skill) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// read reads a skill. What the specification asks for and skills in use do well without is logged and let pass.
 func (p *Plugin) read(path string) (sdk.Skill, error) {
-	data, cut, err := p.watch.ReadFile(path, maxFile)
-	if err != nil {
-		return sdk.Skill{}, err
-	}
-	if cut {
-		return sdk.Skill{}, fmt.Errorf("larger than %d bytes; move parts of it into files that it names", maxFile)
-	}
-	doc, err := frontmatter.Parse(data)
-	if err != nil {
-		return sdk.Skill{}, err
-	}
 	var meta struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
 	}
-	if err := doc.Decode(&meta); err != nil {
+	doc, err := p.watch.Document(path, &meta)
+	if err != nil {
 		return sdk.Skill{}, err
 	}
+	s := sdk.Skill{Name: strings.TrimSpace(meta.Name), Description: strings.TrimSpace(meta.Description), Location: path, Body: doc.Body}
+	folder := filepath.Base(filepath.Dir(path))
 	switch {
-	case strings.TrimSpace(meta.Name) == "":
-		return sdk.Skill{}, errors.New(`the front matter has no key "name"`)
-	case strings.TrimSpace(meta.Description) == "":
-		return sdk.Skill{}, errors.New(`the front matter has no key "description", by which the model chooses`)
+	case s.Name == "":
+		return s, errors.New(`the front matter has no key "name"; give it the name of the folder`)
+	case strings.ContainsFunc(s.Name, unicode.IsControl) || utf8.RuneCountInString(s.Name) > specName:
+		return s, fmt.Errorf("key \"name\": %.80q: want at most %d characters of a-z, 0-9 and -", s.Name, specName)
+	case s.Description == "":
+		return s, errors.New(`the front matter has no key "description", by which the model chooses`)
+	case !specNames.MatchString(s.Name):
+		p.log.Info("the name of a skill is not as the format wants it: a-z, 0-9 and single dashes", "file", path, "name", s.Name)
+	case s.Name != folder:
+		p.log.Info("the name of a skill is not that of its folder, as the format wants it", "file", path, "name", s.Name, "folder", folder)
+	case utf8.RuneCountInString(s.Description) > specDescription:
+		p.log.Info("the description of a skill is longer than the format allows; the model is told the beginning", "file", path, "characters", specDescription)
 	}
-	return sdk.Skill{Name: strings.TrimSpace(meta.Name), Description: strings.TrimSpace(meta.Description), Location: path, Body: doc.Body}, nil
+	return s, nil
 }
 
 // describe lists the skills for the model.

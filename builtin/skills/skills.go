@@ -4,6 +4,7 @@ package skills
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
@@ -15,6 +16,7 @@ type Plugin struct {
 	log     *slog.Logger
 	project sdk.Project
 	config  sdk.SkillsConfig
+	rules   sdk.RuleReader // nil where the host has none
 
 	mu     sync.Mutex
 	watch  sources.Watch
@@ -42,6 +44,7 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		p.config = c.Config().Skills
 	}
+	p.rules, _ = h.(sdk.RuleReader)
 	if len(p.config.URLs) > 0 {
 		p.log.Warn("skills.urls is not read: skills are not fetched; save them in a folder and name it in skills.paths")
 	}
@@ -64,7 +67,7 @@ func (p *Plugin) Hooks() []sdk.Hook {
 		if in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
 			return nil
 		}
-		if _, list := p.current(); list != "" {
+		if list := p.listFor(in.SessionID); list != "" {
 			v.System = append(v.System, list)
 		}
 		return nil
@@ -72,6 +75,19 @@ func (p *Plugin) Hooks() []sdk.Hook {
 	h.Name = "list"
 	h.Reads, h.Writes = []string{"/system"}, []string{"/system"}
 	return []sdk.Hook{h}
+}
+
+// listFor returns what the model of a session is told: the skills that its rules do not deny.
+func (p *Plugin) listFor(session string) string {
+	skills, list := p.current()
+	if p.rules == nil {
+		return list
+	}
+	denied := func(s sdk.Skill) bool { return p.rules.Denies(session, "skill", s.Name) }
+	if !slices.ContainsFunc(skills, denied) {
+		return list
+	}
+	return describe(slices.DeleteFunc(slices.Clone(skills), denied))
 }
 
 func (p *Plugin) current() ([]sdk.Skill, string) {

@@ -61,6 +61,9 @@ func TestSkillsAreFound(t *testing.T) {
 	var want []sdk.Skill
 	for _, name := range []string{"agents", "config", "home", "near", "path", "relative", "root"} {
 		want = append(want, sdk.Skill{Name: name, Description: "for " + name, Location: filepath.Join(places[name], "SKILL.md"), Body: "Body of " + name + "."})
+		if name == "near" {
+			want[len(want)-1].Replaces = []string{filepath.Join(h.Place.Home, ".claude", "skills", "near", "SKILL.md")}
+		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Skills (-want +got):\n%s", diff)
@@ -105,6 +108,8 @@ func TestBadSkillsAreLeftOut(t *testing.T) {
 		"no description":  {"---\nname: x\n---\n", "description"},
 		"wrong type":      {"---\nname: [x]\ndescription: y\n---\n", "want text, have array"},
 		"bad YAML":        {"---\nname: [\n---\n", "bad front matter"},
+		"long name":       {skill(strings.Repeat("x", 65), "y"), "at most 64 characters"},
+		"control":         {"---\nname: \"a\\e[31m\"\ndescription: y\n---\n", "at most 64 characters"},
 		"too large":       {skill("x", "y") + strings.Repeat("x", 300<<10), "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,6 +126,38 @@ func TestBadSkillsAreLeftOut(t *testing.T) {
 				t.Errorf("log %s, want the file and %q", log, c.want)
 			}
 		})
+	}
+}
+
+// ruled is a host whose rules deny some skills in session s.
+type ruled struct {
+	*testhost.Host
+	denied string
+}
+
+func (r *ruled) Denies(session, permission, pattern string) bool {
+	return session == "s" && permission == "skill" && pattern == r.denied
+}
+
+func TestDeniedSkillsAreHidden(t *testing.T) {
+	t.Parallel()
+	h := &ruled{testhost.New(t), "b"}
+	for _, name := range []string{"a", "b"} {
+		testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", name, "SKILL.md"), skill(name, "does "+name))
+	}
+	p := skills.New()
+	if err := p.Start(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	for session, want := range map[string]bool{"s": false, "other": true} {
+		v := &sdk.ChatSystemValue{}
+		in := &sdk.ChatInput{SessionID: session, Purpose: sdk.PurposeTurn}
+		if _, err := p.Hooks()[0].Handler.Handle(t.Context(), &sdk.HookCall{Input: in, Value: v}); err != nil {
+			t.Fatal(err)
+		}
+		if list := v.System[0]; !strings.Contains(list, "- a: ") || strings.Contains(list, "- b: ") != want {
+			t.Errorf("session %s: %s", session, list)
+		}
 	}
 }
 

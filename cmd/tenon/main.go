@@ -8,9 +8,9 @@ import (
 // version is set at link time: -ldflags "-X main.version=1.2.3".
 var version = "dev"
 
-func main() { os.Exit(command()) }
+func main() { os.Exit(command(managedFile())) }
 
-// command runs tenon with the process's own arguments and streams and returns its exit code.
-func command() int {
-	return run(context.Background(), os.Args[1:], os.Environ(), stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+// command runs tenon with the process's own arguments and streams and returns its exit code. managed is as in run.
+func command(managed string) int {
+	return run(context.Background(), os.Args[1:], os.Environ(), stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, managed)
 }

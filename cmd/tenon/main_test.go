@@ -9,9 +9,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes the test binary the command when it is called by the name tenon.
+// TestMain makes the test binary the command when it is called by the name tenon, and by the name administered the command on a
+// machine whose administrator's file is $ADMINISTRATOR.
 func TestMain(m *testing.M) {
-	testscript.Main(leakless{m}, map[string]func(){"tenon": func() { os.Exit(command()) }})
+	testscript.Main(leakless{m}, map[string]func(){
+		"tenon":        func() { os.Exit(command(managedFile())) },
+		"administered": func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
+	})
 }
 
 // leakless runs the tests and fails when they leave goroutines behind.

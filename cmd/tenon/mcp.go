@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -324,6 +325,10 @@ func (a *app) mcpCallCommand() *cobra.Command {
 
 func (a *app) callServer(ctx context.Context, s *extensions.Set, c *extensions.Candidate, tool string, args json.RawMessage, form string) error {
 	result, err := s.Call(ctx, c, tool, args)
+	var refusal *sdk.Refusal
+	if errors.As(err, &refusal) {
+		return &failure{exitRefused, err, "an administrator's file has the last word: docs/permissions.md"}
+	}
 	if err != nil {
 		return &failure{exitTurn, err, "tenon mcp tools " + c.Name + " lists its tools, tenon mcp logs " + c.Name + " shows what it printed"}
 	}

@@ -58,51 +58,61 @@ func (w *workspace) projectRules(ctx context.Context, s store.Store) (*projectRu
 
 // trust returns the rules; those that allow something and come from a file nobody approved ask. See host.Options.
 func (p *projectRules) trust(rules sdk.PermissionRules) sdk.PermissionRules {
-	out := rules
 	approved := map[string]bool{} // by path
-	for i, r := range rules {
-		path := p.file(r)
-		if _, seen := approved[path]; path != "" && !seen {
+	return p.held(rules, "not approved: asks instead of allows", func(path string) bool {
+		if _, seen := approved[path]; !seen {
 			approved[path] = p.isApproved(path)
 		}
-		if path == "" || approved[path] {
+		if !approved[path] {
+			p.warned.Do(func() {
+				p.warn(fmt.Sprintf("%s allows something without being asked; until you approve that, it asks: tenon permission approve", visible(path)))
+			})
+		}
+		return approved[path]
+	})
+}
+
+// held returns the rules; those that allow something and come from a file of the project that is not let ask, and say why.
+func (p *projectRules) held(rules sdk.PermissionRules, why string, let func(path string) bool) sdk.PermissionRules {
+	out := rules
+	for i, r := range rules {
+		path := p.file(r)
+		if path == "" || let(path) {
 			continue
 		}
-		p.warned.Do(func() {
-			p.warn(fmt.Sprintf("%s allows something without being asked; until you approve that, it asks: tenon permission approve", visible(path)))
-		})
 		if &out[0] == &rules[0] {
 			out = slices.Clone(rules)
 		}
 		out[i].Action = sdk.ActionAsk
-		out[i].Origin += " (not approved: asks instead of allows)"
+		out[i].Origin += " (" + why + ")"
 	}
 	return out
 }
 
 // file returns the file of the project that brings a rule which allows something, "" for another rule.
 func (p *projectRules) file(r sdk.PermissionRule) string {
-	if r.Action != sdk.ActionAllow || r.Origin == "" {
+	if r.Action != sdk.ActionAllow {
+		return ""
+	}
+	return p.source(r)
+}
+
+// mayLift reports whether a rule is the user's own, or comes from a file that the user approved. See host.Options.
+func (p *projectRules) mayLift(r sdk.PermissionRule) bool {
+	path := p.source(r)
+	return path == "" || p.isApproved(path)
+}
+
+// source returns the file of the project that brings a rule, "" when none does.
+func (p *projectRules) source(r sdk.PermissionRule) string {
+	if r.Origin == "" {
 		return ""
 	}
 	path := r.Origin
 	if at := strings.LastIndexByte(path, ':'); at > 1 && strings.Trim(path[at+1:], "0123456789") == "" {
 		path = path[:at]
 	}
-	if rest, ok := strings.CutPrefix(path, "~"+string(filepath.Separator)); ok {
-		path = filepath.Join(p.w.dirs.home, rest)
-	}
-	if slices.Contains(p.w.loaded.ProjectFiles, path) {
-		return path
-	}
-	within := func(dir string) bool {
-		rel, err := filepath.Rel(dir, path)
-		return dir != "" && err == nil && filepath.IsLocal(rel)
-	}
-	if filepath.IsAbs(path) && filepath.Ext(path) == ".md" && within(p.w.project.Worktree) && !within(p.w.dirs.config) {
-		return path
-	}
-	return ""
+	return p.w.projectFile(path)
 }
 
 // isApproved reports whether the file is approved as it is now.
@@ -121,7 +131,8 @@ func approvalKey(path string) (string, error) {
 	return path + "@" + hex.EncodeToString(sum[:]), nil
 }
 
-// approveRules shows the rules of this project's files that allow something, and approves them.
+// approveRules shows the rules of this project's files that allow something, and the shell commands in templates of its commands,
+// and approves them.
 func (a *app) approveRules(ctx context.Context) (err error) {
 	w, err := a.configured(ctx)
 	if err != nil {
@@ -155,9 +166,16 @@ func (a *app) approveRules(ctx context.Context) (err error) {
 		}
 		waiting[path] = append(waiting[path], r)
 	}
-	if len(files) == 0 {
-		return a.write("no rules of this project wait for approval\n")
+	shells := p.waitingCommands(m.CommandInfos(ctx))
+	for path := range shells {
+		if waiting[path] == nil {
+			files = append(files, path)
+		}
 	}
+	if len(files) == 0 {
+		return a.write("no rules of this project wait for approval, and no commands\n")
+	}
+	slices.Sort(files)
 	var b strings.Builder
 	var list []store.Approval
 	for _, path := range files {
@@ -168,6 +186,9 @@ func (a *app) approveRules(ctx context.Context) (err error) {
 		fmt.Fprintf(&b, "approved: %s\n", visible(path))
 		for _, r := range waiting[path] {
 			fmt.Fprintf(&b, "  %s\n", ruleText(r))
+		}
+		for _, shell := range shells[path] {
+			fmt.Fprintf(&b, "  %s\n", shell)
 		}
 		list = append(list, store.Approval{
 			Project: host.ApprovalProject(w.project), Permission: rulesPermission, Pattern: key, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
@@ -186,6 +207,6 @@ func (w *workspace) permissionOptions(ctx context.Context, s store.Store, o *hos
 	if err != nil {
 		return err
 	}
-	o.Managed, o.TrustRules = w.loaded.Managed, p.trust
+	o.Managed, o.TrustRules, o.OwnRules, o.TrustCommand, o.MayLift = w.loaded.Managed, p.trust, p.own, p.trustCommand, p.mayLift
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/sdk"
@@ -96,7 +97,7 @@ func (t *trial) write(path string) error {
 }
 
 // run runs the turn with the offline model in a project and with a store of its own, both gone afterwards. What would be asked is
-// allowed. plugins are the ones under test; their own entries of the ledger count.
+// allowed, but for what an administrator's file denies or asks for. plugins are the ones under test; their own entries of the ledger count.
 func (t *trial) run(ctx context.Context, a *app, under []sdk.Plugin) (_ *trialResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
@@ -110,7 +111,11 @@ func (t *trial) run(ctx context.Context, a *app, under []sdk.Plugin) (_ *trialRe
 	if err := t.lay(project.Directory); err != nil {
 		return nil, err
 	}
-	config := &sdk.Config{Model: "offline/offline"}
+	administrator, err := config.Load(ctx, config.Options{Directory: project.Directory, Home: dir, Managed: a.managed})
+	if err != nil {
+		return nil, err
+	}
+	cfg := &sdk.Config{Model: "offline/offline"}
 	if len(t.Script) > 0 {
 		script := filepath.Join(dir, "script.json")
 		if err := os.WriteFile(script, t.Script, 0o600); err != nil {
@@ -120,7 +125,7 @@ func (t *trial) run(ctx context.Context, a *app, under []sdk.Plugin) (_ *trialRe
 		if err != nil {
 			return nil, err
 		}
-		config.Provider = map[string]sdk.ProviderConfig{"offline": {Options: sdk.ProviderOptions{Extra: sdk.Extra{"script": quoted}}}}
+		cfg.Provider = map[string]sdk.ProviderConfig{"offline": {Options: sdk.ProviderOptions{Extra: sdk.Extra{"script": quoted}}}}
 	}
 	s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "tenon.db"), Version: version, Logger: a.log})
 	if err != nil {
@@ -129,12 +134,12 @@ func (t *trial) run(ctx context.Context, a *app, under []sdk.Plugin) (_ *trialRe
 	defer func() { err = errors.Join(err, s.Close()) }()
 	for _, p := range under {
 		if m := p.Manifest(); len(t.Options) > 0 {
-			config.Plugins = append(config.Plugins, sdk.PluginConfig{Path: m.Name, Options: t.Options})
+			cfg.Plugins = append(cfg.Plugins, sdk.PluginConfig{Path: m.Name, Options: t.Options})
 		}
 	}
 	h, err := host.New(ctx, host.Options{
-		Config: config, PublicConfig: config, Project: project, Store: s, Plugins: append(shipped(), under...),
-		Logger: a.log, Version: version, Environ: a.env, AutoApprove: true,
+		Config: cfg, PublicConfig: cfg, Project: project, Store: s, Plugins: append(shipped(), under...),
+		Logger: a.log, Version: version, Environ: a.env, AutoApprove: true, Managed: administrator.Managed,
 	})
 	if err != nil {
 		return nil, err

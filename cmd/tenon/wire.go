@@ -67,7 +67,7 @@ func (a *app) configured(ctx context.Context) (*workspace, error) {
 	}
 	w.loaded, err = config.Load(ctx, config.Options{
 		Directory: w.project.Directory, Worktree: w.project.Worktree, Home: w.dirs.home, ConfigDir: w.dirs.config, Environ: env,
-		Managed: managedFile(),
+		Managed: a.managed,
 	})
 	if err != nil {
 		return nil, err

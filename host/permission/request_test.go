@@ -40,6 +40,13 @@ func TestSources(t *testing.T) {
 	if got := permission.Child(parent, permission.Compile("", rules("*", "*", "allow", "mcp:github", "*", "allow"))).DecideRequest(own); got.Action != deny {
 		t.Errorf("a subagent: %s, want deny", got.Action)
 	}
+	// A source's leave counts below a parent that allows the call, and not below one that has to be asked.
+	child := permission.Compile("", rules("*", "*", "ask", "mcp:github", "*", "allow"))
+	for action, want := range map[string]sdk.Action{"allow": allow, "ask": ask} {
+		if got := permission.Child(permission.Compile("", rules("*", "*", action)), child).DecideRequest(own); got.Action != want {
+			t.Errorf("below a parent that says %s: %s, want %s", action, got.Action, want)
+		}
+	}
 }
 
 func TestWithin(t *testing.T) {

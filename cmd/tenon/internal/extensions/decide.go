@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -106,7 +107,23 @@ func (s *Set) Differences(c *Candidate, offered *mcp.Definition) (list []mcp.Dif
 
 // Call connects to a server once and calls a tool by the name the server gives it.
 func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.RawMessage) (*sdk.ToolResult, error) {
+	if err := s.forbidden(c, mcp.ToolID(c.server.Name, tool)); err != nil {
+		return nil, err
+	}
 	return mcp.Call(ctx, *c.server, s.opts.Project, s.serverOptions(), tool, args)
+}
+
+// forbidden returns a *sdk.Refusal for a tool that an administrator's file denies. Who types a call gives leave for it, so nothing else
+// is asked.
+func (s *Set) forbidden(c *Candidate, tool string) error {
+	origin := sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: c.server.PluginName(), Server: c.server.Name}
+	d := permission.Compile(s.opts.Project.Home, s.opts.Config.Managed).DecideRequest(&permission.Request{
+		Permission: tool, Patterns: []string{"*"}, Tool: tool, Sources: permission.SourcesOf(origin),
+	})
+	if d.Action != sdk.ActionDeny {
+		return nil
+	}
+	return &sdk.Refusal{By: "rule", Reason: fmt.Sprintf("the tool %q is denied by the rule at %s", tool, d.Rule.Origin)}
 }
 
 // LogPath returns where the log of a server is.

@@ -105,7 +105,11 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 	}
 	server.Own = !project
 	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, server: &server}
-	c.lines = []string{s.opts.Config.Mask(serverLine(&server))}
+	line := serverLine(&server)
+	if !project { // of a project's server the user has to see what would run
+		line = server.Mask(line)
+	}
+	c.lines = []string{s.opts.Config.Mask(line)}
 	if project {
 		var err error
 		c.trusted, err = trust.NewItem(ctx, trust.Definition{

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// inConfiguration is where a command says it stands that the configuration holds.
+const inConfiguration = "configuration"
+
+// templateShell finds the shell commands of a command's template, as the host does.
+var templateShell = regexp.MustCompile("!`[^`]+`")
+
+// projectFile returns the file that came with the repository and that an origin names, "" when it names none: an absolute path,
+// or one below ~ or where tenon was started.
+func (w *workspace) projectFile(origin string) string {
+	path := origin
+	if rest, ok := strings.CutPrefix(path, "~"+string(filepath.Separator)); ok {
+		path = filepath.Join(w.dirs.home, rest)
+	} else if !filepath.IsAbs(path) {
+		path = filepath.Join(w.project.Directory, filepath.FromSlash(path))
+	}
+	if slices.Contains(w.loaded.ProjectFiles, path) {
+		return path
+	}
+	within := func(dir string) bool {
+		rel, err := filepath.Rel(dir, path)
+		return dir != "" && err == nil && filepath.IsLocal(rel)
+	}
+	if strings.EqualFold(filepath.Ext(path), ".md") && within(w.project.Worktree) && !within(w.dirs.config) {
+		return path
+	}
+	return ""
+}
+
+// own returns the rules; those that allow something and come from a file of the project ask, approved or not. See host.Options.
+func (p *projectRules) own(rules sdk.PermissionRules) sdk.PermissionRules {
+	return p.held(rules, "of the repository, as the command is", func(string) bool { return false })
+}
+
+// trustCommand says whose a command is. See host.Options. One that stands in the configuration and in no file of it, as a plugin's
+// hook can add it, is nobody's whom the user trusts.
+func (p *projectRules) trustCommand(c *sdk.Command) host.CommandTrust {
+	path, known := p.commandFile(c)
+	return host.CommandTrust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path) && holds(path, c)}
+}
+
+// holds reports whether a Markdown file still holds the template that was read from it: what was swapped since counts as not
+// approved. Of other files nothing can be said, as they are decoded.
+func holds(path string, c *sdk.Command) bool {
+	if c.Origin == inConfiguration {
+		return true
+	}
+	data, err := os.ReadFile(path)
+	return err == nil && strings.Contains(strings.ReplaceAll(string(data), "\r\n", "\n"), c.Template)
+}
+
+// commandFile returns the file of the project in which a command stands, "" for another command; known is false when nobody can
+// say where it stands.
+func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
+	if c.Origin != inConfiguration {
+		return p.w.projectFile(c.Origin), true
+	}
+	o, known := p.w.loaded.Origins["command."+c.Name+".template"]
+	return p.w.projectFile(o.Source), known
+}
+
+// waitingCommands returns what templates of the project's commands run and nobody approved, for people, by file.
+func (p *projectRules) waitingCommands(list []host.CommandInfo) map[string][]string {
+	out := map[string][]string{}
+	for i := range list {
+		c := &list[i].Command
+		path, _ := p.commandFile(c)
+		if path == "" || !shippedNames()[list[i].Plugin] || p.isApproved(path) {
+			continue
+		}
+		for _, shell := range templateShell.FindAllString(c.Template, -1) {
+			out[path] = append(out[path], fmt.Sprintf("/%s runs %s", oneLine(c.Name), oneLine(shell)))
+		}
+	}
+	return out
+}
