@@ -210,9 +210,9 @@ func isMissing(err error) bool { return errors.Is(err, os.ErrNotExist) || isNotD
 // unixMode returns the permissions of a file in the bits of Unix.
 func unixMode(info os.FileInfo) uint32 {
 	mode := uint32(info.Mode().Perm())
-	for bit, flag := range map[uint32]os.FileMode{0o4000: os.ModeSetuid, 0o2000: os.ModeSetgid, 0o1000: os.ModeSticky} {
-		if info.Mode()&flag != 0 {
-			mode |= bit
+	for _, b := range specialBits {
+		if info.Mode()&b.mode != 0 {
+			mode |= b.unix
 		}
 	}
 	return mode
@@ -221,13 +221,19 @@ func unixMode(info os.FileInfo) uint32 {
 // fileMode is the reverse of unixMode.
 func fileMode(mode uint32) os.FileMode {
 	out := os.FileMode(mode & 0o777)
-	for bit, flag := range map[uint32]os.FileMode{0o4000: os.ModeSetuid, 0o2000: os.ModeSetgid, 0o1000: os.ModeSticky} {
-		if mode&bit != 0 {
-			out |= flag
+	for _, b := range specialBits {
+		if mode&b.unix != 0 {
+			out |= b.mode
 		}
 	}
 	return out
 }
+
+// specialBits are the permissions that os keeps in other bits than Unix.
+var specialBits = [...]struct {
+	unix uint32
+	mode os.FileMode
+}{{0o4000, os.ModeSetuid}, {0o2000, os.ModeSetgid}, {0o1000, os.ModeSticky}}
 
 // Kinds of git's objects.
 const (

@@ -190,11 +190,27 @@ func (s *scan) list(v *visit, old *node) error {
 	return s.known(v, known)
 }
 
-// known looks at files that were there before.
+// known looks at files that were there before. As long as they are as they were, the new list is the old one.
 func (s *scan) known(v *visit, list []file) error {
-	v.new.files = make([]file, 0, len(list)+len(v.fresh))
-	for _, f := range list {
-		if err := s.file(v, f); err != nil {
+	if len(list) == 0 {
+		return nil
+	}
+	l, err := newLooker(v.dir)
+	if err != nil {
+		v.new, v.fresh = nil, nil
+		return ignoreGone(err)
+	}
+	defer l.close()
+	same := true
+	for i, was := range list {
+		is, err := l.stamp(was.name)
+		if same = same && err == nil && is == was.stamp && was.settled; same {
+			v.new.files = list[: i+1 : i+1] // what is added to it goes elsewhere
+			continue
+		}
+		if err == nil {
+			s.file(v, was, is)
+		} else if err := ignoreGone(err); err != nil {
 			return err
 		}
 	}
@@ -202,23 +218,16 @@ func (s *scan) known(v *visit, list []file) error {
 }
 
 // file adds a file as it is. One whose content is not known is in doubt, and has its old name until it is looked at.
-func (s *scan) file(v *visit, was file) error {
-	info, err := os.Lstat(v.dir + was.name)
-	if err != nil {
-		return ignoreGone(err)
+func (s *scan) file(v *visit, was file, is stamp) {
+	if kind := is.kind(); kind != kindFile && kind != kindLink {
+		return // became something else just now; the directory's stamp says so the next time
 	}
-	is := file{name: was.name, stamp: stampOf(info), hash: was.hash}
-	if kind := is.stamp.kind(); kind != kindFile && kind != kindLink {
-		return nil // became something else just now; the directory's stamp says so the next time
-	}
-	if was.settled && was.stamp == is.stamp {
+	if was.settled && was.stamp == is {
 		v.new.files = append(v.new.files, was)
-		return nil
+		return
 	}
-	is.settled = is.stamp.settled(s.begun)
 	v.doubts = append(v.doubts, len(v.new.files))
-	v.new.files = append(v.new.files, is)
-	return nil
+	v.new.files = append(v.new.files, file{name: was.name, stamp: is, hash: was.hash, settled: is.settled(s.begun)})
 }
 
 // admit asks git about the new names of some directories and adds what it does not ignore.
@@ -246,7 +255,10 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 			case e.dir:
 				n.dirs = append(n.dirs, folder{name: e.name})
 			default:
-				if err := s.file(v, file{name: e.name}); err != nil {
+				info, err := os.Lstat(v.dir + e.name)
+				if err == nil {
+					s.file(v, file{name: e.name}, stampOf(info))
+				} else if err := ignoreGone(err); err != nil {
 					return err
 				}
 			}
@@ -262,7 +274,10 @@ func (v *visit) sort() {
 	for _, i := range v.doubts {
 		doubtful[v.new.files[i].name] = true
 	}
-	slices.SortFunc(v.new.files, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	byName := func(a, b file) int { return strings.Compare(a.name, b.name) }
+	if !slices.IsSortedFunc(v.new.files, byName) { // it may be the old list, which others read
+		slices.SortFunc(v.new.files, byName)
+	}
 	slices.SortFunc(v.new.dirs, func(a, b folder) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(v.new.ignored, func(a, b ignoredName) int { return strings.Compare(a.name, b.name) })
 	v.doubts = v.doubts[:0]
