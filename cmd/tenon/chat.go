@@ -39,29 +39,9 @@ Without a terminal at stdin each line of it is a prompt or a command, what would
 }
 
 func (a *app) chat(ctx context.Context, f *runFlags, args []string) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	signals, stop := catchSignals()
 	defer stop()
-	w, err := a.configured(ctx)
-	if err != nil {
-		return err
-	}
-	in, err := a.input(ctx, f, args, signals)
-	if err != nil {
-		return err
-	}
-	paths, err := absolute(f.plugins)
-	if err != nil {
-		return err
-	}
-	if f.watch {
-		if err := a.buildAll(ctx, paths); err != nil {
-			return err
-		}
-	}
-	m, err := w.open(ctx, hostOptions{interactive: a.screen.answers, auto: f.auto, plugins: paths, watch: f.watch})
+	w, m, in, err := a.prepare(ctx, f, args, signals, a.screen.answers)
 	if err != nil {
 		return err
 	}

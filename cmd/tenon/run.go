@@ -86,30 +86,10 @@ func (f *runFlags) check() error {
 
 // runTurn runs one turn in a new or an older session.
 func (a *app) runTurn(ctx context.Context, f *runFlags, args []string) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	signals, stop := catchSignals()
 	defer stop()
-	w, err := a.configured(ctx)
-	if err != nil {
-		return err
-	}
-	in, err := a.input(ctx, f, args, signals)
-	if err != nil {
-		return err
-	}
-	paths, err := absolute(f.plugins)
-	if err != nil {
-		return err
-	}
-	if f.watch {
-		if err := a.buildAll(ctx, paths); err != nil {
-			return err
-		}
-	}
 	interactive := a.screen.answers && f.format == "text"
-	m, err := w.open(ctx, hostOptions{interactive: interactive, auto: f.auto, plugins: paths, watch: f.watch})
+	w, m, in, err := a.prepare(ctx, f, args, signals, interactive)
 	if err != nil {
 		return err
 	}
@@ -129,6 +109,28 @@ func (a *app) runTurn(ctx context.Context, f *runFlags, args []string) error {
 		return err
 	}
 	return o.err
+}
+
+// prepare makes of flags and arguments a prompt and the machine to run it on, which the caller closes. interactive: somebody answers.
+func (a *app) prepare(ctx context.Context, f *runFlags, args []string, signals <-chan signal, interactive bool) (w *workspace, m *machine, in *host.PromptInput, err error) {
+	if err := f.check(); err != nil {
+		return nil, nil, nil, err
+	}
+	if w, err = a.configured(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	if in, err = a.input(ctx, f, args, signals); err != nil {
+		return nil, nil, nil, err
+	}
+	paths, err := absolute(f.plugins)
+	if err == nil && f.watch {
+		err = a.buildAll(ctx, paths)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m, err = w.open(ctx, hostOptions{interactive: interactive, auto: f.auto, plugins: paths, watch: f.watch})
+	return w, m, in, err
 }
 
 // input is the prompt as the host takes it, but for the session.
