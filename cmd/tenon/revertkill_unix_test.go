@@ -23,7 +23,7 @@ import (
 )
 
 // revertKillRounds is how often TestRevertKilled kills a process; TENON_REVERT_KILL_ROUNDS sets another number.
-const revertKillRounds = 10
+const revertKillRounds = 5
 
 // TestRevertKilled kills "session revert" and "session unrevert" by SIGKILL: after a random time, or as soon as it writes down what it
 // is about to do. The next command finds files and messages both as before it or both as after it.

@@ -20,7 +20,7 @@ import (
 )
 
 // storeKills is how often each command is killed; TENON_CRASH_ROUNDS sets another number.
-const storeKills = 4
+const storeKills = 2
 
 func storeRounds(t *testing.T) int {
 	t.Helper()
@@ -71,7 +71,8 @@ func (p *process) database() string {
 	return ""
 }
 
-// stored returns all that the commands show of the store: sessions, whole exports, and what a search finds.
+// stored returns what the commands show of the store: all sessions, the latest one whole, and what a search finds. The tests of
+// host/store/sqlite compare all rows.
 func (p *process) stored(t *testing.T) string {
 	t.Helper()
 	if out, _ := p.output(t, 0, "doctor", "--offline"); !strings.Contains(out, "is sound") {
@@ -84,11 +85,11 @@ func (p *process) stored(t *testing.T) string {
 	}
 	var b strings.Builder
 	b.WriteString(all)
-	for _, s := range list {
-		out, _ := p.output(t, 0, "session", "export", "--full", s.ID)
+	if len(list) > 0 {
+		out, _ := p.output(t, 0, "session", "export", "--full", list[0].ID)
 		b.WriteString(out)
 	}
-	for _, word := range []string{"text", "title", "gen1", "gen2"} {
+	for _, word := range []string{"text", "gen2"} {
 		out, _ := p.output(t, 0, "session", "search", "--all", "--archived", "-n", "1000", "--format", "json", word)
 		b.WriteString(out)
 	}
