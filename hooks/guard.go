@@ -92,7 +92,7 @@ func (h *bound) logStack(log *slog.Logger, p any) {
 // judge returns what is wrong with the outcome of a call, nil for nothing.
 func (h *bound) judge(answer *sdk.Answer, err error, took time.Duration) error {
 	if took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
-		return h.timeoutError()
+		return h.timeoutError(err)
 	}
 	if err != nil {
 		return err
@@ -125,12 +125,24 @@ func (h *bound) mayAnswer(v sdk.Verdict) bool {
 	return false
 }
 
-func (h *bound) timeoutError() error { return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout) }
+// timeoutError says that the deadline passed; err is what the handler returned, if it did. What was not ready yet says so.
+func (h *bound) timeoutError(err error) error {
+	if r, ok := h.Remote.(sdk.RemoteReadier); ok && !errors.Is(err, sdk.ErrNotReady) {
+		err = r.Ready()
+	}
+	if errors.Is(err, sdk.ErrNotReady) {
+		return fmt.Errorf("%w after %s: %w", ErrTimeout, h.Timeout, err)
+	}
+	return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
+}
 
-// blame counts a failure against the plugin and tells the user what it led to. A mute failure is only
+// blame counts a failure against the plugin, unless it was not ready yet, and tells the user what it led to. A mute failure is only
 // counted.
 func (e *Engine) blame(h *bound, err error, mute bool) {
-	reason := h.failed(err)
+	reason := ""
+	if !errors.Is(err, sdk.ErrNotReady) {
+		reason = h.failed(err)
+	}
 	e.log.Debug("hook failed", "plugin", h.member.name, "hook", h.label(), "err", err)
 	if !mute {
 		e.notice(sdk.PluginNotice{Plugin: h.member.name, Hook: h.label(), Message: h.consequence(err)})

@@ -208,7 +208,7 @@ func (o *observer) back(w *worker) bool {
 // expire runs when the timer of a worker fires.
 func (o *observer) expire(w *worker) {
 	if o.expired(w) {
-		o.engine.blame(o.bound, o.timeoutError(), false)
+		o.engine.blame(o.bound, o.timeoutError(nil), false)
 	}
 }
 

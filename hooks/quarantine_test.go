@@ -3,9 +3,12 @@ package hooks_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -83,6 +86,115 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 		t.Error("failures from before Enable were counted")
 	}
 	e.Enable("nobody")
+}
+
+// warming is a remote hook that hangs until its call is over, and is not ready for as long as it says so.
+type warming struct{ cold atomic.Bool }
+
+func (w *warming) HandleRemote(ctx context.Context, _ *sdk.RemoteCall) (sdk.Answer, error) {
+	<-ctx.Done()
+	return sdk.Answer{}, ctx.Err()
+}
+
+func (w *warming) Ready() error {
+	if w.cold.Load() {
+		return fmt.Errorf("%w: it warms up", sdk.ErrNotReady)
+	}
+	return nil
+}
+
+// A hook that is not ready yet fails as its policy says, and is called again for as long as that takes; a failure that counts counts.
+func TestNotReadyIsNoFailure(t *testing.T) {
+	t.Parallel()
+	var cold, broken atomic.Bool
+	says := system(func(context.Context, *sdk.ChatSystemValue) error {
+		switch {
+		case cold.Load():
+			return fmt.Errorf("%w: it warms up", sdk.ErrNotReady)
+		case broken.Load():
+			return errors.New("no luck")
+		}
+		return nil
+	})
+	remote := &warming{}
+	hangs := sdk.Hook{Point: sdk.PointChatSystem, Name: "hangs", Reads: []string{""}, Writes: []string{""}, Timeout: time.Millisecond, Remote: remote}
+	for name, c := range map[string]struct {
+		hook    sdk.Hook
+		cold    *atomic.Bool
+		outcome string
+	}{
+		"it says so":         {says, &cold, "slow error"},
+		"it is asked, later": {hangs, &remote.cold, "slow timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broken.Store(true)
+			c.cold.Store(true)
+			e, told := engine(t, plugin("slow", c.hook))
+			var l hooks.Ledger
+			times := func(n int) {
+				for range n {
+					if _, err := fire(t, e, &l); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			times(2)
+			c.cold.Store(false)
+			times(2)
+			c.cold.Store(true)
+			times(3)
+			if got := e.Quarantined(); len(got) > 0 {
+				t.Errorf("quarantined: %v", got)
+			}
+			if list := told.all(); len(list) != 7 || !strings.Contains(list[0].Message, "not ready yet: it warms up") {
+				t.Errorf("notices %+v", list)
+			}
+			c.cold.Store(false)
+			times(1)
+			if got := e.Quarantined(); len(got) != 1 {
+				t.Errorf("quarantined: %v, want it: that was the third failure", got)
+			}
+			for i, got := range outcomes(&l) {
+				if got != c.outcome {
+					t.Errorf("call %d: %s, want %s", i, got, c.outcome)
+				}
+			}
+		})
+	}
+}
+
+// A gate that is not ready yet denies, as one that fails.
+func TestNotReadyDenies(t *testing.T) {
+	t.Parallel()
+	e, _ := engine(t, plugin("slow", sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
+		return sdk.Decision{}, sdk.ErrNotReady
+	})))
+	for range 4 {
+		r, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{}, &sdk.PermissionRequest{})
+		if err != nil || r.Verdict != sdk.VerdictDeny || !strings.Contains(r.Reason, "not ready yet") {
+			t.Fatalf("Gate = %+v, %v, want deny", r, err)
+		}
+	}
+}
+
+// An observer that is not ready yet is told of what comes later.
+func TestNotReadyObserver(t *testing.T) {
+	t.Parallel()
+	remote := &warming{}
+	remote.cold.Store(true)
+	e, told := engine(t, plugin("slow", sdk.Hook{Point: sdk.PointEvent, Timeout: time.Millisecond, Remote: remote}))
+	for i := range 4 {
+		e.Observe(sdk.PointEvent, &sdk.Event{Type: sdk.EventSessionIdle})
+		for deadline := time.Now().Add(30 * time.Second); len(told.all()) <= i; runtime.Gosched() {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d notices, want %d", len(told.all()), i+1)
+			}
+		}
+	}
+	if got := e.Quarantined(); len(got) > 0 {
+		t.Errorf("quarantined: %v", got)
+	}
 }
 
 func TestSuccessResets(t *testing.T) {

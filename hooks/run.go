@@ -257,7 +257,7 @@ func (r *run) expire() {
 		r.timer.Reset(rest)
 		return
 	}
-	r.state, r.cause = left, r.hooks[r.pos].timeoutError()
+	r.state, r.cause = left, r.hooks[r.pos].timeoutError(nil)
 	r.done <- struct{}{}
 }
 

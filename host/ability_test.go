@@ -76,6 +76,7 @@ func TestPluginAsksForLeave(t *testing.T) {
 			var answer error
 			p := asker(func(ctx context.Context, h sdk.Host, call *sdk.ToolCall) (string, error) {
 				c.request.SessionID, c.request.Always = call.SessionID, append([]string{"*"}, c.request.Patterns...)
+				c.request.Metadata = sdk.Object{"plugin": "files", "template": "/of-yours", "note": "mine"} // it passes for others
 				answer = h.(sdk.Asker).AskPermission(ctx, c.request)
 				return "asked", nil
 			})
@@ -88,7 +89,7 @@ func TestPluginAsksForLeave(t *testing.T) {
 			if c.reply != "" {
 				go func() {
 					r := next(t, sub, ofType(sdk.EventPermissionAsked)).Properties.(*sdk.PermissionRequest)
-					if r.Agent != "build" || r.Metadata["plugin"] != "asker" || r.Permission != "deploy" {
+					if r.Agent != "build" || r.Metadata["plugin"] != "asker" || r.Metadata["template"] != nil || r.Metadata["note"] != "mine" || r.Permission != "deploy" {
 						t.Errorf("the user is asked %+v, want who asks for what", r)
 					}
 					want(t, "what always would allow", []string{"x"}, r.Always)

@@ -61,12 +61,11 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	r.Agent = h.t.agent.Name
 	r.Args = h.c.args
 	r.Tool = &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID}
-	switch {
-	case h.c.template != "":
-		r.Metadata = withKey(r.Metadata, "template", h.c.template)
-	case h.c.byPlugin != nil:
-		r.Metadata = withKey(r.Metadata, "plugin", h.c.byPlugin.manifest.Name)
+	plugin := ""
+	if h.c.byPlugin != nil {
+		plugin = h.c.byPlugin.manifest.Name
 	}
+	r.Metadata = askedBy(r.Metadata, h.c.template, plugin)
 	return h.t.permit(ctx, r, h.c.tool.definition.ID, h.c.tool.origin)
 }
 

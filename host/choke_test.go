@@ -177,7 +177,7 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 				run: func(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolResult, error) { return c.run(ctx) }}
 			args := c.args
 			if args == "" {
-				args = "{}"
+				args = `{"n":7}`
 			}
 			m := newModel(t, call("act", args))
 			if !c.halted && !c.aborted {
@@ -203,6 +203,11 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 			}
 			want(t, "result", []string{"rewritten"}, k.results(id))
 			noOpenParts(t, k, id)
+			for _, p := range k.toolParts(id) { // also of a call that was denied
+				if string(p.State.Input) != args {
+					t.Errorf("the part has the arguments %s, want %s", p.State.Input, args)
+				}
+			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -85,6 +86,22 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		return t.headless(&r)
 	}
 	return t.askUser(ctx, r, d.Final)
+}
+
+// askedBy returns the metadata of a request with who else than the model asks: the template of a command, or a plugin. Clients show
+// that as the host's word, so what a tool says there itself is dropped.
+func askedBy(metadata sdk.Object, template, plugin string) sdk.Object {
+	out := sdk.Object{}
+	maps.Copy(out, metadata)
+	delete(out, "template")
+	delete(out, "plugin")
+	switch {
+	case template != "":
+		out["template"] = template
+	case plugin != "":
+		out["plugin"] = plugin
+	}
+	return out
 }
 
 // asked returns the request as rules see it.

@@ -84,7 +84,7 @@ func (p *pluginHost) AskPermission(ctx context.Context, req sdk.PermissionReques
 	}
 	req.Always = slices.DeleteFunc(slices.Clone(req.Always), func(always string) bool { return !slices.Contains(req.Patterns, always) })
 	return p.visit(ctx, req.SessionID, func(ctx context.Context, v *visit) error {
-		req.Agent, req.Metadata = v.turn.agent.Name, withKey(req.Metadata, "plugin", p.manifest.Name)
+		req.Agent, req.Metadata = v.turn.agent.Name, askedBy(req.Metadata, "", p.manifest.Name)
 		return v.turn.refusedByUser(v.turn.permit(ctx, req, "", p.origin()))
 	})
 }

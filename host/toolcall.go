@@ -112,6 +112,7 @@ func (t *turn) find(c *call) error {
 		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object", c.part.Tool, err)
 	}
 	c.args = json.RawMessage(c.raw)
+	t.c.locked(func() { c.part.State.Input = c.args }) // of a call that hooks deny, what the model asked for is kept
 	c.host = &callHost{t: t, c: c}
 	return nil
 }

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -123,40 +122,6 @@ func TestPluginName(t *testing.T) {
 			t.Errorf("server %q: name %q: %v", server, m.Name, err)
 		}
 		seen[m.Name] = true
-	}
-}
-
-// What a user approves covers the content of the files that came along and run.
-func TestDefinitionCoversFiles(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	script := filepath.Join(dir, "server.js")
-	write(t, script, "one")
-	outside := filepath.Join(t.TempDir(), "secret")
-	write(t, outside, "x")
-	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	s := mcp.Server{
-		Name: "a", Transport: mcp.TransportStdio, Command: "node", Args: []string{"./server.js", "link", "missing.js", "../x"},
-		Origin: filepath.Join(dir, ".mcp.json"),
-	}
-	first := s.Definition()
-	var d struct {
-		Files map[string]string `json:"files"`
-	}
-	if err := json.Unmarshal(first, &d); err != nil || len(d.Files) != 1 || len(d.Files["server.js"]) != 64 {
-		t.Errorf("files = %v, %v", d.Files, err)
-	}
-	write(t, script, "two")
-	if slices.Equal(first, s.Definition()) {
-		t.Error("the definition does not notice that the script changed")
-	}
-	s.Own = true
-	own := s.Definition()
-	write(t, script, "three")
-	if !slices.Equal(own, s.Definition()) {
-		t.Error("the definition of the user's own server depends on a file")
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -179,13 +178,11 @@ type definition struct {
 	URL       string              `json:"url,omitempty"`
 	Headers   map[string]string   `json:"headers,omitempty"`
 	Hooks     []sdk.MCPHookConfig `json:"hooks,omitempty"`
-	// Files holds the hashes of the files the command line names, when they came with the configuration.
-	Files map[string]string `json:"files,omitempty"`
 }
 
 // Definition returns what a user who approves the server approves, in a canonical form to be shown and hashed. Variables stand in it
-// by name (${TOKEN}), not by value; what is written out stands in it as it is. For a server that the user did not write, the content
-// of every file beside the configuration that the command line names is part of it, by hash.
+// by name (${TOKEN}), not by value; what is written out stands in it as it is. What the files hold that the command line names is not
+// part of it: who asks about a server that came with a project adds that.
 func (s *Server) Definition() []byte {
 	w := s
 	if s.written != nil {
@@ -193,7 +190,7 @@ func (s *Server) Definition() []byte {
 	}
 	d := definition{
 		Name: w.Name, Transport: w.Transport, Command: w.Command, Args: w.Args, Env: w.Env, Cwd: w.Cwd,
-		URL: w.URL, Headers: w.Headers, Hooks: w.Hooks, Files: s.files(),
+		URL: w.URL, Headers: w.Headers, Hooks: w.Hooks,
 	}
 	text, err := json.Marshal(d)
 	if err != nil { // strings and numbers always encode
@@ -205,36 +202,9 @@ func (s *Server) Definition() []byte {
 // key names the server's files: its plugin's name, and what tells configurations of one name apart.
 func (s *Server) key() string { return s.PluginName() + "-" + shortHash(s.Definition()) }
 
-// files returns the hashes of the files that came with the configuration and run.
-func (s *Server) files() map[string]string {
-	base := s.Root
-	if base == "" && s.Origin != "" {
-		base = filepath.Dir(s.Origin)
-	}
-	if s.Own || s.Transport != TransportStdio || base == "" {
-		return nil
-	}
-	e := s.placed()
-	dir := e.directory("")
-	out := map[string]string{}
-	for _, path := range append([]string{e.Command}, e.Args...) {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		rel, err := filepath.Rel(base, path)
-		if err != nil || !inside(base, path) {
-			continue
-		}
-		if sum, ok := hashFile(path); ok {
-			out[filepath.ToSlash(rel)] = sum
-		}
-	}
-	return out
-}
-
-// directory returns where the server's command runs: Cwd, which is relative to the file that came with it, or to the project for a
+// Directory returns where the server's command runs: Cwd, which is relative to the file that came with it, or to the project for a
 // server of the user.
-func (s *Server) directory(project string) string {
+func (s *Server) Directory(project string) string {
 	base := project
 	if !s.Own && s.Origin != "" {
 		base = filepath.Dir(s.Origin)
@@ -243,19 +213,6 @@ func (s *Server) directory(project string) string {
 		return s.Cwd
 	}
 	return filepath.Join(base, s.Cwd)
-}
-
-func hashFile(path string) (string, bool) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", false
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return "", false
-	}
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:]), true
 }
 
 // placed returns the server with the variables of its package replaced.

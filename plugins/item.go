@@ -59,7 +59,7 @@ type Item struct {
 	options json.RawMessage
 	pkg     *manifest.Package // nil of a single file
 	sealed  *trust.Sealed     // nil until approved
-	shipped []string          // Options.Tools
+	shipped func() []string   // Options.Tools
 }
 
 // trusted is the item as package trust knows it.

@@ -298,8 +298,8 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	return errors.Join(l.collect(), l.vault.Save())
 }
 
-// Untrust takes back what the user approved under a plugin's name and deletes its sealed copies. trust.ErrNotFound when there is
-// nothing.
+// Untrust takes back what the user approved under a plugin's name, or in a place, which is an absolute path with links resolved, and
+// deletes its sealed copies. trust.ErrNotFound when there is nothing.
 func (l *Loader) Untrust(ctx context.Context, name string) error {
 	gone, err := l.store.Revoke(ctx, trust.KindPlugin, name)
 	if err != nil {

@@ -85,8 +85,9 @@ type Options struct {
 	Carriers map[sdk.Carrier]Carrier // by wasm and process
 	// Reserved are names that plugins must not have: those of the plugins that tenon ships.
 	Reserved []string
-	// Tools are the ids of the tools that tenon ships. A plugin's tool of the same id takes the place of one; Item.Text says so.
-	Tools []string
+	// Tools returns the ids of the tools that tenon ships. A plugin's tool of the same id takes the place of one; Item.Text, which alone
+	// calls it, says so. Nil: there are none.
+	Tools func() []string
 	// Environ is the host's environment, in the form of os.Environ: where granted variables and secrets come from.
 	Environ []string
 	Limits  trust.Limits

@@ -18,5 +18,8 @@ func ChangesText(b *strings.Builder, d trust.Decision) {
 	b.WriteString(w.b.String())
 }
 
+// Flagged reports whether the command line names the plugin: commands that are not given its path may not find it.
+func (i *Item) Flagged() bool { return i.entry != nil && i.entry.Flag }
+
 // Options returns what the user set for the plugin; empty when nothing.
 func (i *Item) Options() json.RawMessage { return i.options }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/plugins/internal/visible"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -31,7 +31,11 @@ func (i *Item) Text() string {
 	}
 	w.field("from", clean(i.Path)+origin(i))
 	w.field("digest", i.Digest.Short())
-	requestText(&w.b, i.Request, i.shipped)
+	var shipped []string
+	if i.shipped != nil && len(i.Request.Tools) > 0 {
+		shipped = i.shipped()
+	}
+	requestText(&w.b, i.Request, shipped)
 	w.changes(i.Decision)
 	return w.b.String()
 }

@@ -67,7 +67,7 @@ func TestTextOfLeave(t *testing.T) {
 func TestTextOfReplacedTools(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.options.Tools = []string{"bash", "read"}
+	p.options.Tools = func() []string { return []string{"bash", "read"} }
 	tool := func(id string) string {
 		return `{"id": "` + id + `", "description": "d", "parameters": {"type": "object"}}`
 	}

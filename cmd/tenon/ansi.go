@@ -1,10 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	show "github.com/tenonhq/tenon/internal/visible"
 )
 
 // style is how a piece of a line looks.
@@ -28,34 +29,15 @@ func (c *screen) paint(s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// visible returns text that cannot control a terminal: what a model, a tool or a file wrote must not move
-// the cursor, change the title or turn a command around. Newlines and tabs stay.
-func visible(text string) string {
-	if strings.IndexFunc(text, controls) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if controls(r) {
-			fmt.Fprintf(&b, "\\x%02x", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// visible returns text, such as a name or a command, that cannot control a terminal and hides nothing: what a model, a tool or a file
+// wrote must not move the cursor, change the title or turn a command around. Newlines and tabs stay.
+func visible(text string) string { return show.Text(text) }
 
-func controls(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case r < 0x20, r >= 0x7f && r < 0xa0:
-		return true
-	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // the direction of text
-		return true
-	}
-	return false
-}
+// prose is visible for what the model or the user wrote for people: answers, questions, what is typed.
+func prose(text string) string { return show.Prose(text) }
+
+// controls reports whether a character is none that the user types into a prompt.
+func controls(r rune) bool { return show.Controls(r) }
 
 // oneLine returns visible text as a single line.
 func oneLine(text string) string {

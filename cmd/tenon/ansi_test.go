@@ -10,11 +10,13 @@ func TestVisible(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
 		"plain":           {"a b\n\tc äöü 漢字 🙂", "a b\n\tc äöü 漢字 🙂"},
-		"escape":          {"\x1b[31mred", "\\x1b[31mred"},
-		"title":           {"\x1b]0;x\x07", "\\x1b]0;x\\x07"},
-		"carriage return": {"safe\rrm -rf", "safe\\x0drm -rf"},
-		"C1":              {"\u009b31m", "\\x9b31m"},
-		"direction":       {"a\u202eb", "a\\x202eb"},
+		"escape":          {"\x1b[31mred", `\u{1b}[31mred`},
+		"title":           {"\x1b]0;x\x07", `\u{1b}]0;x\u{7}`},
+		"carriage return": {"safe\rrm -rf", `safe\u{d}rm -rf`},
+		"C1":              {"\u009b31m", `\u{9b}31m`},
+		"direction":       {"a\u202eb", `a\u{202e}b`},
+		"tag":             {"read\U000e0041", `read\u{e0041}`},
+		"no width":        {"re\u200bad\u200d", `re\u{200b}ad\u{200d}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -70,10 +70,25 @@ func (a *app) leftOut(set *extensions.Set) {
 		return
 	}
 	var list []string
+	byName, byPath := 0, 0
 	for _, c := range pending {
-		list = append(list, fmt.Sprintf("%s %s", kindText(c.Kind), visible(c.Name)))
+		text := kindText(c.Kind) + " " + visible(c.Name)
+		if named := argument(c); named == c.Name {
+			byName++
+		} else {
+			byPath++
+			text += " (" + visible(named) + ")"
+		}
+		list = append(list, text)
 	}
-	a.log.Warn(fmt.Sprintf("not approved, so not run: %s; see each with tenon plugin info NAME, approve it with tenon plugin trust NAME", strings.Join(list, ", ")))
+	by := "NAME"
+	switch {
+	case byName == 0:
+		by = "PATH"
+	case byPath > 0:
+		by = "NAME|PATH"
+	}
+	a.log.Warn(fmt.Sprintf("not approved, so not run: %s; see each with tenon plugin info %s, approve it with tenon plugin trust %s", strings.Join(list, ", "), by, by))
 }
 
 func kindText(k trust.Kind) string {
@@ -108,7 +123,7 @@ func (m *machine) reload(ctx context.Context) error {
 	for _, c := range append(set.Rejected(), set.Pending()...) {
 		if err == nil && c.Item() != nil && slices.Contains(m.options.plugins, c.From) {
 			if err = c.Err; err == nil {
-				err = fmt.Errorf("%s asks for more than was approved: tenon plugin trust %s", c.Name, c.From)
+				err = fmt.Errorf("%s asks for more than was approved: tenon plugin trust %s", c.Name, argument(c))
 			}
 		}
 	}

@@ -152,7 +152,13 @@ func (q *askPermission) show(a *asker) {
 	if r.Agent != "" {
 		head += a.s.paint(styleDim, " (agent "+visible(r.Agent)+")")
 	}
+	if plugin, _ := r.Metadata["plugin"].(string); plugin != "" {
+		head += a.s.paint(styleDim, " (asked for by plugin "+oneLine(plugin)+")")
+	}
 	a.s.line(a.s.paint(styleYellow, "? ") + head)
+	if template, _ := r.Metadata["template"].(string); template != "" {
+		a.s.line("  in the template of " + oneLine(template) + ", not asked for by the model:")
+	}
 	for _, pattern := range r.Patterns {
 		a.s.line("    " + strings.ReplaceAll(visible(pattern), "\n", "\n    "))
 	}
@@ -261,7 +267,7 @@ func (q *askQuestions) id() string { return q.request.ID }
 
 func (q *askQuestions) show(a *asker) {
 	question := &q.request.Questions[len(q.answers)]
-	a.s.line(a.s.paint(styleYellow, "? ") + a.s.paint(styleBold, visible(question.Question)))
+	a.s.line(a.s.paint(styleYellow, "? ") + a.s.paint(styleBold, prose(question.Question)))
 	for i, o := range question.Options {
 		line := fmt.Sprintf("  %d. %s", i+1, oneLine(o.Label))
 		if o.Description != "" {

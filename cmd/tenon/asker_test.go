@@ -32,6 +32,36 @@ func (r *replies) ReplyQuestion(id string, answers [][]string) error {
 	return nil
 }
 
+// A question says whose request it is, whatever else is shown of the turn.
+func TestAskerSaysWho(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		metadata sdk.Object
+		want     string
+	}{
+		"the model":  {sdk.Object{"template": ""}, "? permission bash (agent build)\n    git log\n"},
+		"a plugin":   {sdk.Object{"plugin": "x\x1b"}, "? permission bash (agent build) (asked for by plugin x\\u{1b})\n    git log\n"},
+		"a template": {sdk.Object{"template": "/do (/p/do.md\u202e)"}, "? permission bash (agent build)\n  in the template of /do (/p/do.md\\u{202e}), not asked for by the model:\n    git log\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var shown bytes.Buffer
+			in, typing, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			defer typing.Close()
+			newAsker(&screen{w: &shown}, newKeyboard(in), &replies{}).event(&sdk.Event{Properties: &sdk.PermissionRequest{
+				ID: "p1", Permission: "bash", Agent: "build", Patterns: []string{"git log"}, Metadata: c.metadata,
+			}})
+			if got, _, _ := strings.Cut(shown.String(), "  [o]nce"); got != c.want {
+				t.Errorf("the question is\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestAsker(t *testing.T) {
 	t.Parallel()
 	no := false

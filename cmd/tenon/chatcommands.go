@@ -76,6 +76,10 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		name = "help"
 	}
 	if command, ok := findChatCommand(name); ok {
+		if args != "" && command.args == "" {
+			c.problem(usageError("leave it out, or put it on a line of its own: that is a prompt", "/%s takes no argument, and has %q", name, args))
+			return
+		}
 		c.done(command.run(c, ctx, args))
 		return
 	}
@@ -189,9 +193,9 @@ func (c *conversation) redo(ctx context.Context, args string) error {
 // undoProblem gives errors of undoing the remedies that a conversation has.
 func undoProblem(err error, command string) error {
 	var conflict *host.ConflictError
-	f := remedy(revertProblem(err))
+	f := inChat().remedy(revertProblem(err))
 	switch {
-	case errors.As(err, &conflict):
+	case errors.As(err, &conflict) && !conflict.Forced:
 		f.fix = "put your changes aside first; " + command + " force overwrites these files"
 	case errors.Is(err, host.ErrNothing):
 		f.fix = "/diff shows what the session did to files"

@@ -85,7 +85,7 @@ func (c *conversation) sessions(ctx context.Context, args string) error {
 		if c.session != nil && list[i].ID == c.session.ID {
 			mark = "*"
 		}
-		t.add(mark, strconv.Itoa(i+1), list[i].ID, ago(list[i].Time.Updated, time.Now()), money(list[i].Cost), oneLine(list[i].Title))
+		t.add(mark, strconv.Itoa(i+1), list[i].ID, ago(list[i].Updated, time.Now()), money(list[i].Cost), oneLine(list[i].Title))
 	}
 	if err := c.a.writeTable(t); err != nil {
 		return err
@@ -94,20 +94,21 @@ func (c *conversation) sessions(ctx context.Context, args string) error {
 	return nil
 }
 
-func (c *conversation) projectSessions(ctx context.Context) ([]sdk.Session, error) {
+func (c *conversation) projectSessions(ctx context.Context) ([]store.Listed, error) {
 	q := store.Query{Limit: listedSessions}
 	q.ProjectID, q.Directory = c.w.scope()
-	return c.m.store.Sessions(ctx, q)
+	return c.m.store.List(ctx, q)
 }
 
-func (c *conversation) switchTo(ctx context.Context, list []sdk.Session, name string) error {
-	s, err := (*sdk.Session)(nil), error(nil)
-	if n, notNumber := strconv.Atoi(name); notNumber == nil {
+func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name string) error {
+	if n, err := strconv.Atoi(name); err == nil {
 		if n < 1 || n > len(list) {
 			return usageError("/sessions lists them", "there is no session number %d", n)
 		}
-		s = &list[n-1]
-	} else if s, err = findSession(ctx, c.m.store, name); err != nil {
+		name = list[n-1].ID
+	}
+	s, err := findSession(ctx, c.m.store, name)
+	if err != nil {
 		return err
 	}
 	c.session, c.model, c.agent, c.fallback = s, "", "", "" // it has its own
@@ -352,11 +353,7 @@ func (c *conversation) permissions(ctx context.Context, args string) error {
 		c.tell(`nothing was allowed for good here; the answer "always" to a question does`)
 		return nil
 	}
-	t := &table{}
-	for _, p := range list {
-		t.add(strconv.FormatInt(p.ID, 10), oneLine(p.Permission), oneLine(p.Pattern), time.UnixMilli(p.Created).Format(time.DateOnly))
-	}
-	if err := c.a.writeTable(t); err != nil {
+	if err := c.a.writeTable(approvalTable(list)); err != nil {
 		return err
 	}
 	c.tell("/permissions forget ID takes one back; tenon permission explain says which rule decides")

@@ -132,7 +132,11 @@ func (c *conversation) problem(err error) {
 	if c.failed == nil {
 		c.failed = err
 	}
-	report(c.a.mask, err)
+	words := onCommandLine()
+	if c.commands {
+		words = inChat()
+	}
+	reportIn(c.a.mask, words, err)
 }
 
 // next waits for the next prompt and loads meanwhile what changed of the plugins. more is false when none will come.

@@ -71,7 +71,12 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	f := remedy(err)
+	return reportIn(w, onCommandLine(), err)
+}
+
+// reportIn is report in other words; there is an error.
+func reportIn(w io.Writer, words *wording, err error) int {
+	f := words.remedy(err)
 	fmt.Fprintf(w, "error: %s\n", indentRest(f.err.Error(), "       "))
 	if f.fix != "" {
 		fmt.Fprintf(w, "fix:   %s\n", indentRest(f.fix, "       "))

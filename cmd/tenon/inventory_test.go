@@ -10,7 +10,7 @@ func TestSource(t *testing.T) {
 		{"", "configuration", "configuration"},
 		{"deploy", "", "plugin deploy"},
 		{"deploy", "built in", "plugin deploy, built in"},
-		{"deploy", "a\x1b[31m", `plugin deploy, a\x1b[31m`},
+		{"deploy", "a\x1b[31m", `plugin deploy, a\u{1b}[31m`},
 	} {
 		if got := source(c.plugin, c.origin); got != c.want {
 			t.Errorf("source(%q, %q) = %q, want %q", c.plugin, c.origin, got, c.want)

@@ -179,7 +179,11 @@ func (v *jsonView) finish(o *turnOutcome) error {
 		}
 	}
 	if o.err != nil {
-		f := remedy(o.err)
+		words := onCommandLine()
+		if v.turn.talks {
+			words = inChat()
+		}
+		f := words.remedy(o.err)
 		l.Error, l.Fix, l.ExitCode = v.turn.clean(f.err.Error()), f.fix, f.code
 	}
 	v.encode(l)

@@ -72,13 +72,18 @@ func (a *app) listApprovals(ctx context.Context) error {
 			a.screen.line("nothing was allowed for good here; an answer \"always\" to a permission request does")
 			return nil
 		}
-		t := &table{}
-		for _, p := range list {
-			when := time.UnixMilli(p.Created).Format(time.DateOnly)
-			t.add(strconv.FormatInt(p.ID, 10), oneLine(p.Permission), oneLine(p.Pattern), when, p.Session, oneLine(p.Origin))
-		}
-		return a.writeTable(t)
+		return a.writeTable(approvalTable(list))
 	})
+}
+
+// approvalTable lists what was allowed for good.
+func approvalTable(list []store.Approval) *table {
+	t := &table{}
+	for _, p := range list {
+		when := time.UnixMilli(p.Created).Format(time.DateOnly)
+		t.add(strconv.FormatInt(p.ID, 10), oneLine(p.Permission), oneLine(p.Pattern), when, p.Session, oneLine(p.Origin))
+	}
+	return t
 }
 
 func (a *app) forgetApprovals(ctx context.Context, args []string, all bool) error {

@@ -96,9 +96,20 @@ func why(c *extensions.Candidate) string {
 	case c.Err != nil:
 		return c.Err.Error()
 	case c.State == plugins.StatePending:
-		return "approve it: tenon plugin trust " + c.Name
+		return "approve it: tenon plugin trust " + argument(c)
 	}
 	return c.Reason
+}
+
+// argument is how a command line names a candidate: by its name, or by its path when nothing else names that.
+func argument(c *extensions.Candidate) string {
+	if c.Item() == nil || !c.Item().Flagged() {
+		return c.Name
+	}
+	if !strings.ContainsFunc(c.From, func(r rune) bool { return strings.ContainsRune(" \t\n'\"$`&|;<>()*?[]#!{}", r) }) {
+		return c.From
+	}
+	return "'" + strings.ReplaceAll(c.From, "'", `'\''`) + "'"
 }
 
 func (a *app) pluginInfoCommand() *cobra.Command {
@@ -184,10 +195,11 @@ func (a *app) trustFound(ctx context.Context, s *extensions.Set, name string, ye
 	if err != nil {
 		return false, err
 	}
+	if err := decidable(found); err != nil {
+		return false, err
+	}
 	for _, c := range found {
 		switch {
-		case c.State == plugins.StateRejected:
-			return false, usageError("correct that first", "%s: %w", c.Name, c.Err)
 		case c.State == plugins.StatePending, c.Config() != nil && round == 1:
 		default:
 			if round == 1 {
@@ -201,6 +213,25 @@ func (a *app) trustFound(ctx context.Context, s *extensions.Set, name string, ye
 		again = true
 	}
 	return again, nil
+}
+
+// decidable says why candidates of one name, or at one path, cannot be approved.
+func decidable(found []*extensions.Candidate) error {
+	var places []string
+	for _, c := range found {
+		if c.Kind == trust.KindPlugin {
+			places = append(places, visible(c.From))
+		}
+	}
+	if len(places) > 1 {
+		return usageError("name one by its path: tenon plugin trust PATH", "several plugins are named %q: %s", found[0].Name, strings.Join(places, ", "))
+	}
+	for _, c := range found {
+		if c.State == plugins.StateRejected {
+			return usageError("correct that first", "%s: %w", c.Name, c.Err)
+		}
+	}
+	return nil
 }
 
 // approve shows a candidate, asks, and notes the answer.
@@ -258,11 +289,18 @@ func (a *app) showDifferences(ctx context.Context, s *extensions.Set, c *extensi
 
 func (a *app) pluginUntrustCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "untrust NAME", Short: "Take an approval back",
-		Args: arguments(1, 1, "a name"),
+		Use: "untrust NAME|PATH", Short: "Take an approval back",
+		Args: arguments(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			what := args[0]
+			for _, path := range asPaths(what) {
+				what = path
+				if resolved, err := filepath.EvalSymlinks(path); err == nil { // else it is gone, and known by where it was
+					what = resolved
+				}
+			}
 			return a.withExtensions(cmd.Context(), nil, func(_ *workspace, s *extensions.Set) error {
-				return a.decided(s.Untrust(cmd.Context(), args[0]), args[0], "not approved any more")
+				return a.decided(s.Untrust(cmd.Context(), what), args[0], "not approved any more")
 			})
 		},
 	}

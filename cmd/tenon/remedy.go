@@ -13,14 +13,39 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// remedy finds exit code and remedy of an error. It is the one place that knows them for errors of other
-// packages.
-func remedy(err error) *failure {
+// wording is how people do what remedies name, which is one thing on the command line and another within a conversation.
+type wording struct {
+	goOn   string // goes on with the session: "… where it stopped"
+	again  string // tries again
+	fresh  string // starts a new session
+	model  string // chooses another model
+	usable string // finds a model that can be used, and chooses it
+}
+
+func onCommandLine() *wording {
+	return &wording{
+		goOn: "tenon run -c goes on", again: "tenon run -c tries again", fresh: "start a new session (leave out -c and -s)",
+		model: "use another model (-m)", usable: "tenon models lists the models that can be used; choose one with -m or with model in tenon.json",
+	}
+}
+
+func inChat() *wording {
+	return &wording{
+		goOn: `"go on" continues`, again: `"go on" tries again`, fresh: "start a new session with /new",
+		model: "choose another model (/model)", usable: "/model lists the models that can be used, and chooses one by its name",
+	}
+}
+
+// remedy finds exit code and remedy of an error on the command line. This file is the one place that knows them for errors of
+// other packages.
+func remedy(err error) *failure { return onCommandLine().remedy(err) }
+
+func (w *wording) remedy(err error) *failure {
 	var f *failure
 	if errors.As(err, &f) {
 		return f
 	}
-	for _, find := range []func(error) *failure{storeRemedy, configRemedy, turnRemedy, hostRemedy} {
+	for _, find := range []func(error) *failure{w.storeRemedy, configRemedy, w.turnRemedy, w.hostRemedy} {
 		if f := find(err); f != nil {
 			return f
 		}
@@ -28,16 +53,16 @@ func remedy(err error) *failure {
 	return &failure{exitTurn, err, "run it again with --log-level debug to see more"}
 }
 
-func storeRemedy(err error) *failure {
+func (w *wording) storeRemedy(err error) *failure {
 	var owned *store.OwnedError
 	fix := ""
 	switch {
 	case errors.Is(err, store.ErrOlder):
 		fix = "wait until that process is done or end it, then start this again: it makes a copy and migrates the database"
 	case errors.As(err, &owned):
-		fix = "wait until that process is done, or start a new session (leave out -c and -s)"
+		fix = "wait until that process is done, or " + w.fresh
 		if owned.PID != 0 {
-			fix = fmt.Sprintf("wait until process %d is done or end it, or start a new session (leave out -c and -s)", owned.PID)
+			fix = fmt.Sprintf("wait until process %d is done or end it, or %s", owned.PID, w.fresh)
 		}
 	case errors.Is(err, store.ErrFull):
 		fix = "make room on the disk, or keep the data elsewhere with --data-dir DIR; everything reported so far is stored"
@@ -50,7 +75,7 @@ func storeRemedy(err error) *failure {
 	case errors.Is(err, trust.ErrLockFile):
 		fix = "correct tenon.lock, or move it away: what you approved is then asked for again"
 	case errors.Is(err, store.ErrFenced):
-		fix = "another process has gone on with this session; start a new one or use -s there"
+		fix = "another process has gone on with this session: continue there, or " + w.fresh
 	default:
 		return nil
 	}
@@ -85,7 +110,7 @@ func configRemedy(err error) *failure {
 }
 
 // turnRemedy knows how turns fail.
-func turnRemedy(err error) *failure {
+func (w *wording) turnRemedy(err error) *failure {
 	var te *host.TurnError
 	if !errors.As(err, &te) {
 		return nil
@@ -93,59 +118,59 @@ func turnRemedy(err error) *failure {
 	var refusal *sdk.Refusal
 	switch {
 	case errors.Is(err, host.ErrModel):
-		return hostRemedy(err)
+		return w.hostRemedy(err)
 	case errors.As(err, &refusal):
-		return &failure{exitRefused, err, refusalFix(refusal)}
+		return &failure{exitRefused, err, w.refusalFix(refusal)}
 	}
 	switch te.Named.Name {
 	case sdk.ErrorAborted:
-		return &failure{exitInterrupted, errors.New("interrupted"), "tenon run -c goes on where this stopped"}
+		return &failure{exitInterrupted, errors.New("interrupted"), w.goOn + " where this stopped"}
 	case sdk.ErrorProviderAuth:
 		return &failure{exitModel, err, fmt.Sprintf("check the key of provider %s: its variable, or provider.%s.options.apiKey in tenon.json; tenon models shows where it comes from", te.Named.Data.ProviderID, te.Named.Data.ProviderID)}
 	case sdk.ErrorContextOverflow:
-		return &failure{exitTurn, err, "start a new session, or use a model with a larger context (-m)"}
+		return &failure{exitTurn, err, w.fresh + ", or " + w.model + " with a larger context"}
 	case sdk.ErrorStructuredOutput:
-		return &failure{exitTurn, err, "try again, ask for less in the schema, or use another model (-m)"}
+		return &failure{exitTurn, err, "try again, ask for less in the schema, or " + w.model}
 	case sdk.ErrorContentFilter:
-		return &failure{exitTurn, err, "change the prompt, or use another model (-m)"}
+		return &failure{exitTurn, err, "change the prompt, or " + w.model}
 	case sdk.ErrorAPI:
-		return &failure{exitTurn, err, apiFix(te.Named)}
+		return &failure{exitTurn, err, w.apiFix(te.Named)}
 	}
-	if f := hostRemedy(te.Err); f != nil {
+	if f := w.hostRemedy(te.Err); f != nil {
 		return f
 	}
-	return &failure{exitTurn, err, "what was done is stored: tenon run -c goes on from there"}
+	return &failure{exitTurn, err, "what was done is stored: " + w.goOn + " from there"}
 }
 
-func refusalFix(r *sdk.Refusal) string {
+func (w *wording) refusalFix(r *sdk.Refusal) string {
 	switch {
 	case r.By == "headless":
 		return "allow it with --auto, or with a rule under permission in tenon.json"
 	case r.By == "user":
-		return "tenon run -c goes on; answer [m] to tell the model what to do instead"
+		return w.goOn + "; answer [m] to tell the model what to do instead"
 	case strings.HasPrefix(r.By, "plugin "):
 		return "change what the plugin allows, or switch its hooks off under hook in tenon.json"
 	}
 	return "change the rule under permission in tenon.json; tenon config show names its place"
 }
 
-func apiFix(e *sdk.NamedError) string {
+func (w *wording) apiFix(e *sdk.NamedError) string {
 	switch status := e.Data.StatusCode; {
 	case status == 404 || status == 400 && strings.Contains(strings.ToLower(e.Data.Message), "model"):
 		return "check the model's name and the provider's baseURL; tenon models lists what is there"
 	case status == 429:
-		return "wait until the provider's limit allows more, or use another model (-m); tenon run -c goes on"
+		return "wait until the provider's limit allows more, or " + w.model + "; " + w.goOn
 	case status == 0:
 		return "check that the server runs and that provider.ID.options.baseURL is right; tenon doctor tries to reach it"
 	}
-	return "tenon run -c tries again from where it stopped"
+	return w.again + " from where it stopped"
 }
 
 // hostRemedy knows errors of the host that have nothing to do with the turn.
-func hostRemedy(err error) *failure {
+func (w *wording) hostRemedy(err error) *failure {
 	switch {
 	case errors.Is(err, host.ErrModel):
-		return &failure{exitModel, err, "tenon models lists the models that can be used; choose one with -m or with model in tenon.json"}
+		return &failure{exitModel, err, w.usable}
 	case errors.Is(err, host.ErrNotFound):
 		return &failure{exitUsage, err, "check the name; tenon session list, agent list and command list show what there is"}
 	case errors.Is(err, context.Canceled):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -175,7 +176,7 @@ func (a *app) address(ctx context.Context, w *workspace, m *machine, f *runFlags
 	case f.session != "":
 		s, err = findSession(ctx, m.store, f.session)
 	case f.resume:
-		s, err = latestSession(ctx, m.store, w.project.Directory)
+		s, err = latestSession(ctx, w, m.store)
 	default:
 		if err := a.chooseModel(ctx, m, f, in); err != nil {
 			return nil, err
@@ -336,14 +337,27 @@ func findSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 // maxSessions is how many sessions are looked through for the beginning of an identifier.
 const maxSessions = 1 << 20
 
-// latestSession finds the session of the directory that was updated last.
-func latestSession(ctx context.Context, s store.Store, directory string) (*sdk.Session, error) {
-	list, err := s.Sessions(ctx, store.Query{Directory: directory, Limit: 1})
+// latestSession finds the session of the directory that was updated last; when there is none, that of the directories of the same
+// working tree. Another clone of a repository is the same project, but its files are others.
+func latestSession(ctx context.Context, w *workspace, s store.Store) (*sdk.Session, error) {
+	list, err := s.Sessions(ctx, store.Query{Directory: w.project.Directory, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 {
-		return nil, usageError("leave out -c to start one, or name one with -s; tenon session list --all shows all", "there is no session in %s yet", directory)
+	if len(list) > 0 {
+		return &list[0], nil
 	}
-	return &list[0], nil
+	if w.project.Git {
+		all, err := s.List(ctx, store.Query{ProjectID: w.projectID(), Limit: maxSessions})
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			if rel, err := filepath.Rel(w.project.Worktree, all[i].Directory); err == nil && filepath.IsLocal(rel) {
+				found, _, err := s.Session(ctx, all[i].ID)
+				return found, err
+			}
+		}
+	}
+	return nil, usageError("leave out -c to start one, or name one with -s; tenon session list --all shows all", "there is no session in %s yet", w.project.Directory)
 }

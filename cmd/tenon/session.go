@@ -129,7 +129,11 @@ func (a *app) withSession(ctx context.Context, args []string, f func(*workspace,
 
 func argumentSession(ctx context.Context, w *workspace, s store.Store, args []string) (*sdk.Session, error) {
 	if len(args) == 0 {
-		return latestSession(ctx, s, w.project.Directory)
+		latest, err := latestSession(ctx, w, s)
+		if err == nil && latest.Directory != w.project.Directory {
+			w.app.screen.line(fmt.Sprintf("note: no session was started in this directory; this is the latest of the project, started in %s", visible(latest.Directory)))
+		}
+		return latest, err
 	}
 	return findSession(ctx, s, args[0])
 }

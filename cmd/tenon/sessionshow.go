@@ -112,7 +112,7 @@ func (c *screen) showPart(p sdk.Part, directory string) string {
 		case p.Ignored:
 			return c.paint(styleDim, "(cut off: "+clip(oneLine(p.Text), reasoningLength)+")")
 		}
-		return strings.TrimRight(visible(p.Text), "\n")
+		return strings.TrimRight(prose(p.Text), "\n")
 	case *sdk.ReasoningPart:
 		return c.paint(styleDim, "thought: "+clip(oneLine(p.Text), reasoningLength))
 	case *sdk.FilePart:

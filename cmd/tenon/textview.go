@@ -111,7 +111,7 @@ func (v *textView) delta(d *sdk.PartDelta) {
 	switch {
 	case v.text != nil && d.PartID == v.text.id:
 		v.text.text.WriteString(d.Delta)
-		v.s.stream(visible(d.Delta))
+		v.s.stream(prose(d.Delta))
 	case v.thinking != nil && d.PartID == v.thinking.id:
 		v.thinking.text.WriteString(d.Delta)
 	case d.Field == "raw":
@@ -166,7 +166,7 @@ func (v *textView) textPart(p *sdk.TextPart) {
 		}
 		v.text = &streamed{id: p.ID}
 		v.text.text.WriteString(p.Text)
-		v.s.stream(visible(p.Text))
+		v.s.stream(prose(p.Text))
 	}
 	if !closed {
 		return
@@ -176,7 +176,7 @@ func (v *textView) textPart(p *sdk.TextPart) {
 	v.finished[p.ID] = true
 	if !p.Ignored && written != p.Text {
 		v.line(v.s.paint(styleDim, "a plugin changed this text; it now reads:"))
-		v.s.stream(visible(p.Text))
+		v.s.stream(prose(p.Text))
 	}
 	if !strings.HasSuffix(p.Text, "\n") {
 		v.s.stream("\n")
@@ -332,7 +332,7 @@ func (v *textView) finish(o *turnOutcome) error {
 		return v.s.failed()
 	}
 	if v.refused > 0 {
-		fmt.Fprintf(v.footer, "note: %s refused because nobody could be asked; --auto or a permission rule allows it\n", was(v.refused, "tool call"))
+		fmt.Fprintf(v.footer, "note: %s refused because nobody could be asked; the line of each says what allows it\n", was(v.refused, "tool call"))
 	}
 	if a, ok := o.message.Info.(*sdk.AssistantMessage); ok && a.Finish == sdk.FinishLength && o.err == nil {
 		remedy := `tenon run -c "go on" continues it`
@@ -371,7 +371,7 @@ func (v *textView) writeStructured(data []byte) error {
 		return err
 	}
 	if v.s.streams {
-		v.s.stream(visible(b.String()) + "\n")
+		v.s.stream(prose(b.String()) + "\n")
 		return nil
 	}
 	b.WriteByte('\n')

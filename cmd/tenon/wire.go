@@ -104,7 +104,7 @@ func (w *workspace) database() string { return filepath.Join(w.dirs.data, "tenon
 // extensions finds what third parties bring. paths are plugins that the command line names; watch is for who develops them.
 func (w *workspace) extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
 	return extensions.Open(ctx, extensions.Options{
-		Project: w.project, Config: w.loaded, Reserved: names(shipped()), Flags: paths, Watch: watch, CacheDir: w.dirs.cache,
+		Project: w.project, Config: w.loaded, Reserved: names(shipped()), Tools: shippedTools, Flags: paths, Watch: watch, CacheDir: w.dirs.cache,
 		Environ: w.app.env, Version: version, Logger: w.app.log,
 	})
 }
@@ -113,6 +113,19 @@ func names(list []sdk.Plugin) []string {
 	out := make([]string, len(list))
 	for i, p := range list {
 		out[i] = p.Manifest().Name
+	}
+	return out
+}
+
+// shippedTools returns the ids of the tools of the plugins that tenon ships.
+func shippedTools() []string {
+	var out []string
+	for _, p := range shipped() {
+		if source, ok := p.(sdk.ToolSource); ok {
+			for _, t := range source.Tools() {
+				out = append(out, t.Definition().ID)
+			}
+		}
 	}
 	return out
 }

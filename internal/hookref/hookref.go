@@ -30,7 +30,8 @@ There are three kinds of points:
   one. The turn goes on when it is over.
 - **Failure**: a hook that fails, panics or runs out of time is skipped and named in a notice; a gate that fails
   denies. A hook may ask for ` + "`onError: \"stop\"`" + `, which ends the turn instead: a redactor should. After three failures in
-  a row a plugin is quarantined.
+  a row a plugin is quarantined. A WASM module that is still being compiled for the first time when the deadline passes has not failed:
+  only the policy holds.
 - **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`*`" + ` stands for any one member. A
   plugin outside the host is sent those fields alone, and changes elsewhere are dropped and reported.
 - **Ledger**: every call is recorded with what it changed. ` + "`tenon explain`" + ` shows it.

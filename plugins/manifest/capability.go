@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/ability"
-	"github.com/tenonhq/tenon/plugins/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 

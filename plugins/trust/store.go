@@ -150,14 +150,14 @@ func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (E
 	})
 }
 
-// Revoke takes back what was approved under a name, in any place, and returns it. kind may be empty for any. ErrNotFound when there
-// was nothing.
+// Revoke takes back what was approved under a name, in any place, and returns it. kind may be empty for any. For plugins the name may
+// be an absolute path, links resolved: it takes back what was approved in that place. ErrNotFound when there was nothing.
 func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, error) {
 	var gone Entries
 	err := s.change(ctx, func(list Entries) (Entries, error) {
 		gone = nil
 		kept := slices.DeleteFunc(list, func(e Entry) bool {
-			match := e.Name == name && (kind == "" || e.Kind == kind)
+			match := (e.Name == name || e.Kind == KindPlugin && e.Source == name) && (kind == "" || e.Kind == kind)
 			if match {
 				gone = append(gone, e)
 			}

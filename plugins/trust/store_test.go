@@ -128,6 +128,17 @@ func TestStore(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Digest != hash(2) {
 		t.Errorf("entries %+v, %v", list, err)
 	}
+	// A place is as good as a name, for plugins alone.
+	item := plugin(2, nil)
+	if _, err := s.Revoke(t.Context(), trust.KindHooks, item.Source); !errors.Is(err, trust.ErrNotFound) {
+		t.Errorf("Revoke of hooks in the plugin's place: %v, want ErrNotFound", err)
+	}
+	if gone, err := s.Revoke(t.Context(), trust.KindPlugin, item.Source); err != nil || len(gone) != 1 {
+		t.Errorf("Revoke of a place = %v, %v", gone, err)
+	}
+	if _, err := s.Approve(t.Context(), item, nil); err != nil {
+		t.Fatal(err)
+	}
 	gone, err := s.Revoke(t.Context(), trust.KindPlugin, "p")
 	if err != nil || len(gone) != 1 {
 		t.Errorf("Revoke = %v, %v", gone, err)

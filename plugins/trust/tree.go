@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tenonhq/tenon/plugins/internal/visible"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // Kinds of errors about content.

@@ -15,7 +15,18 @@ type hook struct {
 	point  sdk.Point
 }
 
-var _ sdk.RemoteHandler = (*hook)(nil)
+var (
+	_ sdk.RemoteHandler = (*hook)(nil)
+	_ sdk.RemoteReadier = (*hook)(nil)
+)
+
+// Ready returns ErrCompiling while the module is compiled.
+func (h *hook) Ready() error {
+	if h.plugin.program.compiling() {
+		return ErrCompiling
+	}
+	return nil
+}
 
 // HandleRemote calls the guest.
 func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {

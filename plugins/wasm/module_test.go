@@ -144,8 +144,8 @@ func TestDigest(t *testing.T) {
 	approved := "sha256:" + digest(t, path)
 	spec := wasm.Spec{Module: wasm.Module{Path: path, Digest: approved}, Description: sdk.Description{Hooks: gates(1)}}
 	cache := filepath.Join(t.TempDir(), "cache")
+	put("nested.wasm") // after it was approved
 	p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), spec, host{})
-	put("nested.wasm") // after it was looked at
 	if _, err := ask(t.Context(), p, 0, ""); !errors.Is(err, wasm.ErrDigest) {
 		t.Fatalf("error = %v, want %v", err, wasm.ErrDigest)
 	}

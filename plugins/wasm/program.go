@@ -66,6 +66,13 @@ func (p *program) code(ctx context.Context) (*code, error) {
 	}
 }
 
+// compiling reports whether the module is being loaded.
+func (p *program) compiling() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ready != nil && !p.settled
+}
+
 // giveUp ends the wait for a compilation that takes too long.
 func (p *program) giveUp() {
 	p.settle(nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.module.name(), p.runtime.options.CompileTimeout))

@@ -171,7 +171,7 @@ func (s *Set) Precompile(ctx context.Context) error {
 // packageOf is where what came with a plugin's package comes from.
 func packageOf(plugin string) string { return "plugin " + plugin }
 
-// Untrust takes back what the user approved under a name. trust.ErrNotFound when there is nothing.
+// Untrust takes back what the user approved under a name, or of a plugin in a place: an absolute path, links resolved. trust.ErrNotFound when there is nothing.
 func (s *Set) Untrust(ctx context.Context, name string) error {
 	err := s.loader.Untrust(ctx, name)
 	for _, kind := range []trust.Kind{trust.KindServer, trust.KindHooks} {

@@ -22,6 +22,8 @@ type Options struct {
 	Project  sdk.Project
 	Config   *config.Loaded
 	Reserved []string // names of the plugins that tenon ships
+	// Tools returns the ids of the tools of those; called only when a plugin that has tools is shown.
+	Tools    func() []string
 	Flags    []string // paths of plugins that the command line names
 	Watch    bool     // new content of those runs unasked, as their author wants it
 	CacheDir string
@@ -81,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	}
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), CacheDir: o.CacheDir, Store: s.store, Carriers: s.carriers.byKind(),
-		Reserved: o.Reserved, Environ: o.Environ, Logger: o.Logger,
+		Reserved: o.Reserved, Tools: o.Tools, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
 	if err != nil {

@@ -114,7 +114,7 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 		var err error
 		c.trusted, err = trust.NewItem(ctx, trust.Definition{
 			Kind: trust.KindServer, Name: server.Name, Source: server.Origin, Content: json.RawMessage(server.Definition()),
-			Request: trust.Request{Servers: c.lines},
+			Files: s.serverFiles(&server), Request: trust.Request{Servers: c.lines},
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -129,10 +129,22 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 	return nil
 }
 
+// serverFiles returns the files of the project that a server is started with, whether its command line names them as words of their
+// own, within a line of a shell (sh -c "node ./server.js") or an option (--require=./x.js), or its environment does.
+func (s *Set) serverFiles(server *mcp.Server) []string {
+	if server.Transport != mcp.TransportStdio {
+		return nil
+	}
+	words := append([]string{server.Command}, server.Args...)
+	words = append(words, strings.Join(words, " ")) // a directory that one word names is where the next may be found
+	words = append(words, slices.Sorted(maps.Values(server.Env))...)
+	return trust.LocalFiles(s.opts.Project.Worktree, server.Directory(s.opts.Project.Directory), words)
+}
+
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
 	if c.State == plugins.StateReady {
-		s.add(mcp.New(*c.server, s.serverOptions()), c.From+" "+c.server.Root+" "+string(c.server.Definition()))
+		s.add(mcp.New(*c.server, s.serverOptions()), c.From+" "+c.server.Root+" "+string(c.trusted.Digest)+" "+string(c.server.Definition()))
 	}
 }
 

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// A remedy names what the user can do where the error is shown: flags on the command line, commands in a conversation. Both have the
+// same exit code.
+func TestRemedyWording(t *testing.T) {
+	t.Parallel()
+	turn := func(name string, status int) error {
+		return &host.TurnError{Named: &sdk.NamedError{Name: name, Data: sdk.ErrorData{Message: "no", StatusCode: status}}, Err: errors.New("no")}
+	}
+	for name, c := range map[string]struct {
+		err           error
+		line, talking string
+	}{
+		"interrupted":     {turn(sdk.ErrorAborted, 0), "tenon run -c goes on where this stopped", `"go on" continues where this stopped`},
+		"too long":        {turn(sdk.ErrorContextOverflow, 0), "use another model (-m) with a larger context", "choose another model (/model) with a larger context"},
+		"filtered":        {turn(sdk.ErrorContentFilter, 0), "or use another model (-m)", "or choose another model (/model)"},
+		"no schema":       {turn(sdk.ErrorStructuredOutput, 0), "or use another model (-m)", "or choose another model (/model)"},
+		"limit":           {turn(sdk.ErrorAPI, 429), "(-m); tenon run -c goes on", `(/model); "go on" continues`},
+		"server":          {turn(sdk.ErrorAPI, 500), "tenon run -c tries again from", `"go on" tries again from`},
+		"unknown":         {turn(sdk.ErrorUnknown, 0), "stored: tenon run -c goes on", `stored: "go on" continues`},
+		"no model":        {fmt.Errorf("x: %w", host.ErrModel), "choose one with -m", "/model lists the models"},
+		"owned":           {&store.OwnedError{PID: 7}, "leave out -c and -s", "start a new session with /new"},
+		"fenced":          {fmt.Errorf("x: %w", store.ErrFenced), "leave out -c and -s", "start a new session with /new"},
+		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, "tenon run -c goes on; answer [m]", `"go on" continues; answer [m]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			line, talking := remedy(c.err), inChat().remedy(c.err)
+			if !strings.Contains(line.fix, c.line) {
+				t.Errorf("on the command line: %q, want %q", line.fix, c.line)
+			}
+			if !strings.Contains(talking.fix, c.talking) || strings.Contains(talking.fix, "tenon run") || strings.Contains(talking.fix, "-m") {
+				t.Errorf("in a conversation: %q, want %q", talking.fix, c.talking)
+			}
+			if line.code != talking.code {
+				t.Errorf("exit codes %d and %d", line.code, talking.code)
+			}
+		})
+	}
+}
