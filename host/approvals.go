@@ -15,10 +15,13 @@ import (
 // approvalTimeout bounds storing an approval.
 const approvalTimeout = 10 * time.Second
 
+// noProject is the identifier of every project without a commit, see sdk.Project: it tells none of them from another.
+const noProject = "global"
+
 // ApprovalProject returns the name under which approvals of a project are kept: the project's, where there is a
-// repository, else its directory.
+// repository with a commit, else its directory.
 func ApprovalProject(p sdk.Project) string {
-	if p.Git && p.ID != "" {
+	if p.Git && p.ID != "" && p.ID != noProject {
 		return p.ID
 	}
 	return "directory " + p.Worktree

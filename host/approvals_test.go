@@ -64,6 +64,26 @@ func TestApprovalsOfAnotherProject(t *testing.T) {
 	}
 }
 
+// TestApprovalProject: the name "global", which all projects without a commit have, must not make one of them.
+func TestApprovalProject(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		a, b sdk.Project
+		same bool
+	}{
+		"worktrees of a repository":   {sdk.Project{ID: "abc", Worktree: "/a", Git: true}, sdk.Project{ID: "abc", Worktree: "/b", Git: true}, true},
+		"repositories":                {sdk.Project{ID: "abc", Worktree: "/a", Git: true}, sdk.Project{ID: "def", Worktree: "/a", Git: true}, false},
+		"repositories without commit": {sdk.Project{ID: "global", Worktree: "/a", Git: true}, sdk.Project{ID: "global", Worktree: "/b", Git: true}, false},
+		"below one without commit":    {sdk.Project{ID: "global", Worktree: "/a", Directory: "/a/x", Git: true}, sdk.Project{ID: "global", Worktree: "/a", Git: true}, true},
+		"directories":                 {sdk.Project{ID: "global", Worktree: "/a"}, sdk.Project{ID: "global", Worktree: "/b"}, false},
+	} {
+		a, b := host.ApprovalProject(c.a), host.ApprovalProject(c.b)
+		if (a == b) != c.same {
+			t.Errorf("%s: approvals are kept under %q and %q, want the same name: %t", name, a, b, c.same)
+		}
+	}
+}
+
 // TestNothingBeatsARule has approvals, --auto and a hook that allows against rules that do not give way.
 func TestNothingBeatsARule(t *testing.T) {
 	t.Parallel()

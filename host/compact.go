@@ -34,7 +34,7 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 }
 
 // Uncompact takes the latest summary of a session out again, so that the model gets the original messages.
-// Errors: ErrNotFound when there is no summary; otherwise as Prompt.
+// Errors: ErrNothing when there is no summary; otherwise as Prompt.
 func (h *Host) Uncompact(ctx context.Context, session string) error {
 	_, err := h.Prompt(ctx, PromptInput{SessionID: session, uncompact: true})
 	return err
@@ -45,7 +45,7 @@ func (t *turn) uncompact(ctx context.Context) error {
 	messages := t.c.snapshot()
 	summary, question, _ := lastSummary(messages)
 	if summary < 0 || question < 0 {
-		return fmt.Errorf("session %s has no summary: %w", t.r.session, ErrNotFound)
+		return fmt.Errorf("session %s has no summary: %w", t.r.session, ErrNothing)
 	}
 	for _, i := range []int{summary, question} {
 		id := messages[i].Info.Head().ID

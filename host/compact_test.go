@@ -239,8 +239,8 @@ func TestManualCompactionAndBack(t *testing.T) {
 	sub.Close()
 	k.again(id, "three")
 	want(t, "with the originals", []string{"user: one", "assistant: first", "user: two", "assistant: second", "user: three"}, lines(m.last(sdk.PurposeTurn)))
-	if err := k.Uncompact(t.Context(), id); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("Uncompact without a summary = %v, want %v", err, host.ErrNotFound)
+	if err := k.Uncompact(t.Context(), id); !errors.Is(err, host.ErrNothing) {
+		t.Errorf("Uncompact without a summary = %v, want %v", err, host.ErrNothing)
 	}
 	if err := k.Uncompact(t.Context(), "ses_none"); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("Uncompact of no session = %v, want %v", err, host.ErrNotFound)

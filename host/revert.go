@@ -17,7 +17,7 @@ import (
 var (
 	// ErrBusy means that the session runs a turn.
 	ErrBusy = errors.New("session is busy")
-	// ErrNothing means that there is nothing to undo, or nothing was undone.
+	// ErrNothing means that there is nothing to undo, nothing was undone, or no summary to take out.
 	ErrNothing = errors.New("nothing to do")
 	// ErrElsewhere means that the session changed files of another project than the host's.
 	ErrElsewhere = errors.New("the session changed files of another project")
@@ -26,6 +26,8 @@ var (
 // ConflictError says which files are not as the session left them, so that nothing was changed.
 type ConflictError struct {
 	Files []string // sorted, relative to the project
+	// Forced means that force was set: the files stand in directories that would have to go for files to come back.
+	Forced bool
 }
 
 // Error lists the files.
@@ -38,7 +40,8 @@ type RevertOptions struct {
 	SessionID string
 	// MessageID is the first message to undo. Empty: the last prompt that is not undone yet.
 	MessageID string
-	// Force takes files back that somebody else changed since. Unrevert brings their content back.
+	// Force takes files back that somebody else changed since. Unrevert brings their content back. A directory with files of somebody
+	// else stays, and is a *ConflictError, where a file would have to take its place.
 	Force bool
 }
 
@@ -134,6 +137,9 @@ func (t *turn) revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 			return nil, err
 		}
 	}
+	if err := p.makeRoom(); err != nil {
+		return nil, err
+	}
 	out := &Reverted{SessionID: t.r.session, MessageID: list[from].Info.Head().ID, Messages: len(list) - from}
 	mark := &sdk.Revert{MessageID: out.MessageID}
 	if mark.Snapshot, err = p.record(ctx); err != nil {
@@ -160,6 +166,9 @@ func (t *turn) unrevert(ctx context.Context, force bool) (*Reverted, error) {
 		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.makeRoom(); err != nil {
+		return nil, err
 	}
 	out := &Reverted{SessionID: t.r.session}
 	out.Files, err = t.restore(ctx, p, nil)
@@ -236,6 +245,7 @@ type restoring struct {
 
 	steps     []snapshot.Step
 	conflicts []string
+	blocked   []blocked
 	touched   map[snapshot.Path]snapshot.Step // what a later Unrevert has to know: from the original to the target
 }
 
@@ -245,11 +255,19 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 	if err != nil {
 		return err
 	}
-	is, err := repo.Look(path)
+	behind := p.behindLink(path)
+	var is snapshot.Entry // behind a symbolic link there is another file, not this one
+	if !behind {
+		is, err = repo.Look(path)
+	}
 	if expected.SamePermissions(target) { // then those that somebody gave the file since are none of ours
 		expected, target, original = expected.WithPermissionsOf(is), target.WithPermissionsOf(is), original.WithPermissionsOf(is)
 	}
-	if err == nil && !is.Same(expected) { // what is as expected is stored
+	if err == nil && is.Directory() && !expected.Exists() && target.Exists() && !target.Directory() {
+		p.blocked = append(p.blocked, blocked{snapshot.Step{Path: path, From: expected, To: target}, original, between})
+		return nil
+	}
+	if err == nil && !is.Same(expected) && !behind { // what is as expected is stored
 		is, err = repo.Record(ctx, path)
 	}
 	if err != nil {
@@ -301,7 +319,7 @@ type note struct {
 func (t *turn) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]string, error) {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return nil, &ConflictError{Files: p.conflicts}
+		return nil, &ConflictError{Files: p.conflicts, Forced: p.force}
 	}
 	files := []string{}
 	for _, s := range p.steps {

@@ -46,10 +46,14 @@ func run(ctx context.Context, args []string, env []string, s stdio, managed stri
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(s.in)
-	root.SetOut(s.out)
+	help := &checkedWriter{w: s.out}
+	root.SetOut(help)
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
 	a.screen.close()
+	if help.err != nil && (err == nil || errors.Is(err, help.err)) {
+		err = outputError(help.err)
+	}
 	var shown *shownError
 	switch {
 	case errors.Is(err, errHard):
@@ -158,7 +162,21 @@ func (a *app) write(text string) error {
 var errOutput = errors.New("write the output")
 
 func outputError(err error) error {
-	return &failure{exitTurn, fmt.Errorf("%w: %w", errOutput, err), "what was done is stored: tenon session show prints it"}
+	return &failure{exitTurn, fmt.Errorf("%w: %w", errOutput, err), "write it elsewhere, or make room; a turn that ran is stored: tenon session show prints it"}
+}
+
+// checkedWriter remembers that something could not be written: cobra, which writes help and completion scripts, does not tell.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // directory is where the work is done, absolute.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -55,11 +57,19 @@ func (a *app) configSchema() error {
 	return a.write(string(text) + "\n")
 }
 
-// checkConfig reads the configuration, which reports what is wrong in it.
+// checkConfig reads the configuration, which reports what is wrong in it, and its command hooks, which a run would leave out.
 func (a *app) checkConfig(ctx context.Context) error {
 	w, err := a.configured(ctx)
 	if err != nil {
 		return err
+	}
+	var bad []error
+	for _, block := range w.loaded.HookBlocks() {
+		_, err := commandhooks.Commands(commandhooks.Source{Where: block.Origin.Source, Data: block.Data})
+		bad = append(bad, err)
+	}
+	if err := errors.Join(bad...); err != nil {
+		return &failure{exitConfig, err, "correct the hooks; until then those of the file are left out"}
 	}
 	if len(w.loaded.Files) == 0 {
 		return a.write("no configuration file was found: the defaults hold\n")

@@ -123,6 +123,10 @@ func revertProblem(err error) error {
 		for i, file := range conflict.Files {
 			lines[i] = visible(file)
 		}
+		if conflict.Forced {
+			return &failure{exitTurn, fmt.Errorf("nothing was changed: where files would come back somebody put others into directories:\n%s", strings.Join(lines, "\n")),
+				"move them away first"}
+		}
 		return &failure{exitTurn, fmt.Errorf("nothing was changed: somebody changed files since the session wrote them:\n%s", strings.Join(lines, "\n")),
 			"put your changes aside first, or pass --force to overwrite these files"}
 	case errors.Is(err, host.ErrBusy):

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -72,7 +73,11 @@ func (a *app) uncompact(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := m.Uncompact(ctx, s.ID); err != nil {
+	err = m.Uncompact(ctx, s.ID)
+	if errors.Is(err, host.ErrNothing) {
+		return &failure{exitUsage, err, "tenon session compact makes one"}
+	}
+	if err != nil {
 		return err
 	}
 	a.screen.line("the latest summary of " + s.ID + " is taken out")

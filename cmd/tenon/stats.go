@@ -23,7 +23,7 @@ func (a *app) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Count tokens, cost, tools, models and plugins, by day",
 		Long: `Count what the sessions of the last days took: tokens and cost, by day and by model; tool calls and hook calls of plugins,
-with failures. Cost is exact: the sum of what the steps cost by the price table of their models. What a session paid for its
+with failures. With --format json each day has its own models, tools and plugins. Cost is exact: the sum of what the steps cost by the price table of their models. What a session paid for its
 title, or for messages that are gone, counts on the day it was created. Days are those of the local time zone.`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -71,6 +71,7 @@ type (
 	dayStats struct {
 		Day string `json:"day"`
 		usage
+		breakdown
 	}
 	modelStats struct {
 		Model string `json:"model"`
@@ -87,15 +88,18 @@ type (
 		Failed     int    `json:"failed"`
 		DurationUS int64  `json:"durationUS"` // of all calls
 	}
+	breakdown struct {
+		Models  []modelStats  `json:"models"`
+		Tools   []toolStats   `json:"tools"`
+		Plugins []pluginStats `json:"plugins"`
+	}
 	stats struct {
-		Days     int           `json:"days"`
-		Sessions int           `json:"sessions"`
-		Turns    int           `json:"turns"`
-		Total    usage         `json:"total"`
-		ByDay    []dayStats    `json:"byDay"`
-		Models   []modelStats  `json:"models"`
-		Tools    []toolStats   `json:"tools"`
-		Plugins  []pluginStats `json:"plugins"`
+		Days     int        `json:"days"`
+		Sessions int        `json:"sessions"`
+		Turns    int        `json:"turns"`
+		Total    usage      `json:"total"`
+		ByDay    []dayStats `json:"byDay"`
+		breakdown
 	}
 )
 
@@ -106,17 +110,33 @@ const censusPage = 256
 type census struct {
 	since           sdk.Millis
 	sessions, turns int
-	total           usage
-	days, models    map[string]*usage
-	tools           map[string]*toolStats
-	plugins         map[string]*pluginStats
+	total           *tally
+	days            map[string]*tally
 }
 
 func newCensus(since sdk.Millis) *census {
-	return &census{
-		since: since, days: map[string]*usage{}, models: map[string]*usage{},
-		tools: map[string]*toolStats{}, plugins: map[string]*pluginStats{},
+	return &census{since: since, total: newTally(), days: map[string]*tally{}}
+}
+
+// tallies returns what counts for a point in time: the whole and its day.
+func (c *census) tallies(at sdk.Millis) [2]*tally {
+	day := time.UnixMilli(at).Format(time.DateOnly)
+	if c.days[day] == nil {
+		c.days[day] = newTally()
 	}
+	return [2]*tally{c.total, c.days[day]}
+}
+
+// tally counts what happened in a span of time.
+type tally struct {
+	usage
+	models  map[string]*usage
+	tools   map[string]*toolStats
+	plugins map[string]*pluginStats
+}
+
+func newTally() *tally {
+	return &tally{models: map[string]*usage{}, tools: map[string]*toolStats{}, plugins: map[string]*pluginStats{}}
 }
 
 // take counts the sessions that the query selects, page by page; they come with the one updated last first.
@@ -143,7 +163,7 @@ func (c *census) take(ctx context.Context, s store.Store, q store.Query) error {
 
 func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) error {
 	paid := sdk.USD(0)
-	seen := map[string]bool{} // the messages that count
+	seen := map[string]sdk.Millis{} // when the messages that count were made
 	page := store.Page{Limit: censusPage}
 	for more := true; more; {
 		messages, err := s.Messages(ctx, info.ID, page)
@@ -152,13 +172,15 @@ func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) 
 		}
 		more = len(messages) == censusPage
 		for i := range slices.Backward(messages) {
-			cost, counts := c.message(&messages[i])
+			cost, at, counts := c.message(&messages[i])
 			if !counts {
 				more = false
 				continue
 			}
 			paid += cost
-			seen[messages[i].Info.Head().ID] = true
+			if at != 0 {
+				seen[messages[i].Info.Head().ID] = at
+			}
 		}
 		if more {
 			page.Before = messages[0].Info.Head().ID
@@ -168,74 +190,83 @@ func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) 
 		c.sessions++
 	}
 	if rest := info.Cost - paid; rest > 0 && info.Time.Created >= c.since {
-		c.total.Cost += rest
-		entry(c.days, dayOf(info.Time.Created)).Cost += rest
+		for _, t := range c.tallies(info.Time.Created) {
+			t.Cost += rest
+		}
 	}
 	return c.ledger(ctx, s, info.ID, seen)
 }
 
-// message counts a message and returns its cost. One from before does not count.
-func (c *census) message(m *sdk.MessageWithParts) (sdk.USD, bool) {
+// message counts a message and returns its cost and when it was made; zero is not known. One from before does not count.
+func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, counts bool) {
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
 		if info.Time.Created < c.since {
-			return 0, false
+			return 0, 0, false
 		}
 		c.turns++
-		return 0, true
+		return 0, info.Time.Created, true
 	case *sdk.AssistantMessage:
 		if info.Time.Created < c.since {
-			return 0, false
+			return 0, 0, false
 		}
-		for _, u := range []*usage{&c.total, entry(c.days, dayOf(info.Time.Created)), entry(c.models, info.ProviderID+"/"+info.ModelID)} {
-			u.add(1, info.Tokens, info.Cost)
+		for _, t := range c.tallies(info.Time.Created) {
+			t.add(1, info.Tokens, info.Cost)
+			entry(t.models, info.ProviderID+"/"+info.ModelID).add(1, info.Tokens, info.Cost)
+			t.calls(m.Parts)
 		}
-		c.calls(m.Parts)
-		return info.Cost, true
+		return info.Cost, info.Time.Created, true
 	}
-	return 0, true
+	return 0, 0, true
 }
 
-func (c *census) calls(parts sdk.Parts) {
+func (t *tally) calls(parts sdk.Parts) {
 	for _, p := range parts {
-		t, ok := p.(*sdk.ToolPart)
+		call, ok := p.(*sdk.ToolPart)
 		if !ok {
 			continue
 		}
-		row := entry(c.tools, t.Tool)
+		row := entry(t.tools, call.Tool)
 		row.Calls++
-		if t.State.Status == sdk.ToolError {
+		if call.State.Status == sdk.ToolError {
 			row.Failed++
 		}
 	}
 }
 
-func (c *census) ledger(ctx context.Context, s store.Store, session string, seen map[string]bool) error {
+func (c *census) ledger(ctx context.Context, s store.Store, session string, seen map[string]sdk.Millis) error {
 	rows, err := s.Ledger(ctx, session, "")
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		if !seen[row.MessageID] {
+		at, counts := seen[row.MessageID]
+		if !counts {
 			continue
 		}
 		var entries []hooks.Entry
 		if err := json.Unmarshal(row.Entries, &entries); err != nil {
 			return fmt.Errorf("%w: ledger of message %s: %w", store.ErrCorrupt, row.MessageID, err)
 		}
-		for i := range entries {
-			if entries[i].Outcome == hooks.OutcomeSkipped {
-				continue // quarantined: it was not called
-			}
-			p := entry(c.plugins, entries[i].Plugin)
-			p.Calls++
-			p.DurationUS += entries[i].DurationUS
-			if o := entries[i].Outcome; o == hooks.OutcomeError || o == hooks.OutcomeTimeout {
-				p.Failed++
-			}
+		for _, t := range c.tallies(at) {
+			t.hooks(entries)
 		}
 	}
 	return nil
+}
+
+func (t *tally) hooks(entries []hooks.Entry) {
+	for i := range entries {
+		if entries[i].Outcome == hooks.OutcomeSkipped {
+			continue // quarantined: it was not called
+		}
+		p := entry(t.plugins, entries[i].Plugin)
+		p.Calls++
+		p.DurationUS += entries[i].DurationUS
+		if o := entries[i].Outcome; o == hooks.OutcomeError || o == hooks.OutcomeTimeout {
+			p.Failed++
+		}
+	}
 }
 
 // entry returns the value of a key, a new one if there is none.
@@ -246,27 +277,30 @@ func entry[V any](m map[string]*V, key string) *V {
 	return m[key]
 }
 
-func dayOf(t sdk.Millis) string { return time.UnixMilli(t).Format(time.DateOnly) }
-
 // stats returns the rows in order: days by time, the others by what took most.
 func (c *census) stats(days int) *stats {
 	out := &stats{
-		Days: days, Sessions: c.sessions, Turns: c.turns, Total: c.total,
-		ByDay: []dayStats{}, Models: []modelStats{}, Tools: []toolStats{}, Plugins: []pluginStats{},
+		Days: days, Sessions: c.sessions, Turns: c.turns, Total: c.total.usage,
+		ByDay: []dayStats{}, breakdown: c.total.breakdown(),
 	}
 	for _, day := range slices.Sorted(maps.Keys(c.days)) {
-		out.ByDay = append(out.ByDay, dayStats{day, *c.days[day]})
+		out.ByDay = append(out.ByDay, dayStats{day, c.days[day].usage, c.days[day].breakdown()})
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.models)) {
-		out.Models = append(out.Models, modelStats{name, *c.models[name]})
+	return out
+}
+
+func (t *tally) breakdown() breakdown {
+	out := breakdown{Models: []modelStats{}, Tools: []toolStats{}, Plugins: []pluginStats{}}
+	for _, name := range slices.Sorted(maps.Keys(t.models)) {
+		out.Models = append(out.Models, modelStats{name, *t.models[name]})
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
-		c.tools[name].Tool = name
-		out.Tools = append(out.Tools, *c.tools[name])
+	for _, name := range slices.Sorted(maps.Keys(t.tools)) {
+		t.tools[name].Tool = name
+		out.Tools = append(out.Tools, *t.tools[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.plugins)) {
-		c.plugins[name].Plugin = name
-		out.Plugins = append(out.Plugins, *c.plugins[name])
+	for _, name := range slices.Sorted(maps.Keys(t.plugins)) {
+		t.plugins[name].Plugin = name
+		out.Plugins = append(out.Plugins, *t.plugins[name])
 	}
 	slices.SortStableFunc(out.Models, func(a, b modelStats) int {
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens.Sum(), a.Tokens.Sum()))
@@ -274,6 +308,17 @@ func (c *census) stats(days int) *stats {
 	slices.SortStableFunc(out.Tools, func(a, b toolStats) int { return cmp.Compare(b.Calls, a.Calls) })
 	slices.SortStableFunc(out.Plugins, func(a, b pluginStats) int { return cmp.Compare(b.Calls, a.Calls) })
 	return out
+}
+
+// calls returns how many calls of tools and of hooks there were.
+func (b *breakdown) calls() (tools, hooks int) {
+	for _, t := range b.Tools {
+		tools += t.Calls
+	}
+	for _, p := range b.Plugins {
+		hooks += p.Calls
+	}
+	return tools, hooks
 }
 
 func (a *app) showStats(s *stats, form string) error {
@@ -288,22 +333,33 @@ func (a *app) showStats(s *stats, form string) error {
 	if err := a.write(head); err != nil {
 		return err
 	}
-	usages := &table{}
-	row := func(name string, u *usage) {
+	// What matters most stands on the left: a narrow terminal cuts the rest off.
+	tokens := func(u *usage) []string {
 		t := u.Tokens
-		usages.add(oneLine(name), fmt.Sprint(u.Steps), count(t.Input), count(t.Output), count(t.Reasoning), count(t.Cache.Read), count(t.Cache.Write), money(u.Cost))
+		return []string{count(t.Input), count(t.Output), count(t.Reasoning), count(t.Cache.Read), count(t.Cache.Write)}
 	}
-	usages.add("day", "steps", "input", "output", "reasoning", "cache read", "cache write", "cost")
+	kinds := []string{"input", "output", "reasoning", "cached", "to cache"}
+	days := &table{}
+	days.add(append([]string{"day", "cost", "steps", "tools", "hooks"}, kinds...)...)
+	day := func(name string, u *usage, b *breakdown) {
+		tools, hooks := b.calls()
+		days.add(append([]string{name, money(u.Cost), fmt.Sprint(u.Steps), count(int64(tools)), count(int64(hooks))}, tokens(u)...)...)
+	}
 	for i := range s.ByDay {
-		row(s.ByDay[i].Day, &s.ByDay[i].usage)
+		day(s.ByDay[i].Day, &s.ByDay[i].usage, &s.ByDay[i].breakdown)
 	}
-	row("all", &s.Total)
-	usages.add("")
-	usages.add("model", "steps", "input", "output", "reasoning", "cache read", "cache write", "cost")
+	day("all", &s.Total, &s.breakdown)
+	if err := a.writeTable(days); err != nil {
+		return err
+	}
+	models := &table{}
+	models.add("")
+	models.add(append([]string{"model", "cost", "steps"}, kinds...)...)
 	for i := range s.Models {
-		row(s.Models[i].Model, &s.Models[i].usage)
+		m := &s.Models[i]
+		models.add(append([]string{oneLine(m.Model), money(m.Cost), fmt.Sprint(m.Steps)}, tokens(&m.usage)...)...)
 	}
-	if err := a.writeTable(usages); err != nil {
+	if err := a.writeTable(models); err != nil {
 		return err
 	}
 	calls := &table{}

@@ -113,7 +113,7 @@ func (l *loader) file(layer Layer, path string, must bool) *source {
 		p := Problem{File: s.show, Message: "cannot be read: " + reason(err)}
 		switch {
 		case layer == LayerFile:
-			p.Remedy = "change or unset " + envFile
+			p.Remedy = "change or leave out --config or " + envFile
 		case errors.Is(err, fs.ErrPermission):
 			p.Remedy = "make it readable, or move it away"
 		}

@@ -41,7 +41,7 @@ var (
 	// ErrFull means that there is no room for the write; nothing of it was kept.
 	ErrFull = errors.New("no space left for the session store")
 	// ErrReadOnly means that the place of the store cannot be written.
-	ErrReadOnly = errors.New("session store is read-only")
+	ErrReadOnly = errors.New("session store cannot be written")
 	// ErrCorrupt means that the stored data cannot be read.
 	ErrCorrupt = errors.New("session store is damaged")
 )

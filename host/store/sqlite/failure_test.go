@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -118,6 +119,26 @@ func TestReadOnly(t *testing.T) {
 	}
 	must(t, writer.script(t.Context(), "PRAGMA query_only=0"))
 	appendTo(t, s, token, ops...)
+}
+
+// A damaged page is told once, with the place.
+func TestDamagedPage(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, t.TempDir())
+	createIn(t, s, "ses_a")
+	must(t, s.Close())
+	f, err := os.OpenFile(s.path, os.O_RDWR, 0)
+	must(t, err)
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, 40_000), 8192) // the pages of tables; the schema stands on the first one
+	must(t, errors.Join(err, f.Close()))
+	damaged, err := Open(t.Context(), Options{Path: s.path})
+	if err == nil {
+		_, err = damaged.Sessions(t.Context(), store.Query{Limit: 1})
+		must(t, damaged.Close())
+	}
+	if !errors.Is(err, store.ErrCorrupt) || strings.Count(err.Error(), "malformed") != 1 || !strings.Contains(err.Error(), s.path) {
+		t.Errorf("the error is %v, want ErrCorrupt with the place and the cause once", err)
+	}
 }
 
 // Places that nobody can write to, not even root.

@@ -43,8 +43,10 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) error {
 		return s.explain(err)
 	}
 	err = f(c)
-	_, end := c.exec(ctx, "COMMIT")
-	return s.explain(errors.Join(err, end))
+	if _, end := c.exec(ctx, "COMMIT"); err == nil { // of a read that failed it tells the same once more
+		err = end
+	}
+	return s.explain(err)
 }
 
 func (p *readers) take(ctx context.Context) (*conn, error) {

@@ -173,8 +173,12 @@ func (s *Store) settle(ctx context.Context, c *conn) (err error) {
 		return err
 	}
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.script(ctx, "ROLLBACK"))
+		if err == nil {
+			return
+		}
+		if rollback := c.script(ctx, "ROLLBACK"); rollback != nil {
+			// After some errors, a full disk among them, SQLite has rolled back by itself.
+			s.log.Debug("rollback", "err", rollback)
 		}
 	}()
 	// Another process may have been quicker.

@@ -68,12 +68,27 @@ func (a *adoption) file(f *File, p Place) {
 	a.drop("its workspace is left out: there are none here", s.WorkspaceID != "")
 	s.Permission, s.Share, s.Revert, s.WorkspaceID, s.Time.Compacting = nil, nil, nil, "", 0
 	s.ProjectID, s.Directory, s.Path = p.ProjectID, p.Directory, ""
+	f.count()
 	f.rename()
 	for i := range f.Messages {
 		f.Messages[i].Parts = a.parts(f, f.Messages[i].Parts)
 	}
 	for _, child := range f.Children {
 		a.file(child, p)
+	}
+}
+
+// count sums up what the messages cost where the session does not say: older versions of opencode have it in messages alone.
+func (f *File) count() {
+	s := f.Info
+	if s.Cost != 0 || s.Tokens.Sum() != 0 {
+		return
+	}
+	for _, m := range f.Messages {
+		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
+			s.Cost += a.Cost
+			s.Tokens = s.Tokens.Add(a.Tokens)
+		}
 	}
 }
 

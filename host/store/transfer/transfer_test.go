@@ -88,6 +88,27 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
+// What a session of an older opencode cost is known from its messages; what one says of itself is kept.
+func TestAdoptCounts(t *testing.T) {
+	t.Parallel()
+	const message = `{"info": {"id": "msg_%s", "sessionID": "ses_a", "role": "assistant", "cost": 0.25,
+		"tokens": {"input": 100, "output": 20, "reasoning": 3, "cache": {"read": 10, "write": 5}}}, "parts": []}`
+	for name, c := range map[string]struct {
+		info string
+		cost sdk.USD
+		sum  int64
+	}{
+		"in messages alone": {`{"id": "ses_a"}`, 500_000_000_000, 276},
+		"in the session":    {`{"id": "ses_a", "cost": 0.75, "tokens": {"input": 300}}`, 750_000_000_000, 300},
+	} {
+		f := read(t, fmt.Sprintf(`{"info": %s, "messages": [%s, %s]}`, c.info, fmt.Sprintf(message, "a"), fmt.Sprintf(message, "b")))
+		f.Adopt(transfer.Place{ProjectID: "here", Directory: "/src"})
+		if f.Info.Cost != c.cost || f.Info.Tokens.Sum() != c.sum {
+			t.Errorf("%s: %v and %d tokens, want %v and %d", name, f.Info.Cost, f.Info.Tokens.Sum(), c.cost, c.sum)
+		}
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)

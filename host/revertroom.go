@@ -1,0 +1,98 @@
+package host
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/snapshot"
+)
+
+// blocked is a file that is to come where there is a directory.
+type blocked struct {
+	step     snapshot.Step // from no file
+	original snapshot.Entry
+	between  bool
+}
+
+// makeRoom plans the files that are to come where there are directories, after everything else was planned: a directory goes with the
+// last of what the session put into it. What somebody else put there is a conflict, also when force is set: nothing would know how to
+// bring it back.
+func (p *restoring) makeRoom() error {
+	for _, b := range p.blocked {
+		others, err := p.othersIn(b.step.Path)
+		if err != nil {
+			return err
+		}
+		p.conflicts = append(p.conflicts, others...)
+		if b.between && !p.force {
+			p.conflicts = append(p.conflicts, b.step.Path.String())
+		}
+		if !b.step.To.Same(b.original) {
+			p.touched[b.step.Path] = snapshot.Step{Path: b.step.Path, From: b.original, To: b.step.To}
+		}
+		p.steps = append(p.steps, b.step)
+	}
+	return nil
+}
+
+// othersIn returns what is in a directory and does not go by the steps that are planned, as paths of the project. Those that do go take the
+// directory with them.
+func (p *restoring) othersIn(dir snapshot.Path) ([]string, error) {
+	goes := map[snapshot.Path]bool{}
+	for i, s := range p.steps {
+		rest, below := strings.CutPrefix(string(s.Path), string(dir)+"/")
+		if below && !s.To.Exists() {
+			goes[s.Path] = true
+			p.steps[i].To.Above = max(s.To.Above, strings.Count(rest, "/")+1)
+		}
+	}
+	root := p.name(dir)
+	var others []string
+	parents := map[snapshot.Path]bool{dir: true} // of what goes
+	for path := range goes {
+		for at := path; at != dir; at = at[:strings.LastIndexByte(string(at), '/')] {
+			parents[at] = true
+		}
+	}
+	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil || rel == "." {
+			return err
+		}
+		path := dir + "/" + snapshot.Path(filepath.ToSlash(rel))
+		if goes[path] || e.IsDir() && parents[path] {
+			return nil
+		}
+		others = append(others, path.String())
+		if e.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return others, err
+}
+
+// name returns where a file is.
+func (p *restoring) name(path snapshot.Path) string {
+	name := filepath.FromSlash(string(path))
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(p.host.opts.Project.Worktree, name)
+}
+
+// behindLink reports whether a directory of the project above a file is a symbolic link now.
+func (p *restoring) behindLink(path snapshot.Path) bool {
+	for i := strings.LastIndexByte(string(path), '/'); i > 0; i = strings.LastIndexByte(string(path), '/') {
+		path = path[:i]
+		if info, err := os.Lstat(p.name(path)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}

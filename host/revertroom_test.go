@@ -1,0 +1,90 @@
+package host_test
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/tenonhq/tenon/host"
+)
+
+// Where a file became a directory, or a directory a file, both ways back are open.
+func TestRevertFileAndDirectory(t *testing.T) {
+	t.Parallel()
+	clear := func(k *work) {
+		if err := os.RemoveAll(k.path("f")); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		before []string
+		turns  []func(*work)
+	}{
+		"a file becomes a directory":      {[]string{"f"}, []func(*work){func(k *work) { clear(k); k.write("f/deep/q", "q"); k.write("f/q", "q") }}},
+		"a directory becomes a file":      {[]string{"f/q", "f/deep/q"}, []func(*work){func(k *work) { clear(k); k.write("f", "f") }}},
+		"a directory goes on in the next": {[]string{"f"}, []func(*work){func(k *work) { clear(k); k.write("f/q", "q") }, func(k *work) { k.remove("f/q"); k.write("f/deep/r", "r") }}},
+		"there and back":                  {[]string{"f/q"}, []func(*work){func(k *work) { clear(k); k.write("f", "f") }, func(k *work) { clear(k); k.write("f/z", "z") }}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newWork(t, nil)
+			for _, f := range c.before {
+				k.write(f, "before")
+			}
+			before := k.state()
+			id := k.session()
+			for _, act := range c.turns {
+				k.turn(id, k.bash, func() { act(k) })
+			}
+			after := k.state()
+			k.revert(host.RevertOptions{SessionID: id, MessageID: k.messages(id)[0].Info.Head().ID})
+			k.is("after the revert", before)
+			k.unrevert(id)
+			k.is("after unrevert", after)
+		})
+	}
+}
+
+// What somebody else put into a directory that would have to go is named, and stays whatever is forced.
+func TestRevertDirectoryInTheWay(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("f", "one")
+	id := k.session()
+	k.turn(id, k.bash, func() { k.remove("f"); k.write("f/q", "q") })
+	k.write("f/mine/x", "mine")
+	before := k.state()
+	_, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id})
+	var conflict *host.ConflictError
+	if !errors.As(err, &conflict) || !slices.Equal(conflict.Files, []string{"f/mine"}) {
+		t.Errorf("Revert() = %v, want a conflict about f/mine", err)
+	}
+	k.is("after the refusal", before)
+	conflict = nil
+	_, err = k.Revert(t.Context(), host.RevertOptions{SessionID: id, Force: true})
+	if !errors.As(err, &conflict) || !conflict.Forced || !slices.Equal(conflict.Files, []string{"f/mine"}) {
+		t.Errorf("Revert() with force = %v, want a conflict about f/mine", err)
+	}
+	k.is("after the refusal with force", before)
+}
+
+// A directory that was moved and linked to from its old place comes back, though its files seem to be there behind the link.
+func TestRevertBehindLink(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("f/q", "q")
+	before := k.state()
+	id := k.session()
+	k.turn(id, k.bash, func() {
+		if err := errors.Join(os.Mkdir(k.path("g"), 0o755), os.Rename(k.path("f"), k.path("g/f")), os.Symlink("g/f", k.path("f"))); err != nil {
+			t.Error(err)
+		}
+	})
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("after the revert", before)
+	k.unrevert(id)
+	if target, err := os.Readlink(k.path("f")); err != nil || target != "g/f" {
+		t.Errorf("after unrevert f is a link to %q, %v, want g/f", target, err)
+	}
+}
