@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,14 +158,19 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 		b.WriteString("  no rule matches, so it is asked for\n")
 	}
 	t := &table{}
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].Wins {
-			t.add("  decides", ruleText(steps[i].Rule), steps[i].Rule.Origin)
-		}
-	}
-	for i := len(steps) - 1; i >= 0; i-- {
-		if !steps[i].Wins {
-			t.add("  beaten", ruleText(steps[i].Rule), steps[i].Rule.Origin)
+	// One rule may stand in several lists: an agent's bounds, what a repository may not lift.
+	type place struct{ permission, pattern, origin string }
+	shown := map[place]bool{}
+	for _, verdict := range []struct {
+		text string
+		wins bool
+	}{{"  decides", true}, {"  beaten", false}} {
+		for _, step := range slices.Backward(steps) {
+			at := place{step.Rule.Permission, step.Rule.Pattern, step.Rule.Origin}
+			if step.Wins == verdict.wins && !shown[at] {
+				shown[at] = true
+				t.add(verdict.text, ruleText(step.Rule), step.Rule.Origin)
+			}
 		}
 	}
 	if by := approved.Decide(key, pattern); d.Action == sdk.ActionAsk && !d.Final && by.Action == sdk.ActionAllow {

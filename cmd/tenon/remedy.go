@@ -145,7 +145,7 @@ func (w *wording) turnRemedy(err error) *failure {
 func (w *wording) refusalFix(r *sdk.Refusal) string {
 	switch {
 	case r.By == "headless":
-		return "allow it with --auto, or with a rule under permission in tenon.json"
+		return "answer it on a terminal, or allow it as the refusal says"
 	case r.By == "user":
 		return w.goOn + "; answer [m] to tell the model what to do instead"
 	case strings.HasPrefix(r.By, "plugin "):
