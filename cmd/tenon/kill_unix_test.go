@@ -21,14 +21,25 @@ import (
 // killRounds is how often TestKilledAtAnyMoment kills a run; TENON_KILL_ROUNDS sets another number.
 const killRounds = 12
 
+// roundsOf returns how often a test does what it does: the number that the variable has, if it is set.
+func roundsOf(t *testing.T, variable string, usual int) int {
+	t.Helper()
+	v := os.Getenv(variable)
+	if v == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
+}
+
 // TestKilledAtAnyMoment kills a streaming turn with tool calls by SIGKILL after a random time. Whatever the
 // run reported before must be in the store, nothing may be left open, and the next run goes on.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	rounds := killRounds
-	if n, err := strconv.Atoi(os.Getenv("TENON_KILL_ROUNDS")); err == nil {
-		rounds = n
-	}
+	rounds := roundsOf(t, "TENON_KILL_ROUNDS", killRounds)
 	s := fakellm.New(t)
 	s.Handle(func(r fakellm.Request) fakellm.Reply {
 		if strings.Contains(r.LastUser(), "go on") {

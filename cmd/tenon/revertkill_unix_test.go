@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,10 +28,7 @@ const revertKillRounds = 5
 // is about to do. The next command finds files and messages both as before it or both as after it.
 func TestRevertKilled(t *testing.T) {
 	t.Parallel()
-	rounds := revertKillRounds
-	if n, err := strconv.Atoi(os.Getenv("TENON_REVERT_KILL_ROUNDS")); err == nil {
-		rounds = n
-	}
+	rounds := roundsOf(t, "TENON_REVERT_KILL_ROUNDS", revertKillRounds)
 	s := fakellm.New(t)
 	s.Handle(func(r fakellm.Request) fakellm.Reply {
 		if len(r.Results()) > 0 {

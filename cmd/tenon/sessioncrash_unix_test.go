@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,19 +20,6 @@ import (
 
 // storeKills is how often each command is killed; TENON_CRASH_ROUNDS sets another number.
 const storeKills = 2
-
-func storeRounds(t *testing.T) int {
-	t.Helper()
-	v := os.Getenv("TENON_CRASH_ROUNDS")
-	if v == "" {
-		return storeKills
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // withData returns the same installation with a data directory of its own.
 func (p *process) withData(dir string) *process {
@@ -169,7 +155,7 @@ func TestKilledStoreCommands(t *testing.T) {
 			if same := before == after; same != (name == "migrate") {
 				t.Fatalf("before and after are the same: %v", same)
 			}
-			kept, rounds := 0, storeRounds(t)
+			kept, rounds := 0, roundsOf(t, "TENON_CRASH_ROUNDS", storeKills)
 			for round := range rounds {
 				q := p.copied(t, c.from)
 				done := q.killed(t, took+took/4, c.args...)

@@ -184,43 +184,17 @@ func TestEscapes(t *testing.T) {
 			wantDigestError(t, started(t, process.Options{}, spec, nil))
 		},
 		"socket: somebody else connects": func(t *testing.T) {
-			p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
-			pidOf(t, p)
-			sockets, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "plugin-dir*", "plugin*"))
-			if err != nil || len(sockets) != 1 {
-				t.Fatalf("sockets %v, %v", sockets, err)
-			}
-			conn, err := net.Dial("unix", sockets[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			stranger := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-			defer func() { _ = stranger.Close() }()
-			_ = stranger.SetDeadline(time.Now().Add(30 * time.Second))
-			if _, err = stranger.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "certificate") {
+			if err := connectAsStranger(t, &tls.Config{}); err == nil || !strings.Contains(err.Error(), "certificate") {
 				t.Errorf("without a certificate: %v", err)
 			}
 		},
 		"socket: somebody else connects, with a certificate that looks the same": func(t *testing.T) {
-			p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
-			pidOf(t, p)
-			sockets, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "plugin-dir*", "plugin*"))
-			if err != nil || len(sockets) != 1 {
-				t.Fatalf("sockets %v, %v", sockets, err)
-			}
-			conn, err := net.Dial("unix", sockets[0])
-			if err != nil {
-				t.Fatal(err)
-			}
 			config, _, err := process.ClientTLS()
 			if err != nil {
 				t.Fatal(err)
 			}
-			config.InsecureSkipVerify, config.NextProtos = true, []string{"h2"}
-			stranger := tls.Client(conn, config)
-			defer func() { _ = stranger.Close() }()
-			_ = stranger.SetDeadline(time.Now().Add(30 * time.Second))
-			if _, err = stranger.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "unknown certificate authority") && !strings.Contains(err.Error(), "bad certificate") {
+			err = connectAsStranger(t, config)
+			if err == nil || !strings.Contains(err.Error(), "unknown certificate authority") && !strings.Contains(err.Error(), "bad certificate") {
 				t.Errorf("with its own certificate: %v", err)
 			}
 		},
@@ -383,4 +357,25 @@ func beHost(hold string) {
 	}
 	_, _ = os.Stdout.WriteString(result.Output + "\n")
 	wait()
+}
+
+// connectAsStranger connects to a plugin's socket as somebody who is not the host, and returns what comes of it.
+func connectAsStranger(t *testing.T, config *tls.Config) error {
+	t.Helper()
+	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+	pidOf(t, p)
+	sockets, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "plugin-dir*", "plugin*"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatalf("sockets %v, %v", sockets, err)
+	}
+	conn, err := net.Dial("unix", sockets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.InsecureSkipVerify, config.NextProtos = true, []string{"h2"}
+	stranger := tls.Client(conn, config)
+	defer func() { _ = stranger.Close() }()
+	_ = stranger.SetDeadline(time.Now().Add(30 * time.Second))
+	_, err = stranger.Read(make([]byte, 1))
+	return err
 }
