@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -13,9 +14,42 @@ type command struct {
 	always string // the pattern that an answer "always" allows; empty: none can be named
 }
 
-// parse reads text as a script of the language. Nothing is run or expanded.
+// maxDepth bounds how deep substitutions may stand within each other: each is a command whose text holds those of all within it.
+const maxDepth = 100
+
+var errTooDeep = errors.New("substitutions within substitutions")
+
+// parse reads text as a script of the language. Nothing is run or expanded. errTooDeep when it exceeds maxDepth.
 func parse(text string, lang syntax.LangVariant) (*syntax.File, error) {
-	return syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+	file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+	if err == nil && depth(file) > maxDepth {
+		return nil, errTooDeep
+	}
+	return file, err
+}
+
+// depth returns how deep substitutions stand within each other.
+func depth(file *syntax.File) (deepest int) {
+	var open []bool // the nodes around the current one: whether each is a substitution
+	now := 0
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch node.(type) {
+		case nil: // what was opened last is done
+			if open[len(open)-1] {
+				now--
+			}
+			open = open[:len(open)-1]
+			return true
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			now++
+			deepest = max(deepest, now)
+			open = append(open, true)
+		default:
+			open = append(open, false)
+		}
+		return true
+	})
+	return deepest
 }
 
 // commands returns every simple command in the script, wherever it stands: in pipes, lists, loops,

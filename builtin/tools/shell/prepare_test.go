@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -234,6 +235,22 @@ func TestPrepareDeep(t *testing.T) {
 		f.prepare(t, map[string]any{"command": text})
 		if took := time.Since(begin); took > 20*time.Second {
 			t.Errorf("%.20q… took %v", text, took)
+		}
+	}
+}
+
+// Substitutions within substitutions are judged up to a bound; beyond it the whole text is asked for.
+func TestPrepareTooDeep(t *testing.T) {
+	t.Parallel()
+	nested := func(n int) string { return strings.Repeat("echo $(", n) + "rm a" + strings.Repeat(")", n) }
+	for n, judged := range map[int]bool{100: true, 101: false} {
+		text := nested(n)
+		_, bash := newFixture(t, "bash").prepare(t, map[string]any{"command": text})
+		if got := slices.Contains(bash.Patterns, "rm a"); got != judged {
+			t.Errorf("%d deep: the innermost command is judged: %t", n, got)
+		}
+		if got := slices.Contains(bash.Patterns, "unjudged: "+text); got == judged {
+			t.Errorf("%d deep: the text is asked for as a whole: %t", n, got)
 		}
 	}
 }
