@@ -46,6 +46,8 @@ func TestScript(t *testing.T) {
 				e.Setenv(name, goEnv[name])
 			}
 			e.Setenv("GOPROXY", "off")
+			name, value, _ := strings.Cut(leaveAtOnce, "=")
+			e.Setenv(name, value)
 			e.Values[serverKey{}] = &served{}
 			return os.MkdirAll(home, 0o700)
 		},
@@ -211,6 +213,11 @@ type process struct {
 	env          []string
 }
 
+// leaveAtOnce is a variable that keeps the race detector from waiting a second before a process ends, see https://go.dev/doc/articles/race_detector#Options.
+// The tests start hundreds of them.
+const leaveAtOnce = "GORACE=atexit_sleep_ms=0"
+
+// newProcess returns the command with the provider at url configured, in directories of its own.
 func newProcess(tb testing.TB, url string) *process {
 	tb.Helper()
 	self, err := os.Executable()
@@ -226,7 +233,7 @@ func newProcess(tb testing.TB, url string) *process {
 	}
 	home := tb.TempDir()
 	return &process{binary: binary, work: tb.TempDir(), env: []string{
-		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "TENON_DATA_DIR=" + filepath.Join(home, "data"),
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", leaveAtOnce, "TENON_DATA_DIR=" + filepath.Join(home, "data"),
 		"TENON_CONFIG_CONTENT=" + fakeConfig(url),
 	}}
 }
