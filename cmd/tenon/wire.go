@@ -152,22 +152,31 @@ type hostOptions struct {
 // open opens the store and starts the host with the plugins that are approved. The caller closes the machine.
 func (w *workspace) open(ctx context.Context, o hostOptions) (*machine, error) {
 	w.projectID()
+	opened := make(chan struct{})
+	var s *sqlite.Store
+	var storeErr error
+	go func() { // ends with the opening; waited for below
+		defer close(opened)
+		s, storeErr = w.openStore(ctx)
+	}()
 	set, err := w.gather(ctx, o)
-	if err != nil {
+	<-opened
+	switch {
+	case err != nil && storeErr == nil:
+		return nil, errors.Join(err, s.Close())
+	case err != nil:
 		return nil, err
+	case storeErr != nil:
+		return nil, errors.Join(storeErr, set.Close(context.WithoutCancel(ctx)))
 	}
-	m, err := w.start(ctx, o, set)
+	m, err := w.start(ctx, o, set, s)
 	if err != nil {
 		return nil, errors.Join(err, set.Close(context.WithoutCancel(ctx)))
 	}
 	return m, nil
 }
 
-func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Set) (*machine, error) {
-	s, err := w.openStore(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Set, s *sqlite.Store) (*machine, error) {
 	public, err := w.loaded.Redacted()
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
