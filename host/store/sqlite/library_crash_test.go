@@ -29,9 +29,8 @@ func rounds(t *testing.T) int {
 	return n
 }
 
-// killWhile runs a child on a database, kills it a random time below most after its first line, and returns the last line it
-// wrote whole.
-func killWhile(t *testing.T, child, path string, most time.Duration) (last string) {
+// startChild starts a child on a database, and returns it with the lines that it writes.
+func startChild(t *testing.T, child, path string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], path)
 	cmd.Env = append(os.Environ(), childVar+"="+child)
@@ -39,7 +38,14 @@ func killWhile(t *testing.T, child, path string, most time.Duration) (last strin
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
-	lines := bufio.NewScanner(out)
+	return cmd, bufio.NewScanner(out)
+}
+
+// killWhile runs a child on a database, kills it a random time below most after its first line, and returns the last line it
+// wrote whole.
+func killWhile(t *testing.T, child, path string, most time.Duration) (last string) {
+	t.Helper()
+	cmd, lines := startChild(t, child, path)
 	if !lines.Scan() {
 		t.Error("the child said nothing")
 	}
@@ -56,13 +62,7 @@ func killWhile(t *testing.T, child, path string, most time.Duration) (last strin
 // howLong runs a child to its end and returns the time from its first line on.
 func howLong(t *testing.T, child, path string) time.Duration {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], path)
-	cmd.Env = append(os.Environ(), childVar+"="+child)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	lines := bufio.NewScanner(out)
+	cmd, lines := startChild(t, child, path)
 	lines.Scan()
 	begun := time.Now()
 	for lines.Scan() {
