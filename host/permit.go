@@ -70,13 +70,14 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if d.Action == sdk.ActionAllow {
 		return nil
 	}
-	if d.Final {
+	if d.Final || d.Implied || r.Verbatim != "" {
 		r.Always = []string{} // it would not count
 	} else if granted, err := h.isApproved(ctx, &r); granted || err != nil {
 		return err
 	}
 	// A model that runs in circles is what nobody watches for in an automatic run: only a rule lets it.
-	if h.opts.AutoApprove && r.Permission != sdk.PermissionDoomLoop && !d.Final {
+	hidden := r.Verbatim != "" && t.rules.NamesOthers(r.Permission)
+	if h.opts.AutoApprove && r.Permission != sdk.PermissionDoomLoop && !d.Final && !hidden {
 		return nil
 	}
 	if !h.opts.Interactive {
@@ -106,7 +107,9 @@ func askedBy(metadata sdk.Object, template, plugin string) sdk.Object {
 
 // asked returns the request as rules see it.
 func asked(r *sdk.PermissionRequest, tool string, o sdk.Origin) *permission.Request {
-	return &permission.Request{Permission: r.Permission, Patterns: r.Patterns, Implied: r.Implied, Tool: tool, Sources: permission.SourcesOf(o)}
+	q := permission.RequestOf(r)
+	q.Tool, q.Sources = tool, permission.SourcesOf(o)
+	return q
 }
 
 // denied says what a rule denied.
@@ -143,6 +146,15 @@ func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateRe
 
 // headless refuses what would have to be asked and says how to allow it.
 func (t *turn) headless(r *sdk.PermissionRequest) error {
+	if r.Verbatim != "" {
+		remedy := `, or allow every command with --auto or the rule {"permission": {` + quoted(r.Permission) + `: {"*": "allow"}}}`
+		if t.rules.NamesOthers(r.Permission) {
+			remedy = "; --auto does not allow it while a rule denies or asks for a command by name, which it could hide"
+		}
+		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
+			"permission %q for %q requires an answer, and no user is present: it holds %s; use simple commands without that%s",
+			r.Permission, several(r.Patterns), r.Verbatim, remedy)}
+	}
 	flag := "--auto, or with "
 	if r.Permission == sdk.PermissionDoomLoop {
 		flag = "" // which the flag does not allow

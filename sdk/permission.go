@@ -123,10 +123,19 @@ type PermissionRequest struct {
 	// Implied is what granting the request grants as well, without asking for it: a command that writes a
 	// file edits it. A rule that denies it holds, and one that asks for it by name, by a pattern other than *.
 	Implied []ImpliedPermission `json:"-"`
+	// Verbatim says why Patterns is a text that is shown whole, because not all of what it does is known; empty: it is known. Only a rule
+	// with the pattern * allows such a text, and only while no rule for the same permission denies or asks for anything by name.
+	Verbatim string `json:"-"`
 }
 
-// ImpliedPermission is something that a request includes.
-type ImpliedPermission struct{ Permission, Pattern string }
+// AnyFile is the pattern of an ImpliedPermission for a file that is not known: rules that deny any file by name count.
+const AnyFile = ""
+
+// ImpliedPermission is something that a request includes. Maybe is set if it may include it: a rule that denies it then asks.
+type ImpliedPermission struct {
+	Permission, Pattern string
+	Maybe               bool
+}
 
 // CallRef points at the tool call of a message.
 type CallRef struct {

@@ -131,23 +131,37 @@ func (a *app) explainPermission(ctx context.Context, args []string, agent string
 	if err != nil {
 		return err
 	}
-	request, err := w.judged(ctx, key, text)
+	requests, err := w.judged(ctx, key, text)
 	if err != nil {
 		return err
 	}
 	approved := permission.Compile("", host.ApprovedRules(approvals))
 	var b strings.Builder
-	for _, pattern := range request.Patterns {
-		explainPattern(&b, rules, approved, request.Permission, pattern)
+	for i := range requests {
+		explainRequest(&b, rules, approved, &requests[i])
 	}
-	for _, i := range request.Implied {
-		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && d.Rule.Pattern != "*") {
-			b.WriteString("included: ")
-			explainPattern(&b, rules, approved, i.Permission, i.Pattern)
+	fmt.Fprintf(&b, "together: %s\n", decided(rules, requests))
+	return a.write(b.String())
+}
+
+// explainRequest prints the rules that matter for each thing that a request asks for.
+func explainRequest(b *strings.Builder, rules, approved *permission.Rules, r *sdk.PermissionRequest) {
+	for _, pattern := range r.Patterns {
+		explainPattern(b, rules, approved, r.Permission, pattern)
+	}
+	if r.Verbatim != "" && rules.DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow && !rules.AllowsVerbatim(r.Permission) {
+		why := "only the rule * allows such a text"
+		if rules.NamesOthers(r.Permission) {
+			why += ", and not while a rule denies or asks for a command by name, which it could hide"
+		}
+		fmt.Fprintf(b, "  asks, because it holds %s: %s\n", oneLine(r.Verbatim), why)
+	}
+	for _, i := range r.Implied {
+		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" && !i.Maybe) {
+			b.WriteString(map[bool]string{false: "included: ", true: "possibly included, so it asks: "}[i.Maybe])
+			explainPattern(b, rules, approved, i.Permission, i.Pattern)
 		}
 	}
-	fmt.Fprintf(&b, "together: %s\n", rules.DecideRequest(&permission.Request{Permission: request.Permission, Patterns: request.Patterns, Implied: request.Implied}).Action)
-	return a.write(b.String())
 }
 
 func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, pattern string) {

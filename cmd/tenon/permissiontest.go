@@ -26,32 +26,26 @@ func (h shellHost) Options() json.RawMessage { return nil }
 func (h shellHost) Project() sdk.Project     { return h.w.project }
 func (h shellHost) Config() *sdk.Config      { return h.w.loaded.Config }
 
-// judged returns the request for what a permission is needed for: a line of the shell in its parts.
-func (w *workspace) judged(ctx context.Context, key, text string) (r sdk.PermissionRequest, err error) {
-	r = sdk.PermissionRequest{Permission: permission.Key(key), Patterns: []string{text}}
+// judged returns the requests for what a permission is needed for. For a shell command they are those of a run.
+func (w *workspace) judged(ctx context.Context, key, text string) (requests []sdk.PermissionRequest, err error) {
+	r := sdk.PermissionRequest{Permission: permission.Key(key), Patterns: []string{text}}
 	if text == "" {
 		r.Patterns = []string{"*"}
 	}
 	if key != "bash" || text == "" {
-		return r, nil
+		return []sdk.PermissionRequest{r}, nil
 	}
 	p := shell.New()
 	if err := p.Start(ctx, shellHost{w}); err != nil {
-		return r, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close(context.WithoutCancel(ctx))) }()
 	args, err := json.Marshal(map[string]string{"command": text})
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	call := &sdk.ToolCall{Tool: "bash", Args: args, Directory: w.project.Directory, Worktree: w.project.Worktree}
-	requests, err := p.Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
-	for _, one := range requests {
-		if one.Permission == "bash" {
-			return one, err
-		}
-	}
-	return r, err
+	return p.Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
 }
 
 // parseRule reads PERMISSION PATTERN ACTION; the pattern may be quoted.
@@ -109,18 +103,18 @@ func (a *app) testRule(ctx context.Context, text string) (err error) {
 			return err
 		}
 		for _, part := range toolCalls(messages) {
-			r, ok := w.recorded(ctx, part)
+			requests, ok := w.recorded(ctx, part)
 			if !ok {
 				continue
 			}
 			calls++
-			was, would := decided(before, r), decided(after, r)
+			was, would := decided(before, requests), decided(after, requests)
 			if was == would {
 				continue
 			}
 			changed++
 			when := time.UnixMilli(part.State.Time.Start).Format(time.DateTime)
-			t.add(s.ID, when, part.Tool, fmt.Sprintf("%s → %s", was, would), clip(oneLine(strings.Join(r.Patterns, ", ")), subjectLength))
+			t.add(s.ID, when, part.Tool, fmt.Sprintf("%s → %s", was, would), clip(oneLine(patternsOf(requests)), subjectLength))
 		}
 	}
 	if err := a.writeTable(t); err != nil {
@@ -129,8 +123,21 @@ func (a *app) testRule(ctx context.Context, text string) (err error) {
 	return a.write(fmt.Sprintf("%d of %d recorded calls would be decided otherwise\n", changed, calls))
 }
 
-func decided(rules *permission.Rules, r sdk.PermissionRequest) sdk.Action {
-	return rules.DecideRequest(&permission.Request{Permission: r.Permission, Patterns: r.Patterns, Implied: r.Implied}).Action
+// decided returns what rules say about all that a call needs; a call that needs nothing is allowed.
+func decided(rules *permission.Rules, requests []sdk.PermissionRequest) sdk.Action {
+	all := sdk.ActionAllow
+	for i := range requests {
+		all = permission.Combine(all, rules.DecideRequest(permission.RequestOf(&requests[i])).Action)
+	}
+	return all
+}
+
+func patternsOf(requests []sdk.PermissionRequest) string {
+	var patterns []string
+	for _, r := range requests {
+		patterns = append(patterns, r.Patterns...)
+	}
+	return strings.Join(patterns, ", ")
 }
 
 func toolCalls(messages []sdk.MessageWithParts) (out []*sdk.ToolPart) {
@@ -145,12 +152,12 @@ func toolCalls(messages []sdk.MessageWithParts) (out []*sdk.ToolPart) {
 }
 
 // recorded returns what a recorded call needed leave for, as far as its arguments tell.
-func (w *workspace) recorded(ctx context.Context, part *sdk.ToolPart) (sdk.PermissionRequest, bool) {
+func (w *workspace) recorded(ctx context.Context, part *sdk.ToolPart) ([]sdk.PermissionRequest, bool) {
 	var args struct {
 		Command, FilePath, Pattern, URL, Path string
 	}
 	if json.Unmarshal(part.State.Input, &args) != nil {
-		return sdk.PermissionRequest{}, false
+		return nil, false
 	}
 	subject := "*"
 	for _, s := range []string{args.Command, args.FilePath, args.Pattern, args.URL, args.Path} {

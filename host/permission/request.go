@@ -17,8 +17,14 @@ type Request struct {
 	Permission string
 	Patterns   []string // all must be allowed
 	Implied    []sdk.ImpliedPermission
+	Verbatim   bool     // the only pattern is a text of which not all is known
 	Tool       string   // the tool's id
 	Sources    []string // keys of who brings the tool: plugin:NAME, mcp:SERVER
+}
+
+// RequestOf returns what a tool asks for as rules see it, without the tool and its sources.
+func RequestOf(r *sdk.PermissionRequest) *Request {
+	return &Request{Permission: r.Permission, Patterns: r.Patterns, Implied: r.Implied, Verbatim: r.Verbatim != ""}
 }
 
 // SourcesOf returns the keys of who brings a tool; none for tenon's own tools.
@@ -47,14 +53,60 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 			all = s
 		}
 	}
+	if q.Verbatim && all.Action == sdk.ActionAllow && !r.AllowsVerbatim(q.Permission) {
+		all = Decision{Action: sdk.ActionAsk, Index: -1}
+	}
 	for _, i := range q.Implied {
 		d := r.Decide(i.Permission, i.Pattern)
+		d.Implied = true
 		byName := d.Action == sdk.ActionAsk && d.Matched && d.Rule.Pattern != "*"
+		switch {
+		case i.Maybe && (d.Action == sdk.ActionDeny || i.Pattern == sdk.AnyFile && r.names(i.Permission, sdk.ActionDeny)):
+			d.Action, byName = sdk.ActionAsk, true
+		case i.Maybe:
+			byName = false
+		}
 		if (d.Action == sdk.ActionDeny || byName) && strictness(d.Action) > strictness(all.Action) {
 			all = d
 		}
 	}
 	return all
+}
+
+// AllowsVerbatim reports whether the rules may allow a text of which not all is known: the last rule for the permission whose pattern is *
+// allows, and no rule denies or asks for anything by name, which the text could hide.
+func (r *Rules) AllowsVerbatim(permission string) bool {
+	permission = normal(permission)
+	allowed := false
+	for i := range r.candidates(permission) {
+		rule := &r.rules[i]
+		if rule.pattern.anything {
+			allowed = rule.Action == sdk.ActionAllow
+			break
+		}
+	}
+	return allowed && !r.NamesOthers(permission) && (r.parent == nil || r.parent.AllowsVerbatim(permission))
+}
+
+// NamesOthers reports whether a rule for the permission denies or asks for something by name, by a pattern other than *, or, for shell
+// commands, denies editing a file by name. A text of which not all is known could hide that.
+func (r *Rules) NamesOthers(permission string) bool {
+	return r.names(permission, sdk.ActionDeny) || r.names(permission, sdk.ActionAsk) || permission == "bash" && r.names("edit", sdk.ActionDeny)
+}
+
+func (r *Rules) names(permission string, action sdk.Action) bool {
+	permission = normal(permission)
+	for _, list := range []*Rules{r, r.bound} {
+		if list == nil {
+			continue
+		}
+		for i := range list.candidates(permission) {
+			if rule := &list.rules[i]; rule.Action == action && !rule.pattern.anything {
+				return true
+			}
+		}
+	}
+	return r.parent != nil && r.parent.names(permission, action)
 }
 
 // allows reports whether rules allow a call; where there are none, nothing speaks against it.

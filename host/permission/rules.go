@@ -62,6 +62,8 @@ type Decision struct {
 	Rule  sdk.PermissionRule
 	Index int
 	Depth int
+	// Implied is set where the rule is about something that the request includes, see sdk.PermissionRequest.
+	Implied bool
 	// Final is set where an administrator's rule decided: nothing and nobody but the user's answer gets around it.
 	Final bool
 }

@@ -53,7 +53,7 @@ func (*bash) Definition() sdk.ToolDefinition {
 }
 
 // Prepare asks for the commands in the text and for the paths outside of the project that they name.
-func (t *bash) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+func (t *bash) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	args, dir, err := decode(call)
 	if err != nil {
 		return nil, err
@@ -62,52 +62,41 @@ func (t *bash) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionR
 	if err != nil {
 		return nil, err
 	}
-	scan := scanText(args.Command, dir, t.home, shell)
-	metadata := sdk.Object{"command": args.Command, "description": args.Description}
+	found := judgeText(call, args.Command, dir, shell, gitCheck{ctx})
 
 	var requests []sdk.PermissionRequest
-	if external := externalRequest(call, append([]touch{{dir, true}}, scan.touches...)); external != nil {
+	if external := externalRequest(call, append([]string{dir}, found.outside...)); external != nil {
 		external.Metadata["command"] = args.Command
 		requests = append(requests, *external)
 	}
-	if request := bashRequest(call, &scan); request != nil {
-		request.Metadata = metadata
+	if len(found.writes) > 0 {
+		edit := sdk.PermissionRequest{Permission: "edit", Metadata: sdk.Object{"command": args.Command}}
+		for _, path := range found.writes {
+			edit.Patterns = appendNew(edit.Patterns, paths.Patterns(call, path))
+		}
+		edit.Always = edit.Patterns
+		requests = append(requests, edit)
+	}
+	if request := bashRequest(&args, &found); request != nil {
 		requests = append(requests, *request)
 	}
 	return requests, nil
 }
 
-// bashRequest asks for the commands and for what they write; nil when there are none.
-func bashRequest(call *sdk.ToolCall, s *scan) *sdk.PermissionRequest {
-	request := &sdk.PermissionRequest{Permission: "bash"}
-	imply := func(permission, pattern string) {
-		implied := sdk.ImpliedPermission{Permission: permission, Pattern: pattern}
-		if !slices.Contains(request.Implied, implied) && (permission != "bash" || !slices.Contains(request.Patterns, pattern)) {
-			request.Implied = append(request.Implied, implied)
-		}
+// bashRequest asks for the commands, or for the whole text where they are not all that runs; nil if there is nothing to ask.
+func bashRequest(args *bashArgs, found *judgement) *sdk.PermissionRequest {
+	request := &sdk.PermissionRequest{Permission: "bash", Implied: found.implied, Metadata: sdk.Object{"command": args.Command, "description": args.Description}}
+	if found.verbatim != nil {
+		request.Patterns, request.Verbatim = []string{args.Command}, found.verbatim.Error()
+		request.Metadata["verbatim"] = request.Verbatim
+		return request
 	}
-	for _, c := range s.commands {
-		request.Patterns = append(request.Patterns, c.text)
-		if c.always != "" {
-			request.Always = appendNew(request.Always, []string{c.always})
-		}
+	for _, c := range found.commands {
+		request.Patterns = appendNew(request.Patterns, []string{c})
 	}
-	for _, w := range s.writes {
-		for _, pattern := range paths.Patterns(call, filepath.Clean(w.path)) {
-			imply("edit", pattern)
-		}
-		if text := writePrefix + paths.Title(call, filepath.Clean(w.path)); !w.named {
-			request.Patterns = appendNew(request.Patterns, []string{text})
-			if always := exact(text); always != "" {
-				request.Always = appendNew(request.Always, []string{always})
-			}
-		}
-	}
-	for _, plain := range s.plain {
-		imply("bash", plain)
-	}
+	request.Always = found.always
 	if len(request.Patterns) == 0 {
-		return nil
+		return nil // only cd, which does nothing by itself
 	}
 	return request
 }
@@ -141,7 +130,7 @@ func (t *bash) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult
 		call.Host.Progress(title, sdk.Object{"output": out.last(liveBytes), "description": args.Description})
 	}
 	progress()
-	end, err := t.run(ctx, job{shell: shell, command: args.Command, dir: dir, env: commandEnv(env), timeout: timeout, out: out, progress: progress})
+	end, err := t.run(ctx, job{shell: shell, command: args.Command, dir: dir, env: withGitEnv(commandEnv(env)), timeout: timeout, out: out, progress: progress})
 	if err != nil {
 		return nil, err
 	}
@@ -201,29 +190,26 @@ func firstLine(text string) string {
 }
 
 // externalRequest joins what lies outside of the project into one request; nil when nothing does.
-func externalRequest(call *sdk.ToolCall, touches []touch) *sdk.PermissionRequest {
-	var all *sdk.PermissionRequest
+func externalRequest(call *sdk.ToolCall, all []string) *sdk.PermissionRequest {
+	var joined *sdk.PermissionRequest
 	var files []any
-	for _, t := range touches {
-		if isDevice(filepath.Clean(t.path)) || !t.plausible() {
-			continue
-		}
-		request, outside := paths.External(call, t.path)
+	for _, path := range all {
+		request, outside := paths.External(call, path)
 		if !outside {
 			continue
 		}
-		files = append(files, filepath.Clean(t.path))
-		if all == nil {
-			all = &request
+		files = append(files, filepath.Clean(path))
+		if joined == nil {
+			joined = &request
 			continue
 		}
-		all.Patterns = appendNew(all.Patterns, request.Patterns)
-		all.Always = appendNew(all.Always, request.Always)
+		joined.Patterns = appendNew(joined.Patterns, request.Patterns)
+		joined.Always = appendNew(joined.Always, request.Always)
 	}
-	if all != nil {
-		all.Metadata["filepaths"] = files
+	if joined != nil {
+		joined.Metadata["filepaths"] = files
 	}
-	return all
+	return joined
 }
 
 func appendNew(list, more []string) []string {

@@ -1,11 +1,24 @@
 package shell
 
-// GitPrograms returns the settings of a git configuration that make git run something.
-func GitPrograms(text string) (out []string) {
-	for _, s := range gitSettings(text) {
-		if s.runs() {
-			out = append(out, s.String())
+import (
+	"slices"
+	"strings"
+)
+
+// Words returns the words of the commands of a text, or why it is outside of the grammar.
+func Words(text string) (list [][]string, err error) {
+	commands, err := parse(text)
+	for _, c := range commands {
+		words := make([]string, 0, len(c.words))
+		for _, w := range c.words {
+			words = append(words, w.text)
 		}
+		list = append(list, words)
 	}
-	return out
+	return list, err
+}
+
+// IsBuiltin reports whether the shell itself runs a command, or none.
+func IsBuiltin(name string) bool {
+	return !plainName.MatchString(name) || slices.Contains(strings.Fields(builtins), name) || slices.Contains([]string{"echo", "printf", "true", "false", "pwd", "test", "["}, name)
 }

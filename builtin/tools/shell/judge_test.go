@@ -1,149 +1,353 @@
 package shell_test
 
 import (
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// readers allows the commands that people allow because they only read.
-func readers() *permission.Rules {
-	rules := permission.Defaults()
-	for _, pattern := range []string{
-		"echo *", "printf *", "cat *", "ls *", "pwd", "true", "grep *", "rg *", "find *", "fd *", "sort *", "uniq *", "head *", "tail *", "wc *", "cut *", "tr *", "tree *",
-		"sed *", "awk *", "xargs *", "env *", "test *", "[ *", "date *", "time *", "git log *", "git status *", "git diff *", "git show *", "git grep *", "go test *", "go vet *", "tar *", "nice *", "sudo *", "timeout *", "less *", "man *", "command *", "diff *", "xxd *", "read *",
-		"history *", "hostname *", "mount *", "sysctl *", "ip *", "ss *", "openssl *", "make *", "curl *", "sqlite3 *", "psql *", "mysql *", "gofmt *", "goimports *", "prettier *", "eslint *", "shfmt *", "clang-format *", "ruff *",
-		"tcpdump *", "pandoc *", "xmllint *", "tidy *", "dmesg *", "journalctl *", "csplit *", "ldd *", "exiftool *", "nm *", "yq *", "go env *", "go list *", "git config *", "git -C *", "mapfile *", "readarray *", "getopts *", "let *", "shopt *",
-	} {
-		rules = append(rules, sdk.PermissionRule{Permission: "bash", Pattern: pattern, Action: sdk.ActionAllow})
-	}
-	return permission.Compile("/home/nobody", rules)
-}
+// asked is what a command needs permission for; TMP is the directory above the project.
+type asked struct{ Bash, Always, Edit, Outside, Verbatim string }
 
-// decide returns what the rules say of a command, and what was judged.
-func (f *fixture) decide(t *testing.T, rules *permission.Rules, command string) (sdk.Action, []string) {
+// prepare returns what Prepare asks for a command in <tmp>/project/deep, where <tmp>/project is the project.
+func (f *fixture) prepare(t *testing.T, args map[string]any) asked {
 	t.Helper()
-	requests, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), f.call(t, map[string]any{"command": command}))
+	call := f.call(t, args)
+	call.Worktree = filepath.Dir(f.dir)
+	requests, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), call)
 	if err != nil {
-		t.Fatalf("Prepare(%q): %v", command, err)
+		t.Fatalf("Prepare(%v): %v", args, err)
 	}
-	action, judged := sdk.ActionAllow, []string(nil)
+	var a asked
 	for _, r := range requests {
-		action = permission.Combine(action, rules.DecideAll(r.Permission, r.Patterns).Action)
-		judged = append(judged, r.Patterns...)
+		patterns := strings.Join(r.Patterns, "; ")
+		switch r.Permission {
+		case "bash":
+			a.Bash, a.Always, a.Verbatim = patterns, strings.Join(r.Always, "; "), r.Verbatim
+		case "edit":
+			a.Edit = patterns
+		case sdk.PermissionExternalDirectory:
+			a.Outside = patterns
+		}
 	}
-	return action, judged
+	return a
 }
 
-// TestHidden holds that no rule for what reads lets something else run.
-func TestHidden(t *testing.T) {
-	t.Parallel()
-	commands := hiddenCommands()
-	if len(commands) < 120 {
-		t.Errorf("%d commands, want at least 120", len(commands))
+// newProject returns a fixture whose project is <tmp>/project, beside <tmp>/other, with some files and links.
+func newProject(t *testing.T, shell string) (f *fixture, tmp string) {
+	t.Helper()
+	f = newFixture(t, shell)
+	tmp, err := filepath.EvalSymlinks(f.dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	rules := readers()
-	for _, command := range commands {
+	f.dir = filepath.Join(tmp, "project", "deep")
+	for _, dir := range []string{filepath.Join(f.dir, "sub"), filepath.Join(tmp, "other")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"link": filepath.Join(tmp, "other"), "sub/up": "../..", "inner": "sub"} {
+		if err := os.Symlink(target, filepath.Join(f.dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"x", "y", "-rf"} {
+		if err := os.WriteFile(filepath.Join(f.dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f, tmp
+}
+
+// TestJudged holds what commands of the grammar need permission for.
+func TestJudged(t *testing.T) {
+	t.Parallel()
+	f, tmp := newProject(t, "bash")
+	for command, want := range map[string]asked{
+		"ls":                             {Bash: "ls", Always: "ls *"},
+		"ls -la x | grep -n a && pwd":    {Bash: "ls -la x; grep -n a; pwd", Always: "ls *; grep *; pwd *"},
+		"mk 'a b' \"c\" 2>&1":            {Bash: "mk 'a b' \"c\"", Always: "mk *"},
+		"mk \\\n  a # why\nmk b":         {Bash: "mk a; mk b", Always: "mk a *; mk b *"},
+		"deploy staging --now":           {Bash: "deploy staging --now", Always: "deploy staging *"},
+		"deploy x":                       {Bash: "deploy x", Always: "deploy *"},
+		"npm run build -- --fast":        {Bash: "npm run build -- --fast", Always: "npm run build *"},
+		"go test ./... -run TestX":       {Bash: "go test ./... -run TestX", Always: "go test *"},
+		"python3 -m pytest -q":           {Bash: "python3 -m pytest -q", Always: "python3 -m pytest *"},
+		"rm -rf x":                       {Bash: "rm -rf x", Always: "rm -rf x"},
+		"git status":                     {Bash: "git status", Always: "git status *"},
+		"git push origin main":           {Bash: "git push origin main", Always: "git push origin main"},
+		"timeout 5 ls x":                 {Bash: "timeout 5 ls x; ls x", Always: "timeout *; ls *"},
+		"env nice -n 5 ls":               {Bash: "env nice -n 5 ls; nice -n 5 ls; ls", Always: "env *; nice *; ls *"},
+		"echo hi > out":                  {Bash: "echo hi", Always: "echo *", Edit: "deep/out"},
+		"sort -o y x":                    {Bash: "sort -o y x", Always: "sort *", Edit: "deep/y"},
+		"ls | tee y":                     {Bash: "ls; tee y", Always: "ls *; tee *", Edit: "deep/y"},
+		"gofmt -w x":                     {Bash: "gofmt -w x", Always: "gofmt *", Edit: "deep/x"},
+		"uniq x y":                       {Bash: "uniq x y", Always: "uniq *", Edit: "deep/y"},
+		"cd sub && ls ..":                {Bash: "ls ..", Always: "ls *"},
+		"cd sub; cat ../../../other/a":   {Bash: "cat ../../../other/a", Always: "cat *", Outside: "TMP/other/*"},
+		"cd sub":                         {},
+		"cat ../../other/a":              {Bash: "cat ../../other/a", Always: "cat *", Outside: "TMP/other/*"},
+		"cat TMP/other/a":                {Bash: "cat TMP/other/a", Always: "cat *", Outside: "TMP/other/*"},
+		"cat TMP/project/x":              {Bash: "cat TMP/project/x", Always: "cat *"},
+		"cat link/a":                     {Bash: "cat link/a", Always: "cat *", Outside: "TMP/other/*"},
+		"cat sub/up/../other/a":          {Bash: "cat sub/up/../other/a", Always: "cat *", Outside: "TMP/other/*"},
+		"ls l*":                          {Bash: "ls l*", Always: "ls *", Outside: "TMP/other/*"},
+		"wc < TMP/other/a":               {Bash: "wc", Always: "wc *", Outside: "TMP/other/*"},
+		"echo > TMP/other/a":             {Bash: "echo", Always: "echo *", Edit: "TMP/other/a", Outside: "TMP/other/*"},
+		"prog --file=TMP/other/a":        {Bash: "prog --file=TMP/other/a", Always: "prog *", Outside: "TMP/other/*"},
+		"prog -ITMP/other":               {Bash: "prog -ITMP/other", Always: "prog *", Outside: "TMP/other/*"},
+		"prog if=x of=TMP/other/a":       {Bash: "prog if=x of=TMP/other/a", Always: "prog *", Outside: "TMP/other/*"},
+		"curl file://TMP/other/a":        {Bash: "curl file://TMP/other/a", Verbatim: "option or operand", Outside: "TMP/other/*"},
+		"grep -rn '/api/users' x":        {Bash: "grep -rn '/api/users' x", Always: "grep *"},
+		"cat x > /dev/null 2>/dev/null":  {Bash: "cat x", Always: "cat *"},
+		"ls \"a$\"":                      {Bash: "ls \"a$\"", Always: "ls *"},
+		"sed -n '1,20p' x":               {Bash: "sed -n '1,20p' x", Always: "sed *"},
+		"sed 's|a|b|g' x":                {Bash: "sed 's|a|b|g' x", Always: "sed *"},
+		"find . -name '*.go' -type f":    {Bash: "find . -name '*.go' -type f", Always: "find *"},
+		"git log --oneline -5 -- x":      {Bash: "git log --oneline -5 -- x", Always: "git log *"},
+		"git -C sub log":                 {Bash: "git -C sub log"},
+		"printf '%s\\n' \"a b\"":         {Bash: "printf '%s\\n' \"a b\"", Always: "printf *"},
+		"[ -f x ] && test -d sub":        {Bash: "[ -f x ]; test -d sub", Always: "[ *; test *"},
+		"./gradlew test --info":          {Bash: "./gradlew test --info", Always: "./gradlew *"},
+		"curl -sSL https://go.dev/x":     {Bash: "curl -sSL https://go.dev/x", Always: "curl -sSL https://go.dev/x"},
+		"jq '.a.b' x":                    {Bash: "jq '.a.b' x", Always: "jq *"},
+		"bash sub/run.sh -x":             {Bash: "bash sub/run.sh -x", Always: "bash *"},
+		"uv run pytest -q":               {Bash: "uv run pytest -q", Always: "uv run pytest -q"},
+		"chmod +x y && ./y":              {Bash: "chmod +x y; ./y", Always: "chmod +x y; ./y *"},
+		"docker --version":               {Bash: "docker --version", Always: "docker --version *"},
+	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, "bash")
-			if action, judged := f.decide(t, rules, command); action == sdk.ActionAllow {
-				t.Errorf("%q is allowed; judged: %q", command, judged)
+			command = strings.ReplaceAll(command, "TMP", tmp)
+			got := f.prepare(t, map[string]any{"command": command})
+			if want.Verbatim != "" && strings.Contains(got.Verbatim, want.Verbatim) {
+				got.Verbatim = want.Verbatim
+			}
+			for _, field := range []*string{&want.Bash, &want.Always, &want.Edit, &want.Outside} {
+				*field = strings.ReplaceAll(*field, "TMP", tmp)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", command, diff)
 			}
 		})
 	}
 }
 
-// TestHonest holds that what only reads is allowed by the same rules.
-func TestHonest(t *testing.T) {
+// TestVerbatim holds that text outside of the grammar, and programs with other than harmless words, are asked for as a whole.
+func TestVerbatim(t *testing.T) {
 	t.Parallel()
-	rules := readers()
+	f, _ := newProject(t, "bash")
 	for _, command := range []string{
-		"ls -la", "cat a b | grep -n x | sort -u | uniq -c | head -5", "echo \"$X\" 2>&1", "echo hi > /dev/null 2>&1", "grep -rn 'func (t|x)' . || true",
-		"find . -name '*.go' -not -path './vendor/*'", "find . -type f -exec grep -l x {} +", "find . -name x -exec cat {} \\;", "find . -type f | xargs grep foo", "find . -print0 | xargs -0 -n 10 wc -l",
-		"sed -n '1,20p' a.go", "sed -e 's/a/b/g' -e '/x/d' a", "sed 's/[[:space:]]*$//; s|a/b|c|' a", "sed -n '/^func/,/^}/p' a", "cat a | sed '$d'",
-		"awk '{print $1}' a", "awk -F: '$3 > 100 {print $1, $2}' a", "awk 'NR>=10 && NR<=20' a", "awk '/foo/ { n++ } END { print n }' a", "awk -v n=3 'NR==n' a",
-		"git log --oneline -5 -- a", "git diff HEAD~1 --stat", "git -C . status", "git show HEAD:a", "git status --short && git diff", "git log --grep='x|y' --format='%h %s'",
-		"go test ./... -run 'TestX' -count=1", "go vet ./...", "cd sub && ls", "for f in a b c; do cat $f; done", "for f in *.go; do head -3 \"$f\"; done", "for i in 1 2 3; do echo $((i * 2)); done",
-		"while read -r line; do echo \"$line\"; done < a", "if [ -f a ]; then cat a; else echo none; fi", "[[ -n $X && $X == y* ]] && echo yes", "case a in a) echo x;; esac", "(cd sub; ls) | wc -l",
-		"echo {a,b,c}", "echo a{1..3}", "time ls", "timeout 10 grep -r x .", "env LANG=C sort a", "nice -n 5 grep x a", "sort -k2,2 -t: a", "tail -n +3 a", "tar tf a.tar", "tar -tzf a.tgz",
-		"cat <<'EOF'\n$(not run)\nEOF", "grep -E '\\$\\(x\\)' a", "echo 'a > b'", "echo a \\> b", "# a comment\nls", "diff <(sort a) <(sort b)", "printf '%s\\n' a b", "test -e a && echo yes", "ls | cat 2>/dev/null",
-		"rg -n 'x' --type go", "command -v go", "xxd a | head", "date +%s", "f() { cat \"$1\"; }; echo done", "xargs -a list -I{} cat {}", "{ ls; cat a; } 2>/dev/null", "!  grep -q x a", "ls -- -x", "echo $(( 1 + 2 ))", "echo ${#X} ${X:-none} ${X%.go}",
-		"history 5", "hostname", "hostname -f", "date -u +%F", "date -d @0 +%s", "mount", "mount -l", "sysctl -n kernel.ostype", "ip a", "ip -br addr", "ip -4 route show", "ip link show dev lo", "ss -tlnp", "openssl version", "openssl x509 -in a -noout -text", "openssl dgst -sha256 a", "make", "make -j4 test", "make -C sub test", "make test V=1",
-		"curl -sS -w '%{http_code}' http://x", "sqlite3 a 'select 1'", "sqlite3 -json a .tables", "psql -c 'select 1'", "mysql -e 'select 1'", "gofmt -l .", "gofmt -d a", "prettier --check .", "eslint a", "journalctl -n 5", "dmesg -T", "nm a", "go env GOPATH", "go list -m all", "go list -mod=readonly ./...", "git config --get user.name", "git config --list", "git config user.name x", "git config user.email", "git -C sub status",
-		"[[ x == @(a|b) ]] && ls", "echo $((x++ + y))", "mapfile -t lines < a", "xargs --process-slot-var=SLOT echo",
+		"echo $HOME", "echo `ls`", "ls &", "ls |& cat", "(ls)", "{ ls; }", "if ls; then ls; fi", "! ls", "A=1 ls", "cat <<E\nx\nE", "cat <<< x", "ls >| y", "ls &> y", "ls > ~/y", "ls 3> y", "cat < /dev/tcp/h/1",
+		"echo {a,b}", "cat ~/x", "ls \x01", "ls é", "\\", "'", "ls &&", "# nothing", "", "rm *", "ls ?rf", "cat [-]rf", "cat x[/]../y",
+		"eval ls", "exec ls", "source x", ". x", "command ls", "export A=1", "set -e", "time ls", "type ls", "read x", "kill 1", "wait", "printf -v x y", "printf '%n' PATH", "test -v 'a[$(x)]'", "[ -R x ]",
+		"cd", "cd -", "cd ../..", "cd link", "cd inner", "cd nowhere", "cd sub | ls", "ls && cd sub", "cd -P sub",
+		"awk '{print}' x", "xargs rm", "sudo ls", "docker ps", "ssh h", "tmux", "at now", "systemd-run ls", "gdbus call", "vi x", "python3 -c 1", "node -e 1", "sed -i s/a/b/ x", "sed 's/a/b/w y' x", "sed 's,a,b,e' x", "sed -f x y",
+		"find . -delete", "find . -exec ls {} +", "sort --compress-program=x y", "sort -T . x", "git -c a=b log", "git log --output=y", "git grep -Ols x", "git rebase --exec ls main", "git status --exec x", "git config core.pager x",
+		"go test -exec x ./...", "go build -toolexec=x", "go run example.com/x@latest", "npm exec x", "npm run x --script-shell=y", "npx nowhere", "make CC=x", "make -f y", "tar xf x", "tar tf h:x", "date -s 1", "curl -o - x", "curl -d @x http://h", "wget x",
+		"cargo test --config x", "xxd -r x y z", "timeout 5", "timeout 5 sudo ls", "env A=1 ls", "uv run python -c 1", "diff -r x y", "grep -R a .", "ln -s ../x y", "rm -x y", "tee", "less +x y", "yq 'load(\"x\")' y", "mv a b && cat c",
 	} {
-		t.Run("", func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, "bash")
-			if err := os.Mkdir(filepath.Join(f.dir, "sub"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			more := permission.Compile("", rules.Rules(), sdk.PermissionRules{{Permission: "bash", Pattern: "git -C . status", Action: sdk.ActionAllow}})
-			if action, judged := f.decide(t, more, command); action != sdk.ActionAllow {
-				t.Errorf("%q: %s; judged: %q", command, action, judged)
-			}
-		})
-	}
-}
-
-// TestImplied holds that what is written and what runs can be denied however it is written.
-func TestImplied(t *testing.T) {
-	t.Parallel()
-	for command, want := range map[string]sdk.ImpliedPermission{
-		"echo x > a":                {Permission: "edit", Pattern: "a"},
-		"cd sub && echo x >> a":     {Permission: "edit", Pattern: "sub/a"},
-		"tee -a x/y < b":            {Permission: "edit", Pattern: "x/y"},
-		"cp a sub/":                 {Permission: "edit", Pattern: "sub/a"},
-		"mv a b":                    {Permission: "edit", Pattern: "a"},
-		"rm -rf a":                  {Permission: "edit", Pattern: "a"},
-		"sed -i s/a/b/ a":           {Permission: "edit", Pattern: "a"},
-		"bash -c 'echo x > a'":      {Permission: "edit", Pattern: "a"},
-		"bash <<< 'echo x > a'":     {Permission: "edit", Pattern: "a"},
-		"bash <<E\necho x > a\nE":   {Permission: "edit", Pattern: "a"},
-		"{ ls; } &> a":              {Permission: "edit", Pattern: "a"},
-		"rm *.o":                    {Permission: "edit", Pattern: "x.o"},
-		`r\m  "x"`:                  {Permission: "bash", Pattern: "rm x"},
-		"/bin/rm x":                 {Permission: "bash", Pattern: "rm x"},
-		"A=1 rm x":                  {Permission: "bash", Pattern: "rm x"},
-		"{rm,x}":                    {Permission: "bash", Pattern: "rm x"},
-		"git -C x push --force":     {Permission: "bash", Pattern: "git push --force"},
-		"sudo -u root command rm x": {Permission: "bash", Pattern: "rm x"},
-		"eval 'r'm x":               {Permission: "bash", Pattern: "rm x"},
-		"echo $($'\\x72m' x)":       {Permission: "bash", Pattern: "rm x"},
-	} {
-		f := newFixture(t, "bash")
-		if err := os.Mkdir(filepath.Join(f.dir, "sub"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(f.dir, "x.o"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, bash := f.prepare(t, map[string]any{"command": command})
-		if bash == nil || !slices.Contains(bash.Implied, want) && (want.Permission != "bash" || !slices.Contains(bash.Patterns, want.Pattern)) {
-			t.Errorf("%q implies %v, want %v", command, bash, want)
-		}
-	}
-}
-
-// TestAlwaysIsNarrow holds that nothing unjudged is allowed for more than its very text.
-func TestAlwaysIsNarrow(t *testing.T) {
-	t.Parallel()
-	for _, command := range append(hiddenCommands(), "rm -rf a", "curl http://x") {
-		f := newFixture(t, "bash")
-		_, bash := f.prepare(t, map[string]any{"command": command})
-		if bash == nil {
+		if command == "" || command == "tee" {
 			continue
 		}
-		for _, always := range bash.Always {
-			if strings.ContainsAny(always, "*?") && (strings.HasPrefix(always, "unjudged") || strings.HasPrefix(always, ">") || strings.HasPrefix(always, "rm") || strings.HasPrefix(always, "curl")) {
-				t.Errorf("%q offers %q", command, always)
-			}
+		got := f.prepare(t, map[string]any{"command": command})
+		if got.Verbatim == "" || got.Bash != command || got.Always != "" {
+			t.Errorf("%q: asked for %+v, want the text as a whole", command, got)
 		}
 	}
+	if got := f.prepare(t, map[string]any{"command": "ls", "workdir": "sub"}); got.Bash != "ls" || got.Outside != "" {
+		t.Errorf("workdir: %+v", got)
+	}
+	for _, shell := range []string{"sh"} {
+		f, _ := newProject(t, shell)
+		if got := f.prepare(t, map[string]any{"command": "ls"}); got.Verbatim != "" {
+			t.Errorf("%s: %+v", shell, got)
+		}
+	}
+}
+
+// TestOtherShell has a shell of which nothing is understood.
+func TestOtherShell(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "fish")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, _ := newProject(t, path)
+	if got := f.prepare(t, map[string]any{"command": "ls"}); got.Verbatim == "" || got.Bash != "ls" {
+		t.Errorf("fish: %+v", got)
+	}
+}
+
+// TestRules holds what rules say of commands that hide something.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	const allow, ask, deny = sdk.ActionAllow, sdk.ActionAsk, sdk.ActionDeny
+	f, tmp := newProject(t, "bash")
+	if err := os.WriteFile(filepath.Join(f.dir, ".env"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		rules   []string // pairs of a pattern of bash, or KEY:PATTERN, and an action
+		command string
+		want    sdk.Action
+	}{
+		"star allows what is not understood":  {[]string{"*", "allow"}, "echo $X", allow},
+		"a named rule does not":               {[]string{"echo *", "allow"}, "echo $X", ask},
+		"nor the very text":                   {[]string{"echo $X", "allow"}, "echo $X", ask},
+		"nor star beside a named deny":        {[]string{"*", "allow", "rm *", "deny"}, "echo $X", ask},
+		"nor star beside a named ask":         {[]string{"*", "allow", "rm *", "ask"}, "echo $X", ask},
+		"nor beside a file that is denied":    {[]string{"*", "allow", "edit:x", "deny"}, "echo $X", ask},
+		"star below a later ask":              {[]string{"*", "allow", "*", "ask"}, "echo $X", ask},
+		"star and a named allow":              {[]string{"*", "allow", "ls *", "allow"}, "echo $X", allow},
+		"deny sees through quotes":            {[]string{"*", "allow", "rm *", "deny"}, "r\\m a", deny},
+		"deny sees through directories":       {[]string{"*", "allow", "rm *", "deny"}, "/bin/rm a", deny},
+		"deny sees a command within":          {[]string{"*", "allow", "rm *", "deny"}, "for i in 1; do rm a; done", deny},
+		"an unknown program may run it":       {[]string{"*", "allow", "rm *", "deny"}, "runner rm a", ask},
+		"a known one does not":                {[]string{"*", "allow", "rm *", "deny"}, "grep rm a", allow},
+		"git options are no disguise":         {[]string{"*", "allow", "git push *", "deny"}, "git --no-pager push origin", deny},
+		"a denied file, redirected":           {[]string{"*", "allow", "edit:deep/x", "deny"}, "echo > x", deny},
+		"a denied file, removed":              {[]string{"*", "allow", "edit:deep/x", "deny"}, "rm x", deny},
+		"a denied file, in a directory":       {[]string{"*", "allow", "edit:deep/x", "deny"}, "cp -r sub .", ask},
+		"a denied file, unknown program":      {[]string{"*", "allow", "edit:deep/x", "deny"}, "prog x", ask},
+		"a denied file, in text":              {[]string{"*", "allow", "edit:deep/x", "deny"}, "{ echo; } > x", deny},
+		"a file that asks before it is read":  {[]string{"*", "allow"}, "cat .env", ask},
+		"the same, read with its directory":   {[]string{"*", "allow"}, "grep -r a .", ask},
+		"a denied read":                       {[]string{"*", "allow", "read:deep/x", "deny"}, "cat x", deny},
+		"what is written needs edit":          {[]string{"*", "allow"}, "echo > z", ask},
+		"and has it":                          {[]string{"*", "allow", "edit:*", "allow"}, "echo > z", allow},
+		"outside asks":                        {[]string{"*", "allow"}, "cat TMP/other/a", ask},
+		"inner command needs its own rule":    {[]string{"timeout *", "allow"}, "timeout 5 ls", ask},
+		"and has it too":                      {[]string{"timeout *", "allow", "ls *", "allow"}, "timeout 5 ls", allow},
+		"cd is denied where a rule says so":   {[]string{"*", "allow", "cd *", "deny"}, "cd sub && ls", deny},
+		"a pattern that could be an option":   {[]string{"rm *", "allow"}, "rm *", ask},
+		"harmless words of a listed program":  {[]string{"go test *", "allow"}, "go test -race ./...", allow},
+		"other words of it":                   {[]string{"go test *", "allow"}, "go test -exec ./x ./...", ask},
+		"only what the rule names":            {[]string{"go test *", "allow"}, "go test ./... && rm x", ask},
+		"a rule for a path to a program":      {[]string{"./y *", "allow"}, "./y --go", allow},
+		"a daemon asks under its own rule":    {[]string{"docker *", "allow"}, "docker run x", ask},
+	} {
+		rules := permission.Defaults()
+		for i := 0; i < len(c.rules); i += 2 {
+			key, pattern, ok := strings.Cut(c.rules[i], ":")
+			if !ok {
+				key, pattern = "bash", c.rules[i]
+			}
+			rules = append(rules, sdk.PermissionRule{Permission: key, Pattern: pattern, Action: sdk.Action(c.rules[i+1])})
+		}
+		call := f.call(t, map[string]any{"command": strings.ReplaceAll(c.command, "TMP", tmp)})
+		call.Worktree = filepath.Dir(f.dir)
+		requests, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := sdk.ActionAllow
+		for i := range requests {
+			got = permission.Combine(got, permission.Compile("/home/nobody", rules).DecideRequest(permission.RequestOf(&requests[i])).Action)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q is %s, want %s", name, c.command, got, c.want)
+		}
+	}
+}
+
+// TestGitSettings holds that git is judged harmless only in repositories that name nothing to run.
+func TestGitSettings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		setup string
+		asks  bool
+	}{
+		"fresh":           {"git init -q", false},
+		"remote":          {"git init -q && git remote add origin https://h/x.git && git config branch.main.remote origin", false},
+		"no repository":   {"true", false},
+		"fsmonitor":       {"git init -q && git config core.fsmonitor ./x", true},
+		"hooks path":      {"git init -q && git config core.hooksPath h", true},
+		"alias":           {"git init -q && git config alias.st '!x'", true},
+		"filter":          {"git init -q && git config filter.x.clean ./x", true},
+		"include":         {"git init -q && echo '[core] pager = ./x' > i && git config include.path ../i", true},
+		"tab":             {"git init -q && printf '[diff\t\"x\"]\\n\ttextconv = ./x\\n' >> .git/config", true},
+		"broken":          {"git init -q && echo '[' >> .git/config", true},
+		"hook":            {"git init -q && echo > .git/hooks/post-index-change && chmod +x .git/hooks/post-index-change", true},
+		"remote helper":   {"git init -q && git config remote.origin.url 'ext::x'", true},
+		"submodule":       {"git init -q && git init -q s && git -C s -c user.name=a -c user.email=b commit -q --allow-empty -m x && git add s 2>/dev/null", true},
+		"bare repository": {"git init -q --bare .", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, "bash")
+			cmd := exec.Command("bash", "-c", c.setup)
+			cmd.Dir = f.dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			rules := permission.Compile("", append(permission.Defaults(), sdk.PermissionRule{Permission: "bash", Pattern: "git *", Action: sdk.ActionAllow}))
+			if action, verbatim, _ := f.decide(t, rules, "git status"); (action != sdk.ActionAllow) != c.asks {
+				t.Errorf("git status is %s: %s", action, verbatim)
+			}
+		})
+	}
+}
+
+func TestPrepareRefuses(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	for name, c := range map[string]struct {
+		args map[string]any
+		want string
+	}{
+		"empty":            {map[string]any{"command": " \n"}, "command is empty"},
+		"NUL":              {map[string]any{"command": "ls \x00"}, "NUL byte"},
+		"too long":         {map[string]any{"command": strings.Repeat("(", 200<<10)}, "at most 131071"},
+		"no such workdir":  {map[string]any{"command": "ls", "workdir": "nowhere"}, "no such file"},
+		"negative timeout": {map[string]any{"command": "ls", "timeout": -1}, "negative"},
+	} {
+		_, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), f.call(t, c.args))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: Prepare = %v, want an error with %q", name, err, c.want)
+		}
+	}
+	bad := newFixture(t, "no-such-shell")
+	if _, err := bad.tool.(sdk.ToolPreparer).Prepare(t.Context(), bad.call(t, map[string]any{"command": "ls"})); err == nil || !strings.Contains(err.Error(), `"no-such-shell"`) {
+		t.Errorf("unknown shell: Prepare = %v", err)
+	}
+}
+
+// FuzzPrepare holds that every text is judged, as commands or as a whole, and that deep nesting costs neither the stack nor much time.
+func FuzzPrepare(f *testing.F) {
+	for _, text := range []string{
+		"ls", "a && b || c; d & e | f |& g", "cat <<A <<-B\nx\nA\ny\n\tB\n", "f() { cd ..; f; }; f", "echo ${a[@]:1:2} $((1<<2)) `c`", "cd -- -", "\xff\xfe", "a\\\nb", "& ;;", "git -C", "git", "timeout", "env env env", "find", "sed", "x=[", "go -",
+		strings.Repeat("(", 60000) + "ls" + strings.Repeat(")", 60000), strings.Repeat("$(", 30000), strings.Repeat("ls|", 40000) + "ls", strings.Repeat("for i in a;do ", 3000) + "ls", strings.Repeat("timeout 1 ", 3000) + "ls", "ls " + strings.Repeat("a* ", 300),
+	} {
+		f.Add(text)
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text string) {
+		fx := newFixture(t, "")
+		fx.dir = dir
+		data, err := json.Marshal(map[string]any{"command": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var args struct{ Command string }
+		_ = json.Unmarshal(data, &args) // invalid UTF-8 does not survive JSON
+		requests, err := fx.tool.(sdk.ToolPreparer).Prepare(t.Context(), fx.call(t, map[string]any{"command": text}))
+		if err != nil {
+			return
+		}
+		for _, r := range requests {
+			if r.Verbatim != "" && (len(r.Patterns) != 1 || r.Patterns[0] != args.Command || len(r.Always) > 0) {
+				t.Fatalf("%q is shown as %q", text, r.Patterns)
+			}
+		}
+	})
 }

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // ErrNoShell means that there is nothing to run commands with.
@@ -17,10 +15,9 @@ var ErrNoShell = errors.New("no shell found")
 
 // shell is the program that runs commands.
 type shell struct {
-	path   string
-	args   []string // before the command
-	lang   syntax.LangVariant
-	parsed bool // lang is what it speaks
+	path    string
+	args    []string // before the command
+	grammar bool     // it reads texts of the grammar as bash does
 }
 
 // findShell returns the shell to use: wanted (a path or a name) when the user configured one, else bash,
@@ -49,22 +46,14 @@ func findShell(wanted string) (shell, error) {
 
 func shellAt(path string) shell {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")
-	s := shell{path: path, args: []string{"-c"}, parsed: true}
+	s := shell{path: path, args: []string{"-c"}}
 	switch name {
-	case "bash":
-		s.lang = syntax.LangBash
-	case "sh", "dash", "ash", "busybox":
-		s.lang = syntax.LangPOSIX
-	case "zsh":
-		s.lang = syntax.LangZsh
-	case "ksh", "mksh":
-		s.lang = syntax.LangMirBSDKorn
+	case "bash", "sh", "dash", "ash", "busybox":
+		s.grammar = true
 	case "pwsh", "powershell":
-		s.args, s.parsed = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-Command"}, false
+		s.args = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-Command"}
 	case "cmd":
-		s.args, s.parsed = []string{"/d", "/s", "/c"}, false
-	default:
-		s.parsed = false
+		s.args = []string{"/d", "/s", "/c"}
 	}
 	if name == "busybox" {
 		s.args = []string{"sh", "-c"}

@@ -1,0 +1,69 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of a text that is parsed for rules that deny. Parsing takes time that grows with the square of the nesting.
+const (
+	maxParsed = 32 << 10 // bytes
+	maxOpened = 100      // opening characters
+)
+
+// parsed notes, for a text outside of the grammar, every simple command, written file and outside path that can be seen in it, so that
+// deny rules hold. What they do not see is still asked: while one names a command, nothing but the user allows such a text.
+func (j *judge) parsed(text string, shell shell) {
+	for _, token := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`();|&<>{}", r) }) {
+		_ = j.path(token)
+	}
+	opened := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "`") + strings.Count(text, "do") + strings.Count(text, "then")
+	if !shell.grammar || len(text) > maxParsed || opened > maxOpened {
+		return
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return
+	}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch node := node.(type) {
+		case *syntax.CallExpr:
+			words := make([]string, 0, len(node.Args))
+			for _, w := range node.Args {
+				words = append(words, static(w, text))
+			}
+			for i := range words {
+				j.imply("bash", strings.Join(append([]string{path.Base(words[i])}, words[i+1:]...), " "), i > 0)
+			}
+		case *syntax.Redirect:
+			if node.Word != nil && strings.Contains(node.Op.String(), ">") {
+				j.implyFile("edit", static(node.Word, text), false)
+			}
+		}
+		return true
+	})
+}
+
+// static returns a word without its quotes; expansions stay as they are written.
+func static(w *syntax.Word, text string) string {
+	var b strings.Builder
+	var add func(parts []syntax.WordPart)
+	add = func(parts []syntax.WordPart) {
+		for _, p := range parts {
+			switch p := p.(type) {
+			case *syntax.Lit:
+				b.WriteString(strings.ReplaceAll(strings.ReplaceAll(p.Value, "\\\n", ""), `\`, ""))
+			case *syntax.SglQuoted:
+				b.WriteString(p.Value)
+			case *syntax.DblQuoted:
+				add(p.Parts)
+			default:
+				b.WriteString(text[min(int(p.Pos().Offset()), len(text)):min(int(p.End().Offset()), len(text))])
+			}
+		}
+	}
+	add(w.Parts)
+	return b.String()
+}

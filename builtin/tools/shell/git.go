@@ -1,0 +1,124 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// gitTimeout bounds a question to git.
+const gitTimeout = 5 * time.Second
+
+// harmlessKeys are the settings of a repository under which git runs no program that the repository names.
+var harmlessKeys = regexp.MustCompile(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|abbrev|longpaths|untrackedcache|preloadindex|commitgraph)` +
+	`|remote\..*\.(url|pushurl|fetch|tagopt|prune|gh-resolved)|branch\..*\.(remote|merge|rebase|pushremote|description|vscode-merge-base|gh-merge-base)|branch\.(autosetuprebase|autosetupmerge|sort)|user\.(name|email)` +
+	`|extensions\.(objectformat|worktreeconfig|refstorage)|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|fetch\.(prune|prunetags)|submodule\.(.*\.(url|active)|active)|init\.defaultbranch` +
+	`|advice\..*|color\..*|column\..*|status\.(short|branch|showuntrackedfiles)|log\.(date|decorate|follow)|diff\.(algorithm|renames|colormoved|mnemonicprefix|noprefix|context)|merge\.(conflictstyle|ff)|rebase\.(autosquash|autostash)` +
+	`|rerere\.enabled|gc\.(auto|pruneexpire)|gui\..*|index\.version|feature\.manyfiles|pack\..*|http\.postbuffer|lfs\.repositoryformatversion)$`)
+
+// withGitEnv returns an environment in which git neither works in a bare repository inside of another nor runs a file system monitor. The
+// variable is the one by which git passes on its own option -c.
+func withGitEnv(env []string) []string {
+	const name = "GIT_CONFIG_PARAMETERS="
+	settings := name
+	for _, kv := range env {
+		if strings.HasPrefix(kv, name) {
+			settings = kv + " "
+		}
+	}
+	return append(env[:len(env):len(env)], settings+"'safe.bareRepository=explicit' 'core.fsmonitor=false'")
+}
+
+// gitWords returns a git command without its harmless global options -C, --no-pager and --no-optional-locks, and moves the base.
+func (j *judge) gitWords(words []word) []word {
+	args := words[1:]
+	for len(args) > 1 {
+		switch {
+		case args[0].text == "--no-pager", args[0].text == "--no-optional-locks":
+			args = args[1:]
+			continue
+		case args[0].text == "-C" && len(args) > 2 && args[1].glob == "" && j.path(args[1].text) == nil:
+			j.base, args = from(j.base, args[1].text), args[2:]
+			continue
+		}
+		break
+	}
+	return append([]word{words[0]}, args...)
+}
+
+// gitCheck asks git whether a repository makes it run programs.
+type gitCheck struct{ ctx context.Context }
+
+// check asks git for the settings of the repository that it finds from dir, for its hooks, and for its submodules, which git status enters.
+// It returns an error unless git runs nothing that these name. Where git finds no repository, it runs nothing.
+func (g gitCheck) check(dir string) error {
+	where, err := g.ask(dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
+	var refused *exec.ExitError
+	if errors.As(err, &refused) && strings.HasPrefix(string(refused.Stderr), "fatal: not a git repository (or any") {
+		return nil
+	}
+	paths := strings.Split(strings.TrimSuffix(where, "\n"), "\n")
+	version, versionErr := g.ask(dir, "version")
+	settings, settingsErr := g.ask(dir, "config", "--list", "--includes", "--show-scope", "-z")
+	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !newGit(version) {
+		return fmt.Errorf("git older than 2.38, or a repository that git cannot read")
+	}
+	fields := strings.Split(settings, "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		key, value, _ := strings.Cut(fields[i+1], "\n")
+		ours := fields[i] == "system" || fields[i] == "global" || fields[i] == "command"
+		if !ours && (!harmlessKeys.MatchString(key) || strings.Contains(value, "::")) {
+			return fmt.Errorf("git with the setting %s = %.200s of the repository", key, value)
+		}
+	}
+	hooks := paths[0]
+	if !filepath.IsAbs(hooks) {
+		hooks = filepath.Join(dir, hooks)
+	}
+	entries, _ := os.ReadDir(hooks) // no directory, no hooks
+	for _, e := range entries {
+		info, err := os.Stat(filepath.Join(hooks, e.Name()))
+		if filepath.Ext(e.Name()) != ".sample" && (err != nil || info.Mode().IsRegular() && info.Mode()&0o111 != 0) {
+			return fmt.Errorf("git with the hook %s of the repository", e.Name())
+		}
+	}
+	return g.submodules(paths[1])
+}
+
+// submodules returns an error if the index of the repository at top names another repository that is there.
+func (g gitCheck) submodules(top string) error {
+	index, err := g.ask(top, "ls-files", "--stage", "-z")
+	if err != nil {
+		return fmt.Errorf("a repository whose index git cannot read")
+	}
+	for entry := range strings.SplitSeq(index, "\x00") {
+		_, name, _ := strings.Cut(entry, "\t")
+		if strings.HasPrefix(entry, "160000 ") && exists(filepath.Join(top, name, ".git")) {
+			return fmt.Errorf("git in a repository with the submodule %q, whose settings it follows", name)
+		}
+	}
+	return nil
+}
+
+// newGit reports whether git knows safe.bareRepository.
+func newGit(version string) bool {
+	var major, minor int
+	n, _ := fmt.Sscanf(version, "git version %d.%d", &major, &minor)
+	return n == 2 && (major > 2 || major == 2 && minor >= 38)
+}
+
+func (g gitCheck) ask(dir string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(g.ctx, gitTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(withGitEnv(os.Environ()), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	out, err := cmd.Output()
+	return string(out), err
+}

@@ -1,0 +1,144 @@
+package shell
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// simple is a simple command of the grammar: words without expansion, and the files that it reads and writes by redirection.
+type simple struct {
+	join          string // what joins it to the command before: "", "|", "&&", "||" or ";"
+	words         []word
+	reads, writes []word
+	piped         bool
+}
+
+// word is one word, as bash passes it to the program.
+type word struct {
+	text   string
+	source string // as it was written
+	glob   string // for path.Match, which finds more with it than bash does; empty: no pattern
+}
+
+// The grammar. Allow rules can match only these texts:
+//
+//	text    = command { ("|" | "&&" | "||" | ";" | newline) command }
+//	command = word { word | redirection }
+//	word    = plain characters, \c, 'text' and "text", all without expansion
+//
+// A word may be a pattern for the names of files. Redirections are 2>&1, >&2, and < > >> 2> 2>> with a literal file. bash may read any other
+// text in a way that is not understood here. FuzzGrammar compares the words with those that bash passes on.
+var (
+	blank     = regexp.MustCompile(`^(?:[ \t]+(?:\\\n)?)*(?:#[^\n]*)?`)
+	operator  = regexp.MustCompile(`^(?:&&|\|\||;|\||\n)`)
+	duplicate = regexp.MustCompile(`^(?:2>&1|1>&2|>&2)([ \t\n;|&]|$)`)
+	redirect  = regexp.MustCompile(`^(?:[12]?>>?|<)[ \t]*`)
+	part      = regexp.MustCompile(`^(?:[\w+.,:/@%^=!#\[\]*?{}~-]+|\\[ -~]|'[^']*'|"(?:[^"\\$` + "`" + `]|\$[ |)]|\\[^\n])*\$?")`)
+	tilde     = regexp.MustCompile(`(?:^|[=:])~`)
+	network   = regexp.MustCompile(`^/dev/(?:tcp|udp)/`)
+)
+
+// parse returns the commands of a text, or why it is outside of the grammar.
+func parse(text string) (list []simple, err error) {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }) {
+		return nil, fmt.Errorf("a control character or invalid UTF-8")
+	}
+	var now simple
+	for rest := strings.TrimLeft(text, " \t\n"); ; {
+		rest = rest[len(blank.FindString(rest)):]
+		op := operator.FindString(rest)
+		switch {
+		case op == "\n" && len(now.words)+len(now.reads)+len(now.writes) == 0:
+		case (op != "" || rest == "") && len(now.words) > 0:
+			now.piped = op == "|"
+			list, now = append(list, now), simple{join: strings.ReplaceAll(op, "\n", ";")}
+		case op != "" || rest == "" && (now.join != ";" || len(now.reads)+len(now.writes) > 0):
+			return nil, fmt.Errorf("an operator or redirection without a command")
+		case rest == "":
+		default:
+			if rest, err = now.item(rest); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if rest == "" {
+			return list, nil
+		}
+		rest = rest[len(op):]
+	}
+}
+
+// item reads a redirection or a word and returns the text behind it.
+func (s *simple) item(text string) (string, error) {
+	if both := duplicate.FindStringSubmatch(text); both != nil {
+		return text[len(both[0])-len(both[1]):], nil
+	}
+	arrow := redirect.FindString(text)
+	w, rest, err := readWord(text[len(arrow):])
+	switch {
+	case err != nil:
+		return "", err
+	case arrow == "":
+		s.words = append(s.words, w)
+	case w.glob != "" || w.text == "" || w.source[0] == '#' || network.MatchString(w.text):
+		return "", fmt.Errorf("a redirection to something other than a literal file")
+	case w.text == "/dev/null":
+	case arrow[0] == '<':
+		s.reads = append(s.reads, w)
+	default:
+		s.writes = append(s.writes, w)
+	}
+	return rest, nil
+}
+
+// readWord reads one word, which may have quoted parts.
+func readWord(text string) (w word, rest string, err error) {
+	bare, glob := "", ""
+	for rest = text; rest != ""; {
+		p := part.FindString(rest)
+		if p == "" {
+			break
+		}
+		rest = rest[len(p):]
+		switch p[0] {
+		case '\'', '"', '\\':
+			plain := unquote(p)
+			w.text, bare, glob = w.text+plain, bare+"'", glob+escapeGlob(plain)
+		default:
+			w.text, bare = w.text+p, bare+p
+			glob += strings.ReplaceAll(p, "[", "\x00")
+		}
+	}
+	w.source = text[:len(text)-len(rest)]
+	switch {
+	case w.source == "" || rest != "" && !strings.ContainsRune(" \t\n;|&", rune(rest[0])):
+		r, _ := utf8.DecodeRuneInString(rest)
+		return w, "", fmt.Errorf("an expansion, or syntax with the character %q", r)
+	case tilde.MatchString(bare) || w.text != "{}" && strings.ContainsAny(bare, "{}") && (strings.ContainsAny(bare+w.text, ",*?[") || strings.Contains(w.text, "..")):
+		return w, "", fmt.Errorf("~ or braces, which expand")
+	case strings.ContainsAny(bare, "*?") || strings.Contains(bare, "[") && strings.Contains(w.text, "]"):
+		w.glob = bracket.ReplaceAllString(glob, "*")
+	}
+	return w, rest, nil
+}
+
+// bracket is what a [ and the text behind it may match: any text, so that its syntax need not be known.
+var bracket = regexp.MustCompile(`\x00[^/]*`)
+
+var escaped = regexp.MustCompile("\\\\([\"\\\\$`])")
+
+func unquote(p string) string {
+	switch p[0] {
+	case '\\':
+		return p[1:]
+	case '\'':
+		return p[1 : len(p)-1]
+	}
+	return escaped.ReplaceAllString(p[1:len(p)-1], "$1")
+}
+
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(s)
+}

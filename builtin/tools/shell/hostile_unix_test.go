@@ -1,0 +1,193 @@
+//go:build unix
+
+package shell_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// place is where a hostile command is judged, and run if nothing asks: a project beside what it must not reach. The file hostile.txt
+// describes it.
+type place struct{ root string }
+
+func newPlace(t *testing.T, setup string) *place {
+	t.Helper()
+	p := &place{root: t.TempDir()}
+	for name, text := range map[string]string{
+		"proj/a": "a\n", "proj/b": "b\n", "proj/victim": "victim\n", "proj/sub/f": "f\n", "proj/evil": "#!/bin/sh\n: >PWNED\n",
+		"secret": "S3CRET\n", "out/secret": "S3CRET\n", "home/secret": "S3CRET\n", "out/victim": "victim\n",
+	} {
+		p.write(t, name, text, 0o644)
+	}
+	for _, dir := range []string{"tmp"} {
+		if err := os.Mkdir(filepath.Join(p.root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(p.root, "proj/evil"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if setup == "-" {
+		return p
+	}
+	for item := range strings.SplitSeq(strings.ReplaceAll(setup, "@R@", p.root), ";; ") {
+		kind, rest, _ := strings.Cut(item, ":")
+		name, text, _ := strings.Cut(rest, "=")
+		switch kind {
+		case "file":
+			p.write(t, "proj/"+name, text, 0o644)
+		case "exec":
+			p.write(t, "proj/"+name, text, 0o755)
+		case "link":
+			from, to, _ := strings.Cut(rest, "->")
+			from = filepath.Join(p.root, "proj", from)
+			if err := os.MkdirAll(filepath.Dir(from), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			_ = os.Remove(from)
+			if err := os.Symlink(to, from); err != nil {
+				t.Fatal(err)
+			}
+		case "dir":
+			if err := os.MkdirAll(filepath.Join(p.root, "proj", rest), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		case "run":
+			if out, err := p.command(t, rest).CombinedOutput(); err != nil {
+				t.Logf("setup %q: %v: %s", rest, err, out)
+			}
+		default:
+			t.Fatalf("setup %q: unknown kind %q", item, kind)
+		}
+	}
+	return p
+}
+
+func (p *place) write(t *testing.T, name, text string, mode fs.FileMode) {
+	t.Helper()
+	path := filepath.Join(p.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command runs a text with bash in the project, with the environment that the tool adds.
+func (p *place) command(t *testing.T, text string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, "bash", "-c", text)
+	cmd.Dir, cmd.WaitDelay = filepath.Join(p.root, "proj"), time.Second
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.root + "/home", "TMPDIR=" + p.root + "/tmp", "GIT_CONFIG_PARAMETERS='safe.bareRepository=explicit' 'core.fsmonitor=false'"}
+	return cmd
+}
+
+// outside returns what stands outside of the project, and PWNED files anywhere.
+func (p *place) state(t *testing.T) (victim, outside, pwned string) {
+	t.Helper()
+	data, _ := os.ReadFile(filepath.Join(p.root, "proj/victim"))
+	err := filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if strings.HasPrefix(d.Name(), "PWNED") {
+			pwned += path + " "
+		}
+		if strings.HasPrefix(path, p.root+"/out/") {
+			text, _ := os.ReadFile(path)
+			outside += path + "=" + string(text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data), outside, pwned
+}
+
+// hostileRules returns the rules of a case: what is allowed and denied by name, the rest asks.
+func hostileRules(sets map[string][]string, allow, deny string) *permission.Rules {
+	rules := permission.Defaults()
+	add := func(list string, action sdk.Action) {
+		if list == "-" {
+			return
+		}
+		for pattern := range strings.SplitSeq(list, ",") {
+			patterns := sets[pattern]
+			if patterns == nil {
+				patterns = []string{pattern}
+			}
+			for _, p := range patterns {
+				key := "bash"
+				if rest, ok := strings.CutPrefix(p, "edit:"); ok {
+					key, p = "edit", rest
+				}
+				rules = append(rules, sdk.PermissionRule{Permission: key, Pattern: p, Action: action})
+			}
+		}
+	}
+	add(allow, sdk.ActionAllow)
+	add(deny, sdk.ActionDeny)
+	return permission.Compile("/home/nobody", rules)
+}
+
+// TestHostile judges hostile commands under narrow allow rules. What is allowed is run, and must do no harm.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"hostile.txt", "hostile-heldout.txt"} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			sets := map[string][]string{}
+			cases := 0
+			for _, c := range corpus(t, file) {
+				if strings.HasPrefix(c[0], "@") {
+					sets[c[0]] = c[1:]
+					continue
+				}
+				cases++
+				t.Run(c[0], func(t *testing.T) {
+					t.Parallel()
+					checkHostile(t, hostileRules(sets, c[2], c[3]), c[1], c[4], c[5])
+				})
+			}
+			if cases < 500 {
+				t.Errorf("%d cases, want at least 500", cases)
+			}
+		})
+	}
+}
+
+func checkHostile(t *testing.T, rules *permission.Rules, harm, setup, command string) {
+	p := newPlace(t, setup)
+	f := newFixture(t, "bash")
+	f.dir = filepath.Join(p.root, "proj")
+	command = strings.ReplaceAll(command, "@R@", p.root)
+	action, _, judged := f.decide(t, rules, command)
+	if action != sdk.ActionAllow {
+		return
+	}
+	victim, outside, pwned := p.state(t)
+	out, _ := p.command(t, command).CombinedOutput() // whether it fails says nothing
+	victim2, outside2, pwned2 := p.state(t)
+	switch {
+	case strings.HasPrefix(harm, "ask"), pwned2 != pwned, victim != victim2, outside2 != outside, strings.Contains(string(out), "S3CRET"):
+		t.Errorf("%q is allowed; judged: %q; PWNED %q, victim %q, output %.300q", command, judged, pwned2, victim2, out)
+	case harm != "none":
+		t.Logf("%q is allowed and did nothing; judged: %q", command, judged)
+	}
+}
