@@ -30,6 +30,8 @@ type PermissionRule struct {
 	Action     Action `json:"action"`
 	// Origin says where the rule was written ("/home/a/tenon.json:12"); empty for rules made at run time.
 	Origin string `json:"origin,omitempty"`
+	// Held marks a rule that allows in a file which the user has not approved. Until then its action is ask.
+	Held bool `json:"-"`
 }
 
 // PermissionRules is an ordered list of rules of which the last that matches decides. It reads three forms: an

@@ -83,7 +83,7 @@ func (p *projectRules) held(rules sdk.PermissionRules, why string, let func(path
 		if &out[0] == &rules[0] {
 			out = slices.Clone(rules)
 		}
-		out[i].Action = sdk.ActionAsk
+		out[i].Action, out[i].Held = sdk.ActionAsk, true
 		out[i].Origin += " (" + why + ")"
 	}
 	return out

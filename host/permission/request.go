@@ -101,7 +101,7 @@ func (r *Rules) names(permission string, action sdk.Action) bool {
 			continue
 		}
 		for i := range list.candidates(permission) {
-			if rule := &list.rules[i]; rule.Action == action && !rule.pattern.anything {
+			if rule := &list.rules[i]; rule.Action == action && !rule.Held && !rule.pattern.anything {
 				return true
 			}
 		}

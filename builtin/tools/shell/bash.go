@@ -212,7 +212,7 @@ func externalRequest(call *sdk.ToolCall, all []string) *sdk.PermissionRequest {
 	return joined
 }
 
-func appendNew(list, more []string) []string {
+func appendNew[T comparable](list, more []T) []T {
 	for _, s := range more {
 		if !slices.Contains(list, s) {
 			list = append(list, s)

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -46,24 +47,15 @@ func (j *judge) parsed(text string, shell shell) {
 	})
 }
 
-// static returns a word without its quotes; expansions stay as they are written.
+// static returns a word without its quotes. One that is expanded stays as it is written.
 func static(w *syntax.Word, text string) string {
-	var b strings.Builder
-	var add func(parts []syntax.WordPart)
-	add = func(parts []syntax.WordPart) {
-		for _, p := range parts {
-			switch p := p.(type) {
-			case *syntax.Lit:
-				b.WriteString(strings.ReplaceAll(strings.ReplaceAll(p.Value, "\\\n", ""), `\`, ""))
-			case *syntax.SglQuoted:
-				b.WriteString(p.Value)
-			case *syntax.DblQuoted:
-				add(p.Parts)
-			default:
-				b.WriteString(text[min(int(p.Pos().Offset()), len(text)):min(int(p.End().Offset()), len(text))])
-			}
-		}
+	source := text[min(int(w.Pos().Offset()), len(text)):min(int(w.End().Offset()), len(text))]
+	if strings.ContainsAny(source, "$`<>({") {
+		return source
 	}
-	add(w.Parts)
-	return b.String()
+	value, err := expand.Literal(nil, w)
+	if err != nil {
+		return source
+	}
+	return value
 }

@@ -88,19 +88,11 @@ func (g gitCheck) check(dir string) error {
 			return fmt.Errorf("git with the hook %s of the repository", e.Name())
 		}
 	}
-	return g.submodules(paths[1])
-}
-
-// submodules returns an error if the index of the repository at top names another repository that is there.
-func (g gitCheck) submodules(top string) error {
-	index, err := g.ask(top, "ls-files", "--stage", "-z")
-	if err != nil {
-		return fmt.Errorf("a repository whose index git cannot read")
-	}
+	index, err := g.ask(paths[1], "ls-files", "--stage", "-z")
 	for entry := range strings.SplitSeq(index, "\x00") {
 		_, name, _ := strings.Cut(entry, "\t")
-		if strings.HasPrefix(entry, "160000 ") && exists(filepath.Join(top, name, ".git")) {
-			return fmt.Errorf("git in a repository with the submodule %q, whose settings it follows", name)
+		if err != nil || strings.HasPrefix(entry, "160000 ") && exists(filepath.Join(paths[1], name, ".git")) {
+			return fmt.Errorf("git in a repository with the submodule %q, whose settings it follows, or with an index that cannot be read", name)
 		}
 	}
 	return nil

@@ -40,12 +40,16 @@ var (
 	network   = regexp.MustCompile(`^/dev/(?:tcp|udp)/`)
 )
 
+// maxWords bounds the words of a text. Judging them takes time that grows with the square.
+const maxWords = 1000
+
 // parse returns the commands of a text, or why it is outside of the grammar.
 func parse(text string) (list []simple, err error) {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }) {
 		return nil, fmt.Errorf("a control character or invalid UTF-8")
 	}
 	var now simple
+	words := 0
 	for rest := strings.TrimLeft(text, " \t\n"); ; {
 		rest = rest[len(blank.FindString(rest)):]
 		op := operator.FindString(rest)
@@ -53,6 +57,9 @@ func parse(text string) (list []simple, err error) {
 		case op == "\n" && len(now.words)+len(now.reads)+len(now.writes) == 0:
 		case (op != "" || rest == "") && len(now.words) > 0:
 			now.piped = op == "|"
+			if words += len(now.words); words > maxWords {
+				return nil, fmt.Errorf("more than %d words", maxWords)
+			}
 			list, now = append(list, now), simple{join: strings.ReplaceAll(op, "\n", ";")}
 		case op != "" || rest == "" && (now.join != ";" || len(now.reads)+len(now.writes) > 0):
 			return nil, fmt.Errorf("an operator or redirection without a command")

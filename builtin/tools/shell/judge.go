@@ -55,16 +55,16 @@ func (j *judge) simple(c *simple) error {
 	for _, w := range c.writes {
 		err = cmp.Or(err, j.output(w.text))
 	}
-	if err == nil && c.words[0].text == "cd" {
+	if c.words[0].text == "cd" {
 		j.imply("bash", normal(c.words), false)
-		return j.cd(c)
+		return cmp.Or(err, j.cd(c))
 	}
 	return cmp.Or(err, j.command(c.words, true))
 }
 
 // cd moves the base. It is followed only where nothing can skip it or make it fail.
 func (j *judge) cd(c *simple) error {
-	if len(c.words) != 2 || c.words[1].glob != "" || strings.HasPrefix(c.words[1].text, "-") || c.piped || c.join != "" && c.join != ";" {
+	if len(c.words) != 2 || c.words[1].glob != "" || strings.HasPrefix(c.words[1].text, "-") || c.piped || len(c.reads)+len(c.writes) > 0 || c.join != "" && c.join != ";" {
 		return fmt.Errorf("cd to something other than a directory, or behind another command")
 	}
 	dir := from(j.base, c.words[1].text)
@@ -105,19 +105,18 @@ func (j *judge) command(words []word, asks bool) error {
 			j.always = appendNew(j.always, []string{pattern})
 		}
 	}
-	switch {
-	case p != nil:
-		if err := j.program(p, keys, words); err != nil || base != "git" {
-			return err
+	if p != nil {
+		err := j.program(p, keys, words)
+		if err == nil && base == "git" {
+			err = j.git.check(j.base)
 		}
-		return j.git.check(j.base)
-	default: // it may run or write what it is given
-		for i, w := range words[1:] {
-			j.imply("bash", normal(words[i+1:]), true)
-			j.implyFile("edit", w.text, true)
-		}
-		return j.paths(words[1:])
+		return err
 	}
+	for i, w := range words[1:] { // it may run or write what it is given
+		j.imply("bash", normal(words[i+1:]), true)
+		j.implyFile("edit", w.text, true)
+	}
+	return j.paths(words[1:])
 }
 
 // paths judges words that may be paths.
@@ -183,18 +182,14 @@ func (j *judge) expand(w word) ([]string, error) {
 	}
 	pattern, prefix := w.glob, ""
 	if !path.IsAbs(w.text) {
-		pattern, prefix = escapeGlob(j.base)+"/"+pattern, j.base
+		pattern, prefix = escapeGlob(j.base)+"/"+pattern, strings.TrimSuffix(j.base, "/")+"/"
 	}
 	matches, err := filepath.Glob(pattern)
 	if err != nil || len(matches) > maxGlob || strings.Contains(w.text, "..") {
 		return nil, fmt.Errorf("a pattern with .., or one that matches more than %d files", maxGlob)
 	}
-	for i, m := range matches {
-		matches[i] = m[min(len(m), len(prefix)):]
-		if prefix != "" {
-			matches[i] = strings.TrimPrefix(matches[i], "/")
-		}
-		if strings.HasPrefix(matches[i], "-") {
+	for i := range matches {
+		if matches[i] = strings.TrimPrefix(matches[i], prefix); strings.HasPrefix(matches[i], "-") {
 			return nil, fmt.Errorf("a pattern that matches the file %q, which reads as an option", matches[i])
 		}
 	}
@@ -202,9 +197,7 @@ func (j *judge) expand(w word) ([]string, error) {
 }
 
 func (j *judge) imply(permission, pattern string, maybe bool) {
-	if i := (sdk.ImpliedPermission{Permission: permission, Pattern: pattern, Maybe: maybe}); !slices.Contains(j.implied, i) {
-		j.implied = append(j.implied, i)
-	}
+	j.implied = appendNew(j.implied, []sdk.ImpliedPermission{{Permission: permission, Pattern: pattern, Maybe: maybe}})
 }
 
 // implyFile lets rules about reading or editing a file hold for a command that names it.
@@ -240,14 +233,16 @@ func normal(words []word) string {
 	return path.Base(words[0].text) + strings.TrimPrefix(texts(words), words[0].text)
 }
 
-func texts(words []word) string { return joined(words, func(w word) string { return w.text }) }
-
-func sources(words []word) string { return joined(words, func(w word) string { return w.source }) }
-
-func joined(words []word, text func(word) string) string {
-	out := make([]string, 0, len(words))
+func texts(words []word) (text string) {
 	for _, w := range words {
-		out = append(out, text(w))
+		text += " " + w.text
 	}
-	return strings.Join(out, " ")
+	return strings.TrimPrefix(text, " ")
+}
+
+func sources(words []word) (text string) {
+	for _, w := range words {
+		text += " " + w.source
+	}
+	return strings.TrimPrefix(text, " ")
 }

@@ -2,13 +2,11 @@ package shell
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -38,13 +36,13 @@ const opaque = `vi vim nvim view vimdiff ex ed emacs emacsclient nano pico code 
 // it, because every word of a command is judged as a path. The marks: = the next word is the value and no operand, ? numbers may follow in the
 // same word, > the value is a file that is written, ! the operands are written in place; -# is any number. The forms:
 //
-//	any      no word is an option                re: 1re:  all operands, the first one match      max:N  at most N operands
+//	any      no word is an option                re: 1re:  all operands, the first one match
 //	stop     operands end the options            dash      long options have one -                rest:  what is behind -- matches
-//	cmd:N    after N operands, a command         run       a command that needs no rule itself    not:   the first operand is none of these
+//	cmd:-    after one operand for each -, a command     run       a command that needs no rule itself    not:   the first operand is none of these
 //	module   run, and in the table               local     run, and installed in the project      script the first is a file of the project
 //	out out1 out2  all, the first, the second are files that are written                          writes by its name: rules for edit hold
 //	text     no word is a path                   links     may make links                         name   "always" holds one more word
-//	exact    "always" holds the whole command    never     nothing is harmless                    find   see find
+//	exact    "always" holds the whole command    never     nothing is harmless
 //	deep     reads directories with their .env
 //
 //go:embed programs.txt
@@ -149,36 +147,29 @@ var recursive = regexp.MustCompile(`^(-[A-Za-z]*[ru]|--recursive|--hidden)`)
 func (j *judge) program(p *program, keys int, words []word) error {
 	refuse := fmt.Errorf("%s with an option or operand that can run or change more than it shows", texts(words[:keys]))
 	args := words[keys:]
-	operands, rest, place, err := j.options(p, args)
-	all := slices.Concat(operands, rest)
+	operands, rest, place, ok := j.options(p, args)
 	not, _ := p.form("not")
-	limit, limited := p.form("max")
-	if n, _ := strconv.Atoi(limit); err != nil || limited && len(all) > n || !p.keep("re", operands) || !p.keep("1re", operands[:min(1, len(operands))]) || !p.keep("rest", rest) ||
+	if !ok || !p.keep("re", operands) || !p.keep("1re", operands[:min(1, len(operands))]) || !p.keep("rest", rest) ||
 		len(operands) > 0 && slices.Contains(strings.Split(not, ","), operands[0].text) {
 		return refuse
 	}
 	if p.has("links") {
 		defer func() { j.linked = true }()
 	}
+	all := slices.Concat(operands, rest)
 	skip, command := p.form("cmd")
-	n, _ := strconv.Atoi(skip)
-	first := word{glob: "none"}
-	if len(all) > n {
-		first = all[n]
-	}
+	all = all[min(len(skip), len(all)):]
 	switch {
 	case p.has("text"):
 		return nil
-	case p.has("find"):
-		return j.find(args, refuse)
 	case !command && !p.has("run") && !p.has("script"):
-	case first.glob != "" || first.text == "-":
+	case len(all) == 0 || all[0].glob != "" || all[0].text == "-":
 		return refuse
 	case command:
-		return j.command(all[n:], true)
+		return j.command(all, true)
 	case p.has("run"):
-		known, _, err := programOf(path.Base(first.text), all)
-		bin := "/node_modules/.bin/" + first.text
+		known, _, err := programOf(path.Base(all[0].text), all)
+		bin := "/node_modules/.bin/" + all[0].text
 		if err != nil || p.has("module") && known == nil || p.has("local") && !exists(j.base+bin) && !exists(j.call.Worktree+bin) {
 			return refuse
 		}
@@ -187,11 +178,8 @@ func (j *judge) program(p *program, keys int, words []word) error {
 	if p.has("writes") || p.has("links") {
 		j.imply("edit", sdk.AnyFile, true)
 	}
-	if p.has("deep") {
-		if slices.ContainsFunc(args, func(w word) bool { return recursive.MatchString(w.text) }) {
-			operands = append(operands, word{text: "."})
-		}
-		for _, o := range operands {
+	if p.has("deep") && slices.ContainsFunc(args, func(w word) bool { return recursive.MatchString(w.text) }) {
+		for _, o := range append(operands, word{}) {
 			hidden, _ := filepath.Glob(escapeGlob(from(j.base, o.text)) + "/.env*") // a pattern that cannot be malformed
 			for _, file := range hidden {
 				j.implyFile("read", file, false)
@@ -226,45 +214,34 @@ func (j *judge) written(p *program, operands []word, place bool) error {
 	return nil
 }
 
-var errOption = errors.New("option that is not in the table")
-
 // options parts arguments into operands and what stands behind --, or behind the first operand where that ends the options. place is set if
-// an option says that operands are written in place.
-func (j *judge) options(p *program, args []word) (operands, rest []word, place bool, err error) {
+// an option says that operands are written in place; ok is false if one is not in the table.
+func (j *judge) options(p *program, args []word) (operands, rest []word, place, ok bool) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
 		switch {
 		case p.has("any") || len(text) < 2 || text[0] != '-':
 			operands = append(operands, args[i])
 			if p.has("stop") {
-				return operands, args[i+1:], place, nil
+				return operands, args[i+1:], place, true
 			}
 			continue
 		case text == "--" && p.has("rest"):
-			return operands, args[i+1:], place, nil
+			return operands, args[i+1:], place, true
 		case text == "--":
-			return append(operands, args[i+1:]...), nil, place, nil
-		case args[i].glob != "":
-			return nil, nil, false, errOption
+			return append(operands, args[i+1:]...), nil, place, true
 		}
 		mark, value, glued := p.option(text)
 		place = place || mark == '!'
-		switch {
-		case mark == 0:
-			return nil, nil, false, errOption
-		case mark != '=' && mark != '>':
-			continue
-		case !glued:
-			if i++; i == len(args) || args[i].glob != "" {
-				return nil, nil, false, errOption
-			}
+		if valued := mark == '=' || mark == '>'; valued && !glued && i+1 < len(args) {
+			i++
 			value = args[i].text
 		}
-		if mark == '>' && j.output(value) != nil {
-			return nil, nil, false, errOption
+		if mark == 0 || args[i].glob != "" || mark == '>' && (value == "" || j.output(value) != nil) {
+			return nil, nil, false, false
 		}
 	}
-	return operands, nil, place, nil
+	return operands, nil, place, true
 }
 
 // option returns the mark of an option, or of the last one of a cluster such as -rn5, and the value in the same word. The mark of an unknown
@@ -282,32 +259,14 @@ func (p *program) option(text string) (mark byte, value string, glued bool) {
 	}
 	last := byte(' ')
 	for i := 1; i < len(text); i++ {
-		switch mark = p.options["-"+text[i:i+1]]; mark {
-		case 0:
-			return 0, "", false
-		case '?':
-			if rest := strings.TrimLeft(text[i+1:], "0123456789%,."); rest == "" {
-				return ' ', "", false
-			}
-		case '=', '>':
+		switch mark = p.options["-"+text[i:i+1]]; {
+		case mark == 0, mark == '=', mark == '>':
 			return mark, text[i+1:], i+1 < len(text)
-		case '!':
+		case mark == '?' && strings.Trim(text[i+1:], "0123456789%,.") == "":
+			return last, "", false
+		case mark == '!':
 			last = mark
 		}
 	}
 	return last, "", false
-}
-
-// tests are the words of find that select or print. Any other that begins with - may run or write something.
-const tests = ` -name -iname -path -ipath -wholename -regex -iregex -type -size -mtime -mmin -newer -maxdepth -mindepth -perm -user -group -empty -print -print0 -ls -prune -o -or
- -a -and -not ! ( ) -executable -readable -writable -quit -printf -regextype -depth -xdev -true -false -ctime -atime -links -H -P `
-
-// find judges the words of find.
-func (j *judge) find(args []word, refuse error) error {
-	for _, w := range args {
-		if w.text == "" || w.text[0] == '-' && !strings.Contains(tests, " "+w.text+" ") && !strings.Contains(tests, " "+w.text+"\n") || w.glob != "" && strings.IndexByte("-*?[", w.text[0]) >= 0 {
-			return refuse
-		}
-	}
-	return j.paths(args)
 }
