@@ -26,7 +26,7 @@ const opaque = `vi vim nvim view vimdiff ex ed emacs emacsclient nano pico code 
  docker podman docker-compose nerdctl buildah ctr crictl kubectl lxc incus virsh vagrant machinectl systemctl systemd-run loginctl service launchctl tmux screen zellij at batch crontab ssh scp sftp mosh pssh rsync
  gdbus dbus-send busctl qdbus open xdg-open gio rsh telnet nc ncat netcat socat ftp lftp wall write openssl aria2c mutt mail sendmail logger
  sqlite3 psql mysql mariadb mongosh redis-cli tcpdump pandoc xmllint xsltproc tidy csplit split ldd exiftool gpg zip unzip 7z patch rename dd fzf entr hyperfine sg newgrp ld.so cpio pax ar
- dircolors ctags etags ffmpeg convert magick latex pdflatex tex dot gnuplot bpftrace openvt fakeroot firejail catchsegv unbuffer fuser iconv`
+ dircolors ctags etags ffmpeg convert magick latex pdflatex tex dot gnuplot bpftrace diff3 sdiff ld as objcopy strip ranlib msgfmt xgettext dpkg dpkg-deb ssh-agent ssh-keygen ssh-add rustc rvim rview gvim rgvim rbash openvt fakeroot firejail catchsegv unbuffer fuser iconv`
 
 // The table lists what is harmless of programs that can run programs, or write, through their arguments. A line is
 //
@@ -160,14 +160,14 @@ func (j *judge) program(p *program, keys int, words []word) error {
 	skip, command := p.form("cmd")
 	all = all[min(len(skip), len(all)):]
 	switch {
-	case p.has("text"):
-		return nil
-	case !command && !p.has("run") && !p.has("script"):
+	case p.has("text"): // what patterns match is shown
+		return j.paths(slices.DeleteFunc(slices.Clone(args), func(w word) bool { return w.glob == "" }))
+	case !command && !p.has("run") && !p.has("module") && !p.has("script"):
 	case len(all) == 0 || all[0].glob != "" || all[0].text == "-":
 		return refuse
 	case command:
 		return j.command(all, true)
-	case p.has("run"):
+	case !p.has("script"):
 		known, _, err := programOf(path.Base(all[0].text), all)
 		bin := "/node_modules/.bin/" + all[0].text
 		if err != nil || p.has("module") && known == nil || p.has("local") && !exists(j.base+bin) && !exists(j.call.Worktree+bin) {
@@ -196,7 +196,7 @@ func (j *judge) program(p *program, keys int, words []word) error {
 func (j *judge) written(p *program, operands []word, place bool) error {
 	for i, o := range operands {
 		expanded, err := j.expand(o)
-		if err != nil || o.glob != "" && (p.has("out1") || p.has("out2")) {
+		if last := i == len(operands)-1; err != nil || o.glob != "" && (p.has("out1") || p.has("out2") || last && p.has("links")) {
 			return fmt.Errorf("a pattern among files of which one is written")
 		}
 		for _, text := range expanded {
