@@ -7,7 +7,7 @@ func (w *writer) codeSection(r *reader) {
 		r.fail("%d functions are declared, %d have code", len(w.functions), n)
 		return
 	}
-	w.buf = appendU32(w.buf, uint32(n+helpers))
+	w.buf = appendU32(w.buf, uint32(n+helpers+len(w.guards)))
 	if len(r.data) > maxCode {
 		r.fail("%d bytes of code, at most %d are allowed", len(r.data), maxCode)
 		return
@@ -34,6 +34,7 @@ func (w *writer) codeSection(r *reader) {
 		w.buf = append(w.buf, b.out...)
 	}
 	w.helpers()
+	w.guardCode()
 }
 
 // body rewrites one function.
@@ -186,8 +187,11 @@ func (b *body) special(op byte) {
 		b.out = b.w.function(append(b.out, op), r)
 	case opCallIndirect, opReturnCallIndirect:
 		b.called()
+		b.w.typeIndex(r)
 		r.u32()
-		r.u32()
+		raw()
+	case opGlobalGet, opGlobalSet:
+		b.w.globalIndex(r)
 		raw()
 	case opBrTable:
 		n := r.count("targets", maxTargets)

@@ -23,17 +23,24 @@ type segment struct {
 }
 
 // dataSection writes the data segments. Go's linker makes tens of thousands, each of which costs memory in every instance, so
-// neighbours are joined when nothing names them: memory is zero where no segment was.
+// neighbours are joined: the gap between them is filled with zeros. That changes nothing as long as the memory is the module's own,
+// the code names no segment, and each segment so far begins at or behind the end of all earlier ones: then the gap still holds the
+// zeros a new memory has. The first segment that breaks this ends joining.
 func (w *writer) dataSection(r *reader) {
 	n := r.count("data segments", maxSegments)
+	w.countedSegments(r, n)
 	var joined []segment
+	rising, end := !w.namesData && !w.foreignMemory, int64(0)
 	for range n {
 		s := w.segment(r)
 		if r.err != nil {
 			return
 		}
-		last := len(joined) - 1
-		if last < 0 || w.namesData || !joined[last].join(&s) {
+		if s.kind != dataPassive {
+			rising = rising && s.isConst && s.offset >= end
+			end = s.offset + int64(len(s.content))
+		}
+		if last := len(joined) - 1; last < 0 || !rising || !joined[last].join(&s) {
 			joined = append(joined, s)
 		}
 	}
@@ -74,7 +81,16 @@ func (w *writer) segment(r *reader) segment {
 	return s
 }
 
-// join puts next behind s, if it stands a little behind it in memory.
+// countedSegments checks the number of segments that the module announces before its code, since that section may be left out.
+func (w *writer) countedSegments(r *reader, n int) {
+	if c := w.part[sectionDataCount]; c != nil {
+		if announced := (&reader{data: c.data}).u32(); int64(announced) != int64(n) {
+			r.fail("%d data segments, %d were announced", n, announced)
+		}
+	}
+}
+
+// join puts next behind s, if it stands a little behind it in memory. dataSection makes sure that joining is possible at all.
 func (s *segment) join(next *segment) bool {
 	end := s.offset + int64(len(s.content))
 	gap := next.offset - end

@@ -20,8 +20,10 @@ const (
 	opSelectTyped        = 0x1c
 	opLocalGet           = 0x20
 	opLocalSet           = 0x21
+	opLocalTee           = 0x22
 	opGlobalGet          = 0x23
 	opGlobalSet          = 0x24
+	opTableGet           = 0x25
 	opTableSet           = 0x26
 	opLoadFirst          = 0x28
 	opStoreLast          = 0x3e
@@ -34,6 +36,7 @@ const (
 	opI32Eqz             = 0x45
 	opI32LtS             = 0x48
 	opI32LtU             = 0x49
+	opI32GtU             = 0x4b
 	opI32LeU             = 0x4d
 	opI32Add             = 0x6a
 	opI32Sub             = 0x6b
@@ -117,7 +120,7 @@ func (r *reader) vector() uint32 {
 func (r *reader) plain(op byte) bool {
 	switch {
 	case op <= 0x01, op == opReturn, op == 0x1a, op == opSelect, op == opRefIsNull, op >= opI32Eqz && op <= opLastNumeric:
-	case op == opBr, op == opBrIf, op >= opLocalGet && op <= opTableSet:
+	case op == opBr, op == opBrIf, op >= opLocalGet && op <= opLocalTee, op == opTableGet, op == opTableSet:
 		r.u32()
 	case op >= opLoadFirst && op <= opStoreLast:
 		r.memoryArgument()

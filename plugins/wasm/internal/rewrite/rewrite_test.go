@@ -86,7 +86,7 @@ func modules(t testing.TB) map[string][]byte {
 
 func rewritten(t testing.TB, wasm []byte) []byte {
 	t.Helper()
-	m, err := rewrite.Rewrite(wasm)
+	m, err := rewrite.Rewrite(wasm, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestGuestsCompile(t *testing.T) {
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(features))
 	defer r.Close(context.Background())
 	for file, wasm := range modules(t) {
-		m, err := rewrite.Rewrite(wasm)
+		m, err := rewrite.Rewrite(wasm, nil)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -271,7 +271,7 @@ func TestRefused(t *testing.T) {
 		"relaxed vector":            {function(0xfd, 0x80, 0x02), "vector instruction 0x100"},
 		"vector number that hides":  {function(0xfd, 0x8c, 0x00), "longer than it needs to be"},
 		"unknown misc":              {function(0xfc, 0x12), "0xfc 18"},
-		"no such function":          {function(0x10, 9), "there is no function 9"},
+		"no such function":          {function(0x10, 9), "function 9 does not exist"},
 		"no such type of a block":   {function(0x02, 5, 0x0b), "there is no type 5"},
 		"else without if":           {function(0x05), "else without if"},
 		"code goes on":              {function(0x0b, 0x01), "too many in a function"},
@@ -279,9 +279,9 @@ func TestRefused(t *testing.T) {
 		"shared memory":             {module(section(5, 1, 3, 1, 1)), "limits of kind 0x3"},
 		"two memories":              {module(section(5, 2, 0, 1, 0, 1)), "2 memories"},
 		"large table":               {module(section(4, 1, 0x70, 0, 0x80, 0x80, 0x80, 0x01)), "a table of 2097152 elements"},
-		"export of no function":     {module(section(7, 1, 1, 'a', 0, 3)), "there is no function 3"},
-		"start of no function":      {module(section(8, 3)), "there is no function 3"},
-		"element of no function":    {module(section(4, 1, 0x70, 0, 1), section(9, 1, 0, 0x41, 0, 0x0b, 1, 9)), "there is no function 9"},
+		"export of no function":     {module(section(7, 1, 1, 'a', 0, 3)), "function 3 does not exist"},
+		"start of no function":      {module(section(8, 3)), "function 3 does not exist"},
+		"element of no function":    {module(section(4, 1, 0x70, 0, 1), section(9, 1, 0, 0x41, 0, 0x0b, 1, 9)), "function 9 does not exist"},
 		"call in a constant":        {module(section(6, 1, 0x7f, 0, 0x10, 0, 0x0b)), "instruction 0x10 in a constant"},
 		"blocks stay open":          {function(slices.Repeat([]byte{0x03, 0x40}, 60)...), "unexpected end"},
 		"branch to many":            {function(0x41, 0, 0x0e, 0xff, 0xff, 0x7f), "targets"},
@@ -289,7 +289,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := rewrite.Rewrite(c.wasm)
+			_, err := rewrite.Rewrite(c.wasm, nil)
 			if !errors.Is(err, rewrite.ErrMalformed) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("error = %v, want one with %q", err, c.text)
 			}
@@ -324,11 +324,11 @@ func TestWorkIsBounded(t *testing.T) {
 		"deep loops":           {build(1, append(slices.Repeat([]byte{0x03, 0x40}, 300), slices.Repeat([]byte{0x0b}, 300)...)), "nested more than"},
 		"variables":            {build(20_000, nil), "20000 local variables"},
 	} {
-		if _, err := rewrite.Rewrite(c.wasm); err == nil || !strings.Contains(err.Error(), c.text) {
+		if _, err := rewrite.Rewrite(c.wasm, nil); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: error = %v, want %q", name, err, c.text)
 		}
 	}
-	if _, err := rewrite.Rewrite(build(100, loops(500))); err != nil {
+	if _, err := rewrite.Rewrite(build(100, loops(500)), nil); err != nil {
 		t.Errorf("an ordinary function: %v", err)
 	}
 }
@@ -341,7 +341,7 @@ func FuzzRewrite(f *testing.F) {
 	f.Add(function(0xfc, 0x0a, 0, 0))
 	f.Add(module(section(1, 1, 0x60, 0, 0)))
 	f.Fuzz(func(t *testing.T, wasm []byte) {
-		m, err := rewrite.Rewrite(wasm)
+		m, err := rewrite.Rewrite(wasm, nil)
 		if err != nil {
 			if !errors.Is(err, rewrite.ErrMalformed) {
 				t.Errorf("error = %v", err)
