@@ -62,7 +62,9 @@ func (w *writer) segment(r *reader) segment {
 	switch s.kind {
 	case dataActive:
 	case dataIndexed:
-		r.zero()
+		if index := r.u32(); index != 0 {
+			r.fail("memory %d, there is only one", index)
+		}
 	case dataPassive:
 		s.content = r.take(r.u32())
 		return s

@@ -116,8 +116,8 @@ func split(wasm []byte) (*sections, error) {
 		switch {
 		case r.err != nil:
 		case id == sectionCustom:
-			name := string(part.take(part.u32()))
-			if part.err == nil && name == "name" && s.nameSection == nil {
+			name := part.text()
+			if r.err = part.err; r.err == nil && name == "name" && s.nameSection == nil {
 				s.nameSection = part
 			}
 		case id >= sectionKinds:
