@@ -3,6 +3,7 @@ package rewrite_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,7 +17,7 @@ import (
 )
 
 // generated is how many generated modules TestGenerated runs.
-const generated = 300
+const generated = 300 / share
 
 // randomBytes returns what a module is generated from.
 func randomBytes(seed uint64) []byte {
@@ -44,7 +45,38 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// FuzzGenerated does the same for any bytes.
+// TestInvalidStaysInvalid damages generated modules: the rewriter makes none of them valid, nor a valid one invalid.
+func TestInvalidStaysInvalid(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features))
+	defer r.Close(context.Background())
+	valid, invalid := 0, 0
+	for seed := range uint64(generated) {
+		wasm := generate(randomBytes(seed))
+		random := rand.New(rand.NewPCG(seed, 2))
+		for range 40 {
+			damaged := bytes.Clone(wasm)
+			damaged[8+random.IntN(len(wasm)-8)] += byte(1 + random.IntN(4))
+			m, err := rewrite.Rewrite(damaged, everyGuard)
+			switch {
+			case err != nil:
+				if !errors.Is(err, rewrite.ErrMalformed) {
+					t.Error(err)
+				}
+			case sameValidity(t, r, damaged, m.Wasm):
+				valid++
+			default:
+				invalid++
+			}
+		}
+	}
+	if valid < generated || invalid < generated {
+		t.Errorf("%d valid and %d invalid modules were compared, want at least %d", valid, invalid, generated)
+	}
+}
+
+// FuzzGenerated compares the module that is generated from any bytes with its rewritten form.
 func FuzzGenerated(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(randomBytes(seed))
@@ -66,7 +98,7 @@ func run(t *testing.T, wasm []byte, ended map[string]int) (lines []string) {
 	b := r.NewHostModuleBuilder("host")
 	for i, h := range hostTypes {
 		b.NewFunctionBuilder().WithGoFunction(api.GoFunc(func(_ context.Context, stack []uint64) {
-			say("host %d %v", i, stack[:len(h.params)])
+			say("host %d %s", i, resultText(h.params, stack))
 			for n := range h.results {
 				stack[n] = uint64(len(lines))
 			}
@@ -94,6 +126,7 @@ func run(t *testing.T, wasm []byte, ended map[string]int) (lines []string) {
 			for i := range args {
 				args[i] = round * uint64(i+1)
 			}
+			m.ExportedGlobal("g0").(api.MutableGlobal).Set(supply)
 			results, err := f.Call(ctx, args...)
 			if err != nil {
 				first, _, _ := strings.Cut(err.Error(), "\n")
@@ -122,12 +155,12 @@ func same(t *testing.T, wasm []byte, ended map[string]int) {
 	for _, guard := range []func(*rewrite.Import) rewrite.Guard{nil, everyGuard} {
 		m, err := rewrite.Rewrite(wasm, guard)
 		if err != nil {
-			t.Fatalf("%v: %x", err, wasm)
+			t.Fatalf("%v in the module %x", err, wasm)
 		}
 		got := run(t, m.Wasm, map[string]int{})
 		for i := range want {
 			if i >= len(got) || got[i] != want[i] {
-				t.Fatalf("module %x: line %d: rewritten %.300q, want %.300q", wasm, i, got[min(i, len(got)-1)], want[i])
+				t.Fatalf("line %d: rewritten %.300q, want %.300q in the module %x", i, got[min(i, len(got)-1)], want[i], wasm)
 			}
 		}
 	}
