@@ -105,16 +105,21 @@ func (b *body) open(k block) {
 	}
 }
 
-// instruction copies one instruction, with what it needs before it.
+// instruction copies the instructions up to the next one that is not plain, and that one with what it needs before it.
 func (b *body) instruction() {
 	r := b.r
-	start := r.pos
+	first := r.pos
+	start := first
 	op := r.byte()
-	switch {
-	case r.plain(op):
-		if r.err == nil {
-			b.out = append(b.out, r.data[start:r.pos]...)
+	for r.plain(op, b.w.globals) {
+		if r.err != nil {
+			return
 		}
+		start = r.pos
+		op = r.byte()
+	}
+	b.out = append(b.out, r.data[first:start]...)
+	switch {
 	case op == opBlock || op == opIf || op == opLoop:
 		b.begin(op)
 	case op == opElse:
@@ -189,9 +194,6 @@ func (b *body) special(op byte) {
 		b.called()
 		b.w.typeIndex(r)
 		r.u32()
-		raw()
-	case opGlobalGet, opGlobalSet:
-		b.w.globalIndex(r)
 		raw()
 	case opBrTable:
 		n := r.count("targets", maxTargets)

@@ -19,8 +19,13 @@ type segment struct {
 	offset  int64
 	isConst bool
 	content []byte
-	owned   bool // content is no part of the module as it was
+	joined  bool // to the one before it, behind gap zeros
+	gap     int
+	size    int // of the content, including that of the segments joined to it
 }
+
+// end is where the segment ends in memory, with what is joined to it.
+func (s *segment) end() int64 { return s.offset + int64(s.size) }
 
 // dataSection writes the data segments. Go's linker makes tens of thousands, each of which costs memory in every instance, so
 // neighbours are joined: the gap between them is filled with zeros. That changes nothing as long as the memory is the module's own,
@@ -29,36 +34,53 @@ type segment struct {
 func (w *writer) dataSection(r *reader) {
 	n := r.count("data segments", maxSegments)
 	w.countedSegments(r, n)
-	var joined []segment
+	segments := make([]segment, n)
+	count, head := 0, &segment{kind: dataPassive}
 	rising, end := !w.namesData && !w.foreignMemory, int64(0)
-	for range n {
-		s := w.segment(r)
+	for i := range segments {
+		s := &segments[i]
+		w.segment(r, s)
 		if r.err != nil {
 			return
 		}
 		if s.kind != dataPassive {
 			rising = rising && s.isConst && s.offset >= end
-			end = s.offset + int64(len(s.content))
+			end = s.end()
 		}
-		if last := len(joined) - 1; last < 0 || !rising || !joined[last].join(&s) {
-			joined = append(joined, s)
+		if rising && head.takes(s) {
+			s.joined, s.gap = true, int(s.offset-head.end())
+			head.size += s.gap + s.size
+			continue
 		}
+		count, head = count+1, s
 	}
-	w.buf = appendU32(w.buf, uint32(len(joined)))
-	for i := range joined {
-		s := &joined[i]
+	w.buf = appendU32(w.buf, uint32(count))
+	for i := range segments {
+		s := &segments[i]
+		if s.joined {
+			w.buf = append(append(w.buf, zeros[:s.gap]...), s.content...)
+			continue
+		}
 		w.buf = appendU32(w.buf, s.kind)
 		if s.kind == dataIndexed {
 			w.buf = append(w.buf, 0)
 		}
 		w.buf = append(w.buf, s.place...)
-		w.buf = appendU32(w.buf, uint32(len(s.content)))
+		w.buf = appendU32(w.buf, uint32(s.size))
 		w.buf = append(w.buf, s.content...)
 	}
 }
 
-func (w *writer) segment(r *reader) segment {
-	s := segment{kind: r.u32()}
+var zeros [maxGap]byte
+
+// takes reports whether next, which begins behind s, is near enough to be joined to it.
+func (s *segment) takes(next *segment) bool {
+	return s.kind == dataActive && next.kind == dataActive && next.size > 0 && next.offset-s.end() <= maxGap
+}
+
+// segment reads a segment.
+func (w *writer) segment(r *reader, s *segment) {
+	s.kind = r.u32()
 	switch s.kind {
 	case dataActive:
 	case dataIndexed:
@@ -67,10 +89,11 @@ func (w *writer) segment(r *reader) segment {
 		}
 	case dataPassive:
 		s.content = r.take(r.u32())
-		return s
+		s.size = len(s.content)
+		return
 	default:
 		r.fail("a data segment of kind %d", s.kind)
-		return s
+		return
 	}
 	start := r.pos
 	s.place = w.constant(nil, r)
@@ -80,7 +103,7 @@ func (w *writer) segment(r *reader) segment {
 		s.isConst = number.err == nil && bytes.Equal(number.data[number.pos:], []byte{opEnd})
 	}
 	s.content = r.take(r.u32())
-	return s
+	s.size = len(s.content)
 }
 
 // countedSegments checks the number of segments that the module announces before its code, since that section may be left out.
@@ -90,18 +113,4 @@ func (w *writer) countedSegments(r *reader, n int) {
 			r.fail("%d data segments, %d were announced", n, announced)
 		}
 	}
-}
-
-// join puts next behind s, if it stands a little behind it in memory. dataSection makes sure that joining is possible at all.
-func (s *segment) join(next *segment) bool {
-	end := s.offset + int64(len(s.content))
-	gap := next.offset - end
-	if s.kind != dataActive || next.kind != dataActive || !s.isConst || !next.isConst || gap < 0 || gap > maxGap || len(next.content) == 0 {
-		return false
-	}
-	if !s.owned {
-		s.content, s.owned = bytes.Clone(s.content), true
-	}
-	s.content = append(append(s.content, make([]byte, gap)...), next.content...)
-	return true
 }

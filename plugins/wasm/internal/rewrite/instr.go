@@ -20,10 +20,8 @@ const (
 	opSelectTyped        = 0x1c
 	opLocalGet           = 0x20
 	opLocalSet           = 0x21
-	opLocalTee           = 0x22
 	opGlobalGet          = 0x23
 	opGlobalSet          = 0x24
-	opTableGet           = 0x25
 	opTableSet           = 0x26
 	opLoadFirst          = 0x28
 	opStoreLast          = 0x3e
@@ -116,12 +114,15 @@ func (r *reader) vector() uint32 {
 	return sub
 }
 
-// plain passes over the immediates of an instruction that is copied as it is. It reports whether op is one.
-func (r *reader) plain(op byte) bool {
+// plain passes over the immediates of an instruction that is copied as it is. It reports whether op is one. globals is the number of
+// globals that the module has.
+func (r *reader) plain(op byte, globals uint32) bool {
 	switch {
 	case op <= 0x01, op == opReturn, op == 0x1a, op == opSelect, op == opRefIsNull, op >= opI32Eqz && op <= opLastNumeric:
-	case op == opBr, op == opBrIf, op >= opLocalGet && op <= opLocalTee, op == opTableGet, op == opTableSet:
-		r.u32()
+	case op == opBr, op == opBrIf, op >= opLocalGet && op <= opTableSet:
+		if index := r.u32(); index >= globals && (op == opGlobalGet || op == opGlobalSet) {
+			r.noGlobal(index, globals)
+		}
 	case op >= opLoadFirst && op <= opStoreLast:
 		r.memoryArgument()
 	case op == opMemorySize:

@@ -82,7 +82,7 @@ func Rewrite(wasm []byte, guard func(*Import) Guard) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{sections: s, out: []byte(header), guard: guard}
+	w := &writer{sections: s, out: append(make([]byte, 0, len(wasm)+len(wasm)/4), header...), guard: guard}
 	for _, id := range order {
 		if err := w.section(id); err != nil {
 			return nil, err

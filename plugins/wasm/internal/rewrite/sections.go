@@ -102,9 +102,13 @@ func (w *writer) typeIndex(r *reader) uint32 {
 func (w *writer) globalIndex(r *reader) uint32 {
 	index := r.u32()
 	if index >= w.globals {
-		r.fail("global %d does not exist; the module has %d", index, w.globals)
+		r.noGlobal(index, w.globals)
 	}
 	return index
+}
+
+func (r *reader) noGlobal(index, globals uint32) {
+	r.fail("global %d does not exist; the module has %d", index, globals)
 }
 
 func (w *writer) importSection(r *reader) {
