@@ -155,7 +155,7 @@ func directories(scope []string) string {
 	out := slices.Clone(scope)
 	for i, dir := range out {
 		if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(dir) && real != filepath.Clean(dir) {
-			out[i] = dir + " (a link to " + clean(real) + ")"
+			out[i] = dir + " (a link to " + visible.Clean(real, maxLine) + ")"
 		}
 	}
 	return strings.Join(out, ", ")

@@ -14,8 +14,7 @@
 //
 // Every index into types, functions and globals is compared with what the module itself has, so that no module can name what is added
 // to it: the counter, the helpers, the guards. The import moves the indexes of all functions up by one, so everything that names a
-// function is rewritten. Custom sections are left
-// out, except for the names of functions, which stand in stack traces.
+// function is rewritten. Custom sections are left out, except for the names of functions, which stand in stack traces.
 //
 // The parser knows WebAssembly 2.0 (with SIMD), tail calls and extended constant expressions. It refuses everything else, because an
 // instruction whose length it does not know may hide a loop. Numbers that steer it are written anew in their shortest form, so that
