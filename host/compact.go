@@ -227,7 +227,7 @@ func (t *turn) compactor(ctx context.Context) (*turn, error) {
 
 // compactionPrompt returns the request's one message: the conversation as text and what is asked for.
 func (t *turn) compactionPrompt(ctx context.Context, plan compaction) (string, error) {
-	v := &sdk.CompactingValue{}
+	v := &sdk.CompactingValue{Context: []string{}} // a list for every hook, never null
 	in := &sdk.CompactingInput{SessionID: t.r.session}
 	if _, err := t.g.engine.Transform(ctx, sdk.PointCompacting, hooks.Scope{Ledger: t.ledger}, in, v); err != nil {
 		return "", err

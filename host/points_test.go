@@ -86,7 +86,10 @@ func (r *recorder) hooks(t *testing.T) []sdk.Hook {
 			r.note(sdk.PointTurnStop, in.Message.Agent)
 			return sdk.StopDecision{}, nil
 		}),
-		sdk.OnCompacting(func(context.Context, *sdk.CompactingInput, *sdk.CompactingValue) error {
+		sdk.OnCompacting(func(_ context.Context, _ *sdk.CompactingInput, v *sdk.CompactingValue) error {
+			if v.Context == nil {
+				t.Error("the context is null, want a list")
+			}
 			r.note(sdk.PointCompacting, "")
 			return nil
 		}),

@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -140,13 +141,24 @@ func capabilityText(c sdk.Capability) string {
 	case sdk.CapabilityEnv:
 		return "env: get the environment variables " + scope
 	case sdk.CapabilityRead:
-		return "fs.read: read files below " + scope + everything(c.Scope, ", that is, all files")
+		return "fs.read: read files below " + directories(c.Scope) + everything(c.Scope, ", that is, all files")
 	case sdk.CapabilityWrite:
-		return "fs.write: change files below " + scope + everything(c.Scope, ", that is, all files")
+		return "fs.write: change files below " + directories(c.Scope) + everything(c.Scope, ", that is, all files")
 	case sdk.CapabilityClock:
 		return "clock: know the time"
 	}
 	return c.Name + ": " + scope
+}
+
+// directories lists granted directories, those that are reached by a link with where it leads.
+func directories(scope []string) string {
+	out := slices.Clone(scope)
+	for i, dir := range out {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(dir) && real != filepath.Clean(dir) {
+			out[i] = dir + " (a link to " + visible.Clean(real, maxLine) + ")"
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func everything(scope []string, note string) string {

@@ -1,6 +1,9 @@
 package plugins_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -35,6 +38,25 @@ func TestText(t *testing.T) {
 `
 	if diff := cmp.Diff(want, i.Text()); diff != "" {
 		t.Errorf("Text (-want +got):\n%s", diff)
+	}
+}
+
+// A granted directory that is reached by a link is shown with where the link leads.
+func TestTextOfLinkedDirectory(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
+	if err := errors.Join(os.Mkdir(real, 0o700), os.Symlink(real, link)); err != nil {
+		t.Fatal(err)
+	}
+	p.write(theirs, wasmPackage("x", `"capabilities": [{"name": "fs.write", "scope": ["$PROJECT", "`+link+`", "`+real+`"]}]`))
+	want := "fs.write: change files below $PROJECT, " + link + " (a link to " + real + "), " + real + "\n"
+	if text := p.item(p.load(), "x").Text(); !strings.Contains(text, want) {
+		t.Errorf("the text does not contain %q:\n%s", want, text)
 	}
 }
 

@@ -1,7 +1,6 @@
 package plugins
 
 import (
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +28,7 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 	u.Broker = ability.New(ability.Options{Plugin: i.Name, Grants: i.Grants, Secret: l.environ, DataDir: u.DataDir, Logger: u.Logger})
 	p, err := carrier.Open(u)
 	if err != nil {
-		return nil, errors.Join(err, u.Broker.Close())
+		return nil, err // nobody used the broker: nothing to close
 	}
 	return hold(p, i, u.Logger), nil
 }

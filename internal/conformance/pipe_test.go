@@ -64,7 +64,7 @@ func (p *pipe) Start(ctx context.Context, h sdk.Host) error {
 	return p.guest.Start(ctx, &arrived, guest.NewHost(&arrived, slog.New(slog.DiscardHandler), p.caller))
 }
 
-func (p *pipe) Close(context.Context) error { return p.broker.Close() }
+func (p *pipe) Close(ctx context.Context) error { return p.broker.Close(ctx) }
 
 // callerKey is under which a context holds the ability.Caller of the call that is answered.
 type callerKey struct{}

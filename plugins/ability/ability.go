@@ -100,15 +100,29 @@ func (b *Broker) Bind(h sdk.Host) {
 	b.host = h
 }
 
-// Close cancels what is under way and waits for it. Later requests fail. Safe twice.
-func (b *Broker) Close() error {
+// Close cancels the operations under way and waits for them as long as ctx allows. Later requests fail. Safe twice.
+func (b *Broker) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
 	for _, cancel := range b.running {
 		cancel()
 	}
 	b.mu.Unlock()
-	b.idle.Wait()
+	done := make(chan struct{})
+	go func() { // ends with the last operation; waited for below, unless ctx ends first
+		b.idle.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := len(b.running); n > 0 {
+		return fmt.Errorf("%d operations of plugin %q still run: %w", n, b.plugin, ctx.Err())
+	}
 	return nil
 }
 

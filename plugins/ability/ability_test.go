@@ -226,7 +226,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	}()
 	<-h.entered
 	for range 2 {
-		if err := b.Close(); err != nil {
+		if err := b.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -32,7 +32,7 @@ func newBroker(tb testing.TB, o ability.Options) *ability.Broker {
 	}
 	b := ability.New(o)
 	tb.Cleanup(func() {
-		if err := b.Close(); err != nil {
+		if err := b.Close(context.Background()); err != nil {
 			tb.Error(err)
 		}
 	})

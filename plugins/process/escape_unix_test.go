@@ -359,18 +359,35 @@ func beHost(hold string) {
 	wait()
 }
 
-// connectAsStranger connects to a plugin's socket as somebody who is not the host, and returns what comes of it.
+// connectAsStranger connects to the socket of a plugin that starts, as another process than the host, and returns what comes of it. Once
+// a plugin has started there is no socket any more.
 func connectAsStranger(t *testing.T, config *tls.Config) error {
 	t.Helper()
-	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
-	pidOf(t, p)
-	sockets, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "plugin-dir*", "plugin*"))
-	if err != nil || len(sockets) != 1 {
-		t.Fatalf("sockets %v, %v", sockets, err)
+	pattern := filepath.Join(os.Getenv("TMPDIR"), "plugin-dir*", "plugin*")
+	pidOf(t, started(t, process.Options{}, guestSpec(t, "plain"), nil))
+	sockets, err := filepath.Glob(pattern)
+	if err != nil || len(sockets) != 0 {
+		t.Errorf("sockets of a plugin that has started: %v, %v", sockets, err)
 	}
-	conn, err := net.Dial("unix", sockets[0])
-	if err != nil {
-		t.Fatal(err)
+	p := started(t, process.Options{}, guestSpec(t, "slowstart"), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	calling := make(chan struct{})
+	go func() { // ends with cancel; waited for below
+		defer close(calling)
+		_, _ = p.(sdk.ToolSource).Tools()[0].Execute(ctx, &sdk.ToolCall{})
+	}()
+	defer func() { cancel(); <-calling }()
+	var conn net.Conn
+	for deadline := time.Now().Add(time.Minute); conn == nil; runtime.Gosched() { // until the plugin listens
+		if sockets, err = filepath.Glob(pattern); err == nil && len(sockets) > 0 {
+			conn, err = net.Dial("unix", sockets[0])
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("sockets %v, %v", sockets, err)
+		}
+	}
+	if info, err := os.Stat(filepath.Dir(sockets[0])); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("others can reach the socket: %v, %v", info.Mode(), err)
 	}
 	config.InsecureSkipVerify, config.NextProtos = true, []string{"h2"}
 	stranger := tls.Client(conn, config)

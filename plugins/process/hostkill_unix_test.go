@@ -6,15 +6,17 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
-// A host that is killed and cannot clean up takes its plugins along.
+// A host that is killed and cannot clean up takes its plugins along, and leaves no file behind.
 func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	spec, family := heldGuest(t)
 	host := exec.Command(spec.Command[0])
-	host.Env = append(os.Environ(), hostRole+"="+spec.Env[holdFile], "TMPDIR="+t.TempDir())
+	temporary := t.TempDir()
+	host.Env = append(os.Environ(), hostRole+"="+spec.Env[holdFile], "TMPDIR="+temporary)
 	out, err := host.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -31,4 +33,7 @@ func TestHostKilled(t *testing.T) {
 	}
 	_ = host.Wait()
 	wantGone(t, family)
+	if left, err := filepath.Glob(filepath.Join(temporary, "plugin-dir*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 }

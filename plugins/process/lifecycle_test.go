@@ -151,11 +151,7 @@ func TestLeavesNoFiles(t *testing.T) {
 	}
 	p := started(t, unbounded(), guestSpec(t, "plain"), nil)
 	pidOf(t, p)
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Fatalf("the directory of the socket: %v, %v", entries, err)
-	} else if info, err := entries[0].Info(); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("others can reach the socket: %v, %v", info.Mode(), err)
-	}
+	empty("once it has started")
 	if _, err := callHook(t, p, "exit"); err == nil {
 		t.Error("no error")
 	}

@@ -91,7 +91,7 @@ func (p *remotePlugin) Start(_ context.Context, h sdk.Host) error {
 func (p *remotePlugin) Close(ctx context.Context) error {
 	err := p.super.close(ctx)
 	if p.spec.Broker != nil {
-		err = errors.Join(err, p.spec.Broker.Close())
+		err = errors.Join(err, p.spec.Broker.Close(ctx))
 	}
 	return err
 }

@@ -170,6 +170,7 @@ func (in *instance) start(ctx context.Context, host *hostService, request []byte
 	if err != nil {
 		return in.explain(err)
 	}
+	in.removeSocket()
 	if hooks {
 		in.hooks, err = openHooks(life, in)
 	}
@@ -201,8 +202,14 @@ func (in *instance) discard() {
 	}
 	in.client.Kill() // closes the connection and waits for go-plugin's goroutines
 	in.inside.Wait()
+	in.removeSocket()
+}
+
+// removeSocket removes the directory of the socket. Once the plugin answered, the connection is made for good: nobody else needs to
+// find the socket, and a host that is killed leaves nothing behind. go-plugin leaves it behind when the process did not start.
+func (in *instance) removeSocket() {
 	if dir := in.runner.socketDir; dir != "" {
-		_ = os.RemoveAll(dir) // go-plugin leaves it behind when the process did not start
+		_ = os.RemoveAll(dir) // what cannot be removed is an empty directory or a dead socket
 	}
 }
 

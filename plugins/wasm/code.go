@@ -48,41 +48,72 @@ func compile(ctx context.Context, wasm []byte, pages uint32) (*code, error) {
 
 // rewritten adds the checks of the deadline to a module.
 func rewritten(wasm []byte) (*rewrite.Module, error) {
-	m, err := rewrite.Rewrite(wasm)
+	wasi := wasiFunctions()
+	// Our own functions look at the deadline; those of WASI, which are wazero's, do not. What does not fit is refused below.
+	guard := func(i *rewrite.Import) rewrite.Guard {
+		f, ok := wasi[i.Name]
+		if !ok || i.Module != wasiModule || !slices.Equal(i.Params, f.params) || !slices.Equal(i.Results, f.results) {
+			return rewrite.Guard{}
+		}
+		return rewrite.Guard{Ask: true, Limits: f.limits}
+	}
+	m, err := rewrite.Rewrite(wasm, guard)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
-	if err := checkImports(m.Imports); err != nil {
+	if err := checkImports(m.Imports, wasi); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// checkImports names everything a module asks for that does not exist.
-func checkImports(list []rewrite.Import) error {
+// checkImports names everything a module asks for that does not exist, or has another type.
+func checkImports(list []rewrite.Import, wasi map[string]wasiFunction) error {
 	known := imports()
-	wasi := wasiFunctions()
-	var unknown []string
+	var unknown, wrong []string
 	for _, i := range list {
 		version, ours := strings.CutPrefix(i.Module, hostPrefix)
 		if ours && i.Module != hostModule {
 			return fmt.Errorf("%w: it imports from %q, which is version %q of the ABI; this host speaks version %d", ErrModule, i.Module, version, abiMajor)
 		}
-		_, ok := known[i.Name]
+		host, ok := known[i.Name]
+		params, results := host.params, host.results
 		if i.Module == wasiModule {
-			_, ok = wasi[i.Name]
+			var f wasiFunction
+			f, ok = wasi[i.Name]
+			params, results = f.params, f.results
 		} else {
 			ok = ok && ours
 		}
-		if !ok || i.Kind != rewrite.KindFunction {
-			unknown = append(unknown, fmt.Sprintf("%s %q from %q", i.Kind, i.Name, i.Module))
+		text := fmt.Sprintf("%s %q from %q", i.Kind, i.Name, i.Module)
+		switch {
+		case !ok || i.Kind != rewrite.KindFunction:
+			unknown = append(unknown, text)
+		case !slices.Equal(i.Params, params) || !slices.Equal(i.Results, results):
+			wrong = append(wrong, fmt.Sprintf("%s as %s, expected %s", text, signature(i.Params, i.Results), signature(params, results)))
 		}
 	}
-	if len(unknown) > 0 {
-		slices.Sort(unknown)
+	slices.Sort(unknown)
+	slices.Sort(wrong)
+	switch {
+	case len(unknown) > 0:
 		return fmt.Errorf("%w: it imports what this host has not: %s", ErrModule, strings.Join(unknown, ", "))
+	case len(wrong) > 0:
+		return fmt.Errorf("%w: it imports with the wrong type: %s", ErrModule, strings.Join(wrong, ", "))
 	}
 	return nil
+}
+
+// signature returns the type of a function as text.
+func signature(params, results []byte) string {
+	list := func(types []byte) string {
+		names := make([]string, len(types))
+		for i, t := range types {
+			names[i] = api.ValueTypeName(t)
+		}
+		return "(" + strings.Join(names, ", ") + ")"
+	}
+	return list(params) + " → " + list(results)
 }
 
 // newCode compiles a rewritten module. cache may be nil.

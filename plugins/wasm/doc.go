@@ -57,12 +57,13 @@
 //
 // Without grants there is no file, no environment, no argument and no network. The time of the day is made up; the monotonic time
 // is what passed since the instance was made, in steps of a millisecond. Randomness is real. What is written to stdout and stderr
-// goes to the log, by lines. Granted directories have the same absolute paths as on the host.
+// goes to the log, by lines. Granted directories have the same absolute paths as on the host. They are opened below the project or
+// $DATA, and never contain tenon's own (grants.go).
 //
 // # Limits
 //
 // A module has at most 64 MiB, an instance the memory of its description (64 MiB, pages beyond are refused to memory.grow) and tables
-// of a million elements. An output has at most 8 MiB (Spec.OutputMB), a request of host_call 16 MiB, a line of the log 4 KiB; 200
+// of a million elements. An output has at most 8 MiB (Spec.OutputMB), a request of host_call 1 MiB, a line of the log 4 KiB; 200
 // lines a second are written. 16 calls of a plugin run at the same time, 4 instances are kept for later calls, for 5 minutes
 // (Options.IdleTimeout). Calls that lead back to plugins in WASM are followed 8 deep.
 //
@@ -73,5 +74,6 @@
 //
 // Native code that wazero makes of a module cannot be interrupted, and while it loops it even stops the garbage collector of the
 // host. So a module is rewritten before it is compiled (package internal/rewrite): it counts down as it runs and comes back to the
-// host every fraction of a millisecond, where the call's deadline is looked at.
+// host every fraction of a millisecond, where the call's deadline is looked at. Before each call of WASI it does so, too, and what one
+// of these calls works through is bounded (wasi.go). Close waits at most 5 s for calls that do not end.
 package wasm

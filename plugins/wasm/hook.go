@@ -3,7 +3,6 @@ package wasm
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -38,7 +37,7 @@ func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answ
 		return answer, err
 	}
 	if err := json.Unmarshal(output, &answer); err != nil {
-		return sdk.Answer{}, fmt.Errorf("%w: hook %s: %w", ErrAnswer, call.Hook, err)
+		return sdk.Answer{}, badAnswer("hook "+call.Hook, output, err)
 	}
 	return answer, nil
 }

@@ -21,7 +21,7 @@ const (
 // Bounds of what a guest asks the host for, in bytes.
 const (
 	maxOperation = 64
-	maxRequest   = 16 << 20
+	maxRequest   = 1 << 20
 )
 
 // imports returns the functions of the host by name.

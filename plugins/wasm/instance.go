@@ -127,8 +127,8 @@ func (i *instance) answer(ctx context.Context, j *job) ([]byte, error) {
 	for _, piece := range c.input {
 		size += len(piece)
 	}
-	if size > maxModuleBytes {
-		return nil, fmt.Errorf("an input of %d bytes, at most %d are sent", size, maxModuleBytes)
+	if size > maxInput {
+		return nil, fmt.Errorf("an input of %d bytes, at most %d are sent", size, maxInput)
 	}
 	i.guard.current = c
 	i.stack = [2]uint64{uint64(j.op), uint64(size)}
@@ -151,6 +151,14 @@ func (i *instance) answer(ctx context.Context, j *job) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("%w: %s returned %d, which means nothing", ErrAnswer, exportCall, result)
 	}
+}
+
+// shownAnswer is how many bytes of a bad answer its error shows.
+const shownAnswer = 40
+
+// badAnswer returns the error for an answer that cannot be decoded, with its beginning.
+func badAnswer(what string, answer []byte, err error) error {
+	return fmt.Errorf("%w: %s: %w; its %d bytes begin with %q", ErrAnswer, what, err, len(answer), answer[:min(len(answer), shownAnswer)])
 }
 
 // clean makes the text of an error fit for a line of a log.

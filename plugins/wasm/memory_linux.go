@@ -17,6 +17,7 @@ type guestMemory struct {
 	reserved []byte
 	size     int
 	trimmed  int // its size when it was trimmed
+	runs     int // mappings of the image in it
 }
 
 var _ experimental.LinearMemory = (*guestMemory)(nil)
@@ -61,7 +62,7 @@ func (i *instance) grew() bool { return i.memory.size > i.memory.trimmed }
 // trim lets the instance share with others the pages of its memory that are the same.
 func (i *instance) trim() {
 	i.trimmed, i.memory.trimmed = true, i.memory.size
-	i.shared.share(i.memory.reserved[:i.memory.size])
+	i.shared.share(i.memory)
 }
 
 // image is the memory of the instance of a module that first became idle. Other instances have most of it in common: what the
@@ -74,25 +75,40 @@ type image struct {
 	failed bool // this system cannot do it
 }
 
-// share maps the pages of memory that are equal to the image's from there.
-func (g *image) share(memory []byte) {
+// share maps the pages of memory that are equal to the image's from there. Memory larger than maxShared keeps its pages.
+func (g *image) share(m *guestMemory) {
+	if m.size > maxShared {
+		return
+	}
+	memory := m.reserved[:m.size]
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.data == nil && !g.failed {
 		g.failed = !g.make(memory)
 	}
 	page := os.Getpagesize()
-	for at, end := 0, min(len(memory), len(g.data)); at < end; {
+	for at, end := 0, min(len(memory), len(g.data)); at < end && m.runs < maxRuns; {
 		run := equalPages(memory[at:end], g.data[at:end], page)
-		if run >= minRun*page && !g.mapPages(memory[at:at+run], int64(at)) {
-			return
+		if run >= minRun*page {
+			if !g.mapPages(memory[at:at+run], int64(at)) {
+				return
+			}
+			m.runs++
 		}
 		at += run + page
 	}
 }
 
-// minRun is how many pages in a row are worth a mapping of their own. The system bounds the number of mappings of a process.
-const minRun = 4
+// Bounds of sharing.
+const (
+	// minRun is how many pages in a row are worth a mapping of their own.
+	minRun = 4
+	// maxRuns is how many mappings one instance may have during its life. The system bounds those of the process (65,530 by
+	// default), and Go's heap needs some, too. A guest in Go has about 30.
+	maxRuns = 128
+	// maxShared is the size in bytes up to which memory is compared, which takes about 10 ms for as much.
+	maxShared = 64 << 20
+)
 
 // equalPages returns how many bytes at the beginning of a and b are equal, in whole pages.
 func equalPages(a, b []byte, page int) int {

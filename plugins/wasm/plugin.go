@@ -45,6 +45,9 @@ type Spec struct {
 	Grants  []sdk.Capability
 	Environ []string // what the env grant takes from, in the form of os.Environ
 	DataDir string   // what $DATA stands for in the grants; made with mode 0700 when it is first needed
+	// Private lists tenon's own directories (configuration, data, cache). A granted directory that contains one, or lies in one,
+	// fails every call of the plugin; $DATA is the exception.
+	Private []string
 	// OutputMB bounds the output of one call, in MiB. Default 8.
 	OutputMB int
 	Logger   *slog.Logger // for what happens before Start gives the plugin one; nil: the runtime's
@@ -53,6 +56,7 @@ type Spec struct {
 const (
 	defaultOutputMB = 8
 	maxModuleBytes  = 64 << 20
+	maxInput        = 64 << 20 // bytes of the input of one call
 )
 
 // plugin is a module as the host sees it. What it needs to run is made when it is called for the first time.
@@ -249,14 +253,16 @@ func (p *plugin) Precompile(ctx context.Context) error {
 	return err
 }
 
-// Close ends what runs and waits for it, as long as ctx lets it.
+// Close ends what runs and waits for it, as long as ctx lets it, at most 5 s.
 func (p *plugin) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeGrace)
+	defer cancel()
 	p.once.Do(func() {
 		close(p.closing)
 		p.active.close()
 	})
 	if p.spec.Broker != nil {
-		if err := p.spec.Broker.Close(); err != nil {
+		if err := p.spec.Broker.Close(ctx); err != nil {
 			p.log.Load().Warn("close the broker", "err", err)
 		}
 	}

@@ -52,8 +52,12 @@ func (r *Runtime) Open(s Spec) (sdk.Plugin, error) {
 	return p, nil
 }
 
-// describeTimeout bounds Describe without the time to compile.
-const describeTimeout = 10 * time.Second
+const (
+	// describeTimeout bounds Describe without the time to compile.
+	describeTimeout = 10 * time.Second
+	// closeGrace bounds how long Close waits for calls and compilations, whatever its context allows.
+	closeGrace = 5 * time.Second
+)
 
 // Describe compiles and runs a module, without any grant, to ask what it contributes. The compiled code stays in the cache, so that
 // opening the plugin afterwards is quick.
@@ -75,7 +79,7 @@ func (r *Runtime) Describe(ctx context.Context, m Module) (sdk.Description, erro
 		return d, fmt.Errorf("%s: describe: %w", m.name(), err)
 	}
 	if err := json.Unmarshal(answer, &d); err != nil {
-		return d, fmt.Errorf("%s: describe: %w: %w", m.name(), ErrAnswer, err)
+		return d, badAnswer(m.name()+": describe", answer, err)
 	}
 	return d, nil
 }
@@ -87,8 +91,11 @@ type Precompiler interface {
 	Precompile(ctx context.Context) error
 }
 
-// Close closes the plugins that are still open and waits for their calls, as long as ctx lets it. Safe twice.
+// Close closes the plugins that are still open and waits for their calls, as long as ctx lets it, at most 5 s. What still runs then is
+// left behind, named by the error, and ends with the process. Safe twice.
 func (r *Runtime) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeGrace)
+	defer cancel()
 	r.mu.Lock()
 	r.closed = true
 	open := make([]*plugin, 0, len(r.plugins))

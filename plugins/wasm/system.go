@@ -3,10 +3,7 @@ package wasm
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,18 +16,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Variables in the scopes of fs.read and fs.write.
-const (
-	scopeProject = "$PROJECT"
-	scopeData    = "$DATA"
-)
-
 // system is what a plugin gets to see through WASI: what was granted, and else nothing.
 type system struct {
 	clock   bool
 	env     [][2]string
 	scopes  []scope
 	dataDir string
+	private []string // directories of tenon itself
 
 	mu      sync.Mutex
 	project sdk.Project
@@ -38,20 +30,8 @@ type system struct {
 	roots   []root
 }
 
-// scope is a directory that was granted.
-type scope struct {
-	path  string // as in the grant
-	write bool
-}
-
-// root is a granted directory that is open.
-type root struct {
-	scope
-	dir *os.Root
-}
-
 func newSystem(s *Spec) *system {
-	out := &system{dataDir: s.DataDir}
+	out := &system{dataDir: s.DataDir, private: s.Private}
 	for _, g := range s.Grants {
 		switch g.Name {
 		case sdk.CapabilityClock:
@@ -65,7 +45,7 @@ func newSystem(s *Spec) *system {
 			}
 		case sdk.CapabilityRead, sdk.CapabilityWrite:
 			for _, path := range g.Scope {
-				out.scopes = append(out.scopes, scope{path, g.Name == sdk.CapabilityWrite})
+				out.scopes = append(out.scopes, scope{path: path, write: g.Name == sdk.CapabilityWrite})
 			}
 		}
 	}
@@ -106,77 +86,6 @@ func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
 		files = extended.WithSysFSMount(&rootFS{root: r.dir, write: r.write, guard: g}, guestPath(r.path))
 	}
 	return c.WithFSConfig(files), nil
-}
-
-// open opens the directories that were granted, once.
-func (s *system) open() ([]root, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opened {
-		return s.roots, nil
-	}
-	for _, m := range s.mounts() {
-		if m.path == filepath.Clean(s.dataDir) {
-			if err := os.MkdirAll(m.path, 0o700); err != nil {
-				return nil, fmt.Errorf("grant of %s: %w", scopeData, err)
-			}
-		}
-		dir, err := os.OpenRoot(m.path)
-		if err != nil {
-			s.closeRoots()
-			return nil, fmt.Errorf("grant of the directory %s: %w", m.path, err)
-		}
-		s.roots = append(s.roots, root{m, dir})
-	}
-	s.opened = true
-	return s.roots, nil
-}
-
-// mounts returns each directory that was granted once, with the more that was granted.
-func (s *system) mounts() []scope {
-	var out []scope
-	for _, g := range s.scopes {
-		path := g.path
-		for name, value := range map[string]string{scopeProject: s.project.Worktree, scopeData: s.dataDir} {
-			if rest, ok := strings.CutPrefix(path, name); ok && (rest == "" || rest[0] == '/') && value != "" {
-				path = value + filepath.FromSlash(rest)
-			}
-		}
-		path = filepath.Clean(path)
-		if !filepath.IsAbs(path) {
-			continue // nothing it could stand for
-		}
-		at := slices.IndexFunc(out, func(m scope) bool { return m.path == path })
-		if at < 0 {
-			out = append(out, scope{path, g.write})
-			continue
-		}
-		out[at].write = out[at].write || g.write
-	}
-	return out
-}
-
-// guestPath is the path under which a guest finds a directory: the same as the host.
-func guestPath(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	return path
-}
-
-// close gives the directories back.
-func (s *system) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closeRoots()
-}
-
-func (s *system) closeRoots() {
-	for _, r := range s.roots {
-		_ = r.dir.Close() // nothing was written through it
-	}
-	s.roots = nil
 }
 
 // stopwatchStep is the resolution of the time a guest gets without a clock, in nanoseconds: too coarse to spy with.

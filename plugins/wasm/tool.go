@@ -98,7 +98,7 @@ func (t *tool) call(ctx context.Context, base uint32, call *sdk.ToolCall, v any)
 		return false, err
 	}
 	if err := json.Unmarshal(output, v); err != nil {
-		return false, fmt.Errorf("%w: tool %s: %w", ErrAnswer, t.description.ID, err)
+		return false, badAnswer("tool "+t.description.ID, output, err)
 	}
 	return true, nil
 }

@@ -1,20 +1,71 @@
 package wasm
 
-import "strings"
+import (
+	"strings"
 
-// wasiFunctions returns the names of what a guest can import from WASI.
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
+)
+
+// wasiSignatures lists what a guest can import from WASI, with the parameters: i an i32, I an i64, and i32 that are bounded: n a
+// number of elements, p the length of a path, d the size of a buffer for the entries of a directory. All return an i32, the error
+// number, except for proc_exit.
 // See https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
-func wasiFunctions() map[string]struct{} {
-	names := strings.Fields(`
-		args_get args_sizes_get clock_res_get clock_time_get environ_get environ_sizes_get fd_advise fd_allocate fd_close fd_datasync
-		fd_fdstat_get fd_fdstat_set_flags fd_fdstat_set_rights fd_filestat_get fd_filestat_set_size fd_filestat_set_times fd_pread
-		fd_prestat_dir_name fd_prestat_get fd_pwrite fd_read fd_readdir fd_renumber fd_seek fd_sync fd_tell fd_write
-		path_create_directory path_filestat_get path_filestat_set_times path_link path_open path_readlink path_remove_directory
-		path_rename path_symlink path_unlink_file poll_oneoff proc_exit proc_raise random_get sched_yield sock_accept sock_recv
-		sock_send sock_shutdown`)
-	set := make(map[string]struct{}, len(names))
-	for _, name := range names {
-		set[name] = struct{}{}
+const wasiSignatures = `
+	args_get ii  args_sizes_get ii  clock_res_get ii  clock_time_get iIi  environ_get ii  environ_sizes_get ii
+	fd_advise iIIi  fd_allocate iII  fd_close i  fd_datasync i  fd_fdstat_get ii  fd_fdstat_set_flags ii
+	fd_fdstat_set_rights iII  fd_filestat_get ii  fd_filestat_set_size iI  fd_filestat_set_times iIIi
+	fd_pread iinIi  fd_prestat_dir_name iii  fd_prestat_get ii  fd_pwrite iinIi  fd_read iini  fd_readdir iidIi
+	fd_renumber ii  fd_seek iIii  fd_sync i  fd_tell ii  fd_write iini  path_create_directory iip
+	path_filestat_get iiipi  path_filestat_set_times iiipIIi  path_link iiipiip  path_open iiipiIIii
+	path_readlink iipiii  path_remove_directory iip  path_rename iipiip  path_symlink ipiip  path_unlink_file iip
+	poll_oneoff iini  proc_exit i  proc_raise i  random_get ii  sched_yield -  sock_accept iii  sock_recv iiniii
+	sock_send iinii  sock_shutdown ii`
+
+// Bounds of what one call of WASI works through. The deadline is looked at between calls.
+const (
+	maxElements  = 1024     // buffers to read or write, as IOV_MAX of POSIX; subscriptions of poll_oneoff
+	maxPath      = 4096     // bytes, as PATH_MAX
+	maxDirectory = 64 << 10 // bytes of entries of a directory
+)
+
+// Error numbers of WASI.
+const (
+	wasiInvalid     = 28
+	wasiNameTooLong = 37
+)
+
+// wasiFunction is a function of WASI.
+type wasiFunction struct {
+	params, results []byte
+	limits          []rewrite.Limit
+}
+
+// wasiFunctions returns what a guest can import from WASI, by name.
+func wasiFunctions() map[string]wasiFunction {
+	fields := strings.Fields(wasiSignatures)
+	out := make(map[string]wasiFunction, len(fields)/2)
+	for i := 0; i < len(fields); i += 2 {
+		f := wasiFunction{results: []byte{api.ValueTypeI32}}
+		for n, letter := range strings.Trim(fields[i+1], "-") {
+			t := byte(api.ValueTypeI32)
+			switch letter {
+			case 'I':
+				t = api.ValueTypeI64
+			case 'n':
+				f.limits = append(f.limits, rewrite.Limit{Param: n, Max: maxElements, Result: wasiInvalid})
+			case 'p':
+				f.limits = append(f.limits, rewrite.Limit{Param: n, Max: maxPath, Result: wasiNameTooLong})
+			case 'd':
+				f.limits = append(f.limits, rewrite.Limit{Param: n, Max: maxDirectory, Result: wasiInvalid})
+			}
+			f.params = append(f.params, t)
+		}
+		if fields[i] == "proc_exit" {
+			f.results = nil
+		}
+		out[fields[i]] = f
 	}
-	return set
+	return out
 }

@@ -56,7 +56,7 @@ func BenchmarkRewrite(b *testing.B) {
 	}
 	b.SetBytes(int64(len(largest)))
 	for b.Loop() {
-		if _, err := rewrite.Rewrite(largest); err != nil {
+		if _, err := rewrite.Rewrite(largest, everyGuard); err != nil {
 			b.Fatal(err)
 		}
 	}

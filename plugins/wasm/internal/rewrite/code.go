@@ -7,7 +7,7 @@ func (w *writer) codeSection(r *reader) {
 		r.fail("%d functions are declared, %d have code", len(w.functions), n)
 		return
 	}
-	w.buf = appendU32(w.buf, uint32(n+helpers))
+	w.buf = appendU32(w.buf, uint32(n+helpers+len(w.guards)))
 	if len(r.data) > maxCode {
 		r.fail("%d bytes of code, at most %d are allowed", len(r.data), maxCode)
 		return
@@ -34,6 +34,7 @@ func (w *writer) codeSection(r *reader) {
 		w.buf = append(w.buf, b.out...)
 	}
 	w.helpers()
+	w.guardCode()
 }
 
 // body rewrites one function.
@@ -104,16 +105,21 @@ func (b *body) open(k block) {
 	}
 }
 
-// instruction copies one instruction, with what it needs before it.
+// instruction copies the instructions up to the next one that is not plain, and that one with what it needs before it.
 func (b *body) instruction() {
 	r := b.r
-	start := r.pos
+	first := r.pos
+	start := first
 	op := r.byte()
-	switch {
-	case r.plain(op):
-		if r.err == nil {
-			b.out = append(b.out, r.data[start:r.pos]...)
+	for r.plain(op, b.w.globals) {
+		if r.err != nil {
+			return
 		}
+		start = r.pos
+		op = r.byte()
+	}
+	b.out = append(b.out, r.data[first:start]...)
+	switch {
 	case op == opBlock || op == opIf || op == opLoop:
 		b.begin(op)
 	case op == opElse:
@@ -186,7 +192,7 @@ func (b *body) special(op byte) {
 		b.out = b.w.function(append(b.out, op), r)
 	case opCallIndirect, opReturnCallIndirect:
 		b.called()
-		r.u32()
+		b.w.typeIndex(r)
 		r.u32()
 		raw()
 	case opBrTable:

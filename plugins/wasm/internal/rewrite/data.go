@@ -19,49 +19,81 @@ type segment struct {
 	offset  int64
 	isConst bool
 	content []byte
-	owned   bool // content is no part of the module as it was
+	joined  bool // to the one before it, behind gap zeros
+	gap     int
+	size    int // of the content, including that of the segments joined to it
 }
 
+// end is where the segment ends in memory, with what is joined to it.
+func (s *segment) end() int64 { return s.offset + int64(s.size) }
+
 // dataSection writes the data segments. Go's linker makes tens of thousands, each of which costs memory in every instance, so
-// neighbours are joined when nothing names them: memory is zero where no segment was.
+// neighbours are joined: the gap between them is filled with zeros. That changes nothing as long as the memory is the module's own,
+// the code names no segment, and each segment so far begins at or behind the end of all earlier ones: then the gap still holds the
+// zeros a new memory has. The first segment that breaks this ends joining.
 func (w *writer) dataSection(r *reader) {
 	n := r.count("data segments", maxSegments)
-	var joined []segment
-	for range n {
-		s := w.segment(r)
+	w.countedSegments(r, n)
+	segments := make([]segment, n)
+	count, head := 0, &segment{kind: dataPassive}
+	rising, end := !w.namesData && !w.foreignMemory, int64(0)
+	for i := range segments {
+		s := &segments[i]
+		w.segment(r, s)
 		if r.err != nil {
 			return
 		}
-		last := len(joined) - 1
-		if last < 0 || w.namesData || !joined[last].join(&s) {
-			joined = append(joined, s)
+		if s.kind != dataPassive {
+			rising = rising && s.isConst && s.offset >= end
+			end = s.end()
 		}
+		if rising && head.takes(s) {
+			s.joined, s.gap = true, int(s.offset-head.end())
+			head.size += s.gap + s.size
+			continue
+		}
+		count, head = count+1, s
 	}
-	w.buf = appendU32(w.buf, uint32(len(joined)))
-	for i := range joined {
-		s := &joined[i]
+	w.buf = appendU32(w.buf, uint32(count))
+	for i := range segments {
+		s := &segments[i]
+		if s.joined {
+			w.buf = append(append(w.buf, zeros[:s.gap]...), s.content...)
+			continue
+		}
 		w.buf = appendU32(w.buf, s.kind)
 		if s.kind == dataIndexed {
 			w.buf = append(w.buf, 0)
 		}
 		w.buf = append(w.buf, s.place...)
-		w.buf = appendU32(w.buf, uint32(len(s.content)))
+		w.buf = appendU32(w.buf, uint32(s.size))
 		w.buf = append(w.buf, s.content...)
 	}
 }
 
-func (w *writer) segment(r *reader) segment {
-	s := segment{kind: r.u32()}
+var zeros [maxGap]byte
+
+// takes reports whether next, which begins behind s, is near enough to be joined to it.
+func (s *segment) takes(next *segment) bool {
+	return s.kind == dataActive && next.kind == dataActive && next.size > 0 && next.offset-s.end() <= maxGap
+}
+
+// segment reads a segment.
+func (w *writer) segment(r *reader, s *segment) {
+	s.kind = r.u32()
 	switch s.kind {
 	case dataActive:
 	case dataIndexed:
-		r.zero()
+		if index := r.u32(); index != 0 {
+			r.fail("memory %d, there is only one", index)
+		}
 	case dataPassive:
 		s.content = r.take(r.u32())
-		return s
+		s.size = len(s.content)
+		return
 	default:
 		r.fail("a data segment of kind %d", s.kind)
-		return s
+		return
 	}
 	start := r.pos
 	s.place = w.constant(nil, r)
@@ -71,19 +103,14 @@ func (w *writer) segment(r *reader) segment {
 		s.isConst = number.err == nil && bytes.Equal(number.data[number.pos:], []byte{opEnd})
 	}
 	s.content = r.take(r.u32())
-	return s
+	s.size = len(s.content)
 }
 
-// join puts next behind s, if it stands a little behind it in memory.
-func (s *segment) join(next *segment) bool {
-	end := s.offset + int64(len(s.content))
-	gap := next.offset - end
-	if s.kind != dataActive || next.kind != dataActive || !s.isConst || !next.isConst || gap < 0 || gap > maxGap || len(next.content) == 0 {
-		return false
+// countedSegments checks the number of segments that the module announces before its code, since that section may be left out.
+func (w *writer) countedSegments(r *reader, n int) {
+	if c := w.part[sectionDataCount]; c != nil {
+		if announced := (&reader{data: c.data}).u32(); int64(announced) != int64(n) {
+			r.fail("%d data segments, %d were announced", n, announced)
+		}
 	}
-	if !s.owned {
-		s.content, s.owned = bytes.Clone(s.content), true
-	}
-	s.content = append(append(s.content, make([]byte, gap)...), next.content...)
-	return true
 }

@@ -9,8 +9,12 @@
 // What takes long in one instruction is cut into pieces: memory.fill and memory.copy work in chunks, and instructions on tables and
 // memory.grow count as much code. Tables are bounded.
 //
-// The import moves the indexes of all functions up by one, so everything that names a function is rewritten. Custom sections are left
-// out, except for the names of functions, which stand in stack traces.
+// Imported functions can be guarded: whatever calls one, by name or through a table, calls a function of the rewriter instead, which
+// asks the host first and bounds arguments.
+//
+// Every index into types, functions and globals is compared with what the module itself has, so that no module can name what is added
+// to it: the counter, the helpers, the guards. The import moves the indexes of all functions up by one, so everything that names a
+// function is rewritten. Custom sections are left out, except for the names of functions, which stand in stack traces.
 //
 // The parser knows WebAssembly 2.0 (with SIMD), tail calls and extended constant expressions. It refuses everything else, because an
 // instruction whose length it does not know may hide a loop. Numbers that steer it are written anew in their shortest form, so that

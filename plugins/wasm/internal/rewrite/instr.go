@@ -34,6 +34,7 @@ const (
 	opI32Eqz             = 0x45
 	opI32LtS             = 0x48
 	opI32LtU             = 0x49
+	opI32GtU             = 0x4b
 	opI32LeU             = 0x4d
 	opI32Add             = 0x6a
 	opI32Sub             = 0x6b
@@ -113,12 +114,15 @@ func (r *reader) vector() uint32 {
 	return sub
 }
 
-// plain passes over the immediates of an instruction that is copied as it is. It reports whether op is one.
-func (r *reader) plain(op byte) bool {
+// plain passes over the immediates of an instruction that is copied as it is. It reports whether op is one. globals is the number of
+// globals that the module has.
+func (r *reader) plain(op byte, globals uint32) bool {
 	switch {
 	case op <= 0x01, op == opReturn, op == 0x1a, op == opSelect, op == opRefIsNull, op >= opI32Eqz && op <= opLastNumeric:
 	case op == opBr, op == opBrIf, op >= opLocalGet && op <= opTableSet:
-		r.u32()
+		if index := r.u32(); index >= globals && (op == opGlobalGet || op == opGlobalSet) {
+			r.noGlobal(index, globals)
+		}
 	case op >= opLoadFirst && op <= opStoreLast:
 		r.memoryArgument()
 	case op == opMemorySize:

@@ -18,7 +18,7 @@ func (w *writer) names() {
 
 func (w *writer) functionNames(r *reader) {
 	n := r.count("names", maxImports+maxFunctions)
-	content := appendU32(nil, uint32(n))
+	content := appendU32(nil, uint32(n+len(w.guards)))
 	previous := int64(-1)
 	for range n {
 		index := r.u32()
@@ -27,11 +27,17 @@ func (w *writer) functionNames(r *reader) {
 			return
 		}
 		previous = int64(index)
-		content = appendU32(content, w.moved(index))
-		content = appendU32(content, uint32(len(name)))
-		content = append(content, name...)
+		if index >= w.imported {
+			index++
+		}
+		content = appendName(appendU32(content, index), name)
+	}
+	for i := range w.guards {
+		content = appendName(appendU32(content, w.helper(helpers+i)), []byte(w.guards[i].name))
 	}
 	w.buf = append(w.buf[:0], 4, 'n', 'a', 'm', 'e')
 	w.buf = appendSection(w.buf, subsectionFunctions, content)
 	w.out = appendSection(w.out, sectionCustom, w.buf)
 }
+
+func appendName(b, name []byte) []byte { return append(appendU32(b, uint32(len(name))), name...) }

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // ErrMalformed is wrapped by every error about a module. The text names the offset of the byte.
@@ -46,6 +47,15 @@ func (r *reader) take(n uint32) []byte {
 	b := r.data[r.pos : r.pos+int(n)]
 	r.pos += int(n)
 	return b
+}
+
+// text reads a name, which must be UTF-8.
+func (r *reader) text() string {
+	b := r.take(r.u32())
+	if !utf8.Valid(b) {
+		r.fail("a name that is not UTF-8")
+	}
+	return string(b)
 }
 
 // part returns a reader of the next n bytes.

@@ -6,7 +6,7 @@ import (
 )
 
 // Version changes whenever the same module is rewritten in another way.
-const Version = 1
+const Version = 2
 
 // What a rewritten module imports to ask whether it may go on: a function () → i32.
 const (
@@ -24,6 +24,8 @@ type Module struct {
 type Import struct {
 	Module, Name string
 	Kind         Kind
+	// Types of a function's parameters and results, as in the binary format. They are part of the module and must not be changed.
+	Params, Results []byte
 }
 
 // Kind is what an import or an export is.
@@ -72,14 +74,15 @@ var order = [...]byte{
 
 const header = "\x00asm\x01\x00\x00\x00"
 
-// Rewrite returns the module with checks. Errors wrap ErrMalformed. The module is not validated beyond what that needs; a compiler
-// has to do it.
-func Rewrite(wasm []byte) (*Module, error) {
+// Rewrite returns the module with checks. guard returns how calls of an imported function are guarded; if nil, they are not. Errors
+// wrap ErrMalformed. Rewrite checks every index into what it extends, so that the module cannot name an addition. It validates
+// nothing else; a compiler has to do that.
+func Rewrite(wasm []byte, guard func(*Import) Guard) (*Module, error) {
 	s, err := split(wasm)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{sections: s, out: []byte(header)}
+	w := &writer{sections: s, out: append(make([]byte, 0, len(wasm)+len(wasm)/4), header...), guard: guard}
 	for _, id := range order {
 		if err := w.section(id); err != nil {
 			return nil, err
@@ -113,8 +116,8 @@ func split(wasm []byte) (*sections, error) {
 		switch {
 		case r.err != nil:
 		case id == sectionCustom:
-			name := string(part.take(part.u32()))
-			if part.err == nil && name == "name" && s.nameSection == nil {
+			name := part.text()
+			if r.err = part.err; r.err == nil && name == "name" && s.nameSection == nil {
 				s.nameSection = part
 			}
 		case id >= sectionKinds:
@@ -139,6 +142,11 @@ type writer struct {
 	buf     []byte // the section being written
 	imports []Import
 
+	guard      func(*Import) Guard // nil: none
+	guards     []guarded
+	guardOf    []int       // for each imported function: its position in guards, or -1
+	signatures []signature // of the types
+
 	types     int           // of the module as it was
 	imported  uint32        // functions
 	functions []uint32      // types of the functions that are not imported
@@ -146,6 +154,8 @@ type writer struct {
 	elements  int           // of all segments
 	uses      [helpers]bool // which helpers the code calls
 	namesData bool          // the code names data segments
+
+	foreignMemory bool // the memory is imported
 }
 
 // section writes one section, or nothing when there is none.
@@ -209,6 +219,8 @@ func (w *writer) mustExist(id byte) bool {
 	switch id {
 	case sectionType, sectionImport, sectionFunction, sectionGlobal, sectionCode:
 		return true
+	case sectionData:
+		return w.part[sectionDataCount] != nil // what was announced is compared with it
 	}
 	return false
 }

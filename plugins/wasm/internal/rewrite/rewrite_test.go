@@ -86,7 +86,7 @@ func modules(t testing.TB) map[string][]byte {
 
 func rewritten(t testing.TB, wasm []byte) []byte {
 	t.Helper()
-	m, err := rewrite.Rewrite(wasm)
+	m, err := rewrite.Rewrite(wasm, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestGuestsCompile(t *testing.T) {
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(features))
 	defer r.Close(context.Background())
 	for file, wasm := range modules(t) {
-		m, err := rewrite.Rewrite(wasm)
+		m, err := rewrite.Rewrite(wasm, nil)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -271,7 +271,7 @@ func TestRefused(t *testing.T) {
 		"relaxed vector":            {function(0xfd, 0x80, 0x02), "vector instruction 0x100"},
 		"vector number that hides":  {function(0xfd, 0x8c, 0x00), "longer than it needs to be"},
 		"unknown misc":              {function(0xfc, 0x12), "0xfc 18"},
-		"no such function":          {function(0x10, 9), "there is no function 9"},
+		"no such function":          {function(0x10, 9), "function 9 does not exist"},
 		"no such type of a block":   {function(0x02, 5, 0x0b), "there is no type 5"},
 		"else without if":           {function(0x05), "else without if"},
 		"code goes on":              {function(0x0b, 0x01), "too many in a function"},
@@ -279,9 +279,23 @@ func TestRefused(t *testing.T) {
 		"shared memory":             {module(section(5, 1, 3, 1, 1)), "limits of kind 0x3"},
 		"two memories":              {module(section(5, 2, 0, 1, 0, 1)), "2 memories"},
 		"large table":               {module(section(4, 1, 0x70, 0, 0x80, 0x80, 0x80, 0x01)), "a table of 2097152 elements"},
-		"export of no function":     {module(section(7, 1, 1, 'a', 0, 3)), "there is no function 3"},
-		"start of no function":      {module(section(8, 3)), "there is no function 3"},
-		"element of no function":    {module(section(4, 1, 0x70, 0, 1), section(9, 1, 0, 0x41, 0, 0x0b, 1, 9)), "there is no function 9"},
+		"export of no function":     {module(section(7, 1, 1, 'a', 0, 3)), "function 3 does not exist"},
+		"start of no function":      {module(section(8, 3)), "function 3 does not exist"},
+		"element of no function":    {module(section(4, 1, 0x70, 0, 1), section(9, 1, 0, 0x41, 0, 0x0b, 1, 9)), "function 9 does not exist"},
+		"global.set of the counter": {function(0x41, 0, 0x24, 0), "global 0 does not exist"},
+		"global.get of the counter": {function(0x23, 0, 0x1a), "global 0 does not exist"},
+		"counter in a constant":     {module(section(6, 1, 0x7f, 0, 0x23, 1, 0x0b)), "global 1 does not exist"},
+		"export of the counter":     {module(section(7, 1, 1, 'a', 3, 0)), "global 0 does not exist"},
+		"element with the counter":  {module(section(4, 1, 0x70, 0, 1), section(9, 1, 0, 0x23, 0, 0x0b, 0)), "global 0 does not exist"},
+		"data at the counter":       {module(section(5, 1, 0, 1), section(11, 1, 0, 0x23, 0, 0x0b, 0)), "global 0 does not exist"},
+		"type of an addition":       {module(section(1, 1, 0x60, 0, 0), section(3, 1, 1)), "type 1 does not exist"},
+		"import with such a type":   {module(section(2, 1, 0, 0, 0, 0)), "type 0 does not exist"},
+		"call_indirect with one":    {function(0x41, 0, 0x11, 2, 0), "type 2 does not exist"},
+		"tail call with one":        {function(0x41, 0, 0x13, 1, 0), "type 1 does not exist"},
+		"call of a helper":          {function(0x10, 1), "function 1 does not exist"},
+		"reference to a helper":     {function(0xd2, 1, 0x1a), "function 1 does not exist"},
+		"data that was not counted": {module(section(12, 1)), "0 data segments, 1 were announced"},
+		"name that is not UTF-8":    {module(section(0, 1, 0xff)), "not UTF-8"},
 		"call in a constant":        {module(section(6, 1, 0x7f, 0, 0x10, 0, 0x0b)), "instruction 0x10 in a constant"},
 		"blocks stay open":          {function(slices.Repeat([]byte{0x03, 0x40}, 60)...), "unexpected end"},
 		"branch to many":            {function(0x41, 0, 0x0e, 0xff, 0xff, 0x7f), "targets"},
@@ -289,11 +303,103 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := rewrite.Rewrite(c.wasm)
+			_, err := rewrite.Rewrite(c.wasm, nil)
 			if !errors.Is(err, rewrite.ErrMalformed) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("error = %v, want one with %q", err, c.text)
 			}
 		})
+	}
+}
+
+// A guard asks the host before the imported function is called, directly or through a table, and limits its arguments. Without a guard
+// the function is called as it was.
+func TestGuards(t *testing.T) {
+	t.Parallel()
+	// f calls import 0 with its argument, and what it returns through the table.
+	wasm := module(
+		section(1, 1, 0x60, 1, 0x7f, 1, 0x7f), section(2, 1, 1, 'h', 1, 'f', 0, 0), section(3, 1, 0), section(4, 1, 0x70, 0, 1),
+		section(7, 1, 1, 'f', 0, 1), section(9, 1, 0, 0x41, 0, 0x0b, 1, 0),
+		section(10, 1, 11, 0, 0x20, 0, 0x10, 0, 0x41, 0, 0x11, 0, 0, 0x0b))
+	limit := []rewrite.Limit{{Param: 0, Max: 1 << 31, Result: -5}}
+	for name, c := range map[string]struct {
+		guard      rewrite.Guard
+		arg        uint64
+		want       string
+		asked, ran int
+	}{
+		"none":     {rewrite.Guard{}, 1, "[3]", 0, 2},
+		"asks":     {rewrite.Guard{Ask: true}, 1, "[3]", 2, 2},
+		"at limit": {rewrite.Guard{Limits: limit}, 1<<31 - 1, "[2147483649]", 0, 2},
+		// The first call is not made, and its result is beyond the limit as well.
+		"above limit": {rewrite.Guard{Ask: true, Limits: limit}, 1<<31 + 1, "[4294967291]", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			changed, err := rewrite.Rewrite(wasm, func(i *rewrite.Import) rewrite.Guard {
+				if i.Module != "h" || i.Name != "f" || string(i.Params) != "\x7f" || string(i.Results) != "\x7f" {
+					t.Errorf("import %+v", i)
+				}
+				return c.guard
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked, ran := 0, 0
+			ctx := t.Context()
+			r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(features))
+			defer r.Close(context.Background())
+			check := r.NewHostModuleBuilder(rewrite.CheckModule).NewFunctionBuilder().WithFunc(func() int32 { asked++; return 0 }).Export(rewrite.CheckName)
+			next := r.NewHostModuleBuilder("h").NewFunctionBuilder().WithFunc(func(n int32) int32 { ran++; return n + 1 }).Export("f")
+			for _, b := range []wazero.HostModuleBuilder{check, next} {
+				if _, err := b.Instantiate(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m, err := r.Instantiate(ctx, changed.Wasm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			results, err := m.ExportedFunction("f").Call(ctx, c.arg)
+			if got := fmt.Sprint(results); err != nil || got != c.want || asked != c.asked || ran != c.ran {
+				t.Errorf("f(%d) = %s, %v, asked %d times, ran %d times; want %s, %d, %d", c.arg, got, err, asked, ran, c.want, c.asked, c.ran)
+			}
+		})
+	}
+	_, err := rewrite.Rewrite(wasm, func(*rewrite.Import) rewrite.Guard { return rewrite.Guard{Limits: []rewrite.Limit{{Param: 1}}} })
+	if !errors.Is(err, rewrite.ErrMalformed) {
+		t.Errorf("a limit of a parameter that does not exist: %v", err)
+	}
+}
+
+// Data segments are joined while their offsets rise, and no longer.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	at := func(offset byte) string { return string([]byte{0, 0x41, offset, 0x0b, 1, 'x'}) }
+	for name, c := range map[string]struct {
+		offsets string
+		want    int
+	}{
+		"rising":          {"\x01\x05\x09", 1},
+		"falling":         {"\x09\x05\x01", 3},
+		"back in between": {"\x05\x01\x09\x0a", 4},
+		"overlapping":     {"\x05\x05\x06", 3},
+	} {
+		var segments string
+		for _, offset := range []byte(c.offsets) {
+			segments += at(offset)
+		}
+		wasm := module(section(5, 1, 0, 1), section(11, append([]byte{byte(len(c.offsets))}, segments...)...))
+		// The data section is the last; its content begins with the number of segments.
+		out := rewritten(t, wasm)
+		last := strings.Index(string(out), "\x00\x41"+c.offsets[:1]+"\x0b") - 1
+		if got := int(out[last]); got != c.want {
+			t.Errorf("%s: %d segments, want %d", name, got, c.want)
+		}
+	}
+	// Zeros between segments would overwrite what an imported memory holds.
+	wasm := module(section(2, 1, 1, 'h', 1, 'm', 2, 0, 1), section(11, append([]byte{2}, at(1)+at(5)...)...))
+	if !strings.HasSuffix(string(rewritten(t, wasm)), "\x02"+at(1)+at(5)) {
+		t.Error("segments of an imported memory were joined")
 	}
 }
 
@@ -324,16 +430,31 @@ func TestWorkIsBounded(t *testing.T) {
 		"deep loops":           {build(1, append(slices.Repeat([]byte{0x03, 0x40}, 300), slices.Repeat([]byte{0x0b}, 300)...)), "nested more than"},
 		"variables":            {build(20_000, nil), "20000 local variables"},
 	} {
-		if _, err := rewrite.Rewrite(c.wasm); err == nil || !strings.Contains(err.Error(), c.text) {
+		if _, err := rewrite.Rewrite(c.wasm, nil); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: error = %v, want %q", name, err, c.text)
 		}
 	}
-	if _, err := rewrite.Rewrite(build(100, loops(500))); err != nil {
+	if _, err := rewrite.Rewrite(build(100, loops(500)), nil); err != nil {
 		t.Errorf("an ordinary function: %v", err)
 	}
 }
 
-// Whatever it is given, the rewriter returns, and what it accepts a compiler accepts if it accepted the module as it was.
+// sameValidity compiles a module and its rewritten form, of which either both compile or neither. It reports which. Custom sections do
+// not count: the rewriter leaves them out, and wazero refuses some that are valid.
+func sameValidity(t *testing.T, r wazero.Runtime, wasm, changed []byte) bool {
+	t.Helper()
+	_, want := r.CompileModule(t.Context(), wasm)
+	_, got := r.CompileModule(t.Context(), changed)
+	if want != nil && strings.Contains(want.Error(), "section custom") {
+		return false
+	}
+	if (want == nil) != (got == nil) {
+		t.Errorf("compiling it: %v, rewritten: %v, in the module %x", want, got, wasm)
+	}
+	return want == nil
+}
+
+// Whatever it is given, the rewriter returns, and what it accepts a compiler accepts exactly if it accepts the module as it was.
 func FuzzRewrite(f *testing.F) {
 	for _, wasm := range modules(f) {
 		f.Add(wasm)
@@ -341,7 +462,7 @@ func FuzzRewrite(f *testing.F) {
 	f.Add(function(0xfc, 0x0a, 0, 0))
 	f.Add(module(section(1, 1, 0x60, 0, 0)))
 	f.Fuzz(func(t *testing.T, wasm []byte) {
-		m, err := rewrite.Rewrite(wasm)
+		m, err := rewrite.Rewrite(wasm, nil)
 		if err != nil {
 			if !errors.Is(err, rewrite.ErrMalformed) {
 				t.Errorf("error = %v", err)
@@ -349,13 +470,10 @@ func FuzzRewrite(f *testing.F) {
 			return
 		}
 		ctx := t.Context()
-		r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features).WithMemoryLimitPages(16))
+		r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features).WithMemoryLimitPages(16).WithDebugInfoEnabled(false))
 		defer r.Close(ctx)
-		if _, err := r.CompileModule(ctx, wasm); err != nil {
+		if !sameValidity(t, r, wasm, m.Wasm) {
 			return
-		}
-		if _, err := r.CompileModule(ctx, m.Wasm); err != nil {
-			t.Errorf("the module compiles, rewritten it does not: %v", err)
 		}
 		stub, err := rewrite.Stub(m)
 		if err != nil {

@@ -50,21 +50,19 @@ const (
 
 func (w *writer) typeSection(r *reader) {
 	w.types = r.count("types", maxTypes)
+	w.signatures = make([]signature, w.types)
 	w.buf = appendU32(w.buf, uint32(w.types+addedTypes))
 	values := 0
 	w.buf = copied(w.buf, r, func() {
-		for range w.types {
+		for i := range w.signatures {
 			if t := r.byte(); t != typeFunction {
 				r.fail("%#x is no type of a function", t)
 			}
-			for _, what := range [...]string{"parameters", "results"} {
-				n := r.count(what, maxSignature)
-				if values += n; values > maxValues {
-					r.fail("the types have more than %d parameters and results", maxValues)
-				}
-				for range n {
-					r.valueType()
-				}
+			s := &w.signatures[i]
+			s.params = r.valueTypes("parameters")
+			s.results = r.valueTypes("results")
+			if values += len(s.params) + len(s.results); values > maxValues {
+				r.fail("the types have more than %d parameters and results", maxValues)
 			}
 		}
 	})
@@ -74,28 +72,67 @@ func (w *writer) typeSection(r *reader) {
 		typeFunction, 3, typeI32, typeI32, typeI32, 0)
 }
 
+// signature holds the types of a function's parameters and results. The slices are part of the module and must not be changed.
+type signature struct{ params, results []byte }
+
+// valueTypes reads a list of types.
+func (r *reader) valueTypes(what string) []byte {
+	n := r.count(what, maxSignature)
+	start := r.pos
+	for range n {
+		r.valueType()
+	}
+	if r.err != nil {
+		return nil
+	}
+	return r.data[start:r.pos]
+}
+
+// typeIndex reads the index of a type. The types that the rewriter adds have larger indexes: the module cannot name them.
+func (w *writer) typeIndex(r *reader) uint32 {
+	index := r.u32()
+	if int64(index) >= int64(w.types) {
+		r.fail("type %d does not exist; the module has %d", index, w.types)
+		return 0
+	}
+	return index
+}
+
+// globalIndex reads the index of a global. The counter has a larger index: the module cannot name it.
+func (w *writer) globalIndex(r *reader) uint32 {
+	index := r.u32()
+	if index >= w.globals {
+		r.noGlobal(index, w.globals)
+	}
+	return index
+}
+
+func (r *reader) noGlobal(index, globals uint32) {
+	r.fail("global %d does not exist; the module has %d", index, globals)
+}
+
 func (w *writer) importSection(r *reader) {
 	n := r.count("imports", maxImports)
 	w.buf = appendU32(w.buf, uint32(n+1))
 	w.buf = copied(w.buf, r, func() {
 		for range n {
 			i := Import{Module: string(r.name()), Name: string(r.name()), Kind: Kind(r.byte())}
-			w.imports = append(w.imports, i)
 			switch i.Kind {
 			case KindFunction:
-				r.u32()
-				w.imported++
+				w.importFunction(r, &i)
 			case KindTable:
 				r.refType()
 				r.limits()
 			case KindMemory:
 				r.limits()
+				w.foreignMemory = true
 			case KindGlobal:
 				r.globalType()
 				w.globals++
 			default:
 				r.fail("an import of %s", i.Kind)
 			}
+			w.imports = append(w.imports, i)
 		}
 	})
 	for _, name := range [...]string{CheckModule, CheckName} {
@@ -109,19 +146,23 @@ func (w *writer) importSection(r *reader) {
 // check is the index of the imported function that asks the host.
 func (w *writer) check() uint32 { return w.imported }
 
-// moved returns the new index of a function.
+// moved returns the new index of a function. For an imported function with a guard, that is the index of the guard.
 func (w *writer) moved(index uint32) uint32 {
-	if index < w.imported {
-		return index
+	switch {
+	case index >= w.imported:
+		return index + 1
+	case w.guardOf[index] >= 0:
+		return w.helper(helpers + w.guardOf[index])
 	}
-	return index + 1
+	return index
 }
 
 // function copies the index of a function.
 func (w *writer) function(buf []byte, r *reader) []byte {
 	index := r.u32()
 	if uint64(index) >= uint64(w.imported)+uint64(len(w.functions)) {
-		r.fail("there is no function %d", index)
+		r.fail("function %d does not exist; the module has %d", index, uint64(w.imported)+uint64(len(w.functions)))
+		return buf
 	}
 	return appendU32(buf, w.moved(index))
 }
@@ -150,15 +191,18 @@ func (w *writer) functionSection(r *reader) {
 	n := r.count("functions", maxFunctions)
 	w.functions = make([]uint32, n)
 	for i := range w.functions {
-		w.functions[i] = r.u32()
+		w.functions[i] = w.typeIndex(r)
 	}
 	// What helpers there are is known when the code is written. They are declared in any case: an unused one costs a few bytes.
-	w.buf = appendU32(w.buf, uint32(n+helpers))
+	w.buf = appendU32(w.buf, uint32(n+helpers+len(w.guards)))
 	for _, t := range w.functions {
 		w.buf = appendU32(w.buf, t)
 	}
 	for _, t := range [helpers]int{helperSlow: typeSlow, helperFill: typeBulk, helperCopy: typeBulk} {
 		w.buf = appendU32(w.buf, uint32(w.types+t))
+	}
+	for i := range w.guards {
+		w.buf = appendU32(w.buf, w.guards[i].typ)
 	}
 }
 
@@ -187,12 +231,12 @@ func (w *writer) memorySection(r *reader) {
 
 func (w *writer) globalSection(r *reader) {
 	n := r.count("globals", maxGlobals)
+	w.globals += uint32(n)
 	w.buf = appendU32(w.buf, uint32(n+1))
 	for range n {
 		w.buf = copied(w.buf, r, r.globalType)
 		w.buf = w.constant(w.buf, r)
 	}
-	w.globals += uint32(n)
 	w.buf = append(w.buf, typeI32, 1, opI32Const)
 	w.buf = appendS64(w.buf, budget)
 	w.buf = append(w.buf, opEnd)
@@ -213,6 +257,8 @@ func (w *writer) exportSection(r *reader) {
 			w.buf = w.function(w.buf, r)
 		case Kind(kind) > KindGlobal:
 			r.fail("an export of %s", Kind(kind))
+		case Kind(kind) == KindGlobal:
+			w.buf = appendU32(w.buf, w.globalIndex(r))
 		default:
 			w.buf = appendU32(w.buf, r.u32())
 		}
@@ -292,7 +338,7 @@ func (w *writer) constant(buf []byte, r *reader) []byte {
 		case opF64Const:
 			buf = append(buf, r.take(8)...)
 		case opGlobalGet:
-			buf = appendU32(buf, r.u32())
+			buf = appendU32(buf, w.globalIndex(r))
 		case opRefNull:
 			buf = append(buf, r.refType())
 		case opRefFunc:

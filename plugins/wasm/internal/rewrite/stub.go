@@ -13,7 +13,7 @@ func Stub(rewritten *Module) ([]byte, error) {
 		switch {
 		case r == nil:
 		case id == sectionCode:
-			n := r.count("functions", maxFunctions+helpers)
+			n := r.count("functions", maxFunctions+helpers+maxImports)
 			content := appendU32(nil, uint32(n))
 			for range n {
 				content = append(content, 3, 0, opUnreachable, opEnd)

@@ -1,0 +1,200 @@
+package wasm
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Variables in the scopes of fs.read and fs.write.
+const (
+	scopeProject = "$PROJECT"
+	scopeData    = "$DATA"
+)
+
+// scope is a directory that was granted.
+type scope struct {
+	path  string // as in the grant; in mounts the absolute path
+	write bool
+
+	// The directory is opened below base, which holds links that lead out of it back.
+	base, rest string
+	own        bool // the plugin's data directory, or below it
+}
+
+// root is a granted directory that is open.
+type root struct {
+	scope
+	dir *os.Root
+}
+
+// open opens the directories that were granted, once.
+func (s *system) open() ([]root, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened {
+		return s.roots, nil
+	}
+	for _, m := range s.mounts() {
+		dir, err := s.openScope(m)
+		if err != nil {
+			s.closeRoots()
+			return nil, fmt.Errorf("grant of the directory %s: %w", m.path, err)
+		}
+		s.roots = append(s.roots, root{m, dir})
+	}
+	s.opened = true
+	return s.roots, nil
+}
+
+// mounts returns each directory that was granted once, with the more that was granted.
+func (s *system) mounts() []scope {
+	var out []scope
+	for _, g := range s.scopes {
+		m, ok := s.located(g)
+		if !ok {
+			continue // nothing it could stand for
+		}
+		at := slices.IndexFunc(out, func(o scope) bool { return o.path == m.path })
+		if at < 0 {
+			out = append(out, m)
+			continue
+		}
+		out[at].write = out[at].write || g.write
+	}
+	return out
+}
+
+// located returns the scope with its absolute path. Directories of the project, and of the plugin's own data, are opened below those.
+func (s *system) located(g scope) (scope, bool) {
+	below := func(base, rest string) (scope, bool) {
+		rest = strings.TrimPrefix(rest, "/")
+		base = filepath.Clean(base)
+		return scope{path: filepath.Join(base, filepath.FromSlash(rest)), write: g.write, base: base, rest: rest}, filepath.IsAbs(base)
+	}
+	if rest, ok := cutVariable(g.path, scopeData); ok {
+		m, ok := below(s.dataDir, rest)
+		m.own = true
+		return m, ok
+	}
+	if rest, ok := cutVariable(g.path, scopeProject); ok {
+		return below(s.project.Worktree, rest)
+	}
+	if rest, err := filepath.Rel(s.project.Worktree, g.path); err == nil && filepath.IsLocal(rest) && filepath.IsAbs(g.path) {
+		return below(s.project.Worktree, filepath.ToSlash(rest))
+	}
+	return below(g.path, "")
+}
+
+// cutVariable returns what follows the variable at the beginning of path.
+func cutVariable(path, name string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, name)
+	return rest, ok && (rest == "" || rest[0] == '/')
+}
+
+// openScope opens one directory.
+func (s *system) openScope(m scope) (*os.Root, error) {
+	if m.own {
+		if err := os.MkdirAll(m.base, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := os.OpenRoot(m.base)
+	if err != nil {
+		return nil, err
+	}
+	if m.rest != "" && m.rest != "." {
+		base := dir
+		defer base.Close()
+		if dir, err = base.OpenRoot(filepath.FromSlash(m.rest)); err != nil {
+			return nil, fmt.Errorf("%w; links that lead out of %s are not followed", err, m.base)
+		}
+	}
+	if m.own {
+		return dir, nil
+	}
+	if err := s.apart(dir, m.path); err != nil {
+		_ = dir.Close() // nothing was written
+		return nil, err
+	}
+	return dir, nil
+}
+
+// apart fails if an open directory contains one of tenon's own, or lies in one. It compares the files themselves, not their names.
+func (s *system) apart(dir *os.Root, path string) error {
+	info, err := dir.Stat(".")
+	if err != nil {
+		return err
+	}
+	real := resolved(path)
+	if now, err := os.Stat(real); err != nil || !os.SameFile(now, info) {
+		return errors.New("it was replaced while it was opened")
+	}
+	for _, p := range s.private {
+		if p == "" {
+			continue
+		}
+		own := resolved(p)
+		ownInfo, err := os.Stat(own)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if inside(own, info) || err == nil && inside(real, ownInfo) {
+			return fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", p)
+		}
+	}
+	return nil
+}
+
+// inside reports whether the directory outer is path or one of its ancestors. path has no links.
+func inside(path string, outer fs.FileInfo) bool {
+	for {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, outer) {
+			return true
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return false
+		}
+		path = parent
+	}
+}
+
+// resolved returns path without links. What does not exist is taken as written.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(resolved(parent), filepath.Base(path))
+}
+
+// guestPath is the path under which a guest finds a directory: the same as the host.
+func guestPath(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return path
+}
+
+// close gives the directories back.
+func (s *system) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeRoots()
+}
+
+func (s *system) closeRoots() {
+	for _, r := range s.roots {
+		_ = r.dir.Close() // nothing was written through it
+	}
+	s.roots = nil
+}

@@ -1,0 +1,78 @@
+package rewrite
+
+import "slices"
+
+// Guard says what happens before an imported function is called, however the module reaches it: by name, through a table or from
+// outside. The zero value does nothing.
+type Guard struct {
+	Ask    bool    // ask the host whether the module may go on
+	Limits []Limit // arguments that are bounded
+}
+
+// Limit bounds an argument, which must be an i32. A call with a larger one (unsigned) returns Result, the function's only result, an
+// i32, and the function is not called.
+type Limit struct {
+	Param  int
+	Max    uint32
+	Result int32
+}
+
+// guarded is a function that the rewritten module has in place of an imported one, which it calls.
+type guarded struct {
+	Guard
+	index  uint32 // of the imported function
+	typ    uint32
+	params int
+	name   string
+}
+
+// importFunction reads the type of an imported function and adds its guard.
+func (w *writer) importFunction(r *reader, i *Import) {
+	typ := w.typeIndex(r)
+	if r.err != nil {
+		return
+	}
+	s := w.signatures[typ]
+	i.Params, i.Results = s.params, s.results
+	at := -1
+	if w.guard != nil {
+		if g := w.guard(i); g.Ask || len(g.Limits) > 0 {
+			for _, l := range g.Limits {
+				if l.Param >= len(s.params) || s.params[l.Param] != typeI32 || !slices.Equal(s.results, []byte{typeI32}) {
+					r.fail("the type of %q from %q does not have the i32 parameter %d and one i32 result", i.Name, i.Module, l.Param)
+				}
+			}
+			at = len(w.guards)
+			w.guards = append(w.guards, guarded{Guard: g, index: w.imported, typ: typ, params: len(s.params), name: i.Name})
+		}
+	}
+	w.guardOf = append(w.guardOf, at)
+	w.imported++
+}
+
+// guardCode writes the code of the guards. Each is
+//
+//	if argument > limit { return result }
+//	slow()
+//	return imported(arguments)
+func (w *writer) guardCode() {
+	for i := range w.guards {
+		g := &w.guards[i]
+		code := []byte{0} // no locals
+		for _, l := range g.Limits {
+			code = appendU32(append(code, opLocalGet), uint32(l.Param))
+			code = appendS64(append(code, opI32Const), int64(int32(l.Max)))
+			code = appendS64(append(code, opI32GtU, opIf, blockEmpty, opI32Const), int64(l.Result))
+			code = append(code, opReturn, opEnd)
+		}
+		if g.Ask {
+			code = w.slow(code)
+		}
+		for p := range g.params {
+			code = appendU32(append(code, opLocalGet), uint32(p))
+		}
+		code = append(appendU32(append(code, opCall), g.index), opEnd)
+		w.buf = appendU32(w.buf, uint32(len(code)))
+		w.buf = append(w.buf, code...)
+	}
+}
