@@ -307,7 +307,7 @@ func (t *turn) askSummary(ctx context.Context, prompt string, plan compaction) e
 			return err
 		}
 		b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
-		err := t.client.Stream(ctx, req, b.take)
+		err := t.askModel(ctx, req, b.take)
 		b.keep()
 		if err == nil {
 			return t.keepSummary(b, plan)

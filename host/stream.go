@@ -18,7 +18,7 @@ const maxToolCalls = 128
 func (t *turn) stream(ctx context.Context) (event, error) {
 	t.startTitle()
 	b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
-	err := t.client.Stream(ctx, t.req, b.take)
+	err := t.askModel(ctx, t.req, b.take)
 	t.req = nil
 	b.keep()
 	if err == nil && !b.finished {
