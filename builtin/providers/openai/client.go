@@ -87,6 +87,8 @@ func newTransport() *http.Transport {
 		MaxIdleConnsPerHost: 8,
 		DisableCompression:  true,
 		ReadBufferSize:      32 << 10,
+
+		MaxResponseHeaderBytes: 256 << 10,
 	}
 }
 
