@@ -120,7 +120,7 @@ type meter struct {
 
 // take passes an event on that fits.
 func (m *meter) take(e sdk.StreamEvent) error {
-	cost := len(e.Text) + len(e.CallID) + len(e.Tool)
+	cost := storedSize(e.Text) + len(e.CallID) + len(e.Tool)
 	if len(e.Metadata) > 0 {
 		data, err := json.Marshal(e.Metadata)
 		if err != nil {
@@ -140,6 +140,20 @@ func (m *meter) take(e sdk.StreamEvent) error {
 	}
 	e.Tool = clipped(e.Tool, maxToolName)
 	return m.sink(e)
+}
+
+// storedSize returns the bytes that a text takes as JSON, nearly: a control character takes six.
+func storedSize(text string) int {
+	n := len(text)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
+			n++
+		case c < ' ':
+			n += len(`\u0000`) - 1
+		}
+	}
+	return n
 }
 
 func (m *meter) tooLong() error {

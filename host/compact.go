@@ -308,7 +308,7 @@ func (t *turn) askSummary(ctx context.Context, prompt string, plan compaction) e
 		}
 		b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
 		err := t.askModel(ctx, req, b.take)
-		b.keep()
+		b.keep(err)
 		if err == nil {
 			return t.keepSummary(b, plan)
 		}

@@ -143,6 +143,7 @@ func (t *turn) retry(err error) (event, error) {
 	case classRetry:
 	default:
 		if errors.Is(err, sdk.ErrAnswerLimit) {
+			t.cutShort()
 			t.setAside() // it would fill the context of every later request
 		}
 		return evFail, err
@@ -187,6 +188,23 @@ func (t *turn) setAside() {
 		if changed {
 			t.c.putPart(p)
 		}
+	}
+}
+
+// maxCutText is how much is kept of a text that exceeded the limit of an answer, in bytes.
+const maxCutText = 64 << 10
+
+// cutShort keeps the beginning of each text of an answer without end: the rest would be stored, loaded and shown for nothing.
+func (t *turn) cutShort() {
+	for _, p := range t.c.parts(t.msg.ID) {
+		t.c.locked(func() {
+			switch p := p.(type) {
+			case *sdk.TextPart:
+				p.Text = clipped(p.Text, maxCutText)
+			case *sdk.ReasoningPart:
+				p.Text = clipped(p.Text, maxCutText)
+			}
+		})
 	}
 }
 

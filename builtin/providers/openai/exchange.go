@@ -18,7 +18,7 @@ const (
 	maxAnswer = 256 << 20
 	// maxEvent bounds one event, and an answer that is not a stream: decoding takes several times its size in memory. The
 	// longest legitimate event repeats a whole answer, about 0.5 MiB, with the tools of the request.
-	maxEvent = 4 << 20
+	maxEvent = 2 << 20
 	// maxElements bounds the JSON values of one event: an empty object of 3 bytes takes up to 200 in memory. Tools that a
 	// server repeats have some thousand.
 	maxElements = 1 << 16
