@@ -182,3 +182,24 @@ func TestLimitsMustBeNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredErrorsAreBounded, whatever a provider puts into them, and keep what a reader needs.
+func TestStoredErrorsAreBounded(t *testing.T) {
+	t.Parallel()
+	headers := map[string]string{"a-request-id": "r1"}
+	for i := range 100 {
+		headers["x-"+strings.Repeat("h", i+1)] = strings.Repeat("v", 64<<10)
+	}
+	failure := &sdk.ProviderError{
+		ProviderID: "test", StatusCode: 500, Headers: headers, Body: strings.Repeat("ü", 1<<20), Message: strings.Repeat("ü", 1<<20),
+	}
+	k := start(t, nil, base(newModel(t, answer{err: failure}, answer{err: failure}, say("done"))))
+	id, _ := k.prompt("hi")
+	data, err := json.Marshal(k.messages(id))
+	if err != nil || len(data) > 100<<10 {
+		t.Errorf("%d bytes are stored, error %v, want at most 100 KiB for two errors", len(data), err)
+	}
+	if !strings.Contains(string(data), `"a-request-id":"r1"`) {
+		t.Error("the first header is not stored")
+	}
+}
