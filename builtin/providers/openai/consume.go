@@ -77,7 +77,7 @@ func document(in io.Reader, dec decoder) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errCut, err)
 	}
-	if tooMany(data) {
+	if tooMany(data, maxElements) {
 		return errElements
 	}
 	if err := dec.whole(data); err != nil {
@@ -86,9 +86,9 @@ func document(in io.Reader, dec decoder) error {
 	return dec.finish()
 }
 
-// tooMany reports whether a JSON document has more than maxElements values, as far as commas and brackets outside of strings tell.
-func tooMany(data []byte) bool {
-	if len(data) <= maxElements {
+// tooMany reports whether a JSON document has more than max values, as far as commas and brackets outside of strings tell.
+func tooMany(data []byte, max int) bool {
+	if len(data) <= max {
 		return false
 	}
 	n, quoted := 0, false
@@ -102,7 +102,7 @@ func tooMany(data []byte) bool {
 			n++
 		}
 	}
-	return n > maxElements
+	return n > max
 }
 
 func stream(ex *exchange, in io.Reader, dec decoder) error {
@@ -116,7 +116,7 @@ func stream(ex *exchange, in io.Reader, dec decoder) error {
 		if len(data) == 0 {
 			continue
 		}
-		if tooMany(data) {
+		if tooMany(data, maxElements) {
 			return errElements
 		}
 		done, err := dec.event(data)

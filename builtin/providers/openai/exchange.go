@@ -34,8 +34,8 @@ const lingerTimeout = 2 * time.Second
 
 var (
 	errTooLong     = fmt.Errorf("%w: more than %d MiB were sent", sdk.ErrAnswerLimit, maxAnswer>>20)
-	errEventTooBig = fmt.Errorf("%w: an event of it is larger than %d MiB", sdk.ErrAnswerLimit, maxEvent>>20)
-	errElements    = fmt.Errorf("%w: an event of it has more than %d values", sdk.ErrAnswerLimit, maxElements)
+	errEventTooBig = fmt.Errorf("%w: an event, or an answer that is no stream, is too large", sdk.ErrAnswerLimit)
+	errElements    = fmt.Errorf("%w: an event, or an answer that is no stream, has too many values", sdk.ErrAnswerLimit)
 )
 
 // idleError ends an exchange whose server has been silent for too long.
@@ -68,10 +68,11 @@ type exchange struct {
 	res      *http.Response // nil until begin
 	received int64
 	open     int64 // bytes since the latest event
+	maxOpen  int64
 }
 
 func newExchange(ctx context.Context, headerTimeout time.Duration) *exchange {
-	ex := &exchange{}
+	ex := &exchange{maxOpen: maxEvent}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
 	ex.limit(headerTimeout)
 	return ex
@@ -132,7 +133,7 @@ func (ex *exchange) Read(p []byte) (int, error) {
 	switch {
 	case ex.received > maxAnswer:
 		return n, errTooLong
-	case ex.open > maxEvent:
+	case ex.open > ex.maxOpen:
 		return n, errEventTooBig
 	}
 	return n, err
