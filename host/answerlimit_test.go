@@ -101,6 +101,21 @@ func TestAnswersWithoutEnd(t *testing.T) {
 	}
 }
 
+// TestBrokenAnswersKeepTheirBeginning: what six tries left does not grow with what the server sent.
+func TestBrokenAnswersKeepTheirBeginning(t *testing.T) {
+	t.Parallel()
+	broken := answer{think: "thought", text: strings.Repeat("ü", 40<<10), err: &sdk.ProviderError{ProviderID: "test", Cut: true, Message: "cut"}}
+	k := start(t, nil, base(newModel(t, broken, broken, broken, broken, broken, say("done"))))
+	id, m := k.prompt("hi")
+	data, err := json.Marshal(k.messages(id))
+	if err != nil || len(data) > 6*(64<<10+4<<10) || !strings.Contains(string(data), "…") {
+		t.Errorf("%d bytes are stored, error %v", len(data), err)
+	}
+	if textOf(m) != "done" {
+		t.Errorf("answer %.100q, want done", textOf(m))
+	}
+}
+
 // TestLongAnswersPass up to the limit.
 func TestLongAnswersPass(t *testing.T) {
 	t.Parallel()

@@ -143,7 +143,6 @@ func (t *turn) retry(err error) (event, error) {
 	case classRetry:
 	default:
 		if errors.Is(err, sdk.ErrAnswerLimit) {
-			t.cutShort()
 			t.setAside() // it would fill the context of every later request
 		}
 		return evFail, err
@@ -180,7 +179,7 @@ func (t *turn) retry(err error) (event, error) {
 	return evRetry, nil
 }
 
-// setAside closes the parts of a broken answer and marks them so that the model does not get them.
+// setAside closes the parts of a broken answer, keeps the beginning of their texts and marks them so that the model does not get them.
 func (t *turn) setAside() {
 	for _, p := range t.c.parts(t.msg.ID) {
 		changed := false
@@ -191,22 +190,8 @@ func (t *turn) setAside() {
 	}
 }
 
-// maxCutText is how much is kept of a text that exceeded the limit of an answer, in bytes.
+// maxCutText is how much is kept of each text of a broken answer, in bytes: the rest would be stored, loaded and shown for nothing.
 const maxCutText = 64 << 10
-
-// cutShort keeps the beginning of each text of an answer without end: the rest would be stored, loaded and shown for nothing.
-func (t *turn) cutShort() {
-	for _, p := range t.c.parts(t.msg.ID) {
-		t.c.locked(func() {
-			switch p := p.(type) {
-			case *sdk.TextPart:
-				p.Text = clipped(p.Text, maxCutText)
-			case *sdk.ReasoningPart:
-				p.Text = clipped(p.Text, maxCutText)
-			}
-		})
-	}
-}
 
 // ignoredKey marks reasoning and tool parts of a broken answer in their metadata, as Ignored does text.
 const ignoredKey = "ignored"
@@ -218,12 +203,12 @@ func setAsidePart(p sdk.Part) bool {
 		if p.Ignored {
 			return false
 		}
-		p.Ignored = true
+		p.Text, p.Ignored = clipped(p.Text, maxCutText), true
 	case *sdk.ReasoningPart:
 		if p.Metadata[ignoredKey] == true {
 			return false
 		}
-		p.Metadata = withKey(p.Metadata, ignoredKey, true)
+		p.Text, p.Metadata = clipped(p.Text, maxCutText), withKey(p.Metadata, ignoredKey, true)
 	case *sdk.ToolPart:
 		if p.Metadata[ignoredKey] == true {
 			return false
