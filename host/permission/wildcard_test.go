@@ -99,8 +99,9 @@ func slowMatch(pattern, text string) bool {
 	}
 	pattern, text = fold(pattern), fold(text)
 	if scheme, rest, ok := strings.Cut(pattern, "://"); ok && regexp.MustCompile(`^[A-Za-z0-9+.*?-]+$`).MatchString(scheme) {
-		server, path, _ := strings.Cut(rest, "/")
-		if path = rest[len(server):]; path == "" && strings.HasSuffix(server, "*") {
+		server, _, _ := strings.Cut(rest, "/")
+		path := rest[len(server):]
+		if path == "" && strings.HasSuffix(server, "*") {
 			path = "*"
 		}
 		textScheme, textRest, ok := strings.Cut(text, "://")
