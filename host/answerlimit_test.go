@@ -61,9 +61,11 @@ func TestAnswersWithoutEnd(t *testing.T) {
 		event  func(i int) sdk.StreamEvent
 		events int64 // at most
 	}{
-		"text":       {func(int) sdk.StreamEvent { return sdk.StreamEvent{Type: sdk.StreamText, ID: "a", Text: chunk} }, 257},
-		"reasoning":  {func(int) sdk.StreamEvent { return sdk.StreamEvent{Type: sdk.StreamReasoning, ID: "a", Text: chunk} }, 257},
-		"arguments":  {func(int) sdk.StreamEvent { return sdk.StreamEvent{Type: sdk.StreamToolCall, ID: "a", Tool: "read", Text: chunk} }, 257},
+		"text":      {func(int) sdk.StreamEvent { return sdk.StreamEvent{Type: sdk.StreamText, ID: "a", Text: chunk} }, 257},
+		"reasoning": {func(int) sdk.StreamEvent { return sdk.StreamEvent{Type: sdk.StreamReasoning, ID: "a", Text: chunk} }, 257},
+		"arguments": {func(int) sdk.StreamEvent {
+			return sdk.StreamEvent{Type: sdk.StreamToolCall, ID: "a", Tool: "read", Text: chunk}
+		}, 257},
 		"characters": {func(int) sdk.StreamEvent { return sdk.StreamEvent{Type: sdk.StreamText, ID: "a", Text: control} }, 44},
 		"metadata":   {func(int) sdk.StreamEvent { return sdk.StreamEvent{Type: sdk.StreamText, ID: "a", Metadata: secret} }, 257},
 		"blocks": {func(i int) sdk.StreamEvent {
