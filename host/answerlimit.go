@@ -13,7 +13,7 @@ import (
 
 const (
 	// blockCost is charged for each block of text or reasoning in addition to its text: every block is stored as a part.
-	blockCost = 1 << 10
+	blockCost = 4 << 10
 	// maxToolName bounds the name of a tool in an answer, in bytes. OpenAI allows 64 characters.
 	maxToolName = 256
 	// maxTitleAnswer bounds the answer to a request for a title, with its reasoning.

@@ -70,7 +70,7 @@ func TestAnswersWithoutEnd(t *testing.T) {
 		"metadata":   {func(int) sdk.StreamEvent { return sdk.StreamEvent{Type: sdk.StreamText, ID: "a", Metadata: secret} }, 257},
 		"blocks": {func(i int) sdk.StreamEvent {
 			return sdk.StreamEvent{Type: []string{sdk.StreamText, sdk.StreamReasoning}[i%2], ID: "a", Text: "x"}
-		}, 16<<10 + 1},
+		}, 4<<10 + 1},
 		"tool names": {func(i int) sdk.StreamEvent { return sdk.StreamEvent{Type: sdk.StreamToolCall, ID: "a", Tool: chunk} }, 257},
 	} {
 		t.Run(name, func(t *testing.T) {
