@@ -57,7 +57,7 @@ func classify(err error) class {
 	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) {
 		return classFatal
 	}
-	said := pe.Code + " " + pe.Message + " " + pe.Body
+	said := clipped(pe.Code, maxErrorText) + " " + clipped(pe.Message, maxErrorText) + " " + clipped(pe.Body, maxErrorBody)
 	if pe.StatusCode != http.StatusTooManyRequests && !rateText().MatchString(said) &&
 		(overflowText().MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {
 		return classOverflow
