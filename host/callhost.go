@@ -66,6 +66,9 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 		plugin = h.c.byPlugin.manifest.Name
 	}
 	r.Metadata = askedBy(r.Metadata, h.c.template, plugin)
+	if h.c.tool == nil { // an unknown tool that is called over and over
+		return h.t.permit(ctx, r, h.c.part.Tool, sdk.Origin{})
+	}
 	return h.t.permit(ctx, r, h.c.tool.definition.ID, h.c.tool.origin)
 }
 

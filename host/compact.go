@@ -307,8 +307,8 @@ func (t *turn) askSummary(ctx context.Context, prompt string, plan compaction) e
 			return err
 		}
 		b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
-		err := t.client.Stream(ctx, req, b.take)
-		b.keep()
+		err := t.askModel(ctx, req, b.take)
+		b.keep(err)
 		if err == nil {
 			return t.keepSummary(b, plan)
 		}

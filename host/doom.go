@@ -26,7 +26,7 @@ type doomWatch struct {
 }
 
 // add notes a call and returns the length of the cycle it completes, 0 for none.
-func (w *doomWatch) add(tool string, args json.RawMessage) int {
+func (w *doomWatch) add(tool string, args []byte) int {
 	var compact bytes.Buffer
 	if json.Compact(&compact, args) != nil {
 		compact.Write(args)
@@ -61,10 +61,14 @@ func (w *doomWatch) cycles(period int) bool {
 // reset forgets the calls: the user let the model go on.
 func (w *doomWatch) reset() { w.calls = nil }
 
-// watchDoom asks the user whether a repeating call may run. Refused once, the model is told to do
-// something else; refused twice, the turn ends.
-func (t *turn) watchDoom(ctx context.Context, c *call) error {
-	period := t.doom.add(c.part.Tool, c.args)
+// watchDoom asks the user whether a repeating call may run, or fail, again: a call of an unknown tool or with wrong arguments
+// repeats like any other, and so does one that a hook denies. args are the model's. Refused once, the model is told to do something else; refused twice, the turn
+// ends. Calls of plugins are not watched: a plugin does not run in circles because the model does.
+func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
+	if c.byPlugin != nil {
+		return nil
+	}
+	period := t.doom.add(c.part.Tool, args)
 	if period == 0 {
 		return nil
 	}

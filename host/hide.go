@@ -1,6 +1,10 @@
 package host
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
@@ -10,18 +14,45 @@ import (
 // the configuration. What is stored and told to others goes through it; what tools read is left as it is.
 func (g *generation) hide(text string) string { return secret.Hide(text, g.made.Secrets) }
 
-// wireError turns an error into its form on the wire, without secrets.
+// Bounds of what is stored of a failed request, in bytes.
+const (
+	maxErrorText    = 4 << 10
+	maxErrorBody    = 16 << 10 // what sdk.ProviderError promises
+	maxErrorHeader  = 512      // one value
+	maxErrorHeaders = 8 << 10  // names and values together
+)
+
+// wireError turns an error into its form on the wire, bounded and without secrets.
 func (g *generation) wireError(err error) *sdk.NamedError {
 	n := *namedError(err)
-	n.Data.Message, n.Data.ResponseBody = g.hide(n.Data.Message), g.hide(n.Data.ResponseBody)
-	if n.Data.ResponseHeaders != nil {
-		headers := make(map[string]string, len(n.Data.ResponseHeaders))
-		for name, value := range n.Data.ResponseHeaders {
-			headers[name] = g.hide(value)
-		}
-		n.Data.ResponseHeaders = headers
-	}
+	n.Data.Message = clipped(g.hide(n.Data.Message), maxErrorText)
+	n.Data.ResponseBody = clipped(g.hide(n.Data.ResponseBody), maxErrorBody)
+	n.Data.ResponseHeaders = g.storedHeaders(n.Data.ResponseHeaders)
 	return &n
+}
+
+// storedHeaders returns the headers of a failed answer that are stored: sorted by name, as many as maxErrorHeaders holds.
+func (g *generation) storedHeaders(headers map[string]string) map[string]string {
+	if headers == nil {
+		return nil
+	}
+	out, room := map[string]string{}, maxErrorHeaders
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		value := clipped(g.hide(headers[name]), maxErrorHeader)
+		if room -= len(name) + len(value); room < 0 {
+			break
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// clipped cuts text from outside to max bytes, at the end of a character.
+func clipped(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max], "") + "…"
 }
 
 // hideEntries takes the secrets out of what hooks said; entries are the caller's.

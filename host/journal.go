@@ -17,6 +17,8 @@ const (
 	journalQueue = 256
 	// journalBatch bounds the changes of one append.
 	journalBatch = 512
+	// journalText bounds the streamed text that is collected, in bytes: each step to the disk copies it.
+	journalText = 256 << 10
 )
 
 // journal makes the changes of one session durable, in order, and publishes each event after the change
@@ -38,6 +40,7 @@ type journal struct {
 	ops    []store.Op
 	events []sdk.Event
 	text   *textRun
+	size   int       // bytes of text collected since the last append
 	last   time.Time // of the last append
 }
 
@@ -135,7 +138,7 @@ func (j *journal) run(ctx context.Context) {
 			}
 			j.take(ctx, e)
 			j.drain(ctx)
-			if len(j.ops) > 0 || len(j.events) > 0 {
+			if len(j.ops) > 0 || len(j.events) > 0 || j.size >= journalText {
 				j.commit(ctx)
 			}
 		case <-due:
@@ -147,6 +150,9 @@ func (j *journal) run(ctx context.Context) {
 // drain takes what waits already, so that it shares an append.
 func (j *journal) drain(ctx context.Context) {
 	for range journalBatch {
+		if j.size >= journalText {
+			return
+		}
 		select {
 		case e, open := <-j.in:
 			if !open {
@@ -170,6 +176,7 @@ func (j *journal) take(ctx context.Context, e entry) {
 			j.text = e.text
 		}
 		j.text.text = append(j.text.text, e.text.delta...)
+		j.size += len(e.text.delta)
 	case e.sync != nil:
 		j.commit(ctx)
 		e.sync <- j.failed()
@@ -199,7 +206,7 @@ func (j *journal) closeText() {
 func (j *journal) commit(ctx context.Context) {
 	j.closeText()
 	ops, events := j.ops, j.events
-	j.ops, j.events = nil, nil
+	j.ops, j.events, j.size = nil, nil, 0
 	j.last = time.Now()
 	if j.failed() != nil {
 		return

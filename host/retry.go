@@ -1,8 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -52,10 +54,10 @@ func lazily(expression string) func() *regexp.Regexp {
 // classify is the one place that reads meaning into provider errors.
 func classify(err error) class {
 	var pe *sdk.ProviderError
-	if !errors.As(err, &pe) {
+	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) {
 		return classFatal
 	}
-	said := pe.Code + " " + pe.Message + " " + pe.Body
+	said := clipped(pe.Code, maxErrorText) + " " + clipped(pe.Message, maxErrorText) + " " + clipped(pe.Body, maxErrorBody)
 	if pe.StatusCode != http.StatusTooManyRequests && !rateText().MatchString(said) &&
 		(overflowText().MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {
 		return classOverflow
@@ -75,25 +77,45 @@ func classify(err error) class {
 	return classFatal
 }
 
-// retryAfter returns how long the server wants us to wait: retry-after-ms, or retry-after in seconds or as
-// a date (RFC 9110, 10.2.3).
+// tooLongToWait returns the error of a server that asks for a longer wait than maxRetryAfter.
+func tooLongToWait(pe *sdk.ProviderError, wait time.Duration) error {
+	out, asked := *pe, wait.Round(time.Second).String()
+	if wait == longestWait {
+		asked += " or more"
+	}
+	out.Message = fmt.Sprintf("%s; the server asks to wait %s, and tenon waits %s at most", cmp.Or(pe.Message, "no reason given"), asked, maxRetryAfter)
+	return &out
+}
+
+// longestWait is what retryAfter returns for everything above it.
+const longestWait = 10_000 * time.Hour
+
+// retryAfter returns how long the server asks us to wait, at most longestWait: retry-after-ms, or retry-after in seconds or as
+// a date (RFC 9110, 10.2.3). A value that is none of these counts as absent.
 func retryAfter(headers map[string]string, now time.Time) (time.Duration, bool) {
-	if v := headers["retry-after-ms"]; v != "" {
-		if ms, err := strconv.ParseFloat(v, 64); err == nil && ms >= 0 && ms < 1e12 {
-			return time.Duration(ms * float64(time.Millisecond)), true
-		}
+	if d, ok := waitOf(headers["retry-after-ms"], time.Millisecond); ok {
+		return d, true
 	}
 	v := headers["retry-after"]
 	if v == "" {
 		return 0, false
 	}
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s >= 0 && s < 1e9 {
-		return time.Duration(s * float64(time.Second)), true
+	if d, ok := waitOf(v, time.Second); ok {
+		return d, true
 	}
 	if at, err := http.ParseTime(v); err == nil {
-		return max(0, at.Sub(now)), true
+		return min(max(0, at.Sub(now)), longestWait), true
 	}
 	return 0, false
+}
+
+// waitOf reads a number of units; a number too large for a float64 is the longest wait.
+func waitOf(v string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(v, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || !(n >= 0) { // NaN is not a number to wait for
+		return 0, false
+	}
+	return time.Duration(min(n, float64(longestWait/unit)) * float64(unit)), true
 }
 
 // backoff returns the delay before retry n, from 1: base, doubled each time, with up to a quarter of jitter.
@@ -120,6 +142,9 @@ func (t *turn) retry(err error) (event, error) {
 		return evOverflow, nil
 	case classRetry:
 	default:
+		if errors.Is(err, sdk.ErrAnswerLimit) {
+			t.setAside() // it would fill the context of every later request
+		}
 		return evFail, err
 	}
 	cfg := t.g.config.Retry
@@ -142,7 +167,7 @@ func (t *turn) retry(err error) (event, error) {
 	if errors.As(err, &pe) {
 		if d, ok := retryAfter(pe.Headers, time.Now()); ok {
 			if d > maxRetryAfter {
-				return evFail, err
+				return evFail, tooLongToWait(pe, d)
 			}
 			t.delay = d
 		}
@@ -154,7 +179,7 @@ func (t *turn) retry(err error) (event, error) {
 	return evRetry, nil
 }
 
-// setAside closes the parts of a broken answer and marks them so that the model does not get them.
+// setAside closes the parts of a broken answer, keeps the beginning of their texts and marks them so that the model does not get them.
 func (t *turn) setAside() {
 	for _, p := range t.c.parts(t.msg.ID) {
 		changed := false
@@ -164,6 +189,9 @@ func (t *turn) setAside() {
 		}
 	}
 }
+
+// maxCutText is how much is kept of each text of a broken answer, in bytes: the rest would be stored, loaded and shown for nothing.
+const maxCutText = 64 << 10
 
 // ignoredKey marks reasoning and tool parts of a broken answer in their metadata, as Ignored does text.
 const ignoredKey = "ignored"
@@ -175,12 +203,12 @@ func setAsidePart(p sdk.Part) bool {
 		if p.Ignored {
 			return false
 		}
-		p.Ignored = true
+		p.Text, p.Ignored = clipped(p.Text, maxCutText), true
 	case *sdk.ReasoningPart:
 		if p.Metadata[ignoredKey] == true {
 			return false
 		}
-		p.Metadata = withKey(p.Metadata, ignoredKey, true)
+		p.Text, p.Metadata = clipped(p.Text, maxCutText), withKey(p.Metadata, ignoredKey, true)
 	case *sdk.ToolPart:
 		if p.Metadata[ignoredKey] == true {
 			return false

@@ -25,7 +25,12 @@ func TestRetryAfter(t *testing.T) {
 		"milliseconds win":         {map[string]string{"retry-after-ms": "20", "retry-after": "9"}, 20 * time.Millisecond, true},
 		"bad milliseconds":         {map[string]string{"retry-after-ms": "soon", "retry-after": "2"}, 2 * time.Second, true},
 		"negative":                 {map[string]string{"retry-after": "-1"}, 0, false},
-		"absurd":                   {map[string]string{"retry-after": "1e300"}, 0, false},
+		"absurd":                   {map[string]string{"retry-after": "1e300"}, longestWait, true},
+		"beyond any number":        {map[string]string{"retry-after": "1e999"}, longestWait, true},
+		"thirty years":             {map[string]string{"retry-after": "1000000000"}, longestWait, true},
+		"thirty years in ms":       {map[string]string{"retry-after-ms": "1e12"}, longestWait, true},
+		"a date far away":          {map[string]string{"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, longestWait, true},
+		"an hour":                  {map[string]string{"retry-after": "3600"}, time.Hour, true},
 		"garbage":                  {map[string]string{"retry-after": "tomorrow"}, 0, false},
 		"no header":                {nil, 0, false},
 		"not a number, though one": {map[string]string{"retry-after-ms": "NaN"}, 0, false},
@@ -78,6 +83,7 @@ func TestClassify(t *testing.T) {
 		"overflow with status 500":      {&sdk.ProviderError{StatusCode: 500, Message: "This model's maximum context length is 8192 tokens"}, classOverflow},
 		"body too large":                {&sdk.ProviderError{StatusCode: 413}, classOverflow},
 		"wrapped":                       {fmt.Errorf("request: %w", &sdk.ProviderError{StatusCode: 503}), classRetry},
+		"answer too long":               {&sdk.ProviderError{StatusCode: 200, Cut: true, Err: sdk.ErrAnswerLimit}, classFatal},
 		"not the provider's":            {errors.New("disk full"), classFatal},
 	}
 	for name, c := range cases {

@@ -101,5 +101,5 @@ func (t *turn) sample(ctx context.Context, req *sdk.SampleRequest, messages []sd
 		return nil, err
 	}
 	t.account(a.tokens, nil)
-	return &sdk.SampleResult{Text: a.text, Model: t.model.Ref().String(), FinishReason: a.reason}, nil
+	return &sdk.SampleResult{Text: a.text.String(), Model: t.model.Ref().String(), FinishReason: a.reason}, nil
 }

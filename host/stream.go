@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/sdk"
@@ -18,9 +21,9 @@ const maxToolCalls = 128
 func (t *turn) stream(ctx context.Context) (event, error) {
 	t.startTitle()
 	b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
-	err := t.client.Stream(ctx, t.req, b.take)
+	err := t.askModel(ctx, t.req, b.take)
 	t.req = nil
-	b.keep()
+	b.keep(err)
 	if err == nil && !b.finished {
 		err = &sdk.ProviderError{ProviderID: t.provider.ID, Cut: true, Message: "the answer ended without its last event"}
 	}
@@ -87,7 +90,51 @@ type answer struct {
 type block struct {
 	id   string
 	part sdk.Part
-	text bytes.Buffer
+	text pieces
+}
+
+// pieceSize is the size of the buffers of pieces, in bytes.
+const pieceSize = 64 << 10
+
+// pieces is text that grows without being copied: a buffer that doubles would hold up to three times what was kept. The zero value is
+// empty.
+type pieces struct {
+	full [][]byte
+	last []byte
+}
+
+func (p *pieces) add(text string) {
+	for {
+		room := min(cap(p.last)-len(p.last), len(text))
+		p.last = append(p.last, text[:room]...)
+		if text = text[room:]; text == "" {
+			return
+		}
+		switch {
+		case p.last == nil:
+			p.last = make([]byte, 0, min(max(2*len(text), 512), pieceSize))
+		case cap(p.last) < pieceSize:
+			p.last = slices.Grow(p.last, min(max(len(text), cap(p.last)), pieceSize-len(p.last)))
+		default:
+			p.full, p.last = append(p.full, p.last), make([]byte, 0, pieceSize)
+		}
+	}
+}
+
+func (p *pieces) bytes() []byte { return bytes.Join(append(p.full, p.last), nil) }
+
+// prefix returns at most max bytes from the beginning, to the end of a piece.
+func (p *pieces) prefix(max int) string {
+	if n := max / pieceSize; n < len(p.full) {
+		return string(bytes.ToValidUTF8(bytes.Join(p.full[:n], nil), nil)) + "…"
+	}
+	var b strings.Builder
+	b.Grow(len(p.full)*pieceSize + len(p.last))
+	for _, piece := range p.full {
+		b.Write(piece)
+	}
+	b.Write(p.last)
+	return b.String()
 }
 
 // take stores one event. What does not belong where it comes is an error of the provider.
@@ -130,7 +177,7 @@ func (a *answer) takeText(e sdk.StreamEvent) error {
 	if e.Text == "" {
 		return nil
 	}
-	b.text.WriteString(e.Text)
+	b.text.add(e.Text)
 	a.t.c.appendText(b.part, "text", e.Text)
 	return a.storeFailure()
 }
@@ -172,7 +219,7 @@ func (a *answer) endCurrent() error {
 		return nil
 	}
 	a.current = nil
-	text := b.text.String()
+	text := b.text.prefix(sdk.MaxAnswerBytes)
 	if p, ok := b.part.(*sdk.TextPart); ok && a.t.g.engine.Has(sdk.PointTextComplete) {
 		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
 		v := &sdk.TextCompleteValue{Text: text}
@@ -219,7 +266,7 @@ func (a *answer) takeToolCall(e sdk.StreamEvent) error {
 	if e.Text == "" {
 		return nil
 	}
-	b.text.WriteString(e.Text)
+	b.text.add(e.Text)
 	a.t.c.appendText(b.part, "raw", e.Text)
 	return a.storeFailure()
 }
@@ -249,14 +296,22 @@ func (a *answer) knows(callID string) bool {
 	return false
 }
 
-// keep puts what came of the open blocks into their parts, for an answer that goes no further.
-func (a *answer) keep() {
+// keep puts what came of the open blocks into their parts, when err broke the answer off. Of one without end it keeps the beginning:
+// the rest would be stored, loaded and shown for nothing.
+func (a *answer) keep(err error) {
+	if err == nil && a.finished {
+		return // end does it
+	}
+	most := sdk.MaxAnswerBytes
+	if errors.Is(err, sdk.ErrAnswerLimit) {
+		most = maxCutText
+	}
 	a.t.c.locked(func() {
 		if b := a.current; b != nil {
-			setText(b.part, b.text.String())
+			setText(b.part, b.text.prefix(most))
 		}
 		for _, c := range a.calls {
-			c.part.State.Raw = c.block.text.String()
+			c.part.State.Raw = c.block.text.prefix(most)
 		}
 	})
 }
@@ -267,7 +322,7 @@ func (a *answer) end() error {
 		return err
 	}
 	for _, c := range a.calls {
-		c.raw = bytes.TrimSpace(c.block.text.Bytes())
+		c.raw = bytes.TrimSpace(c.block.text.bytes())
 		c.block = nil
 		if len(c.raw) == 0 {
 			c.raw = []byte("{}") // a call of a tool without parameters

@@ -84,7 +84,7 @@ func (t *turn) makeTitle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	title := cleanTitle(a.text)
+	title := cleanTitle(a.text.String())
 	t.account(a.tokens, func(s *sdk.Session) {
 		if title != "" && strings.HasPrefix(s.Title, defaultTitle) {
 			s.Title = title
@@ -116,14 +116,15 @@ func (t *turn) account(tokens sdk.Tokens, change func(*sdk.Session)) {
 
 // asideAnswer is the model's answer to a request beside the turn.
 type asideAnswer struct {
-	text, reason string
-	tokens       sdk.Tokens
+	text   strings.Builder
+	reason string
+	tokens sdk.Tokens
 }
 
 func (a *asideAnswer) take(e sdk.StreamEvent) error {
 	switch e.Type {
 	case sdk.StreamText:
-		a.text += e.Text
+		a.text.WriteString(e.Text)
 	case sdk.StreamFinish:
 		a.reason, a.tokens = e.Reason, e.Tokens
 	}
@@ -131,18 +132,18 @@ func (a *asideAnswer) take(e sdk.StreamEvent) error {
 }
 
 // askBeside sends a request beside the turn, with a few tries. Nothing of the answer is stored.
-func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, request func() *sdk.ModelRequest) (asideAnswer, error) {
+func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, request func() *sdk.ModelRequest) (*asideAnswer, error) {
 	base := defaultRetryDelay
 	if ms := t.g.config.Retry.DelayMS; ms > 0 {
 		base = time.Duration(ms) * time.Millisecond
 	}
 	for try := 1; ; try++ {
-		var a asideAnswer
+		a := &asideAnswer{}
 		req := request()
 		if err := t.transformRequest(ctx, req, messages, t.ledger); err != nil {
 			return a, err
 		}
-		err := t.client.Stream(ctx, req, a.take)
+		err := t.askModel(ctx, req, a.take)
 		if err == nil || classify(err) != classRetry || try == titleTries {
 			return a, err
 		}

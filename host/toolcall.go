@@ -81,7 +81,10 @@ func (t *turn) runTools(ctx context.Context) (event, error) {
 // each exactly once. It returns when the call is prepared; running waits for the rest.
 func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 	if err := t.find(c); err != nil {
-		t.conclude(c, failed(err))
+		if doom := t.watchDoom(ctx, c, c.raw); doom != nil {
+			err = doom
+		}
+		t.conclude(c, t.refused(ctx, err))
 		return
 	}
 	if c.tool.hidden && c.byPlugin == nil {
@@ -97,23 +100,28 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 	running.Go(func() { t.conclude(c, t.after(ctx, c, t.execute(ctx, c))) })
 }
 
-// find looks the tool up and reads the arguments. A call that fails here is none yet: no hook hears of it.
+// find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. What the model wrote is kept
+// as far as it is JSON: the model must see the call that it made.
 func (t *turn) find(c *call) error {
+	c.host = &callHost{t: t, c: c}
+	var object map[string]json.RawMessage
+	err := json.Unmarshal(c.raw, &object)
+	if err == nil && object == nil {
+		err = errors.New("want an object")
+	}
+	if err == nil {
+		c.args = json.RawMessage(c.raw)
+		t.c.locked(func() { c.part.State.Input = c.args })
+	}
 	c.tool = t.tools.find(c.part.Tool)
 	if c.tool == nil {
 		return fmt.Errorf("there is no tool %q; the tools are: %s", c.part.Tool, t.tools.names())
 	}
 	t.c.locked(func() { c.part.Tool = c.tool.definition.ID })
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(c.raw, &object); err != nil || object == nil {
-		if err == nil {
-			err = errors.New("want an object")
-		}
-		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object", c.part.Tool, err)
+	if err != nil {
+		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q",
+			c.part.Tool, err, clipped(string(c.raw), 200))
 	}
-	c.args = json.RawMessage(c.raw)
-	t.c.locked(func() { c.part.State.Input = c.args }) // of a call that hooks deny, what the model asked for is kept
-	c.host = &callHost{t: t, c: c}
 	return nil
 }
 
@@ -125,17 +133,15 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	if t.atLimit() && c.byPlugin == nil {
 		return errors.New("not run: the step limit is reached, tools can no longer be called")
 	}
+	if err := t.watchDoom(ctx, c, c.args); err != nil {
+		return err
+	}
 	if err := t.before(ctx, c); err != nil {
 		return err
 	}
 	t.c.locked(func() { c.part.State.Input = c.args })
 	if err := t.h.schemas.check(&c.tool.definition, c.args); err != nil {
 		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
-	}
-	if c.byPlugin == nil { // a plugin does not run in circles because the model does
-		if err := t.watchDoom(ctx, c); err != nil {
-			return err
-		}
 	}
 	requests, err := c.permissions(ctx)
 	if err != nil {

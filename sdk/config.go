@@ -54,7 +54,9 @@ type ProviderOptions struct {
 	// Timeout bounds the wait for each piece of an answer, in milliseconds; false or 0 switches it off.
 	// Default: DefaultIdleTimeout.
 	Timeout json.RawMessage `json:"timeout,omitempty"`
-	// ChunkTimeout and HeaderTimeout are opencode's finer forms, in milliseconds.
+	// ChunkTimeout and HeaderTimeout are opencode's finer forms, in milliseconds. The host reads two more from Extra: answerTimeout, the
+	// longest time without a piece of the answer (default: three times the longer of the two), and totalTimeout, for the whole
+	// answer (default: two hours).
 	ChunkTimeout  int64 `json:"chunkTimeout,omitempty"`
 	HeaderTimeout int64 `json:"headerTimeout,omitempty"` // milliseconds
 	SetCacheKey   bool  `json:"setCacheKey,omitempty"`   // send a key under which the server may cache the prompt

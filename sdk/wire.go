@@ -72,17 +72,23 @@ func decodeSlow(data []byte, v any) (Extra, error) {
 // encodeWire encodes the plain struct v as an object, led by the type tag when typ is not empty and
 // followed by the extra fields in the order of their names. HTML characters are not escaped.
 func encodeWire(typ string, v any, extra Extra) ([]byte, error) {
-	body, err := marshal(v)
-	if err != nil {
+	// The type goes in front of what the encoder writes, so that a long text is not copied once more.
+	var buf bytes.Buffer
+	if typ != "" {
+		buf.WriteString(`{"type":`)
+		buf.Write(quote(typ))
+	}
+	at := buf.Len()
+	if err := encodeTo(&buf, v); err != nil {
 		return nil, err
 	}
-	if typ != "" {
-		tagged := append(make([]byte, 0, len(body)+len(typ)+12), `{"type":`...)
-		tagged = append(tagged, quote(typ)...)
-		if len(body) > len("{}") {
-			tagged = append(tagged, ',')
-		}
-		body = append(tagged, body[1:]...)
+	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	switch {
+	case typ == "":
+	case string(body[at:]) == "{}":
+		body = append(body[:at], '}')
+	default:
+		body[at] = ','
 	}
 	if len(extra) == 0 {
 		return body, nil
@@ -137,12 +143,17 @@ func withField(body []byte, name string, value []byte) []byte {
 // marshal is json.Marshal without HTML escaping: what a model wrote goes out as it was written.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := encodeTo(&buf, v); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// encodeTo writes the JSON of v and a newline.
+func encodeTo(buf *bytes.Buffer, v any) error {
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
 }
 
 func quote(s string) []byte {

@@ -74,12 +74,12 @@ func report(w io.Writer, err error) int {
 	return reportIn(w, onCommandLine(), err)
 }
 
-// reportIn is report in other words; there is an error.
+// reportIn is report in other words; there is an error. Its text may come from a server, a file or a plugin.
 func reportIn(w io.Writer, words *wording, err error) int {
 	f := words.remedy(err)
-	fmt.Fprintf(w, "error: %s\n", indentRest(f.err.Error(), "       "))
+	fmt.Fprintf(w, "error: %s\n", indentRest(visible(f.err.Error()), "       "))
 	if f.fix != "" {
-		fmt.Fprintf(w, "fix:   %s\n", indentRest(f.fix, "       "))
+		fmt.Fprintf(w, "fix:   %s\n", indentRest(visible(f.fix), "       "))
 	}
 	return f.code
 }

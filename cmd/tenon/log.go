@@ -46,13 +46,39 @@ func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
 // Enabled reports whether records of the level are shown.
 func (h *lazyHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
-// Handle builds the handler, once, and passes the record on.
+// Handle builds the handler, once, and passes the record on, so that nothing in it controls the terminal.
 func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
-	return h.build().Handle(ctx, r)
+	clean := slog.NewRecord(r.Time, r.Level, visible(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(visibleAttr(a))
+		return true
+	})
+	return h.build().Handle(ctx, clean)
+}
+
+// visibleAttr returns an attribute with visible texts.
+func visibleAttr(a slog.Attr) slog.Attr {
+	a.Key = visible(a.Key)
+	switch a.Value = a.Value.Resolve(); a.Value.Kind() {
+	case slog.KindString, slog.KindAny:
+		a.Value = slog.StringValue(visible(a.Value.String()))
+	case slog.KindGroup:
+		a.Value = slog.GroupValue(visibleAttrs(a.Value.Group())...)
+	}
+	return a
+}
+
+func visibleAttrs(attrs []slog.Attr) []slog.Attr {
+	out := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		out[i] = visibleAttr(a)
+	}
+	return out
 }
 
 // WithAttrs returns a handler with more attributes.
 func (h *lazyHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	attrs = visibleAttrs(attrs)
 	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithAttrs(attrs) })}
 }
 

@@ -134,7 +134,7 @@ func (w *wording) turnRemedy(err error) *failure {
 	case sdk.ErrorContentFilter:
 		return &failure{exitTurn, err, "change the prompt, or " + w.model}
 	case sdk.ErrorAPI:
-		return &failure{exitTurn, err, w.apiFix(te.Named)}
+		return &failure{exitTurn, err, w.apiFix(te)}
 	}
 	if f := w.hostRemedy(te.Err); f != nil {
 		return f
@@ -154,14 +154,21 @@ func (w *wording) refusalFix(r *sdk.Refusal) string {
 	return "change the rule under permission in tenon.json; tenon config show names its place"
 }
 
-func (w *wording) apiFix(e *sdk.NamedError) string {
-	switch status := e.Data.StatusCode; {
-	case status == 404 || status == 400 && strings.Contains(strings.ToLower(e.Data.Message), "model"):
+// apiFix finds the remedy of a failed request by what is known of its cause.
+func (w *wording) apiFix(te *host.TurnError) string {
+	var pe *sdk.ProviderError
+	cut := errors.As(te.Err, &pe) && pe.Cut
+	switch status := te.Named.Data.StatusCode; {
+	case errors.Is(te.Err, sdk.ErrAnswerLimit):
+		return "ask for less at a time, or " + w.model + "; the beginning of the answer is stored"
+	case status == 404 || status == 400 && strings.Contains(strings.ToLower(te.Named.Data.Message), "model"):
 		return "check the model's name and the provider's baseURL; tenon models lists what is there"
 	case status == 429:
 		return "wait until the provider's limit allows more, or " + w.model + "; " + w.goOn
-	case status == 0:
+	case status == 0 && !cut:
 		return "check that the server runs and that provider.ID.options.baseURL is right; tenon doctor tries to reach it"
+	case cut:
+		return w.again + "; if it happens again, look into the server's log, or " + w.model
 	}
 	return w.again + " from where it stopped"
 }

@@ -18,6 +18,9 @@ func TestRemedyWording(t *testing.T) {
 	turn := func(name string, status int) error {
 		return &host.TurnError{Named: &sdk.NamedError{Name: name, Data: sdk.ErrorData{Message: "no", StatusCode: status}}, Err: errors.New("no")}
 	}
+	answer := func(err error) error {
+		return &host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAPI}, Err: err}
+	}
 	for name, c := range map[string]struct {
 		err           error
 		line, talking string
@@ -28,6 +31,9 @@ func TestRemedyWording(t *testing.T) {
 		"no schema":       {turn(sdk.ErrorStructuredOutput, 0), "or use another model (-m)", "or choose another model (/model)"},
 		"limit":           {turn(sdk.ErrorAPI, 429), "(-m); tenon run -c goes on", `(/model); "go on" continues`},
 		"server":          {turn(sdk.ErrorAPI, 500), "tenon run -c tries again from", `"go on" tries again from`},
+		"answer too long": {answer(&sdk.ProviderError{Err: sdk.ErrAnswerLimit}), "ask for less at a time, or use another model (-m)", "or choose another model (/model)"},
+		"answer broken":   {answer(&sdk.ProviderError{Cut: true}), "tenon run -c tries again; if it happens again", `"go on" tries again; if it happens again`},
+		"no answer":       {answer(&sdk.ProviderError{}), "check that the server runs", "check that the server runs"},
 		"unknown":         {turn(sdk.ErrorUnknown, 0), "stored: tenon run -c goes on", `stored: "go on" continues`},
 		"no model":        {fmt.Errorf("x: %w", host.ErrModel), "choose one with -m", "/model lists the models"},
 		"owned":           {&store.OwnedError{PID: 7}, "leave out -c and -s", "start a new session with /new"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ type textView struct {
 	now    func() time.Time
 
 	text     *streamed            // the block of the answer that is being written
-	thinking *streamed            // the reasoning that is being written
+	thinking *thought             // the reasoning that is being written
 	calls    map[string]*openCall // under way, by part
 	order    []string             // of calls
 	finished map[string]bool      // calls whose line was written
@@ -39,10 +40,40 @@ type textView struct {
 	refused  int       // calls refused because nobody is there to be asked
 }
 
-// streamed is a part whose text arrives.
+// streamed is a part whose text arrives and is written.
 type streamed struct {
+	id      string
+	written interface { // a hash of the text so far, which may be long
+		io.Writer
+		Sum(b []byte) []byte
+	}
+}
+
+func newStreamed(id string) *streamed { return &streamed{id: id, written: sha256.New()} }
+
+func (s *streamed) write(text string) { _, _ = io.WriteString(s.written, text) } // a hash takes everything
+
+// is reports whether what was written is the text.
+func (s *streamed) is(text string) bool {
+	whole := newStreamed(s.id)
+	whole.write(text)
+	return bytes.Equal(whole.written.Sum(nil), s.written.Sum(nil))
+}
+
+// thought is reasoning that arrives. Its end is shown, and no more is kept.
+type thought struct {
 	id   string
-	text strings.Builder
+	tail string
+}
+
+// maxTail bounds what is kept of reasoning, in bytes: enough for reasoningLength characters of any kind with white space in between.
+const maxTail = 4 << 10
+
+func (t *thought) write(text string) {
+	t.tail += text
+	if extra := len(t.tail) - maxTail; extra > 0 {
+		t.tail = strings.Clone(strings.ToValidUTF8(t.tail[extra:], ""))
+	}
 }
 
 // openCall is a tool call that is under way.
@@ -110,10 +141,10 @@ func (v *textView) delta(d *sdk.PartDelta) {
 	v.heard()
 	switch {
 	case v.text != nil && d.PartID == v.text.id:
-		v.text.text.WriteString(d.Delta)
+		v.text.write(d.Delta)
 		v.s.stream(prose(d.Delta))
 	case v.thinking != nil && d.PartID == v.thinking.id:
-		v.thinking.text.WriteString(d.Delta)
+		v.thinking.write(d.Delta)
 	case d.Field == "raw":
 		if c := v.calls[d.PartID]; c != nil {
 			c.received += len(d.Delta)
@@ -164,17 +195,17 @@ func (v *textView) textPart(p *sdk.TextPart) {
 		if closed && p.Ignored || v.finished[p.ID] {
 			return
 		}
-		v.text = &streamed{id: p.ID}
-		v.text.text.WriteString(p.Text)
+		v.text = newStreamed(p.ID)
+		v.text.write(p.Text)
 		v.s.stream(prose(p.Text))
 	}
 	if !closed {
 		return
 	}
-	written := v.text.text.String()
+	same := v.text.is(p.Text)
 	v.text = nil
 	v.finished[p.ID] = true
-	if !p.Ignored && written != p.Text {
+	if !p.Ignored && !same {
 		v.line(v.s.paint(styleDim, "a plugin changed this text; it now reads:"))
 		v.s.stream(prose(p.Text))
 	}
@@ -187,7 +218,7 @@ func (v *textView) textPart(p *sdk.TextPart) {
 func (v *textView) reasoningPart(p *sdk.ReasoningPart) {
 	if p.Time.End == 0 {
 		if v.thinking == nil || v.thinking.id != p.ID {
-			v.thinking = &streamed{id: p.ID}
+			v.thinking = &thought{id: p.ID}
 			v.draw()
 		}
 		return
@@ -198,7 +229,7 @@ func (v *textView) reasoningPart(p *sdk.ReasoningPart) {
 	v.thinking = nil
 	v.draw()
 	took := duration(time.Duration(p.Time.End-p.Time.Start) * time.Millisecond)
-	v.line(v.s.paint(styleDim, "thought for "+took+": "+clip(oneLine(p.Text), reasoningLength)))
+	v.line(v.s.paint(styleDim, "thought for "+took+": "+clip(oneLine(clip(p.Text, maxTail)), reasoningLength)))
 }
 
 func (v *textView) toolPart(p *sdk.ToolPart) {
@@ -302,7 +333,7 @@ func (v *textView) draw() {
 	now := v.now()
 	var lines []string
 	if v.thinking != nil {
-		tail := oneLine(v.thinking.text.String())
+		tail := oneLine(v.thinking.tail)
 		if r := []rune(tail); len(r) > reasoningLength {
 			tail = "…" + string(r[len(r)-reasoningLength:])
 		}

@@ -177,14 +177,16 @@ func (c *screen) runningLine(p *sdk.ToolPart, received int, directory string, de
 
 // clip cuts text to so many characters.
 func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
+	n, end := 0, 0
+	for i := range text {
+		if n == most {
+			return text[:end] + "…"
+		}
+		if n++; n == most {
+			end = i // where the last character begins that fits
+		}
 	}
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-1]) + "…"
+	return text
 }
 
 // duration writes a time as people do: 12 ms, 2.3 s, 1m 02s.

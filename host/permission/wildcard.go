@@ -23,17 +23,54 @@ type wildcard struct {
 	short    *wildcard
 	literal  bool // no wildcard at all
 	anything bool // the pattern is *
+	// server and path are the two parts of the pattern of an address, https://*.example.com/* for one: a wildcard in the server must
+	// not take a /, or the pattern would allow https://evil/x.example.com/. Nil for other patterns.
+	server, path *wildcard
 }
 
 func compilePattern(pattern string) wildcard {
 	pattern = normal(pattern)
 	w := split(pattern)
 	w.anything = pattern == "*"
+	if end := serverEnd(pattern); end >= 0 && isAddress(pattern) {
+		server, path := split(pattern[:end]), compilePath(pattern[end:], pattern[end-1] == '*')
+		w.server, w.path = &server, &path
+		return w
+	}
 	if short, ok := strings.CutSuffix(pattern, " *"); ok {
 		s := split(short)
 		w.short = &s
 	}
 	return w
+}
+
+// compilePath returns the pattern of what follows the server of an address. Without a path, a * at the end stands for everything
+// below, as in https://*.
+func compilePath(pattern string, open bool) wildcard {
+	if pattern == "" && open {
+		pattern = "*"
+	}
+	return compilePattern(pattern)
+}
+
+// serverEnd returns where the server of an address ends, -1 when it is no address.
+func serverEnd(s string) int {
+	begin := strings.Index(s, "://")
+	if begin < 0 {
+		return -1
+	}
+	begin += len("://")
+	if end := strings.IndexByte(s[begin:], '/'); end >= 0 {
+		return begin + end
+	}
+	return len(s)
+}
+
+// isAddress reports whether a pattern begins with the scheme of an address, or wildcards for it. A command such as
+// "curl https://*" does not.
+func isAddress(pattern string) bool {
+	scheme, _, _ := strings.Cut(pattern, "://")
+	return scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.*?") == ""
 }
 
 func split(pattern string) wildcard {
@@ -48,6 +85,10 @@ func split(pattern string) wildcard {
 func (w *wildcard) match(text string) bool {
 	if w.anything {
 		return true
+	}
+	if w.server != nil {
+		end := serverEnd(text)
+		return end >= 0 && w.server.match(text[:end]) && w.path.match(text[end:])
 	}
 	if w.short != nil && w.short.match(text) {
 		return true

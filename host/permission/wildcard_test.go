@@ -43,6 +43,26 @@ func TestMatch(t *testing.T) {
 		"dots are dots":              {"*.env", "xenv", false},
 		"brackets are brackets":      {"[ab]", "a", false},
 		"braces are braces":          {"{a,b}", "a", false},
+		"host, star":                 {"http://*.example.com/*", "http://a.example.com/x", true},
+		"host, star takes dots":      {"http://*.example.com/*", "http://a.b.example.com/x/y", true},
+		"host, star stops at /":      {"http://*.example.com/*", "http://evil/x.example.com/", false},
+		"host, question mark":        {"http://h?x/*", "http://h/x/", false},
+		"host, backslash":            {"http://*.example.com/*", `http://evil\x.example.com/`, false},
+		"scheme, star":               {"*://example.com/*", "http://example.com/", true},
+		"scheme, star stops at /":    {"*://example.com/*", "http://evil/://example.com/", false},
+		"scheme, star takes no host": {"h*://example.com/*", "http://evil?://example.com/", false},
+		"any port":                   {"http://localhost:*/*", "http://localhost:80/a", true},
+		"any port is no host":        {"http://localhost:*/*", "http://localhost:80@evil/a", true}, // addresses with a user are refused
+		"path, star takes slashes":   {"http://h/*", "http://h/a/b", true},
+		"path, literal":              {"http://h/a", "http://h/a", true},
+		"path, optional tail":        {"http://h/a *", "http://h/a", true},
+		"no path, star":              {"https://*", "https://h/a/b", true},
+		"no path, star behind text":  {"https://h*", "https://h.example/a", true},
+		"no path, inner star":        {"https://*.example.com*", "https://evil/x.example.com/", false},
+		"no path":                    {"https://*.example.com", "https://evil/x.example.com", false},
+		"a command is no address":    {"curl https://*.com x", "curl https://a/b.com x", true},
+		"address against a path":     {"http://*/*", "/http:/x", false},
+		"address without a path":     {"http://h/*", "http://h", false},
 		"empty pattern":              {"", "", true},
 		"empty pattern, text":        {"", "a", false},
 	}
@@ -78,18 +98,36 @@ func slowMatch(pattern, text string) bool {
 		return s
 	}
 	pattern, text = fold(pattern), fold(text)
+	if scheme, rest, ok := strings.Cut(pattern, "://"); ok && regexp.MustCompile(`^[A-Za-z0-9+.*?-]+$`).MatchString(scheme) {
+		server, _, _ := strings.Cut(rest, "/")
+		path := rest[len(server):]
+		if path == "" && strings.HasSuffix(server, "*") {
+			path = "*"
+		}
+		textScheme, textRest, ok := strings.Cut(text, "://")
+		textServer, _, _ := strings.Cut(textRest, "/")
+		return ok && slowPart(scheme+"://"+server, textScheme+"://"+textServer) && slowMatch(path, textRest[len(textServer):])
+	}
 	body, tail := pattern, ""
 	if short, ok := strings.CutSuffix(pattern, " *"); ok {
 		body, tail = short, "( .*)?"
 	}
-	expr := regexp.QuoteMeta(body)
-	expr = strings.ReplaceAll(strings.ReplaceAll(expr, `\*`, ".*"), `\?`, ".")
-	return regexp.MustCompile(`(?s)\A` + expr + tail + `\z`).MatchString(text)
+	return regexp.MustCompile(`(?s)\A` + expression(body) + tail + `\z`).MatchString(text)
+}
+
+// slowPart is slowMatch without the optional tail.
+func slowPart(pattern, text string) bool {
+	return regexp.MustCompile(`(?s)\A` + expression(pattern) + `\z`).MatchString(text)
+}
+
+func expression(pattern string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*"), `\?`, ".")
 }
 
 func FuzzMatch(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"git *", "git"}, {"a*b?c*", "axxbyc"}, {`\*`, "/x"}, {"* *", " "}, {"?ü*", "aü"}, {"**?", "\n"}, {"a.b", "axb"}, {" * *", "  "},
+		{"h*://*.b/*", "http://a.b/c"}, {"*://?*", "a://b/c"}, {"a://b/ *", "a://b/"},
 	} {
 		f.Add(seed[0], seed[1])
 	}

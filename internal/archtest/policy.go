@@ -44,7 +44,6 @@ func libraries() map[string][]string {
 		"github.com/gofrs/flock":                            {"host/store/sqlite", "plugins"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell", "host/permission"},
-		"github.com/JohannesKaufmann/html-to-markdown/v2":   {"builtin/tools/web"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
 		"github.com/bmatcuk/doublestar/v4":                  {"builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon"},

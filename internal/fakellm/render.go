@@ -43,7 +43,11 @@ func render(r Reply, responses bool) []segment {
 			continue
 		case opEndless:
 			seal(op{}, false)
-			buf = d.event(buf, op{kind: opText, text: o.text})
+			if o.repeat.kind == opRaw {
+				buf = append(buf, o.repeat.text...)
+			} else {
+				buf = d.event(buf, *o.repeat)
+			}
 			seal(o, true)
 			continue
 		case opRaw:

@@ -82,6 +82,8 @@ type op struct {
 	index int // of the call within the reply
 	dur   time.Duration
 	wait  <-chan struct{}
+	// repeat is what opEndless sends over and over, dur apart.
+	repeat *op
 }
 
 // Text answers with text, one delta per chunk.
@@ -178,7 +180,28 @@ func (r Reply) Stall() Reply { return r.add(op{kind: opStall}) }
 func (r Reply) Cut() Reply { return r.add(op{kind: opCut}) }
 
 // Endless repeats a text delta until the client goes away.
-func (r Reply) Endless(chunk string) Reply { return r.add(op{kind: opEndless, text: chunk}) }
+func (r Reply) Endless(chunk string) Reply { return r.endless(op{kind: opText, text: chunk}, 0) }
+
+// EndlessReasoning repeats a delta of reasoning until the client goes away.
+func (r Reply) EndlessReasoning(field, chunk string) Reply {
+	return r.endless(op{kind: opReasoning, field: field, text: chunk}, 0)
+}
+
+// EndlessArgs calls a tool with arguments that do not end: the chunk repeats until the client goes away.
+func (r Reply) EndlessArgs(name, chunk string) Reply {
+	call, index := &ToolCall{Name: name}, r.countCalls()
+	r = r.add(op{kind: opCallStart, call: call, index: index})
+	return r.endless(op{kind: opCallArgs, call: call, index: index, text: chunk}, 0)
+}
+
+// Drip repeats bytes, with a pause before each repetition, until the client goes away.
+func (r Reply) Drip(data string, pause time.Duration) Reply {
+	return r.endless(op{kind: opRaw, text: data}, pause)
+}
+
+func (r Reply) endless(o op, pause time.Duration) Reply {
+	return r.add(op{kind: opEndless, repeat: &o, dur: pause})
+}
 
 // CutAfter closes the connection after n events, the opening one of the Responses protocol not counted.
 func (r Reply) CutAfter(n int) Reply {

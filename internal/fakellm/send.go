@@ -73,8 +73,14 @@ func (s *Server) sendSegment(w http.ResponseWriter, r *http.Request, seg segment
 		}
 	case opEndless:
 		for r.Context().Err() == nil {
+			if pause := seg.then.dur; pause > 0 && !s.wait(r, nil, pause) {
+				return false
+			}
 			if _, err := w.Write(data); err != nil {
 				return false
+			}
+			if seg.then.dur > 0 {
+				_ = control.Flush()
 			}
 		}
 	}

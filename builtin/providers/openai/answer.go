@@ -2,6 +2,7 @@ package openai
 
 import (
 	"crypto/rand"
+	"fmt"
 	"strconv"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -15,6 +16,7 @@ type answer struct {
 	block  string // its ID
 	blocks int
 	calls  []*call
+	held   int    // bytes of the calls' pending arguments
 	began  bool   // some event was passed on
 	reason string // as the contract has it; empty until the server gave one
 	tokens sdk.Tokens
@@ -26,7 +28,7 @@ type call struct {
 	id       string
 	tool     string
 	metadata sdk.Object
-	pending  string // arguments that came before the name
+	pending  []byte // arguments that came before the name
 	started  bool
 	args     bool // some arguments came
 }
@@ -44,11 +46,22 @@ func (a *answer) words(kind, text string, metadata sdk.Object) error {
 	return a.emit(sdk.StreamEvent{Type: kind, ID: a.block, Text: text, Metadata: metadata})
 }
 
+// Bounds of what is kept of an answer until it can be passed on. Servers that send a call's name late, or calls by the hundred, are
+// not known.
+const (
+	maxCalls = 512     // the host takes fewer
+	maxItems = 4 << 10 // output items of a Responses answer, entries of reasoning_details
+	maxHeld  = 1 << 20 // bytes of arguments before their call has a name
+)
+
 // newCall adds a tool call. Its name and ID may come later.
-func (a *answer) newCall() *call {
+func (a *answer) newCall() (*call, error) {
+	if len(a.calls) == maxCalls {
+		return nil, fmt.Errorf("%w: more than %d tool calls", sdk.ErrAnswerLimit, maxCalls)
+	}
 	c := &call{block: "call-" + strconv.Itoa(len(a.calls))}
 	a.calls = append(a.calls, c)
-	return c
+	return c, nil
 }
 
 // arguments passes on a delta of a tool call's arguments; without one, it announces the call as soon as
@@ -61,7 +74,10 @@ func (a *answer) arguments(c *call, delta string) error {
 		}
 		return a.emit(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: c.block, Text: delta})
 	}
-	c.pending += delta
+	if a.held += len(delta); a.held > maxHeld && c.tool == "" {
+		return fmt.Errorf("%w: %d bytes of arguments came before the name of their tool", errMalformed, a.held)
+	}
+	c.pending = append(c.pending, delta...)
 	if c.tool == "" {
 		return nil
 	}
@@ -74,8 +90,11 @@ func (a *answer) start(c *call) error {
 	}
 	c.started = true
 	a.kind = ""
+	pending := string(c.pending)
+	a.held -= len(pending)
+	c.pending = nil
 	return a.emit(sdk.StreamEvent{
-		Type: sdk.StreamToolCall, ID: c.block, Text: c.pending, CallID: c.id, Tool: c.tool, Metadata: c.metadata,
+		Type: sdk.StreamToolCall, ID: c.block, Text: pending, CallID: c.id, Tool: c.tool, Metadata: c.metadata,
 	})
 }
 

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -61,6 +62,9 @@ func (d *chatDecoder) complete() bool { return d.reason != "" }
 
 func (d *chatDecoder) event(data []byte) (done bool, err error) {
 	if string(data) == "[DONE]" {
+		if !d.began && !d.complete() && d.think.held == "" {
+			return true, fmt.Errorf("%w: it ended before it began", errCut)
+		}
 		return true, nil
 	}
 	if text, ok := d.shape.text(data); ok {
@@ -94,6 +98,9 @@ func (d *chatDecoder) whole(data []byte) error {
 func (d *chatDecoder) finish() error {
 	if err := d.closeDetails(); err != nil {
 		return err
+	}
+	if d.think.open() && len(d.calls) == 0 && d.reason != sdk.FinishLength {
+		return fmt.Errorf("%w: it ended within <think>, without an answer", errCut)
 	}
 	reasoning, text := d.think.flush()
 	if err := d.words(sdk.StreamReasoning, reasoning, nil); err != nil {
@@ -183,7 +190,9 @@ func (d *chatDecoder) reasoning(delta *chatDelta) error {
 		text, field = rawText(delta.Reasoning), "reasoning"
 	}
 	if len(delta.ReasoningDetails) > 0 {
-		d.details.add(delta.ReasoningDetails)
+		if err := d.details.add(delta.ReasoningDetails); err != nil {
+			return err
+		}
 		if d.kind != sdk.StreamReasoning {
 			// The block is opened even without text: the details need a place.
 			return d.words(sdk.StreamReasoning, text, sdk.Object{metaField: "reasoning_details"})
@@ -238,27 +247,32 @@ func (d *chatDecoder) contentText(raw json.RawMessage) (string, error) {
 	if err := json.Unmarshal(raw, &parts); err != nil {
 		return "", fmt.Errorf("%w: content %q: %w", errMalformed, clip(string(raw), 200), err)
 	}
-	text := ""
+	var text strings.Builder
 	for _, p := range parts {
-		text += p.Text
-		thought := rawText(p.Thinking)
+		text.WriteString(p.Text)
+		if err := d.words(sdk.StreamReasoning, rawText(p.Thinking), nil); err != nil {
+			return "", err
+		}
 		var list []struct {
 			Text string `json:"text"`
 		}
-		if thought == "" && present(p.Thinking) && json.Unmarshal(p.Thinking, &list) == nil {
-			for _, t := range list {
-				thought += t.Text
+		if !present(p.Thinking) || json.Unmarshal(p.Thinking, &list) != nil {
+			continue
+		}
+		for _, t := range list {
+			if err := d.words(sdk.StreamReasoning, t.Text, nil); err != nil {
+				return "", err
 			}
 		}
-		if err := d.words(sdk.StreamReasoning, thought, nil); err != nil {
-			return "", err
-		}
 	}
-	return text, nil
+	return text.String(), nil
 }
 
 func (d *chatDecoder) toolCall(delta *chatCallDelta) error {
-	c := d.find(delta)
+	c, err := d.find(delta)
+	if err != nil {
+		return err
+	}
 	if c.id == "" {
 		c.id = delta.ID
 	}
@@ -277,8 +291,8 @@ func (d *chatDecoder) toolCall(delta *chatCallDelta) error {
 
 // find returns the call a delta belongs to. The index tells, but some servers leave it out and some
 // give every call the index 0; a new ID with a name begins a new call all the same.
-func (d *chatDecoder) find(delta *chatCallDelta) *call {
-	c := d.last
+func (d *chatDecoder) find(delta *chatCallDelta) (c *call, err error) {
+	c = d.last
 	if delta.Index != nil {
 		c = d.byIndex[*delta.Index]
 	}
@@ -287,7 +301,9 @@ func (d *chatDecoder) find(delta *chatCallDelta) *call {
 		begins = c == nil || c.tool != ""
 	}
 	if c == nil || (begins && c.started && c.id != delta.ID) {
-		c = d.newCall()
+		if c, err = d.newCall(); err != nil {
+			return nil, err
+		}
 	}
 	d.last = c
 	if delta.Index != nil {
@@ -296,7 +312,7 @@ func (d *chatDecoder) find(delta *chatCallDelta) *call {
 		}
 		d.byIndex[*delta.Index] = c
 	}
-	return c
+	return c, nil
 }
 
 // finishReason translates the reasons of Chat Completions.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +40,9 @@ func newClient(info sdk.ProviderInfo, responses bool, transport *http.Transport,
 	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
 		return nil, fmt.Errorf("provider %s: options.baseURL %q is not an http or https URL", info.ID, redactURL(info.BaseURL))
 	}
+	if err := checkHeaders(info); err != nil {
+		return nil, err
+	}
 	s, err := newSettings(info, base, log)
 	if err != nil {
 		return nil, err
@@ -46,6 +51,24 @@ func newClient(info sdk.ProviderInfo, responses bool, transport *http.Transport,
 		settings: s, info: info, responses: responses, secrets: secretsOf(info, base),
 		base: base, http: &http.Client{Transport: transport, CheckRedirect: sameOrigin},
 	}, nil
+}
+
+// checkHeaders refuses a key or header that HTTP cannot carry, such as one read from a file with a line end in the middle. It does not
+// show the value.
+func checkHeaders(info sdk.ProviderInfo) error {
+	control := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	if strings.ContainsFunc(info.Key, control) {
+		return fmt.Errorf("provider %s: the key contains a line end or another control character; check provider.%s.options.apiKey, or the variable that holds it", info.ID, info.ID)
+	}
+	for _, name := range slices.Sorted(maps.Keys(info.Headers)) {
+		if strings.ContainsFunc(info.Headers[name], control) {
+			return fmt.Errorf("provider %s: options.headers[%q] contains a line end or another control character", info.ID, name)
+		}
+		if name == "" || strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") != "" {
+			return fmt.Errorf("provider %s: options.headers: %q is not the name of a header", info.ID, name)
+		}
+	}
+	return nil
 }
 
 // maxRedirects is how often one request may be sent on, as in net/http.
@@ -87,6 +110,8 @@ func newTransport() *http.Transport {
 		MaxIdleConnsPerHost: 8,
 		DisableCompression:  true,
 		ReadBufferSize:      32 << 10,
+
+		MaxResponseHeaderBytes: 256 << 10,
 	}
 }
 

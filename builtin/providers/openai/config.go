@@ -60,8 +60,11 @@ func newSettings(info sdk.ProviderInfo, base *url.URL, log *slog.Logger) (settin
 	for name, value := range info.Headers {
 		s.headers[name] = value
 	}
+	for _, name := range []string{"apiKey", "baseURL", "headers", "answerTimeout", "totalTimeout"} { // the host's
+		read.seen[name] = true
+	}
 	for name := range info.Options {
-		if !read.seen[name] && name != "apiKey" && name != "baseURL" && name != "headers" {
+		if !read.seen[name] {
 			log.Warn("unknown provider option", "provider", info.ID, "option", name)
 		}
 	}

@@ -3,7 +3,11 @@ package openai_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -122,5 +126,42 @@ func TestModelListings(t *testing.T) {
 				t.Errorf("models %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestHeadersThatHTTPCannotCarry are an error of the configuration that names the place and not the value, not one of the network.
+func TestHeadersThatHTTPCannotCarry(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		info sdk.ProviderInfo
+		want string
+	}{
+		"key":         {sdk.ProviderInfo{Key: "sk-1\nsecret"}, "provider.test.options.apiKey"},
+		"header":      {sdk.ProviderInfo{Headers: map[string]string{"X-A": "secret\r\nX-B: 1"}}, `options.headers["X-A"]`},
+		"header name": {sdk.ProviderInfo{Headers: map[string]string{"X A": "secret"}}, `"X A" is not the name of a header`},
+		"no name":     {sdk.ProviderInfo{Headers: map[string]string{"": "secret"}}, `"" is not the name`},
+	} {
+		c.info.BaseURL = "http://127.0.0.1:1/v1"
+		_, err := tryOpen(t, openai.ProtocolChat, c.info)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v, want %q in it", name, err, c.want)
+		}
+	}
+}
+
+// TestHostileListings end with an error in bounded memory.
+func TestHostileListings(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"too long":    `{"data":[{"id":"` + strings.Repeat("x", 9<<20) + `"}]}`,
+		"too many":    `{"data":[{}` + strings.Repeat(",{}", 1<<18) + `]}`,
+		"nested deep": strings.Repeat("[", 1<<19),
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+		_, err := open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL}).(sdk.ModelLister).ListModels(t.Context())
+		if !errors.Is(err, sdk.ErrAnswerLimit) {
+			t.Errorf("%s: error %v, want %v", name, err, sdk.ErrAnswerLimit)
+		}
+		srv.Close()
 	}
 }

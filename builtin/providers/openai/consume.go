@@ -77,10 +77,32 @@ func document(in io.Reader, dec decoder) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errCut, err)
 	}
+	if tooMany(data, maxElements) {
+		return errElements
+	}
 	if err := dec.whole(data); err != nil {
 		return err
 	}
 	return dec.finish()
+}
+
+// tooMany reports whether a JSON document has more than max values, as far as commas and brackets outside of strings tell.
+func tooMany(data []byte, max int) bool {
+	if len(data) <= max {
+		return false
+	}
+	n, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ',' || c == '{' || c == '['):
+			n++
+		}
+	}
+	return n > max
 }
 
 func stream(ex *exchange, in io.Reader, dec decoder) error {
@@ -89,9 +111,13 @@ func stream(ex *exchange, in io.Reader, dec decoder) error {
 	frames := ssestream.NewDecoder(&http.Response{Body: body})
 	complete := false
 	for frames.Next() {
+		ex.event()
 		data := bytes.TrimSpace(frames.Event().Data)
 		if len(data) == 0 {
 			continue
+		}
+		if tooMany(data, maxElements) {
+			return errElements
 		}
 		done, err := dec.event(data)
 		if done || err != nil {

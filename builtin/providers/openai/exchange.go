@@ -8,26 +8,48 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxAnswer bounds the bytes of one answer: far more than a model writes, little enough to stop a
-// server that never ends.
-const maxAnswer = 256 << 20
+// Bounds of one answer on the wire. The host bounds its content, see sdk.MaxAnswerBytes.
+const (
+	// maxAnswer bounds its bytes, framing included: a short delta takes 50 to 200 times its text.
+	maxAnswer = 256 << 20
+	// maxEvent bounds one event, and an answer that is not a stream: decoding takes several times its size in memory. The
+	// longest legitimate event repeats a whole answer, about 0.5 MiB, with the tools of the request.
+	maxEvent = 2 << 20
+	// maxElements bounds the JSON values of one event: an empty object of 3 bytes takes up to 200 in memory. Tools that a
+	// server repeats have some thousand.
+	maxElements = 1 << 16
+)
+
+// eventFactor times the longest silence is how long the next event may take: bytes that complete no event, such as comments,
+// show that the server is alive, but not for ever.
+const eventFactor = 2
 
 // lingerTimeout is how long the end of a stream may take once the model has finished: some servers send
 // the usage late, some never close.
 const lingerTimeout = 2 * time.Second
 
-var errTooLong = fmt.Errorf("the answer is longer than %d MiB", maxAnswer>>20)
+var (
+	errTooLong     = fmt.Errorf("%w: more than %d MiB were sent", sdk.ErrAnswerLimit, maxAnswer>>20)
+	errEventTooBig = fmt.Errorf("%w: an event, or an answer that is no stream, is too large", sdk.ErrAnswerLimit)
+	errElements    = fmt.Errorf("%w: an event, or an answer that is no stream, has too many values", sdk.ErrAnswerLimit)
+)
 
 // idleError ends an exchange whose server has been silent for too long.
 type idleError struct {
 	silence time.Duration
 	begun   bool // there were headers
+	alive   bool // there were bytes, but no event
 }
 
 func (e *idleError) Error() string {
-	if e.begun {
+	switch {
+	case e.alive:
+		return fmt.Sprintf("the server completed no event for %s", e.silence)
+	case e.begun:
 		return fmt.Sprintf("the server sent nothing more for %s", e.silence)
 	}
 	return fmt.Sprintf("the server did not answer within %s", e.silence)
@@ -40,14 +62,17 @@ func (*idleError) Unwrap() error { return os.ErrDeadlineExceeded }
 type exchange struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	timer    *time.Timer // nil: no timeout
+	silence  *time.Timer // until the next byte; nil: no limit
+	events   *time.Timer // until the next event; nil: no limit, or not begun
 	idle     time.Duration
 	res      *http.Response // nil until begin
 	received int64
+	open     int64 // bytes since the latest event
+	maxOpen  int64
 }
 
 func newExchange(ctx context.Context, headerTimeout time.Duration) *exchange {
-	ex := &exchange{}
+	ex := &exchange{maxOpen: maxEvent}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
 	ex.limit(headerTimeout)
 	return ex
@@ -57,19 +82,37 @@ func newExchange(ctx context.Context, headerTimeout time.Duration) *exchange {
 func (ex *exchange) begin(res *http.Response, idle time.Duration) {
 	ex.res = res
 	ex.limit(idle)
+	if wait := eventFactor * idle; wait > 0 {
+		ex.events = time.AfterFunc(wait, func() { ex.cancel(&idleError{silence: wait, begun: true, alive: true}) })
+	}
+}
+
+// event notes that an event is complete.
+func (ex *exchange) event() {
+	ex.open = 0
+	if ex.events != nil {
+		ex.events.Reset(eventFactor * ex.idle)
+	}
 }
 
 // limit sets how long the server may be silent from now on; 0 is without end.
 func (ex *exchange) limit(idle time.Duration) {
-	if ex.timer != nil {
-		ex.timer.Stop()
-		ex.timer = nil
-	}
+	ex.stop()
 	ex.idle = idle
 	if idle > 0 {
 		begun := ex.res != nil
-		ex.timer = time.AfterFunc(idle, func() { ex.cancel(&idleError{silence: idle, begun: begun}) })
+		ex.silence = time.AfterFunc(idle, func() { ex.cancel(&idleError{silence: idle, begun: begun}) })
 	}
+}
+
+// stop ends the clocks.
+func (ex *exchange) stop() {
+	for _, timer := range []*time.Timer{ex.silence, ex.events} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+	ex.silence, ex.events = nil, nil
 }
 
 // linger shortens the wait once the answer is complete.
@@ -82,11 +125,16 @@ func (ex *exchange) linger() {
 // Read reads the body of the answer.
 func (ex *exchange) Read(p []byte) (int, error) {
 	n, err := ex.res.Body.Read(p)
-	if n > 0 && ex.timer != nil {
-		ex.timer.Reset(ex.idle)
+	if n > 0 && ex.silence != nil {
+		ex.silence.Reset(ex.idle)
 	}
-	if ex.received += int64(n); ex.received > maxAnswer {
+	ex.received += int64(n)
+	ex.open += int64(n)
+	switch {
+	case ex.received > maxAnswer:
 		return n, errTooLong
+	case ex.open > ex.maxOpen:
+		return n, errEventTooBig
 	}
 	return n, err
 }
@@ -106,9 +154,7 @@ func (ex *exchange) drain() {
 
 // close ends the exchange. It may be called twice.
 func (ex *exchange) close() {
-	if ex.timer != nil {
-		ex.timer.Stop()
-	}
+	ex.stop()
 	if ex.res != nil {
 		_ = ex.res.Body.Close()
 	}

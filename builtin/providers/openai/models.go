@@ -13,8 +13,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxModelList bounds the listing of models; the longest known has 3 MiB.
-const maxModelList = 32 << 20
+// Bounds of the listing of models; the longest known has 3 MiB, and 500 models of 60 values.
+const (
+	maxModelList   = 8 << 20
+	maxModelValues = 1 << 18
+)
 
 // listedModel is an entry of GET /models with the limits that some servers add.
 type listedModel struct {
@@ -39,9 +42,13 @@ func (c *client) ListModels(ctx context.Context) ([]sdk.Model, error) {
 		return nil, err
 	}
 	defer ex.close()
-	data, err := io.ReadAll(io.LimitReader(ex, maxModelList))
+	ex.maxOpen = maxModelList
+	data, err := io.ReadAll(ex)
+	if err == nil && tooMany(data, maxModelValues) {
+		err = errElements
+	}
 	if err != nil {
-		return nil, c.failure(ctx, ex, fmt.Errorf("%w: %w", errCut, err))
+		return nil, c.failure(ctx, ex, fmt.Errorf("%w: list of models: %w", errCut, err))
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
 		return nil, c.failure(ctx, ex, errHTML)

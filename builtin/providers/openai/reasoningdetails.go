@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -20,6 +21,7 @@ const (
 // the order they came.
 type reasoningDetails struct {
 	list []*reasoningDetail
+	size int // of all deltas, in bytes, about
 }
 
 type reasoningDetail struct {
@@ -27,24 +29,31 @@ type reasoningDetail struct {
 	texts  map[string]*strings.Builder // the fields that grow with each delta
 }
 
-func (r *reasoningDetails) add(deltas []map[string]any) {
+func (r *reasoningDetails) add(deltas []map[string]any) error {
 	for _, delta := range deltas {
 		var d *reasoningDetail
 		if n := len(r.list); n > 0 && r.list[n-1].continues(delta) {
 			d = r.list[n-1]
 		} else {
 			d = &reasoningDetail{fields: map[string]any{}, texts: map[string]*strings.Builder{}}
+			if len(r.list) == maxItems {
+				return fmt.Errorf("%w: more than %d entries of reasoning_details", sdk.ErrAnswerLimit, maxItems)
+			}
 			r.list = append(r.list, d)
 		}
-		d.add(delta)
+		if r.size += d.add(delta); r.size > sdk.MaxAnswerBytes {
+			return fmt.Errorf("%w: reasoning_details of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxAnswerBytes>>20)
+		}
 	}
+	return nil
 }
 
 func (d *reasoningDetail) continues(delta map[string]any) bool {
 	return text(d.fields["type"]) == text(delta["type"]) && text(d.fields["index"]) == text(delta["index"])
 }
 
-func (d *reasoningDetail) add(delta map[string]any) {
+// add joins a delta and returns its size in bytes, about.
+func (d *reasoningDetail) add(delta map[string]any) (size int) {
 	for name, v := range delta {
 		s, isText := v.(string)
 		switch {
@@ -57,7 +66,12 @@ func (d *reasoningDetail) add(delta map[string]any) {
 		default:
 			d.fields[name] = v
 		}
+		size += len(name) + len(s)
+		if !isText {
+			size += len(fmt.Sprint(v))
+		}
 	}
+	return size
 }
 
 // metadata returns the whole list as the metadata of its block.

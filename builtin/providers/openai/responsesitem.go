@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,44 +10,60 @@ import (
 
 // output takes an event about an item of the output. Events of other kinds say nothing new.
 func (d *responsesDecoder) output(ev *responsesEvent) error {
+	item, err := d.item(ev.OutputIndex)
+	if err != nil {
+		return err
+	}
 	switch ev.Type {
 	case "response.output_item.added":
-		return d.itemAdded(d.item(ev.OutputIndex), ev.Item)
+		return d.itemAdded(item, ev.Item)
 	case "response.output_item.done":
-		return d.itemDone(d.item(ev.OutputIndex), ev.Item)
+		return d.itemDone(item, ev.Item)
 	case "response.output_text.delta", "response.refusal.delta":
-		return d.say(d.item(ev.OutputIndex), sdk.StreamText, ev.Delta, nil)
+		return d.say(item, sdk.StreamText, ev.Delta, nil)
 	case "response.reasoning_summary_text.delta":
-		return d.reasoning(d.item(ev.OutputIndex), ev, ev.SummaryIndex)
+		return d.reasoning(item, ev, ev.SummaryIndex)
 	case "response.reasoning_text.delta":
-		return d.reasoning(d.item(ev.OutputIndex), ev, ev.ContentIndex)
+		return d.reasoning(item, ev, ev.ContentIndex)
 	case "response.function_call_arguments.delta":
-		return d.arguments(d.callOf(d.item(ev.OutputIndex)), ev.Delta)
+		return d.itemArguments(item, ev.Delta)
 	case "response.function_call_arguments.done":
-		if c := d.callOf(d.item(ev.OutputIndex)); !c.args {
-			return d.arguments(c, ev.Arguments)
+		if item.call == nil || !item.call.args {
+			return d.itemArguments(item, ev.Arguments)
 		}
 	}
 	return nil
 }
 
-func (d *responsesDecoder) item(index int) *openItem {
+func (d *responsesDecoder) item(index int) (*openItem, error) {
 	if d.items == nil {
 		d.items = map[int]*openItem{}
 	}
 	item := d.items[index]
 	if item == nil {
+		if len(d.items) == maxItems {
+			return nil, fmt.Errorf("%w: more than %d output items", sdk.ErrAnswerLimit, maxItems)
+		}
 		item = &openItem{index: index}
 		d.items[index] = item
 	}
-	return item
+	return item, nil
 }
 
-func (d *responsesDecoder) callOf(item *openItem) *call {
+// callOf returns the call of an item, a new one at first.
+func (d *responsesDecoder) callOf(item *openItem) (c *call, err error) {
 	if item.call == nil {
-		item.call = d.newCall()
+		item.call, err = d.newCall()
 	}
-	return item.call
+	return item.call, err
+}
+
+func (d *responsesDecoder) itemArguments(item *openItem, delta string) error {
+	c, err := d.callOf(item)
+	if err != nil {
+		return err
+	}
+	return d.arguments(c, delta)
 }
 
 // say passes on a delta of an item's text or reasoning. Each item is a block of its own.
@@ -83,7 +100,10 @@ func (d *responsesDecoder) itemAdded(item *openItem, out *outputItem) error {
 
 // nameCall announces the call of an item; its arguments follow, or are there already.
 func (d *responsesDecoder) nameCall(item *openItem, out *outputItem) error {
-	c := d.callOf(item)
+	c, err := d.callOf(item)
+	if err != nil {
+		return err
+	}
 	if c.id == "" {
 		c.id = out.CallID
 	}
@@ -116,17 +136,18 @@ func (d *responsesDecoder) itemDone(item *openItem, out *outputItem) error {
 }
 
 func (d *responsesDecoder) messageDone(item *openItem, out *outputItem) error {
-	text := ""
+	var text strings.Builder
 	if !item.spoke {
 		for _, part := range out.Content {
-			text += part.Text + part.Refusal
+			text.WriteString(part.Text)
+			text.WriteString(part.Refusal)
 		}
 	}
 	var metadata sdk.Object
 	if out.Phase != "" {
 		metadata = sdk.Object{metaPhase: out.Phase}
 	}
-	return d.say(item, sdk.StreamText, text, metadata)
+	return d.say(item, sdk.StreamText, text.String(), metadata)
 }
 
 func (d *responsesDecoder) reasoningDone(item *openItem, out *outputItem) error {

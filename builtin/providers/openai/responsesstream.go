@@ -116,7 +116,11 @@ func (d *responsesDecoder) whole(data []byte) error {
 		return &refusal{body: data}
 	}
 	for i := range r.Output {
-		if err := d.itemDone(d.item(i), &r.Output[i]); err != nil {
+		item, err := d.item(i)
+		if err != nil {
+			return err
+		}
+		if err := d.itemDone(item, &r.Output[i]); err != nil {
 			return err
 		}
 	}

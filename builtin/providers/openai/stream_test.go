@@ -94,6 +94,8 @@ func delta(fields string) string {
 	return `data: {"id":"1","choices":[{"index":0,"delta":{` + fields + `},"finish_reason":null}]}` + "\n\n"
 }
 
+func call(fields string) string { return delta(`"tool_calls":[{` + fields + `}]`) }
+
 func finish(reason string) string {
 	return `data: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}` + "\n\n"
 }
@@ -103,7 +105,6 @@ const chatDone = "data: [DONE]\n\n"
 // TestChatDialects has what servers send beyond, or beside, OpenAI's own form.
 func TestChatDialects(t *testing.T) {
 	t.Parallel()
-	call := func(fields string) string { return delta(`"tool_calls":[{` + fields + `}]`) }
 	cases := map[string]struct {
 		stream string
 		want   []string
@@ -133,7 +134,7 @@ func TestChatDialects(t *testing.T) {
 		"thinking between calls": {delta(`"reasoning":"a"`) + call(`"index":0,"id":"a","function":{"name":"read","arguments":"{}"}`) + delta(`"reasoning":"b"`) + delta(`"content":"t"`) + finish("stop"),
 			[]string{"reasoning:a", "read:{}", "reasoning:b", "text:t", "finish:tool-calls"}},
 		"reasoning twice": {delta(`"reasoning_content":"a","reasoning":"a"`) + finish("stop"), []string{"reasoning:a", "finish:stop"}},
-		"unclosed think":  {delta(`"content":"<think>hm"`) + delta(`"content":" </thi"`) + finish("stop"), []string{"reasoning:hm </thi", "finish:stop"}},
+		"unclosed think":  {delta(`"content":"<think>hm"`) + delta(`"content":" </thi"`) + finish("length"), []string{"reasoning:hm </thi", "finish:length"}},
 		"late think":      {delta(`"content":"so <think>hm</think>"`) + finish("stop"), []string{"text:so <think>hm</think>", "finish:stop"}},
 		"half a tag":      {delta(`"content":"<thi"`) + finish("stop"), []string{"text:<thi", "finish:stop"}},
 		"bare document":   {`{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`, []string{"text:x", "finish:stop"}},

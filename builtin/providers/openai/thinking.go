@@ -22,7 +22,12 @@ const (
 const (
 	thinkOpen  = "<think>"
 	thinkClose = "</think>"
+	// maxIndent bounds the white space before <think> that is held back, in bytes.
+	maxIndent = 256
 )
+
+// open reports whether reasoning has begun and not ended.
+func (t *thinking) open() bool { return t.state == thinkOpened || t.state == thinkInside }
 
 // split returns what of the delta, and of what was held back before, is reasoning and what is text. The
 // reasoning comes first.
@@ -34,7 +39,7 @@ func (t *thinking) split(delta string) (reasoning, text string) {
 	t.held = ""
 	if t.state == thinkStart {
 		trimmed := strings.TrimLeft(rest, " \t\r\n")
-		if len(trimmed) < len(thinkOpen) && strings.HasPrefix(thinkOpen, trimmed) {
+		if len(rest) < maxIndent && len(trimmed) < len(thinkOpen) && strings.HasPrefix(thinkOpen, trimmed) {
 			t.held = rest
 			return "", ""
 		}
@@ -45,7 +50,7 @@ func (t *thinking) split(delta string) (reasoning, text string) {
 		rest = trimmed[len(thinkOpen):]
 		t.state = thinkOpened
 	}
-	if t.state == thinkOpened || t.state == thinkInside {
+	if t.open() {
 		if reasoning, rest = t.reasoning(rest); t.state != thinkClosed {
 			return reasoning, ""
 		}
@@ -83,7 +88,7 @@ func (t *thinking) reasoning(s string) (reasoning, rest string) {
 func (t *thinking) flush() (reasoning, text string) {
 	held := t.held
 	t.held = ""
-	if t.state == thinkOpened || t.state == thinkInside {
+	if t.open() {
 		return held, ""
 	}
 	return "", held

@@ -20,7 +20,32 @@ type page struct {
 	url         *url.URL // the last one, after redirects
 	contentType string
 	body        []byte
-	moved       *url.URL // another host the server points to; nothing else is set then
+	moved       *url.URL // where the server points to; nothing else is set then
+}
+
+// follow fetches a URL and follows redirects within its host, to https but not back, once ask allows each.
+func (t *webfetch) follow(ctx context.Context, clock *clock, u *url.URL, format string, ask func(*url.URL) error) (*page, error) {
+	for n := 0; ; n++ {
+		var p *page
+		err := clock.run(ctx, func(ctx context.Context) (err error) {
+			p, err = t.fetch(ctx, u, format)
+			return err
+		})
+		if err != nil || p.moved == nil {
+			return p, err
+		}
+		to := *p.moved
+		if canonical(&to) != nil || !sameHost(u, &to) {
+			return p, nil
+		}
+		if n == maxRedirects {
+			return nil, fmt.Errorf("more than %d redirects, the last one to %s", maxRedirects, &to)
+		}
+		if err := ask(&to); err != nil {
+			return nil, fmt.Errorf("it redirects to %s: %w", &to, err)
+		}
+		u = &to
+	}
 }
 
 // fetch asks the server. ctx bounds everything, the body too.
@@ -60,19 +85,9 @@ func accept(format string) string {
 	return "text/html, */*;q=0.5"
 }
 
-// checkRedirect follows redirects within a host, to https but not back from it.
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	if len(via) > maxRedirects {
-		return fmt.Errorf("more than %d redirects, the last one to %s", maxRedirects, req.URL)
-	}
-	before := via[len(via)-1].URL
-	if req.URL.User != nil || !strings.EqualFold(req.URL.Hostname(), before.Hostname()) || port(req.URL) != port(before) && !upgrades(before, req.URL) {
-		return http.ErrUseLastResponse
-	}
-	if before.Scheme == "https" && req.URL.Scheme != "https" {
-		return http.ErrUseLastResponse
-	}
-	return nil
+// sameHost reports whether a redirect stays with the server that was asked.
+func sameHost(from, to *url.URL) bool {
+	return from.Hostname() == to.Hostname() && (from.Scheme == to.Scheme && port(from) == port(to) || upgrades(from, to))
 }
 
 // upgrades reports whether the redirect goes from plain http to https at their usual ports.

@@ -45,7 +45,8 @@ func (t *webfetch) client() *http.Client {
 	t.once.Do(func() {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxResponseHeaderBytes = 256 << 10
-		t.http = &http.Client{Transport: transport, CheckRedirect: checkRedirect}
+		// follow follows redirects.
+		t.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	})
 	return t.http
 }

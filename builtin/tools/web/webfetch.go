@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -58,32 +60,69 @@ func (*webfetch) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.Permissio
 	if err != nil {
 		return nil, err
 	}
-	return []sdk.PermissionRequest{{
-		Permission: "webfetch",
-		Patterns:   []string{u.String()},
-		Always:     []string{u.Scheme + "://" + u.Host + "/*"},
-		Metadata:   sdk.Object{"url": u.String(), "format": args.Format},
-	}}, nil
+	return []sdk.PermissionRequest{permission(u, args.Format)}, nil
 }
 
-// Execute fetches the page. A redirect to another host is reported, not followed: leave was given for
-// the host asked for.
+// permission is what fetching a URL requires. A server may take /a//b, /c/../a/b or /a%2Fb for /a/b, so the rules must allow both
+// spellings.
+func permission(u *url.URL, format string) sdk.PermissionRequest {
+	patterns := []string{u.String()}
+	clean := *u
+	clean.RawPath = ""
+	if clean.Path = path.Clean(u.Path); strings.HasSuffix(u.Path, "/") && clean.Path != "/" {
+		clean.Path += "/"
+	}
+	if s := clean.String(); s != patterns[0] {
+		patterns = append(patterns, s)
+	}
+	return sdk.PermissionRequest{
+		Permission: "webfetch",
+		Patterns:   patterns,
+		Always:     []string{u.Scheme + "://" + u.Host + "/*"},
+		Metadata:   sdk.Object{"url": u.String(), "format": format},
+	}
+}
+
+// Execute fetches the page. A redirect to another host is reported, not followed; one within the host requires permission like the
+// first address.
 func (t *webfetch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	args, u, err := decode(call)
 	if err != nil {
 		return nil, err
 	}
-	timeout := args.timeout()
-	fetchCtx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	page, err := t.fetch(fetchCtx, u, args.Format)
-	if err != nil {
-		if ctx.Err() == nil && fetchCtx.Err() != nil {
-			return nil, fmt.Errorf("fetch %s: no complete answer within %v", u, timeout)
+	clock := &clock{left: args.timeout()}
+	ask := func(to *url.URL) error { return call.Host.Ask(ctx, permission(to, args.Format)) }
+	page, err := t.follow(ctx, clock, u, args.Format, ask)
+	if err == nil {
+		var result *sdk.ToolResult
+		err = clock.run(ctx, func(ctx context.Context) error {
+			result, err = page.result(ctx, u, args.Format)
+			return err
+		})
+		if err == nil {
+			return result, nil
 		}
-		return nil, fmt.Errorf("fetch %s: %w", u, err)
 	}
-	return page.result(fetchCtx, u, args.Format)
+	if clock.left <= 0 && ctx.Err() == nil {
+		return nil, fmt.Errorf("fetch %s: no complete answer within %v", u, args.timeout())
+	}
+	return nil, fmt.Errorf("fetch %s: %w", u, err)
+}
+
+// clock measures the time of a call without that in which the user is asked.
+type clock struct{ left time.Duration }
+
+// run calls f with what is left of the time.
+func (c *clock) run(ctx context.Context, f func(context.Context) error) error {
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, c.left)
+	defer cancel()
+	err := f(limited)
+	c.left -= time.Since(began)
+	if limited.Err() != nil && ctx.Err() == nil {
+		c.left = 0
+	}
+	return err
 }
 
 // decode returns the arguments and the URL in one spelling, the one that rules are matched with.
@@ -106,21 +145,45 @@ func decode(call *sdk.ToolCall) (fetchArgs, *url.URL, error) {
 	if err != nil {
 		return args, nil, fmt.Errorf("webfetch: %w: %w", ErrURL, err)
 	}
+	if err := canonical(u); err != nil {
+		return args, nil, fmt.Errorf("webfetch: %w: %q %w", ErrURL, args.URL, err)
+	}
+	return args, u, nil
+}
+
+// canonical puts a URL that can be fetched into the one spelling that rules are matched with.
+func canonical(u *url.URL) error {
 	u.Scheme = strings.ToLower(u.Scheme)
-	u.Host = strings.ToLower(u.Host)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return args, nil, fmt.Errorf("webfetch: %w: %q does not begin with http:// or https://", ErrURL, args.URL)
+		return errors.New("does not begin with http:// or https://")
 	case u.Hostname() == "":
-		return args, nil, fmt.Errorf("webfetch: %w: %q names no host", ErrURL, args.URL)
+		return errors.New("names no host")
 	case u.User != nil:
-		return args, nil, fmt.Errorf("webfetch: %w: %q holds a user name or password", ErrURL, args.URL)
+		return errors.New("holds a user name or password")
 	}
+	u.Host = host(u)
 	if u.Path == "" {
 		u.Path = "/"
 	}
 	u.Fragment, u.RawFragment = "", ""
-	return args, u, nil
+	return nil
+}
+
+// host returns the server of a URL in lower case, without a dot at the end and the port that goes without saying. An IPv4 address
+// written as IPv6 is written as IPv4.
+func host(u *url.URL) string {
+	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if ip, err := netip.ParseAddr(name); err == nil {
+		name = ip.Unmap().String()
+	}
+	if strings.Contains(name, ":") {
+		name = "[" + name + "]"
+	}
+	if p := port(u); u.Scheme == "http" && p == "80" || u.Scheme == "https" && p == "443" {
+		return name
+	}
+	return name + ":" + port(u)
 }
 
 func (a fetchArgs) timeout() time.Duration {

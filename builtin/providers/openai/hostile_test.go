@@ -1,0 +1,156 @@
+package openai_test
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/builtin/providers/openai"
+	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TestServersThatDrip never let an answer end, and never fall silent.
+func TestServersThatDrip(t *testing.T) {
+	t.Parallel()
+	hasty := sdk.Object{"chunkTimeout": 100.0}
+	for name, reply := range map[string]fakellm.Reply{
+		"comments":              fakellm.Raw("").Drip(": ping\n\n", 5*time.Millisecond),
+		"comments after events": fakellm.Text("a").Drip(": ping\n\n", 5*time.Millisecond),
+		"a byte at a time":      fakellm.Raw("data: ").Drip("x", 5*time.Millisecond),
+		"lines of one event":    fakellm.Raw("data: x\n").Drip("data: x\n", 5*time.Millisecond),
+		"a document":            fakellm.Raw("{").Drip(" ", 5*time.Millisecond),
+		"white space":           fakellm.Raw(" ").Drip(" ", 5*time.Millisecond),
+	} {
+		for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
+			t.Run(name+"/"+protocol, func(t *testing.T) {
+				t.Parallel()
+				srv := fakellm.New(t, reply)
+				_, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL(), Options: hasty}), nil)
+				if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "completed no event for 200ms") {
+					t.Errorf("error %v, want one about events", err)
+				}
+			})
+		}
+	}
+}
+
+// TestAnswersBeyondAllBounds are refused, and asking again would be the same.
+func TestAnswersBeyondAllBounds(t *testing.T) {
+	t.Parallel()
+	var nameless, details, items strings.Builder
+	for i := range 5000 {
+		nameless.WriteString(call(`"index":` + strconv.Itoa(i) + `,"function":{"arguments":"x"}`))
+		details.WriteString(delta(`"reasoning_details":[{"type":"t","index":` + strconv.Itoa(i) + `}]`))
+		items.WriteString(event("response.output_item.added", `"output_index":`+strconv.Itoa(i)))
+	}
+	mega := strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct{ protocol, stream string }{
+		"a long event":         {openai.ProtocolChat, delta(`"content":"` + strings.Repeat(mega, 3) + `"`)},
+		"many lines":           {openai.ProtocolChat, strings.Repeat("data: "+mega+"\n", 3)},
+		"a long document":      {openai.ProtocolChat, `{"choices":[{"message":{"content":"` + strings.Repeat(mega, 3) + `"}}]}`},
+		"calls without a name": {openai.ProtocolChat, nameless.String()},
+		"reasoning details":    {openai.ProtocolChat, details.String()},
+		"long details":         {openai.ProtocolChat, strings.Repeat(delta(`"reasoning_details":[{"type":"t","data":"`+mega+`"}]`), 17)},
+		"output items":         {openai.ProtocolResponses, items.String()},
+		"empty calls":          {openai.ProtocolChat, delta(`"tool_calls":[{}` + strings.Repeat(",{}", 1<<17) + `]`)},
+		"empty details":        {openai.ProtocolChat, delta(`"reasoning_details":[{}` + strings.Repeat(",{}", 1<<17) + `]`)},
+		"empty items":          {openai.ProtocolResponses, event("response.completed", `"response":{"status":"completed","output":[{}`+strings.Repeat(",{}", 1<<17)+`]}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := fakellm.New(t, fakellm.Raw(c.stream))
+			_, err := ask(t, open(t, c.protocol, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
+			if !errors.Is(err, sdk.ErrAnswerLimit) {
+				t.Errorf("error %v, want %v", err, sdk.ErrAnswerLimit)
+			}
+		})
+	}
+}
+
+// TestArgumentsBeforeTheirName are kept up to a bound.
+func TestArgumentsBeforeTheirName(t *testing.T) {
+	t.Parallel()
+	piece := call(`"index":0,"function":{"arguments":"` + strings.Repeat("x", 1000) + `"}`)
+	named := call(`"index":0,"id":"a","function":{"name":"read"}`)
+	events, err := openai.Decode(openai.ProtocolChat, []byte(strings.Repeat(piece, 1000)+named+finish("tool_calls")))
+	if err != nil || len(events) != 2 || len(events[0].Text) != 1_000_000 {
+		t.Errorf("%d events, error %v, want a call of 1,000,000 bytes and the end", len(events), err)
+	}
+	if _, err := openai.Decode(openai.ProtocolChat, []byte(strings.Repeat(piece, 1100)+named)); err == nil || !strings.Contains(err.Error(), "before the name") {
+		t.Errorf("error %v, want one about the name", err)
+	}
+}
+
+// TestWhiteSpaceBeforeText is held back only as long as <think> may follow.
+func TestWhiteSpaceBeforeText(t *testing.T) {
+	t.Parallel()
+	events, err := openai.Decode(openai.ProtocolChat, []byte(strings.Repeat(delta(`"content":" "`), 1000)+finish("stop")))
+	if err != nil || len(textOf(events)) != 1000 || len(events) < 500 {
+		t.Errorf("%d events with %d bytes, error %v, want the white space as it came", len(events), len(textOf(events)), err)
+	}
+}
+
+// TestAnswersWithoutAnAnswer are errors: a run must not end well with nothing.
+func TestAnswersWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, stream := range map[string]string{
+		"done alone":           chatDone,
+		"usage and done":       `data: {"choices":[],"usage":{"prompt_tokens":1}}` + "\n\n" + chatDone,
+		"unclosed think":       delta(`"content":"<think>hm"`) + finish("stop") + chatDone,
+		"unclosed, half a tag": delta(`"content":"<think>hm</thi"`) + finish("stop"),
+	} {
+		_, err := openai.Decode(openai.ProtocolChat, []byte(stream))
+		var provider *sdk.ProviderError
+		if !errors.As(err, &provider) || !provider.Cut {
+			t.Errorf("%s: error %v, want a broken answer", name, err)
+		}
+	}
+}
+
+// TestHeaderFlood ends before the headers are kept.
+func TestHeaderFlood(t *testing.T) {
+	t.Parallel()
+	reply := fakellm.Error(500, "server_error", "no")
+	for i := range 64 {
+		reply = reply.Header("X-"+strconv.Itoa(i), strings.Repeat("h", 64<<10))
+	}
+	srv := fakellm.New(t, reply)
+	_, err := ask(t, open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
+	var provider *sdk.ProviderError
+	if !errors.As(err, &provider) || len(provider.Headers) > 0 || !strings.Contains(err.Error(), "header") {
+		t.Errorf("error %.300v, want one about the headers", err)
+	}
+}
+
+// TestDecodingTakesBoundedMemory lets a server send 16 MiB in events of the largest size. What is decoded stays below four times of
+// that at any time; the events themselves are thrown away.
+func TestDecodingTakesBoundedMemory(t *testing.T) {
+	text := strings.Repeat("x", maxText)
+	srv := fakellm.New(t, fakellm.Text(slices.Repeat([]string{text}, 8)...))
+	client := open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()})
+	runtime.GC()
+	var before, now runtime.MemStats
+	runtime.ReadMemStats(&before)
+	n := 0
+	err := client.Stream(t.Context(), hello(), func(e sdk.StreamEvent) error {
+		n += len(e.Text)
+		runtime.GC()
+		runtime.ReadMemStats(&now)
+		if held := int64(now.HeapAlloc) - int64(before.HeapAlloc); held > 64<<20 {
+			t.Errorf("%d MiB are held after %d bytes", held>>20, n)
+		}
+		return nil
+	})
+	if err != nil || n != 8*maxText {
+		t.Errorf("%d bytes, error %v, want %d", n, err, 8*maxText)
+	}
+}
+
+// maxText is the longest text that one event can carry, nearly.
+const maxText = 2<<20 - 4096

@@ -1,0 +1,4 @@
+package web
+
+// Render converts HTML; see render.
+var Render = render

@@ -1,0 +1,253 @@
+package web
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html/atom"
+)
+
+// startContainer begins a list, an item or a quote. Within a cell they are text.
+func (r *renderer) startContainer(tag atom.Atom) {
+	if r.line != &r.out {
+		r.space = true
+		return
+	}
+	if tag == atom.Li {
+		r.startItem()
+		return
+	}
+	r.block(r.distance())
+	if r.push(tag) && tag == atom.Blockquote && r.markdown {
+		r.prefix += "> "
+	}
+}
+
+// distance returns the line ends between what is around and a list or quote.
+func (r *renderer) distance() int {
+	if len(r.open) > 0 && r.open[len(r.open)-1].name == atom.Li {
+		return 1
+	}
+	return 2
+}
+
+func (r *renderer) startItem() {
+	r.finishItem()
+	r.block(1)
+	marker := "- "
+	if i := r.find(atom.Ol, atom.Ul); i >= 0 && r.open[i].name == atom.Ol {
+		r.open[i].next++
+		marker = strconv.Itoa(r.open[i].next) + ". "
+	}
+	if r.push(atom.Li) && r.markdown {
+		if r.marker == "" {
+			r.leading = r.prefix
+		}
+		r.marker += marker
+		r.prefix += strings.Repeat(" ", len(marker))
+	}
+}
+
+// finishItem ends the open item of the innermost list.
+func (r *renderer) finishItem() {
+	i := r.find(atom.Li, atom.Ul, atom.Ol, atom.Table)
+	if i >= 0 && r.open[i].name == atom.Li {
+		r.popTo(i)
+		r.marker = "" // of an item without text
+	}
+}
+
+func (r *renderer) finishContainer(tag atom.Atom) {
+	switch {
+	case r.line != &r.out:
+		r.space = true
+	case r.deeper > 0:
+		if tag != atom.Li {
+			r.deeper--
+		}
+		r.block(1)
+	case tag == atom.Li:
+		r.finishItem()
+		r.block(1)
+	default:
+		if i := r.find(tag); i >= 0 {
+			r.popTo(i)
+			r.marker = ""
+			r.block(r.distance())
+		}
+	}
+}
+
+// startTable begins a table, a row or a cell.
+func (r *renderer) startTable(tag atom.Atom) {
+	if tag == atom.Table {
+		r.leaveCell()
+		r.block(2)
+		r.push(tag)
+		return
+	}
+	t := r.table()
+	switch {
+	case !r.markdown || t == nil:
+		r.plainTable(tag)
+	case tag == atom.Tr:
+		r.endRow(t)
+	default:
+		r.startCell(t)
+	}
+}
+
+// plainTable is a row or a cell in a page of text.
+func (r *renderer) plainTable(tag atom.Atom) {
+	if tag == atom.Tr {
+		r.block(1)
+	}
+	r.space = true
+}
+
+func (r *renderer) startCell(t *element) {
+	r.endCell(t)
+	if len(t.cells) == maxCells {
+		r.layOut(t)
+	}
+	if t.layout {
+		r.block(2)
+		return
+	}
+	r.closeMarks()
+	t.inCell = true
+	t.cell.Reset()
+	r.line, r.begun, r.space = &t.cell, false, false
+}
+
+func (r *renderer) finishTable(tag atom.Atom) {
+	if tag == atom.Table {
+		if r.deeper > 0 {
+			r.deeper--
+		} else if i := r.find(atom.Table); i >= 0 {
+			r.popTo(i)
+		}
+		r.block(2)
+		return
+	}
+	t := r.table()
+	switch {
+	case !r.markdown || t == nil:
+		r.plainTable(tag)
+	case tag == atom.Tr:
+		r.endRow(t)
+	case t.layout:
+		r.block(2)
+	default:
+		r.endCell(t)
+	}
+}
+
+// table returns the innermost open table, and closes what is open within it.
+func (r *renderer) table() *element {
+	i := r.find(atom.Table)
+	if i < 0 {
+		return nil
+	}
+	r.popTo(i + 1)
+	return r.open[i]
+}
+
+// leaveCell is called before a block that a cell cannot hold: the table turns out to arrange the page.
+func (r *renderer) leaveCell() {
+	if r.line == &r.out {
+		return
+	}
+	if i := r.find(atom.Table); i >= 0 {
+		r.endCell(r.open[i])
+		r.layOut(r.open[i])
+	}
+}
+
+// layOut makes blocks of the cells of a table, from the row under way on.
+func (r *renderer) layOut(t *element) {
+	t.layout = true
+	for _, text := range t.cells {
+		r.block(2)
+		r.verbatim(text)
+	}
+	t.cells = nil
+	r.block(2)
+}
+
+// endCell ends the cell under way.
+func (r *renderer) endCell(t *element) {
+	if !t.inCell {
+		return
+	}
+	r.closeMarks()
+	t.inCell = false
+	t.cells = append(t.cells, t.cell.String())
+	r.line, r.begun, r.space = &r.out, false, false
+}
+
+// endRow writes the row under way, and a line below the first one.
+func (r *renderer) endRow(t *element) {
+	r.endCell(t)
+	cells := t.cells
+	t.cells = nil
+	if strings.Join(cells, "") == "" {
+		return
+	}
+	for i, text := range cells {
+		cells[i] = strings.ReplaceAll(text, "|", "\\|")
+	}
+	r.block(2 - min(t.rows, 1))
+	r.verbatim("| " + strings.Join(cells, " | ") + " |")
+	r.block(1)
+	if t.rows++; t.rows == 1 {
+		r.verbatim("|" + strings.Repeat("---|", len(cells)))
+		r.block(1)
+	}
+}
+
+// verbatim writes a piece that is rendered already.
+func (r *renderer) verbatim(text string) {
+	if text != "" {
+		r.begin()
+		r.line.WriteString(text)
+	}
+}
+
+// push opens an element, unless too many are open.
+func (r *renderer) push(tag atom.Atom) bool {
+	if len(r.open) >= maxDepth {
+		if tag != atom.Li { // whose end tag is optional
+			r.deeper++
+		}
+		return false
+	}
+	r.open = append(r.open, &element{name: tag, prefix: r.prefix})
+	return true
+}
+
+// find returns the index of the innermost open element of one of these names, or -1.
+func (r *renderer) find(names ...atom.Atom) int {
+	for i := len(r.open) - 1; i >= 0; i-- {
+		if slices.Contains(names, r.open[i].name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// popTo closes the elements from index n on, the innermost first.
+func (r *renderer) popTo(n int) {
+	for len(r.open) > n {
+		e := r.open[len(r.open)-1]
+		if e.name == atom.Table && r.markdown {
+			r.endRow(e)
+		}
+		r.open = r.open[:len(r.open)-1]
+		r.prefix = e.prefix
+		if len(r.prefix) < len(r.between) {
+			r.between = r.prefix
+		}
+	}
+}

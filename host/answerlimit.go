@@ -1,0 +1,178 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// blockCost is charged for each block of text or reasoning in addition to its text: every block is stored as a part.
+	blockCost = 4 << 10
+	// maxToolName bounds the name of a tool in an answer, in bytes. OpenAI allows 64 characters.
+	maxToolName = 256
+	// maxTitleAnswer bounds the answer to a request for a title, with its reasoning.
+	maxTitleAnswer = 1 << 20
+	// defaultWhole bounds one answer, from the request to its last event: a local model that writes 2 tokens a second gives
+	// 14,000 of them in that time.
+	defaultWhole = 2 * time.Hour
+	// answerFactor times the longest allowed silence is the default of answerTimeout: a server may show that it is alive before it
+	// has something to say.
+	answerFactor = 3
+)
+
+// answerLimits are the limits of one answer. The protocol's client bounds the silence on the wire; these hold for every
+// protocol.
+type answerLimits struct {
+	answer time.Duration // between two events that carry a piece of the answer; 0: no limit
+	whole  time.Duration // 0: no limit
+}
+
+// limitsOf reads the limits from the options of a provider, in milliseconds: answerTimeout and totalTimeout. "timeout": false
+// switches off those that are not set.
+func limitsOf(p *sdk.ProviderInfo) (answerLimits, error) {
+	silence, whole := sdk.DefaultIdleTimeout, defaultWhole
+	var err error
+	read := func(name string, fallback time.Duration) time.Duration {
+		d, ok, wrong := milliseconds(p.Options[name])
+		if wrong {
+			err = errors.Join(err, fmt.Errorf("%w: provider %s: options.%s is %v, want milliseconds or false", ErrModel, p.ID, name, p.Options[name]))
+		}
+		if !ok {
+			return fallback
+		}
+		return d
+	}
+	if silence = read("timeout", silence); silence == 0 {
+		whole = 0
+	}
+	header, chunk := read("headerTimeout", silence), read("chunkTimeout", silence)
+	silence = max(header, chunk)
+	if header == 0 || chunk == 0 {
+		silence = 0
+	}
+	limits := answerLimits{answer: read("answerTimeout", answerFactor*silence), whole: read("totalTimeout", whole)}
+	return limits, err
+}
+
+// milliseconds reads a time limit; false and 0 are none. ok is false when the option is not set.
+func milliseconds(v any) (d time.Duration, ok, wrong bool) {
+	switch n := v.(type) {
+	case nil:
+		return 0, false, false
+	case bool:
+		return 0, !n, n
+	case int:
+		v = float64(n)
+	}
+	n, isNumber := v.(float64)
+	if !isNumber || n < 0 {
+		return 0, false, true
+	}
+	const longest = 1000 * 24 * time.Hour
+	return time.Duration(min(n, float64(longest/time.Millisecond)) * float64(time.Millisecond)), true, false
+}
+
+// askModel asks the turn's model and bounds its answer, for every protocol and purpose: sdk.MaxAnswerBytes, the time without a
+// piece of the answer, the whole time. Errors about these bounds are *sdk.ProviderError.
+func (t *turn) askModel(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
+	limits, err := limitsOf(&t.provider)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m := &meter{provider: t.provider.ID, sink: sink, limit: sdk.MaxAnswerBytes}
+	if t.purpose == sdk.PurposeTitle {
+		m.limit = maxTitleAnswer
+	}
+	if limits.whole > 0 {
+		whole := time.AfterFunc(limits.whole, func() { cancel(m.wholeError(limits.whole)) })
+		defer whole.Stop()
+	}
+	if limits.answer > 0 {
+		m.answer, m.timer = limits.answer, time.AfterFunc(limits.answer, func() { cancel(m.silentError(limits.answer)) })
+		defer m.timer.Stop()
+	}
+	err = t.client.Stream(limited, req, m.take)
+	var bound *sdk.ProviderError
+	if ctx.Err() == nil && err != nil && errors.As(context.Cause(limited), &bound) {
+		return bound
+	}
+	return err
+}
+
+// meter counts one answer. Its provider's goroutine calls take; the timer is reset by it alone.
+type meter struct {
+	provider string
+	sink     func(sdk.StreamEvent) error
+	limit    int // in bytes
+	taken    int
+	block    string // key of the latest block of text or reasoning
+	answer   time.Duration
+	timer    *time.Timer // nil without a limit
+}
+
+// take passes an event on that fits.
+func (m *meter) take(e sdk.StreamEvent) error {
+	cost := storedSize(e.Text) + len(e.CallID) + len(e.Tool)
+	if len(e.Metadata) > 0 {
+		data, err := json.Marshal(e.Metadata)
+		if err != nil {
+			return &sdk.ProviderError{ProviderID: m.provider, Cut: true, Err: fmt.Errorf("metadata of an event: %w", err)}
+		}
+		cost += len(data)
+	}
+	if cost > 0 && m.timer != nil {
+		m.timer.Reset(m.answer)
+	}
+	if spoken := e.Type == sdk.StreamText || e.Type == sdk.StreamReasoning; spoken && cost > 0 && m.block != e.Type+e.ID {
+		m.block = e.Type + e.ID
+		cost += blockCost
+	}
+	if m.taken += cost; m.taken > m.limit {
+		return m.tooLong()
+	}
+	e.Tool = clipped(e.Tool, maxToolName)
+	return m.sink(e)
+}
+
+// storedSize returns the bytes that a text takes as JSON, nearly: a control character takes six.
+func storedSize(text string) int {
+	n := len(text)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
+			n++
+		case c < ' ':
+			n += len(`\u0000`) - 1
+		}
+	}
+	return n
+}
+
+func (m *meter) tooLong() error {
+	return &sdk.ProviderError{
+		ProviderID: m.provider, Err: sdk.ErrAnswerLimit,
+		Message: fmt.Sprintf("the answer is longer than %d MiB and was cut off; the model or its server repeats itself", m.limit>>20),
+	}
+}
+
+func (m *meter) wholeError(limit time.Duration) error {
+	return &sdk.ProviderError{
+		ProviderID: m.provider, Err: sdk.ErrAnswerLimit,
+		Message: fmt.Sprintf("the answer took longer than %s and was cut off; options.totalTimeout of the provider (milliseconds) sets the limit", limit),
+	}
+}
+
+func (m *meter) silentError(limit time.Duration) error {
+	return &sdk.ProviderError{
+		ProviderID: m.provider, Cut: true, Err: os.ErrDeadlineExceeded,
+		Message: fmt.Sprintf("the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", limit),
+	}
+}
