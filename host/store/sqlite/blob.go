@@ -72,18 +72,19 @@ func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 		found, err = c.first(ctx, "SELECT data FROM blob WHERE hash = ?", func(r row) { data = r.bytes(0) }, hash)
 		return err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		return nil, err
 	}
-	if !found {
+	problem := errPage
+	switch {
+	case err == nil && !found:
 		return nil, fmt.Errorf("blob %s: %w", hash, store.ErrNotFound)
+	case err == nil:
+		content, err := s.zstd.unpack(data)
+		if err == nil && store.Hash(content) == hash {
+			return content, nil
+		}
+		problem = errContent
 	}
-	content, err := s.zstd.unpack(data)
-	if err == nil && store.Hash(content) != hash {
-		err = errors.New("content does not have this hash")
-	}
-	if err != nil {
-		return nil, s.damaged("blob "+hash, err)
-	}
-	return content, nil
+	return nil, s.damageError([]store.Damage{{Type: store.DamagedBlob, ID: hash, Problem: problem.Error()}})
 }

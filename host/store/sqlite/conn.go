@@ -128,6 +128,15 @@ func (c *conn) number(ctx context.Context, sql string, args ...any) (n int64, er
 	return n, err
 }
 
+// numberOr is number with another query for when pages that the first one needs are damaged.
+func (c *conn) numberOr(ctx context.Context, sql, other string, args ...any) (int64, error) {
+	n, err := c.number(ctx, sql, args...)
+	if corrupt(err) {
+		n, err = c.number(ctx, other, args...)
+	}
+	return n, err
+}
+
 func (c *conn) prepare(ctx context.Context, sql string) (stmt, error) {
 	if s, ok := c.stmts[sql]; ok {
 		return s, nil

@@ -63,6 +63,16 @@ func owned(err error) bool {
 	return errors.As(err, &e)
 }
 
-func (s *Store) damaged(what string, err error) error {
-	return fmt.Errorf("%w: %s: %s: %w", store.ErrCorrupt, s.path, what, err)
+// corrupt reports whether SQLite found its own structures damaged.
+func corrupt(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_CORRUPT
+}
+
+// damageError returns the error that stands beside a result without the rows; nil when there are none.
+func (s *Store) damageError(rows []store.Damage) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return &store.DamageError{Store: s.path, Rows: rows}
 }
