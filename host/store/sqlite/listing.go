@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -29,7 +30,7 @@ INSERT INTO search(search, rank) VALUES('deletemerge', 0);
 
 // Sessions lists sessions from an index, newest first.
 func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
-	query, args := listing("CAST(data AS BLOB)", q)
+	query, args := listing(named, q)
 	var rows [][]byte
 	err := s.read(ctx, func(c *conn) error {
 		return c.query(ctx, query, func(r row) error {
@@ -42,7 +43,10 @@ func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, err
 	}
 	out := make([]sdk.Session, len(rows))
 	damaged := make([]bool, len(rows))
-	inParallel(len(rows), func(i int) { damaged[i] = out[i].UnmarshalJSON(rows[i]) != nil || out[i].ID == "" })
+	inParallel(len(rows), func(i int) {
+		id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
+		damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
+	})
 	if err != nil || slices.Contains(damaged, true) {
 		return s.salvageSessions(ctx, q)
 	}

@@ -63,7 +63,7 @@ func script(t *testing.T, s *Store, sql string) {
 // wantSound fails unless SQLite finds nothing wrong with the file.
 func wantSound(t *testing.T, s *Store) {
 	t.Helper()
-	must(t, s.Check(t.Context()))
+	must(t, s.Check(t.Context(), ""))
 }
 
 func aSession(id string) *sdk.Session {

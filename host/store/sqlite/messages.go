@@ -19,7 +19,7 @@ type page struct {
 	session         string
 	messages, parts []stored
 	appended        map[int64]*strings.Builder // part -> text; only open parts have any
-	damaged         []store.Damage             // what is not in the rows
+	broken          []broken                   // what is left out
 }
 
 // stored is a row of a message or part. One that is there but cannot be read has a problem in place of its data.
@@ -45,7 +45,7 @@ func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]s
 		return nil, err
 	}
 	out := p.decode()
-	return out, s.damageError(p.damaged)
+	return out, s.damageError(damages(p.broken))
 }
 
 func bounds(ctx context.Context, c *conn, in span, q store.Page) (span, error) {
@@ -86,7 +86,7 @@ func (p *page) read(ctx context.Context, c *conn, in span, limit int) (err error
 		parts.low = partsOf(p.messages[0].key).low
 	}
 	if p.appended, err = readDeltas(ctx, c, parts); corrupt(err) {
-		p.damaged = append(p.damaged, store.Damage{Type: store.DamagedStore, Session: p.session, Problem: "text that was appended to open parts cannot be read"})
+		p.broken = append(p.broken, structure(p.session, "text that was appended to open parts cannot be read"))
 		err = nil
 	}
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *page) read(ctx context.Context, c *conn, in span, limit int) (err error
 // noteRange notes that there may be more rows than are known.
 func (p *page) noteRange(whole bool, what string) {
 	if !whole {
-		p.damaged = append(p.damaged, store.Damage{Type: store.DamagedStore, Session: p.session, Problem: "a range of " + what + " cannot be read, nor what names them"})
+		p.broken = append(p.broken, structure(p.session, "a range of "+what+" cannot be read, nor what names them"))
 	}
 }
 
@@ -171,38 +171,54 @@ func (p *page) join(infos []sdk.Message, parts sdk.Parts) []sdk.MessageWithParts
 
 // joinOne reports false when nothing of the message and its parts can be read.
 func (p *page) joinOne(row *stored, info sdk.Message, parts sdk.Parts, rows []stored, before sdk.Message) (m sdk.MessageWithParts, ok bool) {
+	id := ""
 	if info != nil {
-		row.id = info.Head().ID
+		id = info.Head().ID
 	}
-	kept := parts
-	for i := range parts {
-		if parts[i] != nil && info != nil && parts[i].Head().MessageID != row.id {
+	bad := 0
+	for i, part := range parts {
+		if part != nil && id == "" {
+			id = part.Head().MessageID // better than that of a damaged row
+		}
+		if part != nil && part.Head().MessageID != id {
 			parts[i], rows[i].problem = nil, errIdentity
 		}
-		if parts[i] != nil && row.id == "" {
-			row.id = parts[i].Head().MessageID
-		}
 		if parts[i] == nil {
-			p.damaged = append(p.damaged, store.Damage{Type: store.DamagedPart, Session: p.session, Message: row.id, ID: rows[i].id, Problem: rows[i].problem.Error()})
-			kept = nil // with holes
+			bad++
 		}
 	}
-	if kept == nil && len(parts) > 0 {
-		kept = make(sdk.Parts, 0, len(parts))
-		for _, part := range parts {
-			if part != nil {
-				kept = append(kept, part)
-			}
-		}
+	if id == "" {
+		id = row.id
+	}
+	if bad > 0 {
+		parts = p.without(id, parts, rows)
 	}
 	if info == nil {
-		p.damaged = append(p.damaged, store.Damage{Type: store.DamagedMessage, Session: p.session, ID: row.id, Problem: row.problem.Error()})
-		if row.id == "" || len(kept) == 0 {
-			return m, false
+		if len(parts) > 0 {
+			info = store.StandIn(sdk.MessageHead{ID: id, SessionID: p.session}, before, parts)
 		}
-		info = store.StandIn(sdk.MessageHead{ID: row.id, SessionID: p.session}, before, kept)
+		b := broken{key: row.key, inPlace: info}
+		b.Damage = store.Damage{Type: store.DamagedMessage, Session: p.session, ID: id, Problem: row.problem.Error()}
+		b.Data, b.unreadable = row.data, row.problem == errPage
+		p.broken = append(p.broken, b)
 	}
-	return sdk.MessageWithParts{Info: info, Parts: kept}, true
+	return sdk.MessageWithParts{Info: info, Parts: parts}, info != nil
+}
+
+// without returns the parts that can be read and notes the others.
+func (p *page) without(message string, parts sdk.Parts, rows []stored) sdk.Parts {
+	out := sdk.Parts{}
+	for i, part := range parts {
+		if part != nil {
+			out = append(out, part)
+			continue
+		}
+		b := broken{key: rows[i].key}
+		b.Damage = store.Damage{Type: store.DamagedPart, Session: p.session, Message: message, ID: rows[i].id, Problem: rows[i].problem.Error()}
+		b.Data, b.unreadable = rows[i].data, rows[i].problem == errPage
+		p.broken = append(p.broken, b)
+	}
+	return out
 }
 
 var (
