@@ -12,14 +12,16 @@ import (
 )
 
 // Fork makes a new session that begins with the messages of another one before messageID; with all that are not undone when it is
-// empty. Files stay as they are. The session itself is not changed and may be in use. Errors: ErrNotFound, those of the store.
+// empty. Files stay as they are. The session itself is not changed and may be in use. Damaged rows are left out, with a
+// *store.DamageError beside the fork. Errors: ErrNotFound, those of the store.
 func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
+	var damage store.Damages
 	from, err := h.Session(ctx, session)
-	if err != nil {
+	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	list, err := h.opts.Store.Messages(ctx, session, store.Page{})
-	if err != nil {
+	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	end := len(list)
@@ -33,13 +35,13 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 			end = i
 		}
 	}
-	f := &forking{h: h, session: h.forkOf(from), ids: map[string]string{}}
+	f := &forking{h: h, session: h.forkOf(from), from: session, ids: map[string]string{}, damage: &damage}
 	ops, err := f.copy(ctx, list[:end])
 	if err != nil {
 		return nil, err
 	}
 	todos, err := h.opts.Store.Todos(ctx, session)
-	if err != nil {
+	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	if len(todos) > 0 && end == len(list) {
@@ -49,7 +51,7 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 		return nil, err
 	}
 	h.publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: f.session.ID, Info: *f.session}})
-	return f.session, nil
+	return f.session, damage.Err()
 }
 
 // forkOf returns the row of a session that goes on where another one is. What the messages cost was paid there.
@@ -84,7 +86,9 @@ func forkTitle(title string) string {
 type forking struct {
 	h       *Host
 	session *sdk.Session
+	from    string            // the original
 	ids     map[string]string // of messages: the copy's by the original's
+	damage  *store.Damages
 }
 
 // copy gives the messages, which it owns, new identifiers and returns what stores them.
@@ -134,17 +138,19 @@ func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs
 		for _, file := range p.State.Attachments {
 			file.PartHead = sdk.PartHead{ID: f.h.ids.New(sdk.PrefixPart), SessionID: head.SessionID, MessageID: head.MessageID}
 		}
-		path, _ := p.State.Metadata["outputPath"].(string)
-		hash, stored := strings.CutPrefix(path, outputPrefix)
-		if !stored || outputs[hash] {
+		hash := store.Output(p)
+		if hash == "" || outputs[hash] {
 			return nil, nil
 		}
 		outputs[hash] = true
 		content, err := f.h.opts.Store.Blob(ctx, hash)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil // it is gone there too
+			err = &store.DamageError{Rows: []store.Damage{{Type: store.DamagedBlob, Session: f.from, ID: hash, Problem: "the row is missing"}}}
 		}
-		return content, err
+		if content == nil {
+			delete(p.State.Metadata, "outputPath") // the preview is left
+		}
+		return content, f.damage.Take(err)
 	}
 	return nil, nil
 }

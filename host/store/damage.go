@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -55,7 +56,11 @@ type DamageError struct {
 
 // Error names the first row and the number of the others.
 func (e *DamageError) Error() string {
-	text := fmt.Sprintf("%v: %s: %s", ErrCorrupt, e.Store, e.Rows[0])
+	text := ErrCorrupt.Error() + ": "
+	if e.Store != "" {
+		text += e.Store + ": "
+	}
+	text += e.Rows[0].String()
 	if more := len(e.Rows) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)
 	}
@@ -75,6 +80,34 @@ func Readable(err error) ([]Damage, error) {
 		return e.Rows, nil
 	}
 	return nil, err
+}
+
+// Damages collects damaged rows while a result is put together.
+type Damages struct{ found *DamageError }
+
+// Take notes damaged rows and returns any other error.
+func (d *Damages) Take(err error) error {
+	var e *DamageError
+	if !errors.As(err, &e) {
+		return err
+	}
+	if d.found == nil {
+		d.found = &DamageError{Store: e.Store}
+	}
+	for _, row := range e.Rows {
+		if !slices.Contains(d.found.Rows, row) {
+			d.found.Rows = append(d.found.Rows, row)
+		}
+	}
+	return nil
+}
+
+// Err returns a *DamageError with all rows, or nil.
+func (d *Damages) Err() error {
+	if d.found == nil {
+		return nil
+	}
+	return d.found
 }
 
 // Aside is a damaged row that Repair removes.
