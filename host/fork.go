@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -35,7 +34,7 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 			end = i
 		}
 	}
-	f := &forking{h: h, session: h.forkOf(from), from: session, ids: map[string]string{}, damage: &damage}
+	f := &forking{h: h, session: h.forkOf(from), ids: map[string]string{}, damage: &damage}
 	ops, err := f.copy(ctx, list[:end])
 	if err != nil {
 		return nil, err
@@ -86,7 +85,6 @@ func forkTitle(title string) string {
 type forking struct {
 	h       *Host
 	session *sdk.Session
-	from    string            // the original
 	ids     map[string]string // of messages: the copy's by the original's
 	damage  *store.Damages
 }
@@ -130,6 +128,7 @@ func (f *forking) renamed(id string) string {
 // adopt makes a part the copy's and returns the stored output it refers to, unless it was returned before.
 func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs map[string]bool) ([]byte, error) {
 	head := sdk.PartHead{ID: f.h.ids.New(sdk.PrefixPart), SessionID: f.session.ID, MessageID: message}
+	was := *p.Head()
 	*p.Head() = head
 	switch p := p.(type) {
 	case *sdk.CompactionPart:
@@ -144,13 +143,14 @@ func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs
 		}
 		outputs[hash] = true
 		content, err := f.h.opts.Store.Blob(ctx, hash)
-		if errors.Is(err, store.ErrNotFound) {
-			err = &store.DamageError{Rows: []store.Damage{{Type: store.DamagedBlob, Session: f.from, ID: hash, Problem: "the row is missing"}}}
+		if err == nil {
+			return content, nil
 		}
-		if content == nil {
-			delete(p.State.Metadata, "outputPath") // the preview is left
-		}
-		return content, f.damage.Take(err)
+		original := *p
+		original.PartHead = was
+		err = f.damage.Take(store.OutputDamage(&original, err))
+		delete(p.State.Metadata, "outputPath") // the preview is left
+		return nil, err
 	}
 	return nil, nil
 }

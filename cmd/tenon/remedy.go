@@ -55,6 +55,7 @@ func (w *wording) remedy(err error) *failure {
 
 func (w *wording) storeRemedy(err error) *failure {
 	var owned *store.OwnedError
+	var damage *store.DamageError
 	fix := ""
 	switch {
 	case errors.Is(err, store.ErrOlder):
@@ -68,6 +69,8 @@ func (w *wording) storeRemedy(err error) *failure {
 		fix = "make room on the disk, or keep the data elsewhere with --data-dir DIR; everything reported so far is stored"
 	case errors.Is(err, store.ErrReadOnly):
 		fix = "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"
+	case errors.As(err, &damage):
+		fix = repairFix(damage.Rows) + "; what is not damaged is kept"
 	case errors.Is(err, store.ErrCorrupt):
 		fix = "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, store.ErrNewer):

@@ -171,3 +171,17 @@ func Output(t *sdk.ToolPart) string {
 	}
 	return hash
 }
+
+// OutputDamage returns the error of reading the whole output of a call as damage of its session, when the blob is damaged or
+// missing.
+func OutputDamage(t *sdk.ToolPart, err error) error {
+	d := Damage{Type: DamagedBlob, Session: t.SessionID, Message: t.MessageID, ID: Output(t), Problem: "the row is missing"}
+	rows, _ := Readable(err)
+	switch {
+	case len(rows) > 0:
+		d.Problem = rows[0].Problem
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	return &DamageError{Rows: []Damage{d}}
+}

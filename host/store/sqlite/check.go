@@ -86,16 +86,34 @@ func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage
 		if err != nil {
 			return err
 		}
-		for _, query := range []string{"SELECT id FROM head WHERE " + isSeen + " ORDER BY key", "SELECT id FROM head NOT INDEXED WHERE " + isSeen} {
-			ids = nil
-			if err = c.query(ctx, query, func(r row) error { ids = append(ids, r.text(0)); return nil }); !corrupt(err) {
-				return err
-			}
+		var whole bool
+		if ids, whole, err = sessionIDs(ctx, c); !whole {
+			note(noEnd)
 		}
-		note("the list of sessions cannot be read to its end")
-		return nil
+		return err
 	})
 	return ids, bad, err
+}
+
+// noEnd is the problem of heads that cannot be read.
+const noEnd = "the list of sessions cannot be read to its end"
+
+// sessionIDs returns the identifiers of all sessions, and reports whether there are no others. The second query reads an index.
+func sessionIDs(ctx context.Context, c *conn) (ids []string, whole bool, err error) {
+	known := map[string]bool{}
+	for _, query := range []string{"SELECT id FROM head NOT INDEXED WHERE " + isSeen + " ORDER BY key", "SELECT id FROM head WHERE " + isSeen + " ORDER BY id"} {
+		err = c.query(ctx, query, func(r row) error {
+			if id := r.text(0); !known[id] {
+				known[id] = true
+				ids = append(ids, id)
+			}
+			return nil
+		})
+		if !corrupt(err) {
+			return ids, err == nil, err
+		}
+	}
+	return ids, false, nil
 }
 
 // examine reads all rows of a session and returns those that cannot be read.

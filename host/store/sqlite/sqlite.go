@@ -74,15 +74,35 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	c, err := s.openFile(ctx)
+	c, err := s.openCurrent(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ready(ctx, c); err != nil {
-		return nil, errors.Join(s.explain(err), c.close(), s.node.drop())
-	}
 	go s.write(context.WithoutCancel(ctx), c) // ends when Close closes the queue; Close waits for it
 	return s, nil
+}
+
+// openCurrent connects to the file and makes it ready. Another process may put a repaired file in its place meanwhile.
+func (s *Store) openCurrent(ctx context.Context) (*conn, error) {
+	for {
+		before, _ := os.Stat(s.path) // nil: it is made
+		c, err := s.openFile(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.ready(ctx, c); err == nil {
+			err = s.afterRebuild(ctx, c)
+		}
+		if err != nil {
+			return nil, errors.Join(s.explain(err), c.close(), s.node.drop())
+		}
+		if after, err := os.Stat(s.path); err != nil || before == nil || os.SameFile(before, after) {
+			return c, nil
+		}
+		if err := c.close(); err != nil {
+			return nil, s.explain(err)
+		}
+	}
 }
 
 // openFile connects to the file. A new one gets its mode while it is still empty, and by its name: to

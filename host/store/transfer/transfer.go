@@ -88,16 +88,10 @@ func (f *File) addOutputs(ctx context.Context, s store.Store, damage *store.Dama
 			continue
 		}
 		content, err := s.Blob(ctx, hash)
-		rows, other := store.Readable(err)
-		if errors.Is(err, store.ErrNotFound) {
-			rows, other = []store.Damage{{Type: store.DamagedBlob, ID: hash, Problem: "the row is missing"}}, nil
-		}
-		if other != nil {
-			return other
-		}
-		if len(rows) > 0 {
-			rows[0].Session, rows[0].Message = f.Info.ID, t.MessageID
-			_ = damage.Take(&store.DamageError{Rows: rows}) // which is noted
+		if err != nil {
+			if err := damage.Take(store.OutputDamage(t, err)); err != nil {
+				return err
+			}
 			continue
 		}
 		if f.Outputs == nil {
