@@ -35,8 +35,11 @@ type stmt interface {
 const lockWait = 10 * time.Second
 
 // connect opens the database file, which is made if it is not there. Its statements wait that long for the locks of others.
-func connect(ctx context.Context, path string) (*conn, error) {
-	raw, err := new(sqlite.Driver).Open(dsn(path))
+func connect(ctx context.Context, path string) (*conn, error) { return connectTo(ctx, dsn(path)) }
+
+// connectTo is connect with a URI.
+func connectTo(ctx context.Context, uri string) (*conn, error) {
+	raw, err := new(sqlite.Driver).Open(uri)
 	if err != nil {
 		return nil, err
 	}

@@ -96,14 +96,6 @@ func openAlone(ctx context.Context, o Options) (*Store, *conn, error) {
 	return s, c, nil
 }
 
-// alone makes c the only connection of the pool.
-func (p *readers) alone(c *conn) {
-	for range maxReaders {
-		<-p.spare
-	}
-	p.idle <- c
-}
-
 // afterRebuild clears up after a Rebuild that was killed. The caller uses the database, so none runs.
 func (s *Store) afterRebuild(ctx context.Context, c *conn) error {
 	if _, err := os.Lstat(s.path + rebuildSuffix); err != nil {

@@ -32,6 +32,8 @@ type Store struct {
 	path    string
 	version string
 
+	readOnly error // why nothing can be written; nil when all can
+
 	busyWait time.Duration // for the write lock, while it is with another process; the constant outside of tests
 
 	log     *slog.Logger
@@ -50,7 +52,7 @@ type Store struct {
 }
 
 // Open opens the database, creates it if it is not there, and migrates one of an older version after it
-// made a copy beside it. ctx bounds only the opening. Errors: store.ErrNewer, store.ErrOlder, store.ErrFull,
+// made a copy beside it. Where nothing can be written the store can be read. ctx bounds only the opening. Errors: store.ErrNewer, store.ErrOlder, store.ErrFull,
 // store.ErrReadOnly, store.ErrCorrupt.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, schema())
@@ -75,6 +77,13 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	c, err := s.openCurrent(ctx)
+	if errors.Is(err, store.ErrReadOnly) {
+		if err := s.openReadOnly(ctx, err); err != nil {
+			return nil, err
+		}
+		close(s.done) // there is no writer
+		return s, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,9 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 	if s.closed {
 		return store.ErrClosed
 	}
+	if s.readOnly != nil {
+		return s.readOnly
+	}
 	select {
 	case s.queue <- j:
 		return nil
