@@ -46,7 +46,9 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) error {
 		return s.explain(err)
 	}
 	err = f(c)
-	if _, end := c.exec(ctx, "COMMIT"); err == nil { // of a read that failed it tells the same once more
+	_, end := c.exec(ctx, "COMMIT")
+	// Damage that f came upon is told once more, though the transaction has ended; and so is the failure of a read.
+	if err == nil && !corrupt(end) {
 		err = end
 	}
 	return s.explain(err)

@@ -59,7 +59,7 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 		err, c = c.close(), nil
 	}
 	if err == nil {
-		err = os.Rename(o.Path, s.path)
+		err = errors.Join(os.Rename(o.Path, s.path), removeDatabase(o.Path)) // what is beside it
 	}
 	out.Sessions = r.sessions
 	out.Lost, _ = store.Readable(r.damage.Err())

@@ -1,62 +1,78 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
+	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Repair removes damaged rows of a session in one transaction.
-func (s *Store) Repair(ctx context.Context, session string, keep func([]store.Aside) error) error {
-	var left []store.Damage
-	err := outlast(ctx, func() error {
-		return s.submit(ctx, func(ctx context.Context, c *conn) (err error) {
-			left, err = s.repair(ctx, c, session, keep)
+// repairTries bounds how often Repair looks again at a session that was changed meanwhile.
+const repairTries = 5
+
+var errChanged = errors.New("session is changed by another process: try again")
+
+// Repair removes damaged rows of a session in one transaction. They are looked for before it: a transaction that came upon damage
+// of the file's structure is not one to write in.
+func (s *Store) Repair(ctx context.Context, session string, keep func([]store.Aside) error) (err error) {
+	for range repairTries {
+		var seq int64
+		var found []broken
+		err = s.readSession(ctx, session, func(c *conn, key int64) (err error) {
+			if seq, err = c.number(ctx, "SELECT seq FROM head WHERE key = ?", key); err == nil {
+				found, err = s.examine(ctx, c, key, session)
+			}
 			return err
 		})
-	})
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(slices.Clone(found), func(b broken) bool { return !b.unreadable })
+		found = slices.DeleteFunc(found, func(b broken) bool { return b.unreadable })
+		err = outlast(ctx, func() error {
+			return s.submit(ctx, func(ctx context.Context, c *conn) error {
+				return s.repair(ctx, c, session, seq, found, keep)
+			})
+		})
+		if !errors.Is(err, errChanged) {
+			return cmp.Or(err, s.damageError(damages(left)))
+		}
+	}
+	return err
+}
+
+func (s *Store) repair(ctx context.Context, c *conn, session string, seq int64, found []broken, keep func([]store.Aside) error) error {
+	h, err := readHead(ctx, c, session)
 	if err != nil {
 		return err
 	}
-	return s.damageError(left)
-}
-
-func (s *Store) repair(ctx context.Context, c *conn, session string, keep func([]store.Aside) error) (left []store.Damage, err error) {
-	h, err := readHead(ctx, c, session)
-	if err != nil {
-		return nil, err
-	}
 	if err := s.free(session, h.node, h.pid); err != nil {
-		return nil, err
+		return err
 	}
-	found, err := s.examine(ctx, c, h.key, session)
-	if err != nil {
-		return nil, err
+	if h.seq != uint64(seq) {
+		return refuse(errChanged)
 	}
-	var asides []store.Aside
-	var fixed []broken
-	for _, b := range found {
-		if b.unreadable {
-			left = append(left, b.Damage)
-			continue
-		}
-		asides, fixed = append(asides, b.Aside), append(fixed, b)
+	if len(found) == 0 {
+		return nil
 	}
-	if len(asides) == 0 {
-		return left, nil
+	asides := make([]store.Aside, len(found))
+	for i := range found {
+		asides[i] = found[i].Aside
 	}
 	if err := keep(asides); err != nil {
-		return nil, refuse(err)
+		return refuse(err)
 	}
 	x := &tx{ctx: ctx, c: c, session: h.key, seq: h.seq}
-	for i := range fixed {
-		if err := fixed[i].setAside(x); err != nil {
-			return nil, err
+	for i := range found {
+		if err := found[i].setAside(x); err != nil {
+			return err
 		}
 	}
-	return left, x.exec("UPDATE head SET seq = ? WHERE key = ?", int64(x.seq), x.session)
+	return x.exec("UPDATE head SET seq = ? WHERE key = ?", int64(x.seq), x.session)
 }
 
 // setAside removes the row, or puts what is known without it in its place.
