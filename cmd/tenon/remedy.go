@@ -73,6 +73,8 @@ func (w *wording) storeRemedy(err error) *failure {
 		fix = repairFix(damage.Rows) + "; what is not damaged is kept"
 	case errors.Is(err, store.ErrCorrupt):
 		fix = "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
+	case errors.Is(err, store.ErrUnavailable):
+		fix = "end the process that keeps it locked, or keep the data elsewhere with --data-dir DIR; tenon doctor checks it"
 	case errors.Is(err, store.ErrNewer):
 		fix = "update tenon, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, trust.ErrLockFile):

@@ -42,6 +42,9 @@ var (
 	ErrFull = errors.New("no space left for the session store")
 	// ErrReadOnly means that the place of the store cannot be written.
 	ErrReadOnly = errors.New("session store cannot be written")
+	// ErrUnavailable means that the store cannot be used for another reason: another process keeps it locked, its file was
+	// removed.
+	ErrUnavailable = errors.New("session store cannot be used")
 	// ErrCorrupt means that the stored data cannot be read.
 	ErrCorrupt = errors.New("session store is damaged")
 )

@@ -32,6 +32,8 @@ type Store struct {
 	path    string
 	version string
 
+	file os.FileInfo // the database, as it was opened for writing
+
 	readOnly error // why nothing can be written; nil when all can
 
 	busyWait time.Duration // for the write lock, while it is with another process; the constant outside of tests
@@ -105,7 +107,9 @@ func (s *Store) openCurrent(ctx context.Context) (*conn, error) {
 		if err != nil {
 			return nil, errors.Join(s.explain(err), c.close(), s.node.drop())
 		}
-		if after, err := os.Stat(s.path); err != nil || before == nil || os.SameFile(before, after) {
+		after, err := os.Stat(s.path)
+		if err == nil && (before == nil || os.SameFile(before, after)) {
+			s.file = after
 			return c, nil
 		}
 		if err := c.close(); err != nil {
@@ -120,8 +124,11 @@ func (s *Store) openFile(ctx context.Context) (*conn, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, s.explainFile(err)
 	}
-	_, err := os.Stat(s.path)
+	info, err := os.Stat(s.path)
 	isNew := errors.Is(err, os.ErrNotExist)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // to open a pipe would wait for whoever is at its other end
+		return nil, fmt.Errorf("%w: %s is no regular file: move it away", store.ErrCorrupt, s.path)
+	}
 	c, err := connect(ctx, s.path)
 	if err != nil {
 		return nil, s.explain(err)
