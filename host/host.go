@@ -18,6 +18,8 @@ var (
 	ErrClosed = errors.New("host is closed")
 	// ErrNotFound means that there is no session, agent or request of that name.
 	ErrNotFound = errors.New("not found")
+	// ErrSubagent means that a prompt is for an agent that only the task tool runs.
+	ErrSubagent = errors.New("is a subagent, which the task tool runs")
 )
 
 // closeGrace bounds how long Close waits for turns, observers and plugins.

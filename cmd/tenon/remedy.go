@@ -122,7 +122,7 @@ func (w *wording) turnRemedy(err error) *failure {
 	}
 	var refusal *sdk.Refusal
 	switch {
-	case errors.Is(err, host.ErrModel):
+	case errors.Is(err, host.ErrModel), errors.Is(err, host.ErrSubagent):
 		return w.hostRemedy(err)
 	case errors.As(err, &refusal):
 		return &failure{exitRefused, err, w.refusalFix(refusal)}
@@ -176,6 +176,8 @@ func (w *wording) hostRemedy(err error) *failure {
 	switch {
 	case errors.Is(err, host.ErrModel):
 		return &failure{exitModel, err, w.usable}
+	case errors.Is(err, host.ErrSubagent):
+		return &failure{exitUsage, err, "name a primary agent with --agent, or as default_agent in tenon.json; tenon agent list shows them"}
 	case errors.Is(err, host.ErrNotFound):
 		return &failure{exitUsage, err, "check the name; tenon session list, agent list and command list show what there is"}
 	case errors.Is(err, context.Canceled):
