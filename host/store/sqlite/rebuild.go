@@ -221,7 +221,7 @@ func (r *rebuilding) rest(ctx context.Context, id string, ops []store.Op) ([]sto
 		return nil, err
 	}
 	for _, row := range ledger {
-		ops = append(ops, store.PutLedger{MessageID: row.MessageID, Purpose: row.Purpose, Entries: row.Entries})
+		ops = append(ops, store.PutLedger(row))
 	}
 	open := false
 	err = r.from.readSession(ctx, id, func(c *conn, key int64) error {
