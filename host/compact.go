@@ -56,7 +56,8 @@ func (t *turn) uncompact(ctx context.Context) error {
 	if err := t.c.journal.flush(ctx); err != nil {
 		return err
 	}
-	messages, err := loadMessages(ctx, t.h.opts.Store, t.r.session)
+	messages, damaged, err := loadMessages(ctx, t.h.opts.Store, t.r.session)
+	t.h.leftOut(damaged)
 	if err == nil {
 		t.c.locked(func() { t.c.messages = messages })
 	}

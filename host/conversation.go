@@ -28,19 +28,19 @@ type conversation struct {
 
 func now() sdk.Millis { return time.Now().UnixMilli() }
 
-// load reads what a turn needs of a session: the messages back to where the last summary's verbatim tail
-// begins, or all of them.
-func loadMessages(ctx context.Context, s store.Store, session string) ([]sdk.MessageWithParts, error) {
-	var out []sdk.MessageWithParts
+// loadMessages reads what a turn needs of a session: the messages back to where the last summary's verbatim tail
+// begins, or all of them. It returns the damaged rows that are left out.
+func loadMessages(ctx context.Context, s store.Store, session string) (out []sdk.MessageWithParts, damaged []store.Damage, err error) {
 	page := store.Page{Limit: loadPage}
 	for {
 		got, err := s.Messages(ctx, session, page)
+		rows, err := store.Readable(err)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		out = append(got, out...)
-		if len(got) < loadPage || reachesSummary(out) {
-			return out, nil
+		out, damaged = append(got, out...), append(damaged, rows...)
+		if len(got)+len(rows) < loadPage || len(got) == 0 || reachesSummary(out) {
+			return out, damaged, nil
 		}
 		page.Before = got[0].Info.Head().ID
 	}

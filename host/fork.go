@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,14 +11,16 @@ import (
 )
 
 // Fork makes a new session that begins with the messages of another one before messageID; with all that are not undone when it is
-// empty. Files stay as they are. The session itself is not changed and may be in use. Errors: ErrNotFound, those of the store.
+// empty. Files stay as they are. The session itself is not changed and may be in use. Damaged rows are left out, with a
+// *store.DamageError beside the fork. Errors: ErrNotFound, those of the store.
 func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
+	var damage store.Damages
 	from, err := h.Session(ctx, session)
-	if err != nil {
+	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	list, err := h.opts.Store.Messages(ctx, session, store.Page{})
-	if err != nil {
+	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	end := len(list)
@@ -33,13 +34,13 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 			end = i
 		}
 	}
-	f := &forking{h: h, session: h.forkOf(from), ids: map[string]string{}}
+	f := &forking{h: h, session: h.forkOf(from), ids: map[string]string{}, damage: &damage}
 	ops, err := f.copy(ctx, list[:end])
 	if err != nil {
 		return nil, err
 	}
 	todos, err := h.opts.Store.Todos(ctx, session)
-	if err != nil {
+	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	if len(todos) > 0 && end == len(list) {
@@ -49,7 +50,7 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 		return nil, err
 	}
 	h.publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: f.session.ID, Info: *f.session}})
-	return f.session, nil
+	return f.session, damage.Err()
 }
 
 // forkOf returns the row of a session that goes on where another one is. What the messages cost was paid there.
@@ -85,6 +86,7 @@ type forking struct {
 	h       *Host
 	session *sdk.Session
 	ids     map[string]string // of messages: the copy's by the original's
+	damage  *store.Damages
 }
 
 // copy gives the messages, which it owns, new identifiers and returns what stores them.
@@ -126,6 +128,7 @@ func (f *forking) renamed(id string) string {
 // adopt makes a part the copy's and returns the stored output it refers to, unless it was returned before.
 func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs map[string]bool) ([]byte, error) {
 	head := sdk.PartHead{ID: f.h.ids.New(sdk.PrefixPart), SessionID: f.session.ID, MessageID: message}
+	was := *p.Head()
 	*p.Head() = head
 	switch p := p.(type) {
 	case *sdk.CompactionPart:
@@ -134,17 +137,20 @@ func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs
 		for _, file := range p.State.Attachments {
 			file.PartHead = sdk.PartHead{ID: f.h.ids.New(sdk.PrefixPart), SessionID: head.SessionID, MessageID: head.MessageID}
 		}
-		path, _ := p.State.Metadata["outputPath"].(string)
-		hash, stored := strings.CutPrefix(path, outputPrefix)
-		if !stored || outputs[hash] {
+		hash := store.Output(p)
+		if hash == "" || outputs[hash] {
 			return nil, nil
 		}
 		outputs[hash] = true
 		content, err := f.h.opts.Store.Blob(ctx, hash)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil // it is gone there too
+		if err == nil {
+			return content, nil
 		}
-		return content, err
+		original := *p
+		original.PartHead = was
+		err = f.damage.Take(store.OutputDamage(&original, err))
+		delete(p.State.Metadata, "outputPath") // the preview is left
+		return nil, err
 	}
 	return nil, nil
 }

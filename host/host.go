@@ -18,6 +18,8 @@ var (
 	ErrClosed = errors.New("host is closed")
 	// ErrNotFound means that there is no session, agent or request of that name.
 	ErrNotFound = errors.New("not found")
+	// ErrSubagent means that a prompt is for an agent that only the task tool runs.
+	ErrSubagent = errors.New("is a subagent, which the task tool runs")
 )
 
 // closeGrace bounds how long Close waits for turns, observers and plugins.
@@ -100,6 +102,7 @@ type Host struct {
 	runners map[string]*runner     // by session
 	fresh   map[string]store.Token // claims of sessions that were created and not prompted yet
 	seen    map[string]sdk.Session // sessions that session.start was told of, for session.end
+	damaged map[store.Damage]bool  // rows that the user was told of
 	closed  bool
 	wg      sync.WaitGroup // the goroutines of runners and of work beside turns
 }
@@ -113,6 +116,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{
 		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &bus{}, asks: newAsks(),
 		runners: map[string]*runner{}, fresh: map[string]store.Token{}, seen: map[string]sdk.Session{},
+		damaged: map[store.Damage]bool{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
@@ -157,9 +161,13 @@ func (h *Host) observe(p sdk.Point, in any) {
 	}
 }
 
-// notice tells users what a plugin did wrong.
+// notice tells users what a plugin did wrong, or without a plugin what is wrong otherwise.
 func (h *Host) notice(n sdk.PluginNotice) {
-	h.log.Warn(n.Message, "plugin", n.Plugin, "hook", n.Hook)
+	var at []any
+	if n.Plugin != "" {
+		at = []any{"plugin", n.Plugin, "hook", n.Hook}
+	}
+	h.log.Warn(n.Message, at...)
 	h.bus.publish(h.ctx, sdk.Event{ID: h.ids.New(sdk.PrefixEvent), Type: sdk.EventPluginNotice, Properties: &n})
 }
 

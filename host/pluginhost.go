@@ -69,7 +69,8 @@ func (p *pluginHost) SessionMessages(ctx context.Context, sessionID string) ([]s
 	if v := p.h.viewOf(sessionID); v != nil {
 		return v.turn.c.snapshot(), nil
 	}
-	messages, err := loadMessages(ctx, p.h.opts.Store, sessionID)
+	messages, damaged, err := loadMessages(ctx, p.h.opts.Store, sessionID)
+	p.h.leftOut(damaged)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("session %q: %w", sessionID, ErrNotFound)
 	}

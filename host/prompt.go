@@ -181,7 +181,7 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 		}
 	}
 	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" {
-		return fmt.Errorf("agent %q is a subagent: it runs through the task tool; choose a primary agent", agent.Name)
+		return fmt.Errorf("agent %q%s %w", agent.Name, namedBy(in.Agent == "", agent.Name, t.g.config), ErrSubagent)
 	}
 	t.agent = agent
 	if err := t.useModel(ctx, in.Model, s); err != nil && byCommand {
@@ -195,6 +195,14 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 	}
 	t.rules, t.agentPath, err = t.h.rulesIn(ctx, t.g, &agent, s)
 	return err
+}
+
+// namedBy returns where an agent that the prompt does not name comes from.
+func namedBy(usual bool, agent string, c *sdk.Config) string {
+	if usual && agent == c.DefaultAgent {
+		return " (default_agent in the configuration)"
+	}
+	return ""
 }
 
 // useModel sets the model: the one asked for, the agent's, the session's, the default.

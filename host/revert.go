@@ -101,7 +101,8 @@ func (t *turn) revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 	if err := t.finishOwn(ctx); err != nil {
 		return nil, err
 	}
-	list, err := t.h.opts.Store.Messages(ctx, t.r.session, store.Page{})
+	list, readErr := t.h.opts.Store.Messages(ctx, t.r.session, store.Page{})
+	damaged, err := store.Readable(readErr)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +110,9 @@ func (t *turn) revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 	from, err := revertPoint(list, o.MessageID, old)
 	if err != nil {
 		return nil, err
+	}
+	if damagedSince(list[:from], damaged) {
+		return nil, fmt.Errorf("the files that were changed are not all known: %w", readErr)
 	}
 	done, err := t.undone(ctx, old)
 	if err != nil {
@@ -197,6 +201,13 @@ func revertPoint(list []sdk.MessageWithParts, id string, old *sdk.Revert) (int, 
 	return 0, fmt.Errorf("there is no prompt to undo: %w", ErrNothing)
 }
 
+// damagedSince reports whether rows are damaged that do not belong to the messages before.
+func damagedSince(before []sdk.MessageWithParts, damaged []store.Damage) bool {
+	return slices.ContainsFunc(damaged, func(d store.Damage) bool {
+		return d.Type != store.DamagedMessage && indexOf(before, d.Message) < 0 || d.Type == store.DamagedMessage && indexOf(before, d.ID) < 0
+	})
+}
+
 // isPrompt reports whether a user wrote the message.
 func isPrompt(parts sdk.Parts) bool {
 	for _, p := range parts {
@@ -260,7 +271,8 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 	if !behind {
 		is, err = repo.Look(path)
 	}
-	if expected.SamePermissions(target) { // then those that somebody gave the file since are none of ours
+	// Permissions that neither this nor an earlier revert changes are the user's.
+	if expected.SamePermissions(target) && original.WithPermissionsOf(expected) == original {
 		expected, target, original = expected.WithPermissionsOf(is), target.WithPermissionsOf(is), original.WithPermissionsOf(is)
 	}
 	if err == nil && is.Directory() && !expected.Exists() && target.Exists() && !target.Directory() {
@@ -369,6 +381,7 @@ func (t *turn) dropReverted(ctx context.Context) error {
 		return err
 	}
 	list, err := t.h.opts.Store.Messages(ctx, t.r.session, store.Page{From: mark.MessageID})
+	damaged, err := store.Readable(err)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -376,6 +389,11 @@ func (t *turn) dropReverted(ctx context.Context) error {
 	s.Revert, s.Time.Updated = nil, now()
 	ops := []store.Op{store.PutSession{Session: s}}
 	events := []sdk.Event{{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}}}
+	for _, d := range damaged {
+		if d.Type == store.DamagedMessage {
+			ops = append(ops, store.RemoveMessage{MessageID: d.ID}) // which need not be in the list
+		}
+	}
 	for _, m := range list {
 		id := m.Info.Head().ID
 		ops = append(ops, store.RemoveMessage{MessageID: id})
@@ -385,7 +403,8 @@ func (t *turn) dropReverted(ctx context.Context) error {
 	if err := t.c.journal.flush(ctx); err != nil {
 		return err
 	}
-	messages, err := loadMessages(ctx, t.h.opts.Store, t.r.session)
+	messages, damaged, err := loadMessages(ctx, t.h.opts.Store, t.r.session)
+	t.h.leftOut(damaged)
 	if err == nil {
 		kept := *s
 		t.c.locked(func() { t.c.messages, t.c.session = messages, &kept })
@@ -405,7 +424,7 @@ func (h *Host) finishReverts(ctx context.Context) {
 	}
 	for _, j := range pending {
 		var owned *store.OwnedError
-		if err := h.finishRevert(ctx, repo, j); err != nil && !errors.As(err, &owned) {
+		if err := h.finishRevert(ctx, repo, j); err != nil && !errors.As(err, &owned) && !errors.Is(err, store.ErrReadOnly) {
 			h.log.Error("a revert that was cut off cannot be finished", "session", j.ID, "err", err)
 		}
 	}

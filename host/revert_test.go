@@ -312,6 +312,49 @@ func TestRevertPermissions(t *testing.T) {
 	}
 }
 
+// Permissions that a later turn changed come back with unrevert, also when the turns were reverted one after another.
+func TestUnrevertPermissionsOfSeveralTurns(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		return // where a file has none of these
+	}
+	k := newWork(t, nil)
+	mode := func(m os.FileMode) func() {
+		return func() {
+			if err := os.Chmod(k.path("a"), m); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	is := func(what string, want os.FileMode) {
+		t.Helper()
+		if info, err := os.Stat(k.path("a")); err != nil || info.Mode() != want {
+			t.Errorf("%s: a has %v, %v, want %v", what, info.Mode(), err, want)
+		}
+	}
+	k.write("a", "one")
+	id := k.session()
+	k.turn(id, k.bash, func() { k.write("a", "two") })
+	k.turn(id, k.bash, mode(0o755))
+	k.revert(host.RevertOptions{SessionID: id})
+	is("after the first revert", 0o644)
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("after both reverts", map[string]string{"a": "one"})
+	k.unrevert(id)
+	is("after unrevert", 0o755)
+	k.is("after unrevert", map[string]string{"a": "two"})
+	// Those that the user gave the file between two reverts are not taken back silently.
+	k.revert(host.RevertOptions{SessionID: id})
+	mode(0o600)()
+	var conflict *host.ConflictError
+	if _, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id}); !errors.As(err, &conflict) || !slices.Equal(conflict.Files, []string{"a"}) {
+		t.Errorf("Revert() over the user's permissions = %v, want a conflict about a", err)
+	}
+	k.revert(host.RevertOptions{SessionID: id, Force: true})
+	k.unrevert(id)
+	is("after a forced revert and unrevert", 0o600)
+}
+
 // Directories that were there stay, also with nothing in them; those that came go.
 func TestRevertDirectories(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,8 @@ func (k *work) randomRound(r *rand.Rand, round int) {
 	id := k.session()
 	start := k.everything()
 	mine := map[string]bool{}
-	for step := range 1 + r.IntN(3) {
+	turns := 1 + r.IntN(3)
+	for step := range turns {
 		user := rand.New(rand.NewPCG(uint64(round), uint64(step)))
 		content := fmt.Sprintf("session %d %d\r\n", round, step)
 		if r.IntN(3) > 0 {
@@ -80,7 +81,13 @@ func (k *work) randomRound(r *rand.Rand, round int) {
 			want[name] = content
 		}
 	}
-	k.revert(host.RevertOptions{SessionID: id, MessageID: k.messages(id)[0].Info.Head().ID})
+	if r.IntN(2) == 0 {
+		k.revert(host.RevertOptions{SessionID: id, MessageID: k.messages(id)[0].Info.Head().ID})
+	} else {
+		for range turns { // one after another
+			k.revert(host.RevertOptions{SessionID: id})
+		}
+	}
 	k.same("after revert", k.everything(), want)
 	extra := fmt.Sprintf("user/late%d.txt", r.IntN(3))
 	k.write(extra, "late")

@@ -284,7 +284,9 @@ func (r *runner) open(ctx context.Context) (*conversation, store.Token, error) {
 	c := &conversation{ids: h.ids}
 	c.tracker = &tracker{h: h, r: r, c: c}
 	if c.session, _, err = h.opts.Store.Session(ctx, r.session); err == nil {
-		c.messages, err = loadMessages(ctx, h.opts.Store, r.session)
+		var damaged []store.Damage
+		c.messages, damaged, err = loadMessages(ctx, h.opts.Store, r.session)
+		h.leftOut(damaged)
 	}
 	var left []store.Prompt
 	if err == nil {

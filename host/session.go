@@ -107,6 +107,19 @@ func (h *Host) endSessions(ctx context.Context) {
 	}
 }
 
+// leftOut tells the user, once for each row, of damaged rows that the model does not get.
+func (h *Host) leftOut(rows []store.Damage) {
+	for _, row := range rows {
+		h.mu.Lock()
+		told := h.damaged[row]
+		h.damaged[row] = true
+		h.mu.Unlock()
+		if !told {
+			h.notice(sdk.PluginNotice{Message: fmt.Sprintf("damaged and left out of the conversation: %s; tenon session repair %s sets it aside", row, row.Session)})
+		}
+	}
+}
+
 // recover closes the turns that processes which are gone left open.
 func (h *Host) recover(ctx context.Context) error {
 	left, err := h.opts.Store.Interrupted(ctx)
@@ -116,8 +129,8 @@ func (h *Host) recover(ctx context.Context) error {
 	for _, id := range left {
 		if err := h.recoverSession(ctx, id); err != nil {
 			var owned *store.OwnedError
-			if errors.As(err, &owned) || errors.Is(err, store.ErrNotFound) {
-				continue // another process was quicker
+			if errors.As(err, &owned) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReadOnly) {
+				continue // another process was quicker, or nothing can be written
 			}
 			// It is taken up again with its next prompt; the others must not wait for that.
 			h.log.Error("interrupted session cannot be closed", "session", id, "err", err)
@@ -131,7 +144,7 @@ func (h *Host) recoverSession(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	messages, err := loadMessages(ctx, h.opts.Store, id)
+	messages, _, err := loadMessages(ctx, h.opts.Store, id) // who goes on with the session is told of damage
 	if err == nil {
 		_, err = h.opts.Store.Append(ctx, token, closeInterrupted(messages))
 	}

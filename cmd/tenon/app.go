@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/host/store"
 )
 
 // stdio are the streams of the process.
@@ -29,6 +31,8 @@ type app struct {
 	log    *slog.Logger
 
 	managed string // the administrator's file
+
+	damaged map[store.Damage]bool // rows that the user was told of
 }
 
 type globalFlags struct {

@@ -168,7 +168,7 @@ func (c *conversation) suggestUndone(ctx context.Context, id string) error {
 		return err
 	}
 	messages, err := c.m.store.Messages(ctx, c.session.ID, storeFrom(id))
-	if err != nil || len(messages) == 0 {
+	if err = c.a.withoutDamage(err); err != nil || len(messages) == 0 {
 		return err
 	}
 	c.source.suggest(typedText(messages[0].Parts))

@@ -97,7 +97,8 @@ func (c *conversation) sessions(ctx context.Context, args string) error {
 func (c *conversation) projectSessions(ctx context.Context) ([]store.Listed, error) {
 	q := store.Query{Limit: listedSessions}
 	q.ProjectID, q.Directory = c.w.scope()
-	return c.m.store.List(ctx, q)
+	list, err := c.m.store.List(ctx, q)
+	return list, c.a.withoutDamage(err)
 }
 
 func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name string) error {
@@ -247,7 +248,7 @@ func (c *conversation) subagents(ctx context.Context, id string) (n int, u usage
 	q := store.Query{ParentID: id, Archived: true, Limit: censusPage}
 	for {
 		list, err := c.m.store.Sessions(ctx, q)
-		if err != nil || len(list) == 0 {
+		if err = c.a.withoutDamage(err); err != nil || len(list) == 0 {
 			return n, u, err
 		}
 		for i := range list {
@@ -300,7 +301,7 @@ func (c *conversation) hooks(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	list, _, err := readLedger(ctx, c.m.store, c.session.ID)
+	list, _, err := readLedger(ctx, c.m.store, c.session.ID, c.a.withoutDamage)
 	if err != nil {
 		return err
 	}

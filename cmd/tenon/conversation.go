@@ -316,5 +316,6 @@ func (c *conversation) messages(ctx context.Context) ([]sdk.MessageWithParts, er
 	if c.session.Revert != nil {
 		page.Before = c.session.Revert.MessageID
 	}
-	return c.m.store.Messages(ctx, c.session.ID, page)
+	list, err := c.m.store.Messages(ctx, c.session.ID, page)
+	return list, c.a.withoutDamage(err)
 }

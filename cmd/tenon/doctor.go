@@ -136,16 +136,19 @@ func (c *checkup) data(ctx context.Context, w *workspace) bool {
 		return false
 	}
 	defer s.Close()
-	if checker, ok := any(s).(interface{ Check(context.Context) error }); ok {
-		if err := checker.Check(ctx); err != nil {
-			c.bad("database", err)
-			return false
-		}
-	}
-	list, err := s.List(ctx, store.Query{Limit: maxSessions, Archived: true})
+	damaged, err := store.Readable(s.Check(ctx, ""))
 	if err != nil {
 		c.bad("database", err)
 		return false
+	}
+	list, err := s.List(ctx, store.Query{Limit: maxSessions, Archived: true})
+	if _, err = store.Readable(err); err != nil {
+		c.bad("database", err)
+		return false
+	}
+	if len(damaged) > 0 {
+		c.damaged(w.database(), damaged)
+		return true
 	}
 	archived := 0
 	for i := range list {
@@ -159,6 +162,18 @@ func (c *checkup) data(ctx context.Context, w *workspace) bool {
 	}
 	c.ok("database", "%s is sound: %s, %d of them archived, %d KiB", w.database(), plural(len(list), "session"), archived, size>>10)
 	return true
+}
+
+// damaged names damaged rows; what is not damaged can be used.
+func (c *checkup) damaged(path string, rows []store.Damage) {
+	for i, row := range rows {
+		if i == maxDamaged {
+			c.line("", "", fmt.Sprintf("and %d more damaged rows", len(rows)-i))
+			break
+		}
+		c.line("BAD", "database", path+": "+row.String())
+	}
+	c.bad("database", &failure{exitStore, fmt.Errorf("%s has damage: %s", path, plural(len(rows), "damaged row")), repairFix(rows)})
 }
 
 // writable tries to write a file in the directory, which it makes.

@@ -32,7 +32,7 @@ func exitCodes() []exitCode {
 		{exitTurn, "the turn failed: the provider or the model gave an error, or the output could not be written"},
 		{exitUsage, "wrong usage: a flag, an argument, a session, agent or command that is not there"},
 		{exitConfig, "the configuration is invalid"},
-		{exitStore, "the session store cannot be used: disk full, read-only, damaged, written by a newer version, session in use"},
+		{exitStore, "the session store cannot be used: disk full, read-only, damaged, locked, removed, written by a newer version, session in use"},
 		{exitRefused, "a permission was refused and that ended the turn"},
 		{exitModel, "the model cannot be used: unknown, not reachable by configuration, key missing or refused"},
 		{exitInterrupted, "interrupted by a signal; what was done so far is stored"},

@@ -47,7 +47,7 @@ type explained struct {
 }
 
 func (a *app) explain(ctx context.Context, s store.Store, info *sdk.Session, step int, form string) error {
-	list, steps, err := readLedger(ctx, s, info.ID)
+	list, steps, err := readLedger(ctx, s, info.ID, a.withoutDamage)
 	if err != nil {
 		return err
 	}
@@ -75,14 +75,19 @@ func (a *app) explain(ctx context.Context, s store.Store, info *sdk.Session, ste
 	return a.write(b.String())
 }
 
-// readLedger returns what hooks did in a session, in the order it was stored, and the number of steps.
-func readLedger(ctx context.Context, s store.Store, session string) ([]explained, int, error) {
+// ledgerDamage is a ledger entry that is JSON, but no ledger.
+func ledgerDamage(session, message string) error {
+	return &store.DamageError{Rows: []store.Damage{{Type: store.DamagedLedger, Session: session, Message: message, Problem: "its content cannot be decoded"}}}
+}
+
+// readLedger returns what hooks did in a session, in the order it was stored, and the number of steps. leftOut gets errors of damage.
+func readLedger(ctx context.Context, s store.Store, session string, leftOut func(error) error) ([]explained, int, error) {
 	rows, err := s.Ledger(ctx, session, "")
-	if err != nil {
+	if err = leftOut(err); err != nil {
 		return nil, 0, err
 	}
 	messages, err := s.Messages(ctx, session, store.Page{})
-	if err != nil {
+	if err = leftOut(err); err != nil {
 		return nil, 0, err
 	}
 	stepOf := map[string]int{}
@@ -95,7 +100,8 @@ func readLedger(ctx context.Context, s store.Store, session string) ([]explained
 	for _, row := range rows {
 		e := explained{Step: stepOf[row.MessageID], MessageID: row.MessageID, Purpose: row.Purpose}
 		if err := json.Unmarshal(row.Entries, &e.Entries); err != nil {
-			return nil, 0, fmt.Errorf("%w: ledger of message %s: %w", store.ErrCorrupt, row.MessageID, err)
+			_ = leftOut(ledgerDamage(session, row.MessageID)) // which is named
+			continue
 		}
 		if len(e.Entries) == 0 {
 			continue

@@ -65,7 +65,7 @@ func storeWithLedger(t *testing.T) store.Store {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	list, steps, err := readLedger(t.Context(), storeWithLedger(t), "ses_1")
+	list, steps, err := readLedger(t.Context(), storeWithLedger(t), "ses_1", func(err error) error { return err })
 	if err != nil {
 		t.Fatal(err)
 	}

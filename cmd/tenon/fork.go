@@ -21,7 +21,7 @@ func (a *app) forkCommand() *cobra.Command {
 					return err
 				}
 				fork, err := m.Fork(ctx, s.ID, id)
-				if err != nil {
+				if err = a.withoutDamage(err); err != nil {
 					return err
 				}
 				if form == "json" {

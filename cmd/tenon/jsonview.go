@@ -20,7 +20,8 @@ import (
 //	error        error       the turn failed: name and data
 //	retry        attempt, limit, message, next   a model request failed and is tried again
 //	permission   request     a permission was asked for
-//	notice       plugin, hook, message           a plugin failed and was skipped, denied or quarantined
+//	notice       plugin, hook, message           a plugin failed and was skipped, denied or quarantined; without
+//	                                             a plugin: a damaged row is left out of the conversation
 //	compacted                the conversation was summarised
 //	subagent     sessionID of the subagent, parentID, event   one of step_start to retry, of a subagent
 //	done         result, structured, messageID, model, finish, cost, tokens, steps, durationMS, error, exitCode

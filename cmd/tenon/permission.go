@@ -208,15 +208,22 @@ func (a *app) lintPermissions(ctx context.Context) error {
 	for _, agent := range c.Agent {
 		shadows = append(shadows, permission.Shadowed(w.dirs.home, agent.Permission)...)
 	}
-	if len(shadows) == 0 {
+	var b strings.Builder
+	slips := 0
+	for _, w := range w.loaded.Warnings {
+		if strings.HasPrefix(w.Key, "permission") || strings.Contains(w.Key, ".permission") {
+			slips++
+			b.WriteString(oneLine(w.String()) + "\n")
+		}
+	}
+	if len(shadows)+slips == 0 {
 		return a.write("every rule can decide something\n")
 	}
-	var b strings.Builder
 	for _, s := range shadows {
 		fmt.Fprintf(&b, "%s: %s never decides: %s (%s) stands behind it and matches all of it\n", s.Rule.Origin, ruleText(s.Rule), ruleText(s.By), s.By.Origin)
 	}
 	if err := a.write(b.String()); err != nil {
 		return err
 	}
-	return &failure{exitConfig, fmt.Errorf("%d rules can never decide", len(shadows)), "remove them, or put them behind the rules that cover them: the last rule that matches decides"}
+	return &failure{exitConfig, fmt.Errorf("%s can never decide, %s", plural(len(shadows), "rule"), plural(slips, "name")+" may be misspelt or of no effect"), "correct or remove them, or put them behind the rules that cover them: the last rule that matches decides"}
 }

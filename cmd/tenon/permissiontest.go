@@ -86,7 +86,7 @@ func (a *app) testRule(ctx context.Context, text string) (err error) {
 	q := store.Query{Limit: 10_000, Children: true, Archived: true}
 	q.ProjectID, q.Directory = w.scope()
 	sessions, err := m.store.Sessions(ctx, q)
-	if err != nil {
+	if err = w.app.withoutDamage(err); err != nil {
 		return err
 	}
 	t, calls, changed := &table{}, 0, 0
@@ -99,7 +99,7 @@ func (a *app) testRule(ctx context.Context, text string) (err error) {
 		}
 		after := permission.Compile(w.dirs.home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.dirs.home, w.loaded.Managed))
 		messages, err := m.store.Messages(ctx, s.ID, store.Page{})
-		if err != nil {
+		if err = w.app.withoutDamage(err); err != nil {
 			return err
 		}
 		for _, part := range toolCalls(messages) {

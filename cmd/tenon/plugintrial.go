@@ -188,7 +188,7 @@ func (t *trial) turn(ctx context.Context, h *host.Host, s store.Store, under []s
 	for i := range messages {
 		result.tools(&messages[i])
 	}
-	ledger, _, err := readLedger(ctx, s, session.ID)
+	ledger, _, err := readLedger(ctx, s, session.ID, func(err error) error { return err })
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,7 @@ func (w *wording) remedy(err error) *failure {
 
 func (w *wording) storeRemedy(err error) *failure {
 	var owned *store.OwnedError
+	var damage *store.DamageError
 	fix := ""
 	switch {
 	case errors.Is(err, store.ErrOlder):
@@ -68,8 +69,12 @@ func (w *wording) storeRemedy(err error) *failure {
 		fix = "make room on the disk, or keep the data elsewhere with --data-dir DIR; everything reported so far is stored"
 	case errors.Is(err, store.ErrReadOnly):
 		fix = "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"
+	case errors.As(err, &damage):
+		fix = repairFix(damage.Rows) + "; what is not damaged is kept"
 	case errors.Is(err, store.ErrCorrupt):
 		fix = "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
+	case errors.Is(err, store.ErrUnavailable):
+		fix = "end the process that keeps it locked, or keep the data elsewhere with --data-dir DIR; tenon doctor checks it"
 	case errors.Is(err, store.ErrNewer):
 		fix = "update tenon, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, trust.ErrLockFile):
@@ -117,7 +122,7 @@ func (w *wording) turnRemedy(err error) *failure {
 	}
 	var refusal *sdk.Refusal
 	switch {
-	case errors.Is(err, host.ErrModel):
+	case errors.Is(err, host.ErrModel), errors.Is(err, host.ErrSubagent):
 		return w.hostRemedy(err)
 	case errors.As(err, &refusal):
 		return &failure{exitRefused, err, w.refusalFix(refusal)}
@@ -178,6 +183,8 @@ func (w *wording) hostRemedy(err error) *failure {
 	switch {
 	case errors.Is(err, host.ErrModel):
 		return &failure{exitModel, err, w.usable}
+	case errors.Is(err, host.ErrSubagent):
+		return &failure{exitUsage, err, "name a primary agent with --agent, or as default_agent in tenon.json; tenon agent list shows them"}
 	case errors.Is(err, host.ErrNotFound):
 		return &failure{exitUsage, err, "check the name; tenon session list, agent list and command list show what there is"}
 	case errors.Is(err, context.Canceled):

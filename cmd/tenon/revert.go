@@ -149,7 +149,7 @@ func findMessage(ctx context.Context, s store.Store, session, id string) (string
 		return "", nil
 	}
 	list, err := s.Messages(ctx, session, store.Page{})
-	if err != nil {
+	if _, err = store.Readable(err); err != nil { // damage does not keep a message from being found
 		return "", err
 	}
 	found := ""
@@ -182,7 +182,7 @@ type listedPrompt struct {
 
 func (a *app) listPrompts(ctx context.Context, s store.Store, info *sdk.Session, form string) error {
 	messages, err := s.Messages(ctx, info.ID, store.Page{})
-	if err != nil {
+	if err = a.withoutDamage(err); err != nil {
 		return err
 	}
 	list, undone := []listedPrompt{}, false

@@ -300,14 +300,15 @@ func retryLimit(c *sdk.Config) int {
 	return 5 // the documented default
 }
 
-// findSession finds a session by its identifier or the beginning of it.
+// findSession finds a session by its identifier or the beginning of it. Beside a *store.DamageError it returns what is known
+// without the damaged row.
 func findSession(ctx context.Context, s store.Store, id string) (*sdk.Session, error) {
 	found, _, err := s.Session(ctx, id)
 	if err == nil || !errors.Is(err, store.ErrNotFound) {
 		return found, err
 	}
 	all, err := s.List(ctx, store.Query{Children: true, Archived: true, Limit: maxSessions})
-	if err != nil {
+	if _, err = store.Readable(err); err != nil { // a damaged one is in the list all the same
 		return nil, err
 	}
 	var matches []store.Listed
@@ -337,19 +338,19 @@ func findSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 // maxSessions is how many sessions are looked through for the beginning of an identifier.
 const maxSessions = 1 << 20
 
-// latestSession finds the session of the directory that was updated last; when there is none, that of the directories of the same
+// latestSession finds, with errors like findSession, the session of the directory that was updated last; when there is none, that of the directories of the same
 // working tree. Another clone of a repository is the same project, but its files are others.
 func latestSession(ctx context.Context, w *workspace, s store.Store) (*sdk.Session, error) {
 	list, err := s.Sessions(ctx, store.Query{Directory: w.project.Directory, Limit: 1})
+	if len(list) > 0 {
+		return &list[0], err
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(list) > 0 {
-		return &list[0], nil
-	}
 	if w.project.Git {
 		all, err := s.List(ctx, store.Query{ProjectID: w.projectID(), Limit: maxSessions})
-		if err != nil {
+		if _, err = store.Readable(err); err != nil {
 			return nil, err
 		}
 		for i := range all {

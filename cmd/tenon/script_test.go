@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ import (
 //	code N prog arg…   runs a program that must end with exit code N
 //	asked N            the server got so many requests, titles not counted
 //	last REGEXP        the latest request matches
+//	damage F OLD NEW   overwrites OLD in the file, wherever it stands, with NEW, which is as long; both are Go strings without
+//	                   quotes
 func TestScript(t *testing.T) {
 	t.Parallel()
 	goEnv := toolchain(t)
@@ -58,7 +61,7 @@ func TestScript(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"llm": cmdLLM, "code": cmdCode, "asked": cmdAsked, "last": cmdLast,
+			"llm": cmdLLM, "code": cmdCode, "asked": cmdAsked, "last": cmdLast, "damage": cmdDamage,
 		},
 		RequireExplicitExec: true,
 	})
@@ -195,6 +198,28 @@ func cmdLast(ts *testscript.TestScript, neg bool, args []string) {
 	if matches := re.Match(raw); matches == neg {
 		ts.Fatalf("match of %s is %v in %s", re, matches, raw)
 	}
+}
+
+func cmdDamage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: damage FILE OLD NEW")
+	}
+	var texts [2][]byte
+	for i := range texts {
+		text, err := strconv.Unquote("`" + args[i+1] + "`")
+		if strings.Contains(args[i+1], `\x`) {
+			text, err = strconv.Unquote(`"` + strings.ReplaceAll(args[i+1], `"`, `\"`) + `"`)
+		}
+		ts.Check(err)
+		texts[i] = []byte(text)
+	}
+	file := ts.MkAbs(args[0])
+	data, err := os.ReadFile(file)
+	ts.Check(err)
+	if len(texts[0]) != len(texts[1]) || !bytes.Contains(data, texts[0]) {
+		ts.Fatalf("%q is not in %s, or %q has another length", texts[0], args[0], texts[1])
+	}
+	ts.Check(os.WriteFile(file, bytes.ReplaceAll(data, texts[0], texts[1]), 0o600))
 }
 
 // fakeConfig is a configuration whose only provider is the scripted server.

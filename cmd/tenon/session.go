@@ -15,11 +15,11 @@ import (
 )
 
 func (a *app) sessionCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "List, show, search, export, import and clean up sessions"}
+	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "List, show, search, export, import, repair and clean up sessions"}
 	group(cmd)
 	cmd.AddCommand(a.listCommand(), a.showCommand(), a.deleteCommand(), a.compactCommand(), a.uncompactCommand())
 	cmd.AddCommand(a.revertCommand(), a.unrevertCommand(), a.diffCommand(), a.forkCommand())
-	cmd.AddCommand(a.searchCommand(), a.exportCommand(), a.importCommand(), a.renameCommand(), a.archiveCommand(), a.unarchiveCommand(), a.gcCommand())
+	cmd.AddCommand(a.searchCommand(), a.exportCommand(), a.importCommand(), a.renameCommand(), a.archiveCommand(), a.unarchiveCommand(), a.gcCommand(), a.repairCommand())
 	return cmd
 }
 
@@ -74,13 +74,13 @@ func (a *app) listSessions(ctx context.Context, w *workspace, s store.Store, for
 	}
 	if form == "json" {
 		list, err := s.Sessions(ctx, q)
-		if err != nil {
+		if err = a.withoutDamage(err); err != nil {
 			return err
 		}
 		return a.writeJSON(append([]sdk.Session{}, list...))
 	}
 	list, err := s.List(ctx, q)
-	if err != nil {
+	if err = a.withoutDamage(err); err != nil {
 		return err
 	}
 	if len(list) == 0 {
@@ -130,12 +130,13 @@ func (a *app) withSession(ctx context.Context, args []string, f func(*workspace,
 func argumentSession(ctx context.Context, w *workspace, s store.Store, args []string) (*sdk.Session, error) {
 	if len(args) == 0 {
 		latest, err := latestSession(ctx, w, s)
-		if err == nil && latest.Directory != w.project.Directory {
+		if err = w.app.withoutDamage(err); err == nil && latest.Directory != w.project.Directory {
 			w.app.screen.line(fmt.Sprintf("note: no session was started in this directory; this is the latest of the project, started in %s", visible(latest.Directory)))
 		}
 		return latest, err
 	}
-	return findSession(ctx, s, args[0])
+	found, err := findSession(ctx, s, args[0])
+	return found, w.app.withoutDamage(err)
 }
 
 func (a *app) deleteCommand() *cobra.Command {
@@ -157,7 +158,7 @@ func (a *app) deleteSessions(ctx context.Context, s store.Store, ids []string, y
 	var list []*sdk.Session
 	for _, id := range ids {
 		info, err := findSession(ctx, s, id)
-		if err != nil {
+		if err = a.withoutDamage(err); err != nil {
 			return err
 		}
 		list = append(list, info)

@@ -48,7 +48,7 @@ compared within the file alone.`,
 
 func (a *app) export(ctx context.Context, s store.Store, info *sdk.Session, o exportOptions) error {
 	f, err := transfer.Export(ctx, s, info, o.full)
-	if err == nil && o.redact {
+	if err = a.withoutDamage(err); err == nil && o.redact {
 		f, err = f.Redact()
 	}
 	if err != nil {
@@ -79,13 +79,16 @@ func indented(v any) (string, error) {
 	return b.String(), err
 }
 
-// writeExport writes the whole file or leaves the one that is there alone.
+// writeExport writes the whole file, durably, or leaves the one that is there alone.
 func writeExport(file, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".tenon-export-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(text)
+	if err == nil {
+		err = f.Sync()
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), file)
 	}

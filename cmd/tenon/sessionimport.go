@@ -104,16 +104,19 @@ func (a *app) importedBefore(ctx context.Context, s store.Store, f *transfer.Fil
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
+	if err == nil {
+		var there *transfer.File
+		if there, err = transfer.Export(ctx, s, info, false); err == nil {
+			return a.sameConversation(there, f)
+		}
 	}
-	there, err := transfer.Export(ctx, s, info, false)
-	if err != nil {
-		return false, err
-	}
+	return false, a.withoutDamage(err) // one with damage is not the same
+}
+
+func (a *app) sameConversation(there, f *transfer.File) (bool, error) {
 	same, err := transfer.Same(there, f)
 	if same {
-		a.screen.line(info.ID + " is there already, with the same conversation; nothing was changed")
+		a.screen.line(f.Info.ID + " is there already, with the same conversation; nothing was changed")
 	}
 	return same, err
 }

@@ -60,7 +60,7 @@ func (a *app) search(ctx context.Context, w *workspace, s store.Store, words []s
 	if errors.Is(err, store.ErrSearch) {
 		return usageError("tenon session search --help tells what can be looked for", "%w", err)
 	}
-	if err != nil {
+	if err = a.withoutDamage(err); err != nil {
 		return err
 	}
 	if o.form == "json" {

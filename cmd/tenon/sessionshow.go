@@ -43,7 +43,7 @@ func (a *app) show(ctx context.Context, w *workspace, s store.Store, info *sdk.S
 		page.Before = info.Revert.MessageID
 	}
 	messages, err := s.Messages(ctx, info.ID, page)
-	if err != nil {
+	if err = a.withoutDamage(err); err != nil {
 		return err
 	}
 	c := a.screen.forStdout()
@@ -59,8 +59,11 @@ func (a *app) show(ctx context.Context, w *workspace, s store.Store, info *sdk.S
 	if info.Revert != nil {
 		fmt.Fprintf(&b, "\n%s\n", c.paint(styleDim, "what followed is undone; tenon session unrevert brings it back until the next prompt"))
 	}
+	if err := a.checkOutputs(ctx, s, messages); err != nil {
+		return err
+	}
 	todos, err := s.Todos(ctx, info.ID)
-	if err != nil {
+	if err = a.withoutDamage(err); err != nil {
 		return err
 	}
 	if len(todos) > 0 {
@@ -68,6 +71,23 @@ func (a *app) show(ctx context.Context, w *workspace, s store.Store, info *sdk.S
 		fmt.Fprintf(&b, "\n%s\n", v.todos(todos))
 	}
 	return a.write(b.String())
+}
+
+// checkOutputs names the outputs of shown calls that are damaged or missing.
+func (a *app) checkOutputs(ctx context.Context, s store.Store, messages []sdk.MessageWithParts) error {
+	for i := range messages {
+		for _, p := range messages[i].Parts {
+			t, ok := p.(*sdk.ToolPart)
+			if !ok || store.Output(t) == "" {
+				continue
+			}
+			_, err := s.Blob(ctx, store.Output(t))
+			if err = a.withoutDamage(store.OutputDamage(t, err)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // forStdout returns a screen that paints only what is printed to a terminal.

@@ -37,6 +37,7 @@ title, or for messages that are gone, counts on the day it was created. Days are
 				if project {
 					q.ProjectID, q.Directory = w.scope()
 				}
+				c.withoutDamage = a.withoutDamage
 				if err := c.take(cmd.Context(), s, q); err != nil {
 					return err
 				}
@@ -112,6 +113,7 @@ type census struct {
 	sessions, turns int
 	total           *tally
 	days            map[string]*tally
+	withoutDamage   func(error) error // names damaged rows and returns other errors
 }
 
 func newCensus(since sdk.Millis) *census {
@@ -143,7 +145,7 @@ func newTally() *tally {
 func (c *census) take(ctx context.Context, s store.Store, q store.Query) error {
 	for {
 		list, err := s.Sessions(ctx, q)
-		if err != nil {
+		if err = c.withoutDamage(err); err != nil {
 			return err
 		}
 		for i := range list {
@@ -167,10 +169,11 @@ func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) 
 	page := store.Page{Limit: censusPage}
 	for more := true; more; {
 		messages, err := s.Messages(ctx, info.ID, page)
-		if err != nil {
+		damaged, _ := store.Readable(err)
+		if err = c.withoutDamage(err); err != nil {
 			return err
 		}
-		more = len(messages) == censusPage
+		more = len(messages) > 0 && len(messages)+len(damaged) >= censusPage
 		for i := range slices.Backward(messages) {
 			cost, at, counts := c.message(&messages[i])
 			if !counts {
@@ -236,7 +239,7 @@ func (t *tally) calls(parts sdk.Parts) {
 
 func (c *census) ledger(ctx context.Context, s store.Store, session string, seen map[string]sdk.Millis) error {
 	rows, err := s.Ledger(ctx, session, "")
-	if err != nil {
+	if err = c.withoutDamage(err); err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -246,7 +249,8 @@ func (c *census) ledger(ctx context.Context, s store.Store, session string, seen
 		}
 		var entries []hooks.Entry
 		if err := json.Unmarshal(row.Entries, &entries); err != nil {
-			return fmt.Errorf("%w: ledger of message %s: %w", store.ErrCorrupt, row.MessageID, err)
+			_ = c.withoutDamage(ledgerDamage(session, row.MessageID)) // which is named
+			continue
 		}
 		for _, t := range c.tallies(at) {
 			t.hooks(entries)

@@ -114,7 +114,11 @@ func (v *textView) event(e *sdk.Event) {
 		v.template(*p)
 	case *sdk.PluginNotice:
 		if !v.turn.logsNotices {
-			v.line(fmt.Sprintf("plugin %s %s: %s", visible(p.Plugin), visible(p.Hook), oneLine(p.Message)))
+			from := ""
+			if p.Plugin != "" {
+				from = fmt.Sprintf("plugin %s %s: ", visible(p.Plugin), visible(p.Hook))
+			}
+			v.line(from + oneLine(p.Message))
 		}
 	}
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/tailscale/hujson"
 
@@ -35,7 +37,7 @@ func (c *checker) permission(p place, v hujson.Value) (any, bool) {
 
 // patterns reads what stands under one permission: an action, or an action for each pattern.
 func (c *checker) patterns(p place, permission string, v hujson.Value) sdk.PermissionRules {
-	c.warnFileTool(p, permission)
+	c.warnPermission(p, permission)
 	if _, ok := v.Value.(*hujson.Object); !ok {
 		action, ok := c.action(p, v)
 		if !ok {
@@ -69,17 +71,27 @@ func (c *checker) ruleList(p place, array *hujson.Array) sdk.PermissionRules {
 			c.bad(at, "a rule needs permission and pattern", `"*" stands for any`)
 			continue
 		}
-		c.warnFileTool(at, text("permission"))
+		c.warnPermission(at, text("permission"))
 		rules = append(rules, c.rule(at, text("permission"), text("pattern"), action))
 	}
 	return rules
 }
 
-// warnFileTool warns of rules for tools that change files: they are all decided under edit.
-func (c *checker) warnFileTool(p place, permission string) {
-	switch permission {
-	case "write", "patch", "multiedit", "apply_patch":
+// permissions are those of tenon and its tools; tools of plugins and MCP servers have others. See docs/permissions.md.
+const permissions = "read glob grep list skill task todowrite todoread question edit bash webfetch sampling " +
+	sdk.PermissionExternalDirectory + " " + sdk.PermissionDoomLoop
+
+// warnPermission warns of rules for tools that change files, which are all decided under edit, and of names that are most likely
+// slips. They are no errors: a tool of a plugin or MCP server, which is not known here, can have such a name.
+func (c *checker) warnPermission(p place, permission string) {
+	known := strings.Fields(permissions)
+	switch {
+	case slices.Contains([]string{"write", "patch", "multiedit", "apply_patch"}, permission):
 		c.report.warn(c.src.at(p.offset, p.key, "has no effect: tools that change files are decided under edit", `use "edit"`))
+	case strings.ContainsAny(permission, "*?") || slices.Contains(known, permission):
+	case nearest.Name(permission, known) != "":
+		c.report.warn(c.src.at(p.offset, p.key, "no permission of tenon; it has an effect only if a plugin or MCP server has a tool of this name",
+			`did you mean "`+nearest.Name(permission, known)+`"?`))
 	}
 }
 

@@ -202,6 +202,46 @@ func TestFileInPlaceOfTheDirectoryIsNoError(t *testing.T) {
 	newPlace(t, map[string]string{"project/.tenon": "not a directory"}).load()
 }
 
+// A name that is most likely a slip is told; one that may be a tool of a plugin or MCP server, or stands for several, is not.
+func TestMisspeltPermissions(t *testing.T) {
+	t.Parallel()
+	l, err := inline(t, `{"permission": {
+  "bsah": {"rm *": "deny"}, "externaldirectory": "deny",
+  "github_list": "allow", "deploy": "ask", "b*": "ask", "bash": "ask", "doom_loop": "deny"},
+  "agent": {"build": {"permission": [{"permission": "webfech", "pattern": "*", "action": "deny"}]}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range l.Warnings {
+		got = append(got, w.Key+" "+w.Remedy)
+	}
+	want := []string{
+		`permission.bsah did you mean "bash"?`, `permission.externaldirectory did you mean "external_directory"?`,
+		`agent.build.permission[0] did you mean "webfetch"?`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// A file with comments alone is an empty file.
+func TestFileOfComments(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"empty": "", "blank": " \n\t", "line": "// nothing yet", "lines": "// a\n// b\n", "block": "/* a\n */\n", "byte order mark": "\ufeff// a",
+	} {
+		if _, err := inline(t, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{"not closed": "/* a", "a value behind": "// a\n1", "a brace": "// a\n{"} {
+		if _, err := inline(t, text); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
 func TestCancelledLoad(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -60,6 +60,10 @@ func (s *source) parse(text []byte, r *report) bool {
 	}
 	var err error
 	if s.root, err = hujson.Parse(s.text); err != nil {
+		if _, err := hujson.Parse(append(bytes.Clone(s.text), "{}"...)); err == nil { // comments alone are an empty file
+			s.root = hujson.Value{Value: &hujson.Object{}}
+			return true
+		}
 		r.problem(s.syntax(err))
 		return false
 	}

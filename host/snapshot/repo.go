@@ -171,22 +171,30 @@ func (r *Repo) ignoreRules() (bool, error) {
 // way to read it, nothing more is ignored.
 func (r *Repo) excluded() []byte {
 	dir := filepath.Join(r.worktree, ".git")
-	if content, err := os.ReadFile(dir); err == nil { // a worktree or a submodule
+	if content, err := readRegular(dir); err == nil { // a worktree or a submodule
 		dir = strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: "))
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(r.worktree, dir)
 		}
-		if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		if common, err := readRegular(filepath.Join(dir, "commondir")); err == nil {
 			if dir = filepath.Join(dir, strings.TrimSpace(string(common))); filepath.IsAbs(strings.TrimSpace(string(common))) {
 				dir = strings.TrimSpace(string(common))
 			}
 		}
 	}
-	content, err := os.ReadFile(filepath.Join(dir, "info", "exclude"))
+	content, err := readRegular(filepath.Join(dir, "info", "exclude"))
 	if err != nil {
 		return nil
 	}
 	return content
+}
+
+// readRegular reads a file of the repository; to open a pipe would wait for whoever writes to it.
+func readRegular(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, os.ErrInvalid)
+	}
+	return os.ReadFile(name)
 }
 
 // ownPatterns returns the patterns of what no state holds.

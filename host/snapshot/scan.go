@@ -126,6 +126,10 @@ func (s *scan) visit(v *visit) error {
 		if n.rules, err = s.rules(v.dir); err != nil {
 			return err
 		}
+		if n.rules != (stamp{}) && n.rules.kind() == 0 {
+			n.opaque, n.left, v.new = unreadable, 1, n // git would wait for whoever writes to the pipe
+			return nil
+		}
 		v.reask = v.reask || n.rules != old.rules || n.rules != stamp{} && !n.rules.settled(s.begun)
 	}
 	if unchanged && !v.reask && old.opaque == notOpaque {

@@ -5,6 +5,9 @@ import (
 	"encoding/hex"
 )
 
+// hashLength is that of Hash.
+const hashLength = 2 * sha256.Size
+
 // Hash returns the name of a blob: the SHA-256 of its content in hex.
 func Hash(content []byte) string {
 	sum := sha256.Sum256(content)

@@ -42,6 +42,9 @@ var (
 	ErrFull = errors.New("no space left for the session store")
 	// ErrReadOnly means that the place of the store cannot be written.
 	ErrReadOnly = errors.New("session store cannot be written")
+	// ErrUnavailable means that the store cannot be used for another reason: another process keeps it locked, its file was
+	// removed.
+	ErrUnavailable = errors.New("session store cannot be used")
 	// ErrCorrupt means that the stored data cannot be read.
 	ErrCorrupt = errors.New("session store is damaged")
 )
@@ -65,7 +68,8 @@ type Token struct {
 
 // Store keeps sessions. Safe for use from many goroutines; two processes may use one store at once.
 //
-// Every method returns ErrClosed after Close.
+// Every method returns ErrClosed after Close. Methods that read return what can be read: when damaged rows are left out, the
+// result comes with a *DamageError, see Readable. In place of a damaged session or message row they return what is known without it.
 type Store interface {
 	// Create stores a new session and claims it. Errors: ErrExists. The epoch is 1, or one higher than
 	// that of a deleted session with the same identifier.
@@ -126,6 +130,14 @@ type Store interface {
 	Import(ctx context.Context, sessions []Import, replace bool) error
 	// Search finds sessions by their words, the one that was created last first. Errors: ErrSearch.
 	Search(ctx context.Context, q SearchQuery) ([]Hit, error)
+	// Check looks for damage in the rows of a session; in those of all and in the structure of the store when it is empty. It
+	// returns a *DamageError with all there is.
+	Check(ctx context.Context, session string) error
+	// Repair removes the damaged rows of a session: keep gets them first and must have stored them when it returns; it may be
+	// called again. All is done or nothing, also when the process dies. In place of a damaged session or message row comes what
+	// is known without it; parts refer no more to outputs that are lost. What cannot be removed is in a *DamageError. Errors:
+	// ErrNotFound, *OwnedError, those of keep.
+	Repair(ctx context.Context, session string, keep func([]Aside) error) error
 	// Collect removes what nobody needs any more. A session in use is left alone.
 	Collect(ctx context.Context, o GC) (Collected, error)
 
@@ -208,7 +220,7 @@ type Row struct {
 	Seq  uint64
 	Type string // session, message, part, todos, message.removed or part.removed
 	ID   string // of todos: the session's
-	// Data is the row as the wire has it; empty when it was removed. Parts that went with their message
+	// Data is the row as the wire has it; empty when it was removed or is damaged. Parts that went with their message
 	// have no rows.
 	Data json.RawMessage
 }

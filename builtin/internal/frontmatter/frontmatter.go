@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,6 +27,10 @@ var ErrFrontMatter = errors.New("bad front matter")
 // maxBytes bounds the front matter. It is text that people write; the largest seen are a few kilobytes.
 const maxBytes = 64 << 10
 
+// unclosed matches a text that begins with a line of dashes, which split does not take for front matter, and a key. A text that
+// begins with a rule goes on with something else.
+var unclosed = regexp.MustCompile(`^---[ \t]*\n[A-Za-z_][A-Za-z0-9_-]*[ \t]*:(?:[ \t\n]|$)`)
+
 // Document is a file taken apart.
 type Document struct {
 	Meta json.RawMessage // an object, the keys in the order they were written; {} without front matter
@@ -33,10 +38,13 @@ type Document struct {
 }
 
 // Parse takes a file apart. A file that does not begin with a line of three dashes has no front matter;
-// all of it is the body. Values that hold a colon followed by a space must be quoted in YAML; as many
+// all of it is the body, unless it goes on with a key: then the end is missing, which is an error. Values that hold a colon followed by a space must be quoted in YAML; as many
 // files in use do not, they are read as if they were. Anchors and aliases are refused.
 func Parse(data []byte) (*Document, error) {
 	meta, body, ok := split(data)
+	if !ok && unclosed.MatchString(body) {
+		return nil, fmt.Errorf("%w: it is not closed: write a line of three dashes behind the last key", ErrFrontMatter)
+	}
 	if !ok {
 		return &Document{Meta: json.RawMessage("{}"), Body: strings.TrimSpace(body)}, nil
 	}

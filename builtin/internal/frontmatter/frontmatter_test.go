@@ -17,6 +17,8 @@ func TestParse(t *testing.T) {
 		"none":             {"# Title\n\ntext\n", `{}`, "# Title\n\ntext"},
 		"empty file":       {"", `{}`, ""},
 		"only a rule":      {"---\njust text", `{}`, "---\njust text"},
+		"rule and heading": {"---\n# Title\n\nNote: this\n", `{}`, "---\n# Title\n\nNote: this"},
+		"rule and address": {"---\nhttp://x/ and note: this\n", `{}`, "---\nhttp://x/ and note: this"},
 		"four dashes":      {"----\na: b\n---\n", `{}`, "----\na: b\n---"},
 		"empty":            {"---\n---\nbody", `{}`, "body"},
 		"comment only":     {"---\n# nothing\n---\nbody", `{}`, "body"},
@@ -49,13 +51,15 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
-		"bad YAML":  {"---\na: [x\n---\n", ""},
-		"a list":    {"---\n- a\n---\n", "want keys and values"},
-		"text":      {"---\nhello\n---\n", "want keys and values"},
-		"alias":     {"---\na: &x [1]\nb: *x\n---\n", "line 2: anchors"},
-		"too long":  {"---\na: " + strings.Repeat("x", 70<<10) + "\n---\n", "at most 65536"},
-		"too deep":  {"---\na: " + strings.Repeat("[", 5000) + "\n---\n", "nested too deep"},
-		"not a num": {"---\na: .nan\n---\n", ""},
+		"bad YAML":                        {"---\na: [x\n---\n", ""},
+		"a list":                          {"---\n- a\n---\n", "want keys and values"},
+		"text":                            {"---\nhello\n---\n", "want keys and values"},
+		"alias":                           {"---\na: &x [1]\nb: *x\n---\n", "line 2: anchors"},
+		"too long":                        {"---\na: " + strings.Repeat("x", 70<<10) + "\n---\n", "at most 65536"},
+		"too deep":                        {"---\na: " + strings.Repeat("[", 5000) + "\n---\n", "nested too deep"},
+		"unclosed":                        {"---\nname: x\ndescription: y\n\nThe text.\n", "it is not closed"},
+		"unclosed with a byte order mark": {"\xef\xbb\xbf---  \r\nname:\r\n  x\r\n", "it is not closed"},
+		"not a num":                       {"---\na: .nan\n---\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

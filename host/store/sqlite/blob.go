@@ -69,21 +69,32 @@ func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 	var data []byte
 	var found bool
 	err := s.read(ctx, func(c *conn) (err error) {
-		found, err = c.first(ctx, "SELECT data FROM blob WHERE hash = ?", func(r row) { data = r.bytes(0) }, hash)
+		data, found, err = readBlob(ctx, c, hash)
 		return err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		return nil, err
 	}
-	if !found {
+	problem := errPage
+	switch {
+	case err == nil && !found:
 		return nil, fmt.Errorf("blob %s: %w", hash, store.ErrNotFound)
+	case err == nil:
+		if content, err := s.zstd.unpack(data); err == nil && store.Hash(content) == hash {
+			return content, nil
+		}
+		problem = errContent
 	}
+	return nil, s.damageError([]store.Damage{{Type: store.DamagedBlob, ID: hash, Problem: problem.Error()}})
+}
+
+func readBlob(ctx context.Context, c *conn, hash string) (data []byte, found bool, err error) {
+	found, err = c.first(ctx, "SELECT CAST(data AS BLOB) FROM blob WHERE hash = ?", func(r row) { data = r.bytes(0) }, hash)
+	return data, found, err
+}
+
+// sound reports whether the data, as it is stored, is the content with the hash.
+func (s *Store) sound(hash string, data []byte) bool {
 	content, err := s.zstd.unpack(data)
-	if err == nil && store.Hash(content) != hash {
-		err = errors.New("content does not have this hash")
-	}
-	if err != nil {
-		return nil, s.damaged("blob "+hash, err)
-	}
-	return content, nil
+	return err == nil && store.Hash(content) == hash
 }

@@ -2,27 +2,239 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"errors"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
 )
 
-// Check looks through the whole database for damage. Errors wrap store.ErrCorrupt and say what is wrong
-// first.
-func (s *Store) Check(ctx context.Context) error {
-	return s.read(ctx, func(c *conn) error {
+// broken is a row that cannot be read.
+type broken struct {
+	store.Aside
+	key        int64
+	unreadable bool            // SQLite itself cannot read it, and so cannot remove it
+	inPlace    sdk.Message     // of a message with parts that can be read
+	session    *sdk.Session    // in place of a session row
+	calls      []*sdk.ToolPart // that refer to the blob
+}
+
+// structure is damage of pages of the file.
+func structure(session, problem string) broken {
+	return broken{Aside: store.Aside{Damage: store.Damage{Type: store.DamagedStore, Session: session, Problem: problem}}, unreadable: true}
+}
+
+func damages(list []broken) []store.Damage {
+	var out []store.Damage
+	for i := range list {
+		out = append(out, list[i].Damage)
+	}
+	return out
+}
+
+// integrity lists at most so many problems of the structure.
+const integrity = "PRAGMA integrity_check(20)"
+
+// Check looks through a session, or the whole database, for damage.
+func (s *Store) Check(ctx context.Context, session string) error {
+	var found []store.Damage
+	ids := []string{session}
+	if session == "" {
+		var err error
+		if ids, found, err = s.checkFile(ctx); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		var list []broken
+		err := s.readSession(ctx, id, func(c *conn, key int64) (err error) {
+			list, err = s.examine(ctx, c, key, id)
+			return err
+		})
+		if session == "" && errors.Is(err, store.ErrNotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		found = append(found, damages(list)...)
+	}
+	return s.damageError(found)
+}
+
+// checkFile looks at the structure of the file and returns the identifiers of the sessions.
+func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage, err error) {
+	note := func(problem string) {
+		if problem != "ok" {
+			bad = append(bad, structure("", problem).Damage)
+		}
+	}
+	err = s.read(ctx, func(c *conn) error {
 		// The check takes what the connection remembers of the index for what is stored, also when another connection has
 		// changed it since; a search makes it look.
 		if _, err := c.number(ctx, found, `"x"`, int64(1)); err != nil {
+			if !corrupt(err) {
+				return err
+			}
+			note("the index for searching cannot be read")
+		}
+		err := c.query(ctx, integrity, func(r row) error { note(r.text(0)); return nil })
+		if corrupt(err) {
+			note("its structure cannot be read to its end")
+			err = nil
+		}
+		if err != nil {
 			return err
 		}
-		var answer string
-		if _, err := c.first(ctx, "PRAGMA integrity_check(1)", func(r row) { answer = r.text(0) }); err != nil {
-			return err
+		var whole bool
+		if ids, whole, err = sessionIDs(ctx, c); !whole {
+			note(noEnd)
 		}
-		if answer != "ok" {
-			return fmt.Errorf("%w: %s: %s", store.ErrCorrupt, s.path, answer)
+		return err
+	})
+	return ids, bad, err
+}
+
+// noEnd is the problem of heads that cannot be read.
+const noEnd = "the list of sessions cannot be read to its end"
+
+// sessionIDs returns the identifiers of all sessions, and reports whether there are no others. The second query reads an index.
+func sessionIDs(ctx context.Context, c *conn) (ids []string, whole bool, err error) {
+	known := map[string]bool{}
+	for _, query := range []string{"SELECT id FROM head NOT INDEXED WHERE " + isSeen + " ORDER BY key", "SELECT id FROM head WHERE " + isSeen + " ORDER BY id"} {
+		err = c.query(ctx, query, func(r row) error {
+			if id := r.text(0); !known[id] {
+				known[id] = true
+				ids = append(ids, id)
+			}
+			return nil
+		})
+		if !corrupt(err) {
+			return ids, err == nil, err
+		}
+	}
+	return ids, false, nil
+}
+
+// examine reads all rows of a session and returns those that cannot be read.
+func (s *Store) examine(ctx context.Context, c *conn, key int64, id string) ([]broken, error) {
+	p := page{session: id}
+	if err := s.examineSession(ctx, c, &p, key); err != nil {
+		return nil, err
+	}
+	if err := p.read(ctx, c, messagesOf(key), 0); err != nil {
+		return nil, err
+	}
+	messages := p.decode()
+	for _, look := range []func() error{
+		func() error { return p.values(ctx, c, store.DamagedTodos, todoRows, key, key) },
+		func() error {
+			in := stampsOf(key)
+			return p.values(ctx, c, store.DamagedLedger, ledgerRows, in.low, in.high)
+		},
+		func() error { return p.values(ctx, c, store.DamagedPrompt, promptRows, key, key) },
+		func() error { return s.examineOutputs(ctx, c, &p, messages) },
+	} {
+		if err := look(); err != nil {
+			return nil, err
+		}
+	}
+	return p.broken, nil
+}
+
+func (s *Store) examineSession(ctx context.Context, c *conn, p *page, key int64) error {
+	v, err := s.session(ctx, c, key, p.session)
+	found, err := store.Readable(err)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	b := broken{key: key, session: v, unreadable: found[0].Problem == errPage.Error()}
+	b.Damage = found[0]
+	if !b.unreadable {
+		_, err = c.first(ctx, "SELECT CAST(data AS BLOB) FROM session WHERE key = ?", func(r row) { b.Data = r.bytes(0) }, key)
+	}
+	p.broken = append(p.broken, b)
+	return err
+}
+
+// Rows that hold JSON of which the store knows nothing more: key, identifier, message and value.
+const (
+	todoRows   = "SELECT session, '', '', CAST(data AS BLOB) FROM todo WHERE session BETWEEN ? AND ?"
+	ledgerRows = "SELECT key, '', message, CAST(entries AS BLOB) FROM ledger WHERE key BETWEEN ? AND ? ORDER BY key"
+	promptRows = "SELECT 0, id, '', CAST(data AS BLOB) FROM prompt WHERE session BETWEEN ? AND ? AND data IS NOT NULL ORDER BY number"
+)
+
+func (p *page) values(ctx context.Context, c *conn, kind, query string, low, high int64) error {
+	err := c.query(ctx, query, func(r row) error {
+		data := r.bytes(3)
+		var todos []sdk.Todo
+		if !json.Valid(data) || kind == store.DamagedTodos && json.Unmarshal(data, &todos) != nil {
+			b := broken{key: r.int(0)}
+			b.Damage = store.Damage{Type: kind, Session: p.session, Message: r.text(2), ID: r.text(1), Problem: errContent.Error()}
+			b.Data = data
+			p.broken = append(p.broken, b)
 		}
 		return nil
-	})
+	}, low, high)
+	if corrupt(err) {
+		p.broken = append(p.broken, structure(p.session, "a range of rows of type "+kind+" cannot be read"))
+		err = nil
+	}
+	return err
+}
+
+// examineOutputs looks at the stored outputs that tool calls refer to.
+func (s *Store) examineOutputs(ctx context.Context, c *conn, p *page, messages []sdk.MessageWithParts) error {
+	seen := map[string]*broken{} // nil: it is sound
+	var order []*broken
+	for _, m := range messages {
+		for _, part := range m.Parts {
+			call, ok := part.(*sdk.ToolPart)
+			if !ok || store.Output(call) == "" {
+				continue
+			}
+			hash := store.Output(call)
+			b, known := seen[hash]
+			if !known {
+				var err error
+				if b, err = s.examineBlob(ctx, c, hash); err != nil {
+					return err
+				}
+				seen[hash] = b
+			}
+			if b == nil {
+				continue
+			}
+			if len(b.calls) == 0 {
+				b.Session, b.Message = p.session, call.MessageID
+				order = append(order, b)
+			}
+			b.calls = append(b.calls, call)
+		}
+	}
+	for _, b := range order {
+		p.broken = append(p.broken, *b)
+	}
+	return nil
+}
+
+// examineBlob returns nil for a blob that is sound.
+func (s *Store) examineBlob(ctx context.Context, c *conn, hash string) (*broken, error) {
+	data, found, err := readBlob(ctx, c, hash)
+	if err != nil && !corrupt(err) {
+		return nil, err
+	}
+	b := &broken{unreadable: err != nil}
+	b.Damage = store.Damage{Type: store.DamagedBlob, ID: hash}
+	switch {
+	case err != nil:
+		b.Problem = errPage.Error()
+	case !found:
+		b.Problem = errMissing.Error()
+	case s.sound(hash, data):
+		return nil, nil
+	default:
+		b.Problem, b.Data = errContent.Error(), data
+	}
+	return b, nil
 }

@@ -14,7 +14,7 @@ func TestCheckOfASoundDatabase(t *testing.T) {
 	if _, err := s.Create(t.Context(), &sdk.Session{ID: "ses_1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Check(t.Context()); err != nil {
+	if err := s.Check(t.Context(), ""); err != nil {
 		t.Errorf("Check = %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -98,7 +99,11 @@ func (g *idle) look(ctx context.Context, c *conn) error {
 	}
 	parts := partsOfSession(g.session)
 	err = c.query(ctx, "SELECT CAST(data AS BLOB) FROM part WHERE key BETWEEN ? AND ?", func(r row) error {
-		mentions(r.bytes(0), func(hash []byte) { delete(blobs, string(hash)) })
+		data := r.bytes(0)
+		mentions(data, func(hash []byte) { delete(blobs, string(hash)) })
+		if !json.Valid(data) { // its damage may hide a mention
+			clear(blobs)
+		}
 		return nil
 	}, parts.low, parts.high)
 	for _, key := range blobs {
@@ -135,7 +140,7 @@ func (g *collector) collect(ctx context.Context, garbage []idle) error {
 }
 
 const archivedBefore = `SELECT id FROM session WHERE archived = 1 AND parent = ''
-	AND json_extract(data, '$.time.archived') < ? ORDER BY key`
+	AND CASE WHEN json_valid(data) THEN json_extract(data, '$.time.archived') < ? END ORDER BY key`
 
 // sessions deletes archived sessions that nobody uses.
 func (g *collector) sessions(ctx context.Context) error {

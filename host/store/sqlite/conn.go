@@ -35,8 +35,11 @@ type stmt interface {
 const lockWait = 10 * time.Second
 
 // connect opens the database file, which is made if it is not there. Its statements wait that long for the locks of others.
-func connect(ctx context.Context, path string) (*conn, error) {
-	raw, err := new(sqlite.Driver).Open(dsn(path))
+func connect(ctx context.Context, path string) (*conn, error) { return connectTo(ctx, dsn(path)) }
+
+// connectTo is connect with a URI.
+func connectTo(ctx context.Context, uri string) (*conn, error) {
+	raw, err := new(sqlite.Driver).Open(uri)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +128,15 @@ func (c *conn) first(ctx context.Context, sql string, f func(row), args ...any) 
 // number returns the only column of the only row, or zero.
 func (c *conn) number(ctx context.Context, sql string, args ...any) (n int64, err error) {
 	_, err = c.first(ctx, sql, func(r row) { n = r.int(0) }, args...)
+	return n, err
+}
+
+// numberOr is number with another query for when pages that the first one needs are damaged.
+func (c *conn) numberOr(ctx context.Context, sql, other string, args ...any) (int64, error) {
+	n, err := c.number(ctx, sql, args...)
+	if corrupt(err) {
+		n, err = c.number(ctx, other, args...)
+	}
 	return n, err
 }
 

@@ -27,6 +27,13 @@
 // Titles and texts go into a full-text index in the transaction that stores them (index.go), a text once it is whole.
 // Keys of the index are keys of parts, so a search leaps from session to session (search.go).
 //
+// # Damage
+//
+// A row that cannot be decoded, or that a damaged page hides, is left out and named (messages.go, salvage.go): a scan that
+// fails is followed by reading each row that an index knows. Check looks for all damage (check.go), Repair sets rows aside
+// (repair.go), and Rebuild replaces a file whose structure is damaged (rebuild.go). A place that cannot be written can be
+// read (readonly.go).
+//
 // # Ownership
 //
 // An open Store is a node. While it owns sessions it holds an operating system lock on a file of its own

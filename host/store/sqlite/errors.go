@@ -40,9 +40,16 @@ func (s *Store) explain(err error) error {
 	case code&0xff == lib.SQLITE_CORRUPT, code&0xff == lib.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %s: move the file away to start with an empty store, or restore a copy: %w", store.ErrCorrupt, s.path, err)
 	case busy(err):
-		return fmt.Errorf("session store %s is kept locked by another process: end it and try again: %w", s.path, err)
+		return fmt.Errorf("%w: %s is kept locked by another process: end it and try again: %w", store.ErrUnavailable, s.path, err)
+	case code == lib.SQLITE_ERROR: // a table that is missing, for example: the statements themselves are right
+		return fmt.Errorf("%w: %s: %w", store.ErrCorrupt, s.path, err)
 	}
-	return fmt.Errorf("session store %s: %w", s.path, err)
+	return fmt.Errorf("%w: %s: %w", store.ErrUnavailable, s.path, err)
+}
+
+// errReplaced is returned for writes to a file that has lost its name, which nobody would find again.
+func (s *Store) errReplaced() error {
+	return fmt.Errorf("%w: %s was removed or replaced while it was open; what was stored before is in the removed file", store.ErrUnavailable, s.path)
 }
 
 // explainFile does the same for files beside the database.
@@ -63,6 +70,16 @@ func owned(err error) bool {
 	return errors.As(err, &e)
 }
 
-func (s *Store) damaged(what string, err error) error {
-	return fmt.Errorf("%w: %s: %s: %w", store.ErrCorrupt, s.path, what, err)
+// corrupt reports whether SQLite found its own structures damaged.
+func corrupt(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_CORRUPT
+}
+
+// damageError returns the error that stands beside a result without the rows; nil when there are none.
+func (s *Store) damageError(rows []store.Damage) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return &store.DamageError{Store: s.path, Rows: rows}
 }

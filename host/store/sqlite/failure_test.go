@@ -136,8 +136,8 @@ func TestDamagedPage(t *testing.T) {
 		_, err = damaged.Sessions(t.Context(), store.Query{Limit: 1})
 		must(t, damaged.Close())
 	}
-	if !errors.Is(err, store.ErrCorrupt) || strings.Count(err.Error(), "malformed") != 1 || !strings.Contains(err.Error(), s.path) {
-		t.Errorf("the error is %v, want ErrCorrupt with the place and the cause once", err)
+	if !errors.Is(err, store.ErrCorrupt) || strings.Count(err.Error(), s.path) != 1 {
+		t.Errorf("the error is %v, want ErrCorrupt with the place once", err)
 	}
 }
 

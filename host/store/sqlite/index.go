@@ -16,7 +16,7 @@ import (
 // stand in the order they were created in.
 const searchTables = `
 ALTER TABLE session ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
-UPDATE session SET archived = 1 WHERE json_extract(data, '$.time.archived') > 0;
+UPDATE session SET archived = 1 WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.time.archived') > 0 END;
 DROP INDEX session_parent;
 DROP INDEX session_updated;
 CREATE INDEX session_parent ON session(parent, updated DESC, id, project, directory, archived);

@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -20,16 +22,48 @@ func (x *tx) putLedger(message, purpose, entries string) error {
 	return x.exec("INSERT INTO ledger(key, message, purpose, entries) VALUES(?, ?, ?, ?)", key, message, purpose, entries)
 }
 
+const (
+	entriesOf = "SELECT key, message, purpose, CAST(entries AS BLOB) FROM ledger WHERE key BETWEEN ?1 AND ?2 AND (?3 = '' OR message = ?3) ORDER BY key"
+	// lastEntriesOf reads from the other end.
+	lastEntriesOf = entriesOf + " DESC"
+)
+
 // Ledger returns the ledger entries in the order they were appended.
 func (s *Store) Ledger(ctx context.Context, session, messageID string) (out []store.LedgerRow, err error) {
+	var damaged []store.Damage
+	damage := func(message, problem string) {
+		damaged = append(damaged, store.Damage{Type: store.DamagedLedger, Session: session, Message: message, Problem: problem})
+	}
 	err = s.readSession(ctx, session, func(c *conn, key int64) error {
 		in := stampsOf(key)
-		const query = "SELECT message, purpose, CAST(entries AS BLOB) FROM ledger" +
-			" WHERE key BETWEEN ?1 AND ?2 AND (?3 = '' OR message = ?3) ORDER BY key"
-		return c.query(ctx, query, func(r row) error {
-			out = append(out, store.LedgerRow{MessageID: r.text(0), Purpose: sdk.Purpose(r.text(1)), Entries: r.bytes(2)})
-			return nil
-		}, in.low, in.high, messageID)
+		read := func(query string) (list []store.LedgerRow, last int64, err error) {
+			err = c.query(ctx, query, func(r row) error {
+				last = r.int(0)
+				entries := store.LedgerRow{MessageID: r.text(1), Purpose: sdk.Purpose(r.text(2)), Entries: r.bytes(3)}
+				if !json.Valid(entries.Entries) {
+					damage(entries.MessageID, errContent.Error())
+					return nil
+				}
+				list = append(list, entries)
+				return nil
+			}, in.low, in.high, messageID)
+			return list, last, err
+		}
+		list, last, err := read(entriesOf)
+		if out = list; !corrupt(err) {
+			return err
+		}
+		damage("", "a range of entries cannot be read")
+		in.low = max(in.low, last+1)
+		rest, _, err := read(lastEntriesOf)
+		slices.Reverse(rest)
+		if out = append(out, rest...); corrupt(err) {
+			err = nil
+		}
+		return err
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, s.damageError(damaged)
 }

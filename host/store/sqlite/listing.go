@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +30,7 @@ INSERT INTO search(search, rank) VALUES('deletemerge', 0);
 
 // Sessions lists sessions from an index, newest first.
 func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
-	query, args := listing("CAST(data AS BLOB)", q)
+	query, args := listing(named, q)
 	var rows [][]byte
 	err := s.read(ctx, func(c *conn) error {
 		return c.query(ctx, query, func(r row) error {
@@ -36,20 +38,64 @@ func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, err
 			return nil
 		}, args...)
 	})
-	if err != nil || len(rows) == 0 {
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		return nil, err
 	}
 	out := make([]sdk.Session, len(rows))
-	err = inParallel(len(rows), func(i int) error {
-		if err := out[i].UnmarshalJSON(rows[i]); err != nil {
-			return s.damaged("session "+strconv.Quote(out[i].ID), err)
+	damaged := make([]bool, len(rows))
+	inParallel(len(rows), func(i int) {
+		id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
+		damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
+	})
+	if err != nil || slices.Contains(damaged, true) {
+		return s.salvageSessions(ctx, q)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// salvageSessions reads the sessions one by one, as the index lists them.
+func (s *Store) salvageSessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
+	query, args := listing("key, id", q)
+	var damaged []store.Damage
+	err = s.read(ctx, func(c *conn) error {
+		type entry struct {
+			key int64
+			id  string
 		}
-		return nil
+		var list []entry
+		read := func(query string) error {
+			list = nil
+			return c.query(ctx, query, func(r row) error {
+				list = append(list, entry{r.int(0), r.text(1)})
+				return nil
+			}, args...)
+		}
+		err := read(query)
+		if corrupt(err) { // in the index, or in the table
+			some := list
+			if err = read(strings.Replace(query, "FROM session", "FROM session NOT INDEXED", 1)); corrupt(err) {
+				list, err = some, nil
+				damaged = append(damaged, store.Damage{Type: store.DamagedStore, Problem: "the list of sessions cannot be read to its end"})
+			}
+		}
+		for i := 0; err == nil && i < len(list); i++ {
+			var v *sdk.Session
+			v, err = s.session(ctx, c, list[i].key, list[i].id)
+			rows, other := store.Readable(err)
+			if err = other; err == nil {
+				damaged = append(damaged, rows...)
+				out = append(out, *v)
+			}
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return out, s.damageError(damaged)
 }
 
 // List reads nothing but an index, one column a session.
@@ -58,17 +104,35 @@ func (s *Store) List(ctx context.Context, q store.Query) (out []store.Listed, er
 	err = s.read(ctx, func(c *conn) error {
 		return c.query(ctx, query, func(r row) error {
 			v, err := parseBrief(r.text(0))
-			if err != nil {
-				return s.damaged("listing", err)
-			}
 			out = append(out, v)
-			return nil
+			return err
 		}, args...)
 	})
+	if errors.Is(err, errBrief) || errors.Is(err, store.ErrCorrupt) {
+		return s.salvageList(ctx, q)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// salvageList lists sessions by their rows.
+func (s *Store) salvageList(ctx context.Context, q store.Query) ([]store.Listed, error) {
+	list, err := s.Sessions(ctx, q)
+	damaged, err := store.Readable(err)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]store.Listed, len(list))
+	for i := range list {
+		v := &list[i]
+		out[i] = store.Listed{
+			ID: v.ID, ParentID: v.ParentID, ProjectID: v.ProjectID, Directory: v.Directory, Title: v.Title,
+			Cost: v.Cost, Created: v.Time.Created, Updated: v.Time.Updated, Archived: v.Time.Archived,
+		}
+	}
+	return out, s.damageError(damaged)
 }
 
 func listing(columns string, q store.Query) (string, []any) {

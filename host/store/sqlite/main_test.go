@@ -20,6 +20,7 @@ const childVar = "TENON_SQLITE_TEST_CHILD"
 func TestMain(m *testing.M) {
 	children := map[string]func(context.Context, string) error{
 		"crash": crashChild, "pair": pairChild, "import": importChild, "migrate": migrateChild, "collect": collectChild,
+		"repair": repairChild, "rebuild": rebuildChild,
 	}
 	if child := children[os.Getenv(childVar)]; child != nil {
 		if err := child(context.Background(), os.Args[1]); err != nil {
@@ -42,7 +43,7 @@ func openAt(t *testing.T, dir string) *Store {
 	return s
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func script(t *testing.T, s *Store, sql string) {
 // wantSound fails unless SQLite finds nothing wrong with the file.
 func wantSound(t *testing.T, s *Store) {
 	t.Helper()
-	must(t, s.Check(t.Context()))
+	must(t, s.Check(t.Context(), ""))
 }
 
 func aSession(id string) *sdk.Session {

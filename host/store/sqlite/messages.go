@@ -16,19 +16,24 @@ import (
 
 // page is a run of messages as it is stored: rows in the order of their keys.
 type page struct {
+	session         string
 	messages, parts []stored
 	appended        map[int64]*strings.Builder // part -> text; only open parts have any
+	broken          []broken                   // what is left out
 }
 
+// stored is a row of a message or part. One that is there but cannot be read has a problem in place of its data.
 type stored struct {
-	key  int64
-	data []byte
+	key     int64
+	id      string
+	data    []byte
+	problem error
 }
 
 // Messages returns a page of messages: one range scan each for messages, parts and appended text.
 // Decoding costs several times what reading does, so it is done apart, on all processors.
 func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]sdk.MessageWithParts, error) {
-	var p page
+	p := page{session: session}
 	err := s.readSession(ctx, session, func(c *conn, key int64) error {
 		in, err := bounds(ctx, c, messagesOf(key), q)
 		if err != nil {
@@ -39,12 +44,13 @@ func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]s
 	if err != nil {
 		return nil, err
 	}
-	return s.decode(&p)
+	out := p.decode()
+	return out, s.damageError(damages(p.broken))
 }
 
 func bounds(ctx context.Context, c *conn, in span, q store.Page) (span, error) {
 	find := func(id string) (int64, error) {
-		key, err := c.number(ctx, findMessage, id, in.low, in.high)
+		key, err := c.numberOr(ctx, findMessage, findMessagePlainly, id, in.low, in.high)
 		if err == nil && key == 0 {
 			err = fmt.Errorf("message %s: %w", id, store.ErrNotFound)
 		}
@@ -69,28 +75,34 @@ func bounds(ctx context.Context, c *conn, in span, q store.Page) (span, error) {
 }
 
 func (p *page) read(ctx context.Context, c *conn, in span, limit int) (err error) {
-	if limit <= 0 {
-		limit = -1 // all
-	}
-	const messages = "SELECT key, CAST(data AS BLOB) FROM message WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?"
-	if p.messages, err = readRows(ctx, c, messages, in.low, in.high, int64(limit)); err != nil || len(p.messages) == 0 {
+	var whole bool
+	if p.messages, whole, err = messageRows.newest(ctx, c, in, limit); err != nil {
 		return err
 	}
-	slices.Reverse(p.messages)
-	parts := span{partsOf(p.messages[0].key).low, partsOf(p.messages[len(p.messages)-1].key).high}
-	if p.appended, err = readDeltas(ctx, c, parts); err != nil {
+	p.noteRange(whole, "messages")
+	// Parts whose message is not there belong to the page too: its row may be damaged.
+	parts := span{partsOf(in.low).low, partsOf(in.high).high}
+	if limit > 0 && len(p.messages) == limit {
+		parts.low = partsOf(p.messages[0].key).low
+	}
+	if p.appended, err = readDeltas(ctx, c, parts); corrupt(err) {
+		p.broken = append(p.broken, structure(p.session, "text that was appended to open parts cannot be read"))
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
-	p.parts, err = readRows(ctx, c, "SELECT key, CAST(data AS BLOB) FROM part WHERE key BETWEEN ? AND ? ORDER BY key", parts.low, parts.high)
+	if p.parts, whole, err = partRows.all(ctx, c, parts); err == nil {
+		p.noteRange(whole, "parts")
+	}
 	return err
 }
 
-func readRows(ctx context.Context, c *conn, query string, args ...any) (out []stored, err error) {
-	err = c.query(ctx, query, func(r row) error {
-		out = append(out, stored{r.int(0), r.bytes(1)})
-		return nil
-	}, args...)
-	return out, err
+// noteRange notes that there may be more rows than are known.
+func (p *page) noteRange(whole bool, what string) {
+	if !whole {
+		p.broken = append(p.broken, structure(p.session, "a range of "+what+" cannot be read, nor what names them"))
+	}
 }
 
 // readDeltas returns the text that was appended to each part of the span.
@@ -108,55 +120,158 @@ func readDeltas(ctx context.Context, c *conn, in span) (map[int64]*strings.Build
 	return texts, err
 }
 
-func (s *Store) decode(p *page) ([]sdk.MessageWithParts, error) {
-	out := make([]sdk.MessageWithParts, len(p.messages))
+// decode returns the messages that can be read, with the parts that can be read, and notes the others. Parts of a message that
+// cannot be read get another in its place.
+func (p *page) decode() []sdk.MessageWithParts {
+	infos := make([]sdk.Message, len(p.messages))
 	parts := make(sdk.Parts, len(p.parts))
 	// Both kinds of rows in one go: messages first, then parts.
-	err := inParallel(len(out)+len(parts), func(i int) (err error) {
-		if i < len(out) {
-			out[i].Info, err = sdk.DecodeMessage(p.messages[i].data)
-			return s.damagedRow("message", p.messages[i], err)
+	inParallel(len(infos)+len(parts), func(i int) {
+		if i < len(infos) {
+			infos[i] = p.messages[i].message(p.session)
+			return
 		}
-		i -= len(out)
-		parts[i], err = sdk.DecodePart(p.parts[i].data)
-		return s.damagedRow("part", p.parts[i], err)
+		i -= len(infos)
+		parts[i] = p.parts[i].part(p.session)
 	})
-	if err != nil {
-		return nil, err
-	}
 	for key, text := range p.appended {
-		if i, ok := slices.BinarySearchFunc(p.parts, key, func(r stored, key int64) int { return cmp.Compare(r.key, key) }); ok {
+		if i, ok := slices.BinarySearchFunc(p.parts, key, func(r stored, key int64) int { return cmp.Compare(r.key, key) }); ok && parts[i] != nil {
 			extend(parts[i], text.String())
 		}
 	}
-	for i, from := 0, 0; i < len(out); i++ {
-		to := from
-		for to < len(parts) && messageOf(p.parts[to].key) == p.messages[i].key {
-			to++
-		}
-		out[i].Parts = parts[from:to:to]
-		from = to
-	}
-	return out, nil
+	return p.join(infos, parts)
 }
 
-func (s *Store) damagedRow(kind string, r stored, err error) error {
-	if err == nil {
+// join puts parts to their messages.
+func (p *page) join(infos []sdk.Message, parts sdk.Parts) []sdk.MessageWithParts {
+	out := make([]sdk.MessageWithParts, 0, len(infos))
+	var before sdk.Message
+	for i, at := 0, 0; i < len(infos) || at < len(parts); {
+		row := stored{}
+		var info sdk.Message
+		if i < len(infos) && (at == len(parts) || p.messages[i].key <= messageOf(p.parts[at].key)) {
+			row, info = p.messages[i], infos[i]
+			i++
+		} else {
+			row = stored{key: messageOf(p.parts[at].key), problem: errMissing}
+		}
+		from := at
+		for at < len(parts) && messageOf(p.parts[at].key) == row.key {
+			at++
+		}
+		m, ok := p.joinOne(&row, info, parts[from:at:at], p.parts[from:at], before)
+		if !ok {
+			continue
+		}
+		before = m.Info
+		out = append(out, m)
+	}
+	return out
+}
+
+// joinOne reports false when nothing of the message and its parts can be read.
+func (p *page) joinOne(row *stored, info sdk.Message, parts sdk.Parts, rows []stored, before sdk.Message) (m sdk.MessageWithParts, ok bool) {
+	id := ""
+	if info != nil {
+		id = info.Head().ID
+	}
+	bad := 0
+	for i, part := range parts {
+		if part != nil && id == "" {
+			id = part.Head().MessageID // better than that of a damaged row
+		}
+		if part != nil && part.Head().MessageID != id {
+			parts[i], rows[i].problem = nil, errIdentity
+		}
+		if parts[i] == nil {
+			bad++
+		}
+	}
+	if id == "" {
+		id = row.id
+	}
+	if bad > 0 {
+		parts = p.without(id, parts, rows)
+	}
+	if info == nil {
+		if len(parts) > 0 {
+			info = store.StandIn(sdk.MessageHead{ID: id, SessionID: p.session}, before, parts)
+		}
+		b := broken{key: row.key, inPlace: info}
+		b.Damage = store.Damage{Type: store.DamagedMessage, Session: p.session, ID: id, Problem: row.problem.Error()}
+		b.Data, b.unreadable = row.data, row.problem == errPage
+		p.broken = append(p.broken, b)
+	}
+	return sdk.MessageWithParts{Info: info, Parts: parts}, info != nil
+}
+
+// without returns the parts that can be read and notes the others.
+func (p *page) without(message string, parts sdk.Parts, rows []stored) sdk.Parts {
+	out := sdk.Parts{}
+	for i, part := range parts {
+		if part != nil {
+			out = append(out, part)
+			continue
+		}
+		b := broken{key: rows[i].key}
+		b.Damage = store.Damage{Type: store.DamagedPart, Session: p.session, Message: message, ID: rows[i].id, Problem: rows[i].problem.Error()}
+		b.Data, b.unreadable = rows[i].data, rows[i].problem == errPage
+		p.broken = append(p.broken, b)
+	}
+	return out
+}
+
+var (
+	errMissing  = errors.New("the row is missing")
+	errIdentity = errors.New("its identifiers are not those of its place")
+	errContent  = errors.New("its content cannot be decoded")
+	errPage     = errors.New("its page of the file cannot be read")
+)
+
+// message decodes the row, or notes its problem.
+func (r *stored) message(session string) sdk.Message {
+	if r.problem != nil {
 		return nil
 	}
-	return s.damaged(fmt.Sprintf("%s %d", kind, r.key), err)
+	m, err := sdk.DecodeMessage(r.data)
+	if r.problem = identified(err, err == nil && m.Head().ID == r.id && m.Head().SessionID == session); r.problem != nil {
+		return nil
+	}
+	return m
+}
+
+// part decodes the row, or notes its problem.
+func (r *stored) part(session string) sdk.Part {
+	if r.problem != nil {
+		return nil
+	}
+	p, err := sdk.DecodePart(r.data)
+	if r.problem = identified(err, err == nil && p.Head().ID == r.id && p.Head().SessionID == session); r.problem != nil {
+		return nil
+	}
+	return p
+}
+
+// identified returns the problem of a row. Errors of decoders quote content, which must not get into logs.
+func identified(err error, same bool) error {
+	switch {
+	case err != nil:
+		return errContent
+	case !same:
+		return errIdentity
+	}
+	return nil
 }
 
 // minShare is how many rows are worth a goroutine.
 const minShare = 128
 
 // inParallel calls f for each number below n, on as many processors as are worth it, and waits.
-func inParallel(n int, f func(int) error) error {
+func inParallel(n int, f func(int)) {
 	workers := max(1, min(runtime.GOMAXPROCS(0), n/minShare))
-	errs := make([]error, workers)
 	share := func(w int) {
-		for i := w * n / workers; i < (w+1)*n/workers && errs[w] == nil; i++ {
-			errs[w] = f(i)
+		for i := w * n / workers; i < (w+1)*n/workers; i++ {
+			f(i)
 		}
 	}
 	var group sync.WaitGroup
@@ -165,5 +280,4 @@ func inParallel(n int, f func(int) error) error {
 	}
 	share(0)
 	group.Wait()
-	return errors.Join(errs...)
 }

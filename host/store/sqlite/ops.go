@@ -103,7 +103,11 @@ func encodeMessage(session string, m sdk.Message) (change, error) {
 	return func(x *tx) error { return x.putMessage(id, data) }, nil
 }
 
-const findMessage = "SELECT key FROM message WHERE id = ? AND key BETWEEN ? AND ?"
+const (
+	findMessage = "SELECT key FROM message WHERE id = ? AND key BETWEEN ? AND ?"
+	// findMessagePlainly does without the index.
+	findMessagePlainly = "SELECT key FROM message NOT INDEXED WHERE id = ? AND key BETWEEN ? AND ?"
+)
 
 func (x *tx) putMessage(id, data string) error {
 	in := messagesOf(x.session)

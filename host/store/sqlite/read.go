@@ -12,7 +12,7 @@ import (
 // readSession calls f with the key of the session, or returns store.ErrNotFound.
 func (s *Store) readSession(ctx context.Context, session string, f func(c *conn, key int64) error) error {
 	return s.read(ctx, func(c *conn) error {
-		key, err := c.number(ctx, "SELECT key FROM head WHERE id = ?", session)
+		key, err := c.numberOr(ctx, "SELECT key FROM head WHERE id = ?", "SELECT key FROM head NOT INDEXED WHERE id = ?", session)
 		if err == nil && key == 0 {
 			err = fmt.Errorf("session %s: %w", session, store.ErrNotFound)
 		}
@@ -24,22 +24,60 @@ func (s *Store) readSession(ctx context.Context, session string, f func(c *conn,
 }
 
 // Session returns the session and its seq.
-func (s *Store) Session(ctx context.Context, id string) (*sdk.Session, uint64, error) {
-	var data []byte
-	var seq uint64
-	err := s.readSession(ctx, id, func(c *conn, key int64) error {
-		const query = "SELECT h.seq, CAST(s.data AS BLOB) FROM head h JOIN session s USING(key) WHERE key = ?"
-		_, err := c.first(ctx, query, func(r row) { seq, data = uint64(r.int(0)), r.bytes(1) }, key)
+func (s *Store) Session(ctx context.Context, id string) (v *sdk.Session, seq uint64, err error) {
+	err = s.readSession(ctx, id, func(c *conn, key int64) error {
+		n, err := c.number(ctx, "SELECT seq FROM head WHERE key = ?", key)
+		if seq = uint64(n); err == nil {
+			v, err = s.session(ctx, c, key, id)
+		}
 		return err
 	})
+	return v, seq, err
+}
+
+// session reads a session row. Beside the error of a damaged one it returns another in its place.
+func (s *Store) session(ctx context.Context, c *conn, key int64, id string) (*sdk.Session, error) {
+	var data []byte
+	found, err := c.first(ctx, "SELECT CAST(data AS BLOB) FROM session WHERE key = ?", func(r row) { data = r.bytes(0) }, key)
+	if err != nil && !corrupt(err) {
+		return nil, err
+	}
+	problem := errPage
+	switch {
+	case err == nil && !found:
+		problem = errMissing
+	case err == nil:
+		v := &sdk.Session{}
+		if problem = identified(v.UnmarshalJSON(data), v.ID == id); problem == nil {
+			return v, nil
+		}
+	}
+	damage := store.Damage{Type: store.DamagedSession, Session: id, ID: id, Problem: problem.Error()}
+	v, err := sessionInPlace(ctx, c, id)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	v := &sdk.Session{}
-	if err := v.UnmarshalJSON(data); err != nil {
-		return nil, 0, s.damaged("session "+id, err)
+	return v, s.damageError([]store.Damage{damage})
+}
+
+// sessionInPlace returns what the columns know of a session whose row cannot be decoded. They are in an index too, in other pages.
+func sessionInPlace(ctx context.Context, c *conn, id string) (*sdk.Session, error) {
+	v := &sdk.Session{ID: id}
+	take := func(r row) {
+		v.ParentID, v.ProjectID, v.Directory, v.Time.Updated, v.Title = r.text(0), r.text(1), r.text(2), r.int(3), r.text(5)
+		if listed, err := parseBrief(r.text(4)); err == nil && listed.ID == id {
+			v.Title, v.Cost = listed.Title, listed.Cost
+			v.Time = sdk.SessionTime{Created: listed.Created, Updated: listed.Updated, Archived: listed.Archived}
+		}
 	}
-	return v, seq, nil
+	found, err := c.first(ctx, "SELECT parent, project, directory, updated, brief, '' FROM session INDEXED BY session_updated WHERE id = ? LIMIT 1", take, id)
+	if corrupt(err) || err == nil && !found {
+		_, err = c.first(ctx, "SELECT parent, project, directory, updated, brief, title FROM session NOT INDEXED WHERE id = ? LIMIT 1", take, id)
+	}
+	if corrupt(err) {
+		err = nil
+	}
+	return v, err
 }
 
 // Types of rows, see store.Row.
@@ -77,6 +115,7 @@ func (s *Store) Changes(ctx context.Context, session string, after uint64, limit
 	if limit <= 0 {
 		limit = -1 // all
 	}
+	var damaged []store.Damage
 	err = s.readSession(ctx, session, func(c *conn, key int64) error {
 		stamps, parts := stampsOf(key), partsOfSession(key)
 		if after > seqOf(stamps.high) {
@@ -94,26 +133,36 @@ func (s *Store) Changes(ctx context.Context, session string, after uint64, limit
 			return err
 		}
 		for i, part := range open {
-			if out[i].Data, err = s.extended(ctx, c, out[i], part); err != nil {
+			if err = s.extended(ctx, c, &out[i], part); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return out, err
-}
-
-// extended returns the row of a part with the text that was appended to it.
-func (s *Store) extended(ctx context.Context, c *conn, r store.Row, part int64) (json.RawMessage, error) {
-	p, err := sdk.DecodePart(r.Data)
-	if err != nil {
-		return nil, s.damaged("part "+r.ID, err)
-	}
-	texts, err := readDeltas(ctx, c, span{part, part})
 	if err != nil {
 		return nil, err
 	}
+	for i := range out {
+		if r := &out[i]; len(r.Data) > 0 && !json.Valid(r.Data) {
+			damaged = append(damaged, store.Damage{Type: r.Type, Session: session, ID: r.ID, Problem: errContent.Error()})
+			r.Data = nil
+		}
+	}
+	return out, s.damageError(damaged)
+}
+
+// extended adds the text that was appended to a part to its row. One that cannot be decoded stays as it is.
+func (s *Store) extended(ctx context.Context, c *conn, r *store.Row, part int64) error {
+	p, err := sdk.DecodePart(r.Data)
+	if err != nil {
+		return nil
+	}
+	texts, err := readDeltas(ctx, c, span{part, part})
+	if err != nil {
+		return err
+	}
 	extend(p, texts[part].String())
 	data, err := encodeJSON(p)
-	return json.RawMessage(data), err
+	r.Data = json.RawMessage(data)
+	return err
 }

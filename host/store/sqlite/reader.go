@@ -13,15 +13,18 @@ const maxReaders = 3
 // readers is a pool of connections, opened when first needed and used last first, so that a process that
 // reads one thing at a time has one.
 type readers struct {
-	path   string
-	idle   chan *conn
-	spare  chan struct{} // a token for each connection not opened yet
-	closed chan struct{}
+	path    string
+	options string // of the URI, each behind an ampersand
+	size    int    // of the pool
+	idle    chan *conn
+	spare   chan struct{} // a token for each connection not opened yet
+	closed  chan struct{}
 }
 
 func newReaders(path string) readers {
 	p := readers{
 		path:   path,
+		size:   maxReaders,
 		idle:   make(chan *conn, maxReaders),
 		spare:  make(chan struct{}, maxReaders),
 		closed: make(chan struct{}),
@@ -43,7 +46,9 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) error {
 		return s.explain(err)
 	}
 	err = f(c)
-	if _, end := c.exec(ctx, "COMMIT"); err == nil { // of a read that failed it tells the same once more
+	_, end := c.exec(ctx, "COMMIT")
+	// Damage that f came upon is told once more, though the transaction has ended; and so is the failure of a read.
+	if err == nil && !corrupt(end) {
 		err = end
 	}
 	return s.explain(err)
@@ -69,17 +74,32 @@ func (p *readers) take(ctx context.Context) (*conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	c, err := connect(ctx, p.path)
-	if err == nil {
-		if err = c.script(ctx, "PRAGMA query_only=1"); err != nil {
-			err = errors.Join(err, c.close())
-		}
-	}
+	c, err := p.connect(ctx)
 	if err != nil {
 		p.spare <- struct{}{}
 		return nil, err
 	}
 	return c, nil
+}
+
+func (p *readers) connect(ctx context.Context) (*conn, error) {
+	c, err := connectTo(ctx, dsn(p.path)+p.options)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.script(ctx, "PRAGMA query_only=1"); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// alone makes c the only connection of the pool.
+func (p *readers) alone(c *conn) {
+	for range maxReaders {
+		<-p.spare
+	}
+	p.size = 1
+	p.idle <- c
 }
 
 func (p *readers) give(c *conn) { p.idle <- c }
@@ -88,7 +108,7 @@ func (p *readers) give(c *conn) { p.idle <- c }
 func (p *readers) close() error {
 	close(p.closed)
 	var errs []error
-	for range maxReaders {
+	for range p.size {
 		select {
 		case c := <-p.idle:
 			errs = append(errs, c.close())

@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 const defaultHits = 20 // see store.SearchQuery
@@ -38,6 +37,7 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 		limit = defaultHits
 	}
 	var out []store.Hit
+	var damaged []store.Damage
 	err = s.read(ctx, func(c *conn) error {
 		sessions, err := keysOf(ctx, c, &q)
 		if err != nil {
@@ -45,6 +45,8 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 		}
 		hit := func(key int64) error {
 			h, err := s.hit(ctx, c, key)
+			rows, err := store.Readable(err)
+			damaged = append(damaged, rows...)
 			if out = append(out, h); err == nil && len(out) == limit {
 				return errEnough
 			}
@@ -62,7 +64,7 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return out, s.damageError(damaged)
 }
 
 // keysOf returns the keys of the sessions that a search looks at, the greatest first.
@@ -130,30 +132,43 @@ func upTo(sessions []int64, key int64) []int64 {
 	return sessions[i:]
 }
 
-// hit returns what stands at a key of the index.
+// hit returns what stands at a key of the index. Beside the error of a damaged row it returns what is known without it.
 func (s *Store) hit(ctx context.Context, c *conn, key int64) (h store.Hit, err error) {
 	session := sessionOf(key)
-	var data []byte
-	if _, err = c.first(ctx, "SELECT CAST(data AS BLOB) FROM session WHERE key = ?", func(r row) { data = r.bytes(0) }, session); err != nil {
+	var id string
+	if _, err = c.first(ctx, "SELECT id FROM head WHERE key = ?", func(r row) { id = r.text(0) }, session); err != nil {
 		return h, err
 	}
-	if err := h.Session.UnmarshalJSON(data); err != nil {
-		return h, s.damaged("session of a search", err)
+	v, err := s.session(ctx, c, session, id)
+	damaged, err := store.Readable(err)
+	if err != nil {
+		return h, err
 	}
+	h.Session = *v
 	if key == titleKey(session) {
 		h.Text = h.Session.Title
-		return h, nil
+		return h, s.damageError(damaged)
 	}
-	if _, err = c.first(ctx, "SELECT CAST(data AS BLOB) FROM part WHERE key = ?", func(r row) { data = r.bytes(0) }, key); err != nil {
+	r := stored{key: key}
+	list, err := partRows.read(ctx, c, partRows.one, key)
+	switch {
+	case corrupt(err):
+		r.problem = errPage
+	case err != nil:
 		return h, err
+	case len(list) == 0:
+		r.problem = errMissing
+	default:
+		r = list[0]
 	}
-	p, err := sdk.DecodePart(data)
-	if err != nil {
-		return h, s.damaged("part of a search", err)
+	p := r.part(id)
+	if p == nil {
+		damaged = append(damaged, store.Damage{Type: store.DamagedPart, Session: id, ID: r.id, Problem: r.problem.Error()})
+		return h, s.damageError(damaged)
 	}
 	h.MessageID = p.Head().MessageID
 	h.Text, _ = indexed(p)
-	return h, nil
+	return h, s.damageError(damaged)
 }
 
 // minPrefix is the length of the shortest beginning of a word that can be looked for: shorter ones stand for too many.

@@ -32,6 +32,10 @@ type Store struct {
 	path    string
 	version string
 
+	file os.FileInfo // the database, as it was opened for writing
+
+	readOnly error // why nothing can be written; nil when all can
+
 	busyWait time.Duration // for the write lock, while it is with another process; the constant outside of tests
 
 	log     *slog.Logger
@@ -50,7 +54,7 @@ type Store struct {
 }
 
 // Open opens the database, creates it if it is not there, and migrates one of an older version after it
-// made a copy beside it. ctx bounds only the opening. Errors: store.ErrNewer, store.ErrOlder, store.ErrFull,
+// made a copy beside it. Where nothing can be written the store can be read. ctx bounds only the opening. Errors: store.ErrNewer, store.ErrOlder, store.ErrFull,
 // store.ErrReadOnly, store.ErrCorrupt.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, schema())
@@ -74,15 +78,44 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	c, err := s.openFile(ctx)
+	c, err := s.openCurrent(ctx)
+	if errors.Is(err, store.ErrReadOnly) {
+		if err := s.openReadOnly(ctx, err); err != nil {
+			return nil, err
+		}
+		close(s.done) // there is no writer
+		return s, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ready(ctx, c); err != nil {
-		return nil, errors.Join(s.explain(err), c.close(), s.node.drop())
-	}
 	go s.write(context.WithoutCancel(ctx), c) // ends when Close closes the queue; Close waits for it
 	return s, nil
+}
+
+// openCurrent connects to the file and makes it ready. Another process may put a repaired file in its place meanwhile.
+func (s *Store) openCurrent(ctx context.Context) (*conn, error) {
+	for {
+		before, _ := os.Stat(s.path) // nil: it is made
+		c, err := s.openFile(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.ready(ctx, c); err == nil {
+			err = s.afterRebuild(ctx, c)
+		}
+		if err != nil {
+			return nil, errors.Join(s.explain(err), c.close(), s.node.drop())
+		}
+		after, err := os.Stat(s.path)
+		if err == nil && (before == nil || os.SameFile(before, after)) {
+			s.file = after
+			return c, nil
+		}
+		if err := c.close(); err != nil {
+			return nil, s.explain(err)
+		}
+	}
 }
 
 // openFile connects to the file. A new one gets its mode while it is still empty, and by its name: to
@@ -91,8 +124,11 @@ func (s *Store) openFile(ctx context.Context) (*conn, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, s.explainFile(err)
 	}
-	_, err := os.Stat(s.path)
+	info, err := os.Stat(s.path)
 	isNew := errors.Is(err, os.ErrNotExist)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // to open a pipe would wait for whoever is at its other end
+		return nil, fmt.Errorf("%w: %s is no regular file: move it away", store.ErrCorrupt, s.path)
+	}
 	c, err := connect(ctx, s.path)
 	if err != nil {
 		return nil, s.explain(err)

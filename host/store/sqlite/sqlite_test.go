@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"path/filepath"
 	"testing"
 
@@ -11,7 +12,12 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Suite{Open: func(t *testing.T, dir string) store.Store { return open(t, filepath.Join(dir, "tenon.db")) }}.Run(t)
+	storetest.Suite{
+		Open: func(t *testing.T, dir string) store.Store { return open(t, filepath.Join(dir, "tenon.db")) },
+		Damage: func(t *testing.T, dir string, row store.Damage, data []byte) {
+			damage(t, filepath.Join(dir, "tenon.db"), row, data)
+		},
+	}.Run(t)
 }
 
 func open(t testing.TB, path string) *sqlite.Store {
@@ -21,4 +27,38 @@ func open(t testing.TB, path string) *sqlite.Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// damage overwrites the value of a row.
+func damage(t testing.TB, path string, row store.Damage, data []byte) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tables := map[string]struct{ table, column, where string }{
+		store.DamagedSession: {"session", "data", "id = ?1"},
+		store.DamagedMessage: {"message", "data", "id = ?1"},
+		store.DamagedPart:    {"part", "data", "id = ?1"},
+		store.DamagedPrompt:  {"prompt", "data", "id = ?1"},
+		store.DamagedTodos:   {"todo", "data", "?1 = ''"},
+		store.DamagedLedger:  {"ledger", "entries", "message = ?1"},
+		store.DamagedBlob:    {"blob", "data", "hash = ?1"},
+	}
+	at, key := tables[row.Type], row.ID
+	if row.Type == store.DamagedLedger {
+		key = row.Message
+	}
+	query, args := "UPDATE "+at.table+" SET "+at.column+" = ?2 WHERE "+at.where, []any{key, string(data)}
+	if data == nil {
+		query, args = "DELETE FROM "+at.table+" WHERE "+at.where, args[:1]
+	}
+	result, err := db.ExecContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := result.RowsAffected(); n != 1 || err != nil {
+		t.Fatalf("%d rows damaged, want 1, %v", n, err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -29,13 +30,16 @@ func (s *Store) Todos(ctx context.Context, session string) (out []sdk.Todo, err 
 	var data []byte
 	err = s.readSession(ctx, session, func(c *conn, key int64) error {
 		_, err := c.first(ctx, "SELECT CAST(data AS BLOB) FROM todo WHERE session = ?", func(r row) { data = r.bytes(0) }, key)
+		if corrupt(err) {
+			data, err = []byte{}, nil // which is no list
+		}
 		return err
 	})
 	if err != nil || data == nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(data, &out); err != nil {
-		return nil, s.damaged("task list of session "+session, err)
+		return nil, s.damageError([]store.Damage{{Type: store.DamagedTodos, Session: session, ID: session, Problem: errContent.Error()}})
 	}
 	return out, nil
 }

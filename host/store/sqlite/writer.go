@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -43,6 +44,9 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 	defer s.closing.RUnlock()
 	if s.closed {
 		return store.ErrClosed
+	}
+	if s.readOnly != nil {
+		return s.readOnly
 	}
 	select {
 	case s.queue <- j:
@@ -126,6 +130,9 @@ func (s *Store) begin(ctx context.Context, c *conn) error {
 }
 
 func (s *Store) runAll(ctx context.Context, c *conn, batch []*job) error {
+	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
+		return s.errReplaced()
+	}
 	// Another process may have migrated the file since it was opened.
 	version, err := c.number(ctx, "PRAGMA user_version")
 	if err == nil {

@@ -20,6 +20,9 @@ type Suite struct {
 	// Open opens the store that is kept in dir, as a node of its own. It is called several times for
 	// one dir: to open the store again, and to open it twice at once. Whoever calls it closes the store.
 	Open func(t *testing.T, dir string) store.Store
+	// Damage replaces what is stored of a row in dir, where no store is open, by data, as a disk that forgets would do; nil
+	// removes the row. The row has a type and, where its type has one, an identifier or message.
+	Damage func(t *testing.T, dir string, row store.Damage, data []byte)
 }
 
 // Run runs the suite as parallel sub-tests.
@@ -72,6 +75,7 @@ func (s Suite) Run(t *testing.T) {
 		"collect blobs":             testCollectBlobs,
 		"collect sessions":          testCollectSessions,
 		"collect prompts":           testCollectPrompts,
+		"damage":                    testDamage,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

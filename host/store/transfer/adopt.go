@@ -30,6 +30,10 @@ func (f *File) Adopt(p Place) []string {
 		a.counts["it was the session of a subagent, and is one of its own now"]++
 		f.Info.ParentID = ""
 	}
+	for range f.Damaged {
+		a.drop("a row that was damaged when the file was written is not in it", true)
+	}
+	f.Damaged = nil
 	a.file(f, p)
 	return a.notes()
 }
@@ -102,8 +106,8 @@ func (f *File) rename() {
 		delete(f.Outputs, hash)
 		f.Outputs[real] = content
 		for t := range f.tools() {
-			if referred(t) == hash {
-				t.State.Metadata["outputPath"] = outputPrefix + real
+			if store.Output(t) == hash {
+				t.State.Metadata["outputPath"] = store.OutputPrefix + real
 				t.State.Output = strings.ReplaceAll(t.State.Output, hash, real)
 			}
 		}
@@ -136,7 +140,7 @@ func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
 func (a *adoption) output(f *File, t *sdk.ToolPart) {
 	path, _ := t.State.Metadata["outputPath"].(string)
 	if path != "" {
-		if _, ok := f.Outputs[referred(t)]; ok {
+		if _, ok := f.Outputs[store.Output(t)]; ok {
 			return
 		}
 		a.drop("the whole of a large output is left out: the file has only its preview", true)
@@ -155,9 +159,9 @@ func (a *adoption) output(f *File, t *sdk.ToolPart) {
 		t.State.Metadata = sdk.Object{}
 	}
 	f.Outputs[hash] = whole
-	t.State.Metadata["truncated"], t.State.Metadata["outputPath"] = true, outputPrefix+hash
+	t.State.Metadata["truncated"], t.State.Metadata["outputPath"] = true, store.OutputPrefix+hash
 	t.State.Output = fmt.Sprintf("%s\n[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]",
-		kept, len(kept), len(whole), outputPrefix+hash)
+		kept, len(kept), len(whole), store.OutputPrefix+hash)
 }
 
 // preview returns the first lines of a text that is too long.

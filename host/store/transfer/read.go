@@ -57,6 +57,8 @@ func (d *decoder) field(f *File, at, key string, depth int) error {
 		return d.value(at+key, &f.Info)
 	case "todos":
 		return d.value(at+key, &f.Todos)
+	case "damaged":
+		return d.value(at+key, &f.Damaged)
 	case "outputs":
 		return d.value(at+key, &f.Outputs)
 	case "messages":

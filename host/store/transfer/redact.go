@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/tenonhq/tenon/host/store"
 )
 
 // structure are the fields of sessions, messages and parts whose values say how a conversation went, not what it was
@@ -49,7 +51,17 @@ func (f *File) Redact() (*File, error) {
 	if _, err := rand.Read(r.key); err != nil {
 		return nil, err
 	}
-	return r.file(f)
+	out, err := r.file(f)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range f.Damaged {
+		if d.Type == store.DamagedBlob {
+			d.ID = r.hidden(d.ID) // a hash of the content
+		}
+		out.Damaged = append(out.Damaged, d)
+	}
+	return out, nil
 }
 
 type redactor struct {

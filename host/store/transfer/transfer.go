@@ -12,7 +12,6 @@ package transfer
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -35,37 +34,45 @@ type File struct {
 	// Outputs are the whole of large tool outputs, by the hash their parts name.
 	Outputs  map[string]string `json:"outputs,omitempty"`
 	Children []*File           `json:"children,omitempty"` // sessions of subagents
+	// Damaged names what was damaged in the store and is left out, children included.
+	Damaged []store.Damage `json:"damaged,omitempty"`
 }
 
-// outputPrefix and a hash are how a part refers to a large output; see host.
-const outputPrefix = "tool-output/"
-
-// Export reads a session. With full the file has large outputs as a whole, the task list and the sessions of subagents.
+// Export reads a session. With full the file has large outputs as a whole, the task list and the sessions of subagents. Damaged
+// rows are left out: the file names them, and so does a *store.DamageError beside it.
 func Export(ctx context.Context, s store.Store, info *sdk.Session, full bool) (*File, error) {
-	return export(ctx, s, info, full, 0)
+	var damage store.Damages
+	f, err := export(ctx, s, info, full, 0, &damage)
+	if err != nil {
+		return nil, err
+	}
+	err = damage.Err()
+	f.Damaged, _ = store.Readable(err)
+	return f, err
 }
 
-func export(ctx context.Context, s store.Store, info *sdk.Session, full bool, depth int) (*File, error) {
+func export(ctx context.Context, s store.Store, info *sdk.Session, full bool, depth int, damage *store.Damages) (*File, error) {
 	messages, err := s.Messages(ctx, info.ID, store.Page{})
-	if err != nil {
+	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	f := &File{Info: info, Messages: append([]sdk.MessageWithParts{}, messages...)}
 	if !full {
 		return f, nil
 	}
-	if f.Todos, err = s.Todos(ctx, info.ID); err != nil {
+	f.Todos, err = s.Todos(ctx, info.ID)
+	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
-	if err := f.addOutputs(ctx, s); err != nil {
+	if err := f.addOutputs(ctx, s, damage); err != nil {
 		return nil, err
 	}
 	children, err := s.Sessions(ctx, store.Query{ParentID: info.ID, Archived: true, Limit: 1 << 20})
-	if err != nil || depth == maxDepth {
+	if err = damage.Take(err); err != nil || depth == maxDepth {
 		return f, err
 	}
 	for i := range children {
-		child, err := export(ctx, s, &children[i], true, depth+1)
+		child, err := export(ctx, s, &children[i], true, depth+1, damage)
 		if err != nil {
 			return nil, err
 		}
@@ -74,18 +81,18 @@ func export(ctx context.Context, s store.Store, info *sdk.Session, full bool, de
 	return f, nil
 }
 
-func (f *File) addOutputs(ctx context.Context, s store.Store) error {
+func (f *File) addOutputs(ctx context.Context, s store.Store, damage *store.Damages) error {
 	for t := range f.tools() {
-		hash := referred(t)
-		if hash == "" {
+		hash := store.Output(t)
+		if _, known := f.Outputs[hash]; known || hash == "" {
 			continue
 		}
 		content, err := s.Blob(ctx, hash)
-		if errors.Is(err, store.ErrNotFound) {
-			continue // the part came from elsewhere without it
-		}
 		if err != nil {
-			return err
+			if err := damage.Take(store.OutputDamage(t, err)); err != nil {
+				return err
+			}
+			continue
 		}
 		if f.Outputs == nil {
 			f.Outputs = map[string]string{}
@@ -107,16 +114,3 @@ func (f *File) tools() func(yield func(*sdk.ToolPart) bool) {
 		}
 	}
 }
-
-// referred returns the hash of the large output of a call, empty when it has none that we stored.
-func referred(t *sdk.ToolPart) string {
-	path, _ := t.State.Metadata["outputPath"].(string)
-	hash, ok := strings.CutPrefix(path, outputPrefix)
-	if !ok || len(hash) != hashLength || strings.Trim(hash, "0123456789abcdef") != "" {
-		return ""
-	}
-	return hash
-}
-
-// hashLength is that of store.Hash.
-const hashLength = 64

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Types of damaged rows that are not rows of a session in the sense of Row.
+const (
+	DamagedSession = "session"
+	DamagedMessage = "message"
+	DamagedPart    = "part"
+	DamagedTodos   = "todos"
+	DamagedLedger  = "ledger"
+	DamagedPrompt  = "prompt"
+	DamagedBlob    = "blob"
+	// DamagedStore is damage of the store's structure: a range of rows, an index.
+	DamagedStore = "store"
+)
+
+// Damage names one row that cannot be read.
+type Damage struct {
+	Type    string `json:"type"` // one of the constants
+	Session string `json:"sessionID,omitempty"`
+	Message string `json:"messageID,omitempty"` // of a part, or of a ledger entry
+	ID      string `json:"id,omitempty"`        // of the row; of a blob its hash; empty when it cannot be read either
+	Problem string `json:"problem"`             // without content of the row
+}
+
+// String names the row and the problem.
+func (d Damage) String() string {
+	var b strings.Builder
+	b.WriteString(d.Type)
+	if d.ID != "" {
+		b.WriteString(" " + d.ID)
+	}
+	if d.Message != "" {
+		b.WriteString(" of message " + d.Message)
+	}
+	if d.Session != "" && d.Session != d.ID {
+		b.WriteString(" of session " + d.Session)
+	}
+	return b.String() + ": " + d.Problem
+}
+
+// DamageError is returned beside a result that leaves damaged rows out. It wraps ErrCorrupt, so a caller that does not
+// separate it with Readable fails and cannot lose rows silently.
+type DamageError struct {
+	Store string // the place of the store
+	Rows  []Damage
+}
+
+// Error names the first row and the number of the others.
+func (e *DamageError) Error() string {
+	text := ErrCorrupt.Error() + ": "
+	if e.Store != "" {
+		text += e.Store + ": "
+	}
+	text += e.Rows[0].String()
+	if more := len(e.Rows) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// Unwrap returns ErrCorrupt.
+func (e *DamageError) Unwrap() error { return ErrCorrupt }
+
+// Readable separates damaged rows, which a result leaves out, from errors without a result.
+//
+//	messages, err := s.Messages(ctx, id, page)
+//	damaged, err := store.Readable(err)
+func Readable(err error) ([]Damage, error) {
+	var e *DamageError
+	if errors.As(err, &e) {
+		return e.Rows, nil
+	}
+	return nil, err
+}
+
+// Damages collects damaged rows while a result is put together.
+type Damages struct{ found *DamageError }
+
+// Take notes damaged rows and returns any other error.
+func (d *Damages) Take(err error) error {
+	var e *DamageError
+	if !errors.As(err, &e) {
+		return err
+	}
+	if d.found == nil {
+		d.found = &DamageError{Store: e.Store}
+	}
+	for _, row := range e.Rows {
+		if !slices.Contains(d.found.Rows, row) {
+			d.found.Rows = append(d.found.Rows, row)
+		}
+	}
+	return nil
+}
+
+// Err returns a *DamageError with all rows, or nil.
+func (d *Damages) Err() error {
+	if d.found == nil {
+		return nil
+	}
+	return d.found
+}
+
+// Aside is a damaged row that Repair removes.
+type Aside struct {
+	Damage
+	// Data is the row as it is stored. It need be neither JSON nor text. Nil when there is no row: a missing one.
+	Data []byte `json:"data"`
+}
+
+// StandIn returns a message for parts whose own message cannot be read. The parts and the message before it (nil for none) show
+// which role it had.
+func StandIn(head sdk.MessageHead, before sdk.Message, parts sdk.Parts) sdk.Message {
+	at := createdAt(before)
+	if spokenByModel(parts) {
+		a := &sdk.AssistantMessage{MessageHead: head}
+		a.Time.Created, a.Time.Completed = at, max(at, 1) // closed: nothing of it may be written again
+		if u, ok := before.(*sdk.UserMessage); ok {
+			a.ParentID = u.ID
+		}
+		return a
+	}
+	u := &sdk.UserMessage{MessageHead: head}
+	u.Time.Created = at
+	return u
+}
+
+func createdAt(m sdk.Message) sdk.Millis {
+	switch m := m.(type) {
+	case *sdk.UserMessage:
+		return m.Time.Created
+	case *sdk.AssistantMessage:
+		return m.Time.Created
+	}
+	return 0
+}
+
+// spokenByModel reports whether the parts are those of an assistant message. Text of the model has times, text of users has none.
+func spokenByModel(parts sdk.Parts) bool {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *sdk.ToolPart, *sdk.ReasoningPart, *sdk.StepStartPart, *sdk.StepFinishPart, *sdk.PatchPart, *sdk.RetryPart:
+			return true
+		case *sdk.TextPart:
+			if p.Time != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// OutputPrefix and the hash of a blob are how a tool call refers to its whole output.
+const OutputPrefix = "tool-output/"
+
+// Output returns the hash of the blob with the whole output of a tool call, empty when it has none.
+func Output(t *sdk.ToolPart) string {
+	path, _ := t.State.Metadata["outputPath"].(string)
+	hash, ok := strings.CutPrefix(path, OutputPrefix)
+	if !ok || len(hash) != hashLength || strings.Trim(hash, "0123456789abcdef") != "" {
+		return ""
+	}
+	return hash
+}
+
+// OutputDamage returns the error of reading the whole output of a call as damage of its session, when the blob is damaged or
+// missing.
+func OutputDamage(t *sdk.ToolPart, err error) error {
+	d := Damage{Type: DamagedBlob, Session: t.SessionID, Message: t.MessageID, ID: Output(t), Problem: "the row is missing"}
+	rows, _ := Readable(err)
+	switch {
+	case len(rows) > 0:
+		d.Problem = rows[0].Problem
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	return &DamageError{Rows: []Damage{d}}
+}

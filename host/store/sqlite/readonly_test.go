@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// readOnly opens the database in dir as Open does where nothing can be written, which the user who runs the tests may not obey.
+func readOnly(t *testing.T, dir string) *Store {
+	t.Helper()
+	path := filepath.Join(dir, "tenon.db")
+	s := &Store{path: path, version: "1.2.3", steps: schema(), node: newNode(path + "-nodes"), readers: newReaders(path), queue: make(chan *job), done: make(chan struct{})}
+	must(t, s.openReadOnly(t.Context(), store.ErrReadOnly))
+	close(s.done)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestOpenReadOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openAt(t, dir)
+	token := createIn(t, s, "ses_a")
+	appendTo(t, s, token, store.PutMessage{Message: aMessage("ses_a", 1)}, store.PutPart{Part: aPart("ses_a", 1, "stored")})
+
+	// While a writer has it open, or after one was killed, there is a log.
+	killed := t.TempDir()
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		data, err := os.ReadFile(filepath.Join(dir, "tenon.db") + suffix)
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(killed, "tenon.db")+suffix, data, 0o600))
+	}
+	must(t, s.Close())
+	for name, dir := range map[string]string{"closed": dir, "killed": killed} {
+		before := filesIn(t, dir)
+		r := readOnly(t, dir)
+		if d := cmp.Diff([]string{"stored"}, texts(t, r, "ses_a")); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+		if list, err := r.List(t.Context(), store.Query{}); err != nil || len(list) != 1 {
+			t.Errorf("%s: List = %v, %v, want one session", name, list, err)
+		}
+		must(t, r.Check(t.Context(), ""))
+		if _, err := r.Create(t.Context(), aSession("ses_b")); !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("%s: Create = %v, want ErrReadOnly", name, err)
+		}
+		if err := r.Release(t.Context(), token); !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("%s: Release = %v, want ErrReadOnly", name, err)
+		}
+		must(t, r.Close())
+		if _, err := r.List(t.Context(), store.Query{}); !errors.Is(err, store.ErrClosed) {
+			t.Errorf("%s: List after Close = %v, want ErrClosed", name, err)
+		}
+		if d := cmp.Diff(before, filesIn(t, dir)); d != "" && name == "closed" {
+			t.Errorf("files were made (-before +after):\n%s", d)
+		}
+	}
+
+	empty := readOnly(t, t.TempDir())
+	if list, err := empty.List(t.Context(), store.Query{}); err != nil || len(list) != 0 {
+		t.Errorf("List of an empty directory = %v, %v", list, err)
+	}
+	if _, err := empty.Create(t.Context(), aSession("ses_b")); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("Create in an empty directory = %v, want ErrReadOnly", err)
+	}
+}
+
+func filesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}

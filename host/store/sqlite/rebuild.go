@@ -1,0 +1,266 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Rebuilt is what Rebuild did.
+type Rebuilt struct {
+	Kept     string // the damaged file
+	Sessions int
+	Lost     []store.Damage // what is in the damaged file alone, as far as it is known
+}
+
+// rebuildSuffix names the new file while it is written. It says too that a process was killed meanwhile.
+const rebuildSuffix = ".repair"
+
+// Rebuild writes a new database from all that can be read of a damaged one, which it keeps beside it. A process that is killed
+// leaves the old database or the new one. Nobody may have the database open. Errors: those of Open; one that wraps store.OwnedError
+// when another process has it open.
+func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
+	s, c, err := openAlone(ctx, o)
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if c != nil {
+			err = errors.Join(err, s.explain(c.close()))
+		}
+	}()
+	o.Path = s.path + rebuildSuffix
+	if err := removeDatabase(o.Path); err != nil {
+		return out, s.explainFile(err)
+	}
+	next, err := Open(ctx, o)
+	if err != nil {
+		return out, err
+	}
+	r := rebuilding{from: s, to: next}
+	err = r.copy(ctx)
+	if err == nil {
+		err = next.Check(ctx, "")
+	}
+	if err = errors.Join(err, next.Close()); err != nil {
+		return out, errors.Join(err, removeDatabase(o.Path))
+	}
+	if out.Kept, err = keepFile(s.path); err != nil {
+		return out, errors.Join(s.explainFile(err), removeDatabase(o.Path))
+	}
+	if runtime.GOOS == "windows" { // where a file that is open cannot be replaced
+		err, c = c.close(), nil
+	}
+	if err == nil {
+		err = errors.Join(os.Rename(o.Path, s.path), removeDatabase(o.Path)) // what is beside it
+	}
+	out.Sessions = r.sessions
+	out.Lost, _ = store.Readable(r.damage.Err())
+	return out, err
+}
+
+// openAlone opens the database so that no other process can use it, and without the files that SQLite puts beside it.
+func openAlone(ctx context.Context, o Options) (*Store, *conn, error) {
+	path, err := filepath.Abs(o.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Store{path: path, version: o.Version, log: o.Logger, steps: schema(), node: newNode(path + "-nodes"), readers: newReaders(path)}
+	c, err := connect(ctx, path)
+	if err != nil {
+		return nil, nil, s.explain(err)
+	}
+	if err = c.script(ctx, "PRAGMA busy_timeout=0; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT"); err == nil {
+		err = s.settled(ctx, c)
+	}
+	if err == nil {
+		err = os.WriteFile(path+rebuildSuffix, nil, 0o600)
+	}
+	if err == nil {
+		err = c.script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT")
+	}
+	if busy(err) {
+		err = fmt.Errorf("session store %s is open in another process: end it and try again: %w", path, &store.OwnedError{})
+	}
+	if err != nil {
+		return nil, nil, errors.Join(s.explain(err), c.close())
+	}
+	s.readers.alone(c)
+	return s, c, nil
+}
+
+// afterRebuild clears up after a Rebuild that was killed. The caller uses the database, so none runs.
+func (s *Store) afterRebuild(ctx context.Context, c *conn) error {
+	if _, err := os.Lstat(s.path + rebuildSuffix); err != nil {
+		return nil
+	}
+	if err := c.script(ctx, "PRAGMA journal_mode=WAL"); err != nil {
+		return err
+	}
+	return removeDatabase(s.path + rebuildSuffix)
+}
+
+func removeDatabase(path string) error {
+	var errs []error
+	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if err := os.RemoveAll(path + "-nodes"); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// keepFile gives the file a second name, which stays with it.
+func keepFile(path string) (string, error) {
+	base := path + ".damaged-" + time.Now().UTC().Format("20060102-150405")
+	name := base
+	for n := 2; ; n++ {
+		err := os.Link(path, name)
+		if !errors.Is(err, os.ErrExist) {
+			return name, err
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+// rebuilding copies what can be read of one store into another.
+type rebuilding struct {
+	from, to *Store
+	sessions int
+	damage   store.Damages
+}
+
+func (r *rebuilding) copy(ctx context.Context) error {
+	var ids []string
+	err := r.from.read(ctx, func(c *conn) (err error) {
+		var whole bool
+		ids, whole, err = sessionIDs(ctx, c)
+		if !whole {
+			_ = r.damage.Take(r.from.damageError([]store.Damage{structure("", noEnd).Damage})) // which is noted
+		}
+		return err
+	})
+	for i := 0; err == nil && i < len(ids); i++ {
+		if err = r.session(ctx, ids[i]); err != nil {
+			err = fmt.Errorf("session %s: %w", ids[i], err)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return r.approvals(ctx)
+}
+
+func (r *rebuilding) session(ctx context.Context, id string) error {
+	info, _, err := r.from.Session(ctx, id)
+	if err = r.damage.Take(err); err != nil {
+		return err
+	}
+	messages, err := r.from.Messages(ctx, id, store.Page{})
+	if err = r.damage.Take(err); err != nil {
+		return err
+	}
+	in := store.Import{Session: info}
+	for _, m := range messages {
+		in.Ops = append(in.Ops, store.PutMessage{Message: m.Info})
+		for _, p := range m.Parts {
+			if call, ok := p.(*sdk.ToolPart); ok {
+				if in.Ops, err = r.output(ctx, call, in.Ops); err != nil {
+					return err
+				}
+			}
+			in.Ops = append(in.Ops, store.PutPart{Part: p})
+		}
+	}
+	if in.Ops, err = r.rest(ctx, id, in.Ops); err != nil {
+		return err
+	}
+	if err := r.to.Import(ctx, []store.Import{in}, false); err != nil {
+		return err
+	}
+	r.sessions++
+	return r.prompts(ctx, id)
+}
+
+// output copies the output of a call; without one the call refers to it no more.
+func (r *rebuilding) output(ctx context.Context, call *sdk.ToolPart, ops []store.Op) ([]store.Op, error) {
+	hash := store.Output(call)
+	if hash == "" {
+		return ops, nil
+	}
+	content, err := r.from.Blob(ctx, hash)
+	if err == nil {
+		return append(ops, store.PutBlob{Content: content}), nil
+	}
+	err = r.damage.Take(store.OutputDamage(call, err))
+	delete(call.State.Metadata, "outputPath")
+	return ops, err
+}
+
+// rest copies what is neither message nor part.
+func (r *rebuilding) rest(ctx context.Context, id string, ops []store.Op) ([]store.Op, error) {
+	todos, err := r.from.Todos(ctx, id)
+	if err = r.damage.Take(err); err != nil {
+		return nil, err
+	}
+	if len(todos) > 0 {
+		ops = append(ops, store.PutTodos{Todos: todos})
+	}
+	ledger, err := r.from.Ledger(ctx, id, "")
+	if err = r.damage.Take(err); err != nil {
+		return nil, err
+	}
+	for _, row := range ledger {
+		ops = append(ops, store.PutLedger(row))
+	}
+	open := false
+	err = r.from.readSession(ctx, id, func(c *conn, key int64) error {
+		n, err := c.number(ctx, "SELECT turn FROM head WHERE key = ?", key)
+		open = n == 1
+		return err
+	})
+	if open {
+		ops = append(ops, store.SetTurn{Open: true})
+	}
+	return ops, err
+}
+
+func (r *rebuilding) prompts(ctx context.Context, id string) error {
+	list, err := r.from.Prompts(ctx, id)
+	if errors.Is(err, store.ErrCorrupt) {
+		err = r.damage.Take(r.from.damageError([]store.Damage{structure(id, "prompts that wait cannot be read").Damage}))
+	}
+	for i := 0; err == nil && i < len(list); i++ {
+		err = r.to.Submit(ctx, list[i])
+	}
+	return err
+}
+
+func (r *rebuilding) approvals(ctx context.Context) error {
+	var list []store.Approval
+	err := r.from.read(ctx, func(c *conn) error {
+		return c.query(ctx, "SELECT project, permission, pattern, created, session, origin FROM approval ORDER BY id", func(row row) error {
+			list = append(list, store.Approval{
+				Project: row.text(0), Permission: row.text(1), Pattern: row.text(2), Created: row.int(3), Session: row.text(4), Origin: row.text(5),
+			})
+			return nil
+		})
+	})
+	if errors.Is(err, store.ErrCorrupt) { // what is missing is asked for again
+		err = r.damage.Take(r.from.damageError([]store.Damage{structure("", "approvals cannot be read to their end").Damage}))
+	}
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return r.to.Approve(ctx, list)
+}

@@ -1,0 +1,166 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+)
+
+// table is a table of rows of sessions, ordered by key. Its indexes on stamp and on id are copies of what names a row, in other
+// pages of the file.
+type table struct {
+	scan, newestFirst       string // rows of a span of keys
+	first, last             string // the outermost keys of a span
+	one                     string // a row by its key
+	keysByStamp, keysByName string // from the indexes alone
+}
+
+// named is the identifier of a row, a line feed and the value, because a further column costs the driver as much as a row.
+const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
+
+func tableOf(name string) *table {
+	const columns = "SELECT key, " + named + " FROM "
+	const between = " WHERE key BETWEEN ? AND ? ORDER BY key"
+	return &table{
+		scan: columns + name + between, newestFirst: columns + name + between + " DESC LIMIT ?",
+		first: "SELECT key FROM " + name + between + " LIMIT 1", last: "SELECT key FROM " + name + between + " DESC LIMIT 1",
+		one:         columns + name + " WHERE key = ?",
+		keysByStamp: "SELECT key FROM " + name + " INDEXED BY " + name + "_stamp WHERE stamp BETWEEN ? AND ?",
+		keysByName:  "SELECT key, id FROM " + name + " INDEXED BY " + name + "_id",
+	}
+}
+
+var messageRows, partRows = tableOf("message"), tableOf("part")
+
+// all returns the rows of the span. It reports false when there may be more: pages with rows and with their names cannot be read.
+func (t *table) all(ctx context.Context, c *conn, in span) (out []stored, whole bool, err error) {
+	out, err = t.read(ctx, c, t.scan, in.low, in.high)
+	if err != nil && !corrupt(err) {
+		return nil, false, err
+	}
+	if err == nil && ascending(out, in) && t.ends(ctx, c, t.last, in, out, len(out)-1) {
+		return out, true, nil
+	}
+	return t.salvage(ctx, c, in)
+}
+
+// newest returns the last rows of the span, at most limit (0: all).
+func (t *table) newest(ctx context.Context, c *conn, in span, limit int) (out []stored, whole bool, err error) {
+	if limit <= 0 {
+		return t.all(ctx, c, in)
+	}
+	out, err = t.read(ctx, c, t.newestFirst, in.low, in.high, int64(limit))
+	if err != nil && !corrupt(err) {
+		return nil, false, err
+	}
+	slices.Reverse(out)
+	if err == nil && ascending(out, in) && (len(out) == limit || t.ends(ctx, c, t.first, in, out, 0)) {
+		return out, true, nil
+	}
+	if out, whole, err = t.salvage(ctx, c, in); err != nil {
+		return nil, false, err
+	}
+	return out[max(0, len(out)-limit):], whole, nil
+}
+
+func (t *table) read(ctx context.Context, c *conn, query string, args ...any) (out []stored, err error) {
+	err = c.query(ctx, query, func(r row) error {
+		id, data, _ := bytes.Cut(r.bytes(1), []byte{'\n'})
+		out = append(out, stored{key: r.int(0), id: string(id), data: data})
+		return nil
+	}, args...)
+	return out, err
+}
+
+// ascending reports whether the keys are in order and in the span. SQLite does not look: a damaged key ends a scan early, or
+// brings rows of others.
+func ascending(list []stored, in span) bool {
+	for i := range list {
+		if k := list[i].key; k < in.low || k > in.high || i > 0 && k <= list[i-1].key {
+			return false
+		}
+	}
+	return true
+}
+
+// ends reports whether a scan went as far as it should: the row at i has the outermost key.
+func (t *table) ends(ctx context.Context, c *conn, query string, in span, list []stored, i int) bool {
+	key, err := c.number(ctx, query, in.low, in.high)
+	if len(list) == 0 {
+		return err == nil && key == 0
+	}
+	return err == nil && key == list[i].key
+}
+
+// salvage reads a span of a table that a scan cannot read: from both ends, then each row that an index knows by itself. Rows
+// that are known but cannot be read have a problem.
+func (t *table) salvage(ctx context.Context, c *conn, in span) (out []stored, whole bool, err error) {
+	found := map[int64]stored{}
+	for _, query := range []string{t.scan, t.newestFirst} {
+		args := []any{in.low, in.high}
+		if query == t.newestFirst {
+			args = append(args, int64(-1))
+		}
+		list, err := t.read(ctx, c, query, args...)
+		if err != nil && !corrupt(err) {
+			return nil, false, err
+		}
+		for _, r := range list {
+			if r.key >= in.low && r.key <= in.high {
+				found[r.key] = r
+			}
+		}
+	}
+	names, whole, err := t.names(ctx, c, in)
+	if err != nil {
+		return nil, false, err
+	}
+	for key, name := range names {
+		if _, ok := found[key]; ok {
+			continue
+		}
+		list, err := t.read(ctx, c, t.one, key)
+		switch {
+		case err == nil && len(list) == 1 && list[0].key == key:
+			found[key] = list[0]
+		case err == nil:
+			found[key] = stored{key: key, id: name, problem: errMissing}
+		case corrupt(err):
+			found[key] = stored{key: key, id: name, problem: errPage}
+		default:
+			return nil, false, err
+		}
+	}
+	for _, r := range found {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b stored) int { return cmp.Compare(a.key, b.key) })
+	return out, whole, nil
+}
+
+// names returns the keys of the span that the indexes know, with the identifiers that can be read. It reports whether one of the
+// indexes could be read to its end.
+func (t *table) names(ctx context.Context, c *conn, in span) (out map[int64]string, whole bool, err error) {
+	out = map[int64]string{}
+	note := func(key int64, name string) {
+		if key >= in.low && key <= in.high {
+			out[key] = name
+		}
+	}
+	bits := uint(messageBits)
+	if t == partRows {
+		bits += partBits
+	}
+	stamps := stampsOf(in.low >> bits)
+	err = c.query(ctx, t.keysByStamp, func(r row) error { note(r.int(0), ""); return nil }, stamps.low, stamps.high)
+	if err != nil && !corrupt(err) {
+		return nil, false, err
+	}
+	whole = err == nil
+	err = c.query(ctx, t.keysByName, func(r row) error { note(r.int(0), r.text(1)); return nil })
+	if err != nil && !corrupt(err) {
+		return nil, false, err
+	}
+	return out, whole || err == nil, nil
+}
