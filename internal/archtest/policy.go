@@ -14,8 +14,8 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk"},
 		"hooks":    {"hooks", "sdk"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret"},
-		"builtin":  {"builtin", "sdk", "internal/child"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs"},
+		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/schemacost", "internal/nearest", "internal/visible"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/schemacost", "internal/secret"},
 		"examples": {"examples", "sdk"},
