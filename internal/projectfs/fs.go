@@ -77,7 +77,7 @@ func (f FS) Open(path string) (*os.File, fs.FileInfo, error) {
 // ReadDir lists the directory at path, sorted by name. Errors are those of Open.
 func (f FS) ReadDir(path string) ([]fs.DirEntry, error) {
 	if !f.IsProject(path) {
-		return os.ReadDir(path)
+		return os.ReadDir(path) // which sorts, too
 	}
 	real, err := f.Resolve(path)
 	if err != nil {
@@ -91,8 +91,8 @@ func (f FS) ReadDir(path string) ([]fs.DirEntry, error) {
 	return d.ReadDir()
 }
 
-// Stat describes what is at path, to find out whether it changed or what it is called: it opens nothing. Of a link that leads out
-// of the project it describes the link, and what it leads to is not looked at.
+// Stat describes what is at path, to find out whether there is something and whether it changed: it opens nothing. Of a link that
+// leads out of the project it describes the link.
 func (f FS) Stat(path string) (fs.FileInfo, error) {
 	if !f.IsProject(path) {
 		return os.Stat(path)
