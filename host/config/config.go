@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -117,6 +118,7 @@ type loader struct {
 	files  []string
 	// projectFiles are those of files that came with the repository.
 	projectFiles []string
+	inside       projectfs.FS // opens files of the project
 
 	secrets []string
 	fields  fieldTable
@@ -126,5 +128,8 @@ type loader struct {
 }
 
 func newLoader(o Options) *loader {
-	return &loader{opts: o, env: environment(o.Environ), fields: fieldTable{}, borrowed: map[string]bool{}}
+	return &loader{
+		opts: o, env: environment(o.Environ), fields: fieldTable{}, borrowed: map[string]bool{},
+		inside: projectfs.New([]string{o.Worktree, o.Directory}, []string{o.ConfigDir}),
+	}
 }

@@ -71,8 +71,11 @@ func (f FS) Open(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return Open(f.roots, real)
+	return f.OpenReal(real)
 }
+
+// OpenReal opens the regular file at exactly the real path; see Open of this package.
+func (f FS) OpenReal(real string) (*os.File, fs.FileInfo, error) { return Open(f.roots, real) }
 
 // ReadDir lists the directory at path, sorted by name. Errors are those of Open.
 func (f FS) ReadDir(path string) ([]fs.DirEntry, error) {
@@ -83,6 +86,11 @@ func (f FS) ReadDir(path string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.ReadDirReal(real)
+}
+
+// ReadDirReal lists the directory at exactly the real path, sorted by name.
+func (f FS) ReadDirReal(real string) ([]fs.DirEntry, error) {
 	d, err := OpenDir(f.roots, real)
 	if err != nil {
 		return nil, err
