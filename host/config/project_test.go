@@ -42,7 +42,8 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 		"a guard made stricter":     {`{"hook": {"redact": {"onError": "stop"}}}`, "", ""},
 		"a guard of its own":        {`{"hook": {"hooks.project": {"disable": true}}}`, "", ""},
 		"the same from the user":    {"", "", ""},
-		"a key called like a token": {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}", "baseURL": "http://localhost:1"}}}}`, "", ""},
+		"a key called like a token": {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}", "baseURL": "http://localhost:1"}}}}`, "provider.p.options.apiKey: would be sent to localhost", ""},
+		"the same without address":  {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}"}}}}`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
