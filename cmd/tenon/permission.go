@@ -141,7 +141,7 @@ func (a *app) explainPermission(ctx context.Context, args []string, agent string
 		explainPattern(&b, rules, approved, request.Permission, pattern)
 	}
 	for _, i := range request.Implied {
-		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && d.Rule.Pattern != "*") {
+		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" || d.Guarded != "") {
 			b.WriteString("included: ")
 			explainPattern(&b, rules, approved, i.Permission, i.Pattern)
 		}
@@ -177,6 +177,9 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 		t.add("  allowed for good", ruleText(by.Rule), by.Rule.Origin)
 	}
 	b.WriteString(t.text(0))
+	if d.Guarded != "" {
+		fmt.Fprintf(b, "  always asked for: programs run %s by themselves or it steers agents; a rule that names it allows it\n", d.Guarded)
+	}
 }
 
 func ruleText(r sdk.PermissionRule) string {

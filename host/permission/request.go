@@ -49,7 +49,10 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 	}
 	for _, i := range q.Implied {
 		d := r.Decide(i.Permission, i.Pattern)
-		byName := d.Action == sdk.ActionAsk && d.Matched && d.Rule.Pattern != "*"
+		byName := d.Action == sdk.ActionAsk && d.Matched && (d.Rule.Pattern != "*" || d.Guarded != "")
+		if d.Guarded != "" && all.Action == sdk.ActionAsk && !all.Final {
+			all = d
+		}
 		if (d.Action == sdk.ActionDeny || byName) && strictness(d.Action) > strictness(all.Action) {
 			all = d
 		}
