@@ -72,6 +72,14 @@ func testLibraries() []string {
 // that say so with the comment //arch:table.
 const maxLines = 600
 
+// projectFiles are the folders whose packages read and write files of the project.
+func projectFiles() []string {
+	return []string{
+		"builtin/internal/paths", "builtin/internal/sources", "builtin/tools/files", "builtin/tools/search", "builtin/tools/search/ignore",
+		"builtin/instructions", "builtin/agents", "builtin/commands", "builtin/skills", "host", "host/config",
+	}
+}
+
 // bannedNames are names of packages that say nothing about what is in them.
 func bannedNames() []string {
 	return []string{"util", "utils", "common", "helper", "helpers", "types", "models", "misc", "shared"}
