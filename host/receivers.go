@@ -181,14 +181,29 @@ func (h *Host) Receivers(ctx context.Context) []Receiver {
 			add(a.Model.ProviderID, "agent."+a.Name, a.Origin, true)
 		}
 	}
-	for _, c := range h.CommandInfos(ctx) {
-		if g.choosesCommandModel(h, &c.Command) {
+	for _, c := range g.builtinCommands(ctx) {
+		if g.choosesCommandModel(h, &c) {
 			add(providerOf(c.Model), "command."+c.Name, c.Origin, true)
 		}
 	}
 	out := make([]Receiver, 0, len(found))
 	for _, id := range slices.Sorted(maps.Keys(found)) {
 		out = append(out, *found[id])
+	}
+	return out
+}
+
+// builtinCommands returns the commands of compiled-in plugins, which read those of the repository. Others are not asked: they may
+// take long, and their commands are their own.
+func (g *generation) builtinCommands(ctx context.Context) []sdk.Command {
+	var out []sdk.Command
+	for _, l := range g.plugins {
+		if source, ok := l.plugin.(sdk.CommandSource); ok && l.builtin() {
+			list, err := source.Commands(ctx)
+			if err == nil { // else it is reported where commands are used
+				out = append(out, list...)
+			}
+		}
 	}
 	return out
 }
