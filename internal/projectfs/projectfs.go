@@ -172,9 +172,6 @@ func (d *Dir) ReadDir() ([]fs.DirEntry, error) { return d.ReadDirBelow(".") }
 // Lstat describes what has the name, a link itself.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
-// StatBelow describes what is at a relative path of any length. Links are followed as long as they stay below the directory.
-func (d *Dir) StatBelow(rel string) (fs.FileInfo, error) { return d.root.Stat(filepath.FromSlash(rel)) }
-
 // Create creates the file with the name, which must not exist, for writing.
 func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
 	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

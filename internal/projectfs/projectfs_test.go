@@ -20,7 +20,7 @@ func tree(t *testing.T) (base, project string) {
 	}
 	project = filepath.Join(base, "project")
 	write(t, filepath.Join(project, "sub", "f"), "inside")
-	write(t, filepath.Join(base, "out", "f"), "secret")
+	write(t, filepath.Join(base, "out", "f"), "a secret")
 	return base, project
 }
 
@@ -102,8 +102,8 @@ func TestFSLinks(t *testing.T) {
 		"chain out":                  {"leakchain", "", projectfs.ErrOutside},
 		"file behind a link out":     {"leakdir/f", "", projectfs.ErrOutside},
 		"new file behind it":         {"leakdir/new", "", projectfs.ErrOutside},
-		"the user's own directory":   {".config/dotfile", "secret", nil},
-		"outside, not the project's": {filepath.Join(base, "out", "f"), "secret", nil},
+		"the user's own directory":   {".config/dotfile", "a secret", nil},
+		"outside, not the project's": {filepath.Join(base, "out", "f"), "a secret", nil},
 		"the directory":              {"sub", "", projectfs.ErrDirectory},
 	} {
 		for root, dir := range map[string]string{"": project, "by another name: ": filepath.Join(base, "alias")} {

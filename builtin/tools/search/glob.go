@@ -84,7 +84,7 @@ func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 		if !s.match(e.Rel) {
 			return nil
 		}
-		if info := describe(dir, links, e); info != nil && info.Mode().IsRegular() {
+		if info := describe(links, e); info != nil && info.Mode().IsRegular() {
 			found.add(foundFile{e.Path, info.ModTime()})
 		}
 		return nil
@@ -96,12 +96,12 @@ func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 }
 
 // describe describes a file, or what a link leads to, unless that is outside of the project; nil if there is nothing.
-func describe(dir *projectfs.Dir, links projectfs.FS, e ignore.Entry) fs.FileInfo {
+func describe(links projectfs.FS, e ignore.Entry) fs.FileInfo {
 	var info fs.FileInfo
 	var err error
 	switch {
 	case e.Type().IsRegular():
-		info, err = dir.StatBelow(e.Rel)
+		info, err = e.Info()
 	case e.Type()&fs.ModeSymlink != 0:
 		info, err = links.Stat(e.Path)
 	}
