@@ -90,7 +90,10 @@ func TestRepositoryChoosesNoReceiver(t *testing.T) {
 				}
 			}
 			for _, command := range []string{"doctor", "models"} {
-				_ = p.command(command).Run() // with what code does not matter here
+				told, _ := p.command(command).CombinedOutput() // with what code does not matter here
+				if waits := strings.Contains(string(told), "tenon permission approve approves it"); waits != (len(c.keys) > 0) {
+					t.Errorf("tenon %s tells that something waits: %v: %s", command, waits, told)
+				}
 			}
 			asked := len(evil.Requests())
 			if asked > 0 != c.unasked {

@@ -66,7 +66,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, own := newMerger(), newOwnMerger()
+	m, own := newMerger(), newOwnMerger(sources)
 	if err := m.defaults(); err != nil {
 		return nil, err
 	}

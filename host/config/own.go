@@ -7,14 +7,25 @@ var receiverKeys = []string{"provider", "model", "small_model", "agent", "comman
 
 // ownMerger adds up what the user's own layers say about receiverKeys, as if there were no files of the project.
 type ownMerger struct {
-	merger
+	*merger
 	differs bool // a file of the project says something about them, too
 }
 
-func newOwnMerger() *ownMerger { return &ownMerger{merger: *newMerger()} }
+// newOwnMerger returns the merger for these sources; without a merger if none is of the project, as then there is nothing to tell
+// apart.
+func newOwnMerger(sources []*source) *ownMerger {
+	o := &ownMerger{}
+	if slices.ContainsFunc(sources, func(s *source) bool { return s.layer == LayerProject }) {
+		o.merger = newMerger()
+	}
+	return o
+}
 
 // add merges one layer, unless it is of the project. The layer stays the caller's.
 func (o *ownMerger) add(layer tree, from Layer) error {
+	if o.merger == nil {
+		return nil
+	}
 	own := tree{}
 	for key, value := range layer {
 		if slices.Contains(receiverKeys, key) {
