@@ -11,7 +11,7 @@ import (
 // Own is what the user's layers alone say about who receives the conversation, whatever files of the project change.
 func TestOwn(t *testing.T) {
 	t.Parallel()
-	const user = `{"model": "a/m", "provider": {"a": {"options": {"baseURL": "http://user", "headers": {"X": "user"}}}}, "username": "u"}`
+	const user = `{"model": "a/m", "provider": {"a": {"name": "A", "options": {"baseURL": "http://user"}}}, "username": "u"}`
 	p := newPlace(t, map[string]string{
 		userFile:    user,
 		outerFile:   `{"model": "b/m", "small_model": "b/s", "provider": {"a": {"options": {"baseURL": "http://repo"}}, "b": {"options": {"baseURL": "http://repo"}}}}`,
@@ -21,13 +21,13 @@ func TestOwn(t *testing.T) {
 	l := p.load()
 	want := &sdk.Config{
 		Model:    "a/m",
-		Provider: map[string]sdk.ProviderConfig{"a": {Options: sdk.ProviderOptions{BaseURL: "http://user", Headers: map[string]string{"X": "user"}}}},
+		Provider: map[string]sdk.ProviderConfig{"a": {Name: "A", Options: sdk.ProviderOptions{BaseURL: "http://user"}}},
 		Agent:    map[string]sdk.AgentConfig{"plan": {Model: "a/p"}},
 	}
 	if diff := cmp.Diff(want, l.Own); diff != "" {
 		t.Errorf("Own (-want +got):\n%s", diff)
 	}
-	if c := l.Config; c.Model != "b/m" || c.Provider["a"].Options.BaseURL != "http://repo" || c.Provider["a"].Options.Headers["X"] != "user" || c.Agent["plan"].Model != "a/p" {
+	if c := l.Config; c.Model != "b/m" || c.Provider["a"].Options.BaseURL != "http://repo" || c.Provider["a"].Name != "A" || c.Agent["plan"].Model != "a/p" {
 		t.Errorf("all layers together: %+v", c)
 	}
 	for name, files := range map[string]map[string]string{

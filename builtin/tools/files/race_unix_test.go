@@ -75,7 +75,7 @@ func TestNoEscapeWhileLinksChange(t *testing.T) {
 		{"apply_patch", patch("*** Add File: d/added", "+x")},
 		{"apply_patch", patch("*** Delete File: d/f")},
 	}
-	for range 300 {
+	for range 150 {
 		for _, c := range calls {
 			call := b.call(c.tool, c.args)
 			requests, err := b.tool(c.tool).(sdk.ToolPreparer).Prepare(context.Background(), call)
