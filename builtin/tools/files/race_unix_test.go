@@ -61,22 +61,22 @@ func TestNoEscapeWhileLinksChange(t *testing.T) {
 		}
 	}
 	flip(t, b.root, outside)
-	calls := []struct {
-		tool string
-		args sdk.Object
+	for _, c := range []struct {
+		tool   string
+		args   sdk.Object
+		rounds int
 	}{
-		{"read", sdk.Object{"filePath": "d/f"}},
-		{"read", sdk.Object{"filePath": "d"}},
-		{"read", sdk.Object{"filePath": "d/missing"}},
-		{"list", sdk.Object{"path": "d"}},
-		{"write", sdk.Object{"filePath": "d/new", "content": "x"}},
-		{"write", sdk.Object{"filePath": "d/a/b/new", "content": "x"}},
-		{"edit", edit("d/f", outsideSecret, "changed")},
-		{"apply_patch", patch("*** Add File: d/added", "+x")},
-		{"apply_patch", patch("*** Delete File: d/f")},
-	}
-	for range 150 {
-		for _, c := range calls {
+		{"read", sdk.Object{"filePath": "d/f"}, 2000},
+		{"read", sdk.Object{"filePath": "d"}, 500},
+		{"read", sdk.Object{"filePath": "d/missing"}, 500},
+		{"list", sdk.Object{"path": "d"}, 500},
+		{"write", sdk.Object{"filePath": "d/new", "content": "x"}, 150},
+		{"write", sdk.Object{"filePath": "d/a/b/new", "content": "x"}, 150},
+		{"edit", edit("d/f", outsideSecret, "changed"), 150},
+		{"apply_patch", patch("*** Add File: d/added", "+x"), 150},
+		{"apply_patch", patch("*** Delete File: d/f"), 150},
+	} {
+		for range c.rounds {
 			call := b.call(c.tool, c.args)
 			requests, err := b.tool(c.tool).(sdk.ToolPreparer).Prepare(context.Background(), call)
 			if err != nil || asksOutside(requests) {
@@ -95,6 +95,54 @@ func TestNoEscapeWhileLinksChange(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(outside, "f"))
 	if err != nil || string(content) != outsideSecret+"\n" {
 		t.Errorf("the file outside is %q, %v", content, err)
+	}
+}
+
+// A link that changes between the question and the answer leads no tool out of the project.
+func TestNoEscapeAfterTheQuestion(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string]sdk.Object{
+		"read":        {"filePath": "d/f"},
+		"list":        {"path": "d"},
+		"write":       {"filePath": "d/new", "content": "x"},
+		"edit":        edit("d/new", "", "x"),
+		"apply_patch": patch("*** Add File: d/new", "+x"),
+	} {
+		for before, create := range map[string]func(b *workbench) error{
+			"link":      func(b *workbench) error { return os.Symlink("in", b.path("d")) },
+			"directory": func(b *workbench) error { return os.Rename(b.path("in"), b.path("d")) },
+			"nothing":   func(*workbench) error { return nil },
+		} {
+			t.Run(name+" "+before, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				b.put("in/f", "inside\n")
+				outside := t.TempDir()
+				if err := os.WriteFile(filepath.Join(outside, "f"), []byte(outsideSecret), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if err := create(b); err != nil {
+					t.Fatal(err)
+				}
+				call := b.call(name, args)
+				requests, err := b.tool(name).(sdk.ToolPreparer).Prepare(context.Background(), call)
+				if err != nil || asksOutside(requests) {
+					t.Fatalf("Prepare = %v, %v", requests, err)
+				}
+				if err := os.RemoveAll(b.path("d")); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(outside, b.path("d")); err != nil {
+					t.Fatal(err)
+				}
+				if result, err := b.tool(name).Execute(context.Background(), call); err == nil {
+					t.Errorf("%s follows the new link: %q", name, result.Output)
+				}
+				if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
+					t.Errorf("outside holds %v, %v", entries, err)
+				}
+			})
+		}
 	}
 }
 
