@@ -53,6 +53,9 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if d.Action == sdk.ActionDeny {
 		return &sdk.Refusal{By: "rule", Reason: denied(&r, d)}
 	}
+	if d.Guarded != "" {
+		r.Metadata["guarded"] = d.Guarded
+	}
 	gate, err := t.gate(ctx, &r)
 	if err != nil {
 		return err
@@ -95,6 +98,7 @@ func askedBy(metadata sdk.Object, template, plugin string) sdk.Object {
 	maps.Copy(out, metadata)
 	delete(out, "template")
 	delete(out, "plugin")
+	delete(out, "guarded")
 	switch {
 	case template != "":
 		out["template"] = template
