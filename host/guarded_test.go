@@ -68,8 +68,7 @@ func TestGuardedFiles(t *testing.T) {
 // The user is asked, sees why, and is not offered "always".
 func TestGuardedFilesAskTheUser(t *testing.T) {
 	t.Parallel()
-	var k *kit
-	k = start(t, func(o *host.Options) {
+	k := start(t, func(o *host.Options) {
 		asking(o)
 		o.Config.Permission = sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}
 	}, guardedEdit(".vscode/tasks.json", false))

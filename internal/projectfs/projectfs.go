@@ -198,10 +198,14 @@ func (d *Dir) isNamed(name string, opened fs.FileInfo) error {
 	return nil
 }
 
-// explain names a link as the reason for which something could not be opened.
+// explain names a link as the reason for which something could not be opened, and the whole path.
 func (d *Dir) explain(name string, err error) error {
 	if info, lstatErr := d.Lstat(name); lstatErr == nil && isLink(info) {
 		return d.changed(name)
+	}
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return &fs.PathError{Op: "open", Path: filepath.Join(d.path, name), Err: pathErr.Err}
 	}
 	return err
 }
