@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -101,12 +103,16 @@ func (r *resolver) local(text string, start, end int, confined bool) (string, sd
 // mentioned returns the parts of one mention, nil when it names nothing that is there.
 func (r *resolver) mentioned(name string, source *sdk.SourceText, confined bool) sdk.Parts {
 	path := r.path(name)
-	if _, err := os.Stat(path); err == nil {
-		if confined && !r.mayAttach(path) {
-			r.h.log.Warn("not attached: a command of the repository names a file outside of the project, or one that is asked for", "file", path)
-			return nil
+	if _, err := r.files().Stat(path); err == nil {
+		at := attached{path: path}
+		if confined {
+			var ok bool
+			if at.real, ok = r.mayAttach(path); !ok {
+				r.h.log.Warn("not attached: a command of the repository names a file outside of the project, or one that is asked for", "file", path)
+				return nil
+			}
 		}
-		return r.file(path, &sdk.FileSource{Type: "file", Path: path, Text: source})
+		return r.file(at, &sdk.FileSource{Type: "file", Path: path, Text: source})
 	}
 	i := slices.IndexFunc(r.h.agents(r.g), func(a sdk.Agent) bool {
 		return a.Name == name && a.Mode != sdk.ModePrimary && !a.Hidden
@@ -118,17 +124,37 @@ func (r *resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 }
 
 // mayAttach reports whether a file that a template of the repository names lies in the project, symlinks resolved, and may be read
-// without asking.
-func (r *resolver) mayAttach(path string) bool {
-	root, err := filepath.EvalSymlinks(r.h.opts.Project.Worktree)
-	if err != nil {
-		return false
+// without asking. It returns the real path, which is the one to open.
+func (r *resolver) mayAttach(path string) (real string, ok bool) {
+	root := projectfs.Real(r.h.opts.Project.Worktree)
+	real = projectfs.Real(path)
+	rel, err := filepath.Rel(root, real)
+	return real, err == nil && filepath.IsLocal(rel) && r.rules.Decide("read", filepath.ToSlash(rel)).Action == sdk.ActionAllow
+}
+
+// files opens attachments: links in the project do not lead out of it, whoever names them.
+func (r *resolver) files() projectfs.FS {
+	return projectfs.New([]string{r.h.opts.Project.Worktree, r.h.opts.Project.Directory}, nil)
+}
+
+// attached is a file or directory on disk that a prompt names.
+type attached struct {
+	path string
+	real string // the real path that was judged, and is opened as it is; empty: path, for which only links of the project count
+}
+
+func (a attached) open(files projectfs.FS) (*os.File, fs.FileInfo, error) {
+	if a.real != "" {
+		return files.OpenReal(a.real)
 	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return false
+	return files.Open(a.path)
+}
+
+func (a attached) list(files projectfs.FS) ([]fs.DirEntry, error) {
+	if a.real != "" {
+		return files.ReadDirReal(a.real)
 	}
-	rel, err := filepath.Rel(root, path)
-	return err == nil && filepath.IsLocal(rel) && r.rules.Decide("read", filepath.ToSlash(rel)).Action == sdk.ActionAllow
+	return files.ReadDir(a.path)
 }
 
 func (r *resolver) path(name string) string {
@@ -162,7 +188,7 @@ func (r *resolver) part(p sdk.Part) sdk.Parts {
 		if source == nil {
 			source = &sdk.FileSource{Type: "file", Path: path}
 		}
-		return r.file(path, source)
+		return r.file(attached{path: path}, source)
 	}
 	return sdk.Parts{p}
 }
@@ -199,34 +225,27 @@ func (r *resolver) fail(err error) {
 
 // file reads an attached file: text goes into the prompt, images and documents become data, of a
 // directory the entries are listed. The file part itself tells clients what was attached.
-func (r *resolver) file(path string, source *sdk.FileSource) sdk.Parts {
-	info, err := os.Stat(path)
-	if err != nil {
-		r.fail(fmt.Errorf("attach %q: %w", path, errors.Unwrap(err)))
-		return nil
-	}
-	name := filepath.Base(path)
-	part := &sdk.FilePart{Filename: name, URL: FileURL(path), Source: source}
-	switch {
-	case info.IsDir():
+func (r *resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
+	part := &sdk.FilePart{Filename: filepath.Base(at.path), URL: FileURL(at.path), Source: source}
+	f, info, err := at.open(r.files())
+	if errors.Is(err, projectfs.ErrDirectory) {
 		part.Mime = mimeDirectory
-		text, err := listDirectory(path)
-		return r.inlined(part, path, "directory", text, err)
-	case !info.Mode().IsRegular():
-		r.fail(fmt.Errorf("attach %q: neither a file nor a directory", path))
-		return nil
+		entries, err := at.list(r.files())
+		return r.inlined(part, at.path, "directory", listing(entries), err)
 	}
-	if part.Mime, err = sniff(path); err != nil {
-		r.fail(fmt.Errorf("attach %q: %w", path, err))
-		return nil
+	if err != nil {
+		return r.inlined(nil, at.path, "", "", err)
+	}
+	defer f.Close() // only read
+	if part.Mime, err = sniff(f); err != nil {
+		return r.inlined(nil, at.path, "", "", err)
 	}
 	if isTextMime(part.Mime) {
-		text, err := readText(path)
-		return r.inlined(part, path, "file", text, err)
+		text, err := readText(f, info.Size())
+		return r.inlined(part, at.path, "file", text, err)
 	}
-	if part.URL, err = r.data(path, part.Mime, info.Size()); err != nil {
-		r.fail(fmt.Errorf("attach %q: %w", path, err))
-		return nil
+	if part.URL, err = data(f, part.Mime, info.Size()); err != nil {
+		return r.inlined(nil, at.path, "", "", err)
 	}
 	return sdk.Parts{part}
 }
@@ -234,6 +253,10 @@ func (r *resolver) file(path string, source *sdk.FileSource) sdk.Parts {
 // inlined returns the part and its content as text for the model.
 func (r *resolver) inlined(part *sdk.FilePart, path, element, text string, err error) sdk.Parts {
 	if err != nil {
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err // the message names the path already
+		}
 		r.fail(fmt.Errorf("attach %q: %w", path, err))
 		return nil
 	}
@@ -243,27 +266,27 @@ func (r *resolver) inlined(part *sdk.FilePart, path, element, text string, err e
 	}}
 }
 
-func (r *resolver) data(path, typ string, size int64) (string, error) {
+// data returns the content of a file, read from its start, as a data: URL.
+func data(f io.ReadSeeker, typ string, size int64) (string, error) {
 	if !strings.HasPrefix(typ, "image/") && typ != "application/pdf" {
 		return "", fmt.Errorf("a binary file of type %s: only text, images and PDF can be attached", typ)
 	}
 	if size > maxMediaBytes {
 		return "", fmt.Errorf("%d bytes are more than the %d a model takes", size, maxMediaBytes)
 	}
-	content, err := os.ReadFile(path)
+	_, err := f.Seek(0, io.SeekStart)
 	if err != nil {
-		return "", errors.Unwrap(err)
+		return "", err
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxMediaBytes))
+	if err != nil {
+		return "", err
 	}
 	return "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString(content), nil
 }
 
 // sniff tells the type of a file by its first bytes and, for what those do not tell, by its name.
-func sniff(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", errors.Unwrap(err)
-	}
-	defer f.Close()
+func sniff(f *os.File) (string, error) {
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -275,7 +298,7 @@ func sniff(path string) (string, error) {
 		return mimeText, nil
 	}
 	if typ == "application/octet-stream" {
-		if byName, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(path))); err == nil && !isTextMime(byName) {
+		if byName, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(f.Name()))); err == nil && !isTextMime(byName) {
 			typ = byName
 		}
 	}
@@ -299,13 +322,11 @@ func printable(head []byte) bool {
 
 func isTextMime(typ string) bool { return strings.HasPrefix(typ, "text/") }
 
-// readText reads the beginning of a text file, within the limits of an attachment.
-func readText(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", errors.Unwrap(err)
+// readText reads the beginning of a text file of a size, from its start, within the limits of an attachment.
+func readText(f io.ReadSeeker, size int64) (string, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
 	}
-	defer f.Close()
 	var out strings.Builder
 	in := bufio.NewReader(io.LimitReader(f, attachBytes+1))
 	for range attachLines {
@@ -322,17 +343,13 @@ func readText(path string) (string, error) {
 	if len(text) > attachBytes {
 		text = text[:attachBytes]
 	}
-	if info, err := f.Stat(); err == nil && int64(len(text)) < info.Size() {
-		text += fmt.Sprintf("\n[the first %d of %d bytes; read the rest with the read tool]", len(text), info.Size())
+	if int64(len(text)) < size {
+		text += fmt.Sprintf("\n[the first %d of %d bytes; read the rest with the read tool]", len(text), size)
 	}
 	return strings.ToValidUTF8(text, "�"), nil
 }
 
-func listDirectory(path string) (string, error) {
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return "", errors.Unwrap(err)
-	}
+func listing(entries []fs.DirEntry) string {
 	var out strings.Builder
 	for i, e := range entries {
 		if i == attachEntries {
@@ -345,7 +362,7 @@ func listDirectory(path string) (string, error) {
 		}
 		out.WriteByte('\n')
 	}
-	return out.String(), nil
+	return out.String()
 }
 
 // FileURL returns the file: URL of an absolute path, as file parts have it.

@@ -170,6 +170,43 @@ func TestAttachmentsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// What a repository's links make of the name that a user types is not attached when it is outside of the project.
+func TestMentionedLinks(t *testing.T) {
+	t.Parallel()
+	outside := project(t)
+	cases := map[string]struct{ link, target, text, problem string }{
+		"a file outside":               {"docs.md", filepath.Join(outside, "notes.txt"), "@docs.md", "leads out of the project"},
+		"a directory outside":          {"docs", outside, "@docs/", "leads out of the project"},
+		"a file behind a link":         {"docs", outside, "@docs/notes.txt", "leads out of the project"},
+		"a link that stays":            {"docs.md", "main.go", "@docs.md", ""},
+		"an absolute one that stays":   {"docs.md", "ABSOLUTE/main.go", "@docs.md", ""},
+		"outside, by its own name":     {"docs.md", "main.go", "@" + filepath.Join(outside, "notes.txt"), ""},
+		"a directory by its own name":  {"docs.md", "main.go", "@" + outside, ""},
+		"a directory behind two links": {"docs", "sub", "@docs/deeper", ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := project(t)
+			if err := os.Symlink(strings.Replace(c.target, "ABSOLUTE", dir, 1), filepath.Join(dir, c.link)); err != nil {
+				t.Skip(err)
+			}
+			m := newModel(t, say("ok"))
+			k := start(t, func(o *host.Options) { o.Project.Directory, o.Project.Worktree = dir, dir }, base(m))
+			_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: c.text})
+			if c.problem == "" {
+				if err != nil || len(m.last(sdk.PurposeTurn).Messages[0].Content) != 2 {
+					t.Errorf("Prompt = %v, want an attachment", err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("Prompt = %v, want %q in it", err, c.problem)
+			}
+		})
+	}
+}
+
 func TestFileParts(t *testing.T) {
 	t.Parallel()
 	dir := project(t)

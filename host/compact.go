@@ -215,11 +215,8 @@ func (t *turn) compactor(ctx context.Context) (*turn, error) {
 	s.agent, s.purpose, s.tries, s.msg, s.ledger, s.calls = agent, sdk.PurposeCompaction, 0, nil, &hooks.Ledger{}, nil
 	name := t.summaryModel
 	t.summaryModel = ""
-	if name == "" && agent.Model != nil {
-		name = agent.Model.String()
-	}
-	if name != "" {
-		if err := s.useModel(ctx, name, t.c.sessionCopy()); err != nil {
+	if name != "" || agent.Model != nil {
+		if err := s.useModel(ctx, name, false, t.c.sessionCopy()); err != nil {
 			return nil, err
 		}
 	}

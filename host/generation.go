@@ -22,8 +22,10 @@ type generation struct {
 	leftOut   []*loaded // did not start; closed with the others
 	engine    *hooks.Engine
 	config    *sdk.Config
+	own       *sdk.Config // the user's own part of config; nil where the repository's files do not choose models
 	protocols map[string]sdk.Protocol
 	models    *models
+	receivers *receivers
 
 	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
 	retired bool          // under Host.genMu: another one is in force
@@ -31,7 +33,7 @@ type generation struct {
 }
 
 func (h *Host) newGeneration(ctx context.Context, o ReloadOptions, old *generation) (*generation, error) {
-	g := &generation{made: o, config: o.Config, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{})}
+	g := &generation{made: o, config: o.Config, own: o.Own, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{})}
 	if g.made.PublicConfig == nil {
 		g.made.PublicConfig = &sdk.Config{}
 	}
@@ -47,7 +49,11 @@ func (h *Host) newGeneration(ctx context.Context, o ReloadOptions, old *generati
 		defer cancel()
 		return nil, errors.Join(err, h.closeGeneration(closing, g))
 	}
-	g.models = newModels(h, g)
+	g.receivers = newReceivers(h, g)
+	g.models = newModels(h, g, g.config, g.receivers, g.made.Foreign)
+	if g.own == nil && h.opts.FromProject != nil {
+		g.receivers.own = g.models // all of the configuration is the user's own; agents and commands may be the repository's
+	}
 	return g, nil
 }
 
@@ -217,6 +223,15 @@ func (g *generation) transformConfig(ctx context.Context, h *Host) error {
 		return fmt.Errorf("hooks at config: %w", err)
 	}
 	g.config = changed
+	if g.own == nil {
+		return nil
+	}
+	// What an approved plugin chooses is the user's choice, so it is in both. Where it changes what only the repository's files
+	// have, it cannot be applied and the repository's choice stays one.
+	own := sdk.Clone(g.own).(*sdk.Config)
+	if sdk.Apply(own, changes) == nil {
+		g.own = own
+	}
 	return nil
 }
 

@@ -45,6 +45,14 @@ type Options struct {
 	// Foreign names the providers whose address a file of the project chose, with the place. They get no
 	// key from Environ.
 	Foreign map[string]string
+	// Own is what the user's own configuration, without files of the repository, says about providers, models, agents and commands.
+	// Nil: files of the repository say nothing about those.
+	Own *sdk.Config
+	// FromProject reports whether an agent or command with this Origin was defined by a file of the repository. Nil: none was.
+	// Quick and safe as TrustRules.
+	FromProject func(origin string) bool
+	// ApprovedReceiver reports whether the user approved a Receiver, by its digest. Nil: none. Quick and safe as TrustRules.
+	ApprovedReceiver func(digest string) bool
 	// Interactive says that somebody answers permission requests and questions (ReplyPermission,
 	// ReplyQuestion). Otherwise what needs an answer is refused.
 	Interactive bool
@@ -121,7 +129,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
 	gen, err := h.newGeneration(ctx, ReloadOptions{
-		Config: o.Config, PublicConfig: o.PublicConfig, Plugins: o.Plugins, Secrets: o.Secrets, Foreign: o.Foreign, Quarantined: o.Quarantined,
+		Config: o.Config, PublicConfig: o.PublicConfig, Plugins: o.Plugins, Secrets: o.Secrets, Foreign: o.Foreign, Own: o.Own, Quarantined: o.Quarantined,
 	}, nil)
 	if err != nil {
 		h.cancel()

@@ -29,6 +29,9 @@ const minSecret = 8
 type models struct {
 	h         *Host
 	g         *generation
+	config    *sdk.Config
+	receivers *receivers        // who may be sent a conversation
+	foreign   map[string]string // as Options.Foreign
 	providers map[string]*provider
 	order     []string // of the providers: catalogs in plugin order, then the configuration's
 	secretEnv map[string]bool
@@ -52,9 +55,9 @@ type ModelChoice struct {
 	Reason string // for people: "configured", "OPENAI_API_KEY is set", …
 }
 
-func newModels(h *Host, g *generation) *models {
+func newModels(h *Host, g *generation, config *sdk.Config, r *receivers, foreign map[string]string) *models {
 	m := &models{
-		h: h, g: g, providers: map[string]*provider{}, secretEnv: map[string]bool{},
+		h: h, g: g, config: config, receivers: r, foreign: foreign, providers: map[string]*provider{}, secretEnv: map[string]bool{},
 		clients: map[string]sdk.ModelClient{}, local: map[string][]sdk.Model{},
 	}
 	for _, l := range g.plugins {
@@ -65,14 +68,14 @@ func newModels(h *Host, g *generation) *models {
 			m.providers[info.ID] = &provider{info: info}
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(g.config.Provider)) {
+	for _, id := range slices.Sorted(maps.Keys(config.Provider)) {
 		if _, known := m.providers[id]; !known {
 			m.order = append(m.order, id)
 			m.providers[id] = &provider{info: sdk.ProviderInfo{ID: id, Name: id}}
 		}
 		p := m.providers[id]
 		p.configured = true
-		p.info = configure(p.info, g.config.Provider[id])
+		p.info = configure(p.info, config.Provider[id])
 		if p.info.Key != "" {
 			p.keyFrom = "provider." + id + ".options.apiKey"
 		}
@@ -101,7 +104,7 @@ func (m *models) findKeys() {
 			if p.info.Key != "" || env[name] == "" {
 				continue
 			}
-			if m.g.made.Foreign[id] != "" {
+			if m.foreign[id] != "" {
 				p.withheld = name
 				continue
 			}
@@ -112,14 +115,23 @@ func (m *models) findKeys() {
 
 // enabled reports whether the configuration lets the provider be used.
 func (m *models) enabled(id string) bool {
-	c := m.g.config
+	c := m.config
 	return !slices.Contains(c.DisabledProviders, id) && (len(c.EnabledProviders) == 0 || slices.Contains(c.EnabledProviders, id))
 }
 
-// choose picks the model of a session that names none: the configured one, else a provider whose key is
-// there, else a local server, else the last provider that needs neither.
+// choose picks the model of a session that names none. A repository's choice must be approved.
 func (m *models) choose(ctx context.Context) (ModelChoice, error) {
-	if name := m.g.config.Model; name != "" {
+	choice, err := m.pick(ctx)
+	if err == nil && m.g.own != nil {
+		err = m.receivers.check(ctx, m, choice.Model.ProviderID, true)
+	}
+	return choice, err
+}
+
+// pick picks the configured model, else one of a provider whose key is there, else of a local server, else of the last provider
+// that needs neither.
+func (m *models) pick(ctx context.Context) (ModelChoice, error) {
+	if name := m.config.Model; name != "" {
 		model, err := m.resolve(ctx, name)
 		return ModelChoice{model, "model in the configuration"}, err
 	}
@@ -239,7 +251,7 @@ func (m *models) resolve(_ context.Context, name string) (sdk.Model, error) {
 	if !m.enabled(providerID) {
 		return sdk.Model{}, fmt.Errorf("%w: provider %q is switched off by disabled_providers or enabled_providers", ErrModel, providerID)
 	}
-	if c := m.g.config.Provider[providerID]; !listed(&c, id) {
+	if c := m.config.Provider[providerID]; !listed(&c, id) {
 		return sdk.Model{}, fmt.Errorf("%w: %q is switched off by provider.%s.whitelist or blacklist", ErrModel, name, providerID)
 	}
 	return m.known(providerID, id), nil
@@ -256,8 +268,11 @@ func (m *models) client(id string) (sdk.ModelClient, error) {
 	if p == nil {
 		return nil, fmt.Errorf("%w: there is no provider %q", ErrModel, id)
 	}
+	if err := m.receivers.check(m.h.ctx, m, id, false); err != nil {
+		return nil, err
+	}
 	if p.withheld != "" && p.info.Key == "" {
-		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.g.made.Foreign[id], p.withheld)
+		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.foreign[id], p.withheld)
 	}
 	if len(p.info.Env) > 0 && p.info.Key == "" && !p.configured {
 		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json", ErrModel, id, strings.Join(p.info.Env, " or "), id)
@@ -278,8 +293,12 @@ func (m *models) client(id string) (sdk.ModelClient, error) {
 // small returns the model for titles: the configured one, the hooks', the provider's small one, or the
 // given model itself.
 func (m *models) small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
-	if name := m.g.config.SmallModel; name != "" {
-		return m.resolve(ctx, name)
+	if name := m.config.SmallModel; name != "" {
+		model, err := m.resolve(ctx, name)
+		if err == nil && m.g.own != nil {
+			err = m.receivers.check(ctx, m, model.ProviderID, true)
+		}
+		return model, err
 	}
 	p := m.providers[of.ProviderID]
 	v := &sdk.SmallModelValue{}
@@ -316,6 +335,9 @@ func (h *Host) Models(ctx context.Context) []ModelInfo {
 		p := m.providers[id]
 		if !m.enabled(id) {
 			continue
+		}
+		if m.receivers.check(ctx, m, id, false) != nil {
+			continue // not approved: it is as if it were not there
 		}
 		source := p.keyFrom
 		var list []sdk.Model

@@ -53,6 +53,9 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if d.Action == sdk.ActionDeny {
 		return &sdk.Refusal{By: "rule", Reason: denied(&r, d)}
 	}
+	if d.Guarded != "" {
+		r.Metadata["guarded"] = d.Guarded
+	}
 	gate, err := t.gate(ctx, &r)
 	if err != nil {
 		return err
@@ -96,6 +99,7 @@ func askedBy(metadata sdk.Object, template, plugin string) sdk.Object {
 	maps.Copy(out, metadata)
 	delete(out, "template")
 	delete(out, "plugin")
+	delete(out, "guarded")
 	switch {
 	case template != "":
 		out["template"] = template
@@ -217,6 +221,11 @@ func quoted(text string) string {
 
 // unanswered refuses what must be asked for whatever else is allowed, when nobody is there to answer.
 func (t *turn) unanswered(r *sdk.PermissionRequest, d permission.Decision) error {
+	if d.Guarded != "" {
+		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
+			"permission %q for %q must be asked for, because programs run %s by themselves or it steers agents, and nobody is there to answer; allow it with a rule that names it, such as {\"permission\": {\"edit\": {%s: \"allow\"}}} in tenon.json",
+			r.Permission, several(r.Patterns), d.Guarded, quoted(guardedPattern(r, d)))}
+	}
 	remedy := ""
 	if t.agent.Strict {
 		remedy = fmt.Sprintf(", or allow it to this agent with a rule under agent.%s.permission in tenon.json", t.agent.Name)
@@ -224,6 +233,19 @@ func (t *turn) unanswered(r *sdk.PermissionRequest, d permission.Decision) error
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
 		"permission %q for %q must be asked for%s, and nobody is there to answer; --auto and other rules do not: run it on a terminal%s",
 		r.Permission, strings.Join(r.Patterns, ", "), origin(d.Rule), remedy)}
+}
+
+// guardedPattern returns the pattern of a request that a decision about a guarded file is about.
+func guardedPattern(r *sdk.PermissionRequest, d permission.Decision) string {
+	patterns := slices.Clone(r.Patterns)
+	for _, i := range r.Implied {
+		patterns = append(patterns, i.Pattern)
+	}
+	name := strings.ToLower(strings.Trim(d.Guarded, "*"))
+	if i := slices.IndexFunc(patterns, func(p string) bool { return strings.Contains(strings.ToLower(p), name) }); i >= 0 {
+		return patterns[i]
+	}
+	return d.Guarded
 }
 
 // askUser publishes the request and waits for the answer, for as long as the turn runs.

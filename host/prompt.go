@@ -184,7 +184,8 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 		return fmt.Errorf("agent %q%s %w", agent.Name, namedBy(in.Agent == "", agent.Name, t.g.config), ErrSubagent)
 	}
 	t.agent = agent
-	if err := t.useModel(ctx, in.Model, s); err != nil && byCommand {
+	byRepository := byCommand && t.g.choosesCommandModel(t.h, &command.Command)
+	if err := t.useModel(ctx, in.Model, byRepository, s); err != nil && byCommand {
 		return fmt.Errorf("command %s names its model: %w", command.label(), err)
 	} else if err != nil {
 		return err
@@ -205,11 +206,13 @@ func namedBy(usual bool, agent string, c *sdk.Config) string {
 	return ""
 }
 
-// useModel sets the model: the one asked for, the agent's, the session's, the default.
-func (t *turn) useModel(ctx context.Context, name string, s *sdk.Session) error {
+// useModel sets the model: the one asked for, the agent's, the session's, the default. byRepository says that files of the
+// repository asked for it.
+func (t *turn) useModel(ctx context.Context, name string, byRepository bool, s *sdk.Session) error {
 	m, byAgent := t.g.models, false
 	if name == "" && t.agent.Model != nil {
 		name, byAgent = t.agent.Model.String(), true
+		byRepository = t.g.choosesAgentModel(t.h, &t.agent)
 	}
 	if name == "" && s.Model != nil {
 		name = s.Model.ProviderID + "/" + s.Model.ID
@@ -221,6 +224,9 @@ func (t *turn) useModel(ctx context.Context, name string, s *sdk.Session) error 
 		var choice ModelChoice
 		choice, err = m.choose(ctx)
 		t.model = choice.Model
+	}
+	if err == nil && byRepository {
+		err = m.receivers.check(ctx, m, t.model.ProviderID, true)
 	}
 	if err != nil && byAgent {
 		return fmt.Errorf("agent %q (%s) names its model: %w", t.agent.Name, cmp.Or(t.agent.Origin, "of a plugin"), err)
@@ -246,7 +252,7 @@ func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) er
 		}
 	}
 	if after.Model.ProviderID != before.Model.ProviderID || after.Model.ModelID != before.Model.ModelID {
-		return t.useModel(ctx, after.Model.String(), t.c.sessionCopy())
+		return t.useModel(ctx, after.Model.String(), false, t.c.sessionCopy())
 	}
 	return nil
 }

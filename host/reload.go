@@ -11,11 +11,12 @@ import (
 
 // ReloadOptions say what a new generation is made of.
 type ReloadOptions struct {
-	// Config replaces the configuration, with PublicConfig, Secrets and Foreign as in Options. Nil: all four stay as they are.
+	// Config replaces the configuration, with PublicConfig, Secrets, Foreign and Own as in Options. Nil: all five stay as they are.
 	Config       *sdk.Config
 	PublicConfig *sdk.Config
 	Secrets      []string
 	Foreign      map[string]string
+	Own          *sdk.Config
 	// Plugins are all plugins of the new generation, in their order. One that is the same value as a plugin in force goes on as
 	// it is, with the options it was started with; it must not have been closed.
 	Plugins []sdk.Plugin
@@ -41,7 +42,7 @@ func (h *Host) Reload(ctx context.Context, o ReloadOptions) error {
 	old := h.acquire()
 	defer h.release(old)
 	if o.Config == nil {
-		o.Config, o.PublicConfig, o.Secrets, o.Foreign = old.made.Config, old.made.PublicConfig, old.made.Secrets, old.made.Foreign
+		o.Config, o.PublicConfig, o.Secrets, o.Foreign, o.Own = old.made.Config, old.made.PublicConfig, old.made.Secrets, old.made.Foreign, old.made.Own
 	}
 	g, err := h.newGeneration(ctx, o, old)
 	if err != nil {

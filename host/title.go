@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 	"time"
@@ -42,7 +43,11 @@ func (t *turn) startTitle() {
 		defer t.h.release(copied.g)
 		ctx, cancel := context.WithTimeout(t.h.besideCtx, titleTimeout)
 		defer cancel()
-		if err := copied.makeTitle(ctx); err != nil {
+		err := copied.makeTitle(ctx)
+		switch {
+		case errors.Is(err, ErrReceiver):
+			t.h.log.Warn("no title was made", "err", err)
+		case err != nil:
 			t.h.log.Debug("no title was made", "session", t.r.session, "err", err)
 		}
 	})
@@ -68,7 +73,7 @@ func (t *turn) userMessages() int {
 func (t *turn) makeTitle(ctx context.Context) error {
 	var err error
 	if t.agent.Model != nil {
-		err = t.useModel(ctx, t.agent.Model.String(), t.c.sessionCopy())
+		err = t.useModel(ctx, "", false, t.c.sessionCopy())
 	} else {
 		err = t.useSmallModel(ctx)
 	}
@@ -99,7 +104,7 @@ func (t *turn) useSmallModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.useModel(ctx, small.Ref().String(), t.c.sessionCopy())
+	return t.useModel(ctx, small.Ref().String(), false, t.c.sessionCopy())
 }
 
 // account adds what a request beside the turn cost to the session, and changes it further.

@@ -31,6 +31,8 @@ type call struct {
 	args  json.RawMessage // as they run
 	host  *callHost
 	paths []string // the files it says it will write
+	// prepared is what a compiled-in tool keeps from Prepare to Execute.
+	prepared any
 
 	byUser   bool    // the user's command asked for it, not the model
 	byPlugin *loaded // asked for it; nil for the model's and the user's calls
@@ -205,6 +207,7 @@ func (c *call) toolCall() *sdk.ToolCall {
 	return &sdk.ToolCall{
 		Tool: c.part.Tool, CallID: c.part.CallID, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
 		Agent: c.host.t.agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
+		Prepared: c.prepared,
 	}
 }
 
@@ -219,6 +222,7 @@ func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, e
 	log := c.host.t.h.log
 	if c.tool.origin.Carrier == sdk.CarrierBuiltin {
 		list, err = contained(ctx, log, prepare)
+		c.prepared = made.Prepared
 	} else {
 		list, err = bounded(ctx, log, prepareTimeout, prepare)
 	}

@@ -51,6 +51,9 @@ type ToolCall struct {
 	Worktree  string          `json:"worktree"`  // the root of the project, absolute
 	// Host is the call's way back to the host, for as long as the call runs.
 	Host ToolHost `json:"-"`
+	// Prepared belongs to the tool: what Prepare stores here, Execute of the same call finds, such as the files that permission
+	// was requested for. Only tools that are compiled in get it; nil if Prepare stored nothing or was not called.
+	Prepared any `json:"-"`
 }
 
 // ToolHost is what every call can ask of the host. Further abilities are the interfaces below; a tool

@@ -71,7 +71,7 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 	for name, c := range p.config {
 		add(command(name, c, "configuration"))
 	}
-	var watch sources.Watch
+	watch := sources.NewWatch(p.project, p.log)
 	for _, folder := range sources.ConfigFolders(p.project) {
 		for _, sub := range []string{"command", "commands"} {
 			dir := filepath.Join(folder, sub)

@@ -39,6 +39,7 @@ func (*Plugin) Manifest() sdk.Manifest {
 // Start remembers where to look. It reads nothing.
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.log, p.project = h.Logger(), h.Project()
+	p.watch = sources.NewWatch(p.project, p.log)
 	c, ok := h.(sdk.ConfigReader)
 	if !ok || c.Config() == nil {
 		return nil

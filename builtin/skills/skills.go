@@ -41,6 +41,7 @@ func (*Plugin) Manifest() sdk.Manifest {
 // Start remembers where to look. It reads nothing.
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.log, p.project = h.Logger(), h.Project()
+	p.watch = sources.NewWatch(p.project, p.log)
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		p.config = c.Config().Skills
 	}

@@ -159,6 +159,9 @@ func (q *askPermission) show(a *asker) {
 	if template, _ := r.Metadata["template"].(string); template != "" {
 		a.s.line("  in the template of " + oneLine(template) + ", not asked for by the model:")
 	}
+	if guarded, _ := r.Metadata["guarded"].(string); guarded != "" {
+		a.s.line("  always asked for: programs run " + oneLine(guarded) + " by themselves, or it steers agents")
+	}
 	for _, pattern := range r.Patterns {
 		a.s.line("    " + strings.ReplaceAll(visible(pattern), "\n", "\n    "))
 	}

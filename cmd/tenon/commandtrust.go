@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -49,16 +48,16 @@ func (p *projectRules) own(rules sdk.PermissionRules) sdk.PermissionRules {
 // hook can add it, is nobody's whom the user trusts.
 func (p *projectRules) trustCommand(c *sdk.Command) host.CommandTrust {
 	path, known := p.commandFile(c)
-	return host.CommandTrust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path) && holds(path, c)}
+	return host.CommandTrust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path) && p.w.holds(path, c)}
 }
 
 // holds reports whether a Markdown file still holds the template that was read from it: what was swapped since counts as not
 // approved. Of other files nothing can be said, as they are decoded.
-func holds(path string, c *sdk.Command) bool {
+func (w *workspace) holds(path string, c *sdk.Command) bool {
 	if c.Origin == inConfiguration {
 		return true
 	}
-	data, err := os.ReadFile(path)
+	data, err := w.readProjectFile(path)
 	return err == nil && strings.Contains(strings.ReplaceAll(string(data), "\r\n", "\n"), c.Template)
 }
 

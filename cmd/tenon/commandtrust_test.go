@@ -58,14 +58,12 @@ func TestCommandIsApprovedAsItIs(t *testing.T) {
 		}
 	}
 	write("---\r\ndescription: x\r\n---\r\nOne.\r\n!`git log`\r\n")
-	key, err := approvalKey(path)
+	w := &workspace{project: sdk.Project{Directory: root, Worktree: root}, loaded: &config.Loaded{}}
+	key, err := w.approvalKey(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &projectRules{
-		w:        &workspace{project: sdk.Project{Directory: root, Worktree: root}, loaded: &config.Loaded{}},
-		approved: map[string]bool{key: true},
-	}
+	p := &projectRules{w: w, approved: map[string]bool{key: true}}
 	read := &sdk.Command{Origin: ".tenon/commands/a.md", Template: "One.\n!`git log`"}
 	if got := p.trustCommand(read); !got.Approved {
 		t.Errorf("approved: %+v", got)

@@ -217,6 +217,9 @@ func (c *checkup) models(ctx context.Context, w *workspace, m *machine, offline 
 	for _, source := range order {
 		c.ok("provider", "%s: %s", source, plural(sources[source], "model"))
 	}
+	for _, r := range m.Receivers(ctx) {
+		c.note("provider", "%s at %s: chosen by the repository and not approved; tenon permission approve approves it", r.Provider, r.Address)
+	}
 	choice, err := m.DefaultModel(ctx)
 	if err != nil {
 		c.bad("model", err)

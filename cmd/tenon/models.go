@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,6 +73,9 @@ func (a *app) listModels(ctx context.Context, m *machine, filter, form string) e
 	}
 	if len(list) == 0 {
 		a.screen.line("no model matches; tenon models lists all")
+	}
+	for _, r := range m.Receivers(ctx) {
+		a.screen.line(fmt.Sprintf("not approved: %s at %s, by choice of the repository; tenon permission approve approves it", visible(r.Provider), visible(r.Address)))
 	}
 	return a.tellDefault(choice, chooseErr)
 }

@@ -157,7 +157,7 @@ func explainRequest(b *strings.Builder, rules, approved *permission.Rules, r *sd
 		fmt.Fprintf(b, "  asks, because it holds %s: %s\n", oneLine(r.Verbatim), why)
 	}
 	for _, i := range r.Implied {
-		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" && !i.Maybe) {
+		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && (d.Rule.Pattern != "*" && !i.Maybe || d.Guarded != "")) {
 			b.WriteString(map[bool]string{false: "included: ", true: "possibly included, so it asks: "}[i.Maybe])
 			explainPattern(b, rules, approved, i.Permission, i.Pattern)
 		}
@@ -191,6 +191,9 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 		t.add("  allowed for good", ruleText(by.Rule), by.Rule.Origin)
 	}
 	b.WriteString(t.text(0))
+	if d.Guarded != "" {
+		fmt.Fprintf(b, "  always asked for: programs run %s by themselves or it steers agents; a rule that names it allows it\n", d.Guarded)
+	}
 }
 
 func ruleText(r sdk.PermissionRule) string {

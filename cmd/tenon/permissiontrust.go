@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -42,7 +43,8 @@ type projectRules struct {
 	warn     func(text string)
 	approved map[string]bool // path@digest
 
-	warned sync.Once
+	receivers approvedReceivers
+	warned    sync.Once
 }
 
 func (w *workspace) projectRules(ctx context.Context, s store.Store) (*projectRules, error) {
@@ -52,6 +54,7 @@ func (w *workspace) projectRules(ctx context.Context, s store.Store) (*projectRu
 		if a.Permission == rulesPermission {
 			p.approved[a.Pattern] = true
 		}
+		p.receivers.add(a)
 	}
 	return p, err
 }
@@ -117,13 +120,13 @@ func (p *projectRules) source(r sdk.PermissionRule) string {
 
 // isApproved reports whether the file is approved as it is now.
 func (p *projectRules) isApproved(path string) bool {
-	key, err := approvalKey(path)
+	key, err := p.w.approvalKey(path)
 	return err == nil && p.approved[key]
 }
 
 // approvalKey names a file with its content.
-func approvalKey(path string) (string, error) {
-	data, err := os.ReadFile(path)
+func (w *workspace) approvalKey(path string) (string, error) {
+	data, err := w.readProjectFile(path)
 	if err != nil {
 		return "", err
 	}
@@ -131,8 +134,24 @@ func approvalKey(path string) (string, error) {
 	return path + "@" + hex.EncodeToString(sum[:]), nil
 }
 
-// approveRules shows the rules of this project's files that allow something, and the shell commands in templates of its commands,
-// and approves them.
+// maxProjectFile bounds a file that is approved, in bytes: no file of rules or commands may be larger.
+const maxProjectFile = 1 << 20
+
+// readProjectFile reads a file that came with the repository.
+func (w *workspace) readProjectFile(path string) ([]byte, error) {
+	f, _, err := projectfs.ForProject(w.project).Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, cut, err := projectfs.ReadLimited(f, maxProjectFile)
+	if err == nil && cut {
+		err = fmt.Errorf("%s: larger than %d bytes", path, maxProjectFile)
+	}
+	return data, err
+}
+
+// approveRules shows the rules of this project's files that allow something, the shell commands in templates of its commands, and
+// who receives conversations by its choice, and approves them.
 func (a *app) approveRules(ctx context.Context) (err error) {
 	w, err := a.configured(ctx)
 	if err != nil {
@@ -143,12 +162,52 @@ func (a *app) approveRules(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
-	p, err := w.projectRules(ctx, m.store)
-	if err != nil {
+	p := m.rules
+	waiting, files := p.waitingRules(m)
+	shells := p.waitingCommands(m.CommandInfos(ctx))
+	for path := range shells {
+		if waiting[path] == nil {
+			files = append(files, path)
+		}
+	}
+	receivers := m.Receivers(ctx)
+	if len(files)+len(receivers) == 0 {
+		return a.write("no rules of this project wait for approval, no commands and no addresses\n")
+	}
+	slices.Sort(files)
+	var b strings.Builder
+	var list []store.Approval
+	for _, path := range files {
+		key, err := w.approvalKey(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "approved: %s\n", visible(path))
+		for _, r := range waiting[path] {
+			fmt.Fprintf(&b, "  %s\n", ruleText(r))
+		}
+		for _, shell := range shells[path] {
+			fmt.Fprintf(&b, "  %s\n", shell)
+		}
+		list = append(list, store.Approval{
+			Project: w.approvalProject(), Permission: rulesPermission, Pattern: key, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
+		})
+	}
+	for _, r := range receivers {
+		b.WriteString("approved: " + p.receiverText(&r))
+		list = append(list, w.receiverApproval(&r))
+	}
+	if err := m.store.Approve(ctx, list); err != nil {
 		return err
 	}
-	all := slices.Clone(w.loaded.Config.Permission)
-	for _, agent := range w.loaded.Config.Agent {
+	b.WriteString("until this changes; tenon permission forget takes it back\n")
+	return a.write(b.String())
+}
+
+// waitingRules returns, by file of the project, the rules that allow something and are not approved, and the files.
+func (p *projectRules) waitingRules(m *machine) (map[string]sdk.PermissionRules, []string) {
+	all := slices.Clone(p.w.loaded.Config.Permission)
+	for _, agent := range p.w.loaded.Config.Agent {
 		all = append(all, agent.Permission...)
 	}
 	for _, agent := range m.Agents() {
@@ -166,47 +225,17 @@ func (a *app) approveRules(ctx context.Context) (err error) {
 		}
 		waiting[path] = append(waiting[path], r)
 	}
-	shells := p.waitingCommands(m.CommandInfos(ctx))
-	for path := range shells {
-		if waiting[path] == nil {
-			files = append(files, path)
-		}
-	}
-	if len(files) == 0 {
-		return a.write("no rules of this project wait for approval, and no commands\n")
-	}
-	slices.Sort(files)
-	var b strings.Builder
-	var list []store.Approval
-	for _, path := range files {
-		key, err := approvalKey(path)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&b, "approved: %s\n", visible(path))
-		for _, r := range waiting[path] {
-			fmt.Fprintf(&b, "  %s\n", ruleText(r))
-		}
-		for _, shell := range shells[path] {
-			fmt.Fprintf(&b, "  %s\n", shell)
-		}
-		list = append(list, store.Approval{
-			Project: host.ApprovalProject(w.project), Permission: rulesPermission, Pattern: key, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
-		})
-	}
-	if err := m.store.Approve(ctx, list); err != nil {
-		return err
-	}
-	b.WriteString("until these files change; tenon permission forget takes it back\n")
-	return a.write(b.String())
+	return waiting, files
 }
 
-// permissionOptions adds to the host's options what bounds and trusts permission rules.
-func (w *workspace) permissionOptions(ctx context.Context, s store.Store, o *host.Options) error {
+// permissionOptions adds to the host's options what bounds and trusts permission rules and receivers.
+func (w *workspace) permissionOptions(ctx context.Context, s store.Store, o *host.Options) (*projectRules, error) {
 	p, err := w.projectRules(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	o.Own, o.ApprovedReceiver = w.loaded.Own, p.receivers.has
+	o.FromProject = func(origin string) bool { return w.projectFile(origin) != "" }
 	o.Managed, o.TrustRules, o.OwnRules, o.TrustCommand, o.MayLift = w.loaded.Managed, p.trust, p.own, p.trustCommand, p.mayLift
-	return nil
+	return p, nil
 }

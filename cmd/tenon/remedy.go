@@ -181,6 +181,8 @@ func (w *wording) apiFix(te *host.TurnError) string {
 // hostRemedy knows errors of the host that have nothing to do with the turn.
 func (w *wording) hostRemedy(err error) *failure {
 	switch {
+	case errors.Is(err, host.ErrReceiver):
+		return &failure{exitRefused, err, "look at the address and the files with tenon permission approve, which approves them; or choose a model yourself with -m"}
 	case errors.Is(err, host.ErrModel):
 		return &failure{exitModel, err, w.usable}
 	case errors.Is(err, host.ErrSubagent):

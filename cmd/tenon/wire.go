@@ -137,6 +137,7 @@ type machine struct {
 	config     *sdk.Config
 	workspace  *workspace
 	options    hostOptions
+	rules      *projectRules
 	extensions []*extensions.Set // those in use, the latest last
 	shipped    []sdk.Plugin      // in every generation
 }
@@ -173,6 +174,11 @@ func (w *workspace) open(ctx context.Context, o hostOptions) (*machine, error) {
 	if err != nil {
 		return nil, errors.Join(err, set.Close(context.WithoutCancel(ctx)))
 	}
+	if o.interactive {
+		if err := m.askReceivers(ctx); err != nil {
+			return nil, errors.Join(err, m.Close(context.WithoutCancel(ctx)))
+		}
+	}
 	return m, nil
 }
 
@@ -188,7 +194,7 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 		Interactive: o.interactive, AutoApprove: o.auto,
 		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
 	}
-	if err := w.permissionOptions(ctx, s, &options); err != nil {
+	if m.rules, err = w.permissionOptions(ctx, s, &options); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if m.Host, err = host.New(ctx, options); err != nil {

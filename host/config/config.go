@@ -2,7 +2,9 @@ package config
 
 import (
 	"context"
+	"errors"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -46,9 +48,12 @@ type Loaded struct {
 	Warnings []Problem
 	// Secrets are the values that must not be shown, longest first.
 	Secrets []string
-	// Foreign names the providers whose address, not one on this machine, a file of the project chose, with
-	// the place. Keys from the environment must not be sent there.
+	// Foreign names the providers whose address a file of the project chose, with the place. Keys from the environment must not
+	// be sent there.
 	Foreign map[string]string
+	// Own is what the user's own layers alone say about providers, models, agents and commands; its other fields are zero. Nil if
+	// no file of the project says anything about those.
+	Own *sdk.Config
 
 	plugins, hooks []Code
 }
@@ -61,7 +66,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMerger()
+	m, own := newMerger(), newOwnMerger(sources)
 	if err := m.defaults(); err != nil {
 		return nil, err
 	}
@@ -72,7 +77,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		if s.layer == LayerManaged {
 			managed, _ = layer["permission"].(sdk.PermissionRules)
 		}
-		if err := m.add(layer, c.origins); err != nil {
+		if err := errors.Join(own.add(layer, s.layer), m.add(layer, c.origins)); err != nil {
 			return nil, err
 		}
 	}
@@ -89,10 +94,14 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loaded{
+	loaded := &Loaded{
 		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.warnings, Secrets: l.sortedSecrets(), Foreign: foreign,
 		ProjectFiles: l.projectFiles, Managed: managed, plugins: m.plugins, hooks: m.hooks,
-	}, nil
+	}
+	if own.differs {
+		loaded.Own, err = own.config()
+	}
+	return loaded, err
 }
 
 // Origin returns where the value of key was set ("/home/a/tenon.json:12", "env TENON_MODEL", "flag -m",
@@ -117,6 +126,7 @@ type loader struct {
 	files  []string
 	// projectFiles are those of files that came with the repository.
 	projectFiles []string
+	inside       projectfs.FS // opens files of the project
 
 	secrets []string
 	fields  fieldTable
@@ -126,5 +136,8 @@ type loader struct {
 }
 
 func newLoader(o Options) *loader {
-	return &loader{opts: o, env: environment(o.Environ), fields: fieldTable{}, borrowed: map[string]bool{}}
+	return &loader{
+		opts: o, env: environment(o.Environ), fields: fieldTable{}, borrowed: map[string]bool{},
+		inside: projectfs.New([]string{o.Worktree, o.Directory}, []string{o.ConfigDir}),
+	}
 }

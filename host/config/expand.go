@@ -69,7 +69,7 @@ func (c *checker) expandFile(p place, name string) string {
 	if !c.mayBorrowFile(p, name) {
 		return ""
 	}
-	text, err := readFile(c.absolute(name, c.src.dir))
+	text, err := c.readFile(c.src.layer, c.absolute(name, c.src.dir))
 	if err != nil {
 		c.report.problem(c.src.at(p.offset, p.key, "file \""+name+"\" cannot be read: "+reason(err), "paths are relative to "+c.src.dir))
 		return ""

@@ -2,15 +2,13 @@ package config
 
 import (
 	"maps"
-	"net"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// foreign finds the providers whose address a file of the project chose, other than one on this machine. A
+// foreign finds the providers whose address a file of the project chose, on this machine or another. A
 // repository that somebody cloned must not have the user's keys sent to an address of its own: a key that
 // comes from elsewhere, or that the file borrows from the environment or another file, is a problem. The
 // result says for each such provider where its address was set.
@@ -23,7 +21,7 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 			at = origins[key+".api"]
 		}
 		address := cfg.Provider[id].Options.BaseURL
-		if at.Layer != LayerProject || onThisMachine(address) {
+		if at.Layer != LayerProject || address == "" {
 			continue
 		}
 		found[id] = at.String()
@@ -58,18 +56,4 @@ func hostOf(address string) string {
 		return "another machine"
 	}
 	return u.Hostname()
-}
-
-// onThisMachine reports whether an address leads to this machine. An empty one is no address.
-func onThisMachine(address string) bool {
-	if address == "" {
-		return true
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	host := strings.ToLower(u.Hostname())
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

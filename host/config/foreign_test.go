@@ -24,7 +24,8 @@ func TestProjectMayNotSendKeysElsewhere(t *testing.T) {
 		"with a header from a file":        {`{}`, provider(`"baseURL": "` + far + `", "headers": {"X": "{file:key.txt}"}`), true, true},
 		"with the user's key":              {provider(`"apiKey": "sk-user"`), provider(`"baseURL": "` + far + `"`), true, true},
 		"with a key that it brings itself": {`{}`, provider(`"baseURL": "` + far + `", "apiKey": "sk-team"`), false, true},
-		"an address on this machine":       {provider(`"apiKey": "sk-user"`), provider(`"baseURL": "` + near + `"`), false, false},
+		"an address on this machine":       {provider(`"apiKey": "sk-user"`), provider(`"baseURL": "` + near + `"`), true, true},
+		"one on this machine alone":        {`{}`, provider(`"baseURL": "` + near + `"`), false, true},
 		"this machine by another name":     {provider(`"apiKey": "sk-user"`), provider(`"baseURL": "http://localhost.evil.example/v1"`), true, true},
 		"the older form":                   {provider(`"apiKey": "sk-user"`), `{"provider": {"p": {"api": "` + far + `"}}}`, true, true},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // The variables that hold configuration.
@@ -104,9 +105,16 @@ func Upward(dir, top string) []string {
 // file reads one file. It returns nil when there is none, or after it reported why it cannot be read.
 func (l *loader) file(layer Layer, path string, must bool) *source {
 	s := &source{layer: layer, name: path, show: l.display(path), dir: filepath.Dir(path), expand: true}
-	text, err := readFile(path)
+	text, err := l.readFile(layer, path)
 	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	if missing && !must {
+		return nil
+	}
+	if errors.Is(err, projectfs.ErrOutside) {
+		if _, err := l.inside.Stat(path); err != nil && !must {
+			return nil // behind a link to another directory, and not there
+		}
+		l.report.warn(Problem{File: s.show, Message: "left out: " + reason(err), Remedy: "replace the link by the file, or name the file with --config"})
 		return nil
 	}
 	if err != nil {

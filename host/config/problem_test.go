@@ -143,7 +143,7 @@ func TestUnreadableSources(t *testing.T) {
 	}{
 		"a directory": {
 			func(p *place) { p.write(nearestFile+"/x", "") },
-			"tenon.json: cannot be read: not a regular file",
+			"tenon.json: cannot be read: not a regular file: it is a directory",
 		},
 		"too large": {
 			func(p *place) { p.write(nearestFile, strings.Repeat(" ", 2<<20)) },

@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -34,19 +34,10 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "shell")
 		left("shell", "left out: a file of the project may only choose a shell by its name, such as bash", remedy)
 	}
-	if list, ok := layer["instructions"].([]any); ok {
-		kept := slices.DeleteFunc(slices.Clone(list), func(entry any) bool {
-			path, _ := entry.(string)
-			return !strings.Contains(path, "://") && !c.inProject(path)
-		})
-		if len(kept) < len(list) {
-			at := c.origins["instructions"]
-			c.report.warn(Problem{
-				File: c.src.show, Line: at.Line, Column: at.Column, Key: "instructions",
-				Message: "paths outside of the project are left out: a file of the project may name none", Remedy: remedy,
-			})
-			layer["instructions"] = kept
-		}
+	// Where these paths start: the plugins that read them look in every directory of the project, or where tenon was started.
+	c.restrictPaths(layer, "instructions", "instructions", Upward(c.opts.Directory, c.opts.Worktree), remedy)
+	if skills, ok := layer["skills"].(map[string]any); ok {
+		c.restrictPaths(skills, "paths", "skills.paths", []string{c.opts.Directory}, remedy)
 	}
 	eachObject(layer["hook"], func(name string, settings map[string]any) {
 		if name == projectHooks {
@@ -62,28 +53,35 @@ func (c *checker) restrictProject(layer tree) {
 	})
 }
 
+// restrictPaths takes out of the list under name, which is the value of key, paths that lead out of the project from one of dirs.
+func (c *checker) restrictPaths(object map[string]any, name, key string, dirs []string, remedy string) {
+	list, ok := object[name].([]any)
+	if !ok {
+		return
+	}
+	kept := slices.DeleteFunc(slices.Clone(list), func(entry any) bool {
+		path, _ := entry.(string)
+		return !strings.Contains(path, "://") && slices.ContainsFunc(dirs, func(dir string) bool { return !c.inProject(path, dir) })
+	})
+	if len(kept) == len(list) {
+		return
+	}
+	at := c.origins[key]
+	c.report.warn(Problem{
+		File: c.src.show, Line: at.Line, Column: at.Column, Key: key,
+		Message: "paths outside of the project are left out: a file of the project may name none", Remedy: remedy,
+	})
+	object[name] = kept
+}
+
 // shells returns the names of shells that a project may choose; which program that is, the user's PATH says.
 func shells() []string {
 	return []string{"bash", "sh", "dash", "ash", "zsh", "ksh", "mksh", "pwsh", "powershell", "cmd"}
 }
 
-// inProject reports whether a path in a project's file, which may be a pattern, stays inside of the project, links resolved.
-func (c *checker) inProject(path string) bool {
-	top := c.opts.Worktree
-	if top == "" {
-		top = c.opts.Directory
-	}
-	if strings.HasPrefix(path, "~") {
-		return false
-	}
-	full := c.absolute(path, c.src.dir)
-	if real, err := filepath.EvalSymlinks(full); err == nil {
-		if realTop, err := filepath.EvalSymlinks(top); err == nil {
-			full, top = real, realTop
-		}
-	}
-	rel, err := filepath.Rel(top, full)
-	return err == nil && filepath.IsLocal(rel)
+// inProject reports whether a path relative to dir, which may be a pattern, stays inside of the project, links resolved.
+func (c *checker) inProject(path, dir string) bool {
+	return !strings.HasPrefix(path, "~") && c.inside.Holds(projectfs.Real(c.absolute(path, dir)))
 }
 
 // mayBorrowEnv reports whether a value of this source may take the variable: a project's file gets one that is called like a secret
@@ -98,7 +96,7 @@ func (c *checker) mayBorrowEnv(p place, name string) bool {
 
 // mayBorrowFile reports whether a value of this source may take a file: a project's file gets those of the project.
 func (c *checker) mayBorrowFile(p place, name string) bool {
-	if c.src.layer != LayerProject || c.inProject(name) {
+	if c.src.layer != LayerProject || c.inProject(name, c.src.dir) {
 		return true
 	}
 	c.bad(p, fmt.Sprintf("file %q is outside of the project, where a file of the project may not read", name), "put the value into your own configuration")

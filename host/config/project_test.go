@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
@@ -30,13 +31,19 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 		"instructions of the user":  {`{"instructions": ["a.md", "~/key"]}`, "", "instructions: paths outside of the project are left out"},
 		"instructions above":        {`{"instructions": ["../../*.md"]}`, "", "instructions: paths outside of the project are left out"},
 		"instructions by a link":    {`{"instructions": ["../link"]}`, "", "instructions: paths outside of the project are left out"},
+		"instructions further up":   {`{"instructions": ["../x.md"]}`, "", "instructions: paths outside of the project are left out"},
+		"skills of the user":        {`{"skills": {"paths": ["~/.ssh", "../more"]}}`, "", "skills.paths: paths outside of the project are left out"},
+		"skills elsewhere":          {`{"skills": {"paths": ["/"]}}`, "", "skills.paths: paths outside of the project are left out"},
+		"skills by a link":          {`{"skills": {"paths": ["../link"]}}`, "", "skills.paths: paths outside of the project are left out"},
+		"skills of the project":     {`{"skills": {"paths": ["more", "../own"]}}`, "", ""},
 		"a guard switched off":      {`{"hook": {"redact": {"disable": true}}}`, "", "hook.redact.disable: left out"},
 		"a guard without time":      {`{"hook": {"redact": {"timeout": 1}}}`, "", "hook.redact.timeout: left out"},
 		"a guard that may be out":   {`{"hook": {"redact": {"onError": "skip"}}}`, "", "hook.redact.onError: left out"},
 		"a guard made stricter":     {`{"hook": {"redact": {"onError": "stop"}}}`, "", ""},
 		"a guard of its own":        {`{"hook": {"hooks.project": {"disable": true}}}`, "", ""},
 		"the same from the user":    {"", "", ""},
-		"a key called like a token": {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}", "baseURL": "http://localhost:1"}}}}`, "", ""},
+		"a key called like a token": {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}", "baseURL": "http://localhost:1"}}}}`, "provider.p.options.apiKey: would be sent to localhost", ""},
+		"the same without address":  {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}"}}}}`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,11 +77,52 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 				t.Errorf("warnings: %s, want %q", got, c.warning)
 			}
 			kept := l.Config
-			if c.warning != "" && (kept.Shell != "" || !reflect.DeepEqual(kept.HookConfig["redact"], sdk.HookOverride{}) || len(kept.Instructions) > 1 || strings.Contains(strings.Join(kept.Instructions, " "), "key")) {
+			if c.warning != "" && (kept.Shell != "" || !reflect.DeepEqual(kept.HookConfig["redact"], sdk.HookOverride{}) || len(kept.Instructions) > 1 || strings.Contains(strings.Join(kept.Skills.Paths, " "), "ssh") || strings.Contains(strings.Join(kept.Instructions, " "), "key")) {
 				t.Errorf("kept: shell %q, instructions %q, hooks %+v", kept.Shell, kept.Instructions, kept.HookConfig)
 			}
 			if user != "" && (kept.Shell != "./own" || !kept.HookConfig["redact"].Disable || kept.Username != "secret-value" || len(kept.Instructions) != 1 || kept.Agent["a"].Prompt != "secret-value") {
 				t.Errorf("the user's own configuration: %+v", kept)
+			}
+		})
+	}
+}
+
+// A link that leads out of the project is not read as its configuration, and that is reported; others are, and the user's own.
+func TestLinkedConfiguration(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		link, target string // below home
+		read         bool
+	}{
+		"file":                       {"project/tenon.json", "elsewhere/tenon.json", false},
+		"directory":                  {"project/sub/.tenon", "elsewhere", false},
+		"file of the project":        {"project/tenon.json", "project/shared/tenon.json", true},
+		"directory of the project":   {"project/sub/.tenon", "project/shared", true},
+		"the user's own file":        {".config/tenon/tenon.json", "elsewhere/tenon.json", true},
+		"the user's own directory":   {".config/tenon", "elsewhere", true},
+		"the project's, above":       {"project/.tenon", "elsewhere", false},
+		"the project's, to the user": {"project/tenon.json", ".ssh/tenon.json", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := `{"username": "linked"}`
+			p := newPlace(t, map[string]string{"elsewhere/tenon.json": text, "project/shared/tenon.json": text, ".ssh/tenon.json": text})
+			if err := os.MkdirAll(filepath.Dir(p.path(c.link)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(p.path(c.target), p.path(c.link)); err != nil {
+				t.Skip(err)
+			}
+			l, err := config.Load(t.Context(), p.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := l.Config.Username == "linked"; got != c.read {
+				t.Errorf("read: %v, want %v", got, c.read)
+			}
+			reported := len(l.Warnings) == 1 && strings.Contains(l.Warnings[0].String(), "left out: leads out of the project")
+			if reported == c.read {
+				t.Errorf("warnings: %v", l.Warnings)
 			}
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"sort"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/secret"
 )
 
@@ -160,23 +160,20 @@ func invalidUTF8(text []byte) int {
 	return 0
 }
 
-var errNotRegular = errors.New("not a regular file")
-
-// readFile reads a regular file of at most maxFileBytes. Anything else (a pipe, a device) could block or never end.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errNotRegular
-	case info.Size() > maxFileBytes:
-		return nil, fmt.Errorf("%d bytes, more than %d", info.Size(), maxFileBytes)
+// readFile reads a regular file of at most maxFileBytes. Anything else (a pipe, a device) could block or never end. A file of the
+// project must be inside of it, links resolved.
+func (l *loader) readFile(layer Layer, path string) ([]byte, error) {
+	open := projectfs.OpenRegular
+	if layer == LayerProject {
+		open = l.inside.Open
 	}
-	f, err := os.Open(path)
+	f, info, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFileBytes))
+	text, cut, err := projectfs.ReadLimited(f, maxFileBytes)
+	if err == nil && cut {
+		err = fmt.Errorf("%d bytes, more than %d", info.Size(), maxFileBytes)
+	}
+	return text, err
 }

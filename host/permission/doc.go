@@ -11,7 +11,7 @@
 //   - A call that touches several things is denied when one is denied, and allowed when all are.
 //   - A tool is hidden from the model when the last rule for its permission denies everything.
 //
-// Three laws are ours: a subagent may do what its own rules and those of its parent both allow (Child); nobody gets
-// around what an administrator's rules deny or ask for (Within); and rules can be about who brings a tool
-// (DecideRequest).
+// Four laws are ours: a subagent may do what its own rules and those of its parent both allow (Child); nobody gets
+// around what an administrator's rules deny or ask for (Within); rules can be about who brings a tool
+// (DecideRequest); and editing files that programs run by themselves asks, unless a rule names them (guard).
 package permission

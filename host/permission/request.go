@@ -59,12 +59,15 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 	for _, i := range q.Implied {
 		d := r.Decide(i.Permission, i.Pattern)
 		d.Implied = true
-		byName := d.Action == sdk.ActionAsk && d.Matched && d.Rule.Pattern != "*"
+		byName := d.Action == sdk.ActionAsk && (d.Matched && d.Rule.Pattern != "*" || d.Guarded != "")
 		switch {
 		case i.Maybe && (d.Action == sdk.ActionDeny || i.Pattern == sdk.AnyFile && r.names(i.Permission, sdk.ActionDeny)):
 			d.Action, byName = sdk.ActionAsk, true
 		case i.Maybe:
-			byName = false
+			byName = d.Guarded != ""
+		}
+		if byName && d.Guarded != "" && all.Action == sdk.ActionAsk && !all.Final {
+			all = d // which --auto does not answer
 		}
 		if (d.Action == sdk.ActionDeny || byName) && strictness(d.Action) > strictness(all.Action) {
 			all = d

@@ -64,13 +64,17 @@ type Decision struct {
 	Depth int
 	// Implied is set where the rule is about something that the request includes, see sdk.PermissionRequest.
 	Implied bool
-	// Final is set where an administrator's rule decided: nothing and nobody but the user's answer gets around it.
+	// Final is set where an administrator's rule decided, or Guarded is set: nothing and nobody but the user's answer gets around it.
 	Final bool
+	// Guarded is why editing a file asks whatever allows it: the name in its path that means that programs run it or that it steers
+	// agents. Empty for other files and permissions.
+	Guarded string
 }
 
 // Decide returns what the rules say about one pattern: a path, a command, a URL.
 func (r *Rules) Decide(permission, pattern string) Decision {
-	return r.decide(normal(permission), normal(pattern))
+	permission, pattern = normal(permission), normal(pattern)
+	return guard(r.decide(permission, pattern), permission, pattern)
 }
 
 func (r *Rules) decide(permission, pattern string) Decision {

@@ -27,6 +27,7 @@ func rules() map[string]func(*archtest.Module) []archtest.Violation {
 		"logging":      archtest.Logging,
 		"sleep":        archtest.Sleep,
 		"exit":         archtest.Exit,
+		"projectfiles": archtest.ProjectFiles,
 		"packagenames": archtest.PackageNames,
 		"panics":       archtest.Panics,
 		"packagedocs":  archtest.PackageDocs,

@@ -14,8 +14,8 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk"},
 		"hooks":    {"hooks", "sdk"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret"},
-		"builtin":  {"builtin", "sdk", "internal/child"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs"},
+		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/schemacost", "internal/nearest", "internal/visible"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/schemacost", "internal/secret"},
 		"examples": {"examples", "sdk"},
@@ -70,6 +70,14 @@ func testLibraries() []string {
 // maxLines is the length at which a file is to be split. Generated files are excepted, and tables of data
 // that say so with the comment //arch:table.
 const maxLines = 600
+
+// projectFiles are the folders whose packages read and write files of the project.
+func projectFiles() []string {
+	return []string{
+		"builtin/internal/paths", "builtin/internal/sources", "builtin/tools/files", "builtin/tools/search", "builtin/tools/search/ignore",
+		"builtin/tools/interact", "builtin/instructions", "builtin/agents", "builtin/commands", "builtin/skills", "host", "host/config",
+	}
+}
 
 // bannedNames are names of packages that say nothing about what is in them.
 func bannedNames() []string {

@@ -68,6 +68,17 @@ func Exit(m *Module) []Violation {
 	return append(m.forbid("os", []string{"Exit"}, in, remedy), m.forbid("syscall", []string{"Exit"}, in, remedy)...)
 }
 
+// ProjectFiles forbids opening files by name where the project's files are read and written: what was judged by its name may be
+// another file by then.
+func ProjectFiles(m *Module) []Violation {
+	elsewhere := func(f *File) bool { return f.Test || !slices.Contains(projectFiles(), f.Dir) }
+	const remedy = "open it with internal/projectfs, which follows no link out of the project"
+	return append(m.forbid("os", []string{
+		"Open", "OpenFile", "OpenRoot", "OpenInRoot", "ReadFile", "ReadDir", "WriteFile", "Create", "CreateTemp", "Stat", "DirFS", "CopyFS",
+		"Rename", "Remove", "RemoveAll", "Mkdir", "MkdirAll", "MkdirTemp", "Chmod", "Chown", "Chtimes", "Symlink", "Link", "Truncate",
+	}, elsewhere, remedy), m.forbid("path/filepath", []string{"EvalSymlinks", "Glob"}, elsewhere, remedy)...)
+}
+
 // forbid returns the uses of the names of a package in files that are not exempt.
 func (m *Module) forbid(pkg string, names []string, exempt func(*File) bool, remedy string) []Violation {
 	var out []Violation

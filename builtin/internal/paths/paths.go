@@ -68,23 +68,24 @@ func Title(call *sdk.ToolCall, abs string) string { return shorten(call.Worktree
 func Display(call *sdk.ToolCall, abs string) string { return shorten(call.Directory, abs) }
 
 func shorten(root, abs string) string {
-	if !lexicallyWithin(root, abs) {
-		return filepath.ToSlash(abs)
-	}
 	rel, err := filepath.Rel(root, abs)
-	if err != nil {
+	if err != nil || !filepath.IsLocal(rel) {
 		return filepath.ToSlash(abs)
 	}
 	return filepath.ToSlash(rel)
 }
 
 // Patterns returns what permission rules about the file at abs have to match: its path relative to the
-// worktree with slashes (absolute when it lies outside), and the same for the file that a symbolic link
-// leads to, so that no link is a way around a rule.
+// worktree with slashes (absolute when it lies outside), the same for the file that a symbolic link
+// leads to, and for the link itself where its directory is reached through another one, so that no link
+// is a way around a rule.
 func Patterns(call *sdk.ToolCall, abs string) []string {
 	patterns := []string{Title(call, abs)}
-	if target := shorten(Real(call.Worktree), Real(abs)); target != patterns[0] {
-		patterns = append(patterns, target)
+	worktree := Real(call.Worktree)
+	for _, real := range []string{realOf(call, abs), Itself(abs)} {
+		if target := shorten(worktree, real); !slices.Contains(patterns, target) {
+			patterns = append(patterns, target)
+		}
 	}
 	return patterns
 }
@@ -94,10 +95,9 @@ func Patterns(call *sdk.ToolCall, abs string) []string {
 // directory. Abs must be absolute and may be clean or not; a .. behind a symbolic link is understood both
 // ways, as programs differ in it.
 func External(call *sdk.ToolCall, abs string) (sdk.PermissionRequest, bool) {
-	roots := []string{Real(call.Worktree), Real(call.Directory)}
 	var patterns, always []string
-	for _, real := range []string{Real(abs), Real(filepath.Clean(abs))} {
-		if slices.ContainsFunc(roots, func(root string) bool { return within(root, real) }) {
+	for _, real := range []string{Real(abs), realOf(call, filepath.Clean(abs))} {
+		if Inside(call, real) {
 			continue
 		}
 		dir := directoryOf(real)

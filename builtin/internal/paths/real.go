@@ -1,91 +1,57 @@
 package paths
 
 import (
-	"io/fs"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxLinks is how many symbolic links Real follows; Linux gives up after 40 as well.
-const maxLinks = 40
+// Real returns where the absolute path leads; see projectfs.Real.
+func Real(path string) string { return projectfs.Real(path) }
 
-// Real returns where the absolute path leads once every symbolic link in it is followed, the last one
-// too. What does not exist, or cannot be looked at, is kept as it is written, so there is no error.
-// Unlike a cleaned path, a .. leaves the directory that a link led to, as it does for the system.
-func Real(path string) string {
-	sep := string(filepath.Separator)
-	volume := filepath.VolumeName(path)
-	current := volume + sep
-	todo := strings.Split(filepath.FromSlash(path[len(volume):]), sep)
-	links := 0
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			current = filepath.Dir(current)
-			continue
-		}
-		next := filepath.Join(current, name)
-		target, ok := readLink(next)
-		if !ok || links == maxLinks {
-			current = next
-			continue
-		}
-		links++
-		if filepath.IsAbs(target) {
-			volume = filepath.VolumeName(target)
-			current, target = volume+sep, target[len(volume):]
-		}
-		todo = append(strings.Split(filepath.FromSlash(target), sep), todo...)
+// Itself returns the real path of abs without following a link that abs itself may be.
+func Itself(abs string) string { return filepath.Join(Real(filepath.Dir(abs)), filepath.Base(abs)) }
+
+// located holds, by clean path, where the paths of a call led when permission was requested for them.
+type located map[string]string
+
+// Locate returns where the clean path abs of a call leads. It leads there for the whole call: when a link on the way changed since
+// the call's permission was requested, the error wraps projectfs.ErrChanged.
+func Locate(call *sdk.ToolCall, abs string) (string, error) {
+	real := Real(abs)
+	known, ok := call.Prepared.(located)
+	if !ok {
+		known = located{}
+		call.Prepared = known
 	}
-	return current
+	if before, ok := known[abs]; ok && before != real {
+		return "", fmt.Errorf("%w: %s led to %s, and leads to %s now; try again", projectfs.ErrChanged, abs, before, real)
+	}
+	known[abs] = real
+	return real, nil
 }
 
-// readLink returns the target of the link at path; ok is false when there is no link.
-func readLink(path string) (target string, ok bool) {
-	info, err := os.Lstat(path)
-	// A junction of Windows is irregular, not a symbolic link, and leads away all the same.
-	if err != nil || info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
-		return "", false
+// realOf returns where abs led when it was located, or leads now.
+func realOf(call *sdk.ToolCall, abs string) string {
+	if known, ok := call.Prepared.(located); ok && known[abs] != "" {
+		return known[abs]
 	}
-	target, err = os.Readlink(path)
-	return target, err == nil && target != ""
+	return Real(abs)
 }
 
-// lexicallyWithin reports whether the clean path is root or below it, by their text.
-func lexicallyWithin(root, path string) bool {
-	root = filepath.Clean(root)
-	if path == root {
-		return true
-	}
-	if sep := string(filepath.Separator); !strings.HasSuffix(root, sep) {
-		root += sep
-	}
-	return strings.HasPrefix(path, root)
+// Inside reports whether the real path lies in the project of the call.
+func Inside(call *sdk.ToolCall, real string) bool {
+	return projectfs.Within(Real(call.Worktree), real) || projectfs.Within(Real(call.Directory), real)
 }
 
-// within reports whether the real path is root or below it. Where names are not case-sensitive the text
-// does not tell, so the directories above path are also compared by identity.
-func within(root, path string) bool {
-	if lexicallyWithin(root, path) {
-		return true
+// Trusted returns the real paths below which a call's files are opened; see projectfs.OpenDir.
+func Trusted(call *sdk.ToolCall) []string {
+	trusted := []string{Real(call.Worktree), Real(call.Directory)}
+	if home, err := os.UserHomeDir(); err == nil {
+		trusted = append(trusted, Real(home))
 	}
-	rootInfo, err := os.Stat(root)
-	if err != nil {
-		return false
-	}
-	for {
-		if info, err := os.Lstat(path); err == nil && os.SameFile(info, rootInfo) {
-			return true
-		}
-		parent := filepath.Dir(path)
-		if parent == path {
-			return false
-		}
-		path = parent
-	}
+	return trusted
 }

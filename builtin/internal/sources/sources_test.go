@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -137,7 +138,7 @@ func TestReadFile(t *testing.T) {
 	if data, cut, err := w.ReadFile(path, 4); string(data) != "1234" || !cut || err != nil {
 		t.Errorf("ReadFile(4) = %q, %v, %v", data, cut, err)
 	}
-	if _, _, err := w.ReadFile(filepath.Dir(path), 4); !errors.Is(err, sources.ErrSpecial) {
+	if _, _, err := w.ReadFile(filepath.Dir(path), 4); !errors.Is(err, projectfs.ErrSpecial) {
 		t.Errorf("ReadFile of a directory = %v, want ErrSpecial", err)
 	}
 }

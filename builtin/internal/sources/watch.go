@@ -1,20 +1,18 @@
 package sources
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"os"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
-)
 
-// ErrSpecial is returned for what is neither a regular file nor a directory: reading it could block.
-var ErrSpecial = errors.New("not a regular file")
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/sdk"
+)
 
 // Bounds of a Tree, so that a link into a large tree does not stall a turn.
 const (
@@ -23,10 +21,23 @@ const (
 )
 
 // Watch reads files and remembers what it looked at, so that a result is made again only when one of
-// them changed. The zero value is ready and not fresh. It belongs to one goroutine at a time.
+// them changed. The zero value is ready and not fresh, and follows all links. It belongs to one goroutine at a time.
 type Watch struct {
+	// Files opens them: links in the project do not lead out of it.
+	Files projectfs.FS
+	// Refused is called with each directory, or link to one, that Tree leaves out because it cannot be read. If nil, they are
+	// left out silently.
+	Refused func(path string, err error)
+
 	marks map[string]mark
 	made  bool
+}
+
+// NewWatch returns a Watch for the files that the user and the project keep. What it leaves out is logged.
+func NewWatch(project sdk.Project, log *slog.Logger) Watch {
+	return Watch{Files: projectfs.ForProject(project), Refused: func(path string, err error) {
+		log.Warn("directory left out", "dir", path, "err", err)
+	}}
 }
 
 // mark is what identifies the state of a file or directory. The zero value: it is not there.
@@ -42,7 +53,7 @@ func (w *Watch) Fresh() bool {
 		return false
 	}
 	for path, before := range w.marks {
-		if now := markOf(path); !now.mod.Equal(before.mod) || now.size != before.size || now.mode != before.mode {
+		if now := w.markOf(path); !now.mod.Equal(before.mod) || now.size != before.size || now.mode != before.mode {
 			return false
 		}
 	}
@@ -61,30 +72,15 @@ func (w *Watch) Exists(path string) bool {
 // ReadFile reads a regular file, at most limit bytes of it; cut reports that there is more.
 func (w *Watch) ReadFile(path string, limit int64) (data []byte, cut bool, err error) {
 	w.note(path)
-	info, err := os.Stat(path)
+	f, _, err := w.Files.Open(path)
 	if err != nil {
 		return nil, false, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, false, fmt.Errorf("%s: %w", path, ErrSpecial)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, false, err
-	}
-	defer f.Close()
-	data, err = io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, false, err
-	}
-	if int64(len(data)) > limit {
-		return data[:limit], true, nil
-	}
-	return data, false, nil
+	return projectfs.ReadLimited(f, limit)
 }
 
 // Tree returns the files below dir that match accepts, sorted by path. Links to files and directories are
-// followed; what cannot be read is left out.
+// followed, in the project as far as they stay inside; what cannot be read is left out.
 func (w *Watch) Tree(dir string, accept func(name string) bool) []string {
 	left := maxEntries
 	files := w.tree(dir, accept, maxDepth, &left)
@@ -97,11 +93,16 @@ func (w *Watch) tree(dir string, accept func(name string) bool, depth int, left 
 	if (w.marks[dir] == mark{}) {
 		return nil
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || depth == 0 {
+	if depth == 0 {
 		return nil
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	entries, err := w.Files.ReadDir(dir)
+	if err != nil {
+		if w.Refused != nil && !errors.Is(err, syscall.ENOTDIR) {
+			w.Refused(dir, err)
+		}
+		return nil
+	}
 	var files []string
 	for _, entry := range entries {
 		if *left--; *left < 0 {
@@ -111,8 +112,9 @@ func (w *Watch) tree(dir string, accept func(name string) bool, depth int, left 
 		path := filepath.Join(dir, name)
 		isDir := entry.IsDir()
 		if entry.Type()&fs.ModeSymlink != 0 {
-			info, err := os.Stat(path)
-			isDir = err == nil && info.IsDir()
+			info, err := w.Files.Stat(path)
+			// Where a link leads that leaves the project is not looked at: unless it may be a file, refuse it as a directory.
+			isDir = err == nil && (info.IsDir() || info.Mode()&fs.ModeSymlink != 0 && !accept(name))
 		}
 		switch {
 		case isDir && name != "node_modules" && name != ".git":
@@ -129,12 +131,12 @@ func (w *Watch) note(path string) {
 		w.Reset()
 	}
 	if _, ok := w.marks[path]; !ok {
-		w.marks[path] = markOf(path)
+		w.marks[path] = w.markOf(path)
 	}
 }
 
-func markOf(path string) mark {
-	info, err := os.Stat(path)
+func (w *Watch) markOf(path string) mark {
+	info, err := w.Files.Stat(path)
 	if err != nil {
 		return mark{}
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -21,6 +21,8 @@ type change struct {
 	after  []byte
 	remove bool
 	diff   diff
+	// written describes the file with the new content, once that is in place.
+	written fs.FileInfo
 }
 
 // current is a file as it is on disk.
@@ -33,7 +35,7 @@ type current struct {
 // load reads the file t, which may not exist yet. A file that is too large to be worked on in memory
 // comes without its content; everything but a regular file is an error.
 func load(t target) (current, error) {
-	f, info, err := paths.OpenRegular(t.real)
+	f, info, err := projectfs.Open(t.trusted, t.real)
 	if errors.Is(err, fs.ErrNotExist) {
 		return current{}, nil
 	}
@@ -88,24 +90,23 @@ func (c *change) permissions(call *sdk.ToolCall) []sdk.PermissionRequest {
 
 // write puts the change in place and records that the model knows the new content.
 func (p *plugin) write(call *sdk.ToolCall, c *change) error {
-	undo, err := makeParents(c.real)
+	at, err := c.make()
 	if err != nil {
 		return err
 	}
-	if err := writeAtomic(c.real, c.after, c.old); err != nil {
-		undo()
-		return err
+	if err := at.write(c.after, c.old); err != nil {
+		at.undo()
+		return errors.Join(err, at.close())
 	}
+	c.written = at.info
 	p.history.note(call.SessionID, c.real, c.hash())
-	return nil
+	return at.close()
 }
 
 // hash names the content of the file after the change.
 func (c *change) hash() string {
-	if len(c.after) > maxHashed {
-		if info, err := os.Stat(c.real); err == nil {
-			return statHash(info)
-		}
+	if len(c.after) > maxHashed && c.written != nil {
+		return statHash(c.written)
 	}
 	return contentHash(c.after)
 }

@@ -4,23 +4,26 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
-	"path/filepath"
 )
 
 // commit puts all changes in place or none. Everything that is likely to fail (no space, no right to
 // write) happens before the first file changes; should a later step fail, the earlier ones are undone.
 func commit(changes []*change) error {
 	var t transaction
-	if err := t.apply(changes); err != nil {
-		return errors.Join(err, t.rollback())
+	err := t.apply(changes)
+	if err != nil {
+		err = errors.Join(err, t.rollback())
+	} else {
+		err = t.finish()
 	}
-	return t.finish()
+	return errors.Join(err, t.close())
 }
 
 // transaction knows how to undo what was done.
 type transaction struct {
-	undo  []func() error
-	aside []string // deleted files under other names
+	undo   []func() error
+	aside  []*staged // deleted files under other names
+	places []*location
 }
 
 // apply stages all content, then takes the deleted files away, then puts the new content in place.
@@ -38,7 +41,7 @@ func (t *transaction) apply(changes []*change) error {
 	// Deletions first: a file that is moved to its own name in another case would else delete itself.
 	for _, c := range changes {
 		if c.remove {
-			if err := t.setAside(c.abs); err != nil {
+			if err := t.setAside(c); err != nil {
 				return err
 			}
 		}
@@ -52,44 +55,46 @@ func (t *transaction) apply(changes []*change) error {
 		}
 		t.onRollback(func() error {
 			if c.old == nil {
-				return os.Remove(c.real)
+				return written[i].dir().Remove(written[i].name)
 			}
-			return writeAtomic(c.real, c.before, c.old)
+			return written[i].write(c.before, c.old)
 		})
 	}
 	return nil
 }
 
-// stage writes the new content of a file beside it.
+// stage writes the new content of a file to one in the same directory.
 func (t *transaction) stage(c *change) (*staged, error) {
-	undo, err := makeParents(c.real)
+	p, err := c.make()
 	if err != nil {
 		return nil, err
 	}
-	t.onRollback(func() error { undo(); return nil })
-	s, err := stage(c.real, c.after, c.old)
+	t.places = append(t.places, p)
+	t.onRollback(func() error { p.undo(); return nil })
+	s, err := p.stage(c.after, c.old, c.mode)
 	if err != nil {
 		return nil, err
 	}
+	c.written = p.info
 	t.onRollback(func() error { return ignoreMissing(s.discard()) })
-	if c.mode != nil {
-		if err := os.Chmod(s.temp, c.mode.Mode()); err != nil {
-			return nil, explain(c.real, err)
-		}
-	}
 	return s, nil
 }
 
 func (t *transaction) onRollback(f func() error) { t.undo = append(t.undo, f) }
 
-// setAside takes the file out of sight; finish deletes it and rollback brings it back.
-func (t *transaction) setAside(path string) error {
-	aside := filepath.Join(filepath.Dir(path), ".tenon-"+rand.Text())
-	if err := os.Rename(path, aside); err != nil {
-		return explain(path, err)
+// setAside takes the file, of a link the link, out of sight; finish deletes it and rollback brings it back.
+func (t *transaction) setAside(c *change) error {
+	p, err := c.at(c.itself)
+	if err != nil {
+		return explain(c.abs, err)
+	}
+	t.places = append(t.places, p)
+	aside := &staged{location: p, temp: ".tenon-" + rand.Text()}
+	if err := p.dir().Rename(p.name, aside.temp); err != nil {
+		return explain(c.abs, err)
 	}
 	t.aside = append(t.aside, aside)
-	t.onRollback(func() error { return os.Rename(aside, path) })
+	t.onRollback(func() error { return p.dir().Rename(aside.temp, p.name) })
 	return nil
 }
 
@@ -105,8 +110,16 @@ func (t *transaction) rollback() error {
 // finish deletes what was set aside. The changes are made by then: an error only tells what is left over.
 func (t *transaction) finish() error {
 	var errs []error
-	for _, path := range t.aside {
-		errs = append(errs, os.Remove(path))
+	for _, s := range t.aside {
+		errs = append(errs, s.discard())
+	}
+	return errors.Join(errs...)
+}
+
+func (t *transaction) close() error {
+	var errs []error
+	for _, p := range t.places {
+		errs = append(errs, p.close())
 	}
 	return errors.Join(errs...)
 }

@@ -68,9 +68,11 @@ func decode(call *sdk.ToolCall, args any) error {
 
 // target is a file that a call names.
 type target struct {
-	abs  string // as the call means it; what is shown and recorded
-	real string // where it leads; what is opened and locked
-	name string // for the model
+	abs     string   // as the call means it; what is shown and recorded
+	real    string   // where it leads; what is opened and locked
+	itself  string   // the real path of what is at abs, which may be a link
+	name    string   // for the model
+	trusted []string // see projectfs.OpenDir
 }
 
 func newTarget(call *sdk.ToolCall, arg string) (target, error) {
@@ -81,7 +83,11 @@ func newTarget(call *sdk.ToolCall, arg string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	return target{abs: abs, real: paths.Real(abs), name: paths.Display(call, abs)}, nil
+	real, err := paths.Locate(call, abs)
+	if err != nil {
+		return target{}, err
+	}
+	return target{abs: abs, real: real, itself: paths.Itself(abs), name: paths.Display(call, abs), trusted: paths.Trusted(call)}, nil
 }
 
 // externals returns the requests for the targets that lie outside of the project, each directory once.

@@ -32,7 +32,7 @@ func TestCommitRollsBack(t *testing.T) {
 	}
 	at := func(name string) target {
 		path := filepath.Join(dir, name)
-		return target{abs: path, real: path, name: name}
+		return target{abs: path, real: path, itself: path, name: name}
 	}
 	err = commit([]*change{
 		{target: at("update"), old: info, before: []byte("u\n"), after: []byte("changed\n")},

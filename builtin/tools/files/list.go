@@ -4,15 +4,17 @@ import (
 	"context"
 	_ "embed" // the description
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -72,18 +74,21 @@ func (listTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(t.abs)
-	if err != nil {
-		return nil, notFound(call, t)
-	}
-	if !info.IsDir() {
+	dir, err := projectfs.OpenDir(t.trusted, t.real)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
 		return nil, fmt.Errorf("%q is a file; use read", t.name)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notFound(call, t)
+	case err != nil:
+		return nil, fmt.Errorf("list %q: %w", t.name, err)
 	}
+	defer dir.Close() // only read from
 	var l listing
 	// The upper levels say more than the depths of the first directory, so the tree is taken level by
 	// level until it is full.
 	for depth := 0; ; depth++ {
-		deeper, err := l.level(ctx, call, t.abs, depth)
+		deeper, err := l.level(ctx, call, dir, t.abs, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -101,8 +106,8 @@ type listing struct {
 }
 
 // level adds the entries at the depth. deeper reports that there are directories among them.
-func (l *listing) level(ctx context.Context, call *sdk.ToolCall, root string, depth int) (deeper bool, err error) {
-	_, err = ignore.Walk(ctx, root, call.Worktree, func(e ignore.Entry) error {
+func (l *listing) level(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, root string, depth int) (deeper bool, err error) {
+	_, err = ignore.Walk(ctx, dir, root, call.Worktree, func(e ignore.Entry) error {
 		at := strings.Count(e.Rel, "/")
 		if at < depth {
 			return nil

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,14 +24,14 @@ const (
 // It wraps fs.ErrNotExist.
 func notFound(call *sdk.ToolCall, t target) error {
 	dir := filepath.Dir(t.real)
-	if !isDir(dir) {
-		for !isDir(dir) && dir != filepath.Dir(dir) {
+	if !t.isDir(dir) {
+		for !t.isDir(dir) && dir != filepath.Dir(dir) {
 			dir = filepath.Dir(dir)
 		}
 		return fmt.Errorf("%q: %w; the nearest directory above it that exists is %q", t.name, fs.ErrNotExist, paths.Display(call, dir))
 	}
 	var names []string
-	for _, name := range similar(dir, filepath.Base(t.real)) {
+	for _, name := range t.similar(dir, filepath.Base(t.real)) {
 		names = append(names, fmt.Sprintf("%q", paths.Display(call, filepath.Join(filepath.Dir(t.abs), name))))
 	}
 	if len(names) == 0 {
@@ -40,19 +40,24 @@ func notFound(call *sdk.ToolCall, t target) error {
 	return fmt.Errorf("%q: %w; did you mean %s?", t.name, fs.ErrNotExist, strings.Join(names, ", "))
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+// isDir reports whether there is a directory at the real path that can be opened.
+func (t target) isDir(real string) bool {
+	d, err := projectfs.OpenDir(t.trusted, real)
+	if err != nil {
+		return false
+	}
+	_ = d.Close() // nothing was read from it
+	return true
 }
 
 // similar returns the names in dir that are most like name.
-func similar(dir, name string) []string {
-	f, err := os.Open(dir)
+func (t target) similar(dir, name string) []string {
+	d, err := projectfs.OpenDir(t.trusted, dir)
 	if err != nil {
 		return nil
 	}
-	defer f.Close() // only read: an error of Close tells nothing
-	names, err := f.Readdirnames(maxCandidates)
+	defer d.Close() // only read from
+	entries, err := d.ReadDir()
 	if err != nil {
 		return nil
 	}
@@ -62,7 +67,8 @@ func similar(dir, name string) []string {
 	}
 	var best []candidate
 	want := strings.ToLower(name)
-	for _, n := range names {
+	for _, e := range entries[:min(len(entries), maxCandidates)] {
+		n := e.Name()
 		have := strings.ToLower(n)
 		score := similarity(want, have)
 		if strings.Contains(have, want) || strings.Contains(want, have) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
+	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -82,6 +84,9 @@ func (s *patchState) delete(ctx context.Context, t target) error {
 		c.after, c.remove = nil, true
 		return nil
 	}
+	if t.itself != t.real && !paths.Inside(s.call, t.itself) {
+		return fmt.Errorf("%q is a link outside of the project; delete it with a shell command", t.name)
+	}
 	now, err := load(t)
 	if err != nil {
 		return err
@@ -124,9 +129,19 @@ func (s *patchState) update(ctx context.Context, op resolvedOp) error {
 	return s.move(c, op.moved)
 }
 
+// lstat describes what is at the target, a link itself.
+func (t target) lstat() (fs.FileInfo, error) {
+	p, err := t.at(t.itself)
+	if err != nil {
+		return nil, err
+	}
+	info, err := p.dir().Lstat(p.name)
+	return info, errors.Join(err, p.close())
+}
+
 // move gives the content of c, and its mode, to the file to, which must not exist.
 func (s *patchState) move(c *change, to target) error {
-	if info, err := os.Lstat(to.abs); err == nil && (c.old == nil || !os.SameFile(info, c.old)) {
+	if info, err := to.lstat(); err == nil && (c.old == nil || !os.SameFile(info, c.old)) {
 		if gone := s.changes[to.real]; gone == nil || !gone.remove {
 			return fmt.Errorf("%q cannot be moved to %q, which exists; delete that first", c.name, to.name)
 		}

@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -91,17 +91,14 @@ func (r *readTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolRe
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(t.real)
-	if errors.Is(err, fs.ErrNotExist) {
+	result, err := r.readFile(ctx, call, t, args)
+	switch {
+	case errors.Is(err, projectfs.ErrDirectory):
+		return readDirectory(call, t, args)
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, notFound(call, t)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return readDirectory(call, t, args)
-	}
-	return r.readFile(ctx, call, t, args)
+	return result, err
 }
 
 func (r *readTool) readFile(ctx context.Context, call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult, error) {
@@ -111,7 +108,7 @@ func (r *readTool) readFile(ctx context.Context, call *sdk.ToolCall, t target, a
 		return nil, err
 	}
 	defer unlock()
-	f, info, err := paths.OpenRegular(t.real)
+	f, info, err := projectfs.Open(t.trusted, t.real)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", t.name, err)
 	}
@@ -197,7 +194,12 @@ func readOutput(ctx context.Context, call *sdk.ToolCall, ref string, args readAr
 
 // readDirectory lists the names in a directory.
 func readDirectory(call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult, error) {
-	entries, err := os.ReadDir(t.real)
+	dir, err := projectfs.OpenDir(t.trusted, t.real)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close() // only read from
+	entries, err := dir.ReadDir()
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +211,7 @@ func readDirectory(call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult
 	fmt.Fprintf(&b, "<path>%s</path>\n<type>directory</type>\n<entries>\n", t.name)
 	last := first
 	for last < len(entries) && last-first < args.Limit && b.Len() < maxPageBytes {
-		b.WriteString(entryName(t.real, entries[last]) + "\n")
+		b.WriteString(t.entryName(entries[last]) + "\n")
 		last++
 	}
 	if last < len(entries) {
@@ -225,14 +227,9 @@ func readDirectory(call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult
 	}, nil
 }
 
-// entryName returns the name of an entry of dir, with a slash behind a directory or a link to one.
-func entryName(dir string, e fs.DirEntry) string {
-	isDir := e.IsDir()
-	if e.Type()&fs.ModeSymlink != 0 {
-		info, err := os.Stat(filepath.Join(dir, e.Name()))
-		isDir = err == nil && info.IsDir()
-	}
-	if isDir {
+// entryName returns the name of an entry of the directory, with a slash behind a directory or a link to one.
+func (t target) entryName(e fs.DirEntry) string {
+	if e.IsDir() || e.Type()&fs.ModeSymlink != 0 && t.isDir(paths.Real(filepath.Join(t.real, e.Name()))) {
 		return e.Name() + "/"
 	}
 	return e.Name()

@@ -200,3 +200,20 @@ func TestDefinitions(t *testing.T) {
 		}
 	}
 }
+
+// The files of a skill are not listed through a folder that became a link out of the project.
+func TestSkillFolderOutside(t *testing.T) {
+	t.Parallel()
+	outside, project := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "private.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(project, "skill")); err != nil {
+		t.Skip(err)
+	}
+	host := &fake{skills: []sdk.Skill{{Name: "deploy", Location: filepath.Join(project, "skill", "SKILL.md"), Body: "Do this."}}}
+	call := &sdk.ToolCall{Tool: "skill", Args: []byte(`{"name": "deploy"}`), Directory: project, Worktree: project, Host: host}
+	if result, err := tool(t, "skill").Execute(t.Context(), call); err != nil || strings.Contains(result.Output, "private.txt") {
+		t.Errorf("Execute = %+v, %v", result, err)
+	}
+}

@@ -3,13 +3,12 @@ package interact
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,9 +23,6 @@ const (
 	maxSkillFiles = 10
 	maxSkillWalk  = 1000
 )
-
-// errEnough ends the walk through a folder.
-var errEnough = errors.New("enough files")
 
 // skill loads a set of instructions.
 type skill struct{}
@@ -78,7 +74,7 @@ func (skill) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, 
 	dir := filepath.Dir(s.Location)
 	var out strings.Builder
 	fmt.Fprintf(&out, "<skill name=%q>\n%s\n\nBase directory: %s\nPaths in the skill are relative to it.\n", s.Name, strings.TrimSpace(s.Body), dir)
-	if files := folder(ctx, dir); len(files) > 0 {
+	if files := folder(ctx, projectfs.New([]string{call.Worktree, call.Directory}, nil), dir); len(files) > 0 {
 		fmt.Fprintf(&out, "Files in it:\n%s\n", strings.Join(files, "\n"))
 	}
 	out.WriteString("</skill>")
@@ -97,26 +93,30 @@ func known(skills []sdk.Skill) string {
 	return "the skills are: " + strings.Join(names, ", ")
 }
 
-// folder lists the first files of a skill's folder beside SKILL.md. What cannot be read is left out.
-func folder(ctx context.Context, dir string) []string {
-	var files []string
+// folder lists the first files of a skill's folder in addition to SKILL.md. What cannot be read is left out, and a folder of the
+// project that became a link out of it.
+func folder(ctx context.Context, files projectfs.FS, dir string) []string {
+	var names []string
 	seen := 0
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if seen++; seen > maxSkillWalk || len(files) == maxSkillFiles || ctx.Err() != nil {
-			return errEnough
+	var walk func(below string)
+	walk = func(below string) {
+		entries, err := files.ReadDir(filepath.Join(dir, below))
+		if err != nil {
+			return
 		}
-		switch {
-		case err != nil:
-			return nil
-		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git"):
-			return fs.SkipDir
-		case entry.IsDir() || entry.Name() == "SKILL.md":
-			return nil
+		for _, entry := range entries {
+			if seen++; seen > maxSkillWalk || len(names) == maxSkillFiles || ctx.Err() != nil {
+				return
+			}
+			name := entry.Name()
+			switch {
+			case entry.IsDir() && name != "node_modules" && name != ".git":
+				walk(filepath.Join(below, name))
+			case !entry.IsDir() && name != "SKILL.md":
+				names = append(names, filepath.ToSlash(filepath.Join(below, name)))
+			}
 		}
-		if rel, err := filepath.Rel(dir, path); err == nil {
-			files = append(files, filepath.ToSlash(rel))
-		}
-		return nil
-	})
-	return files
+	}
+	walk("")
+	return names
 }

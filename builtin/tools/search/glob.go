@@ -4,15 +4,16 @@ import (
 	"context"
 	_ "embed" // the description
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -63,23 +64,28 @@ func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.stat(call)
+	dir, err := s.dir(call)
+	if errors.Is(err, errFile) {
+		return nil, fmt.Errorf("path %q is a file; give the directory to search in", paths.Display(call, s.root))
+	}
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("path %q is a file; give the directory to search in", paths.Display(call, s.root))
-	}
+	defer dir.Close() // only read from
+	links := projectfs.New([]string{call.Worktree, call.Directory}, nil)
 	found := newest{}
-	unreadable, err := ignore.Walk(ctx, s.root, call.Worktree, func(e ignore.Entry) error {
+	unreadable, err := ignore.Walk(ctx, dir, s.root, call.Worktree, func(e ignore.Entry) error {
 		if e.IsDir() {
 			if s.tooDeep(e.Rel) {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if modified, ok := isFile(e); ok && s.match(e.Rel) {
-			found.add(foundFile{e.Path, modified()})
+		if !s.match(e.Rel) {
+			return nil
+		}
+		if info := describe(links, e); info != nil && info.Mode().IsRegular() {
+			found.add(foundFile{e.Path, info.ModTime()})
 		}
 		return nil
 	})
@@ -89,21 +95,20 @@ func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	return globResult(call, args.Pattern, &found, unreadable), nil
 }
 
-// isFile reports whether the entry is a regular file or a link to one. modified is separate as it costs
-// a system call.
-func isFile(e ignore.Entry) (modified func() time.Time, ok bool) {
-	modified = func() time.Time {
-		info, err := os.Stat(e.Path)
-		if err != nil {
-			return time.Time{} // gone since; it comes last
-		}
-		return info.ModTime()
+// describe describes a file, or what a link leads to, unless that is outside of the project; nil if there is nothing.
+func describe(links projectfs.FS, e ignore.Entry) fs.FileInfo {
+	var info fs.FileInfo
+	var err error
+	switch {
+	case e.Type().IsRegular():
+		info, err = e.Info()
+	case e.Type()&fs.ModeSymlink != 0:
+		info, err = links.Stat(e.Path)
 	}
-	if e.Type()&fs.ModeSymlink == 0 {
-		return modified, e.Type().IsRegular()
+	if err != nil {
+		return nil // gone since
 	}
-	info, err := os.Stat(e.Path)
-	return modified, err == nil && info.Mode().IsRegular()
+	return info
 }
 
 func globResult(call *sdk.ToolCall, pattern string, found *newest, unreadable int) *sdk.ToolResult {

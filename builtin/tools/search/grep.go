@@ -4,11 +4,14 @@ import (
 	"context"
 	_ "embed" // the description
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -68,21 +71,19 @@ func (grepTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.stat(call)
-	if err != nil {
-		return nil, err
-	}
 	var out grepOutput
+	dir, err := s.dir(call)
 	switch {
-	case info.IsDir():
-		err = searchTree(ctx, call, s, m, &out)
-	case info.Mode().IsRegular():
-		r := searchFile(ctx, newScanner(m), s.root)
-		if err = r.err; err == nil {
-			out.add(r)
+	case err == nil:
+		defer dir.Close() // only read from
+		err = searchTree(ctx, call, dir, s, m, &out)
+	case errors.Is(err, errFile):
+		f, _, openErr := projectfs.Open(s.trusted, s.real)
+		r := searchFile(ctx, newScanner(m), s.root, f, openErr)
+		if err = r.err; err != nil {
+			return nil, fmt.Errorf("path %q: %w", paths.Display(call, s.root), err)
 		}
-	default:
-		err = fmt.Errorf("path %q: %w", paths.Display(call, s.root), paths.ErrSpecial)
+		out.add(r)
 	}
 	if err != nil {
 		return nil, err
@@ -171,9 +172,8 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 	}
 }
 
-// searchFile returns the matches of one file.
-func searchFile(ctx context.Context, s *scanner, path string) fileMatches {
-	f, _, err := paths.OpenRegular(path)
+// searchFile returns the matches of one file, which was opened with err, and closes it.
+func searchFile(ctx context.Context, s *scanner, path string, f *os.File, err error) fileMatches {
 	if err != nil {
 		return fileMatches{path: path, err: err}
 	}

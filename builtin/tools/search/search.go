@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -53,6 +55,9 @@ func (plugin) Tools() []sdk.Tool { return []sdk.Tool{globTool{}, grepTool{}} }
 // scope is where a call searches and for which names.
 type scope struct {
 	root string // absolute; a directory, for grep also a file
+	real string // where it leads
+	// trusted: see projectfs.OpenDir.
+	trusted []string
 	// names is a doublestar pattern for paths below root, with slashes; empty is all.
 	names string
 	// depth is how many directories below root names can match in; negative is any number.
@@ -63,6 +68,16 @@ type scope struct {
 // without a slash matches at any depth; one with slashes starts at the path. What a pattern begins with
 // before its first wildcard becomes part of the root, so that it may also lead elsewhere (../, /usr/).
 func newScope(call *sdk.ToolCall, path, names string) (scope, error) {
+	s, err := parseScope(call, path, names)
+	if err != nil {
+		return s, err
+	}
+	s.trusted = paths.Trusted(call)
+	s.real, err = paths.Locate(call, s.root)
+	return s, err
+}
+
+func parseScope(call *sdk.ToolCall, path, names string) (scope, error) {
 	root, err := paths.Resolve(call, path)
 	if err != nil {
 		return scope{}, err
@@ -115,14 +130,20 @@ func (s *scope) permissions(call *sdk.ToolCall, key, pattern string) []sdk.Permi
 	})
 }
 
-// stat looks at the root of a search. Its error says what to do when there is nothing.
-func (s *scope) stat(call *sdk.ToolCall) (fs.FileInfo, error) {
-	info, err := os.Stat(s.root)
-	if errors.Is(err, fs.ErrNotExist) {
+// dir opens the directory to search in. Its error says what to do when there is nothing, and wraps errFile when it is a file.
+func (s *scope) dir(call *sdk.ToolCall) (*projectfs.Dir, error) {
+	d, err := projectfs.OpenDir(s.trusted, s.real)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("path %q does not exist; search in a directory above it", paths.Display(call, s.root))
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, errFile
 	}
-	return info, err
+	return d, err
 }
+
+// errFile means that the root of a search is not a directory.
+var errFile = errors.New("is a file")
 
 // decode reads the arguments of a call.
 func decode(call *sdk.ToolCall, args any) error {

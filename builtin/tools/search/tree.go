@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,12 +21,13 @@ const (
 // job is the search of one file.
 type job struct {
 	path string
+	rel  string           // below the directory that is searched
 	done chan fileMatches // room for the result, so that a worker never waits
 }
 
-// searchTree searches the files below the scope's root in parallel and adds their matches to out in the
+// searchTree searches the files below the directory, the scope's root, in parallel and adds their matches to out in the
 // order of their paths. Once out is full it stops the search; nothing runs after it returned.
-func searchTree(ctx context.Context, call *sdk.ToolCall, s *scope, m *matcher, out *grepOutput) error {
+func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, m *matcher, out *grepOutput) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -37,7 +39,8 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, s *scope, m *matcher, o
 		running.Go(func() {
 			scanner := newScanner(m)
 			for j := range work {
-				j.done <- searchFile(ctx, scanner, j.path)
+				f, _, err := dir.OpenBelow(j.rel)
+				j.done <- searchFile(ctx, scanner, j.path, f, err)
 			}
 		})
 	}
@@ -46,12 +49,12 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, s *scope, m *matcher, o
 	running.Go(func() {
 		defer close(inOrder)
 		defer close(work)
-		unreadable, walked = walkFiles(ctx, call, s, func(path string) error {
-			if holdsSecrets(path) {
+		unreadable, walked = walkFiles(ctx, call, dir, s, func(e ignore.Entry) error {
+			if holdsSecrets(e.Path) {
 				withheld++
 				return nil
 			}
-			j := job{path, make(chan fileMatches, 1)}
+			j := job{e.Path, e.Rel, make(chan fileMatches, 1)}
 			for _, queue := range []chan<- job{inOrder, work} {
 				select {
 				case queue <- j:
@@ -88,15 +91,15 @@ func collect(ctx context.Context, inOrder <-chan job, out *grepOutput) (full boo
 
 // walkFiles calls visit with each regular file that the scope wants. Links are left out: what they lead
 // to is searched where it is, if it is in the project.
-func walkFiles(ctx context.Context, call *sdk.ToolCall, s *scope, visit func(path string) error) (unreadable int, err error) {
-	return ignore.Walk(ctx, s.root, call.Worktree, func(e ignore.Entry) error {
+func walkFiles(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, visit func(ignore.Entry) error) (unreadable int, err error) {
+	return ignore.Walk(ctx, dir, s.root, call.Worktree, func(e ignore.Entry) error {
 		switch {
 		case e.IsDir():
 			if s.tooDeep(e.Rel) {
 				return fs.SkipDir
 			}
 		case e.Type().IsRegular() && s.match(e.Rel):
-			return visit(e.Path)
+			return visit(e)
 		}
 		return nil
 	})

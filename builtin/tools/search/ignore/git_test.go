@@ -117,7 +117,7 @@ func randomRules(rnd *rand.Rand) string {
 func files(t *testing.T, root, top string) []string {
 	t.Helper()
 	got := []string{}
-	if _, err := ignore.Walk(context.Background(), root, top, func(e ignore.Entry) error {
+	if _, err := walk(t, context.Background(), root, top, func(e ignore.Entry) error {
 		if !e.IsDir() {
 			got = append(got, e.Rel)
 		}

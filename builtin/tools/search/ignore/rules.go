@@ -2,11 +2,12 @@ package ignore
 
 import (
 	"bytes"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // maxFileBytes bounds what is read of one ignore file; a larger one is cut.
@@ -22,21 +23,21 @@ type rules struct {
 	gitRoot bool      // has a .git, so .gitignore files above do not count
 }
 
-// newRules reads the rules of the directory at path that are named among its entries. It returns parent
-// when there are none, so that chains stay short.
-func newRules(parent *rules, path string, entries []fs.DirEntry) *rules {
+// newRules reads the rules of the directory at path that are named among its entries. read returns the
+// content of a file in it. It returns parent when there are none, so that chains stay short.
+func newRules(parent *rules, path string, entries []fs.DirEntry, read func(name string) []byte) *rules {
 	r := &rules{parent: parent, path: strings.TrimSuffix(filepath.ToSlash(path), "/")}
 	found := false
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case name == ".git":
 			r.gitRoot, found = true, true
-			r.exclude = parse(readFile(filepath.Join(gitDir(path, e), "info", "exclude")))
+			r.exclude = parse(excludes(path, e, read))
 		case !e.Type().IsRegular():
 		case name == ".gitignore":
-			r.git, found = parse(readFile(filepath.Join(path, name))), true
+			r.git, found = parse(read(name)), true
 		case name == ".ignore":
-			r.ignore, found = parse(readFile(filepath.Join(path, name))), true
+			r.ignore, found = parse(read(name)), true
 		}
 	}
 	if !found {
@@ -59,6 +60,7 @@ func rulesAbove(root, top string) *rules {
 		above = append(above, dir)
 	}
 	var r *rules
+	files := projectfs.New([]string{top}, nil)
 	for i := len(above) - 1; i >= 0; i-- {
 		var entries []fs.DirEntry
 		for _, name := range []string{".git", ".gitignore", ".ignore"} {
@@ -66,7 +68,10 @@ func rulesAbove(root, top string) *rules {
 				entries = append(entries, fs.FileInfoToDirEntry(info))
 			}
 		}
-		r = newRules(r, above[i], entries)
+		r = newRules(r, above[i], entries, func(name string) []byte {
+			f, _, err := files.Open(filepath.Join(above[i], name))
+			return readFile(f, err)
+		})
 	}
 	return r
 }
@@ -108,22 +113,21 @@ func (r *rules) ignored(path string, isDir bool) bool {
 	return false
 }
 
-// gitDir returns the directory that holds info/exclude for the .git entry of the directory at path: .git
-// itself or, in a linked worktree, what the file .git points to.
-func gitDir(path string, entry fs.DirEntry) string {
-	git := filepath.Join(path, ".git")
+// excludes returns the content of info/exclude for the .git entry of the directory at path: of .git itself or, in a linked
+// worktree, of the repository that the file .git names, wherever that is.
+func excludes(path string, entry fs.DirEntry, read func(name string) []byte) []byte {
 	if !entry.Type().IsRegular() {
-		return git
+		return read(".git/info/exclude")
 	}
-	target, ok := bytes.CutPrefix(readFile(git), []byte("gitdir: "))
+	target, ok := bytes.CutPrefix(read(".git"), []byte("gitdir: "))
 	if !ok {
-		return git
+		return nil
 	}
-	git = resolve(path, string(bytes.TrimSpace(target)))
-	if shared := bytes.TrimSpace(readFile(filepath.Join(git, "commondir"))); len(shared) > 0 {
-		return resolve(git, string(shared))
+	git := resolve(path, string(bytes.TrimSpace(target)))
+	if shared := bytes.TrimSpace(readFrom(filepath.Join(git, "commondir"))); len(shared) > 0 {
+		git = resolve(git, string(shared))
 	}
-	return git
+	return readFrom(filepath.Join(git, "info", "exclude"))
 }
 
 func resolve(dir, path string) string {
@@ -133,19 +137,19 @@ func resolve(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
+// readFrom returns the content of a file of git outside of the project.
+func readFrom(path string) []byte {
+	f, _, err := projectfs.OpenRegular(path)
+	return readFile(f, err)
+}
+
 // readFile returns the content of a small file, or nothing: an ignore file that cannot be read has no
 // rules, as for git.
-func readFile(path string) []byte {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	f, err := os.Open(path)
+func readFile(f *os.File, err error) []byte {
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxFileBytes))
+	content, _, err := projectfs.ReadLimited(f, maxFileBytes)
 	if err != nil {
 		return nil
 	}

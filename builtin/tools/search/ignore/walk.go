@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // readAhead is how many directories next to each other are read before their turn. Small, as it bounds
@@ -20,23 +22,23 @@ type Entry struct {
 	Rel  string // below the root of the walk, with slashes
 }
 
-// Walk calls visit for all that is below the directory root and not ignored, each directory before what
-// is in it, names in byte order; the order is the same at each walk. Symbolic links are visited and not
-// followed, except root itself. top is the directory of the project: rules of the directories from there
-// to root count, too.
+// Walk calls visit for all that is below the open directory dir and not ignored, each directory before
+// what is in it, names in byte order; the order is the same at each walk. Symbolic links are visited and
+// not followed. root is the absolute path of dir as the caller knows it, top the directory of the project:
+// rules of the directories from there to root count, too.
 //
 // visit is called by one goroutine. It may return fs.SkipDir (leave out this directory) and fs.SkipAll
 // (stop); any other error stops the walk and is returned. unreadable is how many directories could not
 // be read and were left out; that root cannot be read is an error. When ctx ends so does the walk, with
 // its error. Nothing runs after Walk returned.
-func Walk(ctx context.Context, root, top string, visit func(Entry) error) (unreadable int, err error) {
-	w := &walker{visit: visit}
+func Walk(ctx context.Context, dir *projectfs.Dir, root, top string, visit func(Entry) error) (unreadable int, err error) {
+	w := &walker{dir: dir, visit: visit}
 	defer w.readers.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
 	above := rulesAbove(root, top)
-	l := read(ctx, root, above)
+	l := w.read(ctx, root, ".", above)
 	if l.err != nil {
 		return 0, l.err
 	}
@@ -48,6 +50,7 @@ func Walk(ctx context.Context, root, top string, visit func(Entry) error) (unrea
 }
 
 type walker struct {
+	dir        *projectfs.Dir // the root; stays the caller's
 	visit      func(Entry) error
 	unreadable int
 	readers    sync.WaitGroup // the goroutines that read ahead; each ends after one directory
@@ -60,16 +63,19 @@ type listing struct {
 	err     error
 }
 
-// read lists the directory at path.
-func read(ctx context.Context, path string, above *rules) listing {
+// read lists the directory at path, which is rel below the root.
+func (w *walker) read(ctx context.Context, path, rel string, above *rules) listing {
 	if err := ctx.Err(); err != nil {
 		return listing{err: err}
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := w.dir.ReadDirBelow(rel)
 	if err != nil {
 		return listing{err: err}
 	}
-	l := listing{rules: newRules(above, path, entries)}
+	l := listing{rules: newRules(above, path, entries, func(name string) []byte {
+		f, _, err := w.dir.OpenBelow(rel + "/" + name)
+		return readFile(f, err)
+	})}
 	for _, e := range entries {
 		if e.Name() == ".git" || l.rules.ignored(filepath.ToSlash(join(path, e.Name())), e.IsDir()) {
 			continue
@@ -81,15 +87,12 @@ func read(ctx context.Context, path string, above *rules) listing {
 
 // walk visits the entries of the directory at path.
 func (w *walker) walk(ctx context.Context, path, rel string, l listing) error {
-	ahead := w.readAhead(ctx, path, l)
+	ahead := w.readAhead(ctx, path, rel, l)
 	for _, e := range l.entries {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		entry := Entry{DirEntry: e, Path: join(path, e.Name()), Rel: e.Name()}
-		if rel != "" {
-			entry.Rel = rel + "/" + e.Name()
-		}
+		entry := Entry{DirEntry: e, Path: join(path, e.Name()), Rel: below(rel, e.Name())}
 		err := w.visit(entry)
 		if !e.IsDir() {
 			if err != nil && !errors.Is(err, fs.SkipDir) {
@@ -97,18 +100,18 @@ func (w *walker) walk(ctx context.Context, path, rel string, l listing) error {
 			}
 			continue
 		}
-		below := ahead()
+		inside := ahead()
 		if errors.Is(err, fs.SkipDir) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if below.err != nil {
+		if inside.err != nil {
 			w.unreadable++ // or ctx ended, which the next entry or the caller sees
 			continue
 		}
-		if err := w.walk(ctx, entry.Path, entry.Rel, below); err != nil {
+		if err := w.walk(ctx, entry.Path, entry.Rel, inside); err != nil {
 			return err
 		}
 	}
@@ -117,11 +120,11 @@ func (w *walker) walk(ctx context.Context, path, rel string, l listing) error {
 
 // readAhead starts to read the subdirectories in l. Each call of next returns the listing of one, in
 // order.
-func (w *walker) readAhead(ctx context.Context, path string, l listing) (next func() listing) {
+func (w *walker) readAhead(ctx context.Context, path, rel string, l listing) (next func() listing) {
 	var dirs []string
 	for _, e := range l.entries {
 		if e.IsDir() {
-			dirs = append(dirs, join(path, e.Name()))
+			dirs = append(dirs, e.Name())
 		}
 	}
 	waiting := make([]chan listing, 0, min(len(dirs), readAhead))
@@ -132,7 +135,7 @@ func (w *walker) readAhead(ctx context.Context, path string, l listing) (next fu
 		dir, out := dirs[0], make(chan listing, 1) // room for the result, so that the reader never waits
 		dirs = dirs[1:]
 		waiting = append(waiting, out)
-		w.readers.Go(func() { out <- read(ctx, dir, l.rules) })
+		w.readers.Go(func() { out <- w.read(ctx, join(path, dir), below(rel, dir), l.rules) })
 	}
 	for range readAhead {
 		start()
@@ -143,6 +146,14 @@ func (w *walker) readAhead(ctx context.Context, path string, l listing) (next fu
 		start()
 		return <-first
 	}
+}
+
+// below returns the path of a name in the directory at rel.
+func below(rel, name string) string {
+	if rel == "" {
+		return name
+	}
+	return rel + "/" + name
 }
 
 // join is filepath.Join for a clean directory and a plain name, without the work.

@@ -4,15 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
@@ -63,14 +64,28 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 	return nil
 }
 
+// maxServerFile bounds a file of servers, in bytes; those in use have a few kilobytes.
+const maxServerFile = 1 << 20
+
 // serverFile adds the servers of a file. One that is not there has none.
 func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
-	data, err := os.ReadFile(path)
+	open := projectfs.OpenRegular
+	if project {
+		open = projectfs.ForProject(s.opts.Project).Open
+	}
+	f, _, err := open(path)
+	var data []byte
+	if err == nil {
+		var cut bool
+		if data, cut, err = projectfs.ReadLimited(f, maxServerFile); cut {
+			err = fmt.Errorf("larger than %d bytes", maxServerFile)
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		s.Warnings = append(s.Warnings, err.Error())
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is left out: %v", path, err))
 		return nil
 	}
 	list, warnings, err := mcp.ReadConfig(data, path, s.lookup)

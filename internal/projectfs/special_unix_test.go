@@ -1,15 +1,16 @@
 //go:build unix
 
-package paths_test
+package projectfs_test
 
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
-	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 func TestOpenRegular(t *testing.T) {
@@ -20,21 +21,23 @@ func TestOpenRegular(t *testing.T) {
 		t.Fatal(err)
 	}
 	regular := filepath.Join(dir, "regular")
-	write(t, regular)
+	if err := os.WriteFile(regular, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct {
 		path string
 		want error
 	}{
 		"regular":   {regular, nil},
-		"fifo":      {fifo, paths.ErrSpecial},
-		"device":    {"/dev/zero", paths.ErrSpecial},
-		"directory": {dir, paths.ErrSpecial},
+		"fifo":      {fifo, projectfs.ErrSpecial},
+		"device":    {"/dev/zero", projectfs.ErrSpecial},
+		"directory": {dir, projectfs.ErrSpecial},
 		"missing":   {filepath.Join(dir, "none"), fs.ErrNotExist},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, info, err := paths.OpenRegular(tt.path)
+			f, info, err := projectfs.OpenRegular(tt.path)
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("OpenRegular(%q): error = %v, want %v", tt.path, err, tt.want)
 			}

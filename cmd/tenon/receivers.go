@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// receiverPermission is the permission under which approved receivers are kept; the pattern is provider and address for people, @
+// and the digest.
+const receiverPermission = "project address"
+
+// approvedReceivers are the digests of the receivers that the user approved. Safe for use from many goroutines.
+type approvedReceivers struct {
+	mu      sync.Mutex
+	digests map[string]bool
+}
+
+// add takes the receiver of an approval, if it is one.
+func (a *approvedReceivers) add(approval store.Approval) {
+	if approval.Permission != receiverPermission {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.digests == nil {
+		a.digests = map[string]bool{}
+	}
+	a.digests[approval.Pattern[strings.LastIndexByte(approval.Pattern, '@')+1:]] = true
+}
+
+// has reports whether the user approved a receiver. See host.Options.
+func (a *approvedReceivers) has(digest string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return digest != "" && a.digests[digest]
+}
+
+// receiverApproval is the approval of a receiver.
+func (w *workspace) receiverApproval(r *host.Receiver) store.Approval {
+	return store.Approval{
+		Project: w.approvalProject(), Permission: receiverPermission, Pattern: r.Provider + " " + r.Address + "@" + r.Digest,
+		Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
+	}
+}
+
+// receiverText says who would receive conversations, and which files of the project choose that.
+func (p *projectRules) receiverText(r *host.Receiver) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s at %s receives conversations\n", visible(r.Provider), visible(r.Address))
+	for i, key := range r.Keys {
+		fmt.Fprintf(&b, "  %s in %s\n", visible(key), visible(strings.Join(p.choosing(key, r.Origins[i]), ", ")))
+	}
+	return b.String()
+}
+
+// choosing returns the files of the project that set the value of a key of a Receiver, or something below it.
+func (p *projectRules) choosing(key, origin string) []string {
+	if path := p.w.projectFile(origin); path != "" {
+		return []string{path}
+	}
+	var files []string
+	for k, o := range p.w.loaded.Origins {
+		if o.Layer == config.LayerProject && strings.HasPrefix(k+".", key+".") && !slices.Contains(files, o.Source) {
+			files = append(files, o.Source)
+		}
+	}
+	if len(files) == 0 { // what is there decides, such as a provider that is configured where no model is
+		files = slices.Clone(p.w.loaded.ProjectFiles)
+	}
+	slices.Sort(files)
+	return files
+}
+
+// askReceivers shows the user who would receive conversations by the choice of the repository and keeps what is approved.
+func (m *machine) askReceivers(ctx context.Context) error {
+	for _, r := range m.Receivers(ctx) {
+		a := m.workspace.app
+		a.screen.line("not approved: " + strings.TrimRight(m.rules.receiverText(&r), "\n"))
+		ok, err := a.confirm("  approve it? [y/N] ")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		approval := m.workspace.receiverApproval(&r)
+		if err := m.store.Approve(ctx, []store.Approval{approval}); err != nil {
+			return err
+		}
+		m.rules.receivers.add(approval)
+	}
+	return nil
+}

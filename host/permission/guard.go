@@ -1,0 +1,76 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// editKey is the permission of all tools that change files.
+const editKey = "edit"
+
+// guardedDirs are directories, as they end a path, whose files run or steer an agent without the user doing more than opening the
+// folder, a shell or a session, or using git: hooks and configuration of git, tasks and settings of editors, instructions and
+// configuration of agents, the user's own start-up files.
+var guardedDirs = []string{
+	".git", ".husky", ".githooks",
+	".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".nvim",
+	".tenon", ".opencode", ".claude", ".agents", ".cursor", ".windsurf", ".gemini",
+	".ssh", ".direnv", ".config/tenon", ".config/fish", ".config/git", ".config/autostart", ".config/systemd", "Library/LaunchAgents",
+}
+
+// guardedFiles are files of the same kinds, by name; the part before a * is a prefix, the part behind it a suffix.
+var guardedFiles = []string{
+	".git", ".gitconfig", ".envrc", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".dir-locals.el", "*.code-workspace", ".devcontainer.json",
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+	".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".xprofile", ".xinitrc", ".xsessionrc",
+	"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "CONTEXT.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md",
+	"tenon.json", "tenon.jsonc", "tenon.lock", "tenon.db", ".mcp.json",
+}
+
+// plans are directories in guarded ones that hold plans, which nothing reads by itself.
+var plans = []string{"/.tenon/plans/", "/.opencode/plans/"}
+
+// guarded returns the name in a path, with slashes, that makes a change of the file ask although everything may be edited; "" if
+// none does. Case does not matter, as it does not on some systems.
+func guarded(file string) string {
+	file = strings.ToLower(path.Clean(file))
+	whole := "/" + file + "/"
+	for _, plan := range plans {
+		whole = strings.Replace(whole, plan, "/plans/", 1)
+	}
+	for _, dir := range guardedDirs {
+		if strings.Contains(whole, "/"+strings.ToLower(dir)+"/") {
+			return dir
+		}
+	}
+	base := path.Base(file)
+	i := slices.IndexFunc(guardedFiles, func(name string) bool {
+		prefix, suffix, _ := strings.Cut(strings.ToLower(name), "*")
+		if !strings.Contains(name, "*") {
+			return base == prefix
+		}
+		return strings.HasPrefix(base, prefix) && strings.HasSuffix(base, suffix)
+	})
+	if i < 0 {
+		return ""
+	}
+	return guardedFiles[i]
+}
+
+// guard makes a decision about editing a guarded file ask the user and nobody else, unless a rule that names what is guarded allows
+// it: .git/hooks/* does, * and src/* do not.
+func guard(d Decision, permission, file string) Decision {
+	if permission != editKey || d.Action == sdk.ActionDeny {
+		return d
+	}
+	name := guarded(file)
+	named := strings.Contains(strings.ToLower(normal(d.Rule.Pattern)), strings.ToLower(strings.Trim(name, "*")))
+	if name == "" || named && d.Action == sdk.ActionAllow {
+		return d
+	}
+	d.Action, d.Final, d.Guarded = sdk.ActionAsk, true, name
+	return d
+}

@@ -1,0 +1,83 @@
+package permission_test
+
+import (
+	"testing"
+
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Editing a file that programs run by themselves asks, and only a rule that names it allows it.
+func TestGuardedFiles(t *testing.T) {
+	t.Parallel()
+	allow := func(pattern string) sdk.PermissionRules {
+		return sdk.PermissionRules{{Permission: "edit", Pattern: pattern, Action: sdk.ActionAllow}}
+	}
+	for _, path := range []string{
+		".git/hooks/pre-commit", ".git/config", "sub/.git/config", ".git", ".GIT/hooks/x", "./.git/config", "a/../.git/config", `.git\hooks\x`, ".envrc", "sub/.envrc",
+		".vscode/tasks.json", ".idea/workspace.xml", "x.code-workspace", ".husky/pre-commit", ".githooks/x", "AGENTS.md", "sub/CLAUDE.md", "agents.md",
+		".tenon/tenon.json", ".tenon/agents/a.md", "tenon.json", ".claude/settings.json", ".cursorrules", ".mcp.json", "/home/u/.bashrc", "/home/u/.ssh/authorized_keys",
+		"/home/u/.config/tenon/agents/x.md", "/home/u/.config/fish/config.fish", ".devcontainer/devcontainer.json", ".tenon/plans/.git/config", ".tenon/plans/AGENTS.md", ".github/copilot-instructions.md",
+	} {
+		for _, rules := range []sdk.PermissionRules{
+			nil, allow("*"), allow("**"), allow("?*"), {{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}, {{Permission: "edit", Pattern: "*", Action: sdk.ActionAsk}},
+		} {
+			d := permission.Compile("", rules).Decide("edit", path)
+			if d.Action != sdk.ActionAsk || !d.Final || d.Guarded == "" {
+				t.Errorf("edit %q under %v: %+v, want it asked of the user", path, rules, d)
+			}
+		}
+		for _, rules := range []sdk.PermissionRules{allow(path), append(allow("*"), allow(path)...)} {
+			if d := permission.Compile("", rules).Decide("edit", path); d.Action != sdk.ActionAllow {
+				t.Errorf("edit %q under a rule that names it: %+v", path, d)
+			}
+		}
+		if d := permission.Compile("", append(allow(path), sdk.PermissionRule{Permission: "edit", Pattern: "*", Action: sdk.ActionDeny})).Decide("edit", path); d.Action != sdk.ActionDeny {
+			t.Errorf("edit %q, denied: %+v", path, d)
+		}
+		if d := permission.Compile("", sdk.PermissionRules{{Permission: "read", Pattern: "*", Action: sdk.ActionAllow}}).Decide("read", path); d.Action != sdk.ActionAllow {
+			t.Errorf("read %q: %+v", path, d)
+		}
+	}
+	for _, path := range []string{"src/x.go", ".gitignore", ".github/workflows/ci.yml", "git/config", "docs/AGENTS.md.txt", "my.git/x", "vscode/tasks.json", ".env", ".", ".tenon/plans/p.md"} {
+		if d := permission.Compile("", allow("*")).Decide("edit", path); d.Action != sdk.ActionAllow {
+			t.Errorf("edit %q: %+v, want it allowed", path, d)
+		}
+	}
+	if d := permission.Compile("", allow("src/*")).Decide("edit", "src/.envrc"); d.Action != sdk.ActionAsk {
+		t.Errorf("a rule for the folder above: %+v", d)
+	}
+	if d := permission.Compile("", append(allow("*"), allow(".git/hooks/*")...)).Decide("edit", ".git/hooks/pre-commit"); d.Action != sdk.ActionAllow {
+		t.Errorf("a rule for the folder: %+v", d)
+	}
+}
+
+// What a call implies counts: a command that writes there is asked for as the edit is, whatever allows the command.
+func TestGuardedFilesImplied(t *testing.T) {
+	t.Parallel()
+	for name, rules := range map[string]sdk.PermissionRules{
+		"everything is allowed": {{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}},
+		"commands ask":          {{Permission: "edit", Pattern: "*", Action: sdk.ActionAllow}},
+		"nothing is said":       nil,
+	} {
+		d := permission.Compile("", rules).DecideRequest(&permission.Request{
+			Permission: "bash", Patterns: []string{"echo x"}, Implied: []sdk.ImpliedPermission{{Permission: "edit", Pattern: ".git/hooks/pre-commit"}},
+		})
+		if d.Action != sdk.ActionAsk || !d.Final {
+			t.Errorf("%s: %+v, want it asked of the user", name, d)
+		}
+	}
+}
+
+// A subagent and an agent within its own bounds are held to the same, and a rule of the user that names the file holds for them.
+func TestGuardedFilesOfSubagents(t *testing.T) {
+	t.Parallel()
+	all := permission.Compile("", sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}})
+	named := permission.Compile("", sdk.PermissionRules{{Permission: "edit", Pattern: "AGENTS.md", Action: sdk.ActionAllow}})
+	if d := permission.Child(all, named).Decide("edit", "AGENTS.md"); d.Action != sdk.ActionAllow {
+		t.Errorf("bounds that allow everything and a rule that names it: %+v", d)
+	}
+	if d := permission.Child(all, all).Decide("edit", "AGENTS.md"); d.Action != sdk.ActionAsk {
+		t.Errorf("rules that allow everything: %+v", d)
+	}
+}

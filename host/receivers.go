@@ -1,0 +1,215 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// ErrReceiver is wrapped by errors about a model whose receiver the repository chose and the user did not approve.
+var ErrReceiver = errors.New("receiver is not approved")
+
+// Receiver is who gets a conversation when a repository's files have their way.
+type Receiver struct {
+	Provider string
+	Address  string   // without user, password and query, which may be secrets; or the protocol, if there is no address
+	Digest   string   // names everything that decides who receives: what is approved
+	Keys     []string // what chooses it: provider.ID, model, small_model, agent.NAME or command.NAME
+	Origins  []string // for each key the Origin of the agent or command; empty for the others
+}
+
+// receivers decides who may receive the conversation. A repository does not: where its files change the address of a provider from
+// what the user's own configuration makes it, or choose a model at another address than the user's models have, the user has to
+// approve it first. The zero value has no repository.
+type receivers struct {
+	own *models // the providers by the user's own configuration alone; nil: no repository has a say
+
+	once  sync.Once
+	users map[string]bool // digests of the receivers that the user's own configuration uses
+}
+
+// newReceivers returns the receivers for a generation, whose configuration is complete.
+func newReceivers(h *Host, g *generation) *receivers {
+	if g.own == nil {
+		return &receivers{}
+	}
+	return &receivers{own: newModels(h, g, g.own, &receivers{}, nil)}
+}
+
+// check returns an error that wraps ErrModel and ErrReceiver unless the conversation may go to a provider of m. byRepository says
+// that files of the repository may have chosen it, not the user.
+func (r *receivers) check(ctx context.Context, m *models, id string, byRepository bool) error {
+	if r.own == nil || m == r.own && !byRepository {
+		return nil
+	}
+	digest, own := m.receiver(id, r.own), r.own.receiver(id, r.own)
+	if digest == own && !byRepository || m.h.opts.ApprovedReceiver != nil && m.h.opts.ApprovedReceiver(digest) {
+		return nil
+	}
+	if digest == own && r.usedByUser(ctx)[digest] {
+		return nil
+	}
+	what := "files of the repository choose it"
+	if digest != own {
+		what = "files of the repository set its address"
+	}
+	return fmt.Errorf("%w: provider %q at %s: %w: %s; tenon permission approve shows and approves it", ErrModel, id, shownAddress(&m.providers[id].info), ErrReceiver, what)
+}
+
+// usedByUser returns the digests of the receivers that the user's own configuration uses.
+func (r *receivers) usedByUser(ctx context.Context) map[string]bool {
+	r.once.Do(func() {
+		c := r.own.config
+		names := []string{c.Model, c.SmallModel}
+		if choice, err := r.own.choose(context.WithoutCancel(ctx)); err == nil {
+			names = append(names, choice.Model.Ref().String())
+		}
+		for _, a := range c.Agent {
+			names = append(names, a.Model)
+		}
+		for _, command := range c.Command {
+			names = append(names, command.Model)
+		}
+		r.users = map[string]bool{}
+		for _, name := range names {
+			if id, _, ok := strings.Cut(name, "/"); ok && r.own.providers[id] != nil {
+				r.users[r.own.receiver(id, r.own)] = true
+			}
+		}
+	})
+	return r.users
+}
+
+// harmless are options that do not decide who receives a request.
+var harmless = []string{"timeout", "chunkTimeout", "headerTimeout", "setCacheKey"}
+
+// receiver returns the digest of everything that decides who receives what is sent to a provider: protocol, address, options
+// (region, resource, project, …), headers, and where the key comes from. A key itself is in it only where it is not the user's: the
+// account it belongs to receives the conversation, too.
+func (m *models) receiver(id string, users *models) string {
+	c := m.config.Provider[id]
+	v := struct {
+		ID, Protocol, BaseURL, Key string
+		Env                        []string
+		Headers                    map[string]string
+		Options                    sdk.Object
+		ModelHeaders               map[string]map[string]string
+	}{ID: id, ModelHeaders: map[string]map[string]string{}}
+	if p := m.providers[id]; p != nil {
+		v.Protocol, v.BaseURL, v.Env, v.Headers, v.Options = p.info.Protocol, p.info.BaseURL, p.info.Env, p.info.Headers, maps.Clone(p.info.Options)
+	}
+	maps.DeleteFunc(v.Options, func(name string, _ any) bool { return slices.Contains(harmless, name) })
+	if key := c.Options.APIKey; key != users.config.Provider[id].Options.APIKey {
+		v.Key = key
+	}
+	for name, model := range c.Models {
+		if len(model.Headers) > 0 {
+			v.ModelHeaders[name] = model.Headers
+		}
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "" // options came from JSON; an empty digest is never approved
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// shownAddress returns the address of a provider without what may be secret in it.
+func shownAddress(info *sdk.ProviderInfo) string {
+	u, err := url.Parse(info.BaseURL)
+	switch {
+	case info.BaseURL == "":
+		return "the address of protocol " + info.Protocol
+	case err != nil:
+		return "an address that is not valid"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// choosesAgentModel reports whether files of the repository may have named the model of an agent.
+func (g *generation) choosesAgentModel(h *Host, a *sdk.Agent) bool {
+	return h.fromProject(a.Origin) || g.own != nil && g.own.Agent[a.Name].Model != g.config.Agent[a.Name].Model
+}
+
+// choosesCommandModel reports whether files of the repository may have named the model of a command.
+func (g *generation) choosesCommandModel(h *Host, c *sdk.Command) bool {
+	return h.fromProject(c.Origin) || g.own != nil && g.own.Command[c.Name].Model != g.config.Command[c.Name].Model
+}
+
+func (h *Host) fromProject(origin string) bool {
+	return h.opts.FromProject != nil && h.opts.FromProject(origin)
+}
+
+// Receivers lists who would receive conversations by the choice of the repository's files and is not approved, sorted by provider.
+func (h *Host) Receivers(ctx context.Context) []Receiver {
+	g := h.acquire()
+	defer h.release(g)
+	found := map[string]*Receiver{}
+	add := func(id, key, origin string, byRepository bool) {
+		p := g.models.providers[id]
+		if p == nil || g.receivers.check(ctx, g.models, id, byRepository) == nil {
+			return
+		}
+		if found[id] == nil {
+			found[id] = &Receiver{Provider: id, Address: shownAddress(&p.info), Digest: g.models.receiver(id, g.receivers.own)}
+		}
+		found[id].Keys, found[id].Origins = append(found[id].Keys, key), append(found[id].Origins, origin)
+	}
+	for _, id := range slices.Sorted(maps.Keys(g.config.Provider)) {
+		add(id, "provider."+id, "", false)
+	}
+	if g.own != nil {
+		if choice, err := g.models.pick(ctx); err == nil {
+			add(choice.Model.ProviderID, "model", "", true)
+		}
+		add(providerOf(g.config.SmallModel), "small_model", "", true)
+	}
+	for _, a := range h.agents(g) {
+		if a.Model != nil && g.choosesAgentModel(h, &a) {
+			add(a.Model.ProviderID, "agent."+a.Name, a.Origin, true)
+		}
+	}
+	for _, c := range g.builtinCommands(ctx) {
+		if g.choosesCommandModel(h, &c) {
+			add(providerOf(c.Model), "command."+c.Name, c.Origin, true)
+		}
+	}
+	out := make([]Receiver, 0, len(found))
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, *found[id])
+	}
+	return out
+}
+
+// builtinCommands returns the commands of compiled-in plugins, which read those of the repository. Others are not asked: they may
+// take long, and their commands are their own.
+func (g *generation) builtinCommands(ctx context.Context) []sdk.Command {
+	var out []sdk.Command
+	for _, l := range g.plugins {
+		if source, ok := l.plugin.(sdk.CommandSource); ok && l.builtin() {
+			list, err := source.Commands(ctx)
+			if err == nil { // else it is reported where commands are used
+				out = append(out, list...)
+			}
+		}
+	}
+	return out
+}
+
+// providerOf returns the provider in the name of a model.
+func providerOf(model string) string {
+	id, _, _ := strings.Cut(model, "/")
+	return id
+}

@@ -1,0 +1,118 @@
+package projectfs
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// FS opens files that the user and the repository keep for the agent. The zero value has no project: all links are followed.
+type FS struct {
+	roots []string // directories of the project, real and as they were given
+	users []string // directories of the user: what is in them is not the project's
+}
+
+// New returns the FS of a project with these directories. What is in one of the user's directories is the user's, even where that is
+// inside of the project. All paths are absolute; empty ones are left out.
+func New(project, users []string) FS {
+	var f FS
+	for _, dir := range project {
+		if dir != "" {
+			f.roots = append(f.roots, Real(dir), filepath.Clean(dir))
+		}
+	}
+	f.users = slices.DeleteFunc(slices.Clone(users), func(dir string) bool { return dir == "" })
+	return f
+}
+
+// ForProject returns the FS of the project that plugins know.
+func ForProject(p sdk.Project) FS {
+	users := []string{p.ConfigDir}
+	if p.Home != "" {
+		for _, name := range []string{".agents", ".claude", ".opencode", ".tenon"} {
+			users = append(users, filepath.Join(p.Home, name))
+		}
+	}
+	return New([]string{p.Worktree, p.Directory}, users)
+}
+
+// IsProject reports whether the path, which need not exist, belongs to the project by its text.
+func (f FS) IsProject(path string) bool {
+	path = filepath.Clean(path)
+	in := func(dir string) bool { return lexicallyWithin(dir, path) }
+	return slices.ContainsFunc(f.roots, in) && !slices.ContainsFunc(f.users, in)
+}
+
+// Resolve returns the real path. Of a path of the project it wraps ErrOutside when that is outside.
+func (f FS) Resolve(path string) (string, error) {
+	real := Real(path)
+	if f.IsProject(path) && !f.Holds(real) {
+		return "", fmt.Errorf("%w: it leads to %s", ErrOutside, real)
+	}
+	return real, nil
+}
+
+// Holds reports whether a real path is inside of the project.
+func (f FS) Holds(real string) bool {
+	return slices.ContainsFunc(f.roots, func(root string) bool { return Within(root, real) })
+}
+
+// Open opens the regular file at path for reading. Errors wrap ErrOutside, ErrSpecial or ErrChanged, or are those of package os.
+func (f FS) Open(path string) (*os.File, fs.FileInfo, error) {
+	if !f.IsProject(path) {
+		return OpenRegular(path)
+	}
+	real, err := f.Resolve(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.OpenReal(real)
+}
+
+// OpenReal opens the regular file at exactly the real path; see Open of this package.
+func (f FS) OpenReal(real string) (*os.File, fs.FileInfo, error) { return Open(f.roots, real) }
+
+// ReadDir lists the directory at path, sorted by name. Errors are those of Open.
+func (f FS) ReadDir(path string) ([]fs.DirEntry, error) {
+	if !f.IsProject(path) {
+		return os.ReadDir(path) // which sorts, too
+	}
+	real, err := f.Resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.ReadDirReal(real)
+}
+
+// ReadDirReal lists the directory at exactly the real path, sorted by name.
+func (f FS) ReadDirReal(real string) ([]fs.DirEntry, error) {
+	d, err := OpenDir(f.roots, real)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close() // only read from
+	return d.ReadDir()
+}
+
+// Stat describes what is at path, to find out whether there is something and whether it changed: it opens nothing. Of a link that
+// leads out of the project it describes the link.
+func (f FS) Stat(path string) (fs.FileInfo, error) {
+	if !f.IsProject(path) {
+		return os.Stat(path)
+	}
+	real, err := f.Resolve(path)
+	if err != nil {
+		return os.Lstat(path)
+	}
+	return os.Lstat(real)
+}
+
+func sorted(entries []fs.DirEntry, err error) ([]fs.DirEntry, error) {
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return entries, err
+}

@@ -1,0 +1,296 @@
+// Package projectfs opens the files of a project. It is the one place that decides about links, special files and races.
+//
+// # Real paths
+//
+// A path is resolved first (Real), judged as what it resolves to, and then opened at exactly that real path (OpenDir, Open):
+// component by component below a trusted directory, through os.Root, without following any link. A link that takes the place of a
+// component between the judgement and the opening makes the opening fail with ErrChanged. So what was judged is what is opened, and
+// no caller compares names and opens them again.
+//
+// # Project and user
+//
+// FS opens what the user and the repository keep for the agent. Below the project's directories a link is followed as long as it
+// stays inside; in the user's own directories it is followed wherever it leads.
+package projectfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+var (
+	// ErrOutside is wrapped by errors about links that lead out of the project.
+	ErrOutside = errors.New("leads out of the project")
+	// ErrChanged is wrapped by errors about a path on which a link appeared after it was judged.
+	ErrChanged = errors.New("a symbolic link took the place of a file or directory")
+	// ErrSpecial is wrapped by errors about what is neither a regular file nor a directory.
+	ErrSpecial = errors.New("not a regular file")
+	// ErrDirectory wraps ErrSpecial: a directory was to be opened as a file.
+	ErrDirectory = fmt.Errorf("%w: it is a directory", ErrSpecial)
+)
+
+// Dir is an open directory. Names given to its methods are single components, and links are never followed. Safe for use from
+// many goroutines; the caller closes it.
+type Dir struct {
+	root *os.Root
+	path string
+}
+
+// OpenDir opens the directory at the real path. The path is trusted as far as it is that of one of the trusted real paths, or of
+// a directory above one; what is below is opened component by component. Every directory on the way must be readable. Errors wrap
+// ErrChanged or are those of package os.
+func OpenDir(trusted []string, real string) (*Dir, error) {
+	start := filepath.VolumeName(real) + string(filepath.Separator)
+	for _, t := range trusted {
+		if c := commonDir(t, real); len(c) > len(start) {
+			start = c
+		}
+	}
+	root, err := os.OpenRoot(start)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dir{root, start}
+	for _, name := range components(real[len(start):]) {
+		next, err := d.Dir(name)
+		_ = d.Close() // only read from
+		if err != nil {
+			return nil, err
+		}
+		d = next
+	}
+	return d, nil
+}
+
+// Parent opens the directory that holds the real path and returns the last component. Errors are those of OpenDir.
+func Parent(trusted []string, real string) (d *Dir, name string, err error) {
+	d, err = OpenDir(trusted, filepath.Dir(real))
+	return d, filepath.Base(real), err
+}
+
+// Open opens the regular file at the real path for reading. Errors wrap ErrSpecial or ErrChanged, or are those of package os.
+func Open(trusted []string, real string) (*os.File, fs.FileInfo, error) {
+	if filepath.Dir(real) == real {
+		return nil, nil, ErrDirectory // the root of a volume, which no directory holds
+	}
+	d, name, err := Parent(trusted, real)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Close()
+	return d.Open(name)
+}
+
+// Close closes the directory. What was opened through it stays open.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// Path returns the real path at which the directory was opened.
+func (d *Dir) Path() string { return d.path }
+
+// Dir opens the directory with the name.
+func (d *Dir) Dir(name string) (*Dir, error) {
+	// With the dot behind it the name is opened as a directory or not at all: opening a named pipe would block.
+	root, err := d.root.OpenRoot(name + string(filepath.Separator) + ".")
+	if err != nil {
+		return nil, d.explain(name, err)
+	}
+	info, err := root.Stat(".")
+	if err == nil {
+		err = d.isNamed(name, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &Dir{root, filepath.Join(d.path, name)}, nil
+}
+
+// Open opens the regular file with the name for reading. It never waits for a named pipe.
+func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) { return d.open(name, os.O_RDONLY) }
+
+// OpenForWriting opens the existing regular file with the name for writing, as Open does for reading.
+func (d *Dir) OpenForWriting(name string) (*os.File, fs.FileInfo, error) {
+	return d.open(name, os.O_WRONLY)
+}
+
+func (d *Dir) open(name string, flags int) (*os.File, fs.FileInfo, error) {
+	// Opening alone can have effects (a tape rewinds), so look first; what counts is the look at what was opened.
+	info, err := d.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := regular(info); err != nil {
+		return nil, nil, err
+	}
+	f, err := d.root.OpenFile(name, flags|nonblock, 0)
+	if err != nil {
+		return nil, nil, d.explain(name, err)
+	}
+	if info, err = f.Stat(); err == nil {
+		err = errors.Join(regular(info), d.isNamed(name, info))
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// OpenBelow opens the regular file at a relative path of any length for reading. Links are followed as long as they stay below the
+// directory.
+func (d *Dir) OpenBelow(rel string) (*os.File, fs.FileInfo, error) {
+	f, err := d.root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// ReadDirBelow lists the directory at a relative path, sorted by name. Links are followed as long as they stay below the directory.
+func (d *Dir) ReadDirBelow(rel string) ([]fs.DirEntry, error) {
+	f, err := d.root.Open(filepath.Join(filepath.FromSlash(rel), ".") + string(filepath.Separator) + ".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	return sorted(f.ReadDir(-1))
+}
+
+// ReadDir lists the directory, sorted by name.
+func (d *Dir) ReadDir() ([]fs.DirEntry, error) { return d.ReadDirBelow(".") }
+
+// Lstat describes what has the name, a link itself.
+func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
+
+// Create creates the file with the name, which must not exist, for writing.
+func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
+	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+}
+
+// Mkdir creates the directory with the name.
+func (d *Dir) Mkdir(name string, mode fs.FileMode) error { return d.root.Mkdir(name, mode) }
+
+// Rename gives what has the old name the new one, in place of what has it now; of a link, the link.
+func (d *Dir) Rename(oldName, newName string) error { return d.root.Rename(oldName, newName) }
+
+// Remove removes the file, the link or the empty directory with the name.
+func (d *Dir) Remove(name string) error { return d.root.Remove(name) }
+
+// isNamed checks that the name is, itself and not through a link, that of the file described by opened.
+func (d *Dir) isNamed(name string, opened fs.FileInfo) error {
+	now, err := d.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if isLink(now) || !os.SameFile(now, opened) {
+		return d.changed(name)
+	}
+	return nil
+}
+
+// explain names a link as the reason for which something could not be opened, and the whole path.
+func (d *Dir) explain(name string, err error) error {
+	if info, lstatErr := d.Lstat(name); lstatErr == nil && isLink(info) {
+		return d.changed(name)
+	}
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return &fs.PathError{Op: "open", Path: filepath.Join(d.path, name), Err: pathErr.Err}
+	}
+	return err
+}
+
+func (d *Dir) changed(name string) error {
+	return fmt.Errorf("%w: %s; try again", ErrChanged, filepath.Join(d.path, name))
+}
+
+// OpenRegular opens the regular file at path for reading, following links wherever they lead. It is for files outside of any
+// project. Errors wrap ErrSpecial or are those of package os.
+func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := regular(info); err != nil {
+		return nil, nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// regular returns an error that says what info describes, unless that is a regular file.
+func regular(info fs.FileInfo) error {
+	kind := "special file"
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return ErrDirectory
+	case isLink(info):
+		kind = "symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "named pipe"
+	case mode&fs.ModeSocket != 0:
+		kind = "socket"
+	case mode&fs.ModeDevice != 0:
+		kind = "device"
+	}
+	return fmt.Errorf("%w: it is a %s", ErrSpecial, kind)
+}
+
+// isLink reports a symbolic link. A junction of Windows is irregular, not a symbolic link, and leads away as well.
+func isLink(info fs.FileInfo) bool { return info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 }
+
+// commonDir returns the longest path that is both clean paths, or a directory above both; "" on different volumes.
+func commonDir(a, b string) string {
+	volume := filepath.VolumeName(a)
+	if filepath.VolumeName(b) != volume {
+		return ""
+	}
+	common := volume + string(filepath.Separator)
+	as, bs := components(a[len(volume):]), components(b[len(volume):])
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			break
+		}
+		common = filepath.Join(common, as[i])
+	}
+	return common
+}
+
+// components returns the names in a clean path without a volume.
+func components(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == filepath.Separator })
+}
+
+// ReadLimited reads at most limit bytes of a file and closes it; cut reports that there is more.
+func ReadLimited(f *os.File, limit int64) (data []byte, cut bool, err error) {
+	defer f.Close() // only read
+	data, err = io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, false, err
+	}
+	if int64(len(data)) > limit {
+		return data[:limit], true, nil
+	}
+	return data, false, nil
+}

@@ -1,0 +1,89 @@
+package projectfs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxLinks is how many symbolic links Real follows; Linux gives up after 40 as well.
+const maxLinks = 40
+
+// Real returns where the absolute path leads once every symbolic link in it is followed, the last one
+// too. What does not exist, or cannot be looked at, is kept as it is written, so there is no error.
+// Unlike a cleaned path, a .. leaves the directory that a link led to, as it does for the system.
+func Real(path string) string {
+	sep := string(filepath.Separator)
+	volume := filepath.VolumeName(path)
+	current := volume + sep
+	todo := strings.Split(filepath.FromSlash(path[len(volume):]), sep)
+	links := 0
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			current = filepath.Dir(current)
+			continue
+		}
+		next := filepath.Join(current, name)
+		target, ok := readLink(next)
+		if !ok || links == maxLinks {
+			current = next
+			continue
+		}
+		links++
+		if filepath.IsAbs(target) {
+			volume = filepath.VolumeName(target)
+			current, target = volume+sep, target[len(volume):]
+		}
+		todo = append(strings.Split(filepath.FromSlash(target), sep), todo...)
+	}
+	return current
+}
+
+// readLink returns the target of the link at path; ok is false when there is no link.
+func readLink(path string) (target string, ok bool) {
+	info, err := os.Lstat(path)
+	if err != nil || !isLink(info) {
+		return "", false
+	}
+	target, err = os.Readlink(path)
+	return target, err == nil && target != ""
+}
+
+// lexicallyWithin reports whether the clean path is root or below it, by their text.
+func lexicallyWithin(root, path string) bool {
+	root = filepath.Clean(root)
+	if path == root {
+		return true
+	}
+	if sep := string(filepath.Separator); !strings.HasSuffix(root, sep) {
+		root += sep
+	}
+	return strings.HasPrefix(path, root)
+}
+
+// Within reports whether the real path is root or below it. Where names are not case-sensitive the text
+// does not tell, so the directories above path are also compared by identity.
+func Within(root, path string) bool {
+	if lexicallyWithin(root, path) {
+		return true
+	}
+	rootInfo, err := os.Stat(root)
+	if err != nil {
+		return false
+	}
+	for {
+		if info, err := os.Lstat(path); err == nil && os.SameFile(info, rootInfo) {
+			return true
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return false
+		}
+		path = parent
+	}
+}
