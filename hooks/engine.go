@@ -34,6 +34,10 @@ type Options struct {
 	// Quarantine is told of each plugin that the engine quarantines, and why, so that the host can remember it. It is called
 	// like Notice. Nil: nobody is told.
 	Quarantine func(plugin, reason string)
+	// Guard is asked about what a hook outside of this process made of a value, before that counts: before and after are pointers to
+	// the value type of the hook's point, and must not be changed or kept. An error refuses the whole answer, as a failure of the
+	// hook. It is called from any goroutine. Nil: every change of declared fields counts.
+	Guard func(hook *sdk.Hook, before, after any) error
 }
 
 // Engine is one generation of hooks: who is called where and in which order is fixed when it is made.
@@ -49,6 +53,7 @@ type Engine struct {
 	crew      crew
 
 	quarantine func(plugin, reason string) // nil when nobody is to be told
+	guard      func(hook *sdk.Hook, before, after any) error
 }
 
 // station is a hook point that has hooks.
@@ -101,6 +106,7 @@ func New(o Options) (*Engine, error) {
 		clock:   clock{epoch: time.Now()},
 
 		quarantine: o.Quarantine,
+		guard:      o.Guard,
 	}
 	if e.notice == nil {
 		e.notice = func(sdk.PluginNotice) {}
