@@ -333,7 +333,7 @@ func TestDisabledAndUntrusted(t *testing.T) {
 	p.write("config/plugins/a", wasmPackage("a", ""))
 	p.approve()
 	l := plugins.New(p.options)
-	if err := l.Store().SetEnabled(t.Context(), "a", false, "three failures in a row"); err != nil {
+	if err := l.Store().SetEnabled(t.Context(), p.item(p.load(), "a").Trusted(), false, "three failures in a row"); err != nil {
 		t.Fatal(err)
 	}
 	if loaded := p.load(); len(loaded.Plugins) > 0 || p.item(loaded, "a").State != plugins.StateDisabled || p.item(loaded, "a").Reason != "three failures in a row" {

@@ -17,6 +17,7 @@ func requestOf(p *manifest.Package) (trust.Request, error) {
 	if rt := p.Description.Runtime; rt != nil {
 		r.Carrier = sdk.Carrier(rt.Type)
 		r.Command = rt.Command
+		r.MemoryMB = rt.MemoryMB
 	}
 	addContributions(&r, &p.Description)
 	for _, s := range p.Skills {
@@ -47,13 +48,17 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 		if !ok {
 			continue // cannot be: the description was checked
 		}
-		hook := trust.Hook{Point: info.Point, Name: h.Name, Reads: h.Reads, Writes: h.Writes}
+		hook := trust.Hook{
+			Point: info.Point, Name: h.Name, Reads: h.Reads, Writes: h.Writes,
+			OnError: h.OnError, TimeoutMS: h.TimeoutMS, Priority: h.Priority, Before: h.Before, After: h.After,
+		}
 		if hook.Name == "" || hook.Name == h.Point {
 			hook.Name = string(info.Point)
 		}
 		if info.NewValue == nil {
 			hook.Reads, hook.Writes = nil, nil // there is no value
 		}
+		hook.Right = trust.RightOf(hook.Point, hook.Writes)
 		r.Hooks = append(r.Hooks, hook)
 	}
 	for _, t := range d.Tools {

@@ -183,9 +183,43 @@ func (s *Set) Untrust(ctx context.Context, name string) error {
 	return err
 }
 
-// SetEnabled switches what was approved under a name on or off, with the reason why it is off.
+// SetEnabled switches candidates of one name, or at one path, on or off in their places, with the reason why they are off. When nothing is
+// found, what an older version disabled under the name everywhere is enabled. trust.ErrNotFound when the user approved none of it.
 func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason string) error {
-	return s.store.SetEnabled(ctx, name, enabled, reason)
+	items := []trust.Item{{Name: name}}
+	if found := s.Find(name); len(found) > 0 {
+		items = nil
+		for _, c := range found {
+			items = append(items, c.approvedItem())
+		}
+	}
+	err := trust.ErrNotFound
+	for _, i := range items {
+		if one := s.store.SetEnabled(ctx, i, enabled, reason); !errors.Is(one, trust.ErrNotFound) {
+			err = one
+		}
+	}
+	return err
+}
+
+// Quarantine notes that a plugin is not called any more, so that it stays so in the next run. trust.ErrNotFound for what has no approval of
+// its own to note it in.
+func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
+	c := s.owners[plugin]
+	if c == nil {
+		return trust.ErrNotFound
+	}
+	return s.store.Quarantine(ctx, c.approvedItem(), reason)
+}
+
+// approvedItem is what the user approves of the candidate.
+func (c *Candidate) approvedItem() trust.Item {
+	if c.item != nil {
+		return c.item.Trusted()
+	}
+	i := c.trusted
+	i.Kind, i.Name = c.Kind, c.Name
+	return i
 }
 
 // Server returns the configuration of a server by its name.

@@ -143,8 +143,10 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
-	if c.State == plugins.StateReady {
-		s.add(mcp.New(*c.server, s.serverOptions()), c.From+" "+c.server.Root+" "+string(c.trusted.Digest)+" "+string(c.server.Definition()))
+	if c.running() {
+		p := mcp.New(*c.server, s.serverOptions())
+		s.own(p.Manifest().Name, c)
+		s.add(p, c.From+" "+c.server.Root+" "+string(c.trusted.Digest)+" "+string(c.server.Definition()))
 	}
 }
 
