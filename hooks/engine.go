@@ -18,6 +18,7 @@ type Plugin struct {
 	Name, Version string
 	Carrier       sdk.Carrier
 	Hooks         []sdk.Hook
+	Required      bool // a demand of its hooks that cannot be met is an error, not a notice
 }
 
 // Options configure an Engine.
@@ -72,6 +73,7 @@ type bound struct {
 	member *member
 	index  int // in configuration order
 
+	anywhere bool         // Before and After count no more: they were part of a cycle
 	failures atomic.Int32 // in a row
 }
 
@@ -92,7 +94,8 @@ type HookInfo struct {
 }
 
 // New makes an engine. The error joins everything that is wrong with the plugins and the overrides, each
-// naming the plugin and the hook.
+// naming the plugin and the hook. A cycle of Before and After is told as a notice; the demands of the hook in it that is configured last
+// are ignored.
 func New(o Options) (*Engine, error) {
 	if o.Logger == nil {
 		return nil, errors.New("hook engine: no logger")
@@ -115,10 +118,17 @@ func New(o Options) (*Engine, error) {
 	for _, p := range o.Plugins {
 		problems = append(problems, e.add(p, o.Overrides[p.Name], o.Quarantined[p.Name])...)
 	}
+	var cycles []sdk.PluginNotice
 	for _, s := range e.points {
-		hooks, err := sortHooks(s.hooks)
-		problems = append(problems, err)
-		s.hooks = hooks
+		s.hooks = sortHooks(s.hooks, func(h *bound, cycle string) {
+			if h.member.required {
+				problems = append(problems, h.error(fmt.Errorf("before and after make a cycle: %s", cycle)))
+				return
+			}
+			cycles = append(cycles, sdk.PluginNotice{
+				Plugin: h.member.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; those of %s are ignored", cycle, h.member.name),
+			})
+		})
 	}
 	for name := range o.Overrides {
 		if e.members[name] == nil {
@@ -127,6 +137,9 @@ func New(o Options) (*Engine, error) {
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
+	}
+	for _, n := range cycles {
+		e.notice(n)
 	}
 	e.addObservers()
 	return e, nil

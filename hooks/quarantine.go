@@ -14,6 +14,7 @@ const maxFailures = 3
 type member struct {
 	name, version string
 	carrier       sdk.Carrier
+	required      bool
 
 	hooks    []*bound
 	failures atomic.Int32           // in a row, of all hooks
@@ -21,7 +22,7 @@ type member struct {
 }
 
 func newMember(p Plugin, quarantined string) *member {
-	m := &member{name: p.Name, version: p.Version, carrier: p.Carrier}
+	m := &member{name: p.Name, version: p.Version, carrier: p.Carrier, required: p.Required}
 	if quarantined != "" {
 		m.reason.Store(&quarantined)
 	}

@@ -108,7 +108,7 @@ func (g *generation) await(ctx context.Context, h *Host, all []*loaded) error {
 // drop leaves a plugin out, with a notice. When all must work that is an error.
 func (g *generation) drop(h *Host, l *loaded, err error) error {
 	g.leftOut = append(g.leftOut, l)
-	if g.made.Strict {
+	if g.made.Strict || g.made.Required[l.manifest.Name] {
 		return fmt.Errorf("plugin %q: %w", l.manifest.Name, err)
 	}
 	h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.manifest.Name, err)})
@@ -137,7 +137,9 @@ func (g *generation) contributions(ctx context.Context, h *Host, old *generation
 			continue
 		}
 		g.plugins = append(g.plugins, l)
-		list = append(list, l.asHooks())
+		hooked := l.asHooks()
+		hooked.Required = g.made.Required[l.manifest.Name]
+		list = append(list, hooked)
 	}
 	notice := func(n sdk.PluginNotice) {
 		n.Message = g.hide(n.Message)

@@ -65,6 +65,8 @@ type Options struct {
 	TrustCommand func(*sdk.Command) CommandTrust
 	// Quarantined holds the plugins that start quarantined, and why, by name.
 	Quarantined map[string]string
+	// Required holds the names of the plugins that must start: without one of them New is an error.
+	Required map[string]bool
 	// Quarantine is told of each plugin that is quarantined while the host runs, and why, so that it can be one of Quarantined
 	// next time. It is called from any goroutine and must not block. Nil: nobody is told.
 	Quarantine func(plugin, reason string)
@@ -105,7 +107,7 @@ type Host struct {
 }
 
 // New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is
-// left out with a notice; it never keeps the host from starting. ctx bounds starting.
+// left out with a notice; it never keeps the host from starting, unless it is required. ctx bounds starting.
 func New(ctx context.Context, o Options) (*Host, error) {
 	if o.Config == nil || o.Store == nil || o.Logger == nil || o.Project.Directory == "" {
 		return nil, errors.New("host: Config, Store, Logger and Project are required")
@@ -118,6 +120,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
 	gen, err := h.newGeneration(ctx, ReloadOptions{
 		Config: o.Config, PublicConfig: o.PublicConfig, Plugins: o.Plugins, Secrets: o.Secrets, Foreign: o.Foreign, Quarantined: o.Quarantined,
+		Required: o.Required,
 	}, nil)
 	if err != nil {
 		h.cancel()

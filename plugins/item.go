@@ -60,8 +60,10 @@ type Item struct {
 	order   int
 	entry   *Entry // nil when nobody named it
 	options json.RawMessage
-	pkg     *manifest.Package // nil of a single file
-	sealed  *trust.Sealed     // nil until approved
+
+	required bool              // an entry says so
+	pkg      *manifest.Package // nil of a single file
+	sealed   *trust.Sealed     // nil until approved
 }
 
 // Trusted is the item as package trust knows it.

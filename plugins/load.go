@@ -202,7 +202,7 @@ func (l *Loader) named(items []*Item) []*Item {
 		if _, isPath := l.entryPath(e); isPath || slices.Contains(l.opts.Reserved, e.Path) {
 			continue
 		}
-		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, options: e.Options, place: placeUser}
+		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, options: e.Options, required: e.Required, place: placeUser}
 		if e.Project {
 			mention.place = placeProject
 		}
@@ -216,6 +216,7 @@ func (l *Loader) named(items []*Item) []*Item {
 		from := i.From
 		switch {
 		case e.Project && i.place < placeProject:
+			i.required = i.required || e.Required
 			i.ignoreOptions(mention)
 		default:
 			place, project := i.place, i.Project

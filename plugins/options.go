@@ -38,6 +38,8 @@ type Entry struct {
 	Project bool
 	// Flag says that the user named it on the command line: it wins over others of its name.
 	Flag bool
+	// Required says that a run without the plugin must not go on. The loader passes it on, see Item.Required.
+	Required bool
 	// Watch is for who develops the plugin: new content runs unasked as long as something was approved in this place and the plugin asks
 	// for no more than it did then. Nothing of that is written down.
 	Watch bool

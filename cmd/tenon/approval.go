@@ -39,6 +39,9 @@ func (w *workspace) gather(ctx context.Context, o hostOptions) (*extensions.Set,
 		}
 	}
 	w.app.leftOut(set)
+	if _, err := set.Required(); err != nil {
+		return nil, errors.Join(&failure{exitConfig, err, "tenon plugin list shows its state; or take \"required\" away from it in plugins of tenon.json"}, set.Discard(ctx))
+	}
 	return set, nil
 }
 
@@ -139,8 +142,9 @@ func (m *machine) reload(ctx context.Context) error {
 	if err == nil {
 		err = set.Precompile(ctx)
 	}
-	if err == nil {
-		err = m.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Strict: true})
+	required, missing := set.Required()
+	if err = errors.Join(err, missing); err == nil {
+		err = m.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Strict: true})
 	}
 	if err != nil {
 		return errors.Join(err, set.Close(ctx))

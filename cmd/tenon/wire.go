@@ -185,11 +185,15 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	required, err := set.Required()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	m := &machine{store: s, workspace: w, options: o, extensions: []*extensions.Set{set}, shipped: shipped()}
 	options := host.Options{
 		Config: withSkills(w.loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.project, Store: s,
 		Plugins: slices.Concat(m.shipped, set.Plugins), Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign,
-		Interactive: o.interactive, AutoApprove: o.auto, Quarantined: set.Quarantined(),
+		Interactive: o.interactive, AutoApprove: o.auto, Quarantined: set.Quarantined(), Required: required,
 		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
 	}
 	if err := w.permissionOptions(ctx, s, &options); err != nil {

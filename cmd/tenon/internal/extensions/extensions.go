@@ -188,6 +188,7 @@ func pluginEntries(o *Options) []plugins.Entry {
 		origin := o.Config.PluginOrigin(c.Path)
 		out = append(out, plugins.Entry{
 			Path: c.Path, Options: c.Options, From: origin.String(), Project: origin.Layer == config.LayerProject,
+			Required: c.Required,
 		})
 	}
 	for _, path := range o.Flags {
@@ -245,6 +246,26 @@ func (s *Set) distinct() {
 // Pending returns what waits for approval.
 func (s *Set) Pending() []*Candidate {
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != plugins.StatePending })
+}
+
+// Required returns the names of the plugins without which a run must not go on, and an error that names the first of them that does not
+// work.
+func (s *Set) Required() (names map[string]bool, err error) {
+	names = map[string]bool{}
+	for _, c := range s.Candidates {
+		if c.item == nil || !c.item.Required() {
+			continue
+		}
+		names[c.Name] = true
+		switch {
+		case err != nil || c.State == plugins.StateReady:
+		case c.Err != nil:
+			err = fmt.Errorf("required plugin %q is %s: %w", c.Name, c.State, c.Err)
+		default:
+			err = fmt.Errorf("required plugin %q is %s %s", c.Name, c.State, c.Reason)
+		}
+	}
+	return names, err
 }
 
 // Rejected returns what cannot be used.
