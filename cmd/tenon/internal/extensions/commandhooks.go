@@ -56,9 +56,10 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 	}
 	if project {
 		root := s.opts.Project.Worktree
+		c.files = append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...)
 		c.trusted, err = trust.NewItem(ctx, trust.Definition{
 			Kind: trust.KindHooks, Name: source.Name, Source: source.Where, Content: json.RawMessage(source.Data),
-			Files:   append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...),
+			Files:   c.files,
 			Request: trust.Request{CommandHooks: c.lines},
 		})
 		if ctx.Err() != nil {

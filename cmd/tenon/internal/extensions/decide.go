@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/permission"
@@ -31,10 +33,28 @@ func (s *Set) Text(c *Candidate) string {
 		fmt.Fprintf(&b, "  %-14s %s\n", "digest", c.trusted.Digest.Short())
 	}
 	plugins.RequestText(&b, request)
+	if c.Project {
+		s.coveredText(&b, c)
+	}
 	if c.State == plugins.StatePending {
 		plugins.ChangesText(&b, c.decision)
 	}
 	return b.String()
+}
+
+// coveredText says which files of the project the approval of commands is about, and which it is not.
+func (s *Set) coveredText(b *strings.Builder, c *Candidate) {
+	label := "approved with"
+	for _, path := range slices.Compact(slices.Sorted(slices.Values(c.files))) {
+		if rel, err := filepath.Rel(s.opts.Project.Worktree, path); err == nil {
+			path = rel
+		}
+		fmt.Fprintf(b, "  %-14s %s\n", label, plugins.Clean(path))
+		label = ""
+	}
+	if len(c.lines) > 0 && (c.server == nil || c.server.Transport == mcp.TransportStdio) {
+		fmt.Fprintf(b, "  %-14s %s\n", "NOT covered", trust.NotCovered)
+	}
 }
 
 // Describe lets a module that waits for approval say what it contributes; it runs for that without any grant.

@@ -69,6 +69,7 @@ type Candidate struct {
 	server  *mcp.Server     // of a server
 	trusted trust.Item      // of servers and command hooks
 	lines   []string        // what servers and command hooks start
+	files   []string        // of the project, which count with those of a project
 	offered *mcp.Definition // what the server offered when it was asked; nil before
 	// decision is empty for what the user wrote: it needs no approval.
 	decision trust.Decision

@@ -112,9 +112,10 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 	c.lines = []string{s.opts.Config.Mask(line)}
 	if project {
 		var err error
+		c.files = s.serverFiles(&server)
 		c.trusted, err = trust.NewItem(ctx, trust.Definition{
 			Kind: trust.KindServer, Name: server.Name, Source: server.Origin, Content: json.RawMessage(server.Definition()),
-			Files: s.serverFiles(&server), Request: trust.Request{Servers: c.lines},
+			Files: c.files, Request: trust.Request{Servers: c.lines},
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
