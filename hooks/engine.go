@@ -32,6 +32,9 @@ type Options struct {
 	Logger *slog.Logger // required
 	// Quarantined holds the plugins that start quarantined, with the reason of each.
 	Quarantined map[string]string
+	// Failures is how often hooks failed in a row before, by plugin and hook: what Engine.Failures of an earlier engine returned. So a hook
+	// that is called once in the life of an engine is quarantined, too.
+	Failures map[string]map[string]int
 	// Quarantine is told of each plugin that the engine quarantines, and why, so that the host can remember it. It is called
 	// like Notice. Nil: nobody is told.
 	Quarantine func(plugin, reason string)
@@ -117,6 +120,9 @@ func New(o Options) (*Engine, error) {
 	var problems []error
 	for _, p := range o.Plugins {
 		problems = append(problems, e.add(p, o.Overrides[p.Name], o.Quarantined[p.Name])...)
+		if m := e.members[p.Name]; m != nil && o.Failures[p.Name] != nil {
+			m.resume(o.Failures[p.Name])
+		}
 	}
 	var cycles []sdk.PluginNotice
 	for _, s := range e.points {

@@ -69,6 +69,33 @@ func (m *member) enable() {
 	m.reason.Store(nil)
 }
 
+// Failures returns how often hooks failed in a row, up to now, by plugin and hook, for Options.Failures of the next engine. Plugins in
+// quarantine are left out.
+func (e *Engine) Failures() map[string]map[string]int {
+	out := map[string]map[string]int{}
+	for name, m := range e.members {
+		if m.quarantined() != "" {
+			continue
+		}
+		for _, h := range m.hooks {
+			if n := h.failures.Load(); n > 0 {
+				if out[name] == nil {
+					out[name] = map[string]int{}
+				}
+				out[name][h.label()] = int(n)
+			}
+		}
+	}
+	return out
+}
+
+// resume goes on counting the failures in a row where an earlier engine stopped.
+func (m *member) resume(failures map[string]int) {
+	for _, h := range m.hooks {
+		h.failures.Store(int32(min(max(failures[h.label()], 0), maxFailures-1)))
+	}
+}
+
 // Quarantined returns the plugins that are not called and why, by name.
 func (e *Engine) Quarantined() map[string]string {
 	out := map[string]string{}

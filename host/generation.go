@@ -147,7 +147,7 @@ func (g *generation) contributions(ctx context.Context, h *Host, old *generation
 	}
 	engine, err := hooks.New(hooks.Options{
 		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: notice, Logger: h.log,
-		Guard: guardHook, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { h.rememberQuarantine(g, plugin, reason) },
+		Guard: guardHook, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { h.rememberQuarantine(g, plugin, reason) },
 	})
 	g.engine = engine
 	return err

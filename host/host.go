@@ -65,6 +65,8 @@ type Options struct {
 	TrustCommand func(*sdk.Command) CommandTrust
 	// Quarantined holds the plugins that start quarantined, and why, by name.
 	Quarantined map[string]string
+	// Failures is what Host.Failures returned when the host ended last: how often hooks failed in a row, by plugin and hook.
+	Failures map[string]map[string]int
 	// Required holds the names of the plugins that must start: without one of them New is an error.
 	Required map[string]bool
 	// Quarantine is told of each plugin that is quarantined while the host runs, and why, so that it can be one of Quarantined
@@ -120,7 +122,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
 	gen, err := h.newGeneration(ctx, ReloadOptions{
 		Config: o.Config, PublicConfig: o.PublicConfig, Plugins: o.Plugins, Secrets: o.Secrets, Foreign: o.Foreign, Quarantined: o.Quarantined,
-		Required: o.Required,
+		Required: o.Required, Failures: o.Failures,
 	}, nil)
 	if err != nil {
 		h.cancel()
@@ -171,6 +173,13 @@ func (h *Host) Hooks() []hooks.HookInfo {
 	g := h.acquire()
 	defer h.release(g)
 	return g.engine.Order()
+}
+
+// Failures returns how often hooks failed in a row up to now, by plugin and hook; of plugins that are not in quarantine.
+func (h *Host) Failures() map[string]map[string]int {
+	g := h.acquire()
+	defer h.release(g)
+	return g.engine.Failures()
 }
 
 // Config returns the configuration in force, after the hooks at config. It must not be changed.

@@ -125,6 +125,15 @@ func (m *machine) quarantine(ctx context.Context, plugin, reason string) {
 	}
 }
 
+// keepFailures notes which hooks failed in a row up to now: one that is called once in a run is counted over runs.
+func (m *machine) keepFailures(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
+	defer cancel()
+	if err := m.extensions[len(m.extensions)-1].KeepFailures(ctx, m.Failures()); err != nil {
+		m.workspace.app.log.Warn("failures of plugins are not remembered", "err", err)
+	}
+}
+
 // reload reads the plugins anew and puts them in force from the next turn on. What cannot be used leaves the old ones in force.
 func (m *machine) reload(ctx context.Context) error {
 	set, err := m.workspace.extensions(ctx, m.options.plugins, m.options.watch)

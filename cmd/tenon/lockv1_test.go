@@ -139,3 +139,19 @@ func TestDisabledIsAbsent(t *testing.T) {
 		t.Errorf("stdout:\n%s\nstderr:\n%s", out, errs)
 	}
 }
+
+// TestFailuresCountOverRuns holds that a hook which fails in every run is quarantined, though it is called once in each.
+func TestFailuresCountOverRuns(t *testing.T) {
+	t.Parallel()
+	p, _ := newLockV1(t)
+	for _, name := range []string{"redact", "skipped", "gate", "plain"} {
+		must(t, os.RemoveAll(filepath.Join(p.work, ".tenon", "plugins", name)))
+	}
+	p.output(t, 0, "plugin", "trust", "rewrite", "--yes")
+	for n, want := range []string{"ready", "ready", "quarantined"} {
+		p.output(t, 0, "run", "--auto", `read {"filePath":"x.txt"}`)
+		if have := p.states(t)["rewrite"]; have != want {
+			t.Errorf("after run %d it is %s, want %s", n+1, have, want)
+		}
+	}
+}

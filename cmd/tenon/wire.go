@@ -194,6 +194,7 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 		Config: withSkills(w.loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.project, Store: s,
 		Plugins: slices.Concat(m.shipped, set.Plugins), Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign,
 		Interactive: o.interactive, AutoApprove: o.auto, Quarantined: set.Quarantined(), Required: required,
+		Failures:   set.Failures(),
 		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
 	}
 	if err := w.permissionOptions(ctx, s, &options); err != nil {
@@ -218,6 +219,7 @@ func withSkills(c *sdk.Config, dirs []string) *sdk.Config {
 
 // Close closes the host, then what its plugins shared, then the store.
 func (m *machine) Close(ctx context.Context) error {
+	m.keepFailures(ctx)
 	err := m.Host.Close(ctx)
 	for _, set := range m.extensions {
 		err = errors.Join(err, set.Close(context.WithoutCancel(ctx)))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -231,6 +232,34 @@ func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
 	}
 	return s.store.Quarantine(ctx, c.approvedItem(), reason)
 }
+
+// Failures returns how often hooks failed in a row when plugins were last used, by plugin and hook.
+func (s *Set) Failures() map[string]map[string]int {
+	out := map[string]map[string]int{}
+	for name, c := range s.owners {
+		if len(c.failures()) > 0 {
+			out[name] = c.failures()
+		}
+	}
+	return out
+}
+
+// KeepFailures notes how often hooks failed in a row, for the next run. Plugins without an approval of their own begin anew.
+func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]int) error {
+	var err error
+	for name, c := range s.owners {
+		if c.State != plugins.StateReady || maps.Equal(failures[name], c.failures()) {
+			continue
+		}
+		if one := s.store.SetFailures(ctx, c.approvedItem(), failures[name]); !errors.Is(one, trust.ErrNotFound) {
+			err = errors.Join(err, one)
+		}
+	}
+	return err
+}
+
+// failures returns what is noted of the candidate.
+func (c *Candidate) failures() map[string]int { return c.decision.Failures }
 
 // approvedItem is what the user approves of the candidate.
 func (c *Candidate) approvedItem() trust.Item {
