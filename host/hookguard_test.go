@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -144,5 +145,23 @@ func TestPluginsSetListedVariables(t *testing.T) {
 				t.Errorf("environment = %q, want %q", env, want)
 			}
 		})
+	}
+}
+
+// TestMismatchIsBrief holds that the error of arguments which do not fit their schema does not repeat all that somebody made up.
+func TestMismatchIsBrief(t *testing.T) {
+	t.Parallel()
+	names := make([]string, 100_000)
+	for i := range names {
+		names[i] = `"made_up_` + strconv.Itoa(i) + `":1`
+	}
+	b := base(newModel(t, call("strict", "{"+strings.Join(names, ",")+"}"), say("done")))
+	strict := echo("strict")
+	strict.schema = `{"type":"object","properties":{},"additionalProperties":false}`
+	b.tools = []sdk.Tool{strict}
+	k := start(t, nil, b)
+	id, _ := k.prompt("go")
+	if text := k.toolParts(id)[0].State.Error; !strings.Contains(text, "made_up_") || len(text) > 4<<10 {
+		t.Errorf("the error has %d bytes: %.200s", len(text), text)
 	}
 }
