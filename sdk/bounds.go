@@ -18,6 +18,9 @@ const (
 	// /messages/0/parts/0/state/metadata, has six segments; what is left is for the user's own JSON below it.
 	MaxPointerSegments = 64
 	MaxPointerBytes    = 4 << 10
+	// MaxAnswerText bounds the reason and the message of an answer, in bytes, each five times what a tool's output has in the conversation:
+	// the model, the terminal and the ledger get them whole.
+	MaxAnswerText = 256 << 10
 	// MaxAnswerDepth bounds how deep objects and arrays may be nested in a value.
 	MaxAnswerDepth = 256
 	// maxReread bounds the JSON that Apply, or Lookup of several pointers, reads again because no Go type holds it, in bytes: fields
@@ -31,6 +34,9 @@ var ErrBounds = errors.New("too large an answer")
 // Check returns an error that wraps ErrBounds when the answer exceeds a bound. It reads the answer once.
 func (a *Answer) Check() error {
 	size := len(a.Reason) + len(a.Message)
+	if text := max(len(a.Reason), len(a.Message)); text > MaxAnswerText {
+		return fmt.Errorf("%w: a reason or message of %d bytes, at most %d are taken", ErrBounds, text, MaxAnswerText)
+	}
 	if len(a.Changes) > MaxAnswerChanges {
 		return fmt.Errorf("%w: %d changes, at most %d are taken", ErrBounds, len(a.Changes), MaxAnswerChanges)
 	}

@@ -31,8 +31,9 @@ func TestAnswerCheck(t *testing.T) {
 		"most changes":              {&sdk.Answer{Changes: make([]sdk.Change, sdk.MaxAnswerChanges)}, true},
 		"too many changes":          {&sdk.Answer{Changes: make([]sdk.Change, sdk.MaxAnswerChanges+1)}, false},
 		"too many bytes":            {one("/a", `"`+strings.Repeat("x", sdk.MaxAnswerBytes)+`"`), false},
-		"too many bytes of reason":  {&sdk.Answer{Verdict: sdk.VerdictDeny, Reason: strings.Repeat("x", sdk.MaxAnswerBytes+1)}, false},
-		"too many bytes of message": {&sdk.Answer{Message: strings.Repeat("x", sdk.MaxAnswerBytes+1)}, false},
+		"longest reason":            {&sdk.Answer{Verdict: sdk.VerdictDeny, Reason: strings.Repeat("x", sdk.MaxAnswerText)}, true},
+		"too many bytes of reason":  {&sdk.Answer{Verdict: sdk.VerdictDeny, Reason: strings.Repeat("x", sdk.MaxAnswerText+1)}, false},
+		"too many bytes of message": {&sdk.Answer{Message: strings.Repeat("x", sdk.MaxAnswerText+1)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

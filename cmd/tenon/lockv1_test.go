@@ -69,6 +69,7 @@ func TestLockOfVersion1(t *testing.T) {
 		t.Errorf("the question does not say what is asked again:\n%s", out)
 	}
 	other()
+	p.output(t, 0, "plugin", "enable", "redact") // which is in the first project alone
 	if have := p.states(t); have["off"] != "disabled" || have["plain"] != "ready" {
 		t.Errorf("in the other project: %v, want off disabled and plain ready", have)
 	}
@@ -78,8 +79,8 @@ func TestLockOfVersion1(t *testing.T) {
 		t.Errorf("in the other project: %v, want off ready and plain disabled", have)
 	}
 	p.work = filepath.Join(filepath.Dir(p.work), "project")
-	if have := p.states(t); have["off"] != "ready" || have["plain"] != "ready" {
-		t.Errorf("in the first project: %v, want off enabled, and plain as it was", have)
+	if have := p.states(t); have["off"] != "ready" || have["plain"] != "ready" || have["redact"] != "ready" {
+		t.Errorf("in the first project: %v, want off and redact enabled, and plain as it was", have)
 	}
 	lock, err := os.ReadFile(filepath.Join(p.dataDir(), "tenon.lock"))
 	must(t, err)

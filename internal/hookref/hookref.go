@@ -37,7 +37,8 @@ There are three kinds of points:
 - **Order of demands**: ` + "`before`" + ` and ` + "`after`" + ` that contradict each other are named in a notice, and those of the hook that is
   configured last are ignored.
 - **Size of an answer**: whatever carries it, the answer of a hook outside the host has at most 16 MiB, 4,096 changes (also after an
-  object was divided into its declared members), 64 segments and 4 KiB in a pointer, and 256 levels in a value. Where changes make JSON
+  object was divided into its declared members), 64 segments and 4 KiB in a pointer, 256 levels in a value, and
+  256 KiB of reason or message. Where changes make JSON
   be read again that the host has no type for, that is at most 32 MiB. An answer beyond that is a failure of the hook. Applying an
   answer is part of the hook's time.
 - **Quarantine**: a plugin in quarantine is never called, and never more permissive than one that fails: its gates deny, its hooks

@@ -204,10 +204,16 @@ func (s *Set) Untrust(ctx context.Context, name string) error {
 	return err
 }
 
-// SetEnabled switches candidates of one name, or at one path, on or off in their places, with the reason why they are off. When nothing is
-// found, what an older version disabled under the name everywhere is enabled. trust.ErrNotFound when the user approved none of it.
+// SetEnabled switches candidates of one name, or at one path, on or off in their places, with the reason why they are off. When none is
+// found, it is about what was approved under the name in the only place where anything was, and about what an older version disabled under
+// the name everywhere. trust.ErrNotFound when the user approved none of it.
 func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason string) error {
 	items := []trust.Item{{Name: name}}
+	elsewhere := slices.DeleteFunc(slices.Clone(s.entries), func(e trust.Entry) bool { return e.Name != name || e.Source == "" })
+	if len(elsewhere) == 1 {
+		e := &elsewhere[0]
+		items[0] = trust.Item{Kind: e.Kind, Name: name, Source: e.Source, Digest: e.Digest}
+	}
 	if found := s.Find(name); len(found) > 0 {
 		items = nil
 		for _, c := range found {
