@@ -20,7 +20,7 @@ const (
 	StateDisabled State = "disabled" // the user switched it off
 	StateRejected State = "rejected" // it cannot be used: see Item.Err
 	// StateQuarantined is a plugin that failed again and again: its gates deny, its hooks with onError stop end turns, nothing else of
-	// it is there.
+	// its runtime is there.
 	StateQuarantined State = "quarantined"
 )
 

@@ -48,6 +48,9 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 			l.open(i, out)
 		case StateQuarantined:
 			out.Plugins = append(out.Plugins, &stub{i, l.log})
+			if i.pkg != nil && i.Decision.Approved { // what failed is its runtime
+				l.contribute(i, out)
+			}
 		}
 	}
 	out.Items = items

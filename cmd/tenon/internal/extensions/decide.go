@@ -25,7 +25,7 @@ func (s *Set) Text(c *Candidate) string {
 	}
 	var b strings.Builder
 	kind := "MCP server"
-	request := trust.Request{Servers: c.lines}
+	request := trust.Request{Servers: c.lines, Hooks: c.serverHooks()}
 	if c.Kind == trust.KindHooks {
 		kind, request = "command hooks", trust.Request{CommandHooks: c.lines}
 	}
@@ -41,6 +41,26 @@ func (s *Set) Text(c *Candidate) string {
 		plugins.ChangesText(&b, c.decision)
 	}
 	return b.String()
+}
+
+// serverHooks says what the hooks of a server ask for.
+func (c *Candidate) serverHooks() []trust.Hook {
+	if c.server == nil {
+		return nil
+	}
+	var out []trust.Hook
+	for i := range c.server.Hooks {
+		description := c.server.Hooks[i].Description()
+		if hook, ok := plugins.HookRequest(&description); ok {
+			out = append(out, hook)
+		}
+	}
+	return out
+}
+
+// rights leaves the hooks that have full rights.
+func rights(hooks []trust.Hook) []trust.Hook {
+	return slices.DeleteFunc(hooks, func(h trust.Hook) bool { return h.Right == "" })
 }
 
 // coveredText says which files of the project the approval of commands is about, and which it is not.

@@ -115,7 +115,7 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 		c.files = s.serverFiles(&server)
 		c.trusted, err = trust.NewItem(ctx, trust.Definition{
 			Kind: trust.KindServer, Name: server.Name, Source: server.Origin, Content: json.RawMessage(server.Definition()),
-			Files: c.files, Request: trust.Request{Servers: c.lines},
+			Files: c.files, Request: trust.Request{Servers: c.lines, Hooks: rights(c.serverHooks())},
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
