@@ -437,8 +437,9 @@ func TestSecondLoadIsTheSame(t *testing.T) {
 func TestQuarantined(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	content := wasmPackage("a", `"hooks": [{"point": "permission.ask"}, {"point": "tool.execute.after", "writes": ["/output"], "onError": "stop", "timeout": 100}],
-		"tools": [{"id": "t", "description": "d", "parameters": {"type": "object"}}]`)
+	content := wasmPackage("a", "")
+	content["plugin.json"] = manifestOf("a", `{`+wasmRuntime+`, "hooks": [{"point": "permission.ask"}, {"point": "tool.execute.after", "writes": ["/output"], "onError": "stop", "timeout": 100}],
+		"tools": [{"id": "t", "description": "d", "parameters": {"type": "object"}}]}`)
 	content["hooks/hooks.json"] = `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}}`
 	p.write("config/plugins/a", content)
 	p.approve()
