@@ -18,6 +18,7 @@ type Plugin struct {
 	Name, Version string
 	Carrier       sdk.Carrier
 	Hooks         []sdk.Hook
+	Required      bool // a demand of its hooks that cannot be met is an error, not a notice
 }
 
 // Options configure an Engine.
@@ -31,9 +32,16 @@ type Options struct {
 	Logger *slog.Logger // required
 	// Quarantined holds the plugins that start quarantined, with the reason of each.
 	Quarantined map[string]string
+	// Failures is how often hooks failed in a row before, by plugin and hook: what Engine.Failures of an earlier engine returned. So a hook
+	// that is called once in the life of an engine is quarantined, too.
+	Failures map[string]map[string]int
 	// Quarantine is told of each plugin that the engine quarantines, and why, so that the host can remember it. It is called
 	// like Notice. Nil: nobody is told.
 	Quarantine func(plugin, reason string)
+	// Guard is asked about what a hook outside of this process made of a value, before that counts: before and after are pointers to
+	// the value type of the hook's point, and must not be changed or kept. An error refuses the whole answer, as a failure of the
+	// hook. It is called from any goroutine. Nil: every change of declared fields counts.
+	Guard func(hook *sdk.Hook, before, after any) error
 }
 
 // Engine is one generation of hooks: who is called where and in which order is fixed when it is made.
@@ -49,6 +57,7 @@ type Engine struct {
 	crew      crew
 
 	quarantine func(plugin, reason string) // nil when nobody is to be told
+	guard      func(hook *sdk.Hook, before, after any) error
 }
 
 // station is a hook point that has hooks.
@@ -67,6 +76,7 @@ type bound struct {
 	member *member
 	index  int // in configuration order
 
+	anywhere bool         // Before and After count no more: they were part of a cycle
 	failures atomic.Int32 // in a row
 }
 
@@ -87,7 +97,8 @@ type HookInfo struct {
 }
 
 // New makes an engine. The error joins everything that is wrong with the plugins and the overrides, each
-// naming the plugin and the hook.
+// naming the plugin and the hook. A cycle of Before and After is told as a notice; the demands of the hook in it that is configured last
+// are ignored.
 func New(o Options) (*Engine, error) {
 	if o.Logger == nil {
 		return nil, errors.New("hook engine: no logger")
@@ -101,6 +112,7 @@ func New(o Options) (*Engine, error) {
 		clock:   clock{epoch: time.Now()},
 
 		quarantine: o.Quarantine,
+		guard:      o.Guard,
 	}
 	if e.notice == nil {
 		e.notice = func(sdk.PluginNotice) {}
@@ -108,11 +120,21 @@ func New(o Options) (*Engine, error) {
 	var problems []error
 	for _, p := range o.Plugins {
 		problems = append(problems, e.add(p, o.Overrides[p.Name], o.Quarantined[p.Name])...)
+		if m := e.members[p.Name]; m != nil && o.Failures[p.Name] != nil {
+			m.resume(o.Failures[p.Name])
+		}
 	}
+	var cycles []sdk.PluginNotice
 	for _, s := range e.points {
-		hooks, err := sortHooks(s.hooks)
-		problems = append(problems, err)
-		s.hooks = hooks
+		s.hooks = sortHooks(s.hooks, func(h *bound, cycle string) {
+			if h.member.required {
+				problems = append(problems, h.error(fmt.Errorf("before and after make a cycle: %s", cycle)))
+				return
+			}
+			cycles = append(cycles, sdk.PluginNotice{
+				Plugin: h.member.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; those of %s are ignored", cycle, h.member.name),
+			})
+		})
 	}
 	for name := range o.Overrides {
 		if e.members[name] == nil {
@@ -121,6 +143,9 @@ func New(o Options) (*Engine, error) {
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
+	}
+	for _, n := range cycles {
+		e.notice(n)
 	}
 	e.addObservers()
 	return e, nil

@@ -21,7 +21,13 @@ const maxStack = 4 << 10
 type task struct {
 	ctx    callContext
 	local  sdk.HookCall
-	remote *sdk.RemoteCall // instead of local
+	remote *remoteTask // instead of local
+}
+
+// remoteTask is a call of a hook outside of the process.
+type remoteTask struct {
+	sdk.RemoteCall
+	dropped []string // changes it answered with that are outside of its fields
 }
 
 // newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
@@ -46,7 +52,7 @@ func (h *bound) newTask(in, value any, inputJSON *[]byte) (*task, error) {
 		}
 		*inputJSON = raw
 	}
-	t.remote = &sdk.RemoteCall{Point: h.Point, Hook: h.Name, Input: *inputJSON}
+	t.remote = &remoteTask{RemoteCall: sdk.RemoteCall{Point: h.Point, Hook: h.Name, Input: *inputJSON}}
 	if value != nil {
 		raw, err := sdk.Select(value, h.Reads)
 		if err != nil {
@@ -76,11 +82,22 @@ func (h *bound) call(t *task, log *slog.Logger, gone func()) (answer sdk.Answer,
 	}()
 	if h.Handler != nil {
 		answer, err = h.Handler.Handle(&t.ctx, &t.local)
-	} else {
-		answer, err = h.Remote.HandleRemote(&t.ctx, t.remote)
+	} else if answer, err = h.Remote.HandleRemote(&t.ctx, &t.remote.RemoteCall); err == nil {
+		err = h.restrict(&answer, t.remote)
 	}
 	returned = true
 	return answer, err
+}
+
+// restrict refuses an answer that is too large, whatever carrier it came over, and leaves of its changes those of declared fields.
+func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
+	if err := answer.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	if h.info.Kind == sdk.KindTransform && answer.Verdict == sdk.VerdictAbstain {
+		answer.Changes, t.dropped = sdk.Restrict(answer.Changes, h.Writes)
+	}
+	return nil
 }
 
 func (h *bound) logStack(log *slog.Logger, p any) {

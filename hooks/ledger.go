@@ -150,11 +150,11 @@ func conflictsOf(entries []Entry) []Conflict {
 
 // outermost returns the shortest pointer among changed that pointer is at or under.
 func outermost(changed map[string]bool, pointer string) string {
-	if changed[""] {
-		return ""
-	}
-	for i := 1; i < len(pointer); i++ {
-		if pointer[i] == '/' && changed[pointer[:i]] {
+	for i := range len(pointer) {
+		if pointer[i] != '/' {
+			continue
+		}
+		if _, ok := changed[pointer[:i]]; ok {
 			return pointer[:i]
 		}
 	}

@@ -152,28 +152,25 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) []error {
 }
 
 // sortHooks brings the hooks of one point, given in configuration order, into the order they are called
-// in: by priority; within one priority as Before and After demand; else as they are configured.
-func sortHooks(hooks []*bound) ([]*bound, error) {
+// in: by priority; within one priority as Before and After demand; else as they are configured. warn is told of demands that cannot be met.
+func sortHooks(hooks []*bound, warn func(h *bound, cycle string)) []*bound {
 	sorted := slices.Clone(hooks)
 	slices.SortStableFunc(sorted, func(a, b *bound) int { return cmp.Compare(a.Priority, b.Priority) })
 	var out []*bound
-	var problems []error
 	for len(sorted) > 0 {
 		n := 1
 		for n < len(sorted) && sorted[n].Priority == sorted[0].Priority {
 			n++
 		}
-		group, err := sortGroup(sorted[:n])
-		problems = append(problems, err)
-		out = append(out, group...)
+		out = append(out, sortGroup(sorted[:n], warn)...)
 		sorted = sorted[n:]
 	}
-	return out, errors.Join(problems...)
+	return out
 }
 
 // sortGroup takes, again and again, the first hook in configuration order that no other hook has to
-// precede.
-func sortGroup(group []*bound) ([]*bound, error) {
+// precede. In a cycle the demands of the hook that is configured last count no more.
+func sortGroup(group []*bound, warn func(h *bound, cycle string)) []*bound {
 	waiting := slices.Clone(group)
 	out := make([]*bound, 0, len(group))
 	for len(waiting) > 0 {
@@ -181,31 +178,60 @@ func sortGroup(group []*bound) ([]*bound, error) {
 			return !slices.ContainsFunc(waiting, func(o *bound) bool { return precedes(o, h) })
 		})
 		if i < 0 {
-			return out, cycleError(waiting)
+			cycle := findCycle(waiting)
+			last := slices.MaxFunc(demanding(cycle), func(a, b *bound) int { return cmp.Compare(a.index, b.index) })
+			last.anywhere = true
+			warn(last, cycleText(cycle))
+			continue
 		}
 		out = append(out, waiting[i])
 		waiting = slices.Delete(waiting, i, i+1)
 	}
-	return out, nil
+	return out
 }
 
-func precedes(a, b *bound) bool {
-	return a != b && (slices.Contains(a.Before, b.member.name) || slices.Contains(b.After, a.member.name))
+func precedes(a, b *bound) bool { return a != b && (a.demandsBefore(b) || b.demandsAfter(a)) }
+
+func (h *bound) demandsBefore(o *bound) bool {
+	return !h.anywhere && slices.Contains(h.Before, o.member.name)
 }
 
-// cycleError names one cycle: each of the hooks has a predecessor among them, so walking back ends in one.
-func cycleError(hooks []*bound) error {
+func (h *bound) demandsAfter(o *bound) bool {
+	return !h.anywhere && slices.Contains(h.After, o.member.name)
+}
+
+// findCycle returns one cycle, in order: each of the hooks has a predecessor among them, so walking back ends in one.
+func findCycle(hooks []*bound) []*bound {
 	var path []*bound
 	h := hooks[0]
 	for !slices.Contains(path, h) {
 		path = append(path, h)
 		h = hooks[slices.IndexFunc(hooks, func(o *bound) bool { return precedes(o, h) })]
 	}
-	path = append(path[slices.Index(path, h):], h)
+	path = path[slices.Index(path, h):]
 	slices.Reverse(path)
-	names := make([]string, len(path))
-	for i, p := range path {
-		names[i] = p.member.name
+	return path
+}
+
+// demanding returns the hooks of a cycle that demand a place in it.
+func demanding(cycle []*bound) []*bound {
+	var out []*bound
+	for i, h := range cycle {
+		next := cycle[(i+1)%len(cycle)]
+		if h.demandsBefore(next) {
+			out = append(out, h)
+		}
+		if next.demandsAfter(h) {
+			out = append(out, next)
+		}
 	}
-	return fmt.Errorf("hook point %s: before and after make a cycle: %s", h.Point, strings.Join(names, " → "))
+	return out
+}
+
+func cycleText(cycle []*bound) string {
+	names := make([]string, 0, len(cycle)+1)
+	for _, h := range append(cycle, cycle[0]) {
+		names = append(names, h.member.name)
+	}
+	return strings.Join(names, " → ")
 }

@@ -14,6 +14,7 @@ const maxFailures = 3
 type member struct {
 	name, version string
 	carrier       sdk.Carrier
+	required      bool
 
 	hooks    []*bound
 	failures atomic.Int32           // in a row, of all hooks
@@ -21,7 +22,7 @@ type member struct {
 }
 
 func newMember(p Plugin, quarantined string) *member {
-	m := &member{name: p.Name, version: p.Version, carrier: p.Carrier}
+	m := &member{name: p.Name, version: p.Version, carrier: p.Carrier, required: p.Required}
 	if quarantined != "" {
 		m.reason.Store(&quarantined)
 	}
@@ -66,6 +67,33 @@ func (m *member) enable() {
 		h.failures.Store(0)
 	}
 	m.reason.Store(nil)
+}
+
+// Failures returns how often hooks failed in a row, up to now, by plugin and hook, for Options.Failures of the next engine. Plugins in
+// quarantine are left out.
+func (e *Engine) Failures() map[string]map[string]int {
+	out := map[string]map[string]int{}
+	for name, m := range e.members {
+		if m.quarantined() != "" {
+			continue
+		}
+		for _, h := range m.hooks {
+			if n := h.failures.Load(); n > 0 {
+				if out[name] == nil {
+					out[name] = map[string]int{}
+				}
+				out[name][h.label()] = int(n)
+			}
+		}
+	}
+	return out
+}
+
+// resume goes on counting the failures in a row where an earlier engine stopped.
+func (m *member) resume(failures map[string]int) {
+	for _, h := range m.hooks {
+		h.failures.Store(int32(min(max(failures[h.label()], 0), maxFailures-1)))
+	}
 }
 
 // Quarantined returns the plugins that are not called and why, by name.

@@ -283,3 +283,33 @@ func TestQuarantineIsSafe(t *testing.T) {
 		t.Errorf("notices = %+v, want none: the quarantine is old", told.all())
 	}
 }
+
+// TestFailuresOverRuns holds that a hook which is called once in a run and always fails is quarantined in the third, and that a success
+// in between ends the row.
+func TestFailuresOverRuns(t *testing.T) {
+	t.Parallel()
+	run := func(before map[string]map[string]int, fails bool) (*hooks.Engine, map[string]map[string]int) {
+		h := system(func(context.Context, *sdk.ChatSystemValue) error {
+			if fails {
+				return errors.New("no luck")
+			}
+			return nil
+		})
+		e, _ := start(t, hooks.Options{Plugins: []hooks.Plugin{plugin("p", h)}, Failures: before})
+		if _, err := fire(t, e, nil); err != nil {
+			t.Fatal(err)
+		}
+		return e, e.Failures()
+	}
+	var failures map[string]map[string]int
+	for n, c := range []struct{ fails, quarantined bool }{{true, false}, {true, false}, {false, false}, {true, false}, {true, false}, {true, true}} {
+		var e *hooks.Engine
+		e, failures = run(failures, c.fails)
+		if got := e.Quarantined()["p"] != ""; got != c.quarantined {
+			t.Errorf("run %d: quarantined %t, want %t; failures %v", n+1, got, c.quarantined, failures)
+		}
+	}
+	if len(failures) != 0 {
+		t.Errorf("failures of a plugin in quarantine: %v", failures)
+	}
+}

@@ -22,7 +22,7 @@ type runState uint8
 
 const (
 	inEngine  runState = iota // the walking goroutine, in code of the engine: it is waited for
-	inHandler                 // the walking goroutine, in a handler: it may be left behind
+	inHandler                 // the walking goroutine, in a handler or in work it causes: it may be left behind
 	finished                  // the caller: the walk is over
 	left                      // the caller: the handler was left behind
 )
@@ -211,7 +211,20 @@ func (r *run) step(h *bound) (goOn, abandoned bool) {
 		r.vote(h, &answer, took)
 		return true, false
 	}
-	return r.commit(h, t, &answer, took), false
+	entry := Entry{Outcome: OutcomeUnchanged, Reason: answer.Reason}
+	if t.remote != nil {
+		entry.Dropped = t.remote.dropped
+	}
+	if len(answer.Changes) > 0 && answer.Verdict == sdk.VerdictAbstain {
+		if err, abandoned = r.applyRemote(h, t, answer.Changes, &entry); abandoned {
+			return false, true
+		}
+		if err != nil {
+			return r.failed(h, err, r.took()), false
+		}
+		took = r.took()
+	}
+	return r.commit(h, t, &answer, &entry, took), false
 }
 
 // enter starts the clock. From here on the caller may leave the handler behind.
@@ -231,6 +244,22 @@ func (r *run) enter(h *bound, t *task) {
 		return
 	}
 	r.timer.Reset(h.Timeout)
+}
+
+// resume gives the hook what is left of its time, for work that it causes. It reports false when nothing is left.
+func (r *run) resume() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := r.deadline - r.engine.clock.now()
+	if rest <= 0 {
+		return false
+	}
+	r.state = inHandler
+	if r.armed == 0 || r.armed > r.deadline {
+		r.armed = r.deadline
+		r.timer.Reset(rest)
+	}
+	return true
 }
 
 // back ends the handler's time. It reports false when the handler was left behind.

@@ -3,8 +3,8 @@ package hooks
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -46,56 +46,87 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 	return result, nil
 }
 
+// applyRemote makes the changes of a remote hook in a copy of the value, in what is left of the hook's time: how long that takes is up
+// to the plugin. After abandoned the run must not be touched; the copy is of no more use then.
+func (r *run) applyRemote(h *bound, t *task, changes []sdk.Change, entry *Entry) (err error, abandoned bool) {
+	if len(changes) > sdk.MaxAnswerChanges {
+		return fmt.Errorf("%w: %w: more than %d changes of declared fields", ErrAnswer, sdk.ErrBounds, sdk.MaxAnswerChanges), false
+	}
+	t.local.Value = sdk.Clone(r.value)
+	ledger := r.scope.Ledger != nil
+	if !r.resume() {
+		return h.timeoutError(nil), false
+	}
+	err = applyTo(t.local.Value, changes, ledger, entry)
+	if !r.back() {
+		return nil, true
+	}
+	if err == nil && r.engine.guard != nil {
+		err = r.engine.guard(&h.Hook, r.value, t.local.Value)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrAnswer, err), false
+	}
+	reflect.ValueOf(r.value).Elem().Set(reflect.ValueOf(t.local.Value).Elem())
+	return nil, false
+}
+
+// applyTo is apply for changes of a plugin: a mistake in it that they find must not end the host.
+func applyTo(value any, changes []sdk.Change, ledger bool, entry *Entry) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w while its changes were made: %v", ErrPanic, p)
+		}
+	}()
+	return apply(value, changes, ledger, entry)
+}
+
 // commit takes over what a hook answered. It reports whether the walk goes on.
-func (r *run) commit(h *bound, t *task, answer *sdk.Answer, took time.Duration) bool {
+func (r *run) commit(h *bound, t *task, answer *sdk.Answer, entry *Entry, took time.Duration) bool {
 	if answer.Verdict != sdk.VerdictAbstain {
 		h.succeeded()
 		r.result = Result{Verdict: answer.Verdict, Reason: answer.Reason, Plugin: h.member.name}
 		r.record(h, &Entry{Outcome: outcomeOf(answer.Verdict), Verdict: answer.Verdict, Reason: answer.Reason}, took)
 		return false
 	}
-	changes := answer.Changes
 	if h.Handler != nil {
-		var err error
-		if changes, err = sdk.Diff(r.value, t.local.Value); err != nil {
-			return r.failed(h, fmt.Errorf("%w: %w", ErrAnswer, err), took)
+		changes, err := sdk.Diff(r.value, t.local.Value)
+		if len(changes) > 0 {
+			changes, entry.Dropped = sdk.Restrict(changes, h.Writes)
+			err = apply(r.value, changes, r.scope.Ledger != nil, entry)
 		}
-	}
-	entry := Entry{Outcome: OutcomeUnchanged, Reason: answer.Reason}
-	if len(changes) > 0 {
-		if err := r.apply(h, changes, &entry); err != nil {
+		if err != nil {
 			return r.failed(h, fmt.Errorf("%w: %w", ErrAnswer, err), took)
 		}
 	}
 	h.succeeded()
-	r.record(h, &entry, took)
+	r.record(h, entry, took)
 	return true
 }
 
-// apply makes the changes the hook declared, all or none, and notes them in the entry.
-func (r *run) apply(h *bound, changes []sdk.Change, entry *Entry) error {
-	kept, dropped := sdk.Restrict(changes, h.Writes)
-	entry.Dropped = dropped
-	if len(kept) == 0 {
+// apply makes changes, all or none, and notes them in the entry if there is a ledger.
+func apply(value any, changes []sdk.Change, ledger bool, entry *Entry) error {
+	if len(changes) == 0 {
 		return nil
 	}
-	if r.scope.Ledger == nil {
-		return sdk.Apply(r.value, kept)
+	if !ledger {
+		return sdk.Apply(value, changes)
 	}
-	old, err := lookupAll(r.value, kept)
+	places := placesOf(changes)
+	old, err := sdk.LookupAll(value, places)
 	if err != nil {
 		return err
 	}
-	if err := sdk.Apply(r.value, kept); err != nil {
+	if err := sdk.Apply(value, changes); err != nil {
 		return err
 	}
-	is, err := lookupAll(r.value, kept)
+	is, err := sdk.LookupAll(value, places)
 	if err != nil {
 		return err
 	}
-	for i, c := range kept {
+	for i, place := range places {
 		if !bytes.Equal(old[i], is[i]) {
-			entry.Changes = append(entry.Changes, EntryChange{c.Pointer, shortHash(old[i]), shortHash(is[i])})
+			entry.Changes = append(entry.Changes, EntryChange{place, shortHash(old[i]), shortHash(is[i])})
 		}
 	}
 	if len(entry.Changes) > 0 {
@@ -104,13 +135,22 @@ func (r *run) apply(h *bound, changes []sdk.Change, entry *Entry) error {
 	return nil
 }
 
-func lookupAll(value any, changes []sdk.Change) ([]json.RawMessage, error) {
-	out := make([]json.RawMessage, len(changes))
-	for i, c := range changes {
-		var err error
-		if out[i], err = sdk.Lookup(value, c.Pointer); err != nil {
-			return nil, err
+// placesOf returns the pointers of changes, each once, without those under another of them.
+func placesOf(changes []sdk.Change) []string {
+	if len(changes) == 1 {
+		return []string{changes[0].Pointer}
+	}
+	changed := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		changed[c.Pointer] = true
+	}
+	places := make([]string, 0, len(changes))
+	for _, c := range changes {
+		place := outermost(changed, c.Pointer)
+		if changed[place] { // and not listed yet
+			changed[place] = false
+			places = append(places, place)
 		}
 	}
-	return out, nil
+	return places
 }

@@ -114,7 +114,7 @@ func (g *generation) await(ctx context.Context, h *Host, all []*loaded) error {
 // drop leaves a plugin out, with a notice. When all must work that is an error.
 func (g *generation) drop(h *Host, l *loaded, err error) error {
 	g.leftOut = append(g.leftOut, l)
-	if g.made.Strict {
+	if g.made.Strict || g.made.Required[l.manifest.Name] {
 		return fmt.Errorf("plugin %q: %w", l.manifest.Name, err)
 	}
 	h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.manifest.Name, err)})
@@ -143,7 +143,9 @@ func (g *generation) contributions(ctx context.Context, h *Host, old *generation
 			continue
 		}
 		g.plugins = append(g.plugins, l)
-		list = append(list, l.asHooks())
+		hooked := l.asHooks()
+		hooked.Required = g.made.Required[l.manifest.Name]
+		list = append(list, hooked)
 	}
 	notice := func(n sdk.PluginNotice) {
 		n.Message = g.hide(n.Message)
@@ -151,7 +153,7 @@ func (g *generation) contributions(ctx context.Context, h *Host, old *generation
 	}
 	engine, err := hooks.New(hooks.Options{
 		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: notice, Logger: h.log,
-		Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { h.rememberQuarantine(g, plugin, reason) },
+		Guard: guardHook, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { h.rememberQuarantine(g, plugin, reason) },
 	})
 	g.engine = engine
 	return err

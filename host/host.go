@@ -75,6 +75,10 @@ type Options struct {
 	TrustCommand func(*sdk.Command) CommandTrust
 	// Quarantined holds the plugins that start quarantined, and why, by name.
 	Quarantined map[string]string
+	// Failures is what Host.Failures returned when the host ended last: how often hooks failed in a row, by plugin and hook.
+	Failures map[string]map[string]int
+	// Required holds the names of the plugins that must start: without one of them New is an error.
+	Required map[string]bool
 	// Quarantine is told of each plugin that is quarantined while the host runs, and why, so that it can be one of Quarantined
 	// next time. It is called from any goroutine and must not block. Nil: nobody is told.
 	Quarantine func(plugin, reason string)
@@ -116,7 +120,7 @@ type Host struct {
 }
 
 // New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is
-// left out with a notice; it never keeps the host from starting. ctx bounds starting.
+// left out with a notice; it never keeps the host from starting, unless it is required. ctx bounds starting.
 func New(ctx context.Context, o Options) (*Host, error) {
 	if o.Config == nil || o.Store == nil || o.Logger == nil || o.Project.Directory == "" {
 		return nil, errors.New("host: Config, Store, Logger and Project are required")
@@ -130,6 +134,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
 	gen, err := h.newGeneration(ctx, ReloadOptions{
 		Config: o.Config, PublicConfig: o.PublicConfig, Plugins: o.Plugins, Secrets: o.Secrets, Foreign: o.Foreign, Own: o.Own, Quarantined: o.Quarantined,
+		Required: o.Required, Failures: o.Failures,
 	}, nil)
 	if err != nil {
 		h.cancel()
@@ -184,6 +189,13 @@ func (h *Host) Hooks() []hooks.HookInfo {
 	g := h.acquire()
 	defer h.release(g)
 	return g.engine.Order()
+}
+
+// Failures returns how often hooks failed in a row up to now, by plugin and hook; of plugins that are not in quarantine.
+func (h *Host) Failures() map[string]map[string]int {
+	g := h.acquire()
+	defer h.release(g)
+	return g.engine.Failures()
 }
 
 // Config returns the configuration in force, after the hooks at config. It must not be changed.

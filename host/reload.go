@@ -22,6 +22,10 @@ type ReloadOptions struct {
 	Plugins []sdk.Plugin
 	// Quarantined is as in Options, for the plugins that were not there before. The others keep their state.
 	Quarantined map[string]string
+	// Failures is as in Options.
+	Failures map[string]map[string]int
+	// Required is as in Options.
+	Required map[string]bool
 	// Strict makes a plugin that does not work an error. Otherwise it is left out with a notice, as in New.
 	Strict bool
 }

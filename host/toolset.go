@@ -238,8 +238,15 @@ func (s *schemas) check(def *sdk.ToolDefinition, args json.RawMessage) error {
 	if err := json.Unmarshal(args, &v); err != nil {
 		return err
 	}
-	return resolved.Validate(v)
+	if err = resolved.Validate(v); err != nil && len(err.Error()) > maxMismatch {
+		return errors.New(strings.ToValidUTF8(err.Error()[:maxMismatch], "") + " …")
+	}
+	return err
 }
+
+// maxMismatch bounds what is said of arguments that do not fit their schema, in bytes: a validator may list every name that somebody made
+// up.
+const maxMismatch = 2 << 10
 
 func (s *schemas) resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 	if r, ok := s.byText.Load(string(text)); ok {

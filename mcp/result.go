@@ -99,7 +99,10 @@ func checkOutput(schema, value json.RawMessage) error {
 	if err := json.Unmarshal(value, &v); err != nil {
 		return err
 	}
-	return resolved.Validate(v)
+	if err := resolved.Validate(v); err != nil {
+		return errors.New(cut(err.Error(), 2<<10)) // it may list every name that the server made up
+	}
+	return nil
 }
 
 // builder gathers contents into one text and attachments.

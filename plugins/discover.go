@@ -68,7 +68,7 @@ func (d *discovery) configured(e *Entry, order int) {
 	if !isPath {
 		return
 	}
-	i := &Item{Name: nameOfFile(path), Path: path, From: e.From, entry: e, order: order, options: e.Options, place: placeUser}
+	i := &Item{Name: nameOfFile(path), Path: path, From: e.From, entry: e, order: order, options: e.Options, required: e.Required, place: placeUser}
 	switch {
 	case e.Flag:
 		i.place = placeFlag
@@ -127,6 +127,7 @@ func (d *discovery) add(i *Item) {
 // merge adds what another mention of the same plugin says. What the user says counts more than what a file of the project says, and
 // the later of two equals more than the earlier.
 func (i *Item) merge(other *Item) {
+	i.required = i.required || other.required
 	if other.entry == nil {
 		return
 	}

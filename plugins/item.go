@@ -17,8 +17,11 @@ type State string
 const (
 	StateReady    State = "ready"
 	StatePending  State = "pending"  // the user has to approve it: see Item.Decision
-	StateDisabled State = "disabled" // the user, or a quarantine, switched it off
+	StateDisabled State = "disabled" // the user switched it off
 	StateRejected State = "rejected" // it cannot be used: see Item.Err
+	// StateQuarantined is a plugin that failed again and again: its gates deny, its hooks with onError stop end turns, nothing else of
+	// its runtime is there.
+	StateQuarantined State = "quarantined"
 )
 
 // place is whose a plugin is. Of two with the same name, the lower one wins.
@@ -42,7 +45,7 @@ type Item struct {
 	Project     bool   // it came with the project
 	State       State
 	Err         error  // why it is rejected
-	Reason      string // why it is disabled
+	Reason      string // why it is disabled or in quarantine
 	// Request is what it asks for, Decision what the user said to that.
 	Request  trust.Request
 	Decision trust.Decision
@@ -57,13 +60,14 @@ type Item struct {
 	order   int
 	entry   *Entry // nil when nobody named it
 	options json.RawMessage
-	pkg     *manifest.Package // nil of a single file
-	sealed  *trust.Sealed     // nil until approved
-	shipped func() []string   // Options.Tools
+
+	required bool              // an entry says so
+	pkg      *manifest.Package // nil of a single file
+	sealed   *trust.Sealed     // nil until approved
 }
 
-// trusted is the item as package trust knows it.
-func (i *Item) trusted() trust.Item {
+// Trusted is the item as package trust knows it.
+func (i *Item) Trusted() trust.Item {
 	return trust.Item{Kind: trust.KindPlugin, Name: i.Name, Source: i.source, Digest: i.Digest, Version: i.Version, Request: i.Request}
 }
 

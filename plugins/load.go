@@ -43,8 +43,14 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 	slices.SortStableFunc(items, func(a, b *Item) int { return cmp.Compare(a.order, b.order) })
 	l.settleNames(items)
 	for _, i := range items {
-		if i.State == StateReady {
+		switch i.State {
+		case StateReady:
 			l.open(i, out)
+		case StateQuarantined:
+			out.Plugins = append(out.Plugins, &stub{i, l.log})
+			if i.pkg != nil && i.Decision.Approved { // what failed is its runtime
+				l.contribute(i, out)
+			}
 		}
 	}
 	out.Items = items
@@ -67,7 +73,7 @@ func (l *Loader) inspect(ctx context.Context, i *Item, approved trust.Entries) {
 		return
 	}
 	from := i.source
-	if known := approved.Check(i.trusted()).Previous; known != nil && (known.Digest == i.Digest || i.watched()) {
+	if known := approved.Check(i.Trusted()).Previous; known != nil && (known.Digest == i.Digest || i.watched()) {
 		if i.sealed, err = l.vault.Seal(ctx, i.source, i.Digest); err != nil {
 			i.reject(err)
 			return
@@ -146,21 +152,50 @@ func (l *Loader) readPackage(s *trust.Sealed, dir string) (*manifest.Package, er
 
 // decide compares an item with what the user approved.
 func (l *Loader) decide(i *Item, approved trust.Entries) {
-	d := approved.Check(i.trusted())
+	i.Request.Replaces = l.replaced(&i.Request)
+	d := approved.Check(i.Trusted())
 	if !d.Approved && d.Why == trust.WhyChanged && i.watched() {
 		d = trust.Decision{Approved: true, Grants: d.Previous.Grants, Disabled: d.Disabled, Reason: d.Reason, Previous: d.Previous}
 	}
 	i.Decision, i.Grants, i.Reason = d, nil, d.Reason
 	switch {
-	case !d.Approved:
-		i.State = StatePending
 	case d.Disabled:
 		i.State = StateDisabled
+	case d.Quarantined != "":
+		i.State, i.Reason = StateQuarantined, d.Quarantined
+	case !d.Approved:
+		i.State = StatePending
 	case i.sealed == nil:
 		i.reject(fmt.Errorf("%w: %s has no sealed copy", ErrNotApproved, i.Path))
 	default:
 		i.State, i.Grants = StateReady, d.Grants
 	}
+}
+
+// Kinds of what a plugin can replace, as Request.Replaces begins with them.
+const (
+	kindTool     = "tool"
+	kindProvider = "provider"
+)
+
+// replaced returns what tenon ships that an item takes the place of.
+func (l *Loader) replaced(r *trust.Request) []string {
+	if len(r.Tools)+len(r.Providers) == 0 || l.opts.Shipped == nil {
+		return nil
+	}
+	tools, providers := l.shipped()
+	var out []string
+	for _, id := range r.Tools {
+		if slices.Contains(tools, id) {
+			out = append(out, kindTool+" "+id)
+		}
+	}
+	for _, id := range r.Providers {
+		if slices.Contains(providers, id) {
+			out = append(out, kindProvider+" "+id)
+		}
+	}
+	return out
 }
 
 // named looks up the entries that are names. Names of plugins that tenon ships are theirs, to give them options.
@@ -170,7 +205,7 @@ func (l *Loader) named(items []*Item) []*Item {
 		if _, isPath := l.entryPath(e); isPath || slices.Contains(l.opts.Reserved, e.Path) {
 			continue
 		}
-		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, options: e.Options, place: placeUser}
+		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, options: e.Options, required: e.Required, place: placeUser}
 		if e.Project {
 			mention.place = placeProject
 		}
@@ -184,6 +219,7 @@ func (l *Loader) named(items []*Item) []*Item {
 		from := i.From
 		switch {
 		case e.Project && i.place < placeProject:
+			i.required = i.required || e.Required
 			i.ignoreOptions(mention)
 		default:
 			place, project := i.place, i.Project
@@ -213,7 +249,6 @@ func (l *Loader) unknownName(items []*Item, e *Entry) error {
 // over one of the project's.
 func (l *Loader) settleNames(items []*Item) {
 	for _, i := range items {
-		i.shipped = l.opts.Tools
 		if i.usable() && slices.Contains(l.opts.Reserved, i.Name) {
 			i.reject(fmt.Errorf("%w: %q is a plugin that tenon ships; rename the one in %s", ErrTwice, i.Name, i.Path))
 		}
@@ -284,6 +319,7 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	if err := l.read(ctx, again, sealed.Root); err != nil {
 		return err
 	}
+	again.Request.Replaces = l.replaced(&again.Request)
 	if again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0 {
 		return fmt.Errorf("%s: %w while it was shown; look at it again", i.Path, trust.ErrChanged)
 	}
@@ -292,7 +328,7 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 			return err
 		}
 	}
-	if _, err := l.store.Approve(ctx, i.trusted(), grants); err != nil {
+	if _, err := l.store.Approve(ctx, i.Trusted(), grants); err != nil {
 		return err
 	}
 	return errors.Join(l.collect(), l.vault.Save())

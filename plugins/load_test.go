@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -333,7 +334,7 @@ func TestDisabledAndUntrusted(t *testing.T) {
 	p.write("config/plugins/a", wasmPackage("a", ""))
 	p.approve()
 	l := plugins.New(p.options)
-	if err := l.Store().SetEnabled(t.Context(), "a", false, "three failures in a row"); err != nil {
+	if err := l.Store().SetEnabled(t.Context(), p.item(p.load(), "a").Trusted(), false, "three failures in a row"); err != nil {
 		t.Fatal(err)
 	}
 	if loaded := p.load(); len(loaded.Plugins) > 0 || p.item(loaded, "a").State != plugins.StateDisabled || p.item(loaded, "a").Reason != "three failures in a row" {
@@ -428,5 +429,42 @@ func TestSecondLoadIsTheSame(t *testing.T) {
 	}
 	if len(first.Items[0].Warnings) != 1 || len(first.Skills) != 1 || len(first.Servers) != 1 || len(first.HookFiles) != 1 {
 		t.Errorf("loaded %+v", first)
+	}
+}
+
+// TestQuarantined holds what is left of a plugin in quarantine: its hooks, which are never called, and what its package has beside its
+// runtime.
+func TestQuarantined(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	content := wasmPackage("a", "")
+	content["plugin.json"] = manifestOf("a", `{`+wasmRuntime+`, "hooks": [{"point": "permission.ask"}, {"point": "tool.execute.after", "writes": ["/output"], "onError": "stop", "timeout": 100}],
+		"tools": [{"id": "t", "description": "d", "parameters": {"type": "object"}}]}`)
+	content["hooks/hooks.json"] = `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}}`
+	p.write("config/plugins/a", content)
+	p.approve()
+	before := p.load()
+	l := plugins.New(p.options)
+	if err := l.Store().Quarantine(t.Context(), p.item(before, "a").Trusted(), "3 failures"); err != nil {
+		t.Fatal(err)
+	}
+	loaded := p.load()
+	if i := p.item(loaded, "a"); i.State != plugins.StateQuarantined || i.Reason != "3 failures" || len(loaded.Plugins) != 1 {
+		t.Fatal(states(loaded))
+	}
+	if len(loaded.HookFiles) != len(before.HookFiles) {
+		t.Errorf("%d files with command hooks, want %d", len(loaded.HookFiles), len(before.HookFiles))
+	}
+	stub := loaded.Plugins[0]
+	if _, ok := stub.(sdk.ToolSource); ok {
+		t.Error("it has tools")
+	}
+	var got []string
+	for _, h := range stub.(sdk.Hooker).Hooks() {
+		got = append(got, fmt.Sprint(h.Point, " ", h.OnError, " ", h.Timeout))
+	}
+	want := []string{"permission.ask  0s", "tool.execute.after stop 100ms"}
+	if !slices.Equal(got, want) {
+		t.Errorf("hooks %q, want %q", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"sync"
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -37,6 +38,8 @@ type Entry struct {
 	Project bool
 	// Flag says that the user named it on the command line: it wins over others of its name.
 	Flag bool
+	// Required says that a run without the plugin must not go on. The loader passes it on, see Item.Required.
+	Required bool
 	// Watch is for who develops the plugin: new content runs unasked as long as something was approved in this place and the plugin asks
 	// for no more than it did then. Nothing of that is written down.
 	Watch bool
@@ -85,9 +88,9 @@ type Options struct {
 	Carriers map[sdk.Carrier]Carrier // by wasm and process
 	// Reserved are names that plugins must not have: those of the plugins that tenon ships.
 	Reserved []string
-	// Tools returns the ids of the tools that tenon ships. A plugin's tool of the same id takes the place of one; Item.Text, which alone
-	// calls it, says so. Nil: there are none.
-	Tools func() []string
+	// Shipped returns the ids of the tools and providers that tenon ships: a plugin's of the same id takes the place of one, and the user
+	// is asked about that. It is called once at most, and only if a plugin has a tool or a provider. Nil: there are none.
+	Shipped func() (tools, providers []string)
 	// Environ is the host's environment, in the form of os.Environ: where granted variables and secrets come from.
 	Environ []string
 	Limits  trust.Limits
@@ -100,11 +103,13 @@ type Loader struct {
 	store *trust.Store
 	vault *trust.Vault
 	log   *slog.Logger
+
+	shipped func() (tools, providers []string)
 }
 
 // New returns a loader. It touches no file.
 func New(o Options) *Loader {
-	l := &Loader{opts: o, store: o.Store, log: o.Logger}
+	l := &Loader{opts: o, store: o.Store, log: o.Logger, shipped: sync.OnceValues(o.Shipped)}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}

@@ -17,6 +17,7 @@ func requestOf(p *manifest.Package) (trust.Request, error) {
 	if rt := p.Description.Runtime; rt != nil {
 		r.Carrier = sdk.Carrier(rt.Type)
 		r.Command = rt.Command
+		r.MemoryMB = rt.MemoryMB
 	}
 	addContributions(&r, &p.Description)
 	for _, s := range p.Skills {
@@ -42,19 +43,10 @@ func requestOf(p *manifest.Package) (trust.Request, error) {
 // addContributions adds what a description asks for and contributes.
 func addContributions(r *trust.Request, d *sdk.Description) {
 	r.Capabilities = d.Capabilities
-	for _, h := range d.Hooks {
-		info, ok := sdk.PointOf(h.Point)
-		if !ok {
-			continue // cannot be: the description was checked
+	for i := range d.Hooks {
+		if hook, ok := HookRequest(&d.Hooks[i]); ok {
+			r.Hooks = append(r.Hooks, hook)
 		}
-		hook := trust.Hook{Point: info.Point, Name: h.Name, Reads: h.Reads, Writes: h.Writes}
-		if hook.Name == "" || hook.Name == h.Point {
-			hook.Name = string(info.Point)
-		}
-		if info.NewValue == nil {
-			hook.Reads, hook.Writes = nil, nil // there is no value
-		}
-		r.Hooks = append(r.Hooks, hook)
 	}
 	for _, t := range d.Tools {
 		r.Tools = append(r.Tools, t.ID)
@@ -75,6 +67,26 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 	for _, c := range d.Commands {
 		r.Commands = append(r.Commands, c.Name)
 	}
+}
+
+// HookRequest says what a hook asks for; false when there is no such point.
+func HookRequest(h *sdk.HookDescription) (trust.Hook, bool) {
+	info, ok := sdk.PointOf(h.Point)
+	if !ok {
+		return trust.Hook{}, false
+	}
+	hook := trust.Hook{
+		Point: info.Point, Name: h.Name, Reads: h.Reads, Writes: h.Writes,
+		OnError: h.OnError, TimeoutMS: h.TimeoutMS, Priority: h.Priority, Before: h.Before, After: h.After,
+	}
+	if hook.Name == "" || hook.Name == h.Point {
+		hook.Name = string(info.Point)
+	}
+	if info.NewValue == nil {
+		hook.Reads, hook.Writes = nil, nil // there is no value
+	}
+	hook.Right = trust.RightOf(hook.Point, hook.Writes)
+	return hook, true
 }
 
 func serverLine(s manifest.Server) string {

@@ -21,5 +21,8 @@ func ChangesText(b *strings.Builder, d trust.Decision) {
 // Flagged reports whether the command line names the plugin: commands that are not given its path may not find it.
 func (i *Item) Flagged() bool { return i.entry != nil && i.entry.Flag }
 
+// Required reports whether the configuration says that a run without the plugin must not go on.
+func (i *Item) Required() bool { return i.required }
+
 // Options returns what the user set for the plugin; empty when nothing.
 func (i *Item) Options() json.RawMessage { return i.options }

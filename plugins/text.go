@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -32,11 +33,7 @@ func (i *Item) Text() string {
 	}
 	w.field("from", clean(i.Path)+origin(i))
 	w.field("digest", i.Digest.Short())
-	var shipped []string
-	if i.shipped != nil && len(i.Request.Tools) > 0 {
-		shipped = i.shipped()
-	}
-	requestText(&w.b, i.Request, shipped)
+	RequestText(&w.b, i.Request)
 	w.changes(i.Decision)
 	return w.b.String()
 }
@@ -52,10 +49,7 @@ func origin(i *Item) string {
 }
 
 // RequestText writes what is asked for, in lines. It is what Text has of it, for MCP servers and command hooks, too.
-func RequestText(b *strings.Builder, r trust.Request) { requestText(b, r, nil) }
-
-// requestText knows the ids of the tools that tenon ships.
-func requestText(b *strings.Builder, r trust.Request, shipped []string) {
+func RequestText(b *strings.Builder, r trust.Request) {
 	w := &text{}
 	if how := carrierText(r); how != "" {
 		w.field("runs as", how)
@@ -71,7 +65,7 @@ func requestText(b *strings.Builder, r trust.Request, shipped []string) {
 	w.all("is called", hookLines(r.Hooks))
 	w.some("tools", r.Tools)
 	w.all("needs leave", r.Leave)
-	w.all("replaces", replaced(r.Tools, shipped))
+	w.all("replaces", replacedLines(r.Replaces))
 	w.some("providers", r.Providers)
 	w.some("protocols", r.Protocols)
 	w.some("agents", r.Agents)
@@ -87,7 +81,11 @@ func carrierText(r trust.Request) string {
 	var parts []string
 	switch r.Carrier {
 	case sdk.CarrierWASM:
-		parts = append(parts, "a WASM module: it reaches nothing but what is listed here")
+		memory := r.MemoryMB
+		if memory == 0 {
+			memory = sdk.DefaultWASMMemoryMB
+		}
+		parts = append(parts, fmt.Sprintf("a WASM module: it reaches nothing but what is listed here; at most %d MiB of memory an instance", memory))
 	case sdk.CarrierProcess:
 		how := "a process with your rights, NOT sandboxed: it can read and change everything that you can"
 		if len(r.Command) > 0 {
@@ -170,20 +168,22 @@ func everything(scope []string, note string) string {
 	return ""
 }
 
-// replaced says which tools of tenon's own a plugin's take the place of.
-func replaced(tools, shipped []string) []string {
-	var out []string
-	for _, id := range tools {
-		if slices.Contains(shipped, id) {
-			out = append(out, "tenon's own tool "+id+": it gets the calls that are meant for that one")
+// replacedLines says what it means to take the place of something that tenon ships.
+func replacedLines(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		kind, id, _ := strings.Cut(name, " ")
+		out[i] = "tenon's own " + kind + " " + id + ": it gets the calls that are meant for that one"
+		if kind == kindProvider {
+			out[i] = "tenon's own " + kind + " " + id + ": it gets your conversations and CAN READ YOUR KEY"
 		}
 	}
 	return out
 }
 
-// hookLines says when a plugin is called, what it is shown and what it may change.
+// hookLines says when a plugin is called, what it is shown, what it may change, what that amounts to, and what its failure means.
 func hookLines(hooks []trust.Hook) []string {
-	out := make([]string, 0, len(hooks))
+	out := make([]string, 0, 2*len(hooks))
 	for _, h := range hooks {
 		line := h.Label()
 		info, ok := sdk.PointOf(string(h.Point))
@@ -202,9 +202,76 @@ func hookLines(hooks []trust.Hook) []string {
 		if len(h.Writes) > 0 {
 			line += "; changes " + fields(h.Writes)
 		}
-		out = append(out, line)
+		out = append(out, line+"; "+failureText(h, info)+orderText(h))
+		if right := rightText(h); right != "" {
+			out = append(out, right)
+		}
 	}
 	return out
+}
+
+// rightText says in plain words what a hook can do that the names of its fields do not tell.
+func rightText(h trust.Hook) string {
+	if h.Right == "" {
+		return ""
+	}
+	text := "  FULL RIGHTS: it " + string(h.Right)
+	switch h.Point {
+	case sdk.PointShellEnv:
+		names := sdk.EnvNames(h.Writes)
+		if len(names) == 0 {
+			return text + ": none of its changes count, as it lists no variable"
+		}
+		for i, name := range names {
+			if sdk.EnvRunsCode(name) {
+				names[i] += " (refused: programs run code that it names)"
+			}
+		}
+		return text + ": each command runs with the variables that it sets: " + strings.Join(names, ", ")
+	case sdk.PointCommand:
+		return text + ": it rewrites what your commands tell the agent"
+	case sdk.PointToolBefore:
+		return text + ": it rewrites tool calls before they run"
+	case sdk.PointPermissionAsk:
+		return text + ": what it allows, you are not asked about"
+	case sdk.PointChatHeaders:
+		return text + ": it sets headers of the requests that carry them"
+	}
+	return text + ": it chooses models and rewrites prompts"
+}
+
+// failureText says what the failure of a hook leads to, and when it counts as one.
+func failureText(h trust.Hook, info sdk.PointInfo) string {
+	policy := h.OnError
+	if policy == sdk.OnErrorDefault && info.Kind == sdk.KindGate {
+		policy = sdk.OnErrorDeny
+	}
+	limit := sdk.DefaultHookTimeout
+	if h.TimeoutMS > 0 {
+		limit = time.Duration(h.TimeoutMS) * time.Millisecond
+	}
+	switch policy {
+	case sdk.OnErrorStop:
+		return fmt.Sprintf("if it fails or takes longer than %s, YOUR TURN ENDS", limit)
+	case sdk.OnErrorDeny:
+		return fmt.Sprintf("if it fails or takes longer than %s, it denies", limit)
+	}
+	return fmt.Sprintf("if it fails or takes longer than %s, it is skipped", limit)
+}
+
+// orderText says when among others a hook is called, if its manifest says so.
+func orderText(h trust.Hook) string {
+	text := ""
+	if h.Priority != 0 {
+		text += fmt.Sprintf("; priority %d", h.Priority)
+	}
+	if len(h.Before) > 0 {
+		text += "; before " + strings.Join(h.Before, ", ")
+	}
+	if len(h.After) > 0 {
+		text += "; after " + strings.Join(h.After, ", ")
+	}
+	return text
 }
 
 func fields(pointers []string) string {

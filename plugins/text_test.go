@@ -32,8 +32,10 @@ func TestText(t *testing.T) {
   may            http: send requests to https://api.example.com, it says: "to ask"
                  tool: call the tools *, that is, all of them
                  fs.read: read files below /, that is, all files
-  is called      tool.execute.before: a tool call's arguments, before they are checked; it may refuse; sees /args/path; changes everything
-                 permission.ask (gate): leave for a tool call, with the exact bytes that will run; it decides
+  is called      tool.execute.before: a tool call's arguments, before they are checked; it may refuse; sees /args/path; changes everything; if it fails or takes longer than 2s, it is skipped
+                 FULL RIGHTS: it can run commands: it rewrites tool calls before they run
+                 permission.ask (gate): leave for a tool call, with the exact bytes that will run; it decides; if it fails or takes longer than 2s, it denies
+                 FULL RIGHTS: it can run commands: what it allows, you are not asked about
   tools          deploy
 `
 	if diff := cmp.Diff(want, i.Text()); diff != "" {
@@ -89,7 +91,7 @@ func TestTextOfLeave(t *testing.T) {
 func TestTextOfReplacedTools(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.options.Tools = func() []string { return []string{"bash", "read"} }
+	p.options.Shipped = func() (tools, providers []string) { return []string{"bash", "read"}, []string{"openai"} }
 	tool := func(id string) string {
 		return `{"id": "` + id + `", "description": "d", "parameters": {"type": "object"}}`
 	}
@@ -155,8 +157,8 @@ func TestTextCannotBeForged(t *testing.T) {
 					t.Errorf("the text holds %q", r)
 				}
 			}
-			if n := strings.Count(text, "\n"); n != 8 {
-				t.Errorf("%d lines, want 8:\n%s", n, text)
+			if n := strings.Count(text, "\n"); n != 9 {
+				t.Errorf("%d lines, want 9:\n%s", n, text)
 			}
 			if strings.Contains(text, `says: "fine"`) {
 				t.Errorf("the quotation is closed:\n%s", text)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,10 +13,13 @@ import (
 var errUnknownMember = errors.New("no such field")
 
 // Apply makes the changes to v, a pointer, in order: all of them or, on an error, none. Objects that are
-// not there yet are made on the way to a member; arrays grow by one element at a time.
+// not there yet are made on the way to a member; arrays grow by one element at a time. A pointer has at most MaxPointerSegments.
 //
 // What v pointed at before is not changed but copied along the path of each change, so that others may
 // go on reading what they share with v.
+//
+// What a Go type holds is changed in place of its copy, so that the work is in proportion to the changes. Where that cannot be, in
+// fields that this version does not know, at most maxReread bytes are read again; more are an error that wraps ErrBounds.
 //
 // The type, the role and the id of a part or a message that is there cannot be changed; the whole part
 // can be replaced. Errors wrap ErrWire and name the pointer and the cause.
@@ -32,7 +34,7 @@ func Apply(v any, changes []Change) error {
 	p := planOf(target.Type().Elem())
 	work := reflect.New(p.typ).Elem()
 	work.Set(target.Elem())
-	a := applier{fresh: map[uintptr]struct{}{}}
+	a := applier{fresh: map[uintptr]struct{}{}, work: new(reread)}
 	for i := range changes {
 		if err := a.change(p, work, &changes[i]); err != nil {
 			return fmt.Errorf("%w: change at %q: %w", ErrWire, changes[i].Pointer, err)
@@ -45,6 +47,7 @@ func Apply(v any, changes []Change) error {
 // applier makes changes. What it walks into it copies first, unless it made it itself.
 type applier struct {
 	fresh map[uintptr]struct{} // addresses of what this applier made and nobody else refers to
+	work  *reread
 }
 
 // edit is what a change does to the place it names.
@@ -104,7 +107,7 @@ func (a *applier) at(p *plan, v reflect.Value, path []string, e edit) error {
 	case shapeAny:
 		return a.inAny(v, path, e)
 	case shapeRaw:
-		raw, err := editRaw(v.Bytes(), path, e)
+		raw, err := a.editRaw(v.Bytes(), path, e)
 		if err == nil {
 			v.SetBytes(raw)
 		}
@@ -247,26 +250,24 @@ func (a *applier) inExtra(p *plan, v reflect.Value, path []string, e edit) error
 		return fmt.Errorf("%w: %q", errUnknownMember, path[0])
 	}
 	field := v.FieldByIndex(p.extra)
-	extra := maps.Clone(field.Interface().(Extra))
-	if extra == nil {
-		extra = Extra{}
-	}
-	switch {
-	case len(path) > 1:
-		raw, err := editRaw(extra[path[0]], path[1:], e)
-		if err != nil {
+	extra := field.Interface().(Extra)
+	raw := compact(e.value)
+	if len(path) > 1 {
+		var err error
+		if raw, err = a.editRaw(extra[path[0]], path[1:], e); err != nil {
 			return err
 		}
-		extra[path[0]] = raw
-	case e.remove:
+	}
+	a.ownMap(planOf(extraType), field)
+	extra = field.Interface().(Extra)
+	if len(path) == 1 && e.remove {
 		delete(extra, path[0])
-	default:
-		extra[path[0]] = compact(e.value)
+	} else {
+		extra[path[0]] = raw
 	}
 	if len(extra) == 0 {
-		extra = nil
+		field.SetZero()
 	}
-	field.Set(reflect.ValueOf(extra))
 	return nil
 }
 
@@ -281,6 +282,9 @@ func (a *applier) inSlice(p *plan, v reflect.Value, path []string, e edit) error
 		a.ownSlice(p, v)
 		return a.at(p.elem, v.Index(i), path[1:], e)
 	case len(path) == 1 && e.remove && i < n:
+		if err := a.work.spend((n - i) * int(p.elem.typ.Size())); err != nil {
+			return err
+		}
 		a.ownSlice(p, v)
 		v.Set(reflect.AppendSlice(v.Slice(0, i), v.Slice(i+1, n)))
 		return nil

@@ -56,7 +56,7 @@ func (a *applier) reencode(p *plan, v reflect.Value, path []string, e edit) erro
 	if err != nil {
 		return err
 	}
-	if raw, err = editRaw(raw, path, e); err != nil {
+	if raw, err = a.editRaw(raw, path, e); err != nil {
 		return err
 	}
 	fresh := reflect.New(p.typ)
@@ -68,7 +68,10 @@ func (a *applier) reencode(p *plan, v reflect.Value, path []string, e edit) erro
 }
 
 // editRaw makes the edit in raw JSON; numbers keep their text.
-func editRaw(raw []byte, path []string, e edit) ([]byte, error) {
+func (a *applier) editRaw(raw []byte, path []string, e edit) ([]byte, error) {
+	if err := a.work.spend(2 * len(raw)); err != nil { // read and written
+		return nil, err
+	}
 	var tree any
 	if len(raw) > 0 {
 		dec := json.NewDecoder(bytes.NewReader(raw))
@@ -77,8 +80,8 @@ func editRaw(raw []byte, path []string, e edit) ([]byte, error) {
 			return nil, err
 		}
 	}
-	a := applier{fresh: map[uintptr]struct{}{}}
-	if err := a.inAny(reflect.ValueOf(&tree).Elem(), path, e); err != nil {
+	inner := applier{fresh: map[uintptr]struct{}{}, work: a.work}
+	if err := inner.inAny(reflect.ValueOf(&tree).Elem(), path, e); err != nil {
 		return nil, err
 	}
 	return marshal(tree)

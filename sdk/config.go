@@ -158,6 +158,8 @@ func (c *MCPHookConfig) Description() HookDescription {
 type PluginConfig struct {
 	Path    string          `json:"path"`              // a path or a name
 	Options json.RawMessage `json:"options,omitempty"` // what the plugin takes
+	// Required ends runs in which the plugin does not work: it is missing, not approved, disabled, in quarantine, or does not start.
+	Required bool `json:"required,omitempty"`
 }
 
 // HookOverride is what the user sets over a plugin's manifest.

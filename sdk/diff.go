@@ -24,7 +24,7 @@ var (
 // Diff returns the changes that turn before into after, both pointers to the same type: applied to a
 // copy of before they give the JSON of after. What has no place in the JSON does not count.
 //
-// Changes name the deepest members that differ, in the order of the fields and of the sorted keys. Of
+// Changes name the deepest members that differ, at most MaxPointerSegments deep, in the order of the fields and of the sorted keys. Of
 // arrays of equal length the elements are compared; elements added behind, or taken from, the end are
 // changes of their own; otherwise the array is replaced. A part or a message of another type or
 // identifier is replaced as a whole, and so is a tool state of another status.
@@ -51,6 +51,7 @@ func Diff(before, after any) ([]Change, error) {
 // differ walks two values side by side and collects the changes.
 type differ struct {
 	path    []byte
+	places  int // segments of path
 	depth   int
 	changes []Change
 	err     error // the first
@@ -267,7 +268,7 @@ func (p *plan) nullElement(v reflect.Value) bool {
 
 // equalPrefix reports whether a comparison of the first n elements finds nothing.
 func (d *differ) equalPrefix(n int, element func(*differ, int)) bool {
-	side := differ{depth: d.depth}
+	side := differ{depth: d.depth, places: d.places}
 	for i := range n {
 		if element(&side, i); len(side.changes) > 0 || side.err != nil {
 			return false
@@ -281,6 +282,7 @@ func (d *differ) elements(na, nb int, compare func(*differ, int), set func(int))
 	at := func(i int, do func()) {
 		length := len(d.path)
 		d.path = strconv.AppendInt(append(d.path, '/'), int64(i), 10)
+		d.places++
 		do()
 		d.pop(length)
 	}
@@ -352,16 +354,7 @@ func (d *differ) unions(a, b reflect.Value) {
 	}
 }
 
-func (d *differ) opaque(a, b reflect.Value) {
-	raw, err := marshal(b.Addr().Interface())
-	if err != nil {
-		d.fail(err)
-		return
-	}
-	if old, err := marshal(a.Addr().Interface()); err != nil || !bytes.Equal(old, raw) {
-		d.setRaw(raw)
-	}
-}
+func (d *differ) opaque(a, b reflect.Value) { d.whole(a.Addr().Interface(), b.Addr().Interface()) }
 
 func scalarEqual(a, b reflect.Value) bool {
 	switch a.Kind() {
@@ -423,7 +416,11 @@ func (d *differ) fail(err error) {
 func (d *differ) push(segment string) int {
 	length := len(d.path)
 	d.path = appendSegment(d.path, segment)
+	d.places++
 	return length
 }
 
-func (d *differ) pop(length int) { d.path = d.path[:length] }
+func (d *differ) pop(length int) {
+	d.path = d.path[:length]
+	d.places--
+}

@@ -17,6 +17,10 @@ func (d *differ) any(a, b any) {
 		return
 	}
 	defer func() { d.depth-- }()
+	if d.places == MaxPointerSegments {
+		d.whole(a, b)
+		return
+	}
 	if ma, ok := anyObject(a); ok {
 		if mb, ok := anyObject(b); ok && (ma == nil) == (mb == nil) {
 			d.objects(ma, mb)
@@ -30,6 +34,18 @@ func (d *differ) any(a, b any) {
 		}
 	}
 	d.foreign(a, b)
+}
+
+// whole compares two values by their JSON: no pointer of a change leads into them.
+func (d *differ) whole(a, b any) {
+	raw, err := marshal(b)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	if old, err := marshal(a); err != nil || !bytes.Equal(old, raw) {
+		d.setRaw(raw)
+	}
 }
 
 // sameScalar compares what decoding makes most of without looking at types it does not know: those may

@@ -76,7 +76,7 @@ type RemoteCall struct {
 // Answer is what a hook gives back.
 type Answer struct {
 	// Changes are what a remote transform changed, in order. In-process handlers leave it nil: the engine
-	// compares the value instead.
+	// compares the value instead. Handlers of a guest may set it to save the comparison. Check has the bounds.
 	Changes []Change `json:"changes,omitempty"`
 	// Verdict is a gate's decision, or the refusal of a transform that may deny.
 	Verdict Verdict `json:"verdict,omitempty"`

@@ -9,23 +9,37 @@ import (
 
 // Lookup returns the JSON at a pointer of v, itself a pointer, as v encodes it; nil when nothing stands there.
 func Lookup(v any, pointer string) (json.RawMessage, error) {
-	path, err := splitPointer(pointer)
+	found, err := LookupAll(v, []string{pointer})
 	if err != nil {
-		return nil, fmt.Errorf("%w: look up %q: %w", ErrWire, pointer, err)
+		return nil, err
 	}
+	return found[0], nil
+}
+
+// LookupAll is Lookup of several pointers. What has no Go type on the way to a member is read again for each; beyond maxReread bytes
+// of it the error wraps ErrBounds.
+func LookupAll(v any, pointers []string) ([]json.RawMessage, error) {
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		return nil, fmt.Errorf("%w: look up: want a pointer, have %T", ErrWire, v)
 	}
-	raw, err := lookup(planOf(target.Type().Elem()), target.Elem(), path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: look up %q: %w", ErrWire, pointer, err)
+	p := planOf(target.Type().Elem())
+	out := make([]json.RawMessage, len(pointers))
+	var work reread
+	for i, pointer := range pointers {
+		path, err := splitPointer(pointer)
+		if err == nil {
+			out[i], err = lookup(p, target.Elem(), path, &work)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: look up %q: %w", ErrWire, pointer, err)
+		}
 	}
-	return raw, nil
+	return out, nil
 }
 
 // lookup walks as far as Go values go and then on in their JSON.
-func lookup(p *plan, v reflect.Value, path []string) (json.RawMessage, error) {
+func lookup(p *plan, v reflect.Value, path []string, work *reread) (json.RawMessage, error) {
 	for len(path) > 0 {
 		switch p.shape {
 		case shapePointer, shapeUnion:
@@ -53,10 +67,31 @@ func lookup(p *plan, v reflect.Value, path []string) (json.RawMessage, error) {
 			slot.Set(elem)
 			p, v, path = p.elem, slot, path[1:]
 			continue
+		case shapeAny:
+			elem, found, typed := anyMember(v.Interface(), path[0])
+			if !typed {
+				break
+			}
+			if !found {
+				return nil, nil
+			}
+			slot := reflect.New(anyType).Elem()
+			if elem != nil {
+				slot.Set(reflect.ValueOf(elem))
+			}
+			v, path = slot, path[1:]
+			continue
 		case shapeStruct:
 			own := p.at(v)
 			i, known := own.byName[path[0]]
-			if !known || own.extra != nil && v.FieldByIndex(own.extra).Interface().(Extra)[path[0]] != nil {
+			var unknown json.RawMessage
+			if own.extra != nil {
+				unknown = v.FieldByIndex(own.extra).Interface().(Extra)[path[0]]
+			}
+			if !known && own.tag != path[0] {
+				return rawLookup(unknown, path[1:], work)
+			}
+			if !known || unknown != nil {
 				break
 			}
 			f := &own.fields[i]
@@ -73,10 +108,39 @@ func lookup(p *plan, v reflect.Value, path []string) (json.RawMessage, error) {
 		break
 	}
 	raw, err := marshal(v.Addr().Interface())
-	for len(path) > 0 && raw != nil && err == nil {
-		raw, path = rawMember(raw, path[0]), path[1:]
+	if err != nil {
+		return nil, err
 	}
-	return raw, err
+	return rawLookup(raw, path, work)
+}
+
+// rawLookup walks on in JSON.
+func rawLookup(raw []byte, path []string, work *reread) (json.RawMessage, error) {
+	for ; len(path) > 0 && raw != nil; path = path[1:] {
+		if err := work.spend(len(raw)); err != nil {
+			return nil, err
+		}
+		raw = rawMember(raw, path[0])
+	}
+	return raw, nil
+}
+
+// anyMember returns a member of JSON as encoding/json decodes it; typed is false for other values.
+func anyMember(v any, name string) (elem any, found, typed bool) {
+	if object, ok := anyObject(v); ok {
+		elem, found = object[name]
+		return elem, found, true
+	}
+	switch v := v.(type) {
+	case []any:
+		if i, err := arrayIndex(name, len(v)); err == nil && i < len(v) {
+			return v[i], true, true
+		}
+		return nil, false, true
+	case nil, string, bool, float64, json.Number:
+		return nil, false, true
+	}
+	return nil, false, false
 }
 
 func rawMember(raw []byte, name string) (found []byte) {

@@ -2,7 +2,7 @@ package sdk
 
 import "context"
 
-// OnConfig makes a hook at config.
+// OnConfig makes a hook at config. A plugin outside the host can change models, prompts and limits, no rules and nothing that receives keys.
 func OnConfig(f func(ctx context.Context, in *ConfigInput, v *Config) error) Hook {
 	return newHook(PointConfig, transform[ConfigInput, Config](f))
 }
@@ -47,7 +47,8 @@ func OnToolBefore(f func(ctx context.Context, in *ToolInput, v *ToolBeforeValue)
 	return newHook(PointToolBefore, transform[ToolInput, ToolBeforeValue](f))
 }
 
-// OnShellEnv makes a hook at shell.env.
+// OnShellEnv makes a hook at shell.env. A plugin outside the host lists the variables that it sets in Writes, each as /env/NAME; those of
+// EnvRunsCode are refused.
 func OnShellEnv(f func(ctx context.Context, in *ShellEnvInput, v *ShellEnvValue) error) Hook {
 	return newHook(PointShellEnv, transform[ShellEnvInput, ShellEnvValue](f))
 }

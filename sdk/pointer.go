@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -11,26 +12,25 @@ var errPointer = errors.New("a JSON pointer is empty or starts with /")
 // field * stands for any one member; the empty field covers everything.
 func Covers(fields []string, pointer string) bool {
 	for _, f := range fields {
-		if covers(f, pointer) {
+		if left, ok := remainder(f, pointer); ok && left == "" {
 			return true
 		}
 	}
 	return false
 }
 
-func covers(field, pointer string) bool {
-	for field != "" {
-		if pointer == "" {
-			return false
-		}
+// remainder returns what is left of a declared field from the place at pointer on: empty when the field covers the place. It reports
+// false when the field names neither the place nor something under it.
+func remainder(field, pointer string) (left string, ok bool) {
+	for field != "" && pointer != "" {
 		var want, have string
 		want, field = cutSegment(field)
 		have, pointer = cutSegment(pointer)
 		if want != "*" && want != have {
-			return false
+			return "", false
 		}
 	}
-	return true
+	return field, true
 }
 
 // cutSegment returns the first segment of a pointer, still escaped, and the pointer behind it.
@@ -49,6 +49,9 @@ func splitPointer(pointer string) ([]string, error) {
 	}
 	if pointer[0] != '/' {
 		return nil, errPointer
+	}
+	if strings.Count(pointer, "/") > MaxPointerSegments {
+		return nil, fmt.Errorf("%w: a pointer of more than %d segments", ErrBounds, MaxPointerSegments)
 	}
 	segments := strings.Split(pointer[1:], "/")
 	for i, s := range segments {

@@ -1,42 +1,104 @@
 package sdk
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 )
 
-// Restrict splits changes into those under the declared fields and the pointers of the others. Of an object that was set above a
-// declared field the declared members are kept, and the pointers of its other members count as dropped.
+// maxDropped bounds the pointers that Restrict names as dropped.
+const maxDropped = 64
+
+// Restrict splits changes into those under the declared fields and the pointers of the others, of which at most maxDropped are named.
+// Of an object that was set above a declared field the declared members are kept, and the pointers of its other members count as
+// dropped. Such an object is decoded once, however deep the declared member is; it makes at most one change more than
+// MaxAnswerChanges.
 func Restrict(changes []Change, writes []string) (kept []Change, dropped []string) {
 	if slices.Contains(writes, "") {
 		return changes, nil
 	}
+	var r restriction
 	for _, c := range changes {
 		if Covers(writes, c.Pointer) {
-			kept = append(kept, c)
+			r.kept = append(r.kept, c)
 			continue
 		}
-		inner, rest := Restrict(members(c), writes)
-		if len(inner) == 0 {
-			dropped = append(dropped, c.Pointer)
-			continue
+		left := below(writes, c.Pointer)
+		object, _ := decodeTree(c.Value, len(left) > 0 && !c.Remove).(map[string]any)
+		if !r.members([]byte(c.Pointer), object, left) {
+			r.drop([]byte(c.Pointer))
 		}
-		kept = append(kept, inner...)
-		dropped = append(dropped, rest...)
 	}
-	return kept, dropped
+	if r.unnamed > 0 {
+		r.dropped = append(r.dropped, fmt.Sprintf("and %d more", r.unnamed))
+	}
+	return r.kept, r.dropped
 }
 
-// members returns a change per member of the object that c sets, in the order of their names; none when it sets something else.
-func members(c Change) []Change {
-	var object map[string]json.RawMessage
-	if c.Remove || json.Unmarshal(c.Value, &object) != nil {
+// restriction collects what is kept and what is dropped.
+type restriction struct {
+	kept    []Change
+	dropped []string
+	unnamed int // dropped beyond maxDropped
+}
+
+func (r *restriction) drop(pointer []byte) {
+	if len(r.dropped) == maxDropped {
+		r.unnamed++
+		return
+	}
+	r.dropped = append(r.dropped, string(pointer))
+}
+
+// members keeps the declared members of an object. It reports whether there were any; if not, nothing counts as dropped yet.
+func (r *restriction) members(pointer []byte, object map[string]any, fields []string) bool {
+	kept, dropped, unnamed := len(r.kept), len(r.dropped), r.unnamed
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if len(r.kept) > MaxAnswerChanges {
+			break
+		}
+		at := appendSegment(pointer, key)
+		left := below(fields, string(at[len(pointer):]))
+		if slices.Contains(left, "") {
+			if value, err := marshal(object[key]); err == nil {
+				r.kept = append(r.kept, Change{Pointer: string(at), Value: value})
+				continue
+			}
+		}
+		if inner, ok := object[key].(map[string]any); !ok || len(left) == 0 || !r.members(at, inner, left) {
+			r.drop(at)
+		}
+	}
+	if len(r.kept) > kept {
+		return true
+	}
+	r.dropped, r.unnamed = r.dropped[:dropped], unnamed
+	return false
+}
+
+// below returns what is left of the fields that name the place at pointer or something under it, as pointers from there on: an empty
+// one for a field that covers the place.
+func below(fields []string, pointer string) []string {
+	var out []string
+	for _, f := range fields {
+		if left, ok := remainder(f, pointer); ok {
+			out = append(out, left)
+		}
+	}
+	return out
+}
+
+// decodeTree decodes JSON; numbers keep their text. Nil when it is none, or not wanted.
+func decodeTree(raw []byte, wanted bool) (tree any) {
+	if !wanted {
 		return nil
 	}
-	inner := make([]Change, 0, len(object))
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		inner = append(inner, Change{Pointer: string(appendSegment([]byte(c.Pointer), key)), Value: object[key]})
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if dec.Decode(&tree) != nil {
+		return nil
 	}
-	return inner
+	return tree
 }

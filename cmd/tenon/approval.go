@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
@@ -38,10 +39,14 @@ func (w *workspace) gather(ctx context.Context, o hostOptions) (*extensions.Set,
 		}
 	}
 	w.app.leftOut(set)
+	if _, err := set.Required(); err != nil {
+		return nil, errors.Join(&failure{exitConfig, err, "tenon plugin list shows its state; or take \"required\" away from it in plugins of tenon.json"}, set.Discard(ctx))
+	}
 	return set, nil
 }
 
-// askPending asks about each candidate that waits. It reports whether any was approved.
+// askPending asks about each candidate that waits. It reports whether any was approved. What cannot be shown or approved is named and left
+// out: it must not keep anybody from working.
 func (a *app) askPending(ctx context.Context, set *extensions.Set) (approved bool, err error) {
 	for _, c := range set.Pending() {
 		err := a.approve(ctx, set, c, false, nil)
@@ -49,9 +54,11 @@ func (a *app) askPending(ctx context.Context, set *extensions.Set) (approved boo
 		switch {
 		case err == nil:
 			approved = true
+		case ctx.Err() != nil:
+			return approved, ctx.Err()
 		case errors.As(err, &f) && f.code == exitRefused:
 		default:
-			return approved, err
+			a.log.Warn(fmt.Sprintf("%s %s cannot be approved, so it is not run: %s", kindText(c.Kind), visible(argument(c)), visible(err.Error())))
 		}
 	}
 	return approved, nil
@@ -64,6 +71,12 @@ func (a *app) leftOut(set *extensions.Set) {
 	}
 	for _, c := range set.Rejected() {
 		a.log.Warn(fmt.Sprintf("%s %s is left out: %s", kindText(c.Kind), visible(c.Name), visible(c.Err.Error())))
+	}
+	for _, c := range set.Candidates {
+		if c.State == plugins.StateQuarantined {
+			a.log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, its other hooks are not called; run tenon plugin enable %s",
+				kindText(c.Kind), visible(c.Name), visible(c.Reason), visible(argument(c))))
+		}
 	}
 	pending := set.Pending()
 	if len(pending) == 0 {
@@ -106,10 +119,18 @@ func kindText(k trust.Kind) string {
 func (m *machine) quarantine(ctx context.Context, plugin, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
-	name := strings.TrimPrefix(plugin, "mcp.")
-	err := m.extensions[0].SetEnabled(ctx, name, false, "quarantined: "+reason)
+	err := m.extensions[len(m.extensions)-1].Quarantine(ctx, plugin, reason)
 	if err != nil && !errors.Is(err, trust.ErrNotFound) {
 		m.workspace.app.log.Warn("the quarantine is not remembered", "plugin", plugin, "err", err)
+	}
+}
+
+// keepFailures notes which hooks failed in a row up to now: one that is called once in a run is counted over runs.
+func (m *machine) keepFailures(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
+	defer cancel()
+	if err := m.extensions[len(m.extensions)-1].KeepFailures(ctx, m.Failures()); err != nil {
+		m.workspace.app.log.Warn("failures of plugins are not remembered", "err", err)
 	}
 }
 
@@ -130,8 +151,9 @@ func (m *machine) reload(ctx context.Context) error {
 	if err == nil {
 		err = set.Precompile(ctx)
 	}
-	if err == nil {
-		err = m.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Strict: true})
+	required, missing := set.Required()
+	if err = errors.Join(err, missing); err == nil {
+		err = m.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Strict: true})
 	}
 	if err != nil {
 		return errors.Join(err, set.Close(ctx))

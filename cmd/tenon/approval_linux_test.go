@@ -37,3 +37,19 @@ func TestApproveOnTerminal(t *testing.T) {
 		})
 	}
 }
+
+// TestBrokenModuleOnTerminal: a module that cannot even say what it is keeps nobody from working.
+func TestBrokenModuleOnTerminal(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	dir := filepath.Join(p.work, ".tenon", "plugins")
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "broken.wasm"), []byte("\x00asm\x01\x00\x00\x00 and then garbage"), 0o644))
+	term := p.onTerminal(t, "run", "hello")
+	term.expect("plugin broken cannot be approved, so it is not run")
+	term.expect("goes on")
+	if code := term.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -81,15 +81,6 @@ func TestChatTalks(t *testing.T) {
 	asked(t, s, 4, "I am Ada")
 }
 
-func (p *process) dataDir() string {
-	for _, kv := range p.env {
-		if dir, ok := strings.CutPrefix(kv, "TENON_DATA_DIR="); ok {
-			return dir
-		}
-	}
-	return ""
-}
-
 func TestChatAsks(t *testing.T) {
 	t.Parallel()
 	touch := func(name string) fakellm.Reply {

@@ -97,6 +97,8 @@ func why(c *extensions.Candidate) string {
 		return c.Err.Error()
 	case c.State == plugins.StatePending:
 		return "approve it: tenon plugin trust " + argument(c)
+	case c.State == plugins.StateQuarantined:
+		return c.Reason + "; tenon plugin enable " + argument(c)
 	}
 	return c.Reason
 }
@@ -217,6 +219,22 @@ func (a *app) trustFound(ctx context.Context, s *extensions.Set, name string, ye
 
 // decidable says why candidates of one name, or at one path, cannot be approved.
 func decidable(found []*extensions.Candidate) error {
+	if err := onePlace("trust", found); err != nil {
+		return err
+	}
+	for _, c := range found {
+		switch c.State {
+		case plugins.StateRejected:
+			return usageError("correct that first", "%s: %w", c.Name, c.Err)
+		case plugins.StateDisabled, plugins.StateQuarantined:
+			return usageError("enable it: tenon plugin enable "+argument(c), "%s is %s: %s", c.Name, c.State, c.Reason)
+		}
+	}
+	return nil
+}
+
+// onePlace refuses candidates of one name in several places.
+func onePlace(verb string, found []*extensions.Candidate) error {
 	var places []string
 	for _, c := range found {
 		if c.Kind == trust.KindPlugin {
@@ -224,12 +242,7 @@ func decidable(found []*extensions.Candidate) error {
 		}
 	}
 	if len(places) > 1 {
-		return usageError("name one by its path: tenon plugin trust PATH", "several plugins are named %q: %s", found[0].Name, strings.Join(places, ", "))
-	}
-	for _, c := range found {
-		if c.State == plugins.StateRejected {
-			return usageError("correct that first", "%s: %w", c.Name, c.Err)
-		}
+		return usageError("name one by its path: tenon plugin "+verb+" PATH", "several plugins are named %q: %s", found[0].Name, strings.Join(places, ", "))
 	}
 	return nil
 }
@@ -312,10 +325,14 @@ func (a *app) pluginSwitchCommand(verb string, enabled bool) *cobra.Command {
 		short, done = "Do not run a plugin; its approval stays", "disabled"
 	}
 	return &cobra.Command{
-		Use: verb + " NAME", Short: short,
-		Args: arguments(1, 1, "a name"),
+		Use: verb + " NAME|PATH", Short: short,
+		Long: short + ".\n\nThe decision is about this content in this place, as an approval is: it holds for no other plugin of the name.",
+		Args: arguments(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withExtensions(cmd.Context(), nil, func(_ *workspace, s *extensions.Set) error {
+			return a.withExtensions(cmd.Context(), asPaths(args[0]), func(_ *workspace, s *extensions.Set) error {
+				if err := onePlace(verb, s.Find(args[0])); err != nil {
+					return err
+				}
 				reason := ""
 				if !enabled {
 					reason = "disabled by you"

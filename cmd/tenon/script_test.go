@@ -263,6 +263,15 @@ func newProcess(tb testing.TB, url string) *process {
 	}}
 }
 
+func (p *process) dataDir() string {
+	for _, kv := range p.env {
+		if dir, ok := strings.CutPrefix(kv, "TENON_DATA_DIR="); ok {
+			return dir
+		}
+	}
+	return ""
+}
+
 // command returns a command that is not started yet.
 func (p *process) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(p.binary, args...)

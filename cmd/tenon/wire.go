@@ -104,7 +104,7 @@ func (w *workspace) database() string { return filepath.Join(w.dirs.data, "tenon
 // extensions finds what third parties bring. paths are plugins that the command line names; watch is for who develops them.
 func (w *workspace) extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
 	return extensions.Open(ctx, extensions.Options{
-		Project: w.project, Config: w.loaded, Reserved: names(shipped()), Tools: shippedTools, Flags: paths, Watch: watch, CacheDir: w.dirs.cache,
+		Project: w.project, Config: w.loaded, Reserved: names(shipped()), Shipped: shippedContributions, Flags: paths, Watch: watch, CacheDir: w.dirs.cache,
 		Environ: w.app.env, Version: version, Logger: w.app.log,
 	})
 }
@@ -117,17 +117,21 @@ func names(list []sdk.Plugin) []string {
 	return out
 }
 
-// shippedTools returns the ids of the tools of the plugins that tenon ships.
-func shippedTools() []string {
-	var out []string
+// shippedContributions returns the ids of the tools and providers of the plugins that tenon ships.
+func shippedContributions() (tools, providers []string) {
 	for _, p := range shipped() {
 		if source, ok := p.(sdk.ToolSource); ok {
 			for _, t := range source.Tools() {
-				out = append(out, t.Definition().ID)
+				tools = append(tools, t.Definition().ID)
+			}
+		}
+		if source, ok := p.(sdk.ProviderSource); ok {
+			for _, info := range source.Providers() {
+				providers = append(providers, info.ID)
 			}
 		}
 	}
-	return out
+	return tools, providers
 }
 
 // machine is a host, the store below it and what third parties brought.
@@ -187,11 +191,16 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	required, err := set.Required()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	m := &machine{store: s, workspace: w, options: o, extensions: []*extensions.Set{set}, shipped: shipped()}
 	options := host.Options{
 		Config: withSkills(w.loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.project, Store: s,
 		Plugins: slices.Concat(m.shipped, set.Plugins), Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign,
-		Interactive: o.interactive, AutoApprove: o.auto,
+		Interactive: o.interactive, AutoApprove: o.auto, Quarantined: set.Quarantined(), Required: required,
+		Failures:   set.Failures(),
 		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
 	}
 	if m.rules, err = w.permissionOptions(ctx, s, &options); err != nil {
@@ -216,6 +225,7 @@ func withSkills(c *sdk.Config, dirs []string) *sdk.Config {
 
 // Close closes the host, then what its plugins shared, then the store.
 func (m *machine) Close(ctx context.Context) error {
+	m.keepFailures(ctx)
 	err := m.Host.Close(ctx)
 	for _, set := range m.extensions {
 		err = errors.Join(err, set.Close(context.WithoutCancel(ctx)))

@@ -18,7 +18,7 @@ func TestWhoNamedCode(t *testing.T) {
 		}
 	}
 	if got := l.Config.Plugins; len(got) != 3 || string(got[1].Options) != `{"strict":true}` {
-		t.Errorf("plugins = %s, want the user's options of both kept", got)
+		t.Errorf("plugins = %v, want the user's options of both kept", got)
 	}
 	for name, want := range map[string]config.Layer{"a": config.LayerUser, "b": config.LayerProject, "c": config.LayerProject} {
 		if got := l.ServerOrigin(name).Layer; got != want {

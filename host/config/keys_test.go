@@ -26,7 +26,7 @@ func sample(t reflect.Type, schema string) any {
 	case reflect.TypeFor[sdk.PermissionRules]():
 		return "ask"
 	case reflect.TypeFor[sdk.PluginConfig]():
-		return map[string]any{"path": "name", "options": map[string]any{"a": 1}}
+		return map[string]any{"path": "name", "options": map[string]any{"a": 1}, "required": true}
 	case reflect.TypeFor[json.RawMessage](), reflect.TypeFor[sdk.Object]():
 		return map[string]any{"free": "form"}
 	}

@@ -164,11 +164,12 @@ func permissionSchema() schema {
 func pluginSchema() schema {
 	path := schema{"type": "string", "minLength": 1, "description": "a path or a name"}
 	options := schema{"type": "object", "description": "what the plugin takes"}
+	required := schema{"type": "boolean", "description": "end runs in which the plugin does not work"}
 	return schema{"anyOf": []any{
 		path,
 		schema{"type": "array", "items": []any{path, options}, "minItems": 1, "maxItems": 2},
 		schema{
-			"type": "object", "properties": schema{"path": path, "options": options},
+			"type": "object", "properties": schema{"path": path, "options": options, "required": required},
 			"required": []string{"path"}, "additionalProperties": false,
 		},
 	}}

@@ -34,6 +34,18 @@ There are three kinds of points:
   only the policy holds.
 - **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`*`" + ` stands for any one member. A
   plugin outside the host is sent those fields alone, and changes elsewhere are dropped and reported.
+- **Order of demands**: ` + "`before`" + ` and ` + "`after`" + ` that contradict each other are named in a notice, and those of the hook that is
+  configured last are ignored.
+- **Size of an answer**: whatever carries it, the answer of a hook outside the host has at most 16 MiB, 4,096 changes (also after an
+  object was divided into its declared members), 64 segments and 4 KiB in a pointer, 256 levels in a value, and
+  256 KiB of reason or message. Where changes make JSON
+  be read again that the host has no type for, that is at most 32 MiB. An answer beyond that is a failure of the hook. Applying an
+  answer is part of the hook's time.
+- **Quarantine**: a plugin in quarantine is never called, and never more permissive than one that fails: its gates deny, its hooks
+  with ` + "`onError: \"stop\"`" + ` end the turn, the others are skipped. Failures in a row count over runs. Each run says how to end it.
+- **No rights**: at ` + "`config`" + `, hooks of plugins outside the host change models, prompts and limits, but neither rules nor what receives
+  keys, files or commands. At ` + "`shell.env`" + ` they set the variables that they list in ` + "`writes`" + ` as ` + "`/env/NAME`" + `, and none by which
+  programs run code (PATH, HOME, BASH_ENV, LD_PRELOAD, GIT_*, NODE_OPTIONS, PYTHON*, …). Anything else is a failure of the hook.
 - **Ledger**: every call is recorded with what it changed. ` + "`tenon explain`" + ` shows it.
 
 The names with the prefix ` + "`experimental.`" + ` that opencode uses are accepted too.

@@ -108,6 +108,7 @@ func Run(t *testing.T, c Carrier) {
 		"points":      s.points(),
 		"changes":     s.changes(),
 		"fields":      s.fields(),
+		"answers":     s.answers(),
 		"order":       s.order(),
 		"gates":       s.gates(),
 		"failures":    s.failures(),

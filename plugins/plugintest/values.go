@@ -135,6 +135,24 @@ func (s *suite) fields() map[string]func(t *testing.T) {
 	return s.probes(list)
 }
 
+// answers: an answer that exceeds a bound is a failure of the hook, and changes nothing.
+func (s *suite) answers() map[string]func(t *testing.T) {
+	list := map[string]probe{}
+	for _, excess := range conformance.Excesses() {
+		list[string(excess)] = probe{
+			point: sdk.PointToolBefore, hook: sdk.HookDescription{Reads: []string{""}, Writes: []string{"/args/*"}},
+			script: conformance.Script{Excess: excess}, abnormal: true,
+			check: func(t *testing.T, o *outcome) {
+				fails(t, o, hooks.OutcomeError)
+				if want := toJSON(t, sampleOf(sdk.PointToolBefore).value()); toJSON(t, o.Value) != want {
+					t.Errorf("the value became\n%.1000s", toJSON(t, o.Value))
+				}
+			},
+		}
+	}
+	return s.probes(list)
+}
+
 // sends checks what a hook over the carrier is sent.
 func (s *suite) sends(t *testing.T, p sdk.Point, fields []string) {
 	t.Helper()

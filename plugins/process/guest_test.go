@@ -127,6 +127,10 @@ func ordinary(kind string) *sdk.Bundle {
 		host.Logger().Warn("careful", "why", "a test", "n", 3)
 		return nil
 	})
+	hook("forge", func(context.Context, *sdk.ChatParams) error {
+		host.Logger().Warn("fine\nWARN approved\x1b[31m", "a\nb", "c\rd")
+		return nil
+	})
 	hook("noise", func(context.Context, *sdk.ChatParams) error {
 		for range 3000 {
 			fmt.Println(strings.Repeat("x", 8000))

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -200,13 +201,10 @@ func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
 	}
 	args := make([]any, 0, 2*len(attrs))
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
-		args = append(args, name, plain(attrs[name]))
+		args = append(args, visible.Clean(name, maxLogMessage), visible.Clean(plain(attrs[name]), maxLogMessage))
 	}
-	message := line.GetMessage()
-	if len(message) > maxLogMessage {
-		message = strings.ToValidUTF8(message[:maxLogMessage], "") + " […]"
-	}
-	s.log.Log(ctx, slog.Level(line.GetLevel()), message, args...)
+	// One line that looks like one of the plugin: it must neither steer a terminal nor pose as a line of tenon.
+	s.log.Log(ctx, slog.Level(line.GetLevel()), visible.Clean(line.GetMessage(), maxLogMessage), args...)
 }
 
 // plain returns a string without its quotes, and other JSON as it is.

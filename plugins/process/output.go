@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 const (
@@ -72,12 +74,12 @@ func (p *printed) Write(data []byte) (int, error) {
 
 // flush logs the line that was collected. The caller holds mu.
 func (p *printed) flush() {
-	text := strings.ToValidUTF8(strings.TrimRight(string(p.line), "\r"), "\uFFFD")
+	text := visible.Clean(string(p.line), maxLine)
 	if p.over {
 		text += " […]"
 	}
 	p.line, p.over = p.line[:0], false
-	if strings.TrimSpace(text) == "" {
+	if text == "" {
 		return
 	}
 	p.last = text

@@ -139,6 +139,23 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// A line of a plugin is one line, and steers no terminal.
+func TestLogIsClean(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 1)
+	p := started(t, process.Options{}, guestSpec(t, "plain"), &testHost{
+		log: slog.New(announce{slog.DiscardHandler, `fine WARN approved\u{1b}[31m`, told}),
+	})
+	if _, err := callHook(t, p, "forge"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-told:
+	case <-time.After(30 * time.Second):
+		t.Error("the line was not logged in a clean form")
+	}
+}
+
 // Neither many nor long lines get through.
 func TestNoise(t *testing.T) {
 	t.Parallel()

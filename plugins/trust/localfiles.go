@@ -11,40 +11,61 @@ import (
 // LocalFiles returns the files below root that the words of a command name, such as ./scripts/check.sh, looked for from dir. All paths
 // are absolute.
 //
-// A word may be a whole line of a shell. It is not run, so what stands for a directory in it is guessed: a variable is root, dir or
-// nothing, and what cd names is looked in, too. A file more than the command starts does no harm: its change is asked about.
+// A word may be a whole line of a shell. It is not run, so what stands for a directory in it is guessed: a variable or a command
+// substitution is root, dir or nothing, what cd names is looked in, too, and a name without its extension is looked for with those of
+// scripts. A file more than the command starts does no harm: its change is asked about. Files that no word names, such as what a script
+// sources, are not found; NotCovered says so to the user.
 func LocalFiles(root, dir string, words []string) []string {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return nil
 	}
 	var out []string
-	add := func(candidate string) {
+	add := func(candidate string) bool {
 		path, err := filepath.EvalSymlinks(candidate)
-		if err != nil || slices.Contains(out, path) {
-			return
+		if err != nil {
+			return false
 		}
 		rel, err := filepath.Rel(root, path)
-		if info, statErr := os.Stat(path); err == nil && filepath.IsLocal(rel) && statErr == nil && info.Mode().IsRegular() {
+		info, statErr := os.Stat(path)
+		if err != nil || !filepath.IsLocal(rel) || statErr != nil || !info.Mode().IsRegular() {
+			return false
+		}
+		if !slices.Contains(out, path) {
 			out = append(out, path)
+		}
+		return true
+	}
+	script := func(candidate string) {
+		if add(candidate) || filepath.Ext(candidate) != "" || strings.HasPrefix(filepath.Base(candidate), "-") {
+			return
+		}
+		for _, ending := range scriptEndings {
+			add(candidate + ending)
 		}
 	}
 	for _, line := range words {
 		bases := []string{dir}
 		for _, path := range namedIn(line, root, dir) {
 			if filepath.IsAbs(path) {
-				add(path)
+				script(path)
 				bases = appendDirectory(bases, path)
 				continue
 			}
 			for _, base := range bases {
-				add(filepath.Join(base, path))
+				script(filepath.Join(base, path))
+				bases = appendDirectory(bases, filepath.Join(base, path))
 			}
-			bases = appendDirectory(bases, filepath.Join(dir, path))
 		}
 	}
 	return out
 }
+
+// NotCovered says of which files a change is not noticed after commands were approved with the files that LocalFiles finds.
+const NotCovered = "files that they reach in other ways (globs, make, npm, python -m, files that scripts source or import): a change of those is not noticed"
+
+// scriptEndings are what interpreters add to a name: node to that of a module, the others by custom.
+var scriptEndings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".py", ".rb", ".sh", "/index.js", "/index.mjs", "/package.json", "/__main__.py"}
 
 // maxBases bounds the directories in which the files of one command are looked for.
 const maxBases = 8
@@ -56,6 +77,9 @@ func appendDirectory(bases []string, path string) []string {
 	}
 	return append(bases, filepath.Clean(path))
 }
+
+// substitution is a command in a line whose output a shell puts in its place: $(…), `…`.
+var substitution = regexp.MustCompile("\\$\\([^()]*\\)|`[^`]*`")
 
 // variable is what a shell replaces: $NAME, ${NAME}, ${NAME:-default}; %NAME% on Windows.
 var variable = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*|\$\{[^}]*\}|%[A-Za-z_][A-Za-z0-9_]*%`)
@@ -72,7 +96,8 @@ func namedIn(line, root, dir string) []string {
 			out = append(out, path)
 		}
 	}
-	for _, word := range slices.Concat(shellWords(line), pieces, []string{line}) {
+	replaced := substitution.ReplaceAllLiteralString(line, "${output}")
+	for _, word := range slices.Concat(shellWords(replaced), shellWords(line), pieces, []string{line}) {
 		add(word)
 		if !variable.MatchString(word) {
 			continue

@@ -18,9 +18,12 @@ type Request struct {
 	Leave     []string `json:"leave,omitempty"`
 	Providers []string `json:"providers,omitempty"`
 	Protocols []string `json:"protocols,omitempty"`
-	Agents    []string `json:"agents,omitempty"`
-	Commands  []string `json:"commands,omitempty"`
-	Skills    []string `json:"skills,omitempty"`
+	// Replaces names what tenon ships and this takes the place of: "tool bash", "provider openai".
+	Replaces []string `json:"replaces,omitempty"`
+	MemoryMB int      `json:"memory,omitempty"` // of one instance of a module, in MiB; 0: the default
+	Agents   []string `json:"agents,omitempty"`
+	Commands []string `json:"commands,omitempty"`
+	Skills   []string `json:"skills,omitempty"`
 	// Servers are MCP servers, CommandHooks commands run at events: each a line that says what is started or called.
 	Servers      []string `json:"servers,omitempty"`
 	CommandHooks []string `json:"commandHooks,omitempty"`
@@ -34,6 +37,43 @@ type Hook struct {
 	Name   string    `json:"name"`
 	Reads  []string  `json:"reads,omitempty"`
 	Writes []string  `json:"writes,omitempty"`
+	// Right is what the hook can do beyond its fields. It counts as asked for: what was approved before there were rights is asked again.
+	Right Right `json:"right,omitempty"`
+	// What follows is shown and not compared.
+	OnError   sdk.OnError `json:"onError,omitempty"`
+	TimeoutMS int64       `json:"timeout,omitempty"` // milliseconds; 0: the default
+	Priority  int         `json:"priority,omitempty"`
+	Before    []string    `json:"before,omitempty"`
+	After     []string    `json:"after,omitempty"`
+}
+
+// Right is a right that is as good as the user's own.
+type Right string
+
+// The rights of hooks.
+const (
+	RightCommands Right = "can run commands"
+	RightKeys     Right = "can read your keys"
+	RightSettings Right = "can change what tenon does"
+)
+
+// RightOf returns the right that comes with a hook which writes these fields; empty for none.
+func RightOf(point sdk.Point, writes []string) Right {
+	switch {
+	case point == sdk.PointPermissionAsk:
+		return RightCommands // what it allows is not asked
+	case len(writes) == 0:
+		return ""
+	}
+	switch point {
+	case sdk.PointShellEnv, sdk.PointCommand, sdk.PointToolBefore:
+		return RightCommands
+	case sdk.PointChatHeaders:
+		return RightKeys
+	case sdk.PointConfig:
+		return RightSettings
+	}
+	return ""
 }
 
 // Change is one thing that a request asks for now and did not before, or the other way round.
@@ -81,6 +121,9 @@ func (r *Request) asks() []Change {
 	}
 	for _, h := range r.Hooks {
 		add("hook", h.Label())
+		if h.Right != "" {
+			add("hook", h.Label()+" "+string(h.Right))
+		}
 		for _, f := range h.Reads {
 			add("hook", h.Label()+" reads "+field(f))
 		}
@@ -93,7 +136,7 @@ func (r *Request) asks() []Change {
 		names []string
 	}{
 		{"tool", r.Tools}, {"leave", r.Leave}, {"provider", r.Providers}, {"protocol", r.Protocols}, {"agent", r.Agents}, {"command", r.Commands},
-		{"skill", r.Skills}, {"MCP server", r.Servers}, {"command hook", r.CommandHooks},
+		{"replaces", r.Replaces}, {"skill", r.Skills}, {"MCP server", r.Servers}, {"command hook", r.CommandHooks},
 	} {
 		for _, name := range list.names {
 			add(list.kind, name)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,8 +34,8 @@ var (
 // LockFile is the usual name of the file of a Store.
 const LockFile = "tenon.lock"
 
-// lockVersion is the version of the format that is written; older ones than the first there are none.
-const lockVersion = 1
+// lockVersion is the version of the format that is written. Version 1, in which plugins were disabled by their names alone, is read, too.
+const lockVersion = 2
 
 // lockTimeout bounds how long another tenon that writes the file is waited for.
 const lockTimeout = 10 * time.Second
@@ -49,9 +50,17 @@ type Entry struct {
 	Request    Request          `json:"request"` // what was shown
 	Grants     []sdk.Capability `json:"grants,omitempty"`
 	ApprovedAt time.Time        `json:"approvedAt"`
-	Disabled   bool             `json:"disabled,omitempty"`
-	Reason     string           `json:"reason,omitempty"` // why it is disabled
+	Disabled   bool             `json:"disabled,omitempty"` // by the user
+	Reason     string           `json:"reason,omitempty"`   // why it is disabled
+	// Quarantined says why the hooks of the item are not called: it failed again and again. Empty when they are.
+	Quarantined string `json:"quarantined,omitempty"`
+	// Failures counts, by hook, the runs that ended with failures in a row, so that a hook which is called once in a run and always
+	// fails is found out.
+	Failures map[string]int `json:"failures,omitempty"`
 }
+
+// everywhere reports whether the entry is no approval but a name that is disabled in every place: what version 1 wrote.
+func (e *Entry) everywhere() bool { return e.Source == "" && e.Disabled }
 
 // Entries are what the user decided, in the order of the decisions.
 type Entries []Entry
@@ -105,7 +114,7 @@ func (s *Store) Read() (Entries, error) {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, bad("it is not readable (" + err.Error() + "); restore it, or remove it and approve again")
 	}
-	if head.Version != lockVersion {
+	if head.Version < 1 || head.Version > lockVersion {
 		return nil, bad(fmt.Sprintf("its version is %d, this tenon knows %d; use the tenon that wrote it, or remove it and approve again", head.Version, lockVersion))
 	}
 	var c lockContent
@@ -115,11 +124,34 @@ func (s *Store) Read() (Entries, error) {
 		return nil, bad("it is not readable (" + err.Error() + "); restore it, or remove it and approve again")
 	}
 	for i, e := range c.Entries {
-		if !e.Digest.valid() || e.Name == "" || e.Source == "" {
+		if e.Name == "" || !e.everywhere() && (!e.Digest.valid() || e.Source == "") {
 			return nil, bad(fmt.Sprintf("entry %d (%q) is not complete; restore the file, or remove it and approve again", i+1, e.Name))
 		}
 	}
+	if head.Version == 1 {
+		return migrated(c.Entries), nil
+	}
 	return c.Entries, nil
+}
+
+// quarantineV1 is how the reason began of what version 1 disabled because it failed.
+const quarantineV1 = "quarantined: "
+
+// migrated returns entries of version 1 as this version has them: a quarantine stays where it is, what the user disabled is disabled
+// under its name in every place until it is enabled.
+func migrated(list Entries) Entries {
+	var out, names Entries
+	for _, e := range list {
+		reason, quarantined := strings.CutPrefix(e.Reason, quarantineV1)
+		if e.Disabled && quarantined {
+			e.Quarantined = reason
+		} else if e.Disabled && !slices.ContainsFunc(names, func(n Entry) bool { return n.Name == e.Name }) {
+			names = append(names, Entry{Name: e.Name, Disabled: true, Reason: e.Reason})
+		}
+		e.Disabled, e.Reason = false, ""
+		out = append(out, e)
+	}
+	return append(out, names...)
 }
 
 // Check says whether an item may run.
@@ -131,8 +163,8 @@ func (s *Store) Check(i Item) (Decision, error) {
 	return entries.Check(i), nil
 }
 
-// Approve notes that the user approved exactly this item and gave it grants, which must be among what it asks for. Who was disabled
-// before is enabled. Errors wrap ErrGrant or ErrLockFile.
+// Approve notes that the user approved exactly this item and gave it grants, which must be among what it asks for. In its place it is
+// enabled and in no quarantine then. Errors wrap ErrGrant or ErrLockFile.
 func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (Entry, error) {
 	if missing, ok := Granted(i.Request.Capabilities, grants); !ok {
 		return Entry{}, fmt.Errorf("%w: %s was not asked for by %q", ErrGrant, missing, i.Name)
@@ -157,7 +189,7 @@ func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, er
 	err := s.change(ctx, func(list Entries) (Entries, error) {
 		gone = nil
 		kept := slices.DeleteFunc(list, func(e Entry) bool {
-			match := (e.Name == name || e.Kind == KindPlugin && e.Source == name) && (kind == "" || e.Kind == kind)
+			match := (e.Name == name || e.Kind == KindPlugin && e.Source == name) && (kind == "" || e.Kind == kind) && !e.everywhere()
 			if match {
 				gone = append(gone, e)
 			}
@@ -171,22 +203,45 @@ func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, er
 	return gone, err
 }
 
-// SetEnabled enables or disables what was approved under a name; reason says why and is shown. It stays approved. ErrNotFound when
-// there is nothing.
-func (s *Store) SetEnabled(ctx context.Context, name string, enabled bool, reason string) error {
+// SetEnabled enables or disables an item in its place with its content; reason says why it is disabled and is shown. It stays approved.
+// Enabling also ends its quarantine, and what an older version disabled under its name everywhere. ErrNotFound when nothing of that is
+// there.
+func (s *Store) SetEnabled(ctx context.Context, i Item, enabled bool, reason string) error {
+	return s.amend(ctx, i, enabled, func(e *Entry) {
+		e.Disabled, e.Reason = !enabled, reason
+		if enabled {
+			e.Reason, e.Quarantined, e.Failures = "", "", nil
+		}
+	})
+}
+
+// Quarantine notes why an item is not called any more, in its place and with its content. ErrNotFound when that was not approved.
+func (s *Store) Quarantine(ctx context.Context, i Item, reason string) error {
+	return s.amend(ctx, i, false, func(e *Entry) { e.Quarantined, e.Failures = reason, nil })
+}
+
+// SetFailures notes how often the hooks of an item failed in a row. ErrNotFound when the item was not approved.
+func (s *Store) SetFailures(ctx context.Context, i Item, failures map[string]int) error {
+	return s.amend(ctx, i, false, func(e *Entry) { e.Failures = failures })
+}
+
+// amend changes the entry of an item as it is now; enable also removes what is disabled under its name everywhere.
+func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) error {
 	return s.change(ctx, func(list Entries) (Entries, error) {
 		found := false
-		for i := range list {
-			if list[i].Name == name {
+		list = slices.DeleteFunc(list, func(e Entry) bool {
+			gone := enable && e.everywhere() && e.Name == i.Name
+			found = found || gone
+			return gone
+		})
+		for n := range list {
+			if e := &list[n]; i.same(e) && e.Digest == i.Digest {
 				found = true
-				list[i].Disabled, list[i].Reason = !enabled, reason
-				if enabled {
-					list[i].Reason = ""
-				}
+				f(e)
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%w: nothing named %q was approved", ErrNotFound, name)
+			return nil, fmt.Errorf("%w: nothing named %q was approved", ErrNotFound, i.Name)
 		}
 		return list, nil
 	})

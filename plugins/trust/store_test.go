@@ -108,13 +108,13 @@ func TestStore(t *testing.T) {
 	if d, err := s.Check(plugin(1, nil)); err != nil || !d.Approved || d.Disabled || !cmp.Equal(d.Grants, grants) {
 		t.Errorf("Check = %+v, %v", d, err)
 	}
-	if err := s.SetEnabled(t.Context(), "p", false, "three failures"); err != nil {
+	if err := s.SetEnabled(t.Context(), plugin(1, nil), false, "three failures"); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := s.Check(plugin(1, nil)); err != nil || !d.Approved || !d.Disabled || d.Reason != "three failures" {
 		t.Errorf("Check of a disabled plugin = %+v, %v", d, err)
 	}
-	if err := s.SetEnabled(t.Context(), "p", true, ""); err != nil {
+	if err := s.SetEnabled(t.Context(), plugin(1, nil), true, ""); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := s.Check(plugin(1, nil)); err != nil || d.Disabled || d.Reason != "" {
@@ -149,7 +149,7 @@ func TestStore(t *testing.T) {
 	if _, err := s.Revoke(t.Context(), "", "p"); !errors.Is(err, trust.ErrNotFound) {
 		t.Errorf("error %v, want ErrNotFound", err)
 	}
-	if err := s.SetEnabled(t.Context(), "p", true, ""); !errors.Is(err, trust.ErrNotFound) {
+	if err := s.SetEnabled(t.Context(), plugin(1, nil), true, ""); !errors.Is(err, trust.ErrNotFound) {
 		t.Errorf("error %v, want ErrNotFound", err)
 	}
 }
@@ -175,7 +175,7 @@ func TestBadLockFile(t *testing.T) {
 	for name, c := range map[string]struct{ content, want string }{
 		"empty":         {"", "not readable"},
 		"cut off":       {`{"version": 1, "entries": [{"na`, "not readable"},
-		"newer":         {`{"version": 2, "rules": []}`, "its version is 2"},
+		"newer":         {`{"version": 3, "rules": []}`, "its version is 3"},
 		"no version":    {`{"entries": []}`, "its version is 0"},
 		"unknown field": {`{"version": 1, "entries": [], "allow": "*"}`, "not readable"},
 		"no digest":     {`{"version": 1, "entries": [{"kind": "plugin", "name": "p", "source": "/p", "digest": "*"}]}`, "not complete"},

@@ -212,15 +212,15 @@ func (g *Guest) newCall(n int) (sdk.Handler, *sdk.HookCall, error) {
 	return h.handler, call, nil
 }
 
-// handle runs the handler and finds what it changed.
+// handle runs the handler and finds what it changed, unless the handler says that itself.
 func handle(ctx context.Context, h sdk.Handler, call *sdk.HookCall) (sdk.Answer, error) {
 	if call.Value == nil {
 		return h.Handle(ctx, call)
 	}
 	before := sdk.Clone(call.Value)
 	answer, err := h.Handle(ctx, call)
-	if err != nil {
-		return sdk.Answer{}, err
+	if err != nil || len(answer.Changes) > 0 {
+		return answer, err
 	}
 	answer.Changes, err = sdk.Diff(before, call.Value)
 	return answer, err

@@ -126,6 +126,9 @@ func late(ctx context.Context, err error) error {
 
 // judge returns what is wrong with an answer, nil for nothing.
 func judge(info *sdk.PointInfo, answer *sdk.Answer) error {
+	if err := answer.Check(); err != nil {
+		return err
+	}
 	allowed := []sdk.Verdict{sdk.VerdictAbstain}
 	switch {
 	case info.Point == sdk.PointTurnStop:

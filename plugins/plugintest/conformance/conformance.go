@@ -35,7 +35,8 @@ type Script struct {
 	// Record is a key under which the call is kept as it arrived. The tool "recorded" gives it back.
 	Record string `json:"record,omitempty"`
 	Fault  Fault  `json:"fault,omitempty"`
-	Error  string `json:"error,omitempty"` // the handler fails with this text
+	Excess Excess `json:"excess,omitempty"` // in place of what Set and the fields after it would change
+	Error  string `json:"error,omitempty"`  // the handler fails with this text
 	// Set is what changes in the value.
 	Set []sdk.Change `json:"set,omitempty"`
 	// Input, Value and Count are places of the value. They get the input and the value as they arrived, as JSON in a text, and how

@@ -10,6 +10,8 @@ import (
 func (p *Plugin) hooks() []sdk.Hook {
 	again := sdk.OnChatSystem(transform[sdk.ChatInput, sdk.ChatSystemValue](p, Again))
 	again.Name = Again
+	before := sdk.OnToolBefore(transform[sdk.ToolInput, sdk.ToolBeforeValue](p, string(sdk.PointToolBefore)))
+	before.Handler = &excessive{before.Handler, p, string(sdk.PointToolBefore)}
 	return []sdk.Hook{
 		sdk.OnConfig(transform[sdk.ConfigInput, sdk.Config](p, string(sdk.PointConfig))),
 		sdk.OnEvent(observe[sdk.Event](p, string(sdk.PointEvent))),
@@ -22,7 +24,7 @@ func (p *Plugin) hooks() []sdk.Hook {
 		again,
 		sdk.OnChatParams(transform[sdk.ChatInput, sdk.ChatParams](p, string(sdk.PointChatParams))),
 		sdk.OnChatHeaders(transform[sdk.ChatInput, sdk.ChatHeadersValue](p, string(sdk.PointChatHeaders))),
-		sdk.OnToolBefore(transform[sdk.ToolInput, sdk.ToolBeforeValue](p, string(sdk.PointToolBefore))),
+		before,
 		sdk.OnPermissionAsk(p.permission),
 		sdk.OnShellEnv(transform[sdk.ShellEnvInput, sdk.ShellEnvValue](p, string(sdk.PointShellEnv))),
 		sdk.OnToolAfter(transform[sdk.ToolAfterInput, sdk.ToolAfterValue](p, string(sdk.PointToolAfter))),

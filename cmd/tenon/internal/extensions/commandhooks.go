@@ -56,9 +56,10 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 	}
 	if project {
 		root := s.opts.Project.Worktree
+		c.files = append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...)
 		c.trusted, err = trust.NewItem(ctx, trust.Definition{
 			Kind: trust.KindHooks, Name: source.Name, Source: source.Where, Content: json.RawMessage(source.Data),
-			Files:   append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...),
+			Files:   c.files,
 			Request: trust.Request{CommandHooks: c.lines},
 		})
 		if ctx.Err() != nil {
@@ -75,13 +76,14 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 }
 
 func (s *Set) addHooks(c *Candidate, source *commandhooks.Source) {
-	if c.State == plugins.StateReady {
+	if c.running() {
 		list, err := commandhooks.New(*source)
 		if err != nil {
 			s.reject(c, err)
 			return
 		}
 		for _, p := range list {
+			s.own(p.Manifest().Name, c)
 			s.add(p, source.Where+" "+string(source.Data))
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/permission"
@@ -22,7 +25,7 @@ func (s *Set) Text(c *Candidate) string {
 	}
 	var b strings.Builder
 	kind := "MCP server"
-	request := trust.Request{Servers: c.lines}
+	request := trust.Request{Servers: c.lines, Hooks: c.serverHooks()}
 	if c.Kind == trust.KindHooks {
 		kind, request = "command hooks", trust.Request{CommandHooks: c.lines}
 	}
@@ -31,10 +34,48 @@ func (s *Set) Text(c *Candidate) string {
 		fmt.Fprintf(&b, "  %-14s %s\n", "digest", c.trusted.Digest.Short())
 	}
 	plugins.RequestText(&b, request)
+	if c.Project {
+		s.coveredText(&b, c)
+	}
 	if c.State == plugins.StatePending {
 		plugins.ChangesText(&b, c.decision)
 	}
 	return b.String()
+}
+
+// serverHooks says what the hooks of a server ask for.
+func (c *Candidate) serverHooks() []trust.Hook {
+	if c.server == nil {
+		return nil
+	}
+	var out []trust.Hook
+	for i := range c.server.Hooks {
+		description := c.server.Hooks[i].Description()
+		if hook, ok := plugins.HookRequest(&description); ok {
+			out = append(out, hook)
+		}
+	}
+	return out
+}
+
+// rights leaves the hooks that have full rights.
+func rights(hooks []trust.Hook) []trust.Hook {
+	return slices.DeleteFunc(hooks, func(h trust.Hook) bool { return h.Right == "" })
+}
+
+// coveredText says which files of the project the approval of commands is about, and which it is not.
+func (s *Set) coveredText(b *strings.Builder, c *Candidate) {
+	label := "approved with"
+	for _, path := range slices.Compact(slices.Sorted(slices.Values(c.files))) {
+		if rel, err := filepath.Rel(s.opts.Project.Worktree, path); err == nil {
+			path = rel
+		}
+		fmt.Fprintf(b, "  %-14s %s\n", label, plugins.Clean(path))
+		label = ""
+	}
+	if len(c.lines) > 0 && (c.server == nil || c.server.Transport == mcp.TransportStdio) {
+		fmt.Fprintf(b, "  %-14s %s\n", "NOT covered", trust.NotCovered)
+	}
 }
 
 // Describe lets a module that waits for approval say what it contributes; it runs for that without any grant.
@@ -183,9 +224,77 @@ func (s *Set) Untrust(ctx context.Context, name string) error {
 	return err
 }
 
-// SetEnabled switches what was approved under a name on or off, with the reason why it is off.
+// SetEnabled switches candidates of one name, or at one path, on or off in their places, with the reason why they are off. When none is
+// found, it is about what was approved under the name in the only place where anything was, and about what an older version disabled under
+// the name everywhere. trust.ErrNotFound when the user approved none of it.
 func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason string) error {
-	return s.store.SetEnabled(ctx, name, enabled, reason)
+	items := []trust.Item{{Name: name}}
+	elsewhere := slices.DeleteFunc(slices.Clone(s.entries), func(e trust.Entry) bool { return e.Name != name || e.Source == "" })
+	if len(elsewhere) == 1 {
+		e := &elsewhere[0]
+		items[0] = trust.Item{Kind: e.Kind, Name: name, Source: e.Source, Digest: e.Digest}
+	}
+	if found := s.Find(name); len(found) > 0 {
+		items = nil
+		for _, c := range found {
+			items = append(items, c.approvedItem())
+		}
+	}
+	err := trust.ErrNotFound
+	for _, i := range items {
+		if one := s.store.SetEnabled(ctx, i, enabled, reason); !errors.Is(one, trust.ErrNotFound) {
+			err = one
+		}
+	}
+	return err
+}
+
+// Quarantine notes that a plugin is not called any more, so that it stays so in the next run. trust.ErrNotFound for what has no approval of
+// its own to note it in.
+func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
+	c := s.owners[plugin]
+	if c == nil {
+		return trust.ErrNotFound
+	}
+	return s.store.Quarantine(ctx, c.approvedItem(), reason)
+}
+
+// Failures returns how often hooks failed in a row when plugins were last used, by plugin and hook.
+func (s *Set) Failures() map[string]map[string]int {
+	out := map[string]map[string]int{}
+	for name, c := range s.owners {
+		if len(c.failures()) > 0 {
+			out[name] = c.failures()
+		}
+	}
+	return out
+}
+
+// KeepFailures notes how often hooks failed in a row, for the next run. Plugins without an approval of their own begin anew.
+func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]int) error {
+	var err error
+	for name, c := range s.owners {
+		if c.State != plugins.StateReady || maps.Equal(failures[name], c.failures()) {
+			continue
+		}
+		if one := s.store.SetFailures(ctx, c.approvedItem(), failures[name]); !errors.Is(one, trust.ErrNotFound) {
+			err = errors.Join(err, one)
+		}
+	}
+	return err
+}
+
+// failures returns what is noted of the candidate.
+func (c *Candidate) failures() map[string]int { return c.decision.Failures }
+
+// approvedItem is what the user approves of the candidate.
+func (c *Candidate) approvedItem() trust.Item {
+	if c.item != nil {
+		return c.item.Trusted()
+	}
+	i := c.trusted
+	i.Kind, i.Name = c.Kind, c.Name
+	return i
 }
 
 // Server returns the configuration of a server by its name.

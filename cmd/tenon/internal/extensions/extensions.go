@@ -22,8 +22,8 @@ type Options struct {
 	Project  sdk.Project
 	Config   *config.Loaded
 	Reserved []string // names of the plugins that tenon ships
-	// Tools returns the ids of the tools of those; called only when a plugin that has tools is shown.
-	Tools    func() []string
+	// Shipped returns the ids of the tools and providers of those; called only when a plugin has tools or providers.
+	Shipped  func() (tools, providers []string)
 	Flags    []string // paths of plugins that the command line names
 	Watch    bool     // new content of those runs unasked, as their author wants it
 	CacheDir string
@@ -44,6 +44,7 @@ type Set struct {
 	Warnings []string
 
 	keys     map[sdk.Plugin]string // what each plugin was made of
+	owners   map[string]*Candidate // of each plugin that the user decided about, by its name
 	opts     Options
 	loader   *plugins.Loader
 	store    *trust.Store
@@ -61,13 +62,14 @@ type Candidate struct {
 	Project bool   // it came with the project
 	State   plugins.State
 	Err     error  // why it is rejected
-	Reason  string // why it is disabled
+	Reason  string // why it is disabled or in quarantine
 	Grants  []sdk.Capability
 
 	item    *plugins.Item   // of a plugin
 	server  *mcp.Server     // of a server
 	trusted trust.Item      // of servers and command hooks
 	lines   []string        // what servers and command hooks start
+	files   []string        // of the project, which count with those of a project
 	offered *mcp.Definition // what the server offered when it was asked; nil before
 	// decision is empty for what the user wrote: it needs no approval.
 	decision trust.Decision
@@ -76,14 +78,14 @@ type Candidate struct {
 // Open finds everything and opens what may run. What is wrong with one candidate keeps no other from working; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
-	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, carriers: newCarriers(&o), store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
+	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, carriers: newCarriers(&o), store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
 	var err error
 	if s.entries, err = s.store.Read(); err != nil {
 		return nil, err
 	}
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), CacheDir: o.CacheDir, Store: s.store, Carriers: s.carriers.byKind(),
-		Reserved: o.Reserved, Tools: o.Tools, Environ: o.Environ, Logger: o.Logger,
+		Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
 	if err != nil {
@@ -94,7 +96,9 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		s.add(p, s.pluginKey(p.Manifest().Name, found.Items))
 	}
 	for _, i := range found.Items {
-		s.Candidates = append(s.Candidates, pluginCandidate(i))
+		c := pluginCandidate(i)
+		s.Candidates = append(s.Candidates, c)
+		s.own(i.Name, c)
 		for _, w := range i.Warnings {
 			s.Warnings = append(s.Warnings, "plugin "+i.Name+": "+w)
 		}
@@ -115,11 +119,34 @@ func (s *Set) add(p sdk.Plugin, key string) {
 	s.keys[p] = key
 }
 
+// own notes whose a plugin is.
+func (s *Set) own(plugin string, c *Candidate) {
+	if c.running() {
+		s.owners[plugin] = c
+	}
+}
+
+// running reports whether the candidate is part of runs, if only by the hooks that its quarantine leaves.
+func (c *Candidate) running() bool {
+	return c.State == plugins.StateReady || c.State == plugins.StateQuarantined
+}
+
+// Quarantined returns the plugins in quarantine, and why, by their names.
+func (s *Set) Quarantined() map[string]string {
+	out := map[string]string{}
+	for name, c := range s.owners {
+		if c.State == plugins.StateQuarantined {
+			out[name] = c.Reason
+		}
+	}
+	return out
+}
+
 // pluginKey returns the key of a plugin: its content, what it was granted, and its options.
 func (s *Set) pluginKey(name string, items []*plugins.Item) string {
 	for _, i := range items {
-		if i.Name == name && i.State == plugins.StateReady {
-			return fmt.Sprintf("%s %s %v %s", name, i.Digest, i.Grants, i.Options())
+		if i.Name == name && (i.State == plugins.StateReady || i.State == plugins.StateQuarantined) {
+			return fmt.Sprintf("%s %s %s %v %s", i.State, name, i.Digest, i.Grants, i.Options())
 		}
 	}
 	return ""
@@ -162,6 +189,7 @@ func pluginEntries(o *Options) []plugins.Entry {
 		origin := o.Config.PluginOrigin(c.Path)
 		out = append(out, plugins.Entry{
 			Path: c.Path, Options: c.Options, From: origin.String(), Project: origin.Layer == config.LayerProject,
+			Required: c.Required,
 		})
 	}
 	for _, path := range o.Flags {
@@ -185,10 +213,12 @@ func (s *Set) judge(c *Candidate) {
 	}
 	c.decision = s.entries.Check(c.trusted)
 	switch {
-	case !c.decision.Approved:
-		c.State = plugins.StatePending
 	case c.decision.Disabled:
 		c.State, c.Reason = plugins.StateDisabled, c.decision.Reason
+	case c.decision.Quarantined != "" && c.decision.Approved:
+		c.State, c.Reason = plugins.StateQuarantined, c.decision.Quarantined
+	case !c.decision.Approved:
+		c.State = plugins.StatePending
 	}
 }
 
@@ -217,6 +247,26 @@ func (s *Set) distinct() {
 // Pending returns what waits for approval.
 func (s *Set) Pending() []*Candidate {
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != plugins.StatePending })
+}
+
+// Required returns the names of the plugins without which a run must not go on, and an error that names the first of them that does not
+// work.
+func (s *Set) Required() (names map[string]bool, err error) {
+	names = map[string]bool{}
+	for _, c := range s.Candidates {
+		if c.item == nil || !c.item.Required() {
+			continue
+		}
+		names[c.Name] = true
+		switch {
+		case err != nil || c.State == plugins.StateReady:
+		case c.Err != nil:
+			err = fmt.Errorf("required plugin %q is %s: %w", c.Name, c.State, c.Err)
+		default:
+			err = fmt.Errorf("required plugin %q is %s %s", c.Name, c.State, c.Reason)
+		}
+	}
+	return names, err
 }
 
 // Rejected returns what cannot be used.

@@ -127,9 +127,10 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 	c.lines = []string{s.opts.Config.Mask(line)}
 	if project {
 		var err error
+		c.files = s.serverFiles(&server)
 		c.trusted, err = trust.NewItem(ctx, trust.Definition{
 			Kind: trust.KindServer, Name: server.Name, Source: server.Origin, Content: json.RawMessage(server.Definition()),
-			Files: s.serverFiles(&server), Request: trust.Request{Servers: c.lines},
+			Files: c.files, Request: trust.Request{Servers: c.lines, Hooks: rights(c.serverHooks())},
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -158,8 +159,10 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
-	if c.State == plugins.StateReady {
-		s.add(mcp.New(*c.server, s.serverOptions()), c.From+" "+c.server.Root+" "+string(c.trusted.Digest)+" "+string(c.server.Definition()))
+	if c.running() {
+		p := mcp.New(*c.server, s.serverOptions())
+		s.own(p.Manifest().Name, c)
+		s.add(p, c.From+" "+c.server.Root+" "+string(c.trusted.Digest)+" "+string(c.server.Definition()))
 	}
 }
 
