@@ -59,7 +59,7 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	}
 	switch gate.Verdict {
 	case sdk.VerdictAllow:
-		if !d.Final || d.Action == sdk.ActionAllow {
+		if !d.Final && r.Permission != sdk.PermissionUnconfined || d.Action == sdk.ActionAllow {
 			return nil
 		}
 	case sdk.VerdictDeny, sdk.VerdictHalt:
@@ -75,8 +75,8 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	} else if granted, err := h.isApproved(ctx, &r); granted || err != nil {
 		return err
 	}
-	// A model that runs in circles is what nobody watches for in an automatic run: only a rule lets it.
-	if h.opts.AutoApprove && r.Permission != sdk.PermissionDoomLoop && !d.Final {
+	// A model that runs in circles, or wants out of the sandbox, is what nobody watches for in an automatic run: only a rule lets it.
+	if h.opts.AutoApprove && !sdk.Deliberate(r.Permission) && !d.Final {
 		return nil
 	}
 	if !h.opts.Interactive {
@@ -144,7 +144,7 @@ func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateRe
 // headless refuses what would have to be asked and says how to allow it.
 func (t *turn) headless(r *sdk.PermissionRequest) error {
 	flag := "--auto, or with "
-	if r.Permission == sdk.PermissionDoomLoop {
+	if sdk.Deliberate(r.Permission) {
 		flag = "" // which the flag does not allow
 	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(

@@ -45,7 +45,7 @@ func (a *app) place(ctx context.Context) (*workspace, error) {
 		worktree = directory
 	}
 	w.project = sdk.Project{
-		ID: globalProject, Directory: directory, Worktree: worktree, Home: d.home, ConfigDir: d.config, DataDir: d.data, Git: git,
+		ID: globalProject, Directory: directory, Worktree: worktree, Home: d.home, ConfigDir: d.config, DataDir: d.data, CacheDir: d.cache, Git: git,
 	}
 	return w, nil
 }

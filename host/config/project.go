@@ -34,6 +34,10 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "shell")
 		left("shell", "left out: a file of the project may only choose a shell by its name, such as bash", remedy)
 	}
+	if _, ok := layer["sandbox"]; ok {
+		delete(layer, "sandbox")
+		left("sandbox", "left out: a file of the project may not change what confined commands reach", remedy)
+	}
 	if list, ok := layer["instructions"].([]any); ok {
 		kept := slices.DeleteFunc(slices.Clone(list), func(entry any) bool {
 			path, _ := entry.(string)
