@@ -15,7 +15,7 @@ func trees() map[string][]string {
 		"sdk":      {"sdk"},
 		"hooks":    {"hooks", "sdk"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret"},
-		"builtin":  {"builtin", "sdk", "internal/child", "internal/confine"},
+		"builtin":  {"builtin", "sdk", "internal/child", "internal/confine", "internal/sandbox"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/visible"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret"},
 		"examples": {"examples", "sdk"},
@@ -52,7 +52,7 @@ func libraries() map[string][]string {
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
 		"github.com/charmbracelet/log":                      {"cmd/tenon"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
-		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
+		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
 	}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"unsafe"
 
@@ -213,13 +212,13 @@ func (r *Ruleset) Close() error {
 
 // tree is a set of paths with all directories above them.
 type tree struct {
-	paths []string
+	paths map[string]bool
 	above map[string]string // a directory above a path, and that path
 }
 
 // newTree takes the paths as they are written, and where they lead.
 func newTree(paths []string) tree {
-	t := tree{above: map[string]string{}}
+	t := tree{paths: map[string]bool{}, above: map[string]string{}}
 	for _, path := range paths {
 		t.add(filepath.Clean(path))
 		t.add(resolved(filepath.Clean(path)))
@@ -228,10 +227,10 @@ func newTree(paths []string) tree {
 }
 
 func (t *tree) add(path string) {
-	if slices.Contains(t.paths, path) {
+	if t.paths[path] {
 		return
 	}
-	t.paths = append(t.paths, path)
+	t.paths[path] = true
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if t.above[dir] == "" {
 			t.above[dir] = path
@@ -242,7 +241,7 @@ func (t *tree) add(path string) {
 	}
 }
 
-func (t *tree) has(path string) bool { return slices.Contains(t.paths, path) }
+func (t *tree) has(path string) bool { return t.paths[path] }
 
 // below returns a path of the tree that is strictly below dir.
 func (t *tree) below(dir string) (string, bool) {

@@ -36,6 +36,8 @@ type bash struct {
 	home   string
 	wanted string // the shell of the configuration
 	guard  guard
+	family family
+	box    box
 }
 
 var _ sdk.ToolPreparer = (*bash)(nil)
@@ -45,6 +47,7 @@ type bashArgs struct {
 	Timeout     int64  `json:"timeout"` // milliseconds
 	Workdir     string `json:"workdir"`
 	Description string `json:"description"`
+	Unconfined  bool   `json:"unconfined"`
 }
 
 // Definition describes the tool.
@@ -74,7 +77,7 @@ func (t *bash) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionR
 		request.Metadata = metadata
 		requests = append(requests, *request)
 	}
-	return requests, nil
+	return t.confinement(call, &args, requests)
 }
 
 // bashRequest asks for the commands and for what they write; nil when there are none.
@@ -141,14 +144,21 @@ func (t *bash) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult
 		call.Host.Progress(title, sdk.Object{"output": out.last(liveBytes), "description": args.Description})
 	}
 	progress()
-	end, err := t.run(ctx, job{shell: shell, command: args.Command, dir: dir, env: commandEnv(env), timeout: timeout, out: out, progress: progress})
+	inside, err := t.box.enter(ctx, call, &args)
+	if err != nil {
+		return nil, err
+	}
+	end, err := t.run(ctx, job{
+		shell: shell, command: args.Command, dir: dir, env: inside.environ(commandEnv(env)), timeout: timeout, confine: inside.start, out: out, progress: progress,
+	})
+	notes := inside.leave(ctx, &end, out)
 	if err != nil {
 		return nil, err
 	}
 	return &sdk.ToolResult{
 		Title:    title,
-		Output:   out.String() + end.trailer(timeout),
-		Metadata: sdk.Object{"output": out.last(liveBytes), "exit": end.exit, "description": args.Description},
+		Output:   out.String() + end.trailer(timeout, notes...),
+		Metadata: sdk.Object{"output": out.last(liveBytes), "exit": end.exit, "description": args.Description, "confined": inside.confined()},
 		KeepTail: true,
 	}, nil
 }

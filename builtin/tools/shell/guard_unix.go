@@ -6,24 +6,38 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"sync"
 	"syscall"
 )
 
-// guardScript keeps a list of process groups. Its input ends when the host does, however it died; then it
-// kills them.
-const guardScript = `groups=
+// guardScript keeps a list of process groups and of tokens. Its input ends when the host does, however it died; then it kills the groups
+// and, on Linux, what has a token in its environment, until it finds nothing more. It removes the temporary directory, its argument.
+const guardScript = `groups= tokens=
+without() {
+	rest=
+	for x in $1; do [ "$x" = "$2" ] || rest="$rest $x"; done
+}
 while read -r op id; do
 	case $op in
 	+) groups="$groups $id" ;;
-	-)
-		rest=
-		for g in $groups; do [ "$g" = "$id" ] || rest="$rest $g"; done
-		groups=$rest
-		;;
+	-) without "$groups" "$id"; groups=$rest ;;
+	expect) tokens="$tokens $id" ;;
+	forget) without "$tokens" "$id"; tokens=$rest ;;
 	esac
 done
 for g in $groups; do kill -9 "-$g" 2>/dev/null; done
+for round in 1 2 3 4 5; do
+	[ -n "$tokens" ] || break
+	found=
+	for p in /proc/[0-9]*; do
+		for t in $tokens; do
+			grep -qsF "` + tokenVariable + `=$t" "$p/environ" && kill -9 "${p#/proc/}" 2>/dev/null && found=1
+		done
+	done
+	[ -n "$found" ] || [ "$round" = 1 ] || break
+done
+[ -z "$1" ] || rm -rf -- "$1" 2>/dev/null
 exit 0
 `
 
@@ -37,8 +51,9 @@ type guard struct {
 	err   error         // how it ended; set before ended is closed
 }
 
-// ready starts the guard unless it runs. One that somebody killed is replaced.
-func (g *guard) ready() error {
+// ready starts the guard unless it runs. One that somebody killed is replaced. tmp is a directory that it removes in the end, empty
+// for none.
+func (g *guard) ready(tmp string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {
@@ -49,21 +64,34 @@ func (g *guard) ready() error {
 			return nil
 		}
 	}
-	return g.start()
+	return g.start(tmp)
 }
 
-// add puts a group under guard.
-func (g *guard) add(pgid int) { g.tell("+", pgid) }
+// expect puts a call under guard before its command starts.
+func (g *guard) expect(group *group) {
+	g.mu.Lock()
+	if g.cmd != nil {
+		group.guard = g.cmd.Process.Pid
+	}
+	g.mu.Unlock()
+	g.tell("expect", group.token)
+}
 
-// remove takes a group that is gone off the list.
-func (g *guard) remove(pgid int) { g.tell("-", pgid) }
+// add puts the group of a command that started under guard.
+func (g *guard) add(group *group) { g.tell("+", strconv.Itoa(group.pid)) }
+
+// remove takes a call that is over off the list.
+func (g *guard) remove(group *group) {
+	g.tell("-", strconv.Itoa(group.pid))
+	g.tell("forget", group.token)
+}
 
 // tell writes to the guard. One that died meanwhile is replaced by ready of the next command.
-func (g *guard) tell(op string, pgid int) {
+func (g *guard) tell(op, what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {
-		_, _ = fmt.Fprintf(g.input, "%s %d\n", op, pgid)
+		_, _ = fmt.Fprintf(g.input, "%s %s\n", op, what)
 	}
 }
 
@@ -74,8 +102,8 @@ func (g *guard) close() error {
 	return g.stop()
 }
 
-func (g *guard) start() error {
-	cmd := exec.Command("/bin/sh", "-c", guardScript)
+func (g *guard) start(tmp string) error {
+	cmd := exec.Command("/bin/sh", "-c", guardScript, "sh", tmp)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	input, err := cmd.StdinPipe()

@@ -15,15 +15,17 @@ const tokenVariable = "TENON_SHELL_CALL"
 // group is the process group of a command, which is also a session of its own: without a terminal,
 // programs fail that would otherwise wait for somebody to type.
 type group struct {
-	pid   int
-	token string
+	pid      int
+	token    string
+	confined bool
+	guard    int // process that guards it; 0: none
 }
 
 // newGroup prepares the command to start in a group of its own.
-func newGroup(cmd *exec.Cmd) *group {
-	g := &group{token: rand.Text()}
+func newGroup(cmd *exec.Cmd, confined bool) *group {
+	g := &group{token: rand.Text(), confined: confined}
 	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], tokenVariable+"="+g.token)
-	cmd.SysProcAttr = processAttributes()
+	cmd.SysProcAttr = processAttributes(confined)
 	return g
 }
 
@@ -31,8 +33,6 @@ func (g *group) started(cmd *exec.Cmd) error {
 	g.pid = cmd.Process.Pid
 	return nil
 }
-
-func (g *group) id() int { return g.pid }
 
 // gone reports whether no process of the group runs.
 func (g *group) gone() bool { return syscall.Kill(-g.pid, 0) == syscall.ESRCH || g.onlyZombies() }
