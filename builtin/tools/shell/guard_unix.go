@@ -3,41 +3,38 @@
 package shell
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os/exec"
-	"strconv"
 	"sync"
 	"syscall"
 )
 
-// guardScript keeps a list of process groups and of tokens. Its input ends when the host does, however it died; then it kills the groups
-// and, on Linux, what has a token in its environment, until it finds nothing more. It removes the temporary directory, its argument.
-const guardScript = `groups= tokens=
-without() {
-	rest=
-	for x in $1; do [ "$x" = "$2" ] || rest="$rest $x"; done
-}
+// guardScript keeps a list of process groups. Its input ends when the host does. If the host did not say goodbye, the script kills the
+// groups, and on Linux everything with the host's token in its environment, until it finds nothing more. Then it removes the temporary
+// directory. Its arguments are the token and that directory, which may be empty.
+const guardScript = `groups= bye=
 while read -r op id; do
 	case $op in
 	+) groups="$groups $id" ;;
-	-) without "$groups" "$id"; groups=$rest ;;
-	expect) tokens="$tokens $id" ;;
-	forget) without "$tokens" "$id"; tokens=$rest ;;
+	-)
+		rest=
+		for g in $groups; do [ "$g" = "$id" ] || rest="$rest $g"; done
+		groups=$rest
+		;;
+	bye) bye=1 ;;
 	esac
 done
 for g in $groups; do kill -9 "-$g" 2>/dev/null; done
 for round in 1 2 3 4 5; do
-	[ -n "$tokens" ] || break
-	found=
+	[ -z "$bye$quiet" ] || break
+	quiet=1
 	for p in /proc/[0-9]*; do
-		for t in $tokens; do
-			grep -qsF "` + tokenVariable + `=$t" "$p/environ" && kill -9 "${p#/proc/}" 2>/dev/null && found=1
-		done
+		grep -qsF "` + tokenVariable + `=$1." "$p/environ" && kill -9 "${p#/proc/}" 2>/dev/null && quiet=
 	done
-	[ -n "$found" ] || [ "$round" = 1 ] || break
 done
-[ -z "$1" ] || rm -rf -- "$1" 2>/dev/null
+[ -z "$2" ] || rm -rf -- "$2" 2>/dev/null
 exit 0
 `
 
@@ -49,6 +46,8 @@ type guard struct {
 	input io.WriteCloser
 	ended chan struct{} // closed when the process has ended
 	err   error         // how it ended; set before ended is closed
+	token string        // in the environment of all commands since it started
+	calls int           // commands since then
 }
 
 // ready starts the guard unless it runs. One that somebody killed is replaced. tmp is a directory that it removes in the end, empty
@@ -67,31 +66,29 @@ func (g *guard) ready(tmp string) error {
 	return g.start(tmp)
 }
 
-// expect puts a call under guard before its command starts.
+// expect marks a command that is about to start: if the host dies, the guard finds it, and all that it starts, by that.
 func (g *guard) expect(group *group) {
 	g.mu.Lock()
-	if g.cmd != nil {
-		group.guard = g.cmd.Process.Pid
+	defer g.mu.Unlock()
+	if g.cmd == nil {
+		return
 	}
-	g.mu.Unlock()
-	g.tell("expect", group.token)
+	g.calls++
+	group.token, group.guard = fmt.Sprintf("%s.%d", g.token, g.calls), g.cmd.Process.Pid
 }
 
 // add puts the group of a command that started under guard.
-func (g *guard) add(group *group) { g.tell("+", strconv.Itoa(group.pid)) }
+func (g *guard) add(group *group) { g.tell("+", group) }
 
-// remove takes a call that is over off the list.
-func (g *guard) remove(group *group) {
-	g.tell("-", strconv.Itoa(group.pid))
-	g.tell("forget", group.token)
-}
+// remove takes a group that is gone off the list.
+func (g *guard) remove(group *group) { g.tell("-", group) }
 
 // tell writes to the guard. One that died meanwhile is replaced by ready of the next command.
-func (g *guard) tell(op, what string) {
+func (g *guard) tell(op string, group *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {
-		_, _ = fmt.Fprintf(g.input, "%s %s\n", op, what)
+		_, _ = fmt.Fprintf(g.input, "%s %d\n", op, group.pid)
 	}
 }
 
@@ -103,7 +100,8 @@ func (g *guard) close() error {
 }
 
 func (g *guard) start(tmp string) error {
-	cmd := exec.Command("/bin/sh", "-c", guardScript, "sh", tmp)
+	g.token = rand.Text()
+	cmd := exec.Command("/bin/sh", "-c", guardScript, "sh", g.token, tmp)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	input, err := cmd.StdinPipe()
@@ -126,6 +124,7 @@ func (g *guard) stop() error {
 	if g.cmd == nil {
 		return nil
 	}
+	_, _ = io.WriteString(g.input, "bye\n") // an error: it died
 	_ = g.input.Close()
 	<-g.ended
 	g.cmd, g.input = nil, nil

@@ -24,9 +24,13 @@ type group struct {
 // newGroup prepares the command to start in a group of its own.
 func newGroup(cmd *exec.Cmd, confined bool) *group {
 	g := &group{token: rand.Text(), confined: confined}
-	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], tokenVariable+"="+g.token)
 	cmd.SysProcAttr = processAttributes(confined)
 	return g
+}
+
+// mark puts the token into the environment of the command.
+func (g *group) mark(cmd *exec.Cmd) {
+	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], tokenVariable+"="+g.token)
 }
 
 func (g *group) started(cmd *exec.Cmd) error {

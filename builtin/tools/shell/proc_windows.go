@@ -41,6 +41,8 @@ func newGroup(cmd *exec.Cmd, _ bool) *group {
 	return &group{}
 }
 
+func (*group) mark(*exec.Cmd) {}
+
 func (g *group) started(cmd *exec.Cmd) error {
 	g.pid = cmd.Process.Pid
 	job, err := windows.CreateJobObject(nil, nil)

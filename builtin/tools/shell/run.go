@@ -59,6 +59,7 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 		t.log.Warn("commands outlive a killed host", "err", err)
 	}
 	t.guard.expect(group)
+	group.mark(cmd)
 	defer t.guard.remove(group)
 	t.family.join(group)
 	exited, err := t.start(cmd, group, j.confine)
@@ -96,15 +97,16 @@ func (t *bash) start(cmd *exec.Cmd, group *group, confine func(func() error) err
 		}
 		return err
 	}
-	if confine == nil {
-		confine = func(start func() error) error { return start() }
-	}
 	started, done := make(chan error, 1), make(chan struct{})
 	go func() { // belongs to the call; ends with the shell; finish waits for done
 		defer close(done)
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		started <- confine(begin)
+		if confine == nil {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			started <- begin()
+		} else {
+			started <- confine(begin)
+		}
 		if cmd.Process != nil {
 			_ = cmd.Wait() // its outcome is in cmd.ProcessState
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -61,6 +60,9 @@ func (f *family) leave(g *group) {
 func (f *family) endSome(g *group) bool {
 	found := false
 	for _, pid := range children() {
+		if pid == g.guard {
+			continue
+		}
 		p, ok := processOf(pid)
 		if !ok || !f.survives(g, p) {
 			continue
@@ -91,7 +93,7 @@ func (f *family) survives(g *group, p process) bool {
 		return token == g.token
 	}
 	own, _ := unix.Getsid(0)
-	return g.confined && len(f.running) == 1 && p.session != own && p.start >= f.since && f.since > 0 && p.pid != g.guard && noNewPrivileges(p.pid)
+	return g.confined && len(f.running) == 1 && p.session != own && p.start >= f.since && f.since > 0 && noNewPrivileges(p.pid)
 }
 
 // process is what /proc tells of a process.
@@ -118,19 +120,18 @@ func processOf(pid int) (process, bool) {
 	return process{pid, session, start}, err == nil
 }
 
-// children returns the children of this process, of all its threads. What comes or goes meanwhile may be missing.
+// children returns the children of this process that were orphans: the kernel gives those to its main thread. Processes that other threads
+// started are not among them as long as those threads run.
 func children() []int {
-	files, _ := filepath.Glob("/proc/self/task/[0-9]*/children") // the pattern is well formed
+	pid := os.Getpid()
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil // a kernel without CONFIG_PROC_CHILDREN
+	}
 	var out []int
-	for _, file := range files {
-		list, err := os.ReadFile(file)
-		if err != nil {
-			continue // the thread ended
-		}
-		for _, field := range bytes.Fields(list) {
-			if pid, err := strconv.Atoi(string(field)); err == nil {
-				out = append(out, pid)
-			}
+	for _, field := range bytes.Fields(list) {
+		if pid, err := strconv.Atoi(string(field)); err == nil {
+			out = append(out, pid)
 		}
 	}
 	return out
