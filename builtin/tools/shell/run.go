@@ -85,8 +85,7 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	return end, nil
 }
 
-// start starts the command. Linux ends an unconfined shell when the thread that started it goes away, so that has a thread of its own,
-// which stays until the shell ended.
+// start starts the command. exited is closed when the shell has ended.
 func (t *bash) start(cmd *exec.Cmd, group *group, confine func(func() error) error) (exited <-chan struct{}, err error) {
 	begin := func() error {
 		err := cmd.Start()
@@ -97,19 +96,24 @@ func (t *bash) start(cmd *exec.Cmd, group *group, confine func(func() error) err
 		}
 		return err
 	}
-	started, done := make(chan error, 1), make(chan struct{})
-	go func() { // belongs to the call; ends with the shell; finish waits for done
-		defer close(done)
-		if confine == nil {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			started <- begin()
-		} else {
-			started <- confine(begin)
-		}
+	done := make(chan struct{})
+	wait := func() {
 		if cmd.Process != nil {
 			_ = cmd.Wait() // its outcome is in cmd.ProcessState
 		}
+		close(done)
+	}
+	if confine != nil {
+		err := confine(begin)
+		go wait() // belongs to the call; ends with the shell; finish waits for done
+		return done, err
+	}
+	started := make(chan error, 1)
+	go func() { // as above; it keeps the thread, because Linux ends an unconfined shell when the thread that started it goes away
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		started <- begin()
+		wait()
 	}()
 	return done, <-started
 }
