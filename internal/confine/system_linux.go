@@ -14,10 +14,10 @@ func System() []string {
 	return append(out, libs...)
 }
 
-// Devices returns the device files of this system that programs need to write to, and the directory of shared memory. Terminals of
-// others are not among them: a program that needs a terminal gets its own from /dev/ptmx.
+// Devices returns the device files of this system that programs need to write to, and the directory of shared memory. New terminals are
+// not among them: they lie in one directory with those of the user, whose keys could be read.
 func Devices() []string {
-	all := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts/ptmx", "/dev/shm"}
+	all := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm"}
 	return slices.DeleteFunc(all, func(path string) bool {
 		_, err := os.Stat(path)
 		return err != nil

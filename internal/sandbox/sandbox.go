@@ -57,7 +57,12 @@ func Find(o Options) ([]Path, error) {
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, "files of tenon", f.own()...)
-	f.add(Hide, temporary, "/tmp", "/var/tmp", os.TempDir())
+	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
+		f.add(Hide, temporary, dir)
+		if o.Project.Home != "" && inside(o.Project.Home, dir) {
+			f.add(Read, "home directory", o.Project.Home)
+		}
+	}
 	f.add(Hide, "secrets of the system", "/run/user", "/run/secrets", "/run/credentials", "/var/run/secrets")
 	f.caches()
 	if err := f.configured(); err != nil {

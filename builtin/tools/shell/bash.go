@@ -36,7 +36,6 @@ type bash struct {
 	home   string
 	wanted string // the shell of the configuration
 	guard  guard
-	family family
 	box    box
 }
 

@@ -179,6 +179,9 @@ func TestPipeHeldOpen(t *testing.T) {
 	if took := time.Since(begin); took > 60*time.Second {
 		t.Errorf("took %v", took)
 	}
+	if runtime.GOOS == "linux" {
+		wantGone(t, result.Output)
+	}
 	for _, pid := range pids(result.Output) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
@@ -260,6 +263,7 @@ func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{
 		"one process": `echo $$ > pids; mv pids ready; exec sleep 1000`,
+		"a session":   `setsid sh -c 'echo $$ > pids; exec sleep 1000' & sleep 0.2; echo $$ >> pids; mv pids ready; sleep 1002; echo`,
 		"a tree":      `(sleep 1000 & echo $! > pids; (sleep 1001 & echo $! >> pids)); echo $$ >> pids; mv pids ready; sleep 1002; echo`,
 	} {
 		t.Run(name, func(t *testing.T) {

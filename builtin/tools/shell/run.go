@@ -61,11 +61,11 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	t.guard.expect(group)
 	group.mark(cmd)
 	defer t.guard.remove(group)
-	t.family.join(group)
+	calls.join(group)
 	exited, err := t.start(cmd, group, j.confine)
 	w.Close()
 	if err != nil {
-		t.family.leave(group)
+		calls.leave(group)
 		return ending{}, fmt.Errorf("start %s in %s: %w", j.shell.path, j.dir, err)
 	}
 
@@ -76,7 +76,7 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	}()
 	end := j.wait(ctx, exited)
 	err = finish(end, group, exited)
-	t.family.leave(group)
+	calls.leave(group)
 	drain(r, drained)
 	if err != nil {
 		return end, err
@@ -92,7 +92,7 @@ func (t *bash) start(cmd *exec.Cmd, group *group, confine func(func() error) err
 		if err == nil {
 			err = group.started(cmd)
 			t.guard.add(group)
-			t.family.started(group, cmd.Process.Pid)
+			calls.started(group, cmd.Process.Pid)
 		}
 		return err
 	}

@@ -12,7 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family is the calls that run. While there are any, this process is a child subreaper: what a command started and left behind
+// calls are the calls of this process that run: what the kernel gives to a process as children, and whether it does, is one for all.
+var calls family
+
+// family is calls that run. While there are any, this process is a child subreaper: what a command started and left behind
 // becomes its child, and is ended with the call. The zero value is ready; safe for use from many goroutines.
 type family struct {
 	mu      sync.Mutex
