@@ -162,6 +162,9 @@ func (q *askPermission) show(a *asker) {
 	for _, pattern := range r.Patterns {
 		a.s.line("    " + strings.ReplaceAll(visible(pattern), "\n", "\n    "))
 	}
+	if sandbox, _ := r.Metadata["sandbox"].(string); sandbox != "" {
+		a.s.line("  " + a.s.paint(styleDim, oneLine(sandbox)))
+	}
 	for _, line := range q.preview(a.s) {
 		a.s.line("  " + line)
 	}

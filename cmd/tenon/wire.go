@@ -181,6 +181,11 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if c := w.loaded.Config.Sandbox; len(c.Write)+len(c.Read)+len(c.Hide) > 0 {
+		if _, err := w.sandbox(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
 	m := &machine{store: s, workspace: w, options: o, extensions: []*extensions.Set{set}, shipped: shipped()}
 	options := host.Options{
 		Config: withSkills(w.loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.project, Store: s,

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// caches adds the caches that builds write, for the programs that are installed: each named, never a directory that holds more. One
-// that does not exist yet is created, as the program would.
+// caches adds the caches that builds write, for the programs that are installed: each named, never a directory that holds more.
 func (f *finder) caches() {
 	home := f.Project.Home
 	if _, err := os.Stat(home); home == "" || err != nil {
@@ -34,7 +33,7 @@ func (f *finder) caches() {
 			continue
 		}
 		for _, dir := range c.dirs {
-			if f.refuse(dir) == nil && os.MkdirAll(dir, 0o700) == nil {
+			if f.refuse(dir) == nil && (!f.Create || os.MkdirAll(dir, 0o700) == nil) {
 				f.add(Write, "cache of "+c.program, dir)
 			}
 		}

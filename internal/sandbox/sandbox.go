@@ -35,6 +35,9 @@ type Path struct {
 	Origin string
 }
 
+// Own is the origin of tenon's directories.
+const Own = "files of tenon"
+
 // Origins of what is hidden only where commands do not write anyway.
 const (
 	deeper    = "secret by its name" // one level down in the home directory: copies and dotfiles
@@ -46,6 +49,8 @@ type Options struct {
 	Project sdk.Project
 	Environ []string // of tenon: its caches, PATH and TENON_CONFIG
 	Config  sdk.SandboxConfig
+	// Create makes the directories of caches that do not exist yet, as the programs would.
+	Create bool
 	// Origin says where the value of a key such as sandbox.write was set. Nil: it is called "configuration".
 	Origin func(key string) string
 }
@@ -56,7 +61,7 @@ func Find(o Options) ([]Path, error) {
 	f := &finder{Options: o}
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
-	f.add(Hide, "files of tenon", f.own()...)
+	f.add(Hide, Own, f.own()...)
 	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		f.add(Hide, temporary, dir)
 		if o.Project.Home != "" && inside(o.Project.Home, dir) {
@@ -80,7 +85,9 @@ func Policy(list []Path, worktree string, writable ...string) confine.Policy {
 	for _, path := range list {
 		switch path.Access {
 		case Write:
-			p.Write = append(p.Write, path.Path)
+			if _, err := os.Stat(path.Path); err == nil {
+				p.Write = append(p.Write, path.Path)
+			}
 		case Read:
 			p.Read = append(p.Read, path.Path)
 			read[path.Path] = true

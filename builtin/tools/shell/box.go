@@ -79,7 +79,7 @@ func (b *box) openLocked(worktree string) (*room, error) {
 
 // rules builds what commands in a working tree may reach.
 func (b *box) rules(worktree string) (*confine.Ruleset, error) {
-	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config})
+	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config, Create: true})
 	if err != nil {
 		return nil, err
 	}
