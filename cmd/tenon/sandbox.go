@@ -50,7 +50,7 @@ func (a *app) showSandbox(ctx context.Context, all bool) error {
 
 // sandbox returns the paths of the sandbox of the project. A configuration that cannot be followed is an error that names its place.
 func (w *workspace) sandbox() ([]sandbox.Path, error) {
-	list, err := sandbox.Find(sandbox.Options{Project: w.project, Environ: w.app.env, Config: w.loaded.Config.Sandbox, Origin: w.loaded.Origin})
+	list, err := sandbox.Find(sandbox.Options{Project: w.project, Environ: w.app.env, Config: w.loaded.Config.Sandbox, Skills: w.loaded.Config.Skills.Paths, Origin: w.loaded.Origin})
 	if err != nil {
 		return nil, &failure{exitConfig, err, "change sandbox in the configuration; see docs/permissions.md"}
 	}

@@ -49,6 +49,7 @@ type Options struct {
 	Project sdk.Project
 	Environ []string // of tenon: its caches, PATH and TENON_CONFIG
 	Config  sdk.SandboxConfig
+	Skills   []string // directories of skills; commands run what is in them
 	// Create makes the directories of caches that do not exist yet, as the programs would.
 	Create bool
 	// Origin says where the value of a key such as sandbox.write was set. Nil: it is called "configuration".
@@ -62,6 +63,7 @@ func Find(o Options) ([]Path, error) {
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, Own, f.own()...)
+	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, "skills")}, o.Skills...)...)
 	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		f.add(Hide, temporary, dir)
 		if o.Project.Home != "" && inside(o.Project.Home, dir) {

@@ -25,6 +25,7 @@ var errSwitchedOff = errors.New("the configuration switches the sandbox off (san
 type box struct {
 	project sdk.Project
 	config  sdk.SandboxConfig
+	skills  []string // directories
 	log     *slog.Logger
 
 	mu    sync.Mutex
@@ -79,7 +80,7 @@ func (b *box) openLocked(worktree string) (*room, error) {
 
 // rules builds what commands in a working tree may reach.
 func (b *box) rules(worktree string) (*confine.Ruleset, error) {
-	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config, Create: true})
+	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config, Skills: b.skills, Create: true})
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +90,13 @@ func (b *box) rules(worktree string) (*confine.Ruleset, error) {
 		}
 	}
 	return confine.New(sandbox.Policy(list, worktree, append(linkedRepository(worktree), b.tmp)...))
+}
+
+// temporary returns the directory that holds the temporary ones of sessions, empty before the first.
+func (b *box) temporary() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tmp
 }
 
 // linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git here names
@@ -201,7 +209,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*v
 	if err != nil {
 		return nil, err
 	}
-	v.room, v.tmp = r, filepath.Join(b.tmp, "session-"+strings.Map(plain, call.SessionID))
+	v.room, v.tmp = r, filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))
 	if err := os.MkdirAll(v.tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("temporary directory of the command: %w", err)
 	}

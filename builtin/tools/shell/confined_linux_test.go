@@ -40,7 +40,7 @@ func newHome(t testing.TB) (home, project string) {
 	home = t.TempDir()
 	for path, text := range map[string]string{
 		".ssh/id": "key", ".config/gh/hosts.yml": "token", ".netrc": "token", "dotfiles/.aws/credentials": "token", "notes": "notes", "work/project/a": "a",
-		".config/tenon/tenon.json": "{}", ".local/share/keyrings/k": "key", "other/file": "other",
+		".config/tenon/tenon.json": "{}", ".config/tenon/skills/s/SKILL.md": "skill", ".local/share/keyrings/k": "key", "other/file": "other",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o755); err != nil {
 			t.Fatal(err)
@@ -60,25 +60,27 @@ func TestConfined(t *testing.T) {
 		command string
 		ok      bool
 	}{
-		"write the project":        {"echo b > b && mkdir -p c/d && mv b c/d && rm -r c", true},
-		"its own TMPDIR":           {`case $TMPDIR in /tmp/tenon-*/session-*) ;; *) exit 1;; esac; echo x > $TMPDIR/x && mktemp`, true},
-		"read elsewhere":           {"cat ~/notes ~/other/file /etc/hostname", true},
-		"write elsewhere":          {"echo x >> ~/notes", false},
-		"write in /tmp":            {"echo x > /tmp/tenon-test-$$", false},
-		"read in /tmp":             {"ls /tmp", false},
-		"read a key":               {"cat ~/.ssh/id", false},
-		"read a token":             {"cat ~/.config/gh/hosts.yml", false},
-		"read a file of secrets":   {"cat ~/.netrc", false},
-		"read a copy of secrets":   {"cat ~/dotfiles/.aws/credentials", false},
-		"read a keyring":           {"cat ~/.local/share/keyrings/k", false},
-		"read tenon's files":       {"cat ~/.config/tenon/tenon.json", false},
-		"change tenon's files":     {"echo '{}' > ~/.config/tenon/tenon.json", false},
-		"the environment of tenon": {"cat /proc/$PPID/environ", false},
-		"signal tenon":             {"kill -CONT $PPID", false},
-		"mount":                    {"mount -t tmpfs none .", false},
-		"set the clock":            {"date -s @0", false},
-		"devices":                  {"head -c 1 /dev/zero > /dev/null", true},
-		"redirections of bash":     {"cat <<< x > /dev/stderr && diff <(echo a) <(echo a)", true},
+		"write the project":         {"echo b > b && mkdir -p c/d && mv b c/d && rm -r c", true},
+		"its own TMPDIR":            {`case $TMPDIR in /tmp/tenon-*/session-*) ;; *) exit 1;; esac; echo x > $TMPDIR/x && mktemp`, true},
+		"read elsewhere":            {"cat ~/notes ~/other/file /etc/hostname", true},
+		"write elsewhere":           {"echo x >> ~/notes", false},
+		"write in /tmp":             {"echo x > /tmp/tenon-test-$$", false},
+		"read in /tmp":              {"ls /tmp", false},
+		"read a key":                {"cat ~/.ssh/id", false},
+		"read a token":              {"cat ~/.config/gh/hosts.yml", false},
+		"read a file of secrets":    {"cat ~/.netrc", false},
+		"read a copy of secrets":    {"cat ~/dotfiles/.aws/credentials", false},
+		"read a keyring":            {"cat ~/.local/share/keyrings/k", false},
+		"read tenon's files":        {"cat ~/.config/tenon/tenon.json", false},
+		"change tenon's files":      {"echo '{}' > ~/.config/tenon/tenon.json", false},
+		"the environment of tenon":  {"cat /proc/$PPID/environ", false},
+		"the environment of others": {"cat /proc/1/environ", false},
+		"a skill of tenon's":        {"cat ~/.config/tenon/skills/s/SKILL.md", true},
+		"signal tenon":              {"kill -CONT $PPID", false},
+		"mount":                     {"mount -t tmpfs none .", false},
+		"set the clock":             {"date -s @0", false},
+		"devices":                   {"head -c 1 /dev/zero > /dev/null", true},
+		"redirections of bash":      {"cat <<< x > /dev/stderr && diff <(echo a) <(echo a)", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -342,7 +344,7 @@ func TestEverydayPrograms(t *testing.T) {
 			printf 'package main\nimport "testing"\nfunc TestX(t *testing.T) { t.TempDir() }\n' > main_test.go && go build -o x . && ./x && go vet . && go test . && go run .`,
 		"git":     `mkdir -p r && cd r && git init -q . && echo x > x && git add . && git -c user.email=a@b.c -c user.name=a commit -q -m x && git checkout -q -b y && git status && git gc -q`,
 		"npm":     `mkdir -p n/dep && cd n && echo '{"name": "dep", "version": "1.0.0"}' > dep/package.json && echo '{"name": "n", "scripts": {"t": "node -e 1"}}' > package.json && npm install --offline --no-audit file:./dep && npm run t`,
-		"python3": `python3 -c 'import tempfile, subprocess, multiprocessing as m; tempfile.mkdtemp(); subprocess.run(["true"], check=True); m.Lock()' && python3 -m venv v`,
+		"python3": `python3 -c 'import tempfile, subprocess, multiprocessing as m; tempfile.mkdtemp(); subprocess.run(["true"], check=True); m.Lock()' && python3 -m venv --without-pip v`,
 		"gcc":     `printf 'int main(void) { return 0; }\n' > a.c && gcc -o a a.c && ./a`,
 		"make":    `printf 'all:\n\t@echo made\n' > Makefile && make`,
 		"cargo":   `cargo init -q --vcs none c && cd c && cargo build -q --offline && cargo run -q --offline`,

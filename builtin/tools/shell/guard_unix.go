@@ -13,8 +13,8 @@ import (
 
 // guardScript keeps a list of process groups. Its input ends when the host does. If the host did not say goodbye, the script kills the
 // groups, and on Linux everything with the host's token in its environment, until it finds nothing more. Then it removes the temporary
-// directory. Its arguments are the token and that directory, which may be empty.
-const guardScript = `groups= bye=
+// directory. Its argument is the token.
+const guardScript = `groups= bye= tmp=
 while read -r op id; do
 	case $op in
 	+) groups="$groups $id" ;;
@@ -23,6 +23,7 @@ while read -r op id; do
 		for g in $groups; do [ "$g" = "$id" ] || rest="$rest $g"; done
 		groups=$rest
 		;;
+	tmp) tmp=$id ;;
 	bye) bye=1 ;;
 	esac
 done
@@ -34,7 +35,7 @@ for round in 1 2 3 4 5; do
 		grep -qsF "` + tokenVariable + `=$1." "$p/environ" && kill -9 "${p#/proc/}" 2>/dev/null && quiet=
 	done
 done
-[ -z "$2" ] || rm -rf -- "$2" 2>/dev/null
+[ -z "$tmp" ] || rm -rf -- "$tmp" 2>/dev/null
 exit 0
 `
 
@@ -48,6 +49,7 @@ type guard struct {
 	err   error         // how it ended; set before ended is closed
 	token string        // in the environment of all commands since it started
 	calls int           // commands since then
+	tmp   string        // directory that it removes
 }
 
 // ready starts the guard unless it runs. One that somebody killed is replaced. tmp is a directory that it removes in the end, empty
@@ -60,10 +62,18 @@ func (g *guard) ready(tmp string) error {
 		case <-g.ended:
 			_ = g.stop() // killed by somebody: that it failed is known
 		default:
-			return nil
 		}
 	}
-	return g.start(tmp)
+	if g.cmd == nil {
+		if err := g.start(); err != nil {
+			return err
+		}
+	}
+	if tmp != g.tmp {
+		g.tmp = tmp
+		_, _ = fmt.Fprintf(g.input, "tmp %s\n", tmp) // an error: it died, as in tell
+	}
+	return nil
 }
 
 // expect marks a command that is about to start: if the host dies, the guard finds it, and all that it starts, by that.
@@ -99,9 +109,9 @@ func (g *guard) close() error {
 	return g.stop()
 }
 
-func (g *guard) start(tmp string) error {
-	g.token = rand.Text()
-	cmd := exec.Command("/bin/sh", "-c", guardScript, "sh", g.token, tmp)
+func (g *guard) start() error {
+	g.token, g.tmp = rand.Text(), ""
+	cmd := exec.Command("/bin/sh", "-c", guardScript, "sh", g.token)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	input, err := cmd.StdinPipe()

@@ -48,7 +48,7 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.tool.box.project, p.tool.box.log = h.Project(), h.Logger()
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		p.tool.wanted = c.Config().Shell
-		p.tool.box.config = c.Config().Sandbox
+		p.tool.box.config, p.tool.box.skills = c.Config().Sandbox, c.Config().Skills.Paths
 	}
 	return nil
 }
