@@ -3,8 +3,8 @@ package sandbox
 import (
 	"cmp"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +29,7 @@ func (f *finder) caches() {
 		{"cargo", []string{filepath.Join(cargo, "registry"), filepath.Join(cargo, "git")}},
 		{"pip", []string{cmp.Or(f.lookup("PIP_CACHE_DIR"), filepath.Join(cache, "pip"))}},
 	} {
-		if _, err := exec.LookPath(c.program); err != nil {
+		if !f.installed(c.program) {
 			continue
 		}
 		for _, dir := range c.dirs {
@@ -44,6 +44,14 @@ func (f *finder) caches() {
 			f.add(Write, "cache of cargo", path)
 		}
 	}
+}
+
+// installed reports whether PATH leads to a program.
+func (f *finder) installed(program string) bool {
+	return slices.ContainsFunc(filepath.SplitList(f.lookup("PATH")), func(dir string) bool {
+		info, err := os.Stat(filepath.Join(dir, program))
+		return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+	})
 }
 
 // goSettings returns what "go env -w" wrote.

@@ -49,7 +49,7 @@ type Options struct {
 	Project sdk.Project
 	Environ []string // of tenon: its caches, PATH and TENON_CONFIG
 	Config  sdk.SandboxConfig
-	Skills   []string // directories of skills; commands run what is in them
+	Skills  []string // directories of skills; commands run what is in them
 	// Create makes the directories of caches that do not exist yet, as the programs would.
 	Create bool
 	// Origin says where the value of a key such as sandbox.write was set. Nil: it is called "configuration".
