@@ -270,7 +270,8 @@ func TestHostKilled(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			cmd := exec.Command(os.Args[0])
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TENON_TEST_HOST="+command)
+			tmp := t.TempDir()
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TENON_TEST_HOST="+command, "TMPDIR="+tmp)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			if err := cmd.Start(); err != nil {
@@ -290,6 +291,10 @@ func TestHostKilled(t *testing.T) {
 				t.Errorf("the host wrote %q", stderr.String())
 			}
 			wantGone(t, string(list))
+			eventually(t, "temporary files are gone", func() bool {
+				left, err := filepath.Glob(filepath.Join(tmp, "tenon-*"))
+				return err == nil && len(left) == 0
+			})
 		})
 	}
 }

@@ -31,8 +31,9 @@ for g in $groups; do kill -9 "-$g" 2>/dev/null; done
 for round in 1 2 3 4 5; do
 	[ -z "$bye$quiet" ] || break
 	quiet=1
-	for p in /proc/[0-9]*; do
-		grep -qsF "` + tokenVariable + `=$1." "$p/environ" && kill -9 "${p#/proc/}" 2>/dev/null && quiet=
+	for f in $(grep -lsF "` + tokenVariable + `=$1." /proc/[0-9]*/environ); do
+		p=${f#/proc/}
+		kill -9 "${p%/environ}" 2>/dev/null && quiet=
 	done
 done
 [ -z "$tmp" ] || rm -rf -- "$tmp" 2>/dev/null
