@@ -219,9 +219,10 @@ type tree struct {
 // newTree takes the paths as they are written, and where they lead.
 func newTree(paths []string) tree {
 	t := tree{paths: map[string]bool{}, above: map[string]string{}}
+	known := map[string]string{}
 	for _, path := range paths {
 		t.add(filepath.Clean(path))
-		t.add(resolved(filepath.Clean(path)))
+		t.add(resolved(filepath.Clean(path), known))
 	}
 	return t
 }
@@ -249,17 +250,22 @@ func (t *tree) below(dir string) (string, bool) {
 	return path, ok
 }
 
-// resolved returns the path with its links followed, as far as it exists.
-func resolved(path string) string {
-	rest := ""
-	for dir := path; ; {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if dir == filepath.Dir(dir) {
-			return path
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-		dir = filepath.Dir(dir)
+// resolved returns the path with its links followed, as far as it exists. known holds what was resolved before.
+func resolved(path string, known map[string]string) string {
+	if path == filepath.Dir(path) {
+		return path
 	}
+	if real, ok := known[path]; ok {
+		return real
+	}
+	real := filepath.Join(resolved(filepath.Dir(path), known), filepath.Base(path))
+	if info, err := os.Lstat(real); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if target, err := filepath.EvalSymlinks(real); err == nil {
+			real = target
+		} else if target, err := os.Readlink(real); err == nil && filepath.IsAbs(target) {
+			real = filepath.Clean(target) // does not exist yet
+		}
+	}
+	known[path] = real
+	return real
 }

@@ -40,7 +40,7 @@ func (k *Keeper) Enter(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.active++; k.active == 1 && (k.last == nil || !k.last.fresh()) {
-		k.last = k.read(ctx)
+		k.last = k.read(ctx, true)
 	}
 }
 
@@ -53,12 +53,12 @@ func (k *Keeper) Leave(ctx context.Context) []string {
 		return nil
 	}
 	ended := time.Now()
-	now := k.read(ctx)
+	now := k.read(ctx, false)
 	r := &restorer{k: k, before: k.last, now: now, ended: ended}
 	notes := r.restore(ctx)
 	k.last = now
 	if len(notes) > 0 {
-		k.last = k.read(ctx)
+		k.last = k.read(ctx, true)
 	}
 	return notes
 }
@@ -70,7 +70,7 @@ func (k *Keeper) Changed(ctx context.Context) []string {
 	if k.active > 0 || k.last == nil || k.last.fresh() {
 		return nil
 	}
-	now := k.read(ctx)
+	now := k.read(ctx, false)
 	notes := (&restorer{k: k, before: k.last, now: now}).restore(ctx)
 	k.last = now
 	return notes
@@ -103,8 +103,9 @@ func (r *restorer) put(what, path string, do func() error) {
 }
 
 func (r *restorer) restore(ctx context.Context) []string {
+	r.k.load(ctx, r.before)
 	if r.link() {
-		r.now = r.k.read(ctx)
+		r.now = r.k.read(ctx, false)
 	}
 	switch {
 	case r.now.err == nil:

@@ -46,6 +46,7 @@ func TestPutBack(t *testing.T) {
 		notes  []string // the beginnings
 	}{
 		"nothing":                {"git status", nil},
+		"from nothing":           {"git -c core.repositoryformatversion=0 config core.pager x", []string{"core.pager in .git/config was put back"}},
 		"a commit":               {"git -c user.email=a@b.c commit -q --allow-empty -m next", nil},
 		"a branch and a remote":  {"git checkout -q -B other && git config remote.origin.url https://example.com/x && git config branch.other.remote origin", nil},
 		"a program":              {"git config core.fsmonitor ./evil", []string{"core.fsmonitor in .git/config was put back"}},

@@ -3,11 +3,8 @@ package gitkeep
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
 var errMeanwhile = errors.New("another process changes it at this moment")
@@ -25,15 +22,8 @@ func (k *Keeper) rewrite(ctx context.Context, now *state, path string, keys []st
 		return err
 	}
 	git := func(args ...string) error {
-		ctx, cancel := context.WithTimeout(ctx, gitTime)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, "git", append([]string{"config", "--file", name}, args...)...)
-		cmd.Dir, cmd.Env = dir, k.environ
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("git config %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
-		}
-		return nil
+		_, err := k.git(ctx, dir, append([]string{"config", "--file", name}, args...)...)
+		return err
 	}
 	for _, key := range keys {
 		if _, there := now.settings[path][key]; there {

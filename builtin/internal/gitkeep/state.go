@@ -29,6 +29,7 @@ type state struct {
 	settings map[string]map[string][]string // by file and key
 	raw      map[string][]byte              // those files
 	hooks    map[string]map[string]hook     // by directory and name
+	unread   bool                           // settings are not filled in yet: load does
 	err      error                          // git could not say
 }
 
@@ -51,8 +52,9 @@ func (s *state) fresh() bool {
 
 func (s *state) sameRepository(other *state) bool { return s.identity == other.identity }
 
-// read reads the state of the repository. The stamps are taken first: what changes meanwhile makes it stale.
-func (k *Keeper) read(ctx context.Context) *state {
+// read reads the state of the repository, lazily without asking git where that can wait. The stamps are taken first: what changes
+// meanwhile makes it stale.
+func (k *Keeper) read(ctx context.Context, lazy bool) *state {
 	s := &state{stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{}, hooks: map[string]map[string]hook{}}
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
@@ -64,6 +66,9 @@ func (k *Keeper) read(ctx context.Context) *state {
 		}
 		k.readHooks(s, filepath.Join(dir, "hooks"))
 	}
+	if s.unread = lazy && k.plain(s); s.unread {
+		return s
+	}
 	s.err = k.ask(ctx, s)
 	for path := range s.settings {
 		text, err := readFile(path)
@@ -73,6 +78,75 @@ func (k *Keeper) read(ctx context.Context) *state {
 		s.raw[path] = text
 	}
 	return s
+}
+
+// plain keeps the text of the file of settings, and reports whether that is all there is to them: no other file is included or in use.
+// git need not be asked then before something changes.
+func (k *Keeper) plain(s *state) bool {
+	path := filepath.Join(s.dirs[len(s.dirs)-1], "config")
+	text, err := readFile(path)
+	if err != nil {
+		return false
+	}
+	lower := bytes.ToLower(text)
+	if bytes.Contains(lower, []byte("include")) || bytes.Contains(lower, []byte("worktreeconfig")) {
+		return false
+	}
+	s.raw[path] = text
+	return true
+}
+
+// load fills in the settings of an unread state, from the text it kept.
+func (k *Keeper) load(ctx context.Context, s *state) {
+	if !s.unread {
+		return
+	}
+	s.unread = false
+	for path, text := range s.raw {
+		s.settings[path], s.err = k.list(ctx, text)
+	}
+}
+
+// list asks git for the settings in a text, of which it gets a copy.
+func (k *Keeper) list(ctx context.Context, text []byte) (map[string][]string, error) {
+	dir, err := os.MkdirTemp("", "tenon-git-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "config")
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		return nil, err
+	}
+	out, err := k.git(ctx, dir, "config", "--file", name, "--list", "-z")
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string][]string{}
+	for field := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		if key, value, _ := strings.Cut(string(field), "\n"); key != "" {
+			settings[key] = append(settings[key], value)
+		}
+	}
+	return settings, nil
+}
+
+// git runs git, which runs nothing else here, and returns its output. Without git there is none.
+func (k *Keeper) git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Env = dir, k.environ
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return out, nil
 }
 
 // find fills in where the repository is: nowhere, in .git, or where the file .git says.
@@ -151,18 +225,9 @@ func (k *Keeper) readHooks(s *state, dir string) {
 
 // ask asks git for the settings of the repository: those of its own files and of what they include, not of the user's.
 func (k *Keeper) ask(ctx context.Context, s *state) error {
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "config", "--list", "--includes", "-z", "--show-origin", "--show-scope")
-	cmd.Dir, cmd.Env = k.worktree, k.environ
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if errors.Is(err, exec.ErrNotFound) {
-		return nil // without git nothing runs
-	}
+	out, err := k.git(ctx, k.worktree, "config", "--list", "--includes", "-z", "--show-origin", "--show-scope")
 	if err != nil {
-		return fmt.Errorf("git config: %w: %s", err, strings.TrimSpace(stderr.String()))
+		return err
 	}
 	for _, e := range parse(out) {
 		if e.scope != "local" && e.scope != "worktree" {
