@@ -59,7 +59,7 @@ type Options struct {
 // Find returns the paths for a project, without the project and its temporary directory, which Policy adds. It fails when the
 // configuration makes writable what must not be.
 func Find(o Options) ([]Path, error) {
-	f := &finder{Options: o}
+	f := &finder{Options: o, seen: map[Path]bool{}}
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, Own, f.own()...)
@@ -106,13 +106,16 @@ func Policy(list []Path, worktree string, writable ...string) confine.Policy {
 
 type finder struct {
 	Options
-	out []Path
+	out      []Path
+	seen     map[Path]bool // path and access
+	precious []precious    // filled by refuse
 }
 
 func (f *finder) add(access Access, origin string, paths ...string) {
 	for _, path := range paths {
 		p := Path{filepath.Clean(path), access, origin}
-		if filepath.IsAbs(p.Path) && !slices.ContainsFunc(f.out, func(q Path) bool { return q.Path == p.Path && q.Access == access }) {
+		if key := (Path{Path: p.Path, Access: access}); filepath.IsAbs(p.Path) && !f.seen[key] {
+			f.seen[key] = true
 			f.out = append(f.out, p)
 		}
 	}
@@ -179,27 +182,30 @@ func (f *finder) configured() error {
 
 // refuse says why a path is not made writable: a command would replace programs that the user runs, or tenon's own files.
 func (f *finder) refuse(path string) error {
-	for _, own := range f.own() {
-		if touches(path, own) {
-			return fmt.Errorf("%q cannot be writable: it contains, or is part of, files of tenon (%s)", path, own)
+	if f.precious == nil {
+		for _, own := range f.own() {
+			f.precious = append(f.precious, precious{real(own), fmt.Sprintf("it contains, or is part of, files of tenon (%s)", own)})
+		}
+		for _, dir := range filepath.SplitList(f.lookup("PATH")) {
+			if filepath.IsAbs(dir) {
+				f.precious = append(f.precious, precious{real(dir), fmt.Sprintf("programs are found there (%s in PATH)", dir)})
+			}
 		}
 	}
-	for _, dir := range filepath.SplitList(f.lookup("PATH")) {
-		if filepath.IsAbs(dir) && touches(path, dir) {
-			return fmt.Errorf("%q cannot be writable: programs are found there (%s in PATH)", path, dir)
+	resolved := real(path)
+	for _, p := range f.precious {
+		if inside(resolved, p.path) || inside(p.path, resolved) {
+			return fmt.Errorf("%q cannot be writable: %s", path, p.why)
 		}
 	}
-	if home := f.Project.Home; home != "" && inside(home, path) {
+	if home := f.Project.Home; home != "" && inside(real(home), resolved) {
 		return fmt.Errorf("%q cannot be writable: it is your home directory, or contains it", path)
 	}
 	return nil
 }
 
-// touches reports whether one path contains the other, links followed.
-func touches(a, b string) bool {
-	a, b = real(a), real(b)
-	return inside(a, b) || inside(b, a)
-}
+// precious is a path that commands must not write, without links, and why.
+type precious struct{ path, why string }
 
 // inside reports whether path is dir or below it.
 func inside(path, dir string) bool {

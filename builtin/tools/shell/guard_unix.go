@@ -12,7 +12,7 @@ import (
 )
 
 // guardScript keeps a list of process groups. Its input ends when the host does. If the host did not say goodbye, the script kills the
-// groups, and on Linux everything with the host's token in its environment, until it finds nothing more. Then it removes the temporary
+// groups, and on Linux everything with the host's token in its environment, until it finds nothing more, and removes the temporary
 // directory. Its argument is the token.
 const guardScript = `groups= bye= tmp=
 while read -r op id; do
@@ -36,7 +36,7 @@ for round in 1 2 3 4 5; do
 		kill -9 "${p%/environ}" 2>/dev/null && quiet=
 	done
 done
-[ -z "$tmp" ] || rm -rf -- "$tmp" 2>/dev/null
+[ -n "$bye" ] || [ -z "$tmp" ] || rm -rf -- "$tmp" 2>/dev/null
 exit 0
 `
 
@@ -53,8 +53,8 @@ type guard struct {
 	tmp   string        // directory that it removes
 }
 
-// ready starts the guard unless it runs. One that somebody killed is replaced. tmp is a directory that it removes in the end, empty
-// for none.
+// ready starts the guard unless it runs. One that somebody killed is replaced. tmp is a directory that it removes if the
+// host dies, empty for none.
 func (g *guard) ready(tmp string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
