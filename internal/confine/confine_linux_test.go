@@ -3,11 +3,14 @@ package confine_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -212,6 +215,59 @@ func TestMainThread(t *testing.T) {
 	out, err := helper(t, "main", nil).CombinedOutput()
 	if string(out) != "well\n" || err != nil {
 		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// The thread of a confined command has started nothing before: its end would be that of processes with a parent death signal. (With the
+// scope for signals, ABI 6, the kernel does not let it send that signal out of the sandbox; older ones do.)
+func TestOthersOutliveTheThread(t *testing.T) {
+	t.Parallel()
+	need(t)
+	r := build(t, confine.Policy{Write: confine.Devices(), Read: []string{"/"}})
+	var others []*exec.Cmd
+	for range 20 {
+		var held sync.WaitGroup
+		release := make(chan struct{})
+		for range 3 { // which are on threads of their own
+			cmd := exec.Command("sleep", "1000")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			others = append(others, cmd)
+			held.Add(1)
+			go func() { // ends with release
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				if err := cmd.Start(); err != nil {
+					t.Error(err)
+				}
+				held.Done()
+				<-release
+			}()
+		}
+		held.Wait()
+		close(release) // the threads are free for any goroutine
+		for range 5 {
+			err := r.Do(func() error {
+				list, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", unix.Gettid()))
+				if len(list) > 0 || err != nil {
+					t.Errorf("the thread has children %q, %v", list, err)
+				}
+				return nil
+			}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, cmd := range others {
+		var status unix.WaitStatus
+		if pid, err := unix.Wait4(cmd.Process.Pid, &status, unix.WNOHANG, nil); pid != 0 || err != nil {
+			t.Errorf("process %d ended with a thread: %v, %v", cmd.Process.Pid, status, err)
+			continue
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait()
 	}
 }
 

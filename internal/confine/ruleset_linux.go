@@ -39,6 +39,9 @@ func Supported() (abi int, err error) {
 	case errno != 0:
 		return 0, fmt.Errorf("%w: landlock: %w", ErrUnsupported, errno)
 	}
+	if _, err := os.Stat(childrenOf(unix.Getpid())); err != nil { // see onThread
+		return 0, fmt.Errorf("%w: no list of children in /proc (needs CONFIG_PROC_CHILDREN): %w", ErrUnsupported, err)
+	}
 	return int(v), nil
 }
 

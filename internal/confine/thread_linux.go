@@ -3,6 +3,7 @@ package confine
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 
@@ -38,24 +39,33 @@ func (r *Ruleset) Do(start func() error, wait func()) error {
 	return <-started
 }
 
-// onThread runs f on a thread that ends with it: a goroutine that returns locked to its thread takes it along. That would not end the
-// main thread, and a restriction of the main thread shows as that of the process; so when the goroutine is on the main thread it
-// holds that until another one has its thread.
+// onThread runs f on a thread that ends with it: a goroutine that returns locked to its thread takes it along. Two kinds of threads are
+// not for that. The main thread would not end, and its restriction shows as that of the process. And a thread that started processes
+// would take those along that have a parent death signal (package child). So a goroutine on such a thread holds it until another
+// goroutine has a better one.
 func onThread(f func()) {
 	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
+	if unix.Gettid() != unix.Getpid() && childless() {
 		f()
 		return // locked
 	}
 	elsewhere := make(chan struct{})
-	go func() { // as the one of Do
-		runtime.LockOSThread()
+	go onThread(func() { // as the one of Do
 		close(elsewhere)
 		f()
-	}()
+	})
 	<-elsewhere
 	runtime.UnlockOSThread()
 }
+
+// childless reports whether this thread has no children. Where that cannot be read it may have some; see Supported.
+func childless() bool {
+	list, err := os.ReadFile(childrenOf(unix.Gettid()))
+	return err == nil && len(list) == 0
+}
+
+// childrenOf returns the file that lists the children of a thread of this process.
+func childrenOf(tid int) string { return fmt.Sprintf("/proc/%d/task/%d/children", unix.Getpid(), tid) }
 
 // undumpable keeps processes that have no privileges over this one from reading or tracing it.
 var undumpable = sync.OnceValue(func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) })
