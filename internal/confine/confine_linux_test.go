@@ -337,13 +337,10 @@ func helper(t *testing.T, r string, user *syscall.Credential) *exec.Cmd {
 	if err := os.Chmod(dir, 0o755); err != nil { // for other users; the directory of the test binary is not
 		t.Fatal(err)
 	}
-	binary, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(dir, "host")
-	if err := os.WriteFile(path, binary, 0o755); err != nil {
-		t.Fatal(err)
+	// By another process: a file that this one writes could not be run while a process it starts meanwhile has it open.
+	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], path).CombinedOutput(); err != nil {
+		t.Fatalf("copy the test binary: %v: %s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), path)
 	cmd.Dir, cmd.Env = "/", []string{role + "=" + r, "SECRET=of-the-host", "PATH=" + os.Getenv("PATH")}
