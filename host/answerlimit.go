@@ -78,7 +78,7 @@ func milliseconds(v any) (d time.Duration, ok, wrong bool) {
 	return time.Duration(min(n, float64(longest/time.Millisecond)) * float64(time.Millisecond)), true, false
 }
 
-// askModel asks the turn's model and bounds its answer, for every protocol and purpose: sdk.MaxAnswerBytes, the time without a
+// askModel asks the turn's model and bounds its answer, for every protocol and purpose: sdk.MaxModelAnswerBytes, the time without a
 // piece of the answer, the whole time. Errors about these bounds are *sdk.ProviderError.
 func (t *turn) askModel(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	limits, err := limitsOf(&t.provider)
@@ -87,7 +87,7 @@ func (t *turn) askModel(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	}
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	m := &meter{provider: t.provider.ID, sink: sink, limit: sdk.MaxAnswerBytes}
+	m := &meter{provider: t.provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes}
 	if t.purpose == sdk.PurposeTitle {
 		m.limit = maxTitleAnswer
 	}

@@ -62,7 +62,7 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	}
 	switch gate.Verdict {
 	case sdk.VerdictAllow:
-		if !d.Final || d.Action == sdk.ActionAllow {
+		if !d.Final && r.Permission != sdk.PermissionUnconfined || d.Action == sdk.ActionAllow {
 			return nil
 		}
 	case sdk.VerdictDeny, sdk.VerdictHalt:
@@ -78,9 +78,9 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	} else if granted, err := h.isApproved(ctx, &r); granted || err != nil {
 		return err
 	}
-	// A model that runs in circles is what nobody watches for in an automatic run: only a rule lets it.
+	// A model that runs in circles, or wants out of the sandbox, is what nobody watches for in an automatic run: only a rule lets it.
 	hidden := r.Verbatim != "" && t.rules.NamesOthers(r.Permission)
-	if h.opts.AutoApprove && r.Permission != sdk.PermissionDoomLoop && !d.Final && !hidden {
+	if h.opts.AutoApprove && !sdk.Deliberate(r.Permission) && !d.Final && !hidden {
 		return nil
 	}
 	if !h.opts.Interactive {
@@ -160,7 +160,7 @@ func (t *turn) headless(r *sdk.PermissionRequest) error {
 			r.Permission, several(r.Patterns), r.Verbatim, remedy)}
 	}
 	flag := "--auto, or with "
-	if r.Permission == sdk.PermissionDoomLoop {
+	if sdk.Deliberate(r.Permission) {
 		flag = "" // which the flag does not allow
 	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(

@@ -353,6 +353,53 @@ func TestHeadlessDecides(t *testing.T) {
 	}
 }
 
+// TestUnconfinedIsAskedForByItself has a call that wants out of the sandbox: neither --auto, a gate nor rules for something else allow it.
+func TestUnconfinedIsAskedForByItself(t *testing.T) {
+	t.Parallel()
+	everything := sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}, {Permission: "bash", Pattern: "*", Action: sdk.ActionAllow}}
+	named := append(slices.Clone(everything), sdk.PermissionRule{Permission: sdk.PermissionUnconfined, Pattern: "make x", Action: sdk.ActionAllow})
+	gate := []sdk.Hook{sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
+		return sdk.Decision{Verdict: sdk.VerdictAllow}, nil
+	})}
+	refused := `permission "unconfined" for "make x" must be asked for, and nobody is there to answer; allow it with the rule {"permission": {"unconfined": {"make x": "allow"}}}`
+	for name, c := range map[string]struct {
+		rules sdk.PermissionRules
+		auto  bool
+		gates []sdk.Hook
+		want  string
+	}{
+		"no rule":            {want: refused},
+		"auto":               {auto: true, want: refused},
+		"rules for all":      {rules: everything, want: refused},
+		"a gate":             {gates: gate, want: refused},
+		"all of them":        {rules: everything, auto: true, gates: gate, want: refused},
+		"its own rule":       {rules: named, want: "ran"},
+		"its own, and gates": {rules: named, gates: gate, want: "ran"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t, calls(toolCall{tool: "leave", args: `{}`}), say("done"))
+			b := base(m)
+			b.tools = []sdk.Tool{&tool{
+				id: "leave", run: func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error) {
+					return &sdk.ToolResult{Output: "ran"}, nil
+				},
+				prepare: func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+					return []sdk.PermissionRequest{{Permission: sdk.PermissionUnconfined, Patterns: []string{"make x"}}}, nil
+				},
+			}}
+			k := start(t, func(o *host.Options) { o.Config.Permission, o.AutoApprove = c.rules, c.auto }, b, &plugin{name: "gate", hooks: c.gates})
+			id := k.session()
+			if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"}); err != nil {
+				t.Fatal(err)
+			}
+			if got := k.results(id)[0]; !strings.Contains(got, c.want) {
+				t.Errorf("result = %q, want %q in it", got, c.want)
+			}
+		})
+	}
+}
+
 // TestUndecidedToolAsksForItself has a tool that says nothing of permissions.
 func TestUndecidedToolAsksForItself(t *testing.T) {
 	t.Parallel()

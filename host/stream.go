@@ -219,7 +219,7 @@ func (a *answer) endCurrent() error {
 		return nil
 	}
 	a.current = nil
-	text := b.text.prefix(sdk.MaxAnswerBytes)
+	text := b.text.prefix(sdk.MaxModelAnswerBytes)
 	if p, ok := b.part.(*sdk.TextPart); ok && a.t.g.engine.Has(sdk.PointTextComplete) {
 		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
 		v := &sdk.TextCompleteValue{Text: text}
@@ -302,7 +302,7 @@ func (a *answer) keep(err error) {
 	if err == nil && a.finished {
 		return // end does it
 	}
-	most := sdk.MaxAnswerBytes
+	most := sdk.MaxModelAnswerBytes
 	if errors.Is(err, sdk.ErrAnswerLimit) {
 		most = maxCutText
 	}

@@ -10,6 +10,7 @@ type Config struct {
 	DefaultAgent      string                    `json:"default_agent,omitempty"`      // agent of sessions that name none; default build
 	Username          string                    `json:"username,omitempty"`           // how the user is called
 	Shell             string                    `json:"shell,omitempty"`              // runs commands; default: bash, else sh
+	Sandbox           SandboxConfig             `json:"sandbox,omitzero"`             // what confined commands may read and write; false switches it off
 	LogLevel          string                    `json:"logLevel,omitempty"`           // debug, info, warn or error
 	Provider          map[string]ProviderConfig `json:"provider,omitempty"`           // by identifier: providers that are added, or changed
 	DisabledProviders []string                  `json:"disabled_providers,omitempty"` // not these
@@ -168,6 +169,15 @@ type HookOverride struct {
 	Timeout  int64   `json:"timeout,omitempty"`  // milliseconds, of one hook call
 	Priority *int    `json:"priority,omitempty"` // lower runs first
 	Disable  bool    `json:"disable,omitempty"`  // call none of its hooks
+}
+
+// SandboxConfig changes what the commands of the model, which the system confines where it can, may read and write. Paths are
+// absolute or begin with ~/. A project's file cannot have it.
+type SandboxConfig struct {
+	Enabled *bool    `json:"enabled,omitempty"` // false: commands run unconfined; default true
+	Write   []string `json:"write,omitempty"`   // further directories and files to write; not one with tenon's files in it, or on PATH
+	Read    []string `json:"read,omitempty"`    // secrets that may be read all the same
+	Hide    []string `json:"hide,omitempty"`    // further files and directories that may not be read
 }
 
 // ToolOutputConfig bounds what of a tool's output goes into the conversation.

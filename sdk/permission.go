@@ -20,7 +20,13 @@ const (
 const (
 	PermissionExternalDirectory = "external_directory"
 	PermissionDoomLoop          = "doom_loop"
+	PermissionUnconfined        = "unconfined" // a command runs outside of the sandbox
 )
+
+// Deliberate reports whether a permission key is one that nothing grants in passing: no --auto, no hook that allows a tool.
+func Deliberate(permission string) bool {
+	return permission == PermissionDoomLoop || permission == PermissionUnconfined
+}
 
 // PermissionRule allows, asks for or denies what matches both patterns. In a pattern * stands for any
 // characters, / and newline among them, and ? for one.

@@ -47,6 +47,7 @@ type Project struct {
 	Home      string // the user's home directory
 	ConfigDir string // the user's configuration directory of tenon
 	DataDir   string // where tenon keeps its data
+	CacheDir  string // where tenon keeps what it can make again
 	Git       bool   // Worktree is a git repository
 }
 

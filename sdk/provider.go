@@ -61,9 +61,9 @@ func (e *ProviderError) Unwrap() error { return e.Err }
 // one, before it gives the stream up: long enough for a model that reasons in silence.
 const DefaultIdleTimeout = 5 * time.Minute
 
-// MaxAnswerBytes bounds the text, reasoning and tool arguments of one model answer, together. The longest answer that a model of
+// MaxModelAnswerBytes bounds the text, reasoning and tool arguments of one model answer, together. The longest answer that a model of
 // 2026 can give, 128,000 tokens, has about 0.5 MiB.
-const MaxAnswerBytes = 16 << 20
+const MaxModelAnswerBytes = 16 << 20
 
 // ErrAnswerLimit is wrapped by errors about an answer that exceeds a limit on its size or its whole duration. The host does not ask
 // again: another try would end in the same way.

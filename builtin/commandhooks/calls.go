@@ -74,7 +74,7 @@ func (c *call) decision(r *sdk.PermissionRequest) sdk.Decision {
 	switch {
 	case c.ask != "":
 		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: c.ask}
-	case c.allowed != nil && r.Permission != sdk.PermissionDoomLoop && sameJSON(c.allowed, r.Args):
+	case c.allowed != nil && !sdk.Deliberate(r.Permission) && sameJSON(c.allowed, r.Args):
 		return sdk.Decision{Verdict: sdk.VerdictAllow, Reason: c.reason}
 	}
 	return sdk.Decision{}

@@ -156,7 +156,7 @@ func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionReq
 		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: r.reason}, nil
 	case r.allow && r.newInput != nil:
 		return sdk.Decision{}, fmt.Errorf("%s: %s: updatedInput comes too late at PermissionRequest: leave is given for what runs; change arguments at PreToolUse", p.source.Where, e.where)
-	case r.allow && in.Permission != sdk.PermissionDoomLoop: // who allows a tool does not mean that it may run in circles
+	case r.allow && !sdk.Deliberate(in.Permission): // who allows a tool does not mean that it may run in circles, or unconfined
 		return sdk.Decision{Verdict: sdk.VerdictAllow, Reason: r.reason}, nil
 	}
 	return sdk.Decision{}, nil

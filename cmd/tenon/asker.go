@@ -168,6 +168,9 @@ func (q *askPermission) show(a *asker) {
 	if r.Verbatim != "" {
 		a.s.line(a.s.paint(styleDim, "  shown whole, because it holds "+oneLine(r.Verbatim)))
 	}
+	if sandbox, _ := r.Metadata["sandbox"].(string); sandbox != "" {
+		a.s.line("  " + a.s.paint(styleDim, oneLine(sandbox)))
+	}
 	for _, line := range q.preview(a.s) {
 		a.s.line("  " + line)
 	}

@@ -85,6 +85,7 @@ func (a *app) doctor(ctx context.Context, offline bool) error {
 		return c.first
 	}
 	c.config(w)
+	c.sandbox(w)
 	if !stored {
 		c.note("host", "not started: it needs the database")
 		return c.first

@@ -53,7 +53,7 @@ func (a *app) permissionCommand() *cobra.Command {
 		Use: "approve", Short: "Approve the rules that files of this project bring, after showing them", Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.approveRules(cmd.Context()) },
 	}
-	cmd.AddCommand(list, forget, explain, lint, test, approve)
+	cmd.AddCommand(list, forget, explain, lint, test, approve, a.sandboxCommand())
 	return cmd
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/fakellm"
 )
 
@@ -36,12 +37,14 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
-			home := filepath.Join(e.WorkDir, "home")
+			// Beside the project: one that contains the home directory, or tenon's data, is not confined, and each command asks.
+			own := filepath.Join(filepath.Dir(e.WorkDir), "own-"+filepath.Base(e.WorkDir))
+			home := filepath.Join(own, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("USERPROFILE", home)
 			e.Setenv("APPDATA", filepath.Join(home, "config"))
 			e.Setenv("LOCALAPPDATA", filepath.Join(home, "local"))
-			e.Setenv("TENON_DATA_DIR", filepath.Join(e.WorkDir, "data"))
+			e.Setenv("TENON_DATA_DIR", filepath.Join(own, "data"))
 			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, "gitconfig"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 			// Scripts that build plugins do so with the module cache alone.
@@ -55,8 +58,12 @@ func TestScript(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "landlock":
+				_, err := confine.Supported()
+				return err == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

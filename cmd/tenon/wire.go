@@ -45,7 +45,7 @@ func (a *app) place(ctx context.Context) (*workspace, error) {
 		worktree = directory
 	}
 	w.project = sdk.Project{
-		ID: globalProject, Directory: directory, Worktree: worktree, Home: d.home, ConfigDir: d.config, DataDir: d.data, Git: git,
+		ID: globalProject, Directory: directory, Worktree: worktree, Home: d.home, ConfigDir: d.config, DataDir: d.data, CacheDir: d.cache, Git: git,
 	}
 	return w, nil
 }
@@ -194,6 +194,11 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 	required, err := set.Required()
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
+	}
+	if c := w.loaded.Config.Sandbox; len(c.Write)+len(c.Read)+len(c.Hide) > 0 {
+		if _, err := w.sandbox(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 	}
 	m := &machine{store: s, workspace: w, options: o, extensions: []*extensions.Set{set}, shipped: shipped()}
 	options := host.Options{

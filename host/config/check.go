@@ -72,6 +72,8 @@ func (c *checker) value(p place, v hujson.Value, t reflect.Type) (any, bool) {
 		return c.permission(p, v)
 	case reflect.TypeFor[sdk.PluginConfig]():
 		return c.plugin(p, v)
+	case reflect.TypeFor[sdk.SandboxConfig]():
+		return c.sandbox(p, v)
 	case reflect.TypeFor[json.RawMessage]():
 		return c.constrained(p, v, reflect.TypeFor[any]())
 	case reflect.TypeFor[sdk.Object]():

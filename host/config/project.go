@@ -34,6 +34,10 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "shell")
 		left("shell", "left out: a file of the project may only choose a shell by its name, such as bash", remedy)
 	}
+	if _, ok := layer["sandbox"]; ok {
+		delete(layer, "sandbox")
+		left("sandbox", "left out: a file of the project may not change what confined commands reach", remedy)
+	}
 	// Where these paths start: the plugins that read them look in every directory of the project, or where tenon was started.
 	c.restrictPaths(layer, "instructions", "instructions", Upward(c.opts.Directory, c.opts.Worktree), remedy)
 	if skills, ok := layer["skills"].(map[string]any); ok {

@@ -44,6 +44,8 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 		"the same from the user":    {"", "", ""},
 		"a key called like a token": {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}", "baseURL": "http://localhost:1"}}}}`, "provider.p.options.apiKey: would be sent to localhost", ""},
 		"the same without address":  {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}"}}}}`, "", ""},
+		"a sandbox switched off":    {`{"sandbox": false}`, "", "sandbox: left out"},
+		"more of the sandbox":       {`{"sandbox": {"write": ["~/x"]}}`, "", "sandbox: left out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +79,7 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 				t.Errorf("warnings: %s, want %q", got, c.warning)
 			}
 			kept := l.Config
-			if c.warning != "" && (kept.Shell != "" || !reflect.DeepEqual(kept.HookConfig["redact"], sdk.HookOverride{}) || len(kept.Instructions) > 1 || strings.Contains(strings.Join(kept.Skills.Paths, " "), "ssh") || strings.Contains(strings.Join(kept.Instructions, " "), "key")) {
+			if c.warning != "" && (kept.Shell != "" || kept.Sandbox.Enabled != nil || kept.Sandbox.Write != nil || !reflect.DeepEqual(kept.HookConfig["redact"], sdk.HookOverride{}) || len(kept.Instructions) > 1 || strings.Contains(strings.Join(kept.Skills.Paths, " "), "ssh") || strings.Contains(strings.Join(kept.Instructions, " "), "key")) {
 				t.Errorf("kept: shell %q, instructions %q, hooks %+v", kept.Shell, kept.Instructions, kept.HookConfig)
 			}
 			if user != "" && (kept.Shell != "./own" || !kept.HookConfig["redact"].Disable || kept.Username != "secret-value" || len(kept.Instructions) != 1 || kept.Agent["a"].Prompt != "secret-value") {

@@ -76,6 +76,8 @@ func (w *schemaWriter) value(t reflect.Type, key string) schema {
 		return w.define("permission", permissionSchema)
 	case reflect.TypeFor[sdk.PluginConfig]():
 		return w.define("plugin", pluginSchema)
+	case reflect.TypeFor[sdk.SandboxConfig]():
+		return schema{"anyOf": []any{w.object(t, key), schema{"type": "boolean"}}}
 	case reflect.TypeFor[sdk.Object]():
 		return schema{"type": "object"}
 	case reflect.TypeFor[json.RawMessage]():

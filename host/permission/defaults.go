@@ -29,5 +29,5 @@ func Defaults() sdk.PermissionRules {
 	}
 	// A subagent is bounded by its own rules and its parent's, so starting one needs no leave.
 	rules = append(rules, all(sdk.ActionAllow, "glob", "grep", "list", "skill", "todowrite", "task", "question", "tool_search")...)
-	return append(rules, all(sdk.ActionAsk, "edit", "bash", "webfetch", Sampling, sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop)...)
+	return append(rules, all(sdk.ActionAsk, "edit", "bash", "webfetch", Sampling, sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop, sdk.PermissionUnconfined)...)
 }

@@ -80,7 +80,7 @@ func (r *Rules) Decide(permission, pattern string) Decision {
 func (r *Rules) decide(permission, pattern string) Decision {
 	d := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i := range r.candidates(permission) {
-		if r.rules[i].pattern.match(pattern) {
+		if r.rules[i].pattern.match(pattern) && r.rules[i].speaks(permission) {
 			d = Decision{Action: r.rules[i].Action, Matched: true, Rule: r.rules[i].PermissionRule, Index: i}
 			break
 		}
@@ -101,6 +101,12 @@ func (r *Rules) decide(permission, pattern string) Decision {
 		return b
 	}
 	return d
+}
+
+// speaks reports whether the rule may decide about a permission that it matches: one to leave the sandbox is allowed only by its own
+// name, not by a wildcard that was written for everything.
+func (r *rule) speaks(permission string) bool {
+	return r.permission.literal || r.Action != sdk.ActionAllow || permission != sdk.PermissionUnconfined
 }
 
 // candidates yields the indices of the rules whose permission matches, last first.
@@ -179,7 +185,7 @@ func (r *Rules) Explain(permission, pattern string) []Step {
 		depth := depths[n]
 		for i := range list.rules {
 			rule := &list.rules[i]
-			if !rule.permission.match(permission) || !rule.pattern.match(pattern) {
+			if !rule.permission.match(permission) || !rule.pattern.match(pattern) || !rule.speaks(permission) {
 				continue
 			}
 			wins := winner.Matched && winner.Depth == depth && winner.Index == i

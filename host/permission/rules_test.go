@@ -53,6 +53,12 @@ func TestDecide(t *testing.T) {
 		"another user's home":           {rules("external_directory", "~b/*", "allow"), "external_directory", "/home/ab/x", ask, -1},
 		"a longer variable":             {rules("external_directory", "$HOMES/*", "allow"), "external_directory", "/home/aS/x", ask, -1},
 		"tilde inside":                  {rules("read", "a/~/b", "allow"), "read", "a/~/b", allow, 0},
+		"unconfined by everything":      {rules("*", "*", "allow"), "unconfined", "make", ask, -1},
+		"unconfined by a wildcard":      {rules("uncon*", "*", "allow", "unconfine?", "*", "allow"), "unconfined", "make", ask, -1},
+		"unconfined by bash":            {rules("bash", "*", "allow"), "unconfined", "make", ask, -1},
+		"unconfined by its name":        {rules("unconfined", "make", "allow", "*", "*", "allow"), "unconfined", "make", allow, 0},
+		"unconfined denied":             {rules("unconfined", "make", "allow", "*", "*", "deny"), "unconfined", "make", deny, 1},
+		"unconfined asked":              {rules("unconfined", "make", "allow", "*", "*", "ask"), "unconfined", "make", ask, 1},
 		"permission with backslash":     {rules(`a\b`, "*", "allow"), "a/b", "x", allow, 0},
 	}
 	for name, tt := range tests {

@@ -8,16 +8,16 @@ const anywhere = "*"
 
 // trees returns for each top folder the folders of this module whose packages it may import, its own among them. The arrows go
 // one way: cmd → host → hooks → sdk, and what extends the host sees the sdk alone. A whole path stands for one package: what starts
-// processes does it through internal/child, what takes schemas from strangers checks them with internal/schemacost, what shows their
+// processes does it through internal/child, what confines them through internal/confine, what takes schemas from strangers checks them with internal/schemacost, what shows their
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk"},
 		"hooks":    {"hooks", "sdk"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs"},
-		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/schemacost", "internal/nearest", "internal/visible"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/schemacost", "internal/secret"},
+		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/visible"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -51,7 +51,7 @@ func libraries() map[string][]string {
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
 		"github.com/charmbracelet/log":                      {"cmd/tenon"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
-		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
+		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
 	}

@@ -4,7 +4,8 @@
 // What "ends with this process" means when this process is killed and cannot clean up:
 //
 //   - Linux: the kernel kills the leader (parent death signal). The signal belongs to the thread that started the child, which Go
-//     keeps for as long as the process runs, unless a goroutine returns that is locked to its thread; nothing in tenon does that.
+//     keeps for as long as the process runs, unless a goroutine returns that is locked to its thread; only package confine does that,
+//     with threads that have started nothing else.
 //     Processes the leader started are not killed: one that should not survive has to notice that its leader is gone.
 //   - macOS, BSD and Windows have no such signal. There a helper ends when it reads the end of its standard input, which is why
 //     whoever starts one gives it a pipe and keeps the other end.

@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of one answer on the wire. The host bounds its content, see sdk.MaxAnswerBytes.
+// Bounds of one answer on the wire. The host bounds its content, see sdk.MaxModelAnswerBytes.
 const (
 	// maxAnswer bounds its bytes, framing included: a short delta takes 50 to 200 times its text.
 	maxAnswer = 256 << 20

@@ -41,8 +41,8 @@ func (r *reasoningDetails) add(deltas []map[string]any) error {
 			}
 			r.list = append(r.list, d)
 		}
-		if r.size += d.add(delta); r.size > sdk.MaxAnswerBytes {
-			return fmt.Errorf("%w: reasoning_details of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxAnswerBytes>>20)
+		if r.size += d.add(delta); r.size > sdk.MaxModelAnswerBytes {
+			return fmt.Errorf("%w: reasoning_details of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
 		}
 	}
 	return nil

@@ -36,6 +36,7 @@ type bash struct {
 	home   string
 	wanted string // the shell of the configuration
 	guard  guard
+	box    box
 }
 
 var _ sdk.ToolPreparer = (*bash)(nil)
@@ -45,6 +46,7 @@ type bashArgs struct {
 	Timeout     int64  `json:"timeout"` // milliseconds
 	Workdir     string `json:"workdir"`
 	Description string `json:"description"`
+	Unconfined  bool   `json:"unconfined"`
 }
 
 // Definition describes the tool.
@@ -80,7 +82,7 @@ func (t *bash) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.Permissio
 	if request := bashRequest(&args, &found); request != nil {
 		requests = append(requests, *request)
 	}
-	return requests, nil
+	return t.confinement(call, &args, requests)
 }
 
 // bashRequest asks for the commands, or for the whole text where they are not all that runs; nil if there is nothing to ask.
@@ -130,14 +132,21 @@ func (t *bash) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult
 		call.Host.Progress(title, sdk.Object{"output": out.last(liveBytes), "description": args.Description})
 	}
 	progress()
-	end, err := t.run(ctx, job{shell: shell, command: args.Command, dir: dir, env: withGitEnv(commandEnv(env)), timeout: timeout, out: out, progress: progress})
+	inside, err := t.box.enter(ctx, call, &args)
+	if err != nil {
+		return nil, err
+	}
+	end, err := t.run(ctx, job{
+		shell: shell, command: args.Command, dir: dir, env: withGitEnv(inside.environ(commandEnv(env))), timeout: timeout, confine: inside.start, out: out, progress: progress,
+	})
+	notes := inside.leave(ctx, &end, out)
 	if err != nil {
 		return nil, err
 	}
 	return &sdk.ToolResult{
 		Title:    title,
-		Output:   out.String() + end.trailer(timeout),
-		Metadata: sdk.Object{"output": out.last(liveBytes), "exit": end.exit, "description": args.Description},
+		Output:   out.String() + end.trailer(timeout, notes...),
+		Metadata: sdk.Object{"output": out.last(liveBytes), "exit": end.exit, "description": args.Description, "confined": inside.confined()},
 		KeepTail: true,
 	}, nil
 }

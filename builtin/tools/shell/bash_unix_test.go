@@ -179,6 +179,9 @@ func TestPipeHeldOpen(t *testing.T) {
 	if took := time.Since(begin); took > 60*time.Second {
 		t.Errorf("took %v", took)
 	}
+	if runtime.GOOS == "linux" {
+		wantGone(t, result.Output)
+	}
 	for _, pid := range pids(result.Output) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
@@ -260,13 +263,15 @@ func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{
 		"one process": `echo $$ > pids; mv pids ready; exec sleep 1000`,
+		"a session":   `setsid sh -c 'echo $$ > pids; exec sleep 1000' & sleep 0.2; echo $$ >> pids; mv pids ready; sleep 1002; echo`,
 		"a tree":      `(sleep 1000 & echo $! > pids; (sleep 1001 & echo $! >> pids)); echo $$ >> pids; mv pids ready; sleep 1002; echo`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			cmd := exec.Command(os.Args[0])
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TENON_TEST_HOST="+command)
+			tmp := t.TempDir()
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TENON_TEST_HOST="+command, "TMPDIR="+tmp)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			if err := cmd.Start(); err != nil {
@@ -286,6 +291,10 @@ func TestHostKilled(t *testing.T) {
 				t.Errorf("the host wrote %q", stderr.String())
 			}
 			wantGone(t, string(list))
+			eventually(t, "temporary files are gone", func() bool {
+				left, err := filepath.Glob(filepath.Join(tmp, "tenon-*"))
+				return err == nil && len(left) == 0
+			})
 		})
 	}
 }

@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os/exec"
@@ -10,9 +11,10 @@ import (
 	"syscall"
 )
 
-// guardScript keeps a list of process groups. Its input ends when the host does, however it died; then it
-// kills them.
-const guardScript = `groups=
+// guardScript keeps a list of process groups. Its input ends when the host does. If the host did not say goodbye, the script kills the
+// groups, and on Linux everything with the host's token in its environment, until it finds nothing more, and removes the temporary
+// directory. Its argument is the token.
+const guardScript = `groups= bye= tmp=
 while read -r op id; do
 	case $op in
 	+) groups="$groups $id" ;;
@@ -21,9 +23,20 @@ while read -r op id; do
 		for g in $groups; do [ "$g" = "$id" ] || rest="$rest $g"; done
 		groups=$rest
 		;;
+	tmp) tmp=$id ;;
+	bye) bye=1 ;;
 	esac
 done
 for g in $groups; do kill -9 "-$g" 2>/dev/null; done
+for round in 1 2 3 4 5; do
+	[ -z "$bye$quiet" ] || break
+	quiet=1
+	for f in $(grep -lsF "` + tokenVariable + `=$1." /proc/[0-9]*/environ); do
+		p=${f#/proc/}
+		kill -9 "${p%/environ}" 2>/dev/null && quiet=
+	done
+done
+[ -n "$bye" ] || [ -z "$tmp" ] || rm -rf -- "$tmp" 2>/dev/null
 exit 0
 `
 
@@ -35,10 +48,14 @@ type guard struct {
 	input io.WriteCloser
 	ended chan struct{} // closed when the process has ended
 	err   error         // how it ended; set before ended is closed
+	token string        // in the environment of all commands since it started
+	calls int           // commands since then
+	tmp   string        // directory that it removes
 }
 
-// ready starts the guard unless it runs. One that somebody killed is replaced.
-func (g *guard) ready() error {
+// ready starts the guard unless it runs. One that somebody killed is replaced. tmp is a directory that it removes if the
+// host dies, empty for none.
+func (g *guard) ready(tmp string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {
@@ -46,24 +63,43 @@ func (g *guard) ready() error {
 		case <-g.ended:
 			_ = g.stop() // killed by somebody: that it failed is known
 		default:
-			return nil
 		}
 	}
-	return g.start()
+	if g.cmd == nil {
+		if err := g.start(); err != nil {
+			return err
+		}
+	}
+	if tmp != g.tmp {
+		g.tmp = tmp
+		_, _ = fmt.Fprintf(g.input, "tmp %s\n", tmp) // an error: it died, as in tell
+	}
+	return nil
 }
 
-// add puts a group under guard.
-func (g *guard) add(pgid int) { g.tell("+", pgid) }
+// expect marks a command that is about to start: if the host dies, the guard finds it, and all that it starts, by that.
+func (g *guard) expect(group *group) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cmd == nil {
+		return
+	}
+	g.calls++
+	group.token, group.guard = fmt.Sprintf("%s.%d", g.token, g.calls), g.cmd.Process.Pid
+}
+
+// add puts the group of a command that started under guard.
+func (g *guard) add(group *group) { g.tell("+", group) }
 
 // remove takes a group that is gone off the list.
-func (g *guard) remove(pgid int) { g.tell("-", pgid) }
+func (g *guard) remove(group *group) { g.tell("-", group) }
 
 // tell writes to the guard. One that died meanwhile is replaced by ready of the next command.
-func (g *guard) tell(op string, pgid int) {
+func (g *guard) tell(op string, group *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {
-		_, _ = fmt.Fprintf(g.input, "%s %d\n", op, pgid)
+		_, _ = fmt.Fprintf(g.input, "%s %d\n", op, group.pid)
 	}
 }
 
@@ -75,7 +111,8 @@ func (g *guard) close() error {
 }
 
 func (g *guard) start() error {
-	cmd := exec.Command("/bin/sh", "-c", guardScript)
+	g.token, g.tmp = rand.Text(), ""
+	cmd := exec.Command("/bin/sh", "-c", guardScript, "sh", g.token)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	input, err := cmd.StdinPipe()
@@ -98,6 +135,7 @@ func (g *guard) stop() error {
 	if g.cmd == nil {
 		return nil
 	}
+	_, _ = io.WriteString(g.input, "bye\n") // an error: it died
 	_ = g.input.Close()
 	<-g.ended
 	g.cmd, g.input = nil, nil

@@ -7,7 +7,7 @@ import "testing"
 func TestGuardIsReplaced(t *testing.T) {
 	t.Parallel()
 	var g guard
-	if err := g.ready(); err != nil {
+	if err := g.ready(""); err != nil {
 		t.Fatal(err)
 	}
 	first := g.cmd.Process.Pid
@@ -15,8 +15,8 @@ func TestGuardIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-g.ended
-	g.add(1 << 30) // no such group; must not block or end the host
-	if err := g.ready(); err != nil {
+	g.add(&group{pid: 1 << 30}) // no such group; must not block or end the host
+	if err := g.ready(""); err != nil {
 		t.Fatal(err)
 	}
 	if g.cmd.Process.Pid == first {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -43,10 +44,12 @@ type host struct {
 	config sdk.Config
 }
 
-func (*host) Logger() *slog.Logger                                 { return slog.New(slog.DiscardHandler) }
-func (*host) Options() json.RawMessage                             { return nil }
-func (h *host) Config() *sdk.Config                                { return &h.config }
-func (h *host) Project() sdk.Project                               { return sdk.Project{Home: h.home} }
+func (*host) Logger() *slog.Logger     { return slog.New(slog.DiscardHandler) }
+func (*host) Options() json.RawMessage { return nil }
+func (h *host) Config() *sdk.Config    { return &h.config }
+func (h *host) Project() sdk.Project {
+	return sdk.Project{Home: h.home, ConfigDir: filepath.Join(h.home, ".config", "tenon")}
+}
 func (*callHost) Ask(context.Context, sdk.PermissionRequest) error { return nil }
 
 // callHost is what a call gets. It keeps what is shown.

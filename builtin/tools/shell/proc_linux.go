@@ -8,31 +8,14 @@ import (
 	"syscall"
 )
 
-// processAttributes let the kernel kill the shell when the host dies before the guard knows of it.
-func processAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-}
-
-// sweep kills what left the group (setsid, daemons) of a command that was aborted or timed out; it is
-// known by its environment. A command that ended by itself may leave such processes on purpose.
-func (g *group) sweep() {
-	mark := []byte(tokenVariable + "=" + g.token)
-	for range 5 { // what was killed may have started others before
-		found := false
-		files, _ := filepath.Glob("/proc/[0-9]*/environ")
-		for _, file := range files {
-			env, err := os.ReadFile(file)
-			if err != nil || !bytes.Contains(env, mark) {
-				continue
-			}
-			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
-				found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
-			}
-		}
-		if !found {
-			return
-		}
+// processAttributes let the kernel kill an unconfined shell when the host dies before the guard knows of it. The thread that starts a
+// confined one ends at once, and that would kill it: see confine.Ruleset.Do.
+func processAttributes(confined bool) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if !confined {
+		attr.Pdeathsig = syscall.SIGKILL
 	}
+	return attr
 }
 
 // onlyZombies reports whether what is left of the group has ended and only waits to be reaped, which the

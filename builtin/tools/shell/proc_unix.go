@@ -15,24 +15,28 @@ const tokenVariable = "TENON_SHELL_CALL"
 // group is the process group of a command, which is also a session of its own: without a terminal,
 // programs fail that would otherwise wait for somebody to type.
 type group struct {
-	pid   int
-	token string
+	pid      int
+	token    string
+	confined bool
+	guard    int // process that guards it; 0: none
 }
 
 // newGroup prepares the command to start in a group of its own.
-func newGroup(cmd *exec.Cmd) *group {
-	g := &group{token: rand.Text()}
-	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], tokenVariable+"="+g.token)
-	cmd.SysProcAttr = processAttributes()
+func newGroup(cmd *exec.Cmd, confined bool) *group {
+	g := &group{token: rand.Text(), confined: confined}
+	cmd.SysProcAttr = processAttributes(confined)
 	return g
+}
+
+// mark puts the token into the environment of the command.
+func (g *group) mark(cmd *exec.Cmd) {
+	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], tokenVariable+"="+g.token)
 }
 
 func (g *group) started(cmd *exec.Cmd) error {
 	g.pid = cmd.Process.Pid
 	return nil
 }
-
-func (g *group) id() int { return g.pid }
 
 // gone reports whether no process of the group runs.
 func (g *group) gone() bool { return syscall.Kill(-g.pid, 0) == syscall.ESRCH || g.onlyZombies() }

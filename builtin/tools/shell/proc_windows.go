@@ -23,13 +23,14 @@ type group struct {
 // guard is not needed where there are job objects.
 type guard struct{}
 
-func (guard) ready() error { return nil }
-func (guard) add(int)      {}
-func (guard) remove(int)   {}
-func (guard) close() error { return nil }
+func (guard) ready(string) error { return nil }
+func (guard) expect(*group)      {}
+func (guard) add(*group)         {}
+func (guard) remove(*group)      {}
+func (guard) close() error       { return nil }
 
 // newGroup prepares the command to start suspended, so that it starts nothing before it is in its job.
-func newGroup(cmd *exec.Cmd) *group {
+func newGroup(cmd *exec.Cmd, _ bool) *group {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		HideWindow:    true,
 		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED,
@@ -39,6 +40,8 @@ func newGroup(cmd *exec.Cmd) *group {
 	}
 	return &group{}
 }
+
+func (*group) mark(*exec.Cmd) {}
 
 func (g *group) started(cmd *exec.Cmd) error {
 	g.pid = cmd.Process.Pid
@@ -73,8 +76,6 @@ func (g *group) started(cmd *exec.Cmd) error {
 	return nil
 }
 
-func (g *group) id() int { return g.pid }
-
 // gone reports whether no process of the job is left.
 func (g *group) gone() bool {
 	var info struct {
@@ -90,9 +91,6 @@ func (g *group) terminate() {
 }
 
 func (g *group) kill() { _ = windows.TerminateJobObject(g.job, 1) }
-
-// sweep does nothing: nothing leaves a job.
-func (*group) sweep() {}
 
 func (g *group) close() {
 	if g.job != 0 {

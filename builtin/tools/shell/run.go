@@ -31,6 +31,7 @@ type job struct {
 	dir      string
 	env      []string
 	timeout  time.Duration
+	confine  func(start func() error) error // nil: the command runs unconfined
 	out      *output
 	progress func() // called while the command runs, when there is new output
 }
@@ -42,8 +43,7 @@ type ending struct {
 	aborted  bool
 }
 
-// run runs the job and returns when the shell and everything it started in its group is gone. Jobs that
-// the command left in the background end with it.
+// run runs the job and returns when the shell and everything it started is gone: on Linux also what left the group and the session.
 func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -52,15 +52,22 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	defer r.Close()
 	cmd := exec.Command(j.shell.path, append(j.shell.args, j.command)...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = j.dir, j.env, w, w
-	group := newGroup(cmd)
+	group := newGroup(cmd, j.confine != nil)
 	defer group.close()
 
-	exited, err := t.start(cmd, group)
+	if err := t.guard.ready(t.box.temporary()); err != nil {
+		t.log.Warn("commands outlive a killed host", "err", err)
+	}
+	t.guard.expect(group)
+	group.mark(cmd)
+	defer t.guard.remove(group)
+	calls.join(group)
+	exited, err := t.start(cmd, group, j.confine)
 	w.Close()
 	if err != nil {
+		calls.leave(group)
 		return ending{}, fmt.Errorf("start %s in %s: %w", j.shell.path, j.dir, err)
 	}
-	defer t.guard.remove(group.id())
 
 	drained := make(chan struct{})
 	go func() { // belongs to this call; ends when the pipe does, at the latest when finish closes it
@@ -69,6 +76,7 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	}()
 	end := j.wait(ctx, exited)
 	err = finish(end, group, exited)
+	calls.leave(group)
 	drain(r, drained)
 	if err != nil {
 		return end, err
@@ -77,27 +85,35 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	return end, nil
 }
 
-// start starts the command on a thread of its own, which stays until the shell ended: Linux ends the
-// shell when the thread that started it goes away. The guard is there before the command, so that little
-// can happen before it knows of it.
-func (t *bash) start(cmd *exec.Cmd, group *group) (exited <-chan struct{}, err error) {
-	if err := t.guard.ready(); err != nil {
-		t.log.Warn("commands outlive a killed host", "err", err)
-	}
-	started, done := make(chan error, 1), make(chan struct{})
-	go func() { // belongs to the call; ends with the shell; finish waits for done
-		defer close(done)
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+// start starts the command. exited is closed when the shell has ended.
+func (t *bash) start(cmd *exec.Cmd, group *group, confine func(func() error) error) (exited <-chan struct{}, err error) {
+	begin := func() error {
 		err := cmd.Start()
 		if err == nil {
-			t.guard.add(cmd.Process.Pid)
 			err = group.started(cmd)
+			t.guard.add(group)
+			calls.started(group, cmd.Process.Pid)
 		}
-		started <- err
+		return err
+	}
+	done := make(chan struct{})
+	wait := func() {
 		if cmd.Process != nil {
 			_ = cmd.Wait() // its outcome is in cmd.ProcessState
 		}
+		close(done)
+	}
+	if confine != nil {
+		err := confine(begin)
+		go wait() // belongs to the call; ends with the shell; finish waits for done
+		return done, err
+	}
+	started := make(chan error, 1)
+	go func() { // as above; it keeps the thread, because Linux ends an unconfined shell when the thread that started it goes away
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		started <- begin()
+		wait()
 	}()
 	return done, <-started
 }
@@ -148,9 +164,6 @@ func finish(end ending, group *group, exited <-chan struct{}) error {
 		waitFor(gone, grace)
 	}
 	group.kill() // also when it seems gone: what forks at this moment may have been missed
-	if end.aborted || end.timedOut {
-		group.sweep()
-	}
 	select {
 	case <-exited:
 		return nil
@@ -187,7 +200,7 @@ func drain(r *os.File, drained <-chan struct{}) {
 }
 
 // trailer tells the model what the output does not.
-func (e ending) trailer(timeout time.Duration) string {
+func (e ending) trailer(timeout time.Duration, more ...string) string {
 	var notes []string
 	switch {
 	case e.aborted:
@@ -197,6 +210,7 @@ func (e ending) trailer(timeout time.Duration) string {
 	case e.exit != 0:
 		notes = append(notes, fmt.Sprintf("exit status %d", e.exit))
 	}
+	notes = append(notes, more...)
 	if len(notes) == 0 {
 		return ""
 	}

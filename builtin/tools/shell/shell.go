@@ -5,15 +5,16 @@
 //	Prepare: text ──parse──► simple commands ──► permission "bash", one pattern each
 //	              ├─trace──► paths they name ──► permission "external_directory" for those outside
 //	              └─judge──► commands within, files written, what cannot be told ──► further patterns of "bash"
-//	Execute: fresh process group ──► output, bounded ──► result
-//	         timeout, abort, end of the shell ──► the whole group is ended
+//	Execute: sandbox, fresh process group ──► output, bounded ──► result
+//	         timeout, abort, end of the shell ──► all it started is ended ──► git's settings and hooks are looked at
 //
 // Reading the text (parse.go, trace.go, judge.go, special*.go, hidden.go, …) and running it (run.go, proc_*.go) know nothing of each
-// other.
+// other. What confines it is in box.go, confinement.go and git*.go.
 package shell
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -27,6 +28,7 @@ type Plugin struct {
 var (
 	_ sdk.Plugin     = (*Plugin)(nil)
 	_ sdk.ToolSource = (*Plugin)(nil)
+	_ sdk.Hooker     = (*Plugin)(nil)
 )
 
 // New returns the plugin.
@@ -43,14 +45,29 @@ func (*Plugin) Manifest() sdk.Manifest {
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.tool.log = h.Logger()
 	p.tool.home = h.Project().Home
+	p.tool.box.project, p.tool.box.log = h.Project(), h.Logger()
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		p.tool.wanted = c.Config().Shell
+		p.tool.box.config, p.tool.box.skills = c.Config().Sandbox, c.Config().Skills.Paths
 	}
 	return nil
 }
 
-// Close ends what watches over running commands, and with it commands that still run.
-func (p *Plugin) Close(context.Context) error { return p.tool.guard.close() }
+// Close ends what watches over running commands, and with it commands that still run, and removes their temporary files.
+func (p *Plugin) Close(context.Context) error {
+	return errors.Join(p.tool.guard.close(), p.tool.box.close())
+}
 
 // Tools returns bash.
 func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.tool} }
+
+// Hooks looks at what git runs by itself once more when a turn ends. No command of the turn runs then, so what changed is not put back,
+// but named.
+func (p *Plugin) Hooks() []sdk.Hook {
+	return []sdk.Hook{sdk.OnTurnStop(func(ctx context.Context, _ *sdk.TurnStopInput) (sdk.StopDecision, error) {
+		for _, note := range p.tool.box.changed(ctx) {
+			p.tool.log.Warn("git runs something else than before", "change", note)
+		}
+		return sdk.StopDecision{}, nil
+	})}
+}

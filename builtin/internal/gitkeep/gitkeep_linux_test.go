@@ -1,0 +1,197 @@
+package gitkeep_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
+)
+
+// repository returns a repository with a setting and a hook of the user's.
+func repository(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	run(t, dir, `git init -q . && git config user.name somebody && git config alias.mine status && echo '#!/bin/sh' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push &&
+		git -c user.email=a@b.c commit -q --allow-empty -m first`)
+	return dir
+}
+
+func run(t testing.TB, dir, script string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", script, err, out)
+	}
+	return string(out)
+}
+
+// runnable returns what git would run by itself: settings that are not harmless, and hooks.
+func runnable(t testing.TB, dir string) string {
+	t.Helper()
+	return run(t, dir, `git config --local --list 2>&1 | grep -v -e '^core\.\(repositoryformatversion\|filemode\|bare\|logallrefupdates\)=' -e ^user -e ^branch -e ^remote || true
+		cd "$(git rev-parse --git-common-dir)" && ls -l hooks 2>/dev/null | grep -v -e sample -e total | sed 's/.* //' && cat hooks/pre-push`)
+}
+
+func TestPutBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		notes  []string // the beginnings
+	}{
+		"nothing":                {"git status", nil},
+		"from nothing":           {"git -c core.repositoryformatversion=0 config core.pager x", []string{"core.pager in .git/config was put back"}},
+		"a commit":               {"git -c user.email=a@b.c commit -q --allow-empty -m next", nil},
+		"a branch and a remote":  {"git checkout -q -B other && git config remote.origin.url https://example.com/x && git config branch.other.remote origin", nil},
+		"a program":              {"git config core.fsmonitor ./evil", []string{"core.fsmonitor in .git/config was put back"}},
+		"several":                {"git config core.pager x && git config filter.f.clean y && git config user.email a@b.c", []string{"core.pager, filter.f.clean in .git/config was put back"}},
+		"the user's changed":     {"git config alias.mine '!evil'", []string{"alias.mine in .git/config was put back"}},
+		"the user's removed":     {"git config --unset alias.mine", []string{"alias.mine in .git/config was put back"}},
+		"twice the same key":     {"git config --add alias.mine '!evil'", []string{"alias.mine in .git/config was put back"}},
+		"an include":             {"printf '[core]\\n\\tfsmonitor = ./evil\\n' > inc && git config include.path ../inc", []string{"core.fsmonitor in inc was put back", "include.path in .git/config was put back"}},
+		"a conditional include":  {"git config includeIf.onbranch:x.path ../inc", []string{"includeif.onbranch:x.path in .git/config was put back"}},
+		"written by hand":        {"printf '[core]\\n\\tsshCommand = evil\\n' >> .git/config", []string{"core.sshcommand in .git/config was put back"}},
+		"in a subsection":        {"printf '[diff \"a.b\"]\\n\\ttextconv = evil\\n' >> .git/config", []string{"diff.a.b.textconv in .git/config was put back"}},
+		"broken":                 {"echo '[[[' > .git/config", []string{".git/config was put back"}},
+		"removed":                {"rm .git/config", []string{"alias.mine in .git/config was put back"}},
+		"replaced by a link":     {"cp .git/config other && git config -f other core.pager evil && ln -sf ../other .git/config", []string{".git/config was put back"}},
+		"a hook":                 {"echo evil > .git/hooks/pre-commit", []string{".git/hooks/pre-commit was put back"}},
+		"a sample":               {"echo evil > .git/hooks/post-merge.sample", nil},
+		"a changed hook":         {"echo evil >> .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
+		"a removed hook":         {"rm .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
+		"a hook that is a link":  {"ln -s /bin/sh .git/hooks/pre-commit", []string{".git/hooks/pre-commit was put back"}},
+		"another mode":           {"chmod -x .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
+		"another time":           {"echo '#!/bin/zz' > .git/hooks/pre-push && touch -r .git/HEAD .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
+		"hooks become a link":    {"mkdir -p evil && echo evil > evil/pre-commit && rm -r .git/hooks && ln -s ../evil .git/hooks", []string{".git/hooks was put back", ".git/hooks/pre-push was put back"}},
+		"worktree configuration": {"git config extensions.worktreeConfig true && git config --worktree core.fsmonitor evil", []string{"core.fsmonitor in .git/config.worktree was put back"}},
+		"another hooks path":     {"mkdir -p h && git config core.hooksPath h", []string{"core.hookspath in .git/config was put back"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			before := runnable(t, dir)
+			k := gitkeep.New(dir, os.Environ())
+			for range 2 { // the second time it comes from the state that putting back left
+				k.Enter(t.Context())
+				run(t, dir, c.script+" || true")
+				notes := k.Leave(t.Context())
+				slices.Sort(notes)
+				if !slices.Equal(notes, c.notes) {
+					t.Errorf("notes %q, want %q", notes, c.notes)
+				}
+				after := strings.Replace(runnable(t, dir), "extensions.worktreeconfig=true\n", "", 1)
+				if after != before {
+					t.Errorf("git runs:\n%s\nbefore:\n%s", after, before)
+				}
+				if _, err := os.Lstat(filepath.Join(dir, ".git/config.lock")); err == nil {
+					t.Error("a lock stays")
+				}
+			}
+		})
+	}
+}
+
+// A repository that a command makes, or makes again, runs nothing of the command's.
+func TestNewRepository(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]string{"none before": t.TempDir(), "one before": repository(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := gitkeep.New(dir, os.Environ())
+			k.Enter(t.Context())
+			run(t, dir, "rm -rf .git; git init -q . && git config user.name x && git config core.fsmonitor evil && echo evil > .git/hooks/pre-commit")
+			notes := strings.Join(k.Leave(t.Context()), "\n")
+			if !strings.Contains(notes, "core.fsmonitor in .git/config was put back") || !strings.Contains(notes, ".git/hooks/pre-commit was put back") {
+				t.Errorf("notes %q", notes)
+			}
+			if left := run(t, dir, "git config core.fsmonitor || true; ls .git/hooks/pre-commit 2>/dev/null || true; git config user.name"); left != "x\n" {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}
+
+// A linked working tree has its settings and hooks in the main repository, and a file that names it.
+func TestLinked(t *testing.T) {
+	t.Parallel()
+	main := repository(t)
+	linked := filepath.Join(t.TempDir(), "linked")
+	run(t, main, "git worktree add -q "+linked)
+	k := gitkeep.New(linked, os.Environ())
+	k.Enter(t.Context())
+	run(t, linked, "git config core.fsmonitor evil && echo evil > "+main+"/.git/hooks/pre-commit && mkdir other && git init -q other && echo 'gitdir: other/.git' > .git")
+	notes := strings.Join(k.Leave(t.Context()), "\n")
+	for _, want := range []string{".git was put back", "core.fsmonitor", "pre-commit was put back"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes %q, want %q in it", notes, want)
+		}
+	}
+	if left := run(t, linked, "git config core.fsmonitor || true; ls "+main+"/.git/hooks/pre-commit 2>/dev/null || true"); left != "" {
+		t.Errorf("left: %q; notes %q", left, notes)
+	}
+}
+
+// What another process changes after the command ended, or while none runs, stays; it is named.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	k := gitkeep.New(dir, os.Environ())
+	k.Enter(t.Context())
+	if notes := k.Leave(t.Context()); notes != nil {
+		t.Errorf("notes %q", notes)
+	}
+	run(t, dir, "git config core.editor vi")
+	if notes := k.Changed(t.Context()); !slices.Equal(notes, []string{"core.editor in .git/config was changed by another process, and left alone"}) {
+		t.Errorf("notes %q", notes)
+	}
+	if notes := k.Changed(t.Context()); notes != nil {
+		t.Errorf("again: %q", notes)
+	}
+	run(t, dir, "git config core.editor nano") // before the next command: the user's
+	k.Enter(t.Context())
+	run(t, dir, "git config core.editor evil; touch .git/config.lock")
+	if notes := k.Leave(t.Context()); len(notes) != 1 || !strings.Contains(notes[0], "another process changes it") {
+		t.Errorf("under a lock: %q", notes)
+	}
+}
+
+// Commands that overlap are compared once, when the last one ends.
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	k := gitkeep.New(dir, os.Environ())
+	k.Enter(t.Context())
+	k.Enter(t.Context())
+	run(t, dir, "git config core.fsmonitor evil")
+	if notes := k.Leave(t.Context()); notes != nil {
+		t.Errorf("the first: %q", notes)
+	}
+	if notes := k.Leave(t.Context()); len(notes) != 1 {
+		t.Errorf("the last: %q", notes)
+	}
+}
+
+// BenchmarkUnchanged is what a command costs that leaves git alone.
+func BenchmarkUnchanged(b *testing.B) {
+	k := gitkeep.New(repository(b), os.Environ())
+	for b.Loop() {
+		k.Enter(b.Context())
+		k.Leave(b.Context())
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("local\x00file:.git/config\x00core.bare\nfalse\x00"))
+	f.Add([]byte("local\x00file:a\x00alias.x\x00global\x00command line:\x00b.c\nd"))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		if n := gitkeep.Entries(out); n > len(out) {
+			t.Errorf("%d entries of %d bytes", n, len(out))
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package gitkeep
+
+import "strings"
+
+// harmless reports whether a setting runs no program, reads no other file and sends git nowhere that the user would not see. What is
+// not listed here is kept from commands. The key is as git prints it: section and name in lower case, what is between as written.
+func harmless(key string) bool {
+	section, rest, _ := strings.Cut(key, ".")
+	name := rest
+	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
+		name = rest[i+1:]
+		section += ".*"
+	}
+	names, known := harmlessKeys[section]
+	return known && (names == "*" || strings.Contains(" "+names+" ", " "+name+" "))
+}
+
+// harmlessKeys are the names of harmless settings by section; ".*" stands for what is between, "*" for all names. Remote helpers that run
+// commands (ext::) are refused by git unless protocol.ext.allow is set, which is not in the list.
+var harmlessKeys = map[string]string{
+	"core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev compression " +
+		"loosecompression bigfilethreshold sparsecheckout sparsecheckoutcone commitgraph multipackindex untrackedcache preloadindex protecthfs protectntfs " +
+		"whitespace checkstat trustctime longpaths createobject",
+	"branch.*":    "remote merge rebase description pushremote vscode-merge-base gh-merge-base",
+	"branch":      "autosetupmerge autosetuprebase sort",
+	"remote.*":    "url pushurl fetch push tagopt prune prunetags mirror promisor partialclonefilter skipdefaultupdate skipfetchall gh-resolved followremotehead",
+	"remote":      "pushdefault",
+	"user":        "name email useconfigonly",
+	"author":      "name email",
+	"committer":   "name email",
+	"init":        "defaultbranch",
+	"pull":        "rebase ff",
+	"push":        "default autosetupremote followtags recursesubmodules useforceifincludes",
+	"fetch":       "prune prunetags parallel recursesubmodules writecommitgraph",
+	"merge":       "ff conflictstyle renames renamelimit stat log autostash directoryrenames",
+	"rebase":      "autosquash autostash updaterefs stat missingcommitscheck abbreviatecommands",
+	"rerere":      "enabled autoupdate",
+	"diff":        "algorithm renames renamelimit mnemonicprefix noprefix context interhunkcontext wserrorhighlight colormoved colormovedws submodule ignoresubmodules statgraphwidth",
+	"log":         "date decorate follow abbrevcommit showroot",
+	"status":      "short branch showuntrackedfiles relativepaths submodulesummary renames aheadbehind",
+	"tag":         "sort",
+	"stash":       "showpatch showstat showincludeuntracked",
+	"color":       "*",
+	"color.*":     "*",
+	"column":      "*",
+	"advice":      "*",
+	"gc":          "auto autopacklimit pruneexpire reflogexpire reflogexpireunreachable worktreepruneexpire autodetach",
+	"maintenance": "auto strategy",
+	"pack":        "compression depth window threads windowmemory",
+	"index":       "version threads skiphash",
+	"feature":     "manyfiles experimental",
+	"extensions":  "objectformat worktreeconfig partialclone refstorage noop preciousobjects compatobjectformat relativeworktrees",
+	"submodule":   "active recurse fetchjobs",
+	"submodule.*": "url active branch ignore fetchrecursesubmodules shallow",
+	"lfs":         "repositoryformatversion",
+	"lfs.*":       "access locksverify",
+	"commit":      "verbose cleanup status",
+	"format":      "pretty signoff",
+	"i18n":        "commitencoding logoutputencoding",
+	"apply":       "whitespace ignorewhitespace",
+	"checkout":    "defaultremote workers thresholdforparallelism",
+	"worktree":    "guessremote userelativepaths",
+	"clone":       "defaultremotename",
+	"blame":       "coloring date showemail showroot",
+	"grep":        "linenumber patterntype extendedregexp column fullname",
+}

@@ -1,0 +1,81 @@
+package gitkeep
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+var errMeanwhile = errors.New("another process changes it at this moment")
+
+// rewrite gives the keys of one file of settings the values they had. git does it to a copy that no command can reach; so no link in the
+// repository leads it elsewhere.
+func (k *Keeper) rewrite(ctx context.Context, now *state, path string, keys []string, was map[string][]string) error {
+	dir, err := os.MkdirTemp("", "tenon-git-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "config")
+	if err := os.WriteFile(name, now.raw[path], 0o600); err != nil {
+		return err
+	}
+	git := func(args ...string) error {
+		_, err := k.git(ctx, dir, append([]string{"config", "--file", name}, args...)...)
+		return err
+	}
+	for _, key := range keys {
+		if _, there := now.settings[path][key]; there {
+			if err := git("--unset-all", key); err != nil {
+				return err
+			}
+		}
+		for _, value := range was[key] {
+			if err := git("--add", key, value); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return replace(k.rootOf(now, path), path, text, 0o644, now.stamps[path])
+}
+
+// replace writes a file below root as git does: under its lock, and only if the file is still as the stamp says. Links cannot lead out of
+// root.
+func replace(root, path string, text []byte, mode os.FileMode, was stamp) error {
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return err
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if info, err := r.Lstat(rel); err == nil && info.Mode().IsRegular() {
+		mode = info.Mode().Perm()
+	}
+	f, err := r.OpenFile(rel+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, os.ErrExist) {
+		return errMeanwhile
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Close())
+	if err == nil && stampOf(path) != was {
+		err = errMeanwhile
+	}
+	if err == nil {
+		err = r.Rename(rel+".lock", rel)
+	}
+	if err != nil {
+		return errors.Join(err, r.Remove(rel+".lock"))
+	}
+	return nil
+}

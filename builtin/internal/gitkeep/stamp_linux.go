@@ -1,0 +1,30 @@
+package gitkeep
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stamp tells whether a file changed. The change time cannot be set by a program without the right to set the clock. The zero value is a
+// file that does not exist.
+type stamp struct {
+	dev, ino     uint64
+	size         int64
+	mode         uint32
+	mtime, ctime unix.Timespec
+}
+
+func stampOf(path string) stamp {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return stamp{}
+	}
+	return stamp{uint64(st.Dev), st.Ino, st.Size, st.Mode, st.Mtim, st.Ctim}
+}
+
+// identity returns what stays while the content of a directory changes.
+func (s stamp) identity() stamp { return stamp{dev: s.dev, ino: s.ino} }
+
+// changed returns when the file changed last.
+func (s stamp) changed() time.Time { return time.Unix(s.ctime.Unix()) }

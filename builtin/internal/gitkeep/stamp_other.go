@@ -1,0 +1,28 @@
+//go:build !linux
+
+package gitkeep
+
+import (
+	"os"
+	"time"
+)
+
+// stamp tells whether a file changed, as far as it is known without confinement, which there is none of here. The zero value is a file
+// that does not exist.
+type stamp struct {
+	size  int64
+	mode  os.FileMode
+	mtime int64
+}
+
+func stampOf(path string) stamp {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info.Size(), info.Mode(), info.ModTime().UnixNano()}
+}
+
+func (s stamp) identity() stamp { return stamp{mode: s.mode} }
+
+func (s stamp) changed() time.Time { return time.Unix(0, s.mtime) }

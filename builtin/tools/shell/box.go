@@ -1,0 +1,275 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
+	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/sandbox"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+var errSwitchedOff = errors.New("the configuration switches the sandbox off (sandbox)")
+
+// box confines commands: what they may reach is found when the first one of a project starts, and again when files came to or went from
+// a directory that they see only in parts. Its fields before mu are set once; the rest is safe for use from many goroutines.
+type box struct {
+	project sdk.Project
+	config  sdk.SandboxConfig
+	skills  []string // directories
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	rooms map[string]*room // by working tree
+	tmp   string           // holds the temporary directories of sessions; empty before the first
+}
+
+// room is what commands in one working tree may reach.
+type room struct {
+	worktree string
+	rules    *confine.Ruleset // nil: why says what keeps the project from being confined
+	why      error
+	git      *gitkeep.Keeper
+}
+
+// open returns the room of a working tree. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that
+// contains what must stay hidden, and those of a configuration that cannot be followed.
+func (b *box) open(worktree string) (*room, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.openLocked(worktree)
+}
+
+func (b *box) openLocked(worktree string) (*room, error) {
+	if on := b.config.Enabled; on != nil && !*on {
+		return nil, errSwitchedOff
+	}
+	if _, err := confine.Supported(); err != nil {
+		return nil, err
+	}
+	r := b.rooms[worktree]
+	if r != nil && (r.rules == nil || !r.rules.Stale()) {
+		return r, r.why
+	}
+	rules, err := b.rules(worktree)
+	var conflict *confine.ConflictError
+	if err != nil && !errors.As(err, &conflict) {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	if r == nil {
+		r = &room{worktree: worktree, git: gitkeep.New(worktree, os.Environ())}
+	} else if err := r.rules.Close(); err != nil {
+		b.log.Warn("sandbox", "err", err)
+	}
+	r.rules, r.why = rules, err
+	if b.rooms == nil {
+		b.rooms = map[string]*room{}
+	}
+	b.rooms[worktree] = r
+	return r, err
+}
+
+// rules builds what commands in a working tree may reach.
+func (b *box) rules(worktree string) (*confine.Ruleset, error) {
+	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config, Skills: b.skills, Create: true})
+	if err != nil {
+		return nil, err
+	}
+	if b.tmp == "" {
+		if b.tmp, err = os.MkdirTemp("", "tenon-"); err != nil {
+			return nil, fmt.Errorf("temporary directory of commands: %w", err)
+		}
+	}
+	return confine.New(sandbox.Policy(list, worktree, append(linkedRepository(worktree), b.tmp)...))
+}
+
+// temporary returns the directory that holds the temporary ones of sessions, empty before the first.
+func (b *box) temporary() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tmp
+}
+
+// linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git here names
+// a directory there, and gitdir in that one this .git, and it lies where commondir says. So a file that came with a project cannot name a
+// repository elsewhere.
+func linkedRepository(worktree string) []string {
+	link := filepath.Join(worktree, ".git")
+	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	read := func(base, file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return ""
+		}
+		path := strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir: "))
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return ""
+		}
+		return real
+	}
+	own, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return nil
+	}
+	dir := read(worktree, link)
+	common := read(dir, filepath.Join(dir, "commondir"))
+	if dir == "" || common == "" || read(dir, filepath.Join(dir, "gitdir")) != own || filepath.Join(common, "worktrees", filepath.Base(dir)) != dir {
+		return nil
+	}
+	for _, name := range []string{"HEAD", "objects", "refs"} { // what makes a directory a repository to git
+		if _, err := os.Stat(filepath.Join(common, name)); err != nil {
+			return nil
+		}
+	}
+	return []string{common}
+}
+
+// close removes the temporary files and releases the rules.
+func (b *box) close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var err error
+	for _, r := range b.rooms {
+		if r.rules != nil {
+			err = errors.Join(err, r.rules.Close())
+		}
+	}
+	b.rooms = nil
+	if b.tmp != "" {
+		err = errors.Join(err, removeAll(b.tmp))
+		b.tmp = ""
+	}
+	return err
+}
+
+// removeAll removes a directory, also where programs took the right to write from directories in it, as go does in its cache of modules.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return nil // what stays, RemoveAll names
+	})
+	return os.RemoveAll(dir)
+}
+
+// changed names what another process changed in git's settings and hooks since the last command.
+func (b *box) changed(ctx context.Context) []string {
+	b.mu.Lock()
+	rooms := make([]*room, 0, len(b.rooms))
+	for _, r := range b.rooms {
+		rooms = append(rooms, r)
+	}
+	b.mu.Unlock()
+	var notes []string
+	for _, r := range rooms {
+		notes = append(notes, r.git.Changed(ctx)...)
+	}
+	return notes
+}
+
+// visit is one command in its room. Without a room it runs unconfined.
+type visit struct {
+	box  *box
+	room *room
+	tmp  string // of the session
+	// start starts the command; nil: unconfined.
+	start func(start func() error) error
+}
+
+// enter prepares a command. Whether it may run unconfined was decided before, by what Prepare asked for.
+func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*visit, error) {
+	v := &visit{box: b}
+	if args.Unconfined {
+		return v, nil
+	}
+	worktree := worktreeOf(call)
+	r, err := b.open(worktree)
+	if free(err) {
+		return v, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.room, v.tmp = r, filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))
+	if err := os.MkdirAll(v.tmp, 0o700); err != nil {
+		return nil, fmt.Errorf("temporary directory of the command: %w", err)
+	}
+	v.start = func(start func() error) error {
+		b.mu.Lock() // the rules stay open meanwhile
+		defer b.mu.Unlock()
+		if r, err = b.openLocked(worktree); err != nil {
+			return err
+		}
+		return r.rules.Do(start, nil)
+	}
+	r.git.Enter(ctx)
+	return v, nil
+}
+
+// plain keeps what may be part of a file's name.
+func plain(r rune) rune {
+	if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+		return r
+	}
+	return '-'
+}
+
+// free reports whether commands run unconfined for a reason that is no failure.
+func free(err error) bool {
+	var conflict *confine.ConflictError
+	return errors.Is(err, errSwitchedOff) || errors.Is(err, confine.ErrUnsupported) || errors.As(err, &conflict)
+}
+
+func worktreeOf(call *sdk.ToolCall) string {
+	if call.Worktree == "" {
+		return call.Directory
+	}
+	return call.Worktree
+}
+
+func (v *visit) confined() bool { return v.room != nil }
+
+// environ returns the environment of the command: a confined one has a temporary directory of its own.
+func (v *visit) environ(env []string) []string {
+	if v.room == nil {
+		return env
+	}
+	env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "TMPDIR=") })
+	return append(env, "TMPDIR="+v.tmp)
+}
+
+// leave looks after the command and returns what the model and the user are told. It is called when everything the command started has
+// ended.
+func (v *visit) leave(ctx context.Context, end *ending, out *output) []string {
+	if v.room == nil {
+		return nil
+	}
+	var notes []string
+	for _, note := range v.room.git.Leave(context.WithoutCancel(ctx)) {
+		notes = append(notes, "Of what git runs by itself, commands change nothing: "+note+".")
+	}
+	if end.exit != 0 && !end.aborted && refused(out.last(liveBytes)) {
+		notes = append(notes, fmt.Sprintf("The command ran confined, which may be why: it writes only %s, $TMPDIR and caches, and cannot read secrets, tenon's files or /tmp. "+
+			"The user sees all paths with: tenon permission sandbox. If it needs more, call bash again with unconfined: true, which asks the user.", v.room.worktree))
+	}
+	return notes
+}

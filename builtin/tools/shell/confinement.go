@@ -1,0 +1,58 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// confinement completes the requests of a call: each says whether the command runs confined, and one more asks for leave to run
+// unconfined where the call wants that, or the project cannot be confined.
+func (t *bash) confinement(call *sdk.ToolCall, args *bashArgs, requests []sdk.PermissionRequest) ([]sdk.PermissionRequest, error) {
+	_, err := t.box.open(worktreeOf(call))
+	if err != nil && !free(err) {
+		return nil, err
+	}
+	text, asks := "confined: writes only the project, its own temporary directory and caches; reads no secrets", false
+	var conflict *confine.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		text, asks = fmt.Sprintf("NOT confined: the project contains %s, which confined commands must not read", conflict.Hidden), true
+	case err != nil:
+		text = "NOT confined: " + err.Error()
+	case args.Unconfined:
+		text = "NOT confined: the model asks for it"
+	}
+	if asks || args.Unconfined {
+		requests = append(requests, *unconfinedRequest(args))
+	}
+	for i := range requests {
+		if requests[i].Metadata == nil {
+			requests[i].Metadata = sdk.Object{}
+		}
+		requests[i].Metadata["sandbox"] = text
+	}
+	return requests, nil
+}
+
+// unconfinedRequest asks for leave to run the command outside of the sandbox. "Always" is that very text, where a pattern can say it.
+func unconfinedRequest(args *bashArgs) *sdk.PermissionRequest {
+	r := &sdk.PermissionRequest{
+		Permission: sdk.PermissionUnconfined, Patterns: []string{args.Command},
+		Metadata: sdk.Object{"command": args.Command, "description": args.Description},
+	}
+	if !strings.ContainsAny(args.Command, `*?\`) {
+		r.Always = []string{args.Command}
+	}
+	return r
+}
+
+// refusal is what programs print when the system refuses them something.
+var refusal = regexp.MustCompile(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|read-only file system|cross-device link|os error 13\b|errno 13\b`)
+
+// refused reports whether an output looks like that of a program that was refused something.
+func refused(output string) bool { return refusal.MatchString(output) }

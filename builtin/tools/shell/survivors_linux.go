@@ -1,0 +1,161 @@
+package shell
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// calls are the calls of this process that run: what the kernel gives to a process as children, and whether it does, is one for all.
+var calls family
+
+// family is calls that run. While there are any, this process is a child subreaper: what a command started and left behind
+// becomes its child, and is ended with the call. The zero value is ready; safe for use from many goroutines.
+type family struct {
+	mu      sync.Mutex
+	running map[*group]int // and their shells; 0 before one started
+	since   uint64         // when the first of those that overlap began, in the ticks of /proc
+}
+
+// join makes the group's descendants come here. It is called before the command starts.
+func (f *family) join(g *group) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.running) == 0 {
+		// An error means a kernel older than 3.4: survivors then go to init, as before.
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+		f.running, f.since = map[*group]int{}, 0
+	}
+	f.running[g] = 0
+}
+
+// started notes the shell of the call, and when it began.
+func (f *family) started(g *group, pid int) {
+	p, ok := processOf(pid)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running[g] = pid
+	if ok && (f.since == 0 || p.start < f.since) {
+		f.since = p.start
+	}
+}
+
+// leave ends what is left of the call, whose shell has ended.
+func (f *family) leave(g *group) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	deadline := time.Now().Add(killWait)
+	for f.endSome(g) && time.Now().Before(deadline) { // what was killed may have started others before
+	}
+	delete(f.running, g)
+	if len(f.running) == 0 {
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+	}
+}
+
+// endSome kills and reaps this process's children that are survivors of the call, and reports whether there were any.
+func (f *family) endSome(g *group) bool {
+	found := false
+	for _, pid := range children() {
+		if pid == g.guard {
+			continue
+		}
+		p, ok := processOf(pid)
+		if !ok || !f.survives(g, p) {
+			continue
+		}
+		found = true
+		_ = syscall.Kill(pid, syscall.SIGKILL) // ours until it is reaped, so the number cannot be another's
+		waitFor(func() bool {
+			reaped, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+			return reaped == pid || err == syscall.ECHILD
+		}, killWait)
+	}
+	return found
+}
+
+// survives reports whether a child of this process is one that the call left behind. Every descendant of a command is in a session
+// other than ours, which nothing can change; that of a plugin or of an MCP server is in ours, unless it left it. Where that does not
+// tell whose a process is, the call's token in its environment does. A process without any token, in a session of its own, that cannot
+// gain privileges and is no older than the calls that run comes from a confined command that cleared its environment; it ends with the
+// last of them.
+func (f *family) survives(g *group, p process) bool {
+	for other, shell := range f.running {
+		if p.pid == shell || p.session == shell {
+			return other == g
+		}
+	}
+	token := tokenOf(p.pid)
+	if token != "" {
+		return token == g.token
+	}
+	own, _ := unix.Getsid(0)
+	return g.confined && len(f.running) == 1 && p.session != own && p.start >= f.since && f.since > 0 && noNewPrivileges(p.pid)
+}
+
+// process is what /proc tells of a process.
+type process struct {
+	pid, session int
+	start        uint64
+}
+
+// processOf reads /proc/PID/stat: pid (name) state ppid pgrp session …; the name may hold anything. It also works for zombies.
+func processOf(pid int) (process, bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return process{}, false
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 20 {
+		return process{}, false
+	}
+	session, err := strconv.Atoi(string(fields[3]))
+	if err != nil {
+		return process{}, false
+	}
+	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	return process{pid, session, start}, err == nil
+}
+
+// children returns the children of this process that were orphans: the kernel gives those to its main thread. Processes that other threads
+// started are not among them as long as those threads run.
+func children() []int {
+	pid := os.Getpid()
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil // a kernel without CONFIG_PROC_CHILDREN
+	}
+	var out []int
+	for _, field := range bytes.Fields(list) {
+		if pid, err := strconv.Atoi(string(field)); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// tokenOf returns the token of the call in a process's environment, empty where there is none or none can be read.
+func tokenOf(pid int) string {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return ""
+	}
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		if token, ok := bytes.CutPrefix(entry, []byte(tokenVariable+"=")); ok {
+			return string(token)
+		}
+	}
+	return ""
+}
+
+// noNewPrivileges reports whether a process is like everything that confined commands start.
+func noNewPrivileges(pid int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return err == nil && bytes.Contains(status, []byte("\nNoNewPrivs:\t1\n"))
+}

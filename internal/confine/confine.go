@@ -1,0 +1,66 @@
+// Package confine starts processes that the kernel confines to some files: with Landlock, on Linux 5.13 and newer. It needs no
+// helper program, no privileges and no user namespace. Elsewhere [Supported] says that nothing is confined.
+//
+//	Policy ──New──► Ruleset (once) ──Do──► a new thread restricts itself ──► starts the command, which inherits that ──► ends
+//
+// What a confined process, and everything it starts, cannot do:
+//
+//   - open, create, rename or remove files that its [Policy] does not allow;
+//   - read the memory or the environment of processes outside of its own command, or trace them;
+//   - signal them, or connect to their abstract Unix sockets (ABI 6 and newer);
+//   - gain privileges by running a program (no_new_privs); as root it has only the capabilities that building software needs.
+//
+// Landlock does not cover these: the network and Unix sockets that have a name, listing and changing the attributes of files (stat,
+// chmod, chown, times), and what is inherited as an open descriptor. Its rules allow whole trees, so nothing inside a writable
+// directory can be excluded.
+package confine
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrUnsupported is returned where the system cannot confine a process.
+var ErrUnsupported = errors.New("the system cannot confine processes")
+
+// Policy lists what confined processes may open. Everything else is refused. All paths are absolute; links in them are followed when
+// the ruleset is built, and what they lead to is what the rule is about.
+type Policy struct {
+	// Write are directories and files that exist, to read, write, create in, remove from and run. Device files are written only
+	// when they are listed themselves. They may lie below a path of Hide.
+	Write []string
+	// Read are directories and files to read and run. What does not exist is left out. "/" stands for everything.
+	Read []string
+	// Hide is taken out of Read, whether it exists or not. It may not lie in a path of Write: see [ConflictError]. A directory
+	// above a hidden path cannot be listed, and what is created in it later is not readable before the ruleset is built again.
+	Hide []string
+}
+
+// ConflictError is returned for a policy that Landlock cannot enforce: a writable directory contains a hidden path.
+type ConflictError struct {
+	Write, Hidden string
+}
+
+// Error names both paths.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s is writable and contains %s, which must stay hidden; a confined process gets a directory as a whole", e.Write, e.Hidden)
+}
+
+// Gaps returns what the given ABI version of Landlock does not confine although a newer kernel does, for people.
+func Gaps(abi int) []string {
+	var out []string
+	for _, g := range []struct {
+		abi  int
+		text string
+	}{
+		{2, "renaming files between directories fails (needs Linux 5.19)"},
+		{3, "files outside can be truncated (needs Linux 6.2)"},
+		{5, "device files outside take ioctl calls (needs Linux 6.10)"},
+		{6, "other processes of the same user can be signalled and reached by abstract sockets (needs Linux 6.12)"},
+	} {
+		if abi < g.abi {
+			out = append(out, g.text)
+		}
+	}
+	return out
+}

@@ -1,0 +1,274 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Access rights, see landlock(7). Devices are created by nobody.
+const (
+	readOnly  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	ofFiles   = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	readWrite = readOnly | ofFiles | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
+		unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM |
+		unix.LANDLOCK_ACCESS_FS_REFER
+	handled = readWrite | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+)
+
+// The scopes of ABI 6, from linux/landlock.h: signals and abstract Unix sockets stay within the command.
+const scopes = 1<<0 | 1<<1
+
+// createVersion asks landlock_create_ruleset for the ABI version.
+const createVersion = 1
+
+// Supported returns the ABI version of Landlock, or why processes cannot be confined: an error that wraps [ErrUnsupported].
+func Supported() (abi int, err error) {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, createVersion)
+	switch {
+	case errno == unix.ENOSYS:
+		return 0, fmt.Errorf("%w: no Landlock in this kernel (needs Linux 5.13 or newer, built with it)", ErrUnsupported)
+	case errno == unix.EOPNOTSUPP:
+		return 0, fmt.Errorf(`%w: Landlock is switched off; add "landlock" to the kernel's parameter lsm=`, ErrUnsupported)
+	case errno != 0:
+		return 0, fmt.Errorf("%w: landlock: %w", ErrUnsupported, errno)
+	}
+	if _, err := os.Stat(childrenOf(unix.Getpid())); err != nil { // see onThread
+		return 0, fmt.Errorf("%w: no list of children in /proc (needs CONFIG_PROC_CHILDREN): %w", ErrUnsupported, err)
+	}
+	return int(v), nil
+}
+
+// rights returns the access rights and scopes that a version knows.
+func rights(abi int) (access, scoped uint64) {
+	access = handled
+	if abi < 2 {
+		access &^= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if abi < 3 {
+		access &^= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	if abi < 5 {
+		access &^= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	if abi >= 6 {
+		scoped = scopes
+	}
+	return access, scoped
+}
+
+// Ruleset is a policy the kernel knows. It is safe for use from many goroutines and may be used for any number of commands until
+// Close.
+type Ruleset struct {
+	mu     sync.RWMutex // held for reading while fd is used
+	fd     int          // -1 after Close
+	access uint64
+	split  map[string]stamp // directories that are allowed name by name, as they were
+}
+
+// stamp tells whether the names in a directory changed.
+type stamp struct {
+	dev, ino     uint64
+	mtime, ctime unix.Timespec
+}
+
+func stampOf(path string) (stamp, bool) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return stamp{}, false
+	}
+	return stamp{uint64(st.Dev), st.Ino, st.Mtim, st.Ctim}, true
+}
+
+// New builds the ruleset of a policy. The caller closes it. Errors are [ErrUnsupported], a [*ConflictError], and those of paths of
+// Write, which must exist.
+func New(p Policy) (*Ruleset, error) {
+	abi, err := Supported()
+	if err != nil {
+		return nil, err
+	}
+	access, scoped := rights(abi)
+	attr := struct{ fs, net, scoped uint64 }{fs: access, scoped: scoped}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return nil, fmt.Errorf("landlock_create_ruleset: %w", errno)
+	}
+	r := &Ruleset{fd: int(fd), access: access, split: map[string]stamp{}}
+	unix.CloseOnExec(r.fd)
+	if err := r.fill(p); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// fill adds the rules.
+func (r *Ruleset) fill(p Policy) error {
+	hidden := newTree(p.Hide)
+	for _, path := range p.Write {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return fmt.Errorf("writable path: %w", err)
+		}
+		if inside, ok := hidden.below(real); ok {
+			return &ConflictError{Write: real, Hidden: inside}
+		}
+		if err := r.allow(real, readWrite); err != nil {
+			return fmt.Errorf("writable path: %w", err)
+		}
+	}
+	for _, path := range p.Read {
+		real, err := filepath.EvalSymlinks(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("readable path: %w", err)
+		}
+		r.read(real, hidden)
+	}
+	return nil
+}
+
+// read allows reading a tree without what is hidden in it. What cannot be opened cannot be read by the command either.
+func (r *Ruleset) read(path string, hidden tree) {
+	if hidden.has(path) {
+		return
+	}
+	if _, ok := hidden.below(path); !ok {
+		_ = r.allow(path, readOnly)
+		return
+	}
+	s, ok := stampOf(path)
+	entries, err := os.ReadDir(path)
+	if !ok || err != nil && len(entries) == 0 {
+		return
+	}
+	r.split[path] = s
+	for _, e := range entries {
+		// A rule about a link would be one about where it leads.
+		if e.Type()&fs.ModeSymlink == 0 {
+			r.read(filepath.Join(path, e.Name()), hidden)
+		}
+	}
+}
+
+// allow adds the rule of one path without links.
+func (r *Ruleset) allow(path string, access uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+	case unix.S_IFCHR, unix.S_IFBLK:
+		if access == readWrite {
+			access |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+		}
+		access &= ofFiles | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	case unix.S_IFLNK:
+		return nil // replaced since it was looked at
+	default:
+		access &= ofFiles
+	}
+	// struct landlock_path_beneath_attr is packed: the rights, then the descriptor.
+	var rule [12]byte
+	*(*uint64)(unsafe.Pointer(&rule[0])) = access & r.access
+	*(*int32)(unsafe.Pointer(&rule[8])) = int32(fd)
+	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule[0])), 0, 0, 0); errno != 0 {
+		return &fs.PathError{Op: "landlock_add_rule", Path: path, Err: errno}
+	}
+	return nil
+}
+
+// Stale reports whether names came to or went from a directory that is allowed name by name. A ruleset built again knows them.
+func (r *Ruleset) Stale() bool {
+	for path, was := range r.split {
+		if now, ok := stampOf(path); !ok || now != was {
+			return true
+		}
+	}
+	return false
+}
+
+// Close releases the ruleset. It may be called twice. Commands that run stay confined.
+func (r *Ruleset) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fd < 0 {
+		return nil
+	}
+	err := unix.Close(r.fd)
+	r.fd = -1
+	return err
+}
+
+// tree is a set of paths with all directories above them.
+type tree struct {
+	paths map[string]bool
+	above map[string]string // a directory above a path, and that path
+}
+
+// newTree takes the paths as they are written, and where they lead.
+func newTree(paths []string) tree {
+	t := tree{paths: map[string]bool{}, above: map[string]string{}}
+	known := map[string]string{}
+	for _, path := range paths {
+		t.add(filepath.Clean(path))
+		t.add(resolved(filepath.Clean(path), known))
+	}
+	return t
+}
+
+func (t *tree) add(path string) {
+	if t.paths[path] {
+		return
+	}
+	t.paths[path] = true
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if t.above[dir] == "" {
+			t.above[dir] = path
+		}
+		if dir == filepath.Dir(dir) {
+			return
+		}
+	}
+}
+
+func (t *tree) has(path string) bool { return t.paths[path] }
+
+// below returns a path of the tree that is strictly below dir.
+func (t *tree) below(dir string) (string, bool) {
+	path, ok := t.above[dir]
+	return path, ok
+}
+
+// resolved returns the path with its links followed, as far as it exists. known holds what was resolved before.
+func resolved(path string, known map[string]string) string {
+	if path == filepath.Dir(path) {
+		return path
+	}
+	if real, ok := known[path]; ok {
+		return real
+	}
+	real := filepath.Join(resolved(filepath.Dir(path), known), filepath.Base(path))
+	if info, err := os.Lstat(real); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if target, err := filepath.EvalSymlinks(real); err == nil {
+			real = target
+		} else if target, err := os.Readlink(real); err == nil && filepath.IsAbs(target) {
+			real = filepath.Clean(target) // does not exist yet
+		}
+	}
+	known[path] = real
+	return real
+}

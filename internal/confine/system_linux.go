@@ -1,0 +1,25 @@
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// System returns the directories that programs of the system, their libraries and interpreters are in, and what they read to run:
+// settings and processes. There are no files of users in it.
+func System() []string {
+	out := []string{"/bin", "/sbin", "/usr", "/etc", "/opt", "/nix", "/gnu", "/snap", "/proc", "/sys", "/run/current-system", "/run/systemd/resolve"}
+	libs, _ := filepath.Glob("/lib*") // the pattern is well formed
+	return append(out, libs...)
+}
+
+// Devices returns the device files of this system that programs need to write to, and the directory of shared memory. New terminals are
+// not among them: they lie in one directory with those of the user, whose keys could be read.
+func Devices() []string {
+	all := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm"}
+	return slices.DeleteFunc(all, func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	})
+}

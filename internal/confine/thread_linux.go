@@ -1,0 +1,135 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+var errClosed = errors.New("the ruleset is closed")
+
+// Do runs start on a thread of its own that is confined for good. The processes it starts are confined like the thread; nothing else
+// in this process is. Do returns when start has.
+//
+// The thread has the rights of the processes it started, and so they have rights over it: they may signal it, which ends this process
+// when it is SIGKILL. Therefore it ends as soon as start returns. A process with a parent death signal (SysProcAttr.Pdeathsig) would
+// get it then; give wait to keep the thread until that has returned, at that price. wait may be nil.
+//
+// Reading and tracing this process through the thread is refused always: Do makes the process undumpable. It then leaves no core
+// dumps, and a debugger without privileges cannot attach to it.
+func (r *Ruleset) Do(start func() error, wait func()) error {
+	if err := undumpable(); err != nil {
+		return fmt.Errorf("confine: %w", err)
+	}
+	started := make(chan error, 1)
+	go onThread(func() { // ends after start, or wait
+		err := r.enter()
+		if err == nil {
+			err = start()
+		}
+		started <- err
+		if err == nil && wait != nil {
+			wait()
+		}
+	})
+	return <-started
+}
+
+// onThread runs f on a thread that ends with it: a goroutine that returns locked to its thread takes it along. Two kinds of threads are
+// not for that. The main thread would not end, and its restriction shows as that of the process. And a thread that started processes
+// would take those along that have a parent death signal (package child). So a goroutine on such a thread holds it until another
+// goroutine has a better one.
+func onThread(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() && childless() {
+		f()
+		return // locked
+	}
+	elsewhere := make(chan struct{})
+	go onThread(func() { // as the one of Do
+		close(elsewhere)
+		f()
+	})
+	<-elsewhere
+	runtime.UnlockOSThread()
+}
+
+// childless reports whether this thread has no children. Where that cannot be read it may have some; see Supported.
+func childless() bool {
+	list, err := os.ReadFile(childrenOf(unix.Gettid()))
+	return err == nil && len(list) == 0
+}
+
+// childrenOf returns the file that lists the children of a thread of this process.
+func childrenOf(tid int) string { return fmt.Sprintf("/proc/%d/task/%d/children", unix.Getpid(), tid) }
+
+// undumpable keeps processes that have no privileges over this one from reading or tracing it.
+var undumpable = sync.OnceValue(func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) })
+
+// enter confines the thread, which can never be undone.
+func (r *Ruleset) enter() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("confine: no_new_privs: %w", err)
+	}
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("confine: %w", err)
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.fd < 0 {
+		return fmt.Errorf("confine: %w", errClosed)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
+		return fmt.Errorf("confine: landlock_restrict_self: %w", errno)
+	}
+	return nil
+}
+
+// kept are the capabilities root keeps: owning, reading and writing files, other users, the network. Everything else goes, also what
+// later kernels add. Of what goes, these would lead out: SYS_PTRACE, PERFMON, SYS_ADMIN (memory of others, mounts), BPF, SYS_MODULE,
+// SYS_RAWIO, MKNOD (the kernel and disks), DAC_READ_SEARCH (open_by_handle_at), SYS_TIME (forged ctime), SYS_RESOURCE, SETPCAP.
+const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID |
+	1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE | 1<<unix.CAP_NET_RAW
+
+// dropCapabilities takes from the thread what kept does not name: from the effective, permitted, inheritable, ambient and bounding
+// sets. The bounding set of a thread without CAP_SETPCAP stays; no_new_privs keeps programs from gaining anything by it.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&header, &sets[0]); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	if sets == [2]unix.CapUserData{} {
+		return nil
+	}
+	if sets[0].Effective&(1<<unix.CAP_SETPCAP) != 0 {
+		for c := range uintptr(64) {
+			if uint64(kept)&(1<<c) != 0 {
+				continue
+			}
+			err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
+			if err == unix.EINVAL {
+				break // the kernel has no more
+			}
+			if err != nil {
+				return fmt.Errorf("bounding set: %w", err)
+			}
+		}
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil && err != unix.EINVAL {
+		return fmt.Errorf("ambient capabilities: %w", err)
+	}
+	for i, mask := range [2]uint32{uint32(kept & 0xffffffff), uint32(kept >> 32)} {
+		sets[i].Effective &= mask
+		sets[i].Permitted &= mask
+		sets[i].Inheritable &= mask
+	}
+	if err := unix.Capset(&header, &sets[0]); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+// Package sandbox says what the confined commands of a project may read and write, and where each path comes from. It looks at the
+// file system and the environment, and starts nothing.
+//
+//	project, temporary directory, caches, devices ──► written
+//	everything else                              ──► read
+//	secrets of the home directory, tenon's files ──► neither
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Access is what a command may do with a path.
+type Access string
+
+// The kinds of access.
+const (
+	Write Access = "write"
+	Read  Access = "read"
+	Hide  Access = "hidden"
+)
+
+// Path is one path, what a command may do with it and why.
+type Path struct {
+	Path   string
+	Access Access
+	Origin string
+}
+
+// Own is the origin of tenon's directories.
+const Own = "files of tenon"
+
+// Origins of what is hidden only where commands do not write anyway.
+const (
+	deeper    = "secret by its name" // one level down in the home directory: copies and dotfiles
+	temporary = "temporary files of others"
+)
+
+// Options say whose commands they are.
+type Options struct {
+	Project sdk.Project
+	Environ []string // of tenon: its caches, PATH and TENON_CONFIG
+	Config  sdk.SandboxConfig
+	Skills  []string // directories of skills; commands run what is in them
+	// Create makes the directories of caches that do not exist yet, as the programs would.
+	Create bool
+	// Origin says where the value of a key such as sandbox.write was set. Nil: it is called "configuration".
+	Origin func(key string) string
+}
+
+// Find returns the paths for a project, without the project and its temporary directory, which Policy adds. It fails when the
+// configuration makes writable what must not be.
+func Find(o Options) ([]Path, error) {
+	f := &finder{Options: o, seen: map[Path]bool{}}
+	f.add(Read, "default", "/")
+	f.add(Write, "device", confine.Devices()...)
+	f.add(Hide, Own, f.own()...)
+	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, "skills")}, o.Skills...)...)
+	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
+		f.add(Hide, temporary, dir)
+		if o.Project.Home != "" && inside(o.Project.Home, dir) {
+			f.add(Read, "home directory", o.Project.Home)
+		}
+	}
+	f.add(Hide, "secrets of the system", "/run/user", "/run/secrets", "/run/credentials", "/var/run/secrets")
+	f.caches()
+	if err := f.configured(); err != nil {
+		return nil, err
+	}
+	f.secrets()
+	return f.out, nil
+}
+
+// Policy returns what a command in worktree may reach. writable are further directories it gets, such as its temporary one. Hidden
+// paths that the configuration lets be read are not hidden, nor what is hidden for its name or as a temporary file where commands write.
+func Policy(list []Path, worktree string, writable ...string) confine.Policy {
+	p := confine.Policy{Write: append([]string{worktree}, writable...)}
+	read := map[string]bool{}
+	for _, path := range list {
+		switch path.Access {
+		case Write:
+			if _, err := os.Stat(path.Path); err == nil {
+				p.Write = append(p.Write, path.Path)
+			}
+		case Read:
+			p.Read = append(p.Read, path.Path)
+			read[path.Path] = true
+		}
+	}
+	for _, path := range list {
+		mild := path.Origin == deeper || path.Origin == temporary
+		if path.Access == Hide && !read[path.Path] && !(mild && slices.ContainsFunc(p.Write, func(w string) bool { return inside(path.Path, w) })) {
+			p.Hide = append(p.Hide, path.Path)
+		}
+	}
+	return p
+}
+
+type finder struct {
+	Options
+	out      []Path
+	seen     map[Path]bool // path and access
+	precious []precious    // filled by refuse
+}
+
+func (f *finder) add(access Access, origin string, paths ...string) {
+	for _, path := range paths {
+		p := Path{filepath.Clean(path), access, origin}
+		if key := (Path{Path: p.Path, Access: access}); filepath.IsAbs(p.Path) && !f.seen[key] {
+			f.seen[key] = true
+			f.out = append(f.out, p)
+		}
+	}
+}
+
+// lookup returns a variable of the environment; the last one counts.
+func (f *finder) lookup(name string) string {
+	for _, entry := range slices.Backward(f.Environ) {
+		if n, value, _ := strings.Cut(entry, "="); n == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// own returns where tenon keeps its files.
+func (f *finder) own() []string {
+	var out []string
+	for _, path := range []string{f.Project.ConfigDir, f.Project.DataDir, f.Project.CacheDir, f.lookup("TENON_CONFIG"), f.lookup("TENON_DATA_DIR")} {
+		if path != "" && filepath.IsAbs(path) {
+			out = append(out, path)
+		}
+	}
+	for _, dir := range []string{".config", ".local/share", ".cache"} { // of a tenon without these variables
+		if f.Project.Home != "" {
+			out = append(out, filepath.Join(f.Project.Home, dir, "tenon"))
+		}
+	}
+	return out
+}
+
+// configured adds what the configuration says.
+func (f *finder) configured() error {
+	for _, c := range []struct {
+		key    string
+		access Access
+		paths  []string
+	}{{"sandbox.write", Write, f.Config.Write}, {"sandbox.read", Read, f.Config.Read}, {"sandbox.hide", Hide, f.Config.Hide}} {
+		origin := "configuration"
+		if f.Origin != nil && f.Origin(c.key) != "" {
+			origin = f.Origin(c.key)
+		}
+		for _, path := range c.paths {
+			full := path
+			if rest, ok := strings.CutPrefix(path, "~/"); ok {
+				full = filepath.Join(f.Project.Home, rest)
+			}
+			if !filepath.IsAbs(full) {
+				return fmt.Errorf("%s: %s: path %q is not absolute; begin it with / or ~/", origin, c.key, path)
+			}
+			if c.access == Write {
+				if err := f.refuse(full); err != nil {
+					return fmt.Errorf("%s: %s: %w", origin, c.key, err)
+				}
+				if _, err := os.Stat(full); err != nil {
+					return fmt.Errorf("%s: %s: %w; create it, or take it out", origin, c.key, err)
+				}
+			}
+			f.add(c.access, origin, full)
+		}
+	}
+	return nil
+}
+
+// refuse says why a path is not made writable: a command would replace programs that the user runs, or tenon's own files.
+func (f *finder) refuse(path string) error {
+	if f.precious == nil {
+		for _, own := range f.own() {
+			f.precious = append(f.precious, precious{real(own), fmt.Sprintf("it contains, or is part of, files of tenon (%s)", own)})
+		}
+		for _, dir := range filepath.SplitList(f.lookup("PATH")) {
+			if filepath.IsAbs(dir) {
+				f.precious = append(f.precious, precious{real(dir), fmt.Sprintf("programs are found there (%s in PATH)", dir)})
+			}
+		}
+	}
+	resolved := real(path)
+	for _, p := range f.precious {
+		if inside(resolved, p.path) || inside(p.path, resolved) {
+			return fmt.Errorf("%q cannot be writable: %s", path, p.why)
+		}
+	}
+	if home := f.Project.Home; home != "" && inside(real(home), resolved) {
+		return fmt.Errorf("%q cannot be writable: it is your home directory, or contains it", path)
+	}
+	return nil
+}
+
+// precious is a path that commands must not write, without links, and why.
+type precious struct{ path, why string }
+
+// inside reports whether path is dir or below it.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// real returns the path with its links followed, as far as it exists.
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	} else if !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
+		return path
+	}
+	return filepath.Join(real(filepath.Dir(path)), filepath.Base(path))
+}

@@ -1,0 +1,184 @@
+package sandbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/internal/sandbox"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// newHome returns a home directory with files.
+func newHome(t *testing.T, files ...string) string {
+	t.Helper()
+	home := t.TempDir()
+	for _, file := range files {
+		path := filepath.Join(home, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
+
+func has(list []sandbox.Path, access sandbox.Access, path string) bool {
+	return slices.ContainsFunc(list, func(p sandbox.Path) bool { return p.Access == access && p.Path == path && p.Origin != "" })
+}
+
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	home := newHome(t, "backup/.ssh/id", "src/project/.npmrc", ".config/old/.netrc", ".config/gh/hosts", "notes/a")
+	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data", CacheDir: home + "/cache"}, Environ: []string{"XDG_CONFIG_HOME=" + home + "/conf", "TENON_CONFIG=" + home + "/own.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		".ssh", ".aws", ".netrc", "backup/.ssh", ".config/old/.netrc", ".config/gh", "conf/gh", ".local/share/keyrings", ".cargo/credentials.toml", ".bash_history",
+		"data", "cache", "own.json", ".config/tenon",
+	} {
+		if !has(list, sandbox.Hide, filepath.Join(home, path)) {
+			t.Errorf("%s is not hidden", path)
+		}
+	}
+	for _, path := range []string{"notes", "src", ".config", ".config/old", "src/project/.npmrc"} {
+		if has(list, sandbox.Hide, filepath.Join(home, path)) {
+			t.Errorf("%s is hidden", path)
+		}
+	}
+}
+
+// A file that is hidden for its name alone is not in the project that commands write anyway.
+func TestProjectWithANameOfASecret(t *testing.T) {
+	t.Parallel()
+	home := newHome(t, "project/.npmrc", "other/.npmrc")
+	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hide := sandbox.Policy(list, home+"/project").Hide
+	if slices.Contains(hide, home+"/project/.npmrc") || !slices.Contains(hide, home+"/other/.npmrc") {
+		t.Errorf("hidden: %q", hide)
+	}
+}
+
+func TestCaches(t *testing.T) {
+	t.Parallel()
+	bin := t.TempDir()
+	for _, program := range []string{"go", "npm"} {
+		if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		environ []string
+		env     string // of go env -w
+		want    []string
+		without []string
+	}{
+		"defaults":            {nil, "", []string{".cache/go-build", "go/pkg/mod", "go/pkg/sumdb", ".npm/_cacache", ".npm/_logs"}, []string{"go", "go/pkg", ".npm", ".cache", ".cargo/registry"}},
+		"variables":           {[]string{"GOCACHE=$H/a", "GOMODCACHE=$H/b", "npm_config_cache=$H/c"}, "", []string{"a", "b", "c/_cacache"}, []string{".cache/go-build", "c"}},
+		"go env -w":           {nil, "GOMODCACHE=$H/m\nGOPATH=$H/p\n", []string{"m", "p/pkg/sumdb"}, []string{"go/pkg/mod"}},
+		"a directory on PATH": {[]string{"GOMODCACHE=$H/tools", "PATH=$H/tools/bin"}, "", []string{".cache/go-build"}, []string{"tools"}},
+		"tenon's files":       {[]string{"GOCACHE=$H/data/x", "GOMODCACHE=$H"}, "", nil, []string{"data/x", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := newHome(t)
+			expand := func(s string) string { return strings.ReplaceAll(s, "$H", home) }
+			if c.env != "" {
+				file := newHome(t) + "/env"
+				if err := os.WriteFile(file, []byte(expand(c.env)), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				c.environ = append(c.environ, "GOENV="+file)
+			}
+			environ := []string{"PATH=" + bin}
+			for _, entry := range c.environ {
+				entry = expand(entry)
+				if path, ok := strings.CutPrefix(entry, "PATH="); ok {
+					entry = "PATH=" + bin + ":" + path
+				}
+				environ = append(environ, entry)
+			}
+			list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data"}, Environ: environ, Create: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range c.want {
+				if path = filepath.Join(home, path); !has(list, sandbox.Write, path) {
+					t.Errorf("%s is not writable", path)
+				} else if _, err := os.Stat(path); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, path := range c.without {
+				if has(list, sandbox.Write, filepath.Join(home, path)) {
+					t.Errorf("%s is writable", path)
+				}
+			}
+		})
+	}
+}
+
+// Nothing is created for who only wants to see the paths, nor in a home directory that does not exist.
+func TestCreatesNothing(t *testing.T) {
+	t.Parallel()
+	home := newHome(t)
+	for _, o := range []sandbox.Options{{Project: sdk.Project{Home: home}}, {Project: sdk.Project{Home: home + "/none"}, Create: true}} {
+		if _, err := sandbox.Find(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if entries, err := os.ReadDir(home); len(entries) > 0 || err != nil {
+		t.Errorf("created %v, %v", entries, err)
+	}
+}
+
+func TestConfigured(t *testing.T) {
+	t.Parallel()
+	home := newHome(t, "more/a", "link-target/a", ".config/tenon/x")
+	if err := os.Symlink(home+"/.config", home+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		config sdk.SandboxConfig
+		fails  string
+	}{
+		"good":                    {sdk.SandboxConfig{Write: []string{"~/more"}, Read: []string{"~/.netrc"}, Hide: []string{"/srv"}}, ""},
+		"tenon's by a link":       {sdk.SandboxConfig{Write: []string{"~/link"}}, "files of tenon"},
+		"in tenon's":              {sdk.SandboxConfig{Write: []string{"~/.config/tenon/x"}}, "files of tenon"},
+		"above the home":          {sdk.SandboxConfig{Write: []string{filepath.Dir(home)}}, "cannot be writable"},
+		"a program's directory":   {sdk.SandboxConfig{Write: []string{"/usr/bin"}}, "in PATH"},
+		"above a program's":       {sdk.SandboxConfig{Write: []string{"/usr"}}, "in PATH"},
+		"relative":                {sdk.SandboxConfig{Hide: []string{"x"}}, `path "x" is not absolute`},
+		"what does not exist":     {sdk.SandboxConfig{Write: []string{"~/none"}}, "no such file"},
+		"hidden, does not exist":  {sdk.SandboxConfig{Hide: []string{"~/none"}}, ""},
+		"readable, does not, too": {sdk.SandboxConfig{Read: []string{"~/none"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list, err := sandbox.Find(sandbox.Options{
+				Project: sdk.Project{Home: home, ConfigDir: home + "/.config/tenon"}, Environ: []string{"PATH=/usr/bin:/bin"}, Config: c.config,
+				Origin: func(key string) string { return "tenon.json:3" },
+			})
+			if c.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fails) || !strings.HasPrefix(err.Error(), "tenon.json:3: sandbox.") {
+					t.Errorf("error %v, want %q in it", err, c.fails)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "good" && !(has(list, sandbox.Write, home+"/more") && has(list, sandbox.Hide, "/srv") && !slices.Contains(sandbox.Policy(list, home+"/more").Hide, home+"/.netrc")) {
+				t.Errorf("paths %+v", list)
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// secretNames are files and directories of the home directory, or of a directory in it, that hold keys, tokens, mail, histories or
+// profiles of browsers.
+func secretNames() []string {
+	return []string{
+		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".ibmcloud", ".bluemix", ".aliyun", ".chef", ".vagrant.d", ".fly", ".heroku",
+		".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".git-credentials", ".gitcookies", ".pgpass", ".my.cnf", ".mylogin.cnf", ".s3cfg", ".boto",
+		".vault-token", ".terraformrc", ".terraform.d", ".password-store", ".pki", ".putty", ".electrum", ".bitcoin", ".ethereum", ".authinfo", ".authinfo.gpg",
+		".mozilla", ".thunderbird", ".var", "snap", ".claude", ".claude.json", ".codex", ".gemini", ".snowsql", ".databrickscfg", ".dbt", ".wakatime.cfg", ".rclone.conf",
+		".smbcredentials", ".msmtprc", ".fetchmailrc", ".muttrc", ".mutt", ".irssi", ".weechat", ".purple", ".kodi", ".Xauthority", ".ICEauthority", ".config.gh",
+		".bash_history", ".zsh_history", ".sh_history", ".history", ".histfile", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history",
+		".sqlite_history", ".rediscli_history", ".irb_history", ".lesshst", ".viminfo", ".mongorc.js", ".dbshell", ".wget-hsts",
+	}
+}
+
+// secretPaths are further ones, below the home directory.
+func secretPaths() []string {
+	return []string{
+		".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
+		".composer/auth.json", ".nuget/NuGet", ".subversion/auth", ".bundle/config", ".ivy2/.credentials", ".sbt/1.0/credentials", ".jupyter", ".android/debug.keystore",
+		".hex/hex.config", ".cabal/config", ".zsh_sessions", ".bash_sessions",
+	}
+}
+
+// configSecrets are directories and files of .config.
+func configSecrets() []string {
+	return []string{
+		"gh", "hub", "glab-cli", "op", "1Password", "Bitwarden", "Bitwarden CLI", "gcloud", "rclone", "git/credentials", "doctl", "fly", "flyctl", "heroku", "stripe",
+		"configstore", "sops", "age", "containers", "helm", "kube", "hcloud", "linode-cli", "scw", "oci", "supabase", "neonctl", "turso", "railway", "cdk", "netlify",
+		"vercel", "wrangler", ".wrangler", "google-chrome", "google-chrome-beta", "chromium", "BraveSoftware", "microsoft-edge", "vivaldi", "opera", "mozilla", "firefox",
+		"Signal", "Slack", "discord", "Element", "keybase", "lastpass", "pass", "gopass", "keepassxc", "KeePass", "remmina", "evolution", "filezilla", "github-copilot",
+		"opencode", "codex", "claude", "gemini", "goose", "crush", "pypoetry/auth.toml", "composer/auth.json", "NuGet", "gspread", "gcloud-sdk", "aws-sso", "snowflake", "rstudio",
+		"Code/User/globalStorage", "Cursor/User/globalStorage", "VSCodium/User/globalStorage", "JetBrains", "dconf", "pulse/cookie", "spotify", "teams-for-linux", "Microsoft",
+	}
+}
+
+// shareSecrets are directories and files of .local/share.
+func shareSecrets() []string {
+	return []string{
+		"keyrings", "kwalletd", "gopass", "pass", "password-store", "gnupg", "TelegramDesktop", "opencode", "evolution", "fish/fish_history", "com.vercel.cli", "containers",
+		"crush", "goose", "Trash", "nvim/shada", "JetBrains", "keyring", "flatpak/db", "sops", "python_keyring", "virtualenv/auth", "mc/history", "nushell",
+	}
+}
+
+// secrets hides what is secret in the home directory, and what is called so in the directories in it.
+func (f *finder) secrets() {
+	home := f.Project.Home
+	if home == "" {
+		return
+	}
+	under := func(dir string, names []string) {
+		for _, name := range names {
+			f.add(Hide, "secret of the home directory", filepath.Join(dir, name))
+		}
+	}
+	under(home, secretNames())
+	under(home, secretPaths())
+	config, share := filepath.Join(home, ".config"), filepath.Join(home, ".local", "share")
+	under(config, configSecrets())
+	under(share, shareSecrets())
+	for name, dir := range map[string]string{"XDG_CONFIG_HOME": config, "XDG_DATA_HOME": share} {
+		if moved := f.lookup(name); filepath.IsAbs(moved) && moved != dir {
+			names := configSecrets()
+			if dir == share {
+				names = shareSecrets()
+			}
+			under(moved, names)
+		}
+	}
+	known := map[string]bool{}
+	for _, name := range secretNames() {
+		known[name] = true
+	}
+	for _, place := range []string{home, config, share} {
+		f.below(place, known)
+	}
+}
+
+// below hides what is called like a secret in the directories of place. Links are not followed: the files are elsewhere.
+func (f *finder) below(place string, known map[string]bool) {
+	entries, _ := os.ReadDir(place) // what cannot be listed is not readable by a command either
+	for _, e := range entries {
+		if !e.IsDir() || known[e.Name()] {
+			continue
+		}
+		dir := filepath.Join(place, e.Name())
+		inner, _ := os.ReadDir(dir)
+		for _, file := range inner {
+			if known[file.Name()] {
+				f.add(Hide, deeper, filepath.Join(dir, file.Name()))
+			}
+		}
+	}
+}
