@@ -107,7 +107,7 @@ func TestChatAsks(t *testing.T) {
 	x.enter("a\r")
 	x.expect("✓ bash touch three")
 	x.expect("> ")
-	x.say("/permissions", "touch three")
+	x.say("/permissions", "touch *")
 	x.say("/permissions forget 1", "taken back")
 	x.say("/permissions", "nothing was allowed for good")
 	x.leave()

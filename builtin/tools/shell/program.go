@@ -131,7 +131,7 @@ func (j *judge) narrowest(p *program, keys int, words []word) string {
 		keys++
 	}
 	prefix, tail := sources(words[:min(max(keys, 1), len(words))]), " *"
-	if p.has("exact") || p.has("writes") || keys > len(words) {
+	if p.has("exact") || keys > len(words) {
 		prefix, tail = sources(words), ""
 	}
 	if strings.ContainsAny(prefix, "*?\\\n") {
