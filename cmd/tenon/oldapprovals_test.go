@@ -2,9 +2,11 @@ package main_test
 
 import (
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,4 +80,38 @@ func unpacked(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// TestOldAlways has answers "always" to shell commands, stored by a version that judged them with a model of bash: they are rules for the
+// commands that the grammar accepts, and for no others.
+func TestOldAlways(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env[:len(p.env)-1], `TENON_CONFIG_CONTENT={"model": "offline/offline", "snapshot": false}`)
+	put(t, filepath.Join(strings.TrimPrefix(p.env[0], "HOME="), "data", "tenon.db"), unpacked(t, "testdata/always.db.gz"))
+	// The approvals belong to the repository with this first commit.
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", "commit", "-q", "--allow-empty", "-m", "first"}} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = p.work
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	if out, _ := p.output(t, 0, "permission", "list"); strings.Count(out, "\n") != 12 {
+		t.Fatalf("permission list = %s, want the 12 approvals of the database", out)
+	}
+	for command, allowed := range map[string]bool{
+		"git status -s": true, "npm run build -- x": true, "echo y": true, "rm -f gone": true, "ls . | wc -c": true,
+		"echo x > out": false, "rm -f other": false, "python3 -c 'print(1)'": false, "FOO=1 go vet ./...": false, "git status -s; touch x": false, "echo $HOME": false, "ls `touch x`": false,
+	} {
+		call, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, errs := p.output(t, 0, "run", "--title", "x", "bash "+string(call))
+		if refused := strings.Contains(out+errs, "refused"); refused == allowed {
+			t.Errorf("%q is refused: %t\n%s%s", command, refused, out, errs)
+		}
+	}
 }
