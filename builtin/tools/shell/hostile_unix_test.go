@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/builtin/tools/shell"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -94,11 +96,17 @@ func (p *place) command(t *testing.T, text string) *exec.Cmd {
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "bash", "-c", text)
 	cmd.Dir, cmd.WaitDelay = filepath.Join(p.root, "proj"), time.Second
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.root + "/home", "TMPDIR=" + p.root + "/tmp", "GIT_CONFIG_PARAMETERS='safe.bareRepository=explicit' 'core.fsmonitor=false'"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.root + "/home", "TMPDIR=" + p.root + "/tmp", "GOCACHE=" + goCache(), "GOPROXY=off", "GIT_CONFIG_PARAMETERS='safe.bareRepository=explicit' 'core.fsmonitor=false'"}
 	return cmd
 }
 
-// outside returns what stands outside of the project, and PWNED files anywhere.
+// goCache returns the build cache of whoever runs the test, so that not every case compiles the standard library.
+var goCache = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOCACHE").Output() // without Go there is nothing to cache
+	return strings.TrimSpace(string(out))
+})
+
+// state returns what stands outside of the project, and PWNED files anywhere.
 func (p *place) state(t *testing.T) (victim, outside, pwned string) {
 	t.Helper()
 	data, _ := os.ReadFile(filepath.Join(p.root, "proj/victim"))
@@ -174,6 +182,9 @@ func TestHostile(t *testing.T) {
 				}
 				t.Run(c[0], func(t *testing.T) {
 					t.Parallel()
+					if c[2] != "*" && asksByItsWords(t, c[5]) {
+						return
+					}
 					setup := strings.NewReplacer(setups...).Replace(c[4] + ";; ")
 					checkHostile(t, hostileRules(sets, c[2], c[3]), c[1], strings.TrimSuffix(setup, ";; "), c[5])
 				})
@@ -183,6 +194,15 @@ func TestHostile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// asksByItsWords reports whether a command asks under every rule but *, whatever files are there.
+func asksByItsWords(t *testing.T, command string) bool {
+	if _, err := shell.Words(command); err != nil {
+		return true
+	}
+	_, verbatim, _ := newFixture(t, "bash").decide(t, permission.Compile("", nil), command)
+	return strings.Contains(verbatim, "can run or change more") || strings.HasPrefix(verbatim, "the shell's own command")
 }
 
 func checkHostile(t *testing.T, rules *permission.Rules, harm, setup, command string) {
