@@ -111,7 +111,11 @@ func (s *system) openScope(m scope) (*os.Root, error) {
 	if m.rest != "" && m.rest != "." {
 		base := dir
 		defer base.Close()
-		if dir, err = base.OpenRoot(filepath.FromSlash(m.rest)); err != nil {
+		rest := filepath.FromSlash(m.rest)
+		if real, err := filepath.Rel(projectfs.Real(m.base), projectfs.Real(m.path)); err == nil && filepath.IsLocal(real) {
+			rest = real // os.Root refuses links with absolute targets, also inside
+		}
+		if dir, err = base.OpenRoot(rest); err != nil {
 			return nil, fmt.Errorf("%w; links that lead out of %s are not followed", err, m.base)
 		}
 	}
