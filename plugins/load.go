@@ -157,12 +157,19 @@ func (l *Loader) decide(i *Item, approved trust.Entries) {
 	if !d.Approved && d.Why == trust.WhyChanged && i.watched() {
 		d = trust.Decision{Approved: true, Grants: d.Previous.Grants, Disabled: d.Disabled, Reason: d.Reason, Previous: d.Previous}
 	}
+	granted := i.Request.Capabilities
+	if d.Approved {
+		granted = d.Grants
+	}
+	private := l.Grantable(granted)
 	i.Decision, i.Grants, i.Reason = d, nil, d.Reason
 	switch {
 	case d.Disabled:
 		i.State = StateDisabled
 	case d.Quarantined != "":
 		i.State, i.Reason = StateQuarantined, d.Quarantined
+	case private != nil: // approved by a version that did not look, or before a directory was where it is now
+		i.State, i.Reason = StatePending, private.Error()
 	case !d.Approved:
 		i.State = StatePending
 	case i.sealed == nil:
@@ -306,10 +313,13 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 }
 
 // Approve notes that the user approved an item as it was shown, with these grants, and seals its content. When the content is not
-// what was shown any more, nothing is noted and the error wraps trust.ErrChanged.
+// what was shown any more, nothing is noted and the error wraps trust.ErrChanged; with a grant over tenon's own directories, ErrPrivate.
 func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) error {
 	if i.State != StatePending {
 		return fmt.Errorf("%s does not wait for approval: it is %s", i.Name, i.State)
+	}
+	if err := l.Grantable(grants); err != nil {
+		return err
 	}
 	sealed, err := l.vault.Seal(ctx, i.source, i.Digest)
 	if err != nil {

@@ -74,6 +74,7 @@ type Unit struct {
 
 	Env     map[string]string // the variables that were granted
 	DataDir string            // the plugin's own directory; made, with mode 0700, by who uses it first
+	Private []string          // tenon's own directories, which no grant may contain or lie in; empty ones are unknown
 	Logger  *slog.Logger
 }
 

@@ -61,7 +61,7 @@ func checkOptions(i *Item) error {
 func (l *Loader) unit(i *Item) (Unit, error) {
 	u := Unit{
 		Name: i.Name, Description: i.Manifest, Grants: i.Grants, Root: i.sealed.Root, Digest: i.Digest,
-		Env: map[string]string{}, DataDir: l.dataDir(i), Logger: l.log.With("plugin", i.Name),
+		Env: map[string]string{}, DataDir: l.dataDir(i), Private: l.private(), Logger: l.log.With("plugin", i.Name),
 	}
 	for _, g := range i.Grants {
 		if g.Name != sdk.CapabilityEnv {

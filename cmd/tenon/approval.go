@@ -92,6 +92,9 @@ func (a *app) leftOut(set *extensions.Set) {
 			byPath++
 			text += " (" + visible(named) + ")"
 		}
+		if c.Reason != "" {
+			text += ": " + visible(c.Reason)
+		}
 		list = append(list, text)
 	}
 	by := "NAME"

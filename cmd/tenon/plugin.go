@@ -96,7 +96,7 @@ func why(c *extensions.Candidate) string {
 	case c.Err != nil:
 		return c.Err.Error()
 	case c.State == plugins.StatePending:
-		return "approve it: tenon plugin trust " + argument(c)
+		return strings.TrimPrefix(c.Reason+"; approve it: tenon plugin trust "+argument(c), "; ")
 	case c.State == plugins.StateQuarantined:
 		return c.Reason + "; tenon plugin enable " + argument(c)
 	}
@@ -259,6 +259,10 @@ func (a *app) approve(ctx context.Context, s *extensions.Set, c *extensions.Cand
 			return err
 		}
 	}
+	grants := slices.DeleteFunc(slices.Clone(c.Asked()), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
+	if err := s.Grantable(grants); err != nil {
+		return usageError("tenon plugin trust "+argument(c)+" --without NAME leaves a grant out", "%s cannot be approved: %w", visible(c.Name), err)
+	}
 	if !yes {
 		ok, err := a.confirm("  approve it? [y/N] ")
 		if err != nil {
@@ -268,7 +272,6 @@ func (a *app) approve(ctx context.Context, s *extensions.Set, c *extensions.Cand
 			return &failure{exitRefused, fmt.Errorf("%s was not approved", c.Name), "nothing was changed"}
 		}
 	}
-	grants := slices.DeleteFunc(slices.Clone(c.Asked()), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
 	warning, err := s.Approve(ctx, c, grants)
 	if err != nil {
 		return err

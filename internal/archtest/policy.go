@@ -16,7 +16,7 @@ func trees() map[string][]string {
 		"hooks":    {"hooks", "sdk"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs"},
 		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/visible"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code

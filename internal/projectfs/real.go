@@ -54,6 +54,12 @@ func readLink(path string) (target string, ok bool) {
 	return target, err == nil && target != ""
 }
 
+// Overlap reports whether one of two absolute paths is the other or below it, once links are followed.
+func Overlap(a, b string) bool {
+	a, b = Real(a), Real(b)
+	return Within(a, b) || Within(b, a)
+}
+
 // lexicallyWithin reports whether the clean path is root or below it, by their text.
 func lexicallyWithin(root, path string) bool {
 	root = filepath.Clean(root)

@@ -3,11 +3,12 @@ package wasm
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Variables in the scopes of fs.read and fs.write.
@@ -110,7 +111,11 @@ func (s *system) openScope(m scope) (*os.Root, error) {
 	if m.rest != "" && m.rest != "." {
 		base := dir
 		defer base.Close()
-		if dir, err = base.OpenRoot(filepath.FromSlash(m.rest)); err != nil {
+		rest := filepath.FromSlash(m.rest)
+		if real, err := filepath.Rel(projectfs.Real(m.base), projectfs.Real(m.path)); err == nil && filepath.IsLocal(real) {
+			rest = real // os.Root refuses links with absolute targets, also inside
+		}
+		if dir, err = base.OpenRoot(rest); err != nil {
 			return nil, fmt.Errorf("%w; links that lead out of %s are not followed", err, m.base)
 		}
 	}
@@ -130,50 +135,16 @@ func (s *system) apart(dir *os.Root, path string) error {
 	if err != nil {
 		return err
 	}
-	real := resolved(path)
+	real := projectfs.Real(path)
 	if now, err := os.Stat(real); err != nil || !os.SameFile(now, info) {
 		return errors.New("it was replaced while it was opened")
 	}
-	for _, p := range s.private {
-		if p == "" {
-			continue
-		}
-		own := resolved(p)
-		ownInfo, err := os.Stat(own)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if inside(own, info) || err == nil && inside(real, ownInfo) {
-			return fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", p)
+	for _, own := range s.private {
+		if own != "" && projectfs.Overlap(real, own) {
+			return fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", own)
 		}
 	}
 	return nil
-}
-
-// inside reports whether the directory outer is path or one of its ancestors. path has no links.
-func inside(path string, outer fs.FileInfo) bool {
-	for {
-		if info, err := os.Stat(path); err == nil && os.SameFile(info, outer) {
-			return true
-		}
-		parent := filepath.Dir(path)
-		if parent == path {
-			return false
-		}
-		path = parent
-	}
-}
-
-// resolved returns path without links. What does not exist is taken as written.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	parent := filepath.Dir(path)
-	if parent == path {
-		return path
-	}
-	return filepath.Join(resolved(parent), filepath.Base(path))
 }
 
 // guestPath is the path under which a guest finds a directory: the same as the host.

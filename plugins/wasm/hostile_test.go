@@ -165,6 +165,10 @@ func linked(t *testing.T) (project, private string) {
 		os.Symlink(private, filepath.Join(project, "docs")),
 		os.Symlink("../private", filepath.Join(project, "up")),
 		os.Symlink("plain", filepath.Join(project, "inner")),
+		os.Symlink(filepath.Join(project, "plain"), filepath.Join(project, "absolute")),
+		os.Symlink(filepath.Join(dir, "alias", "plain"), filepath.Join(project, "roundabout")),
+		os.Symlink(filepath.Join(project, "plain", "a.txt"), filepath.Join(project, "file")),
+		os.Symlink(filepath.Join(project, "docs"), filepath.Join(project, "twice")),
 		os.Symlink(project, filepath.Join(dir, "alias")),
 		os.Symlink(private, filepath.Join(dir, "shortcut")),
 	} {
@@ -188,6 +192,15 @@ func TestGrantedDirectories(t *testing.T) {
 		"plain":                 {"$PROJECT/plain", project + "/plain/a.txt", "plain"},
 		"whole project":         {"$PROJECT", project + "/plain/a.txt", "plain"},
 		"a link inside":         {"$PROJECT/inner", project + "/inner/a.txt", "plain"},
+		"absolute link inside":  {"$PROJECT/absolute", project + "/absolute/a.txt", "plain"},
+		"roundabout":            {"$PROJECT/roundabout", project + "/roundabout/a.txt", "plain"},
+		"followed in a grant":   {"$PROJECT", project + "/absolute/a.txt", "plain"},
+		"a file in a grant":     {"$PROJECT", project + "/file", "plain"},
+		"around in a grant":     {"$PROJECT", project + "/roundabout/a.txt", "plain"},
+		"out of a grant":        {"$PROJECT", project + "/docs/a.txt", "error: "},
+		"twice out of a grant":  {"$PROJECT", project + "/twice/a.txt", "error: "},
+		"beside the grant":      {"$PROJECT/plain", project + "/absolute/a.txt", "error: "},
+		"a link out, twice":     {"$PROJECT/twice", project + "/twice/a.txt", "are not followed"},
 		"absolute":              {project + "/plain", project + "/plain/a.txt", "plain"},
 		"by another name":       {outer + "/alias/plain", outer + "/alias/plain/a.txt", "plain"},
 		"its own data":          {"$DATA", data + "/a.txt", "error: "},
@@ -209,6 +222,36 @@ func TestGrantedDirectories(t *testing.T) {
 		got := attempt(t, p, "read", c.file)
 		if !strings.Contains(got, c.want) || strings.Contains(got, "the secret") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Everything done through a link with an absolute target happens inside of the granted directory; what is done to the link itself is.
+func TestThroughAbsoluteLinks(t *testing.T) {
+	t.Parallel()
+	project, _ := linked(t)
+	p := escapist(t, wasm.Spec{Grants: []sdk.Capability{{Name: sdk.CapabilityWrite, Scope: []string{"$PROJECT"}}}}, host{project: sdk.Project{Worktree: project}})
+	in := func(name string) string { return filepath.Join(project, name) }
+	for _, c := range []struct {
+		what string
+		args []string
+		fail bool
+	}{
+		{"write", []string{in("absolute/new")}, false},
+		{"stat", []string{in("absolute/new")}, false},
+		{"mkdir", []string{in("roundabout/dir")}, false},
+		{"rename", []string{in("absolute/new"), in("roundabout/dir/new")}, false},
+		{"rename", []string{in("absolute/a.txt"), in("docs/a.txt")}, true},
+		{"remove", []string{in("twice/deep/a.txt")}, true},
+		{"remove", []string{in("file")}, false},
+	} {
+		if got := attempt(t, p, c.what, c.args...); strings.HasPrefix(got, "error: ") != c.fail {
+			t.Errorf("%s %q: %q, want an error: %v", c.what, c.args, got, c.fail)
+		}
+	}
+	for name, want := range map[string]bool{"plain/dir/new": true, "plain/a.txt": true, "docs/deep/a.txt": true, "plain/new": false, "file": false} {
+		if _, err := os.Lstat(in(name)); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %v", name, err, want)
 		}
 	}
 }

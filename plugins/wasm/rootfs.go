@@ -1,13 +1,18 @@
 package wasm
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	wasisys "github.com/tetratelabs/wazero/experimental/sys"
 	"github.com/tetratelabs/wazero/experimental/sysfs"
 	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // maxFiles is how many files one instance may have open.
@@ -19,6 +24,7 @@ const maxFiles = 64
 type rootFS struct {
 	wasisys.UnimplementedFS
 	root  *os.Root
+	path  string // of root, as it was granted
 	write bool
 	guard *guard
 }
@@ -46,11 +52,11 @@ func (f *rootFS) OpenFile(path string, flag wasisys.Oflag, perm fs.FileMode) (wa
 	if f.guard.files >= maxFiles {
 		return nil, wasisys.EAGAIN
 	}
-	info, err := f.root.Lstat(path)
+	info, err := f.lstat(path)
 	if err == nil && flag&wasisys.O_NOFOLLOW != 0 && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, wasisys.ELOOP
 	}
-	file, err := f.root.OpenFile(path, openFlags(flag), perm.Perm()&0o755)
+	file, err := f.open(path, openFlags(flag), perm.Perm()&0o755)
 	if err != nil {
 		return nil, wasisys.UnwrapOSError(err)
 	}
@@ -63,6 +69,39 @@ func (f *rootFS) OpenFile(path string, flag wasisys.Oflag, perm fs.FileMode) (wa
 		return nil, wasisys.ENOTDIR
 	}
 	return f.adopt(path, file)
+}
+
+// follow calls do with a path below the root. os.Root refuses links with absolute targets, also where they stay inside: then it calls do
+// with the path that such links lead to, which os.Root holds below the root as well. last says that do follows the last component, too.
+func (f *rootFS) follow(path string, last bool, do func(path string) error) error {
+	err := do(path)
+	if systemError := (syscall.Errno(0)); err == nil || errors.As(err, &systemError) {
+		return err
+	}
+	name := ""
+	if !last {
+		path, name = filepath.Split(filepath.FromSlash(path))
+	}
+	real := filepath.Join(projectfs.Real(f.path+string(filepath.Separator)+path), name)
+	rel, outside := filepath.Rel(projectfs.Real(f.path), real)
+	if outside != nil || !filepath.IsLocal(rel) {
+		return err
+	}
+	return do(rel)
+}
+
+func (f *rootFS) open(path string, flags int, perm fs.FileMode) (file *os.File, err error) {
+	return file, f.follow(path, true, func(path string) error {
+		file, err = f.root.OpenFile(path, flags, perm)
+		return err
+	})
+}
+
+func (f *rootFS) lstat(path string) (info fs.FileInfo, err error) {
+	return info, f.follow(path, false, func(path string) error {
+		info, err = f.root.Lstat(path)
+		return err
+	})
 }
 
 // openFlags translates flags. A pipe is opened without waiting for its other end.
@@ -86,10 +125,17 @@ func openFlags(flag wasisys.Oflag) int {
 }
 
 // Lstat describes a file, or a link.
-func (f *rootFS) Lstat(path string) (sys.Stat_t, wasisys.Errno) { return stat(f.root.Lstat(path)) }
+func (f *rootFS) Lstat(path string) (sys.Stat_t, wasisys.Errno) { return stat(f.lstat(path)) }
 
 // Stat describes a file.
-func (f *rootFS) Stat(path string) (sys.Stat_t, wasisys.Errno) { return stat(f.root.Stat(path)) }
+func (f *rootFS) Stat(path string) (sys.Stat_t, wasisys.Errno) {
+	var info fs.FileInfo
+	err := f.follow(path, true, func(path string) (err error) {
+		info, err = f.root.Stat(path)
+		return err
+	})
+	return stat(info, err)
+}
 
 func stat(info fs.FileInfo, err error) (sys.Stat_t, wasisys.Errno) {
 	if err != nil {
@@ -100,18 +146,24 @@ func stat(info fs.FileInfo, err error) (sys.Stat_t, wasisys.Errno) {
 
 // Readlink returns where a link points. Following it is another matter.
 func (f *rootFS) Readlink(path string) (string, wasisys.Errno) {
-	target, err := f.root.Readlink(path)
+	var target string
+	err := f.follow(path, false, func(path string) (err error) {
+		target, err = f.root.Readlink(path)
+		return err
+	})
 	return target, wasisys.UnwrapOSError(err)
 }
 
 // Mkdir makes a directory.
 func (f *rootFS) Mkdir(path string, perm fs.FileMode) wasisys.Errno {
-	return f.change(func() error { return f.root.Mkdir(path, perm.Perm()&0o755) })
+	return f.change(path, false, func(path string) error { return f.root.Mkdir(path, perm.Perm()&0o755) })
 }
 
 // Rename moves a file inside of the directory.
 func (f *rootFS) Rename(from, to string) wasisys.Errno {
-	return f.change(func() error { return f.root.Rename(from, to) })
+	return f.change(from, false, func(from string) error {
+		return f.follow(to, false, func(to string) error { return f.root.Rename(from, to) })
+	})
 }
 
 // Rmdir removes an empty directory.
@@ -121,7 +173,7 @@ func (f *rootFS) Rmdir(path string) wasisys.Errno { return f.remove(path, true) 
 func (f *rootFS) Unlink(path string) wasisys.Errno { return f.remove(path, false) }
 
 func (f *rootFS) remove(path string, directory bool) wasisys.Errno {
-	info, err := f.root.Lstat(path)
+	info, err := f.lstat(path)
 	switch {
 	case err != nil:
 		return wasisys.UnwrapOSError(err)
@@ -130,19 +182,19 @@ func (f *rootFS) remove(path string, directory bool) wasisys.Errno {
 	case !directory && info.IsDir():
 		return wasisys.EISDIR
 	}
-	return f.change(func() error { return f.root.Remove(path) })
+	return f.change(path, false, f.root.Remove)
 }
 
 // Utimens sets the times of a file.
 func (f *rootFS) Utimens(path string, atim, mtim int64) wasisys.Errno {
-	return f.change(func() error { return f.root.Chtimes(path, time.Unix(0, atim), time.Unix(0, mtim)) })
+	return f.change(path, true, func(path string) error { return f.root.Chtimes(path, time.Unix(0, atim), time.Unix(0, mtim)) })
 }
 
-func (f *rootFS) change(do func() error) wasisys.Errno {
+func (f *rootFS) change(path string, last bool, do func(path string) error) wasisys.Errno {
 	if !f.write {
 		return wasisys.EROFS
 	}
-	return wasisys.UnwrapOSError(do())
+	return wasisys.UnwrapOSError(f.follow(path, last, do))
 }
 
 // rootFile is an open file of a rootFS: what wazero makes of a guardedFile, and what it leaves out.
@@ -188,7 +240,7 @@ func (o *opener) Open(string) (fs.File, error) {
 		o.used = true
 		return o.file, nil
 	}
-	file, err := o.fs.root.OpenFile(o.path, os.O_RDONLY|openNonblock, 0)
+	file, err := o.fs.open(o.path, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
 		if !ok {
 			return nil, errors.New("this version of wazero takes no file systems")
 		}
-		files = extended.WithSysFSMount(&rootFS{root: r.dir, write: r.write, guard: g}, guestPath(r.path))
+		files = extended.WithSysFSMount(&rootFS{root: r.dir, path: r.path, write: r.write, guard: g}, guestPath(r.path))
 	}
 	return c.WithFSConfig(files), nil
 }

@@ -2,9 +2,10 @@
 //
 //	Enter ──► state: a few stats while nothing changed, else git is asked ──► the command runs
 //	Leave ──► the same; what differs and could make git run something is put back and named
+//	EndTurn ──► once more: what could not be put back before, and what a process that outlived its command changed
 //
 // A change counts as the command's when it happened while commands ran. So what another program changes in the same moment is put back
-// as well, and named; what it changes after they ended is left alone, and only named.
+// as well, and named; what it changes at another time is left alone, and only named.
 package gitkeep
 
 import (
@@ -25,8 +26,21 @@ type Keeper struct {
 	environ  []string // of git
 
 	mu     sync.Mutex
-	active int    // commands that run
-	last   *state // when nothing ran, or as the first of those began
+	active int       // commands that run
+	since  time.Time // when the first of those began
+	alive  bool      // a process of one that ended could not be ended
+	last   *state    // when nothing ran, or as the first of those began; while something is owed, as the first command began that owes it
+
+	owed  bool             // something differs from last that is to be put back
+	spans []span           // when commands ran, since something is owed
+	locks map[string]stamp // that kept files from being put back
+}
+
+// span is a time in which commands ran. The zero from is the time of the state that is compared with, the zero to has not come yet.
+type span struct{ from, to time.Time }
+
+func (s span) contains(t time.Time) bool {
+	return !t.Before(s.from) && (s.to.IsZero() || !t.After(s.to))
 }
 
 // New returns the keeper of a working tree. environ is the environment that git is asked in, without variables that change what it reads.
@@ -39,63 +53,120 @@ func New(worktree string, environ []string) *Keeper {
 func (k *Keeper) Enter(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.active++; k.active == 1 && (k.last == nil || !k.last.fresh()) {
+	if k.active++; k.active > 1 {
+		return
+	}
+	if k.owed {
+		k.since = clock()
+		return
+	}
+	k.since, k.alive, k.spans = time.Time{}, false, nil
+	if k.last == nil || !k.last.fresh() {
 		k.last = k.read(ctx, true)
 	}
 }
 
-// Leave compares after a command whose processes have all ended, and puts back. When several commands overlap, the last one does. It
-// returns what it did, for people.
-func (k *Keeper) Leave(ctx context.Context) []string {
+// Leave compares after a command, and puts back. ended is false if a process of the command could not be ended: what changes until the
+// end of the turn counts as its work then. When several commands overlap, the last one does. It returns what it did, for people.
+func (k *Keeper) Leave(ctx context.Context, ended bool) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.active--; k.active > 0 || k.last.fresh() {
+	k.alive = k.alive || !ended
+	if k.active--; k.active > 0 {
 		return nil
 	}
-	ended := time.Now()
-	now := k.read(ctx, false)
-	r := &restorer{k: k, before: k.last, now: now, ended: ended}
+	s := span{from: k.since}
+	if !k.alive {
+		s.to = time.Now()
+	}
+	k.spans = append(k.spans, s)
+	if k.last.fresh() {
+		k.owed = k.alive
+		return nil
+	}
+	return k.restore(ctx)
+}
+
+// EndTurn puts back what the commands of a turn still owe. What else differs from the state that the last command left was no command's
+// work: it stays. It returns what it did and what stays, for people; nothing while commands run.
+func (k *Keeper) EndTurn(ctx context.Context) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.active > 0 || k.last == nil {
+		return nil
+	}
+	if !k.owed {
+		k.spans = nil // all of that was compared
+	}
+	for i := range k.spans {
+		if k.spans[i].to.IsZero() {
+			k.spans[i].to = time.Now()
+		}
+	}
+	k.alive = false
+	if k.last.fresh() {
+		k.owed = false
+		return nil
+	}
+	return append(k.unlock(), k.restore(ctx)...)
+}
+
+// restore puts back what differs from the last state.
+func (k *Keeper) restore(ctx context.Context) []string {
+	k.locks = map[string]stamp{}
+	r := &restorer{k: k, before: k.last, now: k.read(ctx, false)}
 	notes := r.restore(ctx)
-	k.last = now
+	if k.owed = r.failed || k.alive; k.owed {
+		return notes
+	}
+	k.last = r.now
 	if len(notes) > 0 {
 		k.last = k.read(ctx, true)
 	}
 	return notes
 }
 
-// Changed names what differs from the state that the last command left, when none runs. That was no command's work: it stays.
-func (k *Keeper) Changed(ctx context.Context) []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.active > 0 || k.last == nil || k.last.fresh() {
-		return nil
+// unlock removes locks that commands left behind: they came while commands ran, and nobody has released them since.
+func (k *Keeper) unlock() []string {
+	var notes []string
+	for lock, was := range k.locks {
+		if now := stampOf(lock); now == was && k.ran(now) {
+			if err := remove(k.rootOf(k.last, lock), lock); err != nil {
+				notes = append(notes, fmt.Sprintf("%s could not be removed: %v", k.show(lock), err))
+				continue
+			}
+			notes = append(notes, k.show(lock)+" was removed")
+		}
 	}
-	now := k.read(ctx, false)
-	notes := (&restorer{k: k, before: k.last, now: now}).restore(ctx)
-	k.last = now
 	return notes
+}
+
+// ran reports whether commands ran when a file changed last.
+func (k *Keeper) ran(s stamp) bool {
+	return slices.ContainsFunc(k.spans, func(span span) bool { return span.contains(s.changed()) })
 }
 
 // restorer brings a repository back from one state to an earlier one.
 type restorer struct {
 	k           *Keeper
 	before, now *state
-	ended       time.Time // of the commands; zero: everything is left alone
 	notes       []string
+	failed      bool // something could not be put back
 }
 
 func (r *restorer) note(what, verb string) { r.notes = append(r.notes, what+" "+verb) }
 
-// theirs reports whether another process changed a file after the commands ended.
-func (r *restorer) theirs(path string) bool { return r.now.stamps[path].changed().After(r.ended) }
-
-// put does what puts something back, and names it.
+// put does what puts something back, and names it. What another process changed, at a time when no command ran, stays.
 func (r *restorer) put(what, path string, do func() error) {
-	if r.theirs(path) {
+	if !r.k.ran(r.now.stamps[path]) {
 		r.note(what, "was changed by another process, and left alone")
 		return
 	}
 	if err := do(); err != nil {
+		r.failed = true
+		if lock := path + lockSuffix; errors.Is(err, errMeanwhile) && stampOf(lock) != (stamp{}) {
+			r.k.locks[lock] = stampOf(lock)
+		}
 		r.note(what, fmt.Sprintf("was changed and could not be put back: %v", err))
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 )
@@ -80,7 +81,7 @@ func TestPutBack(t *testing.T) {
 			for range 2 { // the second time it comes from the state that putting back left
 				k.Enter(t.Context())
 				run(t, dir, c.script+" || true")
-				notes := k.Leave(t.Context())
+				notes := k.Leave(t.Context(), true)
 				slices.Sort(notes)
 				if !slices.Equal(notes, c.notes) {
 					t.Errorf("notes %q, want %q", notes, c.notes)
@@ -106,7 +107,7 @@ func TestNewRepository(t *testing.T) {
 			k := gitkeep.New(dir, os.Environ())
 			k.Enter(t.Context())
 			run(t, dir, "rm -rf .git; git init -q . && git config user.name x && git config core.fsmonitor evil && echo evil > .git/hooks/pre-commit")
-			notes := strings.Join(k.Leave(t.Context()), "\n")
+			notes := strings.Join(k.Leave(t.Context(), true), "\n")
 			if !strings.Contains(notes, "core.fsmonitor in .git/config was put back") || !strings.Contains(notes, ".git/hooks/pre-commit was put back") {
 				t.Errorf("notes %q", notes)
 			}
@@ -126,7 +127,7 @@ func TestLinked(t *testing.T) {
 	k := gitkeep.New(linked, os.Environ())
 	k.Enter(t.Context())
 	run(t, linked, "git config core.fsmonitor evil && echo evil > "+main+"/.git/hooks/pre-commit && mkdir other && git init -q other && echo 'gitdir: other/.git' > .git")
-	notes := strings.Join(k.Leave(t.Context()), "\n")
+	notes := strings.Join(k.Leave(t.Context(), true), "\n")
 	for _, want := range []string{".git was put back", "core.fsmonitor", "pre-commit was put back"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("notes %q, want %q in it", notes, want)
@@ -143,21 +144,117 @@ func TestOthers(t *testing.T) {
 	dir := repository(t)
 	k := gitkeep.New(dir, os.Environ())
 	k.Enter(t.Context())
-	if notes := k.Leave(t.Context()); notes != nil {
+	if notes := k.Leave(t.Context(), true); notes != nil {
 		t.Errorf("notes %q", notes)
 	}
 	run(t, dir, "git config core.editor vi")
-	if notes := k.Changed(t.Context()); !slices.Equal(notes, []string{"core.editor in .git/config was changed by another process, and left alone"}) {
+	if notes := k.EndTurn(t.Context()); !slices.Equal(notes, []string{"core.editor in .git/config was changed by another process, and left alone"}) {
 		t.Errorf("notes %q", notes)
 	}
-	if notes := k.Changed(t.Context()); notes != nil {
+	if notes := k.EndTurn(t.Context()); notes != nil {
 		t.Errorf("again: %q", notes)
 	}
 	run(t, dir, "git config core.editor nano") // before the next command: the user's
 	k.Enter(t.Context())
 	run(t, dir, "git config core.editor evil; touch .git/config.lock")
-	if notes := k.Leave(t.Context()); len(notes) != 1 || !strings.Contains(notes[0], "another process changes it") {
+	if notes := k.Leave(t.Context(), true); len(notes) != 1 || !strings.Contains(notes[0], "another process changes it") {
 		t.Errorf("under a lock: %q", notes)
+	}
+}
+
+// nextTick returns when files that change get a later time than the one now.
+func nextTick(t *testing.T) {
+	t.Helper()
+	probe, begin := filepath.Join(t.TempDir(), "probe"), time.Now()
+	for {
+		if err := os.WriteFile(probe, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(probe); err != nil {
+			t.Fatal(err)
+		} else if info.ModTime().After(begin) {
+			return
+		}
+	}
+}
+
+// What a command keeps from being put back by a lock that it leaves behind is put back at the end of the turn, and the lock is removed;
+// a lock that another process took later is not.
+func TestLeftLock(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		after string // by another process, before the end of the turn
+		notes []string
+		left  string
+	}{
+		"of the command":     {"true", []string{".git/config.lock was removed", "core.fsmonitor in .git/config was put back"}, ""},
+		"of another process": {"rm .git/config.lock && touch .git/config.lock", []string{"core.fsmonitor in .git/config was changed and could not be put back: another process changes it at this moment"}, "evil\n"},
+		"released":           {"rm .git/config.lock", []string{"core.fsmonitor in .git/config was put back"}, ""},
+		"changed since":      {"rm .git/config.lock && git config core.editor vi", []string{"core.editor, core.fsmonitor in .git/config was changed by another process, and left alone"}, "evil\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			k := gitkeep.New(dir, os.Environ())
+			k.Enter(t.Context())
+			run(t, dir, "git config core.fsmonitor evil && touch .git/config.lock")
+			if notes := k.Leave(t.Context(), true); len(notes) != 1 || !strings.Contains(notes[0], "could not be put back") {
+				t.Fatalf("notes %q", notes)
+			}
+			k.Enter(t.Context()) // a command that changes nothing does not make it the user's
+			if notes := k.Leave(t.Context(), true); len(notes) != 1 || !strings.Contains(notes[0], "could not be put back") {
+				t.Fatalf("after another command: %q", notes)
+			}
+			nextTick(t)
+			run(t, dir, c.after)
+			if notes := k.EndTurn(t.Context()); !slices.Equal(notes, c.notes) {
+				t.Errorf("notes %q, want %q", notes, c.notes)
+			}
+			if left := run(t, dir, "git config core.fsmonitor || true"); left != c.left {
+				t.Errorf("core.fsmonitor = %q, want %q", left, c.left)
+			}
+		})
+	}
+}
+
+// What a process changes that could not be ended with its command is put back at the end of the turn; what changes after that is not.
+func TestSurvivor(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	k := gitkeep.New(dir, os.Environ())
+	survivor := exec.CommandContext(t.Context(), "/bin/sh", "-c", "read line; git config core.fsmonitor evil; echo evil > .git/hooks/pre-commit")
+	survivor.Dir = dir
+	in, err := survivor.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Enter(t.Context())
+	if err := survivor.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if notes := k.Leave(t.Context(), false); notes != nil {
+		t.Errorf("after the command: %q", notes)
+	}
+	k.Enter(t.Context())
+	if notes := k.Leave(t.Context(), true); notes != nil {
+		t.Errorf("after the next command: %q", notes)
+	}
+	if _, err := in.Write([]byte("go\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := survivor.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"core.fsmonitor in .git/config was put back", ".git/hooks/pre-commit was put back"}
+	if notes := k.EndTurn(t.Context()); !slices.Equal(notes, want) {
+		t.Errorf("at the end of the turn: %q, want %q", notes, want)
+	}
+	if left := run(t, dir, "git config core.fsmonitor || true; ls .git/hooks/pre-commit 2>/dev/null || true"); left != "" {
+		t.Errorf("left: %q", left)
+	}
+	run(t, dir, "git config core.editor vi")
+	if notes := k.EndTurn(t.Context()); len(notes) != 1 || !strings.Contains(notes[0], "left alone") {
+		t.Errorf("after the turn: %q", notes)
 	}
 }
 
@@ -169,10 +266,10 @@ func TestOverlap(t *testing.T) {
 	k.Enter(t.Context())
 	k.Enter(t.Context())
 	run(t, dir, "git config core.fsmonitor evil")
-	if notes := k.Leave(t.Context()); notes != nil {
+	if notes := k.Leave(t.Context(), true); notes != nil {
 		t.Errorf("the first: %q", notes)
 	}
-	if notes := k.Leave(t.Context()); len(notes) != 1 {
+	if notes := k.Leave(t.Context(), true); len(notes) != 1 {
 		t.Errorf("the last: %q", notes)
 	}
 }
@@ -182,7 +279,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	k := gitkeep.New(repository(b), os.Environ())
 	for b.Loop() {
 		k.Enter(b.Context())
-		k.Leave(b.Context())
+		k.Leave(b.Context(), true)
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 )
 
+// lockSuffix ends the name of the file by which git locks another one.
+const lockSuffix = ".lock"
+
 var errMeanwhile = errors.New("another process changes it at this moment")
 
 // rewrite gives the keys of one file of settings the values they had. git does it to a copy that no command can reach; so no link in the
@@ -59,7 +62,7 @@ func replace(root, path string, text []byte, mode os.FileMode, was stamp) error 
 	if info, err := r.Lstat(rel); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
 	}
-	f, err := r.OpenFile(rel+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := r.OpenFile(rel+lockSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, os.ErrExist) {
 		return errMeanwhile
 	}
@@ -72,10 +75,24 @@ func replace(root, path string, text []byte, mode os.FileMode, was stamp) error 
 		err = errMeanwhile
 	}
 	if err == nil {
-		err = r.Rename(rel+".lock", rel)
+		err = r.Rename(rel+lockSuffix, rel)
 	}
 	if err != nil {
-		return errors.Join(err, r.Remove(rel+".lock"))
+		return errors.Join(err, r.Remove(rel+lockSuffix))
 	}
 	return nil
+}
+
+// remove removes a file below root. Links cannot lead out of root.
+func remove(root, path string) error {
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return err
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.Remove(rel)
 }

@@ -28,3 +28,12 @@ func (s stamp) identity() stamp { return stamp{dev: s.dev, ino: s.ino} }
 
 // changed returns when the file changed last.
 func (s stamp) changed() time.Time { return time.Unix(s.ctime.Unix()) }
+
+// clock returns the time as the system notes it of files that change now: that of the last tick, up to 10 ms ago.
+func clock() time.Time {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &ts); err != nil {
+		return time.Now() // a kernel older than 2.6.32
+	}
+	return time.Unix(ts.Unix())
+}

@@ -26,3 +26,5 @@ func stampOf(path string) stamp {
 func (s stamp) identity() stamp { return stamp{mode: s.mode} }
 
 func (s stamp) changed() time.Time { return time.Unix(0, s.mtime) }
+
+func clock() time.Time { return time.Now() }

@@ -139,7 +139,7 @@ func (t *bash) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult
 	end, err := t.run(ctx, job{
 		shell: shell, command: args.Command, dir: dir, env: withGitEnv(inside.environ(commandEnv(env))), timeout: timeout, confine: inside.start, out: out, progress: progress,
 	})
-	notes := inside.leave(ctx, &end, out)
+	notes := inside.leave(ctx, &end, !errors.Is(err, errUnkillable), out)
 	if err != nil {
 		return nil, err
 	}

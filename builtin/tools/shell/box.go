@@ -171,8 +171,9 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// changed names what another process changed in git's settings and hooks since the last command.
-func (b *box) changed(ctx context.Context) []string {
+// endTurn puts back what commands of a turn changed in git's settings and hooks as far as that could not be done before. It returns that, and
+// what another process changed since the last command.
+func (b *box) endTurn(ctx context.Context) []string {
 	b.mu.Lock()
 	rooms := make([]*room, 0, len(b.rooms))
 	for _, r := range b.rooms {
@@ -181,7 +182,7 @@ func (b *box) changed(ctx context.Context) []string {
 	b.mu.Unlock()
 	var notes []string
 	for _, r := range rooms {
-		notes = append(notes, r.git.Changed(ctx)...)
+		notes = append(notes, r.git.EndTurn(ctx)...)
 	}
 	return notes
 }
@@ -258,13 +259,13 @@ func (v *visit) environ(env []string) []string {
 }
 
 // leave looks after the command and returns what the model and the user are told. It is called when everything the command started has
-// ended.
-func (v *visit) leave(ctx context.Context, end *ending, out *output) []string {
+// ended, or, if ended is false, could not be ended.
+func (v *visit) leave(ctx context.Context, end *ending, ended bool, out *output) []string {
 	if v.room == nil {
 		return nil
 	}
 	var notes []string
-	for _, note := range v.room.git.Leave(context.WithoutCancel(ctx)) {
+	for _, note := range v.room.git.Leave(context.WithoutCancel(ctx), ended) {
 		notes = append(notes, "Of what git runs by itself, commands change nothing: "+note+".")
 	}
 	if end.exit != 0 && !end.aborted && refused(out.last(liveBytes)) {

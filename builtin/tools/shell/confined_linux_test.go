@@ -1,8 +1,10 @@
 package shell_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -310,6 +312,62 @@ func TestGitIsPutBack(t *testing.T) {
 	result = f.run(t, map[string]any{"command": "(setsid sh -c 'sleep 0.3; git config core.pager evil' &) ; git config core.pager || echo none"})
 	if result.Output != "none\n" {
 		t.Errorf("output %q", result.Output)
+	}
+}
+
+// loggingHost is a host that keeps what is logged.
+type loggingHost struct {
+	host
+	log bytes.Buffer
+}
+
+func (h *loggingHost) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(&h.log, nil)) }
+
+// What a lock keeps from being put back after its command is put back when the turn ends, and the user is warned. What the user changes
+// meanwhile stays.
+func TestGitAtTheEndOfTheTurn(t *testing.T) {
+	t.Parallel()
+	if _, err := confine.Supported(); err != nil {
+		t.Skip(err)
+	}
+	home, project := newHome(t)
+	h := &loggingHost{host: host{home: home}}
+	p := shell.New()
+	if err := p.Start(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(context.Background())
+	f := &fixture{tool: p.Tools()[0], host: &callHost{env: []string{"HOME=" + home}}, dir: project}
+	endTurn := func() {
+		t.Helper()
+		if _, err := p.Hooks()[0].Handler.Handle(t.Context(), &sdk.HookCall{Input: &sdk.TurnStopInput{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.run(t, map[string]any{"command": "git init -q ."})
+	result := f.run(t, map[string]any{"command": "git config core.fsmonitor ./evil; touch .git/config.lock"})
+	if !strings.Contains(result.Output, "could not be put back") {
+		t.Errorf("after the command: %q", result.Output)
+	}
+	endTurn()
+	for _, want := range []string{"level=WARN", ".git/config.lock was removed", "core.fsmonitor in .git/config was put back"} {
+		if !strings.Contains(h.log.String(), want) {
+			t.Errorf("no %q in the log:\n%s", want, &h.log)
+		}
+	}
+	config := filepath.Join(project, ".git/config")
+	text, err := os.ReadFile(config)
+	if err != nil || strings.Contains(string(text), "fsmonitor") {
+		t.Errorf("configuration: %s, %v", text, err)
+	}
+	h.log.Reset()
+	f.run(t, map[string]any{"command": "git status"})
+	if err := os.WriteFile(config, append(text, "[core]\n\teditor = vi\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	endTurn()
+	if text, err := os.ReadFile(config); err != nil || !strings.Contains(string(text), "editor") || !strings.Contains(h.log.String(), "left alone") {
+		t.Errorf("configuration: %s, %v; log:\n%s", text, err, &h.log)
 	}
 }
 

@@ -61,12 +61,12 @@ func (p *Plugin) Close(context.Context) error {
 // Tools returns bash.
 func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.tool} }
 
-// Hooks looks at what git runs by itself once more when a turn ends. No command of the turn runs then, so what changed is not put back,
-// but named.
+// Hooks looks at what git runs by itself once more when a turn ends: what commands still owe is put back, what another process changed is
+// named. The log shows both to the user.
 func (p *Plugin) Hooks() []sdk.Hook {
 	return []sdk.Hook{sdk.OnTurnStop(func(ctx context.Context, _ *sdk.TurnStopInput) (sdk.StopDecision, error) {
-		for _, note := range p.tool.box.changed(ctx) {
-			p.tool.log.Warn("git runs something else than before", "change", note)
+		for _, note := range p.tool.box.endTurn(ctx) {
+			p.tool.log.Warn("what git runs by itself changed", "change", note)
 		}
 		return sdk.StopDecision{}, nil
 	})}

@@ -69,8 +69,7 @@ func (w wasmCarrier) Open(u plugins.Unit) (sdk.Plugin, error) {
 	}
 	return runtime.Open(wasm.Spec{
 		Description: u.Description, Module: wasm.Module{Path: u.Module, Digest: u.Checksum}, Broker: u.Broker,
-		Grants: u.Grants, Environ: w.c.opts.Environ, DataDir: u.DataDir, Logger: u.Logger,
-		Private: []string{w.c.opts.Project.ConfigDir, w.c.opts.Project.DataDir, w.c.opts.CacheDir},
+		Grants: u.Grants, Environ: w.c.opts.Environ, DataDir: u.DataDir, Private: u.Private, Logger: u.Logger,
 	})
 }
 

@@ -96,6 +96,9 @@ func (c *Candidate) Asked() []sdk.Capability {
 	return c.item.Request.Capabilities
 }
 
+// Grantable returns an error for grants that no plugin gets.
+func (s *Set) Grantable(grants []sdk.Capability) error { return s.loader.Grantable(grants) }
+
 // Approve notes that the user approved a candidate as Text shows it, with these grants. A program is then asked what it contributes,
 // a server what it offers, and a module is compiled, so that the first turn finds it done; what of that fails is in the warning.
 func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (warning, err error) {
