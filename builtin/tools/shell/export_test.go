@@ -2,7 +2,6 @@ package shell
 
 import (
 	"slices"
-	"strings"
 )
 
 // Words returns the words of the commands of a text, or why it is outside of the grammar.
@@ -20,5 +19,5 @@ func Words(text string) (list [][]string, err error) {
 
 // IsBuiltin reports whether the shell itself runs a command, or none.
 func IsBuiltin(name string) bool {
-	return !plainName.MatchString(name) || slices.Contains(strings.Fields(builtins), name) || slices.Contains([]string{"echo", "printf", "true", "false", "pwd", "test", "["}, name)
+	return !plainName.MatchString(name) || programs()[name].has("builtin") || slices.Contains([]string{"echo", "printf", "true", "false", "pwd", "test", "["}, name)
 }
