@@ -149,12 +149,15 @@ func explainRequest(b *strings.Builder, rules, approved *permission.Rules, r *sd
 	for _, pattern := range r.Patterns {
 		explainPattern(b, rules, approved, r.Permission, pattern)
 	}
-	if r.Verbatim != "" && rules.DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow && !rules.AllowsVerbatim(r.Permission) {
-		why := "only the rule * allows such a text"
-		if rules.NamesOthers(r.Permission) {
-			why += ", and not while a rule denies or asks for a command by name, which it could hide"
+	if r.Verbatim != "" {
+		why := ""
+		if rules.DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow && !rules.AllowsVerbatim(r.Permission) {
+			why = "; it asks, as only the rule * allows such a text"
+			if rules.NamesOthers(r.Permission) {
+				why += ", and not while a rule denies or asks for a command by name, which it could hide"
+			}
 		}
-		fmt.Fprintf(b, "  asks, because it holds %s: %s\n", oneLine(r.Verbatim), why)
+		fmt.Fprintf(b, "  shown whole, because it holds %s%s\n", oneLine(r.Verbatim), why)
 	}
 	for _, i := range r.Implied {
 		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && (d.Rule.Pattern != "*" && !i.Maybe || d.Guarded != "")) {
