@@ -80,7 +80,7 @@ func TestPackageWithoutRuntime(t *testing.T) {
 	if len(first.Skills)+len(first.Servers)+len(first.HookFiles) > 0 {
 		t.Fatalf("before approval: %+v", first)
 	}
-	text := p.item(first, "s").Text()
+	text := p.item(first, "s").Text(nil)
 	for _, want := range []string{"review", "x: starts ./srv ${PLUGIN_DATA}", "PreToolUse Bash: ${PLUGIN_ROOT}/check.sh", "NOT sandboxed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text has no %q:\n%s", want, text)
