@@ -81,7 +81,7 @@ func TestPackageWithoutRuntime(t *testing.T) {
 		t.Fatalf("before approval: %+v", first)
 	}
 	text := p.item(first, "s").Text(nil)
-	for _, want := range []string{"review", "x: starts ./srv ${PLUGIN_DATA}", "PreToolUse Bash: ${PLUGIN_ROOT}/check.sh", "NOT sandboxed"} {
+	for _, want := range []string{"review", "x: starts ./srv ${PLUGIN_DATA}", "PreToolUse Bash: ${PLUGIN_ROOT}/check.sh", "confined like the model's commands"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text has no %q:\n%s", want, text)
 		}

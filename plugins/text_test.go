@@ -28,7 +28,7 @@ func TestText(t *testing.T) {
   says           Deploys.
   from           ` + p.path(theirs) + ` (came with this project)
   digest         ` + i.Digest.Short() + `
-  runs as        a process with your rights, NOT sandboxed: it can read and change everything that you can; starts ./p --all
+  runs as        a confined process: of your files it reaches its package, its own data and what is listed here; the network is open to it; starts ./p --all
   may            http: send requests to https://api.example.com, it says: "to ask"
                  tool: call the tools *, that is, all of them
                  fs.read: read files below /, that is, all files
@@ -40,6 +40,10 @@ func TestText(t *testing.T) {
 `
 	if diff := cmp.Diff(want, i.Text(nil)); diff != "" {
 		t.Errorf("Text (-want +got):\n%s", diff)
+	}
+	free := "  runs as        a process with your rights, NOT confined (no Landlock): it can read and change everything that you can; starts ./p --all\n"
+	if text := i.Text(errors.New("no Landlock")); !strings.Contains(text, free) {
+		t.Errorf("the text does not contain %q:\n%s", free, text)
 	}
 }
 

@@ -101,6 +101,42 @@ type confinedTestHost struct {
 
 func (h *confinedTestHost) Project() sdk.Project { return h.project }
 
+// A link of the project that leads out of it is no grant, nor is a directory with tenon's own files in it, or in one of those.
+func TestRefusedGrants(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own, worktree := filepath.Join(dir, "home", "config"), filepath.Join(dir, "project")
+	for _, path := range []string{own + "/x", worktree, filepath.Join(dir, "other")} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../other", filepath.Join(worktree, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for scope, want := range map[string]string{
+		"$PROJECT/link": "leads out of", filepath.Join(dir, "home"): "tenon's own directory", own + "/x": "tenon's own directory",
+		filepath.Join(dir, "missing"): "no such file",
+	} {
+		spec := guestSpec(t, "plain")
+		spec.Grants = []sdk.Capability{{Name: sdk.CapabilityWrite, Scope: []string{scope}}}
+		p, err := process.New(process.Options{}).Open(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		host := &confinedTestHost{testHost{log: slog.New(slog.DiscardHandler)}, sdk.Project{Worktree: worktree, ConfigDir: own}}
+		if err := p.Start(t.Context(), host); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := callHook(t, p, "warm"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("grant of %s: %v, want %q", scope, err, want)
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // hostConfined prints LEAK for what a plugin can do and should not, and BROKEN for the opposite.
 func hostConfined(dir string) {
 	attack := func(unconfined bool, wants map[string]bool) {

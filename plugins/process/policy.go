@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/confine"
@@ -27,7 +26,6 @@ func (s *Spec) policy(project sdk.Project, socketDir string) (confine.Policy, er
 	p := confine.Policy{
 		Read:  append(confine.System(), "/home/linuxbrew/.linuxbrew", s.Dir, s.Program),
 		Write: append(confine.Devices(), socketDir),
-		Hide:  slices.DeleteFunc([]string{project.ConfigDir, project.DataDir, project.CacheDir}, func(dir string) bool { return dir == "" }),
 	}
 	for _, program := range s.programs() {
 		p.Read = append(p.Read, installation(program)...)
@@ -42,7 +40,7 @@ func (s *Spec) policy(project sdk.Project, socketDir string) (confine.Policy, er
 		for _, entry := range g.Scope {
 			dir, err := s.directory(entry, project)
 			if err == nil && dir != "" && !strings.HasPrefix(entry, scopeData) {
-				err = outside(dir, p.Hide)
+				err = apart(dir, project.ConfigDir, project.DataDir, project.CacheDir)
 			}
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && g.Name == sdk.CapabilityRead: // nothing to read
@@ -85,11 +83,11 @@ func (s *Spec) directory(entry string, project sdk.Project) (string, error) {
 	return dir, err
 }
 
-// outside fails for a directory in one of tenon's. One above them is confine's to refuse, or to split.
-func outside(dir string, own []string) error {
+// apart fails if a directory contains one of tenon's own, or lies in one.
+func apart(dir string, own ...string) error {
 	for _, path := range own {
-		if real, err := filepath.EvalSymlinks(path); err == nil && inside(dir, real) {
-			return fmt.Errorf("it lies in tenon's own directory %s; plugins have no access to that", path)
+		if real, err := filepath.EvalSymlinks(path); err == nil && (inside(dir, real) || inside(real, dir)) {
+			return fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", path)
 		}
 	}
 	return nil
