@@ -89,7 +89,7 @@ func (b *box) rules(worktree string) (*confine.Ruleset, error) {
 			return nil, fmt.Errorf("temporary directory of commands: %w", err)
 		}
 	}
-	return confine.New(sandbox.Policy(list, worktree, append(linkedRepository(worktree), b.tmp)...))
+	return confine.New(sandbox.Policy(list, append(linkedRepository(worktree), worktree, b.tmp)...))
 }
 
 // temporary returns the directory that holds the temporary ones of sessions, empty before the first.

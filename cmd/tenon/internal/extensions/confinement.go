@@ -3,6 +3,7 @@ package extensions
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/tenonhq/tenon/internal/confine"
@@ -44,26 +45,30 @@ func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine
 	}
 	write = slices.DeleteFunc(write, func(dir string) bool { return dir == "" })
 	return func() (confine.Policy, error) {
+		for _, dir := range write { // a directory that is not there cannot be made writable
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
+			}
+		}
 		list, err := sandbox.Find(sandbox.Options{
 			Project: s.opts.Project, Environ: s.opts.Environ, Config: s.opts.Config.Config.Sandbox, Skills: s.Skills, Create: true, Origin: s.opts.Config.Origin,
 		})
 		if err != nil {
 			return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
 		}
-		p := sandbox.Policy(list, s.opts.Project.Worktree, write...)
-		if root != "" {
-			p.Read = append(p.Read, root)
+		for _, dir := range []string{root, s.opts.Project.Worktree} {
+			if dir != "" {
+				list = append(list, sandbox.Path{Path: dir, Access: sandbox.Read})
+			}
 		}
+		p := sandbox.Policy(list, append(write[:len(write):len(write)], s.opts.Project.Worktree)...)
 		rules, err := confine.New(p)
-		var conflict *confine.ConflictError
-		switch {
-		case errors.As(err, &conflict):
-			p.Write = p.Write[1:] // the project
-		case err != nil:
-			return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
-		default:
+		if err == nil {
 			return p, rules.Close()
 		}
-		return p, nil
+		if !errors.As(err, new(*confine.ConflictError)) {
+			return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
+		}
+		return sandbox.Policy(list, write...), nil
 	}
 }
