@@ -87,7 +87,7 @@ func (d *dialer) stdio() (carrier, error) {
 	if s.Root != "" && s.Command != d.server.Command && !inside(s.Root, s.Command) {
 		return nil, fmt.Errorf("command: %s is not inside of the plugin", d.server.Command)
 	}
-	return newStdio(&s, s.Directory(d.project.Directory), d.options.Environ, d.log)
+	return newStdio(&s, s.Directory(d.project.Directory), d.options, d.log)
 }
 
 func (d *dialer) streamable() (carrier, error) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -25,6 +26,8 @@ type Options struct {
 	// Environ is the environment of the host, in the form of os.Environ, of which servers get what every program needs. Default:
 	// os.Environ().
 	Environ []string
+	// Confine returns what a server that is started reaches, at each start. Nil: it runs with all the rights of the user.
+	Confine func() (confine.Policy, error)
 	// Version is what servers are told of us.
 	Version string
 	// Eager starts every server at once, in the background. Otherwise one that was checked within a day, and has no hooks, is started

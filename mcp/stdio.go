@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/confine"
 )
 
 // errLost means that the server went away, or broke the protocol so that nothing more can be read from it.
@@ -42,6 +43,9 @@ type stdio struct {
 	cmd  *exec.Cmd
 	log  *serverLog
 	path string // of the command, for errors
+
+	confine func() (confine.Policy, error) // nil: unconfined
+	cell    *child.Cell                    // nil: unconfined, or not started
 
 	in  io.WriteCloser
 	out chan *outgoing
@@ -75,8 +79,8 @@ const (
 )
 
 // newStdio prepares the child; nothing runs before start.
-func newStdio(s *Server, dir string, environ []string, log *serverLog) (*stdio, error) {
-	env := child.Environ(environ, s.Env)
+func newStdio(s *Server, dir string, o *Options, log *serverLog) (*stdio, error) {
+	env := child.Environ(o.Environ, s.Env)
 	path, err := lookPath(s.Command, dir, env)
 	if err != nil {
 		return nil, err
@@ -87,7 +91,7 @@ func newStdio(s *Server, dir string, environ []string, log *serverLog) (*stdio, 
 	cmd := &exec.Cmd{Path: path, Args: append([]string{s.Command}, s.Args...), Dir: dir, Env: env}
 	child.Prepare(cmd)
 	return &stdio{
-		cmd: cmd, log: log, path: path,
+		cmd: cmd, log: log, path: path, confine: o.Confine,
 		out:     make(chan *outgoing, maxWaiting),
 		pending: map[string]chan *message{},
 		lost:    make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
@@ -138,7 +142,7 @@ func (t *stdio) start(ctx context.Context, p peer) error {
 	}
 	pipes[0].ours, pipes[0].theirs = pipes[0].theirs, pipes[0].ours
 	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = pipes[0].theirs, pipes[1].theirs, pipes[2].theirs
-	err := t.cmd.Start()
+	err := t.launch()
 	for _, p := range pipes {
 		_ = p.theirs.Close()
 		if err != nil {
@@ -155,6 +159,27 @@ func (t *stdio) start(ctx context.Context, p peer) error {
 	go t.write()
 	go t.drain(pipes[2].ours)
 	go t.wait(pipes[1].ours, pipes[2].ours)
+	return nil
+}
+
+// launch starts the command where it belongs.
+func (t *stdio) launch() error {
+	if t.confine == nil {
+		return t.cmd.Start()
+	}
+	policy, err := t.confine()
+	if err != nil {
+		return err
+	}
+	cell, err := child.NewCell(policy)
+	if err != nil {
+		return fmt.Errorf("confine it: %w", err)
+	}
+	t.cmd.Env = cell.Environ(t.cmd.Env)
+	if err := cell.Start(t.cmd); err != nil {
+		return errors.Join(err, cell.Close())
+	}
+	t.cell = cell
 	return nil
 }
 
@@ -204,6 +229,11 @@ func (t *stdio) wait(pipes ...io.Closer) {
 	defer t.running.Done()
 	err := t.cmd.Wait()
 	_ = child.Kill(t.cmd)
+	if t.cell != nil {
+		if err := t.cell.Close(); err != nil {
+			_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)
+		}
+	}
 	// Its last answers may still be in the pipe, which somebody who escaped the group may hold open.
 	late := time.NewTimer(drainGrace)
 	defer late.Stop()

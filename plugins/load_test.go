@@ -80,8 +80,8 @@ func TestPackageWithoutRuntime(t *testing.T) {
 	if len(first.Skills)+len(first.Servers)+len(first.HookFiles) > 0 {
 		t.Fatalf("before approval: %+v", first)
 	}
-	text := p.item(first, "s").Text()
-	for _, want := range []string{"review", "x: starts ./srv ${PLUGIN_DATA}", "PreToolUse Bash: ${PLUGIN_ROOT}/check.sh", "NOT sandboxed"} {
+	text := p.item(first, "s").Text(nil)
+	for _, want := range []string{"review", "x: starts ./srv ${PLUGIN_DATA}", "PreToolUse Bash: ${PLUGIN_ROOT}/check.sh", "confined like the model's commands"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text has no %q:\n%s", want, text)
 		}

@@ -19,9 +19,9 @@ const (
 	maxLines = 40
 )
 
-// Text says, for a terminal, what an item is and what it asks for; for one that was approved before, what is different now. What
+// Text says, for a terminal, what an item is and what it asks for, and why its processes do not run confined, nil when they do; for one that was approved before, what is different now. What
 // comes from the plugin is cleaned: it cannot move the cursor, colour or hide anything, or look like a line of its own.
-func (i *Item) Text() string {
+func (i *Item) Text(unconfined error) string {
 	w := &text{}
 	title := i.Name
 	if i.Version != "" {
@@ -33,7 +33,7 @@ func (i *Item) Text() string {
 	}
 	w.field("from", clean(i.Path)+origin(i))
 	w.field("digest", i.Digest.Short())
-	RequestText(&w.b, i.Request)
+	RequestText(&w.b, i.Request, unconfined)
 	w.changes(i.Decision)
 	return w.b.String()
 }
@@ -49,9 +49,9 @@ func origin(i *Item) string {
 }
 
 // RequestText writes what is asked for, in lines. It is what Text has of it, for MCP servers and command hooks, too.
-func RequestText(b *strings.Builder, r trust.Request) {
+func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w := &text{}
-	if how := carrierText(r); how != "" {
+	if how := carrierText(r, unconfined); how != "" {
 		w.field("runs as", how)
 	}
 	if r.Undescribed {
@@ -76,8 +76,8 @@ func RequestText(b *strings.Builder, r trust.Request) {
 	b.WriteString(w.b.String())
 }
 
-// carrierText says what the way a plugin runs means for the user.
-func carrierText(r trust.Request) string {
+// carrierText says what the way a plugin runs means for the user. unconfined is why its processes have all rights; nil: they have not.
+func carrierText(r trust.Request, unconfined error) string {
 	var parts []string
 	switch r.Carrier {
 	case sdk.CarrierWASM:
@@ -87,17 +87,24 @@ func carrierText(r trust.Request) string {
 		}
 		parts = append(parts, fmt.Sprintf("a WASM module: it reaches nothing but what is listed here; at most %d MiB of memory an instance", memory))
 	case sdk.CarrierProcess:
-		how := "a process with your rights, NOT sandboxed: it can read and change everything that you can"
+		how := "a confined process: of your files it reaches its package, its own data and what is listed here; the network is open to it"
+		if unconfined != nil {
+			how = "a process with your rights, NOT confined (" + unconfined.Error() + "): it can read and change everything that you can"
+		}
 		if len(r.Command) > 0 {
 			how += "; starts " + clean(strings.Join(r.Command, " "))
 		}
 		parts = append(parts, how)
 	}
+	rights := "confined like the model's commands: they write only the project, temporary files and caches, and read no secrets"
+	if unconfined != nil {
+		rights = "with your rights, NOT confined (" + unconfined.Error() + ")"
+	}
 	if len(r.Servers) > 0 {
-		parts = append(parts, "MCP servers; those that are started run with your rights, NOT sandboxed")
+		parts = append(parts, "MCP servers; those that are started run "+rights)
 	}
 	if len(r.CommandHooks) > 0 {
-		parts = append(parts, "commands of your shell, with your rights, NOT sandboxed")
+		parts = append(parts, "commands of your shell, "+rights)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -28,7 +28,7 @@ func TestText(t *testing.T) {
   says           Deploys.
   from           ` + p.path(theirs) + ` (came with this project)
   digest         ` + i.Digest.Short() + `
-  runs as        a process with your rights, NOT sandboxed: it can read and change everything that you can; starts ./p --all
+  runs as        a confined process: of your files it reaches its package, its own data and what is listed here; the network is open to it; starts ./p --all
   may            http: send requests to https://api.example.com, it says: "to ask"
                  tool: call the tools *, that is, all of them
                  fs.read: read files below /, that is, all files
@@ -38,8 +38,12 @@ func TestText(t *testing.T) {
                  FULL RIGHTS: it can run commands: what it allows, you are not asked about
   tools          deploy
 `
-	if diff := cmp.Diff(want, i.Text()); diff != "" {
+	if diff := cmp.Diff(want, i.Text(nil)); diff != "" {
 		t.Errorf("Text (-want +got):\n%s", diff)
+	}
+	free := "  runs as        a process with your rights, NOT confined (no Landlock): it can read and change everything that you can; starts ./p --all\n"
+	if text := i.Text(errors.New("no Landlock")); !strings.Contains(text, free) {
+		t.Errorf("the text does not contain %q:\n%s", free, text)
 	}
 }
 
@@ -57,7 +61,7 @@ func TestTextOfLinkedDirectory(t *testing.T) {
 	}
 	p.write(theirs, wasmPackage("x", `"capabilities": [{"name": "fs.write", "scope": ["$PROJECT", "`+link+`", "`+real+`"]}]`))
 	want := "fs.write: change files below $PROJECT, " + link + " (a link to " + real + "), " + real + "\n"
-	if text := p.item(p.load(), "x").Text(); !strings.Contains(text, want) {
+	if text := p.item(p.load(), "x").Text(nil); !strings.Contains(text, want) {
 		t.Errorf("the text does not contain %q:\n%s", want, text)
 	}
 }
@@ -71,12 +75,12 @@ func TestTextOfLeave(t *testing.T) {
 	}
 	p := newPlace(t)
 	p.write(theirs, tools(`, "permission": "send"`, ""))
-	if text := p.item(p.load(), "x").Text(); strings.Contains(text, "leave") {
+	if text := p.item(p.load(), "x").Text(nil); strings.Contains(text, "leave") {
 		t.Errorf("the text tells of what is usual:\n%s", text)
 	}
 	p.approve()
 	p.write(theirs, tools(`, "permission": "read"`, `, "prepares": true`))
-	text := p.item(p.load(), "x").Text()
+	text := p.item(p.load(), "x").Text(nil)
 	for _, want := range []string{
 		"  needs leave    send: allowed or asked for by the rules of read\n                 post: says for each call what it needs leave for, which may be nothing\n",
 		"it asks for MORE than you approved:", "+ leave send: allowed or asked for by the rules of read",
@@ -97,7 +101,7 @@ func TestTextOfReplacedTools(t *testing.T) {
 	}
 	p.write(theirs, wasmPackage("x", `"tools": [`+tool("bash")+`, `+tool("bash2")+`]`))
 	want := "  tools          bash\n                 bash2\n  replaces       tenon's own tool bash: it gets the calls that are meant for that one\n"
-	if text := p.item(p.load(), "x").Text(); !strings.HasSuffix(text, want) {
+	if text := p.item(p.load(), "x").Text(nil); !strings.HasSuffix(text, want) {
 		t.Errorf("the text does not end in %q:\n%s", want, text)
 	}
 }
@@ -116,7 +120,7 @@ func TestTextOfChanges(t *testing.T) {
 		"the same": {wasmPackage("x", `"capabilities": [{"name": "kv", "reason": "new words"}]`), []string{"asks for the same"}},
 	} {
 		p.write(theirs, c.change)
-		text := p.item(p.load(), "x").Text()
+		text := p.item(p.load(), "x").Text(nil)
 		for _, w := range append(c.want, "approved before, on ") {
 			if !strings.Contains(text, w) {
 				t.Errorf("%s: the text has no %q:\n%s", name, w, text)
@@ -151,7 +155,7 @@ func TestTextCannotBeForged(t *testing.T) {
 			if len(loaded.Items) != 1 || loaded.Items[0].State != plugins.StatePending {
 				t.Fatal(states(loaded))
 			}
-			text := loaded.Items[0].Text()
+			text := loaded.Items[0].Text(nil)
 			for _, r := range text {
 				if r != '\n' && (unicode.Is(unicode.C, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)) {
 					t.Errorf("the text holds %q", r)
@@ -176,7 +180,7 @@ func TestRequestTextOfMany(t *testing.T) {
 	}
 	r.Capabilities = []sdk.Capability{{Name: "http", Scope: []string{strings.Repeat("a", 5000), "https://last.example"}}}
 	var b strings.Builder
-	plugins.RequestText(&b, r)
+	plugins.RequestText(&b, r, nil)
 	text := b.String()
 	if strings.Count(text, "event: every") != 100 || !strings.Contains(text, "https://last.example") || !strings.Contains(text, "and 60 more") {
 		t.Errorf("what it may do is not shown whole, or names are:\n%.2000s", text)

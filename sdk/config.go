@@ -171,13 +171,16 @@ type HookOverride struct {
 	Disable  bool    `json:"disable,omitempty"`  // call none of its hooks
 }
 
-// SandboxConfig changes what the commands of the model, which the system confines where it can, may read and write. Paths are
+// SandboxConfig changes what the commands of the model, and processes of third parties, which the system confines where it can, may read and write. Paths are
 // absolute or begin with ~/. A project's file cannot have it.
 type SandboxConfig struct {
 	Enabled *bool    `json:"enabled,omitempty"` // false: commands run unconfined; default true
 	Write   []string `json:"write,omitempty"`   // further directories and files to write; not one with tenon's files in it, or on PATH
 	Read    []string `json:"read,omitempty"`    // secrets that may be read all the same
 	Hide    []string `json:"hide,omitempty"`    // further files and directories that may not be read
+	// Unconfined names plugins, MCP servers and command hooks of packages and projects that run with all your rights. A package's name
+	// counts for its servers and hooks, too.
+	Unconfined []string `json:"unconfined,omitempty"`
 }
 
 // ToolOutputConfig bounds what of a tool's output goes into the conversation.

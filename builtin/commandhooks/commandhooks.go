@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -31,6 +32,8 @@ type Source struct {
 	// CLAUDE_PLUGIN_ROOT.
 	Root string
 	Env  map[string]string // more variables for the commands
+	// Confine returns what a command reaches, at each run. Nil: it runs with all the rights of the user.
+	Confine func() (confine.Policy, error)
 }
 
 // New returns a plugin for each source, in order. A source that is bad has none and is part of the error, which wraps ErrSource and
@@ -192,7 +195,7 @@ func (p *Plugin) ask(ctx context.Context, e *entry, input map[string]any) (*repl
 func (p *Plugin) run(ctx context.Context, e *entry, input map[string]any) (*output, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	c := &command{text: e.command, dir: p.project.Directory, env: p.environ, input: input}
+	c := &command{text: e.command, dir: p.project.Directory, env: p.environ, input: input, confine: p.source.Confine}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/confine"
 )
 
 // maxOutput bounds what a command may write to each of its outputs, in bytes. A command that writes more is ended.
@@ -25,6 +26,8 @@ type command struct {
 	dir   string
 	env   []string
 	input any // goes to standard input, as JSON
+	// confine returns what the command reaches; nil: everything.
+	confine func() (confine.Policy, error)
 }
 
 // output is what a command that ended by itself left.
@@ -46,7 +49,8 @@ func (c *command) run(ctx context.Context) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	leave, err := c.start(cmd)
+	if err != nil {
 		pipes.abandon()
 		return nil, fmt.Errorf("start the shell: %w", err)
 	}
@@ -63,7 +67,7 @@ func (c *command) run(ctx context.Context) (*output, error) {
 		<-waited
 	}
 	// What the command left in the background goes with it, and lets go of the pipes.
-	killErr := child.Kill(cmd)
+	killErr := errors.Join(child.Kill(cmd), leave())
 	o := pipes.finish()
 	var exit *exec.ExitError
 	switch {
@@ -80,6 +84,26 @@ func (c *command) run(ctx context.Context) (*output, error) {
 		return nil, fmt.Errorf("the command wrote more than %d bytes", maxOutput)
 	}
 	return o, killErr
+}
+
+// start starts the command where it belongs. leave cleans up when it has ended.
+func (c *command) start(cmd *exec.Cmd) (leave func() error, err error) {
+	if c.confine == nil {
+		return func() error { return nil }, cmd.Start()
+	}
+	policy, err := c.confine()
+	if err != nil {
+		return nil, err
+	}
+	cell, err := child.NewCell(policy)
+	if err != nil {
+		return nil, fmt.Errorf("confine it: %w", err)
+	}
+	cmd.Env = cell.Environ(cmd.Env)
+	if err := cell.Start(cmd); err != nil {
+		return nil, errors.Join(err, cell.Close())
+	}
+	return cell.Close, nil
 }
 
 // pipes are the ends of a command's standard files that stay here, and what is read from them.

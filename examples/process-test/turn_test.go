@@ -93,6 +93,9 @@ func read(t *testing.T, dir string) *manifest.Package {
 	return p
 }
 
+// readsProject is what plugins that read the project are granted.
+var readsProject = sdk.Capability{Name: sdk.CapabilityRead, Scope: []string{"$PROJECT"}}
+
 // open opens the plugin of a package with the grants, as the loader does: with the digest of the file that is started.
 func open(t *testing.T, p *manifest.Package, grants ...sdk.Capability) sdk.Plugin {
 	t.Helper()
@@ -279,7 +282,7 @@ func TestProgress(t *testing.T) {
 	if err := os.Symlink("/etc", filepath.Join(dir, "out")); err != nil {
 		t.Fatal(err)
 	}
-	p := open(t, goPackage(t, "process-progress"))
+	p := open(t, goPackage(t, "process-progress"), readsProject)
 	got := turn(t, p, "offline/offline", dir, `disk_usage {"top": 2}`)
 	if len(got.calls) != 1 || got.calls[0].State.Output != "8\ta\n2\tc\n" || got.calls[0].State.Title != "4 files" {
 		t.Errorf("calls %+v, answer %q", got.calls, got.answer)
@@ -291,7 +294,7 @@ func TestProgress(t *testing.T) {
 
 func TestProgressStaysInside(t *testing.T) {
 	t.Parallel()
-	p := open(t, goPackage(t, "process-progress"))
+	p := open(t, goPackage(t, "process-progress"), readsProject)
 	got := turn(t, p, "offline/offline", project(t, nil), `disk_usage {"directory": "../"}`)
 	if len(got.calls) != 1 || !strings.Contains(got.calls[0].State.Error, "escapes") {
 		t.Errorf("calls %+v, answer %q", got.calls, got.answer)
@@ -302,7 +305,7 @@ func TestProgressStaysInside(t *testing.T) {
 func TestNode(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"package.json": `{"scripts":{"build":"tsc -p .","test":"node --test"}}`})
-	p := open(t, nodePackage(t), sdk.Capability{Name: sdk.CapabilityKV})
+	p := open(t, nodePackage(t), readsProject, sdk.Capability{Name: sdk.CapabilityKV})
 	got := turn(t, p, "offline/offline", dir, "npm_scripts {}\nnpm_scripts {\"directory\": \"../\"}")
 	if n := len(got.system); n == 0 || !strings.Contains(got.system[n-1], "build: tsc -p .\ntest: node --test") {
 		t.Errorf("system prompt %q", got.system)
@@ -325,7 +328,7 @@ func TestNode(t *testing.T) {
 func TestNodeWithoutGrant(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"package.json": `{}`})
-	got := turn(t, open(t, nodePackage(t)), "offline/offline", dir, "npm_scripts {}")
+	got := turn(t, open(t, nodePackage(t), readsProject), "offline/offline", dir, "npm_scripts {}")
 	if len(got.calls) != 1 || !strings.Contains(got.calls[0].State.Error, "kv.get: ") {
 		t.Errorf("calls %+v, answer %q", got.calls, got.answer)
 	}

@@ -65,7 +65,7 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir = project(t, map[string]string{"a.go": "one two", "b/c.go": "three", "d.md": "four"})
-	got := turn(t, open(t, read(t, pkg)), "offline/offline", dir, `word_count {"suffix": ".go"}`)
+	got := turn(t, open(t, read(t, pkg), readsProject), "offline/offline", dir, `word_count {"suffix": ".go"}`)
 	if len(got.calls) != 1 || got.calls[0].State.Output != "3" || len(got.titles) == 0 {
 		t.Errorf("calls %+v, progress %q, answer %q", got.calls, got.titles, got.answer)
 	}

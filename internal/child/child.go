@@ -6,6 +6,7 @@
 //   - Linux: the kernel kills the leader (parent death signal). The signal belongs to the thread that started the child, which Go
 //     keeps for as long as the process runs, unless a goroutine returns that is locked to its thread; only package confine does that,
 //     with threads that have started nothing else.
+//     Confined processes have a guard instead, see Cell.
 //     Processes the leader started are not killed: one that should not survive has to notice that its leader is gone.
 //   - macOS, BSD and Windows have no such signal. There a helper ends when it reads the end of its standard input, which is why
 //     whoever starts one gives it a pipe and keeps the other end.

@@ -79,10 +79,10 @@ func Find(o Options) ([]Path, error) {
 	return f.out, nil
 }
 
-// Policy returns what a command in worktree may reach. writable are further directories it gets, such as its temporary one. Hidden
+// Policy returns what a command may reach that writes these directories, such as the project and a temporary one. Hidden
 // paths that the configuration lets be read are not hidden, nor what is hidden for its name or as a temporary file where commands write.
-func Policy(list []Path, worktree string, writable ...string) confine.Policy {
-	p := confine.Policy{Write: append([]string{worktree}, writable...)}
+func Policy(list []Path, writable ...string) confine.Policy {
+	p := confine.Policy{Write: slices.Clone(writable)}
 	read := map[string]bool{}
 	for _, path := range list {
 		switch path.Access {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -73,6 +74,9 @@ type Spec struct {
 	// Broker answers what the plugin asks of the host. The plugin binds it in Start and closes it in Close. Nil: there is nothing
 	// to ask.
 	Broker *ability.Broker
+	// Unconfined runs the processes with all the rights of the user. Default: where the system can (see confine.Supported), they reach
+	// only the system, their interpreter, their package, their data and what Grants lists.
+	Unconfined bool
 	// Logger gets what the process prints and logs before Start gives it one. Nil: nothing is logged until then.
 	Logger *slog.Logger
 }
@@ -122,6 +126,12 @@ func (c *Carrier) Describe(ctx context.Context, spec Spec) (sdk.Description, err
 		return sdk.Description{}, err
 	}
 	return describe(ctx, c.opts, &spec)
+}
+
+// Confined reports whether processes of the plugin run confined on this system.
+func (s *Spec) Confined() bool {
+	_, err := confine.Supported()
+	return err == nil && !s.Unconfined
 }
 
 // complete checks the spec and sets its defaults.

@@ -180,7 +180,7 @@ func TestEscapes(t *testing.T) {
 			spec := guestSpec(t, "plain")
 			script := filepath.Join(spec.Dir, "main.sh")
 			replace(t, script, "#!/bin/sh\necho '#' >> $0\nexec "+spec.Command[0]+"\n")
-			spec.Command, spec.Digest = []string{script}, digestOf(t, script)
+			spec.Command, spec.Digest, spec.Unconfined = []string{script}, digestOf(t, script), true // confined, it could not
 			wantDigestError(t, started(t, process.Options{}, spec, nil))
 		},
 		"socket: somebody else connects": func(t *testing.T) {
@@ -312,6 +312,7 @@ func heldGuest(t *testing.T) (process.Spec, *os.File) {
 	}
 	t.Cleanup(func() { _ = r.Close() })
 	spec.Env[holdFile] = path
+	spec.Grants = append(spec.Grants, sdk.Capability{Name: sdk.CapabilityWrite, Scope: []string{spec.Dir}})
 	return spec, r
 }
 
@@ -342,7 +343,9 @@ func beHost(hold string) {
 	if err != nil {
 		return
 	}
-	spec := process.Spec{Description: description("plain"), Command: []string{exe}, Env: map[string]string{guestKind: "plain", holdFile: hold}}
+	spec := process.Spec{Description: description("plain"), Command: []string{exe}, Env: map[string]string{guestKind: "plain", holdFile: hold},
+		Grants: []sdk.Capability{{Name: sdk.CapabilityWrite, Scope: []string{filepath.Dir(hold)}}},
+	}
 	p, err := process.New(process.Options{}).Open(spec)
 	if err != nil {
 		return

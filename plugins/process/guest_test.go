@@ -214,8 +214,22 @@ func tools(host *sdk.Host) []sdk.Tool {
 			return "", (*host).(sdk.KeyValue).Set(stashed, "k", []byte("v"))
 		}),
 		deployTool{},
+		tool("read", func(_ context.Context, call *sdk.ToolCall) (string, error) {
+			text, err := os.ReadFile(pathOf(call))
+			return string(text), err
+		}),
+		tool("write", func(_ context.Context, call *sdk.ToolCall) (string, error) {
+			return "", os.WriteFile(pathOf(call), []byte("new"), 0o600)
+		}),
 		tool("child", func(context.Context, *sdk.ToolCall) (string, error) { return startChild() }),
 	}
+}
+
+// pathOf returns the path that a call names. In it $TEMP is the temporary directory of the guest.
+func pathOf(call *sdk.ToolCall) string {
+	var path string
+	_ = json.Unmarshal(call.Args, &path) // of a test
+	return strings.Replace(path, "$TEMP", os.Getenv("TMPDIR"), 1)
 }
 
 // deployTool says itself what it needs leave for.

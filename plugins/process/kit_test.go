@@ -27,6 +27,10 @@ func TestMain(m *testing.M) {
 		beGuest(kind)
 		return
 	}
+	if dir := os.Getenv(confinedHost); dir != "" {
+		hostConfined(dir)
+		return
+	}
 	if fifo := os.Getenv(hostRole); fifo != "" {
 		beHost(fifo)
 		return

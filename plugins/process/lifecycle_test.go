@@ -151,7 +151,9 @@ func TestLeavesNoFiles(t *testing.T) {
 	}
 	p := started(t, unbounded(), guestSpec(t, "plain"), nil)
 	pidOf(t, p)
-	empty("once it has started")
+	if sockets, err := filepath.Glob(filepath.Join(dir, "plugin-dir*")); err != nil || len(sockets) > 0 {
+		t.Errorf("once it has started: %v, %v", sockets, err)
+	}
 	if _, err := callHook(t, p, "exit"); err == nil {
 		t.Error("no error")
 	}

@@ -121,7 +121,7 @@ func describe(ctx context.Context, o Options, s *Spec) (sdk.Description, error) 
 	program := newExecutable(s)
 	defer func() { _ = program.close() }()
 	var d sdk.Description
-	in, err := begin(ctx, o, s, program, s.Logger, func(ctx context.Context, in *instance) error {
+	in, err := begin(ctx, o, s, sdk.Project{}, program, s.Logger, func(ctx context.Context, in *instance) error {
 		response, err := in.api.Describe(ctx, &tenonv1.DescribeRequest{})
 		if err != nil {
 			return in.explain(err)

@@ -40,7 +40,7 @@ type instance struct {
 }
 
 // begin starts a process and connects to it. ready is told when it is: what is left of the start is its work.
-func begin(ctx context.Context, o Options, s *Spec, program *executable, log *slog.Logger, ready func(context.Context, *instance) error) (*instance, error) {
+func begin(ctx context.Context, o Options, s *Spec, project sdk.Project, program *executable, log *slog.Logger, ready func(context.Context, *instance) error) (*instance, error) {
 	env, err := environ(o, s)
 	if err != nil {
 		return nil, startFailed(s.Description.Name, err)
@@ -48,7 +48,7 @@ func begin(ctx context.Context, o Options, s *Spec, program *executable, log *sl
 	late := fmt.Errorf("it was not ready within %s", o.StartTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, late)
 	defer cancel()
-	in := &instance{name: s.Description.Name, runner: newRunner(o, s, program, env, log), stop: o.StopTimeout, log: log}
+	in := &instance{name: s.Description.Name, runner: newRunner(o, s, project, program, env, log), stop: o.StopTimeout, log: log}
 	// A process that hangs blocks go-plugin too; ending it sets both free.
 	release := context.AfterFunc(ctx, func() { in.runner.fail(in.runner.late(context.Cause(ctx))) })
 	defer release()

@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // drainTime is how long the output of a process that ended is still read: what it wrote last is there at once, but something it
@@ -32,7 +33,10 @@ type childRunner struct {
 	dir      string
 	env      []string
 	memoryMB int
+	log      *slog.Logger
 	out, err *printed
+	// cell returns where the process runs, given the directory of its socket; nil: unconfined.
+	cell func(socketDir string) (*child.Cell, error)
 
 	plugged   []string // the environment go-plugin adds
 	socketDir string
@@ -50,14 +54,24 @@ type childRunner struct {
 
 var _ runner.Runner = (*childRunner)(nil)
 
-func newRunner(o Options, s *Spec, program *executable, env []string, log *slog.Logger) *childRunner {
+func newRunner(o Options, s *Spec, project sdk.Project, program *executable, env []string, log *slog.Logger) *childRunner {
 	budget := &lineBudget{}
-	return &childRunner{
-		name: s.Description.Name, program: program, dir: s.Dir, env: env, memoryMB: o.MemoryMB,
+	r := &childRunner{
+		name: s.Description.Name, program: program, dir: s.Dir, env: env, memoryMB: o.MemoryMB, log: log,
 		out:   &printed{log: log, budget: budget, stream: "stdout"},
 		err:   &printed{log: log, budget: budget, stream: "stderr"},
 		ended: make(chan struct{}),
 	}
+	if s.Confined() {
+		r.cell = func(socketDir string) (*child.Cell, error) {
+			policy, err := s.policy(project, socketDir)
+			if err != nil {
+				return nil, err
+			}
+			return child.NewCell(policy, socketDir)
+		}
+	}
+	return r
 }
 
 // adopt takes the environment that the process is to have besides that of the plugin, and the directory of its socket.
@@ -115,13 +129,19 @@ func (r *childRunner) exec() (<-chan string, error) {
 		return nil, pipes.err
 	}
 	cmd.Dir, cmd.Env = r.dir, append(r.env, r.plugged...)
+	begin, leave, err := r.enter(cmd)
+	if err != nil {
+		pipes.closeOurs()
+		return nil, err
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin.theirs, stdout.theirs, stderr.theirs
 	child.Prepare(cmd)
-	if err := start(cmd); err != nil {
+	if err := start(begin); err != nil {
 		pipes.closeOurs()
+		leave()
 		return nil, startError(cmd, err)
 	}
-	confine(cmd.Process.Pid, r.memoryMB)
+	limitMemory(cmd.Process.Pid, r.memoryMB)
 	r.started(cmd, stdin.ours)
 
 	hello := make(chan string, 1)
@@ -131,6 +151,7 @@ func (r *childRunner) exec() (<-chan string, error) {
 	go func() {
 		err := cmd.Wait()
 		_ = child.Kill(cmd) // what it started
+		leave()
 		for _, f := range []*os.File{stdout.ours, stderr.ours} {
 			if f.SetReadDeadline(time.Now().Add(drainTime)) != nil {
 				_ = f.Close() // a system without deadlines for pipes
@@ -142,6 +163,24 @@ func (r *childRunner) exec() (<-chan string, error) {
 		close(r.ended)
 	}()
 	return hello, nil
+}
+
+// enter returns what starts the process where it belongs, and what cleans up after it.
+func (r *childRunner) enter(cmd *exec.Cmd) (begin func() error, leave func(), err error) {
+	if r.cell == nil {
+		return cmd.Start, func() {}, nil
+	}
+	cell, err := r.cell(r.socketDir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("confine it: %w", err)
+	}
+	cmd.Env = cell.Environ(cmd.Env)
+	leave = func() {
+		if err := cell.Close(); err != nil {
+			r.log.Warn("temporary files of the plugin stay", "err", err)
+		}
+	}
+	return func() error { return cell.Start(cmd) }, leave, nil
 }
 
 // started notes the process, and ends it when that was asked for meanwhile.
@@ -156,11 +195,11 @@ func (r *childRunner) started(cmd *exec.Cmd, stdin *os.File) {
 
 // start starts the command. A process that is being forked elsewhere in this program may for a moment hold the copy of the file open
 // for writing, in which case it cannot be run yet.
-func start(cmd *exec.Cmd) error {
-	err := cmd.Start()
+func start(begin func() error) error {
+	err := begin()
 	for try := 0; try < 10 && errors.Is(err, syscall.ETXTBSY); try++ {
 		time.Sleep(time.Duration(try+1) * time.Millisecond)
-		err = cmd.Start()
+		err = begin()
 	}
 	return err
 }

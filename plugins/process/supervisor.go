@@ -125,7 +125,7 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	defer l.cancel(nil)
 	log := s.host.log
 	began := time.Now()
-	in, err := begin(ctx, s.opts, s.spec, s.program, log, func(ctx context.Context, in *instance) error {
+	in, err := begin(ctx, s.opts, s.spec, s.host.host.Project(), s.program, log, func(ctx context.Context, in *instance) error {
 		return in.start(ctx, s.host, s.request, s.spec.Grants, s.opts.Host, len(s.spec.Description.Hooks) > 0)
 	})
 	s.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/sdk"
@@ -89,7 +89,7 @@ func (b *box) rules(worktree string) (*confine.Ruleset, error) {
 			return nil, fmt.Errorf("temporary directory of commands: %w", err)
 		}
 	}
-	return confine.New(sandbox.Policy(list, worktree, append(linkedRepository(worktree), b.tmp)...))
+	return confine.New(sandbox.Policy(list, append(linkedRepository(worktree), worktree, b.tmp)...))
 }
 
 // temporary returns the directory that holds the temporary ones of sessions, empty before the first.
@@ -151,24 +151,10 @@ func (b *box) close() error {
 	}
 	b.rooms = nil
 	if b.tmp != "" {
-		err = errors.Join(err, removeAll(b.tmp))
+		err = errors.Join(err, child.RemoveAll(b.tmp))
 		b.tmp = ""
 	}
 	return err
-}
-
-// removeAll removes a directory, also where programs took the right to write from directories in it, as go does in its cache of modules.
-func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			return os.Chmod(path, 0o700)
-		}
-		return nil // what stays, RemoveAll names
-	})
-	return os.RemoveAll(dir)
 }
 
 // endTurn puts back what commands of a turn changed in git's settings and hooks as far as that could not be done before. It returns that, and

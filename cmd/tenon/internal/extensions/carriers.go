@@ -24,7 +24,7 @@ func newCarriers(o *Options) *carriers { return &carriers{opts: o} }
 func (c *carriers) byKind() map[sdk.Carrier]plugins.Carrier {
 	return map[sdk.Carrier]plugins.Carrier{
 		sdk.CarrierWASM:    wasmCarrier{c},
-		sdk.CarrierProcess: processCarrier{process.New(process.Options{Environ: c.opts.Environ, Host: "tenon " + c.opts.Version})},
+		sdk.CarrierProcess: processCarrier{process.New(process.Options{Environ: c.opts.Environ, Host: "tenon " + c.opts.Version}), c.opts},
 	}
 }
 
@@ -76,19 +76,21 @@ func (w wasmCarrier) Open(u plugins.Unit) (sdk.Plugin, error) {
 // processCarrier opens programs.
 type processCarrier struct {
 	carrier *process.Carrier
+	opts    *Options
 }
 
 // Describe starts a program and asks it what it contributes.
 func (p processCarrier) Describe(ctx context.Context, u plugins.Unit) (sdk.Description, error) {
-	return p.carrier.Describe(ctx, spec(&u))
+	return p.carrier.Describe(ctx, p.spec(&u))
 }
 
 // Open makes a plugin of a program.
-func (p processCarrier) Open(u plugins.Unit) (sdk.Plugin, error) { return p.carrier.Open(spec(&u)) }
+func (p processCarrier) Open(u plugins.Unit) (sdk.Plugin, error) { return p.carrier.Open(p.spec(&u)) }
 
-func spec(u *plugins.Unit) process.Spec {
+func (p processCarrier) spec(u *plugins.Unit) process.Spec {
 	return process.Spec{
 		Description: u.Description, Command: u.Command, Program: u.Program, Digest: u.Checksum, Dir: u.Root, DataDir: u.DataDir,
 		Env: u.Env, Grants: u.Grants, Broker: u.Broker, Logger: u.Logger,
+		Unconfined: p.opts.unconfined(u.Name) != nil,
 	}
 }

@@ -29,14 +29,14 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) err
 		}
 	}
 	for _, f := range packaged {
-		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: packageOf(f.Plugin), State: plugins.StateReady}
+		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: packageOf(f.Plugin), State: plugins.StateReady, pack: f.Plugin}
 		data, err := os.ReadFile(f.Path)
 		if err != nil {
 			s.reject(c, err)
 			continue
 		}
 		s.addHooks(c, &commandhooks.Source{
-			Name: c.Name, Where: f.Path, Data: data, Root: f.Root, Env: map[string]string{"PLUGIN_DATA": f.Data},
+			Confine: s.policy(c, f.Root, f.Data), Name: c.Name, Where: f.Path, Data: data, Root: f.Root, Env: map[string]string{"PLUGIN_DATA": f.Data},
 		})
 	}
 	return nil
@@ -71,6 +71,7 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 		}
 	}
 	s.judge(c)
+	source.Confine = s.policy(c, "")
 	s.addHooks(c, source)
 	return nil
 }
@@ -84,7 +85,7 @@ func (s *Set) addHooks(c *Candidate, source *commandhooks.Source) {
 		}
 		for _, p := range list {
 			s.own(p.Manifest().Name, c)
-			s.add(p, source.Where+" "+string(source.Data))
+			s.add(p, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c)))
 		}
 	}
 	s.Candidates = append(s.Candidates, c)

@@ -21,7 +21,7 @@ import (
 // Text says, for a terminal, what a candidate is and what it asks for.
 func (s *Set) Text(c *Candidate) string {
 	if c.item != nil {
-		return c.item.Text()
+		return c.item.Text(s.free(c))
 	}
 	var b strings.Builder
 	kind := "MCP server"
@@ -33,7 +33,7 @@ func (s *Set) Text(c *Candidate) string {
 	if c.trusted.Digest != "" {
 		fmt.Fprintf(&b, "  %-14s %s\n", "digest", c.trusted.Digest.Short())
 	}
-	plugins.RequestText(&b, request)
+	plugins.RequestText(&b, request, s.free(c))
 	if c.Project {
 		s.coveredText(&b, c)
 	}
@@ -131,7 +131,7 @@ func (s *Set) Pin(ctx context.Context, c *Candidate) error {
 // Offered connects to a server, the first time it is called for it, and returns what the server offers.
 func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error) {
 	if c.offered == nil {
-		offered, err := mcp.Probe(ctx, *c.server, s.opts.Project, s.serverOptions())
+		offered, err := mcp.Probe(ctx, *c.server, s.opts.Project, s.serverOptions(c))
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +154,7 @@ func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.Raw
 	if err := s.forbidden(c, mcp.ToolID(c.server.Name, tool)); err != nil {
 		return nil, err
 	}
-	return mcp.Call(ctx, *c.server, s.opts.Project, s.serverOptions(), tool, args)
+	return mcp.Call(ctx, *c.server, s.opts.Project, s.serverOptions(c), tool, args)
 }
 
 // forbidden returns a *sdk.Refusal for a tool that an administrator's file denies. Who types a call gives leave for it, so nothing else

@@ -66,6 +66,7 @@ type Candidate struct {
 	Grants  []sdk.Capability
 
 	item    *plugins.Item   // of a plugin
+	pack    string          // name of the package that servers and command hooks came with; empty: none
 	server  *mcp.Server     // of a server
 	trusted trust.Item      // of servers and command hooks
 	lines   []string        // what servers and command hooks start
@@ -146,7 +147,7 @@ func (s *Set) Quarantined() map[string]string {
 func (s *Set) pluginKey(name string, items []*plugins.Item) string {
 	for _, i := range items {
 		if i.Name == name && (i.State == plugins.StateReady || i.State == plugins.StateQuarantined) {
-			return fmt.Sprintf("%s %s %s %v %s", i.State, name, i.Digest, i.Grants, i.Options())
+			return fmt.Sprintf("%s %s %s %v %s %v", i.State, name, i.Digest, i.Grants, i.Options(), s.opts.unconfined(name))
 		}
 	}
 	return ""

@@ -160,14 +160,16 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
 	if c.running() {
-		p := mcp.New(*c.server, s.serverOptions())
+		p := mcp.New(*c.server, s.serverOptions(c))
 		s.own(p.Manifest().Name, c)
-		s.add(p, c.From+" "+c.server.Root+" "+string(c.trusted.Digest)+" "+string(c.server.Definition()))
+		s.add(p, c.From+" "+c.server.Root+" "+string(c.trusted.Digest)+" "+string(c.server.Definition())+" "+fmt.Sprint(s.free(c)))
 	}
 }
 
-func (s *Set) serverOptions() mcp.Options {
-	return mcp.Options{Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version}
+func (s *Set) serverOptions(c *Candidate) mcp.Options {
+	return mcp.Options{
+		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.server.Root, c.server.Data),
+	}
 }
 
 // serverDir is where logs of servers, and what was approved of them, are kept.
@@ -197,7 +199,7 @@ func (s *Set) packagedServer(p plugins.Server) error {
 	}
 	s.addServer(&Candidate{
 		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, server: &server,
-		lines: []string{serverLine(&server)},
+		lines: []string{serverLine(&server)}, pack: p.Plugin,
 	})
 	return nil
 }

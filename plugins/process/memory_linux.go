@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine bounds what a process can do to the memory of the machine: its data to memoryMB, and should the machine run out of memory
+// limitMemory bounds what a process can do to the memory of the machine: its data to memoryMB, and should the machine run out of memory
 // all the same, this process is the first to go and not the host. Neither is worth failing a start for.
-func confine(pid, memoryMB int) {
+func limitMemory(pid, memoryMB int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 	if memoryMB > 0 {
 		limit := uint64(memoryMB) << 20

@@ -1,0 +1,74 @@
+package extensions
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/sandbox"
+)
+
+// unconfined says why processes of something by one of these names do not run confined; nil when they do. The user's configuration
+// decides: a file of the project has no sandbox.
+func (o *Options) unconfined(names ...string) error {
+	if _, err := confine.Supported(); err != nil {
+		return err
+	}
+	c := &o.Config.Config.Sandbox
+	if c.Enabled != nil && !*c.Enabled {
+		return errors.New("your configuration switches the sandbox off (sandbox)")
+	}
+	for _, name := range names {
+		if slices.Contains(c.Unconfined, name) {
+			return fmt.Errorf("your configuration lists %s in sandbox.unconfined", name)
+		}
+	}
+	return nil
+}
+
+// free says why the processes of a candidate do not run confined; nil when they do. What the user configured has the user's rights.
+func (s *Set) free(c *Candidate) error {
+	if c.item == nil && !c.Project && c.pack == "" {
+		return errors.New("you configured it")
+	}
+	return s.opts.unconfined(c.Name, c.pack)
+}
+
+// policy returns what the processes of a candidate that is no plugin reach, found anew at each start: what the model's commands do in
+// this project, its package, and the directories in write. A project that contains secrets, such as the home directory, they only read,
+// without those. It is nil where they are not confined.
+func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine.Policy, error) {
+	if s.free(c) != nil {
+		return nil
+	}
+	write = slices.DeleteFunc(write, func(dir string) bool { return dir == "" })
+	return func() (confine.Policy, error) {
+		for _, dir := range write { // a directory that is not there cannot be made writable
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
+			}
+		}
+		list, err := sandbox.Find(sandbox.Options{
+			Project: s.opts.Project, Environ: s.opts.Environ, Config: s.opts.Config.Config.Sandbox, Skills: s.Skills, Create: true, Origin: s.opts.Config.Origin,
+		})
+		if err != nil {
+			return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
+		}
+		for _, dir := range []string{root, s.opts.Project.Worktree} {
+			if dir != "" {
+				list = append(list, sandbox.Path{Path: dir, Access: sandbox.Read})
+			}
+		}
+		p := sandbox.Policy(list, append(write[:len(write):len(write)], s.opts.Project.Worktree)...)
+		rules, err := confine.New(p)
+		if err == nil {
+			return p, rules.Close()
+		}
+		if !errors.As(err, new(*confine.ConflictError)) {
+			return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
+		}
+		return sandbox.Policy(list, write...), nil
+	}
+}

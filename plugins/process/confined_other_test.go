@@ -1,0 +1,7 @@
+//go:build !linux
+
+package process_test
+
+const confinedHost = "TENON_TEST_CONFINED_HOST"
+
+func hostConfined(string) {}

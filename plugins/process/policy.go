@@ -1,0 +1,151 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Variables in the scopes of fs.read and fs.write.
+const (
+	scopeProject = "$PROJECT"
+	scopeData    = "$DATA"
+)
+
+// policy returns what a process of the plugin may reach: the system and its interpreter, its package, its data, its grants, and the
+// directory of its socket. Errors are those of grants that cannot be given.
+func (s *Spec) policy(project sdk.Project, socketDir string) (confine.Policy, error) {
+	p := confine.Policy{
+		Read:  append(confine.System(), "/home/linuxbrew/.linuxbrew", s.Dir, s.Program),
+		Write: append(confine.Devices(), socketDir),
+	}
+	for _, program := range s.programs() {
+		p.Read = append(p.Read, installation(program)...)
+	}
+	if s.DataDir != "" {
+		p.Write = append(p.Write, s.DataDir) // made by environ
+	}
+	for _, g := range s.Grants {
+		if g.Name != sdk.CapabilityRead && g.Name != sdk.CapabilityWrite {
+			continue
+		}
+		for _, entry := range g.Scope {
+			dir, err := s.directory(entry, project)
+			if err == nil && dir != "" && !strings.HasPrefix(entry, scopeData) {
+				err = apart(dir, project.ConfigDir, project.DataDir, project.CacheDir)
+			}
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && g.Name == sdk.CapabilityRead: // nothing to read
+			case err != nil:
+				return confine.Policy{}, fmt.Errorf("grant of the directory %s: %w", entry, err)
+			case dir == "":
+			case g.Name == sdk.CapabilityRead:
+				p.Read = append(p.Read, dir)
+			default:
+				p.Write = append(p.Write, dir)
+			}
+		}
+	}
+	return p, nil
+}
+
+// directory returns the directory that an entry of the scope of fs.read or fs.write stands for; empty when there is nothing it could
+// stand for. A link in the project or in the plugin's data does not lead out of them.
+func (s *Spec) directory(entry string, project sdk.Project) (string, error) {
+	base, rest := "", ""
+	for name, value := range map[string]string{scopeProject: project.Worktree, scopeData: s.DataDir} {
+		if after, ok := strings.CutPrefix(entry, name); ok && (after == "" || after[0] == '/') {
+			base, rest = value, after
+		}
+	}
+	switch {
+	case filepath.IsAbs(entry):
+		return filepath.EvalSymlinks(entry)
+	case base == "":
+		return "", nil
+	}
+	base, err := filepath.EvalSymlinks(base)
+	if err != nil {
+		return "", err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Join(base, filepath.FromSlash(rest)))
+	if err == nil && !inside(dir, base) {
+		err = fmt.Errorf("it is a link that leads out of %s; such links are not followed", base)
+	}
+	return dir, err
+}
+
+// apart fails if a directory contains one of tenon's own, or lies in one.
+func apart(dir string, own ...string) error {
+	for _, path := range own {
+		if real, err := filepath.EvalSymlinks(path); err == nil && (inside(dir, real) || inside(real, dir)) {
+			return fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", path)
+		}
+	}
+	return nil
+}
+
+// inside reports whether path is dir or below it. Both are absolute and without links.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// programs returns what is executed to start the plugin: its command and, of a script, what its first line names.
+func (s *Spec) programs() []string {
+	out := []string{s.Command[0]}
+	f, _, err := openRegular(s.Command[0])
+	if err != nil {
+		return out // the start fails, and says why
+	}
+	defer func() { _ = f.Close() }()
+	begin := make([]byte, 256) // more than the 255 bytes Linux reads of such a line
+	n, err := f.ReadAt(begin, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return out
+	}
+	line, script := bytes.CutPrefix(begin[:n], []byte("#!"))
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	for i, word := range strings.Fields(string(line)) {
+		if !script {
+			break
+		}
+		if i == 0 {
+			out = append(out, word)
+		} else if path, err := exec.LookPath(word); err == nil && filepath.IsAbs(path) { // of /usr/bin/env
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// installation returns the files of a program: what lies in the directories for libraries next to that of the program, and next to
+// the one a link leads to. It is never a directory that could hold something else, such as ~/.local.
+func installation(program string) []string {
+	out := []string{program}
+	paths := []string{program}
+	if real, err := filepath.EvalSymlinks(program); err == nil {
+		paths = append(paths, real)
+	}
+	for _, path := range paths {
+		dir := filepath.Dir(path)
+		root := filepath.Dir(dir)
+		switch filepath.Base(dir) {
+		case "bin":
+			for _, name := range []string{"lib", "lib64", "libexec", "include", "conf", "pyvenv.cfg"} {
+				out = append(out, filepath.Join(root, name))
+			}
+		case "shims": // of pyenv, rbenv, asdf, mise: scripts that look for the program in the directory above
+			out = append(out, root)
+		}
+	}
+	return out
+}
