@@ -168,7 +168,7 @@ func (b *box) endTurn(ctx context.Context) []string {
 	b.mu.Unlock()
 	var notes []string
 	for _, r := range rooms {
-		notes = append(notes, r.git.EndTurn(ctx)...)
+		notes = append(notes, r.git.EndTurn(context.WithoutCancel(ctx))...)
 	}
 	return notes
 }
