@@ -15,6 +15,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asHost) != "" {
 		os.Exit(host())
 	}
+	if os.Getenv(asCellHost) != "" {
+		os.Exit(cellHost())
+	}
 	os.Exit(m.Run())
 }
 

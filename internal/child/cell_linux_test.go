@@ -1,0 +1,122 @@
+package child_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/confine"
+)
+
+const asCellHost = "TENON_TEST_CELL_HOST"
+
+// cellHost starts a confined command that never ends, and what that starts, and waits for it.
+func cellHost() int {
+	cell, err := child.NewCell(policy())
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	cmd := exec.Command("sh", "-c", `touch "$TMPDIR/x" && echo "$TMPDIR"; sleep 600 & sleep 600 </dev/null`)
+	cmd.Stdout, cmd.Env = os.Stdout, cell.Environ(os.Environ())
+	child.Prepare(cmd)
+	if err := cell.Start(cmd); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	_ = cmd.Wait()
+	return 0
+}
+
+func policy() confine.Policy { return confine.Policy{Read: []string{"/"}, Write: confine.Devices()} }
+
+// A host that is killed takes a confined command along, all of its group, and its temporary directory.
+func TestCellHostKilled(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asCellHost+"=1", "TMPDIR="+t.TempDir())
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(pipe)
+	line, err := out.ReadString('\n')
+	temp := strings.TrimSpace(line)
+	if err != nil || !filepath.IsAbs(temp) {
+		t.Fatalf("the host said %q, %v", line, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { // ends with the last process that holds the pipe
+		_, err := out.ReadByte()
+		ended <- err
+	}()
+	timeout, look := time.After(30*time.Second), time.NewTicker(5*time.Millisecond)
+	defer look.Stop()
+	select {
+	case <-ended:
+	case <-timeout:
+		t.Fatal("the command outlived the host")
+	}
+	_ = cmd.Wait()
+	for { // nothing tells when the guard has removed it
+		if _, err := os.Stat(temp); errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-timeout:
+			t.Fatal("the temporary directory outlived the host")
+		}
+	}
+}
+
+// A cell ends without a trace, whether or not something was started in it, and its command does not have the thread that started it.
+func TestCell(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	cell, err := child.NewCell(policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", `mkdir "$TMPDIR/a" && touch "$TMPDIR/a/b" && chmod 500 "$TMPDIR/a" && ! touch "$1"`, "sh", filepath.Join(dir, "outside"))
+	cmd.Env = cell.Environ([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/nowhere"})
+	child.Prepare(cmd)
+	if err := cell.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := cell.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	unused, err := child.NewCell(policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unused.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := child.NewCell(confine.Policy{Write: []string{filepath.Join(dir, "missing")}}); err == nil {
+		t.Error("no error for a directory that is not there")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
