@@ -53,7 +53,7 @@ func static(w *syntax.Word, text string) string {
 	if strings.ContainsAny(source, "$`<>({") {
 		return source
 	}
-	value, err := expand.Literal(nil, w)
+	value, err := expand.Literal(&expand.Config{}, w)
 	if err != nil {
 		return source
 	}
