@@ -102,7 +102,7 @@ func large(functions int) []byte {
 // A call whose time ends while the module is compiled says so, and a later one finds it done.
 func TestCompiling(t *testing.T) {
 	t.Parallel()
-	spec := wasm.Spec{Module: wasm.Module{Bytes: large(50_000)}, Description: sdk.Description{Hooks: gates(1)}}
+	spec := wasm.Spec{Module: wasm.Module{Bytes: large(5_000)}, Description: sdk.Description{Hooks: gates(1)}}
 	p := started(t, newRuntime(t, wasm.Options{}), spec, host{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
