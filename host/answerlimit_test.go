@@ -53,6 +53,9 @@ func (m *endless) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(s
 
 // TestAnswersWithoutEnd are cut at 16 MiB whatever they consist of, not asked for again, and not sent back to the model.
 func TestAnswersWithoutEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("spends its time copying megabytes, which the race detector slows down; runs without -short")
+	}
 	t.Parallel()
 	chunk := strings.Repeat("x", 64<<10)
 	control := strings.Repeat("\x01", 64<<10)
@@ -120,6 +123,9 @@ func TestBrokenAnswersKeepTheirBeginning(t *testing.T) {
 
 // TestLongAnswersPass up to the limit.
 func TestLongAnswersPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("spends its time copying megabytes, which the race detector slows down; runs without -short")
+	}
 	t.Parallel()
 	chunk := strings.Repeat("y", 64<<10)
 	p := base(nil)

@@ -150,6 +150,9 @@ func TestPluginsSetListedVariables(t *testing.T) {
 
 // TestMismatchIsBrief holds that the error of arguments which do not fit their schema does not repeat all that somebody made up.
 func TestMismatchIsBrief(t *testing.T) {
+	if testing.Short() {
+		t.Skip("spends its time copying megabytes, which the race detector slows down; runs without -short")
+	}
 	t.Parallel()
 	names := make([]string, 100_000)
 	for i := range names {

@@ -18,7 +18,10 @@ import (
 func rounds(t testing.TB, variable string, usual int) int {
 	t.Helper()
 	text := os.Getenv(variable)
-	if text == "" {
+	switch {
+	case text == "" && testing.Short():
+		return usual / 10
+	case text == "":
 		return usual
 	}
 	n, err := strconv.Atoi(text)

@@ -57,7 +57,8 @@ type stdio struct {
 	cause     error // why the connection is lost
 	lost      chan struct{}
 	exited    chan struct{} // the process is gone
-	drained   chan struct{} // all it said is read
+	drained   chan struct{} // closed at the end of its standard output
+	logged    chan struct{} // closed at the end of its standard error
 	incoming  chan struct{} // a token for each request of the server
 	life      context.Context
 	end       context.CancelFunc
@@ -94,7 +95,7 @@ func newStdio(s *Server, dir string, o *Options, log *serverLog) (*stdio, error)
 		cmd: cmd, log: log, path: path, confine: o.Confine,
 		out:     make(chan *outgoing, maxWaiting),
 		pending: map[string]chan *message{},
-		lost:    make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
+		lost:    make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), logged: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
 	}, nil
 }
 
@@ -221,6 +222,7 @@ func (t *stdio) write() {
 // drain copies what the server says beside the protocol into its log.
 func (t *stdio) drain(errs io.ReadCloser) {
 	defer t.running.Done()
+	defer close(t.logged)
 	_, _ = io.Copy(t.log, errs)
 }
 
@@ -234,12 +236,14 @@ func (t *stdio) wait(pipes ...io.Closer) {
 			_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)
 		}
 	}
-	// Its last answers may still be in the pipe, which somebody who escaped the group may hold open.
-	late := time.NewTimer(drainGrace)
-	defer late.Stop()
-	select {
-	case <-t.drained:
-	case <-late.C:
+	// Its last answers and its last words may still be in the pipes, which a process that left the group may hold open.
+	late, cancel := context.WithTimeout(context.WithoutCancel(t.life), drainGrace)
+	defer cancel()
+	for _, end := range []chan struct{}{t.drained, t.logged} {
+		select {
+		case <-end:
+		case <-late.Done():
+		}
 	}
 	state := "it ended"
 	var exit *exec.ExitError

@@ -98,6 +98,9 @@ func (g *guestUnderTest) wantAnswer(n int, input, value, want string) {
 // buildGo compiles a guest below testdata/go with the plain Go toolchain.
 func buildGo(t *testing.T, name string) []byte {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a guest written in Go takes minutes to compile under the race detector; runs without -short")
+	}
 	out := filepath.Join(t.TempDir(), name+".wasm")
 	build := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", out, ".")
 	build.Dir = filepath.Join("testdata", "go", name)

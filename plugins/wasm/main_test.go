@@ -50,9 +50,13 @@ func scratchDir(t testing.TB) string {
 // builds holds a function per guest in Go that builds it once.
 var builds sync.Map
 
-// goGuest returns the path of a guest written in Go.
+// goGuest returns the path of a guest written in Go. With -short the test is skipped: the module is large, and the race detector makes the
+// compiler twenty times slower.
 func goGuest(t testing.TB, name string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a guest written in Go takes minutes to compile under the race detector; runs without -short")
+	}
 	out := filepath.Join(scratchDir(t), name+".wasm")
 	build, _ := builds.LoadOrStore(name, sync.OnceValue(func() error {
 		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./testdata/go/"+name)

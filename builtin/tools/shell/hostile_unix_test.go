@@ -180,8 +180,8 @@ func TestHostile(t *testing.T) {
 				if cases++; strings.HasPrefix(c[0], "in-") {
 					continue // there the rule itself, python3 *, is leave to run code
 				}
-				if cases%hostilePart != 0 {
-					continue
+				if testing.Short() && cases%16 != 0 {
+					continue // most of the time goes to other programs, which the race detector does not see
 				}
 				t.Run(c[0], func(t *testing.T) {
 					t.Parallel()
