@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -30,7 +31,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	one := func(pointer, value string) []sdk.Change {
 		return []sdk.Change{{Pointer: pointer, Value: json.RawMessage(value)}}
 	}
-	members := make([]string, sdk.MaxAnswerChanges+1)
+	members := make([]string, value.MaxAnswerChanges+1)
 	for i := range members {
 		members[i] = fmt.Sprintf(`"k%d":1`, i)
 	}
@@ -38,8 +39,8 @@ func TestAnswersAreBounded(t *testing.T) {
 		"segments":              one("/args"+strings.Repeat("/a", 4_000_000), "1"),
 		"pointer":               one("/args/"+strings.Repeat("a", 8<<10), "1"),
 		"depth":                 one("/args/a", strings.Repeat(`{"a":`, 9000)+"1"+strings.Repeat("}", 9000)),
-		"changes":               slices.Repeat(one("/args/a", "1"), sdk.MaxAnswerChanges+1),
-		"bytes":                 one("/args/a", `"`+strings.Repeat("x", sdk.MaxAnswerBytes)+`"`),
+		"changes":               slices.Repeat(one("/args/a", "1"), value.MaxAnswerChanges+1),
+		"bytes":                 one("/args/a", `"`+strings.Repeat("x", value.MaxAnswerBytes)+`"`),
 		"members of one object": one("/args", "{"+strings.Join(members, ",")+"}"),
 	} {
 		for _, writes := range []string{"/args/*", "/args/b"} {
@@ -57,7 +58,7 @@ func TestAnswersAreBounded(t *testing.T) {
 				if diff := cmp.Diff([]string{"bad error"}, outcomes(&l)); err != nil || diff != "" {
 					t.Fatalf("Transform: %v; ledger (-want +got):\n%s", err, diff)
 				}
-				if text := l.Entries()[0].Error; !strings.Contains(text, sdk.ErrBounds.Error()) || len(v.Args) != 1 {
+				if text := l.Entries()[0].Error; !strings.Contains(text, value.ErrBounds.Error()) || len(v.Args) != 1 {
 					t.Errorf("error %q, value %v; want the bound named and the value untouched", text, v.Args)
 				}
 			})

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -31,30 +32,30 @@ type remoteTask struct {
 }
 
 // newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
-// value is nil where the kind has none. The encoded input is kept for the next remote hook.
-func (h *bound) newTask(in, value any, inputJSON *[]byte) (*task, error) {
+// v is nil where the kind has none. The encoded input is kept for the next remote hook.
+func (h *bound) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 	t := &task{}
 	if h.Handler != nil {
 		t.local = sdk.HookCall{Point: h.Point, Input: in}
-		if value != nil {
-			t.local.Value = sdk.Clone(value)
+		if v != nil {
+			t.local.Value = value.Clone(v)
 			return t, nil
 		}
 		// What a gate judges is what will run, and an event belongs to many: they get a copy. The input of
 		// a transform is shared by all that is called at the point; copying it would cost more than all else.
-		t.local.Input = sdk.Clone(in)
+		t.local.Input = value.Clone(in)
 		return t, nil
 	}
 	if *inputJSON == nil {
-		raw, err := sdk.Select(in, []string{""})
+		raw, err := value.Select(in, []string{""})
 		if err != nil {
 			return nil, fmt.Errorf("hook point %s: encode the input: %w", h.Point, err)
 		}
 		*inputJSON = raw
 	}
 	t.remote = &remoteTask{RemoteCall: sdk.RemoteCall{Point: h.Point, Hook: h.Name, Input: *inputJSON}}
-	if value != nil {
-		raw, err := sdk.Select(value, h.Reads)
+	if v != nil {
+		raw, err := value.Select(v, h.Reads)
 		if err != nil {
 			return nil, fmt.Errorf("hook point %s: encode the value: %w", h.Point, err)
 		}
@@ -91,11 +92,11 @@ func (h *bound) call(t *task, log *slog.Logger, gone func()) (answer sdk.Answer,
 
 // restrict refuses an answer that is too large, whatever carrier it came over, and leaves of its changes those of declared fields.
 func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
-	if err := answer.Check(); err != nil {
+	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	if h.info.Kind == sdk.KindTransform && answer.Verdict == sdk.VerdictAbstain {
-		answer.Changes, t.dropped = sdk.Restrict(answer.Changes, h.Writes)
+		answer.Changes, t.dropped = value.Restrict(answer.Changes, h.Writes)
 	}
 	return nil
 }

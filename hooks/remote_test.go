@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -120,7 +121,7 @@ func guest(h sdk.Handler, line []byte) (sdk.Answer, error) {
 	if err != nil || before == nil {
 		return answer, err
 	}
-	answer.Changes, err = sdk.Diff(before, local.Value)
+	answer.Changes, err = value.Diff[sdk.Change](before, local.Value)
 	return answer, err
 }
 

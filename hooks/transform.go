@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -49,10 +50,10 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 // applyRemote makes the changes of a remote hook in a copy of the value, in what is left of the hook's time: how long that takes is up
 // to the plugin. After abandoned the run must not be touched; the copy is of no more use then.
 func (r *run) applyRemote(h *bound, t *task, changes []sdk.Change, entry *Entry) (err error, abandoned bool) {
-	if len(changes) > sdk.MaxAnswerChanges {
-		return fmt.Errorf("%w: %w: more than %d changes of declared fields", ErrAnswer, sdk.ErrBounds, sdk.MaxAnswerChanges), false
+	if len(changes) > value.MaxAnswerChanges {
+		return fmt.Errorf("%w: %w: more than %d changes of declared fields", ErrAnswer, value.ErrBounds, value.MaxAnswerChanges), false
 	}
-	t.local.Value = sdk.Clone(r.value)
+	t.local.Value = value.Clone(r.value)
 	ledger := r.scope.Ledger != nil
 	if !r.resume() {
 		return h.timeoutError(nil), false
@@ -90,9 +91,9 @@ func (r *run) commit(h *bound, t *task, answer *sdk.Answer, entry *Entry, took t
 		return false
 	}
 	if h.Handler != nil {
-		changes, err := sdk.Diff(r.value, t.local.Value)
+		changes, err := value.Diff[sdk.Change](r.value, t.local.Value)
 		if len(changes) > 0 {
-			changes, entry.Dropped = sdk.Restrict(changes, h.Writes)
+			changes, entry.Dropped = value.Restrict(changes, h.Writes)
 			err = apply(r.value, changes, r.scope.Ledger != nil, entry)
 		}
 		if err != nil {
@@ -105,22 +106,22 @@ func (r *run) commit(h *bound, t *task, answer *sdk.Answer, entry *Entry, took t
 }
 
 // apply makes changes, all or none, and notes them in the entry if there is a ledger.
-func apply(value any, changes []sdk.Change, ledger bool, entry *Entry) error {
+func apply(v any, changes []sdk.Change, ledger bool, entry *Entry) error {
 	if len(changes) == 0 {
 		return nil
 	}
 	if !ledger {
-		return sdk.Apply(value, changes)
+		return value.Apply(v, changes)
 	}
 	places := placesOf(changes)
-	old, err := sdk.LookupAll(value, places)
+	old, err := value.LookupAll(v, places)
 	if err != nil {
 		return err
 	}
-	if err := sdk.Apply(value, changes); err != nil {
+	if err := value.Apply(v, changes); err != nil {
 		return err
 	}
-	is, err := sdk.LookupAll(value, places)
+	is, err := value.LookupAll(v, places)
 	if err != nil {
 		return err
 	}

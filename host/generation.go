@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -211,17 +212,17 @@ func (g *generation) transformConfig(ctx context.Context, h *Host) error {
 		return nil
 	}
 	public := g.made.PublicConfig
-	value := sdk.Clone(public).(*sdk.Config)
+	edited := value.Clone(public).(*sdk.Config)
 	in := &sdk.ConfigInput{Directory: h.opts.Project.Directory}
-	if _, err := g.engine.Transform(ctx, sdk.PointConfig, hooks.Scope{}, in, value); err != nil {
+	if _, err := g.engine.Transform(ctx, sdk.PointConfig, hooks.Scope{}, in, edited); err != nil {
 		return err
 	}
-	changes, err := sdk.Diff(public, value)
+	changes, err := value.Diff[sdk.Change](public, edited)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	changed := sdk.Clone(g.config).(*sdk.Config)
-	if err := sdk.Apply(changed, changes); err != nil {
+	changed := value.Clone(g.config).(*sdk.Config)
+	if err := value.Apply(changed, changes); err != nil {
 		return fmt.Errorf("hooks at config: %w", err)
 	}
 	g.config = changed
@@ -230,8 +231,8 @@ func (g *generation) transformConfig(ctx context.Context, h *Host) error {
 	}
 	// What an approved plugin chooses is the user's choice, so it is in both. Where it changes what only the repository's files
 	// have, it cannot be applied and the repository's choice stays one.
-	own := sdk.Clone(g.own).(*sdk.Config)
-	if sdk.Apply(own, changes) == nil {
+	own := value.Clone(g.own).(*sdk.Config)
+	if value.Apply(own, changes) == nil {
 		g.own = own
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/envname"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -26,17 +28,17 @@ func guardHook(hook *sdk.Hook, before, after any) error {
 	case sdk.PointConfig:
 		return guardConfig(before, after)
 	case sdk.PointShellEnv:
-		return guardEnv(sdk.EnvNames(hook.Writes), before.(*sdk.ShellEnvValue).Env, after.(*sdk.ShellEnvValue).Env)
+		return guardEnv(envname.Declared(hook.Writes), before.(*sdk.ShellEnvValue).Env, after.(*sdk.ShellEnvValue).Env)
 	}
 	return nil
 }
 
 func guardConfig(before, after any) error {
-	changes, err := sdk.Diff(before, after)
+	changes, err := value.Diff[sdk.Change](before, after)
 	if err != nil {
 		return err
 	}
-	if _, refused := sdk.Restrict(changes, configFields); len(refused) > 0 {
+	if _, refused := value.Restrict(changes, configFields); len(refused) > 0 {
 		return fmt.Errorf("a plugin must not change %s of the configuration: set it in your tenon.json", strings.Join(refused, ", "))
 	}
 	return nil
@@ -44,7 +46,7 @@ func guardConfig(before, after any) error {
 
 func guardEnv(listed []string, before, after map[string]string) error {
 	for _, name := range changedEnv(before, after) {
-		if sdk.EnvRunsCode(name) {
+		if envname.RunsCode(name) {
 			return fmt.Errorf("a plugin must not set the variable %q: programs run code that it names", name)
 		}
 		if !slices.Contains(listed, name) {

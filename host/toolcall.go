@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -176,7 +177,7 @@ func (t *turn) before(ctx context.Context, c *call) error {
 	if result.Verdict == sdk.VerdictDeny || result.Verdict == sdk.VerdictHalt {
 		return &sdk.Refusal{Reason: result.Reason, Halt: result.Verdict == sdk.VerdictHalt, By: "plugin " + result.Plugin}
 	}
-	changes, err := sdk.Diff(&original, &v.Args)
+	changes, err := value.Diff[sdk.Change](&original, &v.Args)
 	if err != nil || len(changes) == 0 {
 		return err // what the model wrote runs byte for byte
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -171,7 +172,7 @@ func (t *turn) transformDefinition(ctx context.Context, owner sdk.Origin, def *s
 		return err
 	}
 	def.Description = v.Description
-	changes, err := sdk.Diff(&before, &v.Parameters)
+	changes, err := value.Diff[sdk.Change](&before, &v.Parameters)
 	if err != nil || len(changes) == 0 {
 		return err // the schema goes out byte for byte as the tool wrote it
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -72,7 +73,7 @@ func systemChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Chan
 		return nil, err
 	}
 	old, now := sdk.ChatSystemValue{System: contents(a.Messages)}, sdk.ChatSystemValue{System: contents(b.Messages)}
-	return sdk.Diff(&old, &now)
+	return value.Diff[sdk.Change](&old, &now)
 }
 
 func contents(list []completionMessage) []string {
@@ -164,7 +165,7 @@ func paramsChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Chan
 		return nil, err
 	}
 	old, now := a.params(), b.params()
-	return sdk.Diff(&old, &now)
+	return value.Diff[sdk.Change](&old, &now)
 }
 
 func (r *completionRequest) params() sdk.ChatParams {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -168,7 +169,7 @@ func toolCallChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Ch
 	if a.Name != b.Name {
 		return nil, fmt.Errorf("the tool must not become another one (%q instead of %q)", bound(b.Name, 100), a.Name)
 	}
-	return sdk.Diff(&old, &now)
+	return value.Diff[sdk.Change](&old, &now)
 }
 
 func permissionPayload(p *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
@@ -271,8 +272,8 @@ func diffValue(point sdk.Point, before, after json.RawMessage) ([]sdk.Change, er
 		return nil, fmt.Errorf("there is no value at %s", point)
 	}
 	a, b := info.NewValue(), info.NewValue()
-	if err := errors.Join(sdk.Decode(before, a), sdk.Decode(after, b)); err != nil {
+	if err := errors.Join(value.Decode(before, a), value.Decode(after, b)); err != nil {
 		return nil, err
 	}
-	return sdk.Diff(a, b)
+	return value.Diff[sdk.Change](a, b)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -223,7 +224,7 @@ func FuzzInterceptorAnswers(f *testing.F) {
 				continue
 			}
 			info, _ := sdk.PointOf(string(at.point))
-			value, err := sdk.Select(info.NewValue(), []string{""})
+			value, err := value.Select(info.NewValue(), []string{""})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -109,7 +110,7 @@ func (h *held) approved(hook sdk.Hook) bool {
 	}
 	asked := h.asked.Hooks[at]
 	outside := func(fields []string) func(string) bool {
-		return func(f string) bool { return !sdk.Covers(fields, f) }
+		return func(f string) bool { return !value.Covers(fields, f) }
 	}
 	if slices.ContainsFunc(hook.Reads, outside(asked.Reads)) || slices.ContainsFunc(hook.Writes, outside(asked.Writes)) {
 		h.refuse("hook", asked.Label()+": it wants other fields than were approved")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/envname"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
@@ -225,12 +226,12 @@ func rightText(h trust.Hook) string {
 	text := "  FULL RIGHTS: it " + string(h.Right)
 	switch h.Point {
 	case sdk.PointShellEnv:
-		names := sdk.EnvNames(h.Writes)
+		names := envname.Declared(h.Writes)
 		if len(names) == 0 {
 			return text + ": none of its changes count, as it lists no variable"
 		}
 		for i, name := range names {
-			if sdk.EnvRunsCode(name) {
+			if envname.RunsCode(name) {
 				names[i] += " (refused: programs run code that it names)"
 			}
 		}

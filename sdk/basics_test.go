@@ -12,6 +12,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+func encode(t testing.TB, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("encode %T: %v", v, err)
+	}
+	return string(raw)
+}
+
 func TestIDFormat(t *testing.T) {
 	t.Parallel()
 	var ids sdk.IDs

@@ -1,6 +1,10 @@
 package sdk
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/tenonhq/tenon/internal/value"
+)
 
 // Config is the merged configuration. Keys that opencode has keep its name and meaning.
 type Config struct {
@@ -237,12 +241,12 @@ func (p *PluginConfig) UnmarshalJSON(data []byte) error {
 // UnmarshalJSON decodes the options and keeps those that belong to the protocol.
 func (o *ProviderOptions) UnmarshalJSON(data []byte) (err error) {
 	type plain ProviderOptions
-	o.Extra, err = decodeWire(data, (*plain)(o))
+	o.Extra, err = value.DecodeWire(data, (*plain)(o))
 	return err
 }
 
 // MarshalJSON encodes the options with those that belong to the protocol.
 func (o ProviderOptions) MarshalJSON() ([]byte, error) {
 	type plain ProviderOptions
-	return encodeWire("", plain(o), o.Extra)
+	return value.EncodeWire("", plain(o), o.Extra)
 }

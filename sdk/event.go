@@ -3,7 +3,8 @@ package sdk
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
+
+	"github.com/tenonhq/tenon/internal/value"
 )
 
 // Types of events, as opencode's stream names them.
@@ -177,7 +178,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		Type       string          `json:"type"`
 		Properties json.RawMessage `json:"properties"`
 	}
-	extra, err := decodeWire(data, &raw)
+	extra, err := value.DecodeWire(data, &raw)
 	if err != nil {
 		return fmt.Errorf("%w: event: %w", ErrWire, err)
 	}
@@ -185,7 +186,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if len(raw.Properties) == 0 {
 		return nil
 	}
-	inner, err := decodeProperties(raw.Properties, e)
+	inner, err := value.DecodeKeeping(raw.Properties, e.Properties)
 	if err != nil {
 		return fmt.Errorf("%w: event %s: %w", ErrWire, raw.Type, err)
 	}
@@ -193,52 +194,22 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		if e.Extra == nil {
 			e.Extra = Extra{}
 		}
-		e.Extra["properties"], _ = marshal(inner) // raw JSON that was valid before
+		e.Extra["properties"], _ = value.Marshal(inner) // raw JSON that was valid before
 	}
 	return nil
-}
-
-func decodeProperties(data []byte, e *Event) (Extra, error) {
-	p, v := e.properties()
-	if p == nil || string(data) == "null" {
-		return nil, json.Unmarshal(data, e.Properties)
-	}
-	if !p.decodes {
-		return decodeWire(data, e.Properties)
-	}
-	if err := json.Unmarshal(data, e.Properties); err != nil {
-		return nil, err
-	}
-	return unknownFields(data, p, v), nil
 }
 
 // MarshalJSON encodes the event with its unknown fields.
 func (e Event) MarshalJSON() ([]byte, error) {
 	type plain Event
-	inner := e.Extra["properties"]
-	p, _ := e.properties()
-	if inner == nil || p == nil {
-		return encodeWire("", plain(e), e.Extra)
+	if inner := e.Extra["properties"]; inner != nil {
+		properties, err := value.MarshalKept(e.Properties, inner)
+		if err != nil {
+			return nil, err
+		}
+		e.Properties = json.RawMessage(properties)
 	}
-	properties, err := marshal(e.Properties)
-	if err != nil {
-		return nil, err
-	}
-	var unknown Extra
-	if json.Unmarshal(inner, &unknown) == nil && len(properties) > 0 && properties[0] == '{' {
-		properties = mergeExtra(properties, unknown, p)
-	}
-	e.Properties = json.RawMessage(properties)
-	return encodeWire("", plain(e), e.Extra)
-}
-
-// properties returns the struct that Properties points at and its plan; nil when it is none.
-func (e *Event) properties() (*plan, reflect.Value) {
-	v := reflect.ValueOf(e.Properties)
-	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
-		return nil, v
-	}
-	return planOf(v.Type().Elem()), v.Elem()
+	return value.EncodeWire("", plain(e), e.Extra)
 }
 
 // UnmarshalJSON decodes the message by its role.
@@ -247,7 +218,7 @@ func (m *MessageInfo) UnmarshalJSON(data []byte) error {
 		SessionID string          `json:"sessionID"`
 		Info      json.RawMessage `json:"info"`
 	}
-	if _, err := decodeWire(data, &raw); err != nil {
+	if _, err := value.DecodeWire(data, &raw); err != nil {
 		return err
 	}
 	m.SessionID = raw.SessionID
@@ -263,7 +234,7 @@ func (p *PartInfo) UnmarshalJSON(data []byte) error {
 		Part      json.RawMessage `json:"part"`
 		Time      Millis          `json:"time"`
 	}
-	if _, err := decodeWire(data, &raw); err != nil {
+	if _, err := value.DecodeWire(data, &raw); err != nil {
 		return err
 	}
 	p.SessionID, p.Time = raw.SessionID, raw.Time

@@ -3,6 +3,8 @@ package sdk
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/tenonhq/tenon/internal/value"
 )
 
 // Roles of messages.
@@ -128,19 +130,19 @@ func (*UserMessage) Role() string { return RoleUser }
 func (*AssistantMessage) Role() string { return RoleAssistant }
 
 // Role returns the role as it came.
-func (m *UnknownMessage) Role() string { return stringField(m.Raw, "role") }
+func (m *UnknownMessage) Role() string { return value.StringField(m.Raw, "role") }
 
 // UnmarshalJSON decodes the message and keeps its unknown fields.
 func (m *UserMessage) UnmarshalJSON(data []byte) (err error) {
 	type plain UserMessage
-	m.Extra, err = decodeTagged("role", RoleUser, data, (*plain)(m))
+	m.Extra, err = value.DecodeTagged("role", RoleUser, data, (*plain)(m))
 	return err
 }
 
 // MarshalJSON encodes the message with its role and its unknown fields.
 func (m UserMessage) MarshalJSON() ([]byte, error) {
 	type plain UserMessage
-	return encodeWire("", struct {
+	return value.EncodeWire("", struct {
 		Role string `json:"role"`
 		plain
 	}{RoleUser, plain(m)}, m.Extra)
@@ -149,14 +151,14 @@ func (m UserMessage) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the message and keeps its unknown fields.
 func (m *AssistantMessage) UnmarshalJSON(data []byte) (err error) {
 	type plain AssistantMessage
-	m.Extra, err = decodeTagged("role", RoleAssistant, data, (*plain)(m))
+	m.Extra, err = value.DecodeTagged("role", RoleAssistant, data, (*plain)(m))
 	return err
 }
 
 // MarshalJSON encodes the message with its role and its unknown fields.
 func (m AssistantMessage) MarshalJSON() ([]byte, error) {
 	type plain AssistantMessage
-	return encodeWire("", struct {
+	return value.EncodeWire("", struct {
 		Role string `json:"role"`
 		plain
 	}{RoleAssistant, plain(m)}, m.Extra)
@@ -166,7 +168,7 @@ func (m AssistantMessage) MarshalJSON() ([]byte, error) {
 func (m *UnknownMessage) UnmarshalJSON(data []byte) error {
 	var head MessageHead
 	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("%w: message of role %q: %w", ErrWire, stringField(data, "role"), err)
+		return fmt.Errorf("%w: message of role %q: %w", ErrWire, value.StringField(data, "role"), err)
 	}
 	m.MessageHead, m.Raw = head, append(json.RawMessage(nil), data...)
 	return nil
@@ -178,32 +180,13 @@ func (m UnknownMessage) MarshalJSON() ([]byte, error) {
 	if err := json.Unmarshal(m.Raw, &was); err != nil || was == m.MessageHead {
 		return m.Raw, err
 	}
-	return replaceFields(m.Raw, map[string]string{"id": m.ID, "sessionID": m.SessionID}), nil
+	return value.ReplaceFields(m.Raw, map[string]string{"id": m.ID, "sessionID": m.SessionID}), nil
 }
 
 // DecodeMessage decodes a message by its role. Errors wrap ErrWire.
-func DecodeMessage(data []byte) (Message, error) {
-	if !isObject(data) {
-		return nil, fmt.Errorf("%w: message: no JSON object: %.40q", ErrWire, data)
-	}
-	m := newMessage(string(firstString(data, "role")))
-	if _, unknown := m.(*UnknownMessage); !unknown && m.UnmarshalJSON(data) == nil {
-		return m, nil
-	}
-	m = newMessage(stringField(data, "role"))
-	if err := m.UnmarshalJSON(data); err != nil {
-		return nil, err
-	}
-	return m, nil
-}
+func DecodeMessage(data []byte) (Message, error) { return value.DecodeMember[Message](data) }
 
-// decodableMessage is a message that decodes itself.
-type decodableMessage interface {
-	Message
-	json.Unmarshaler
-}
-
-func newMessage(role string) decodableMessage {
+func newMessage(role string) Message {
 	switch role {
 	case RoleUser:
 		return &UserMessage{}

@@ -1,6 +1,10 @@
 package sdk
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/tenonhq/tenon/internal/value"
+)
 
 // NamedError is an error as the wire has it: a name that tells the kind and data that belongs to it.
 type NamedError struct {
@@ -46,27 +50,27 @@ func (e *NamedError) Error() string {
 func (e NamedError) MarshalJSON() ([]byte, error) {
 	type plain NamedError
 	if e.Name != ErrorAPI || e.Data.IsRetryable {
-		return marshal(plain(e))
+		return value.Marshal(plain(e))
 	}
 	data, err := e.Data.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	return marshal(struct {
+	return value.Marshal(struct {
 		Name string          `json:"name"`
 		Data json.RawMessage `json:"data"`
-	}{e.Name, withField(data, "isRetryable", []byte("false"))})
+	}{e.Name, value.WithField(data, "isRetryable", []byte("false"))})
 }
 
 // UnmarshalJSON decodes the data and keeps its unknown fields.
 func (d *ErrorData) UnmarshalJSON(data []byte) (err error) {
 	type plain ErrorData
-	d.Extra, err = decodeWire(data, (*plain)(d))
+	d.Extra, err = value.DecodeWire(data, (*plain)(d))
 	return err
 }
 
 // MarshalJSON encodes the data with its unknown fields.
 func (d ErrorData) MarshalJSON() ([]byte, error) {
 	type plain ErrorData
-	return encodeWire("", plain(d), d.Extra)
+	return value.EncodeWire("", plain(d), d.Extra)
 }

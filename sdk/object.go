@@ -1,11 +1,6 @@
 package sdk
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"strconv"
-)
+import "github.com/tenonhq/tenon/internal/value"
 
 // Object is a JSON object whose shape belongs to somebody else: tool arguments, metadata, options.
 //
@@ -15,65 +10,12 @@ type Object map[string]any
 
 // UnmarshalJSON decodes data, an object or null.
 func (o *Object) UnmarshalJSON(data []byte) error {
-	if m, ok := ordinaryObject(data); ok {
+	m, err := value.DecodeObject(data)
+	if err == nil {
 		*o = m
-		return nil
 	}
-	return o.decodeSlow(data)
-}
-
-func (o *Object) decodeSlow(data []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var m map[string]any
-	if err := dec.Decode(&m); err != nil {
-		return fmt.Errorf("%w: object: %w", ErrWire, err)
-	}
-	for k, v := range m {
-		m[k] = exactNumbers(v)
-	}
-	*o = m
-	return nil
+	return err
 }
 
 // Clone returns a deep copy.
-func (o Object) Clone() Object {
-	if o == nil {
-		return nil
-	}
-	c := make(Object, len(o))
-	for k, v := range o {
-		c[k] = cloneAny(v)
-	}
-	return c
-}
-
-func exactNumbers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			v[k] = exactNumbers(e)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = exactNumbers(e)
-		}
-	case json.Number:
-		f, err := v.Float64()
-		if err != nil {
-			return v
-		}
-		// Integers above 2^53 and long decimals would come back changed; they stay text.
-		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			if int64(f) == i && i < 1<<53 && i > -(1<<53) {
-				return f
-			}
-			return v
-		}
-		if len(v) <= 15 {
-			return f
-		}
-		return v
-	}
-	return v
-}
+func (o Object) Clone() Object { return value.CloneObject(o) }

@@ -47,8 +47,8 @@ func OnToolBefore(f func(ctx context.Context, in *ToolInput, v *ToolBeforeValue)
 	return newHook(PointToolBefore, transform[ToolInput, ToolBeforeValue](f))
 }
 
-// OnShellEnv makes a hook at shell.env. A plugin outside the host lists the variables that it sets in Writes, each as /env/NAME; those of
-// EnvRunsCode are refused.
+// OnShellEnv makes a hook at shell.env. A plugin outside the host lists the variables that it sets in Writes, each as /env/NAME. Variables
+// that make programs run code, such as PATH, BASH_ENV and LD_PRELOAD, are refused.
 func OnShellEnv(f func(ctx context.Context, in *ShellEnvInput, v *ShellEnvValue) error) Hook {
 	return newHook(PointShellEnv, transform[ShellEnvInput, ShellEnvValue](f))
 }

@@ -2,7 +2,8 @@ package sdk
 
 import (
 	"encoding/json"
-	"fmt"
+
+	"github.com/tenonhq/tenon/internal/value"
 )
 
 // Types of parts.
@@ -187,37 +188,18 @@ func (*PatchPart) Type() string      { return PartTypePatch }
 func (*SubtaskPart) Type() string    { return PartTypeSubtask }
 func (*CompactionPart) Type() string { return PartTypeCompaction }
 func (*RetryPart) Type() string      { return PartTypeRetry }
-func (p *UnknownPart) Type() string  { return stringField(p.Raw, "type") }
+func (p *UnknownPart) Type() string  { return value.StringField(p.Raw, "type") }
 
 // Parts is an ordered list of parts that decodes each by its type.
 type Parts []Part
 
 // UnmarshalJSON decodes an array of parts.
 func (ps *Parts) UnmarshalJSON(data []byte) error {
-	out := Parts{}
-	ordinary := ordinaryElements(data, func(raw []byte) bool {
-		p, err := DecodePart(raw)
-		out = append(out, p)
-		return err == nil
-	})
-	if ordinary {
+	out, err := value.DecodeMembers[Part](data)
+	if err == nil {
 		*ps = out
-		return nil
 	}
-	var raws []json.RawMessage
-	if err := json.Unmarshal(data, &raws); err != nil {
-		return fmt.Errorf("%w: parts: %w", ErrWire, err)
-	}
-	out = make(Parts, len(raws))
-	for i, raw := range raws {
-		p, err := DecodePart(raw)
-		if err != nil {
-			return fmt.Errorf("part %d: %w", i, err)
-		}
-		out[i] = p
-	}
-	*ps = out
-	return nil
+	return err
 }
 
 // MarshalJSON encodes the list; nil is an empty array, as clients expect one.
@@ -225,32 +207,13 @@ func (ps Parts) MarshalJSON() ([]byte, error) {
 	if ps == nil {
 		return []byte("[]"), nil
 	}
-	return marshal([]Part(ps))
+	return value.Marshal([]Part(ps))
 }
 
 // DecodePart decodes a part by its type. Errors wrap ErrWire.
-func DecodePart(data []byte) (Part, error) {
-	if !isObject(data) {
-		return nil, fmt.Errorf("%w: part: no JSON object: %.40q", ErrWire, data)
-	}
-	p := newPart(string(firstString(data, "type")))
-	if _, unknown := p.(*UnknownPart); !unknown && p.UnmarshalJSON(data) == nil {
-		return p, nil
-	}
-	p = newPart(stringField(data, "type"))
-	if err := p.UnmarshalJSON(data); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
+func DecodePart(data []byte) (Part, error) { return value.DecodeMember[Part](data) }
 
-// decodablePart is a part that decodes itself: json.Unmarshal would read the data twice more.
-type decodablePart interface {
-	Part
-	json.Unmarshaler
-}
-
-func newPart(typ string) decodablePart {
+func newPart(typ string) Part {
 	switch typ {
 	case PartTypeText:
 		return &TextPart{}

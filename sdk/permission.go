@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/tenonhq/tenon/internal/value"
 )
 
 // Action is what a permission rule, or a gate, decides.
@@ -103,13 +105,13 @@ func decodeAction(data []byte) (Action, error) {
 }
 
 // orderedFields calls f for each field of the object in data in the order they are written.
-func orderedFields(data []byte, f func(key string, value json.RawMessage) error) error {
+func orderedFields(data []byte, f func(key string, raw json.RawMessage) error) error {
 	if !json.Valid(data) {
 		return fmt.Errorf("%w: not JSON: %.40q", ErrWire, data)
 	}
 	var err error
-	eachField(data, func(key, value []byte) bool {
-		err = f(unquote(key), value)
+	value.EachField(data, func(key, raw []byte) bool {
+		err = f(value.Unquote(key), raw)
 		return err == nil
 	})
 	return err

@@ -1,6 +1,8 @@
 package sdk
 
-import "strings"
+import (
+	"strings"
+)
 
 // Point is a named place in the loop where plugins are called.
 type Point string

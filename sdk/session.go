@@ -1,6 +1,10 @@
 package sdk
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/tenonhq/tenon/internal/value"
+)
 
 // Millis is a point in time in Unix milliseconds, as the wire has it. Zero means not set.
 type Millis = int64
@@ -105,14 +109,14 @@ type SessionTime struct {
 // UnmarshalJSON decodes a session and keeps its unknown fields.
 func (s *Session) UnmarshalJSON(data []byte) (err error) {
 	type plain Session
-	s.Extra, err = decodeWire(data, (*plain)(s))
+	s.Extra, err = value.DecodeWire(data, (*plain)(s))
 	return err
 }
 
 // MarshalJSON encodes a session with its unknown fields.
 func (s Session) MarshalJSON() ([]byte, error) {
 	type plain Session
-	return encodeWire("", plain(s), s.Extra)
+	return value.EncodeWire("", plain(s), s.Extra)
 }
 
 // Statuses of a session.

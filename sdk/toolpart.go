@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/tenonhq/tenon/internal/value"
 )
 
 // ToolStatus is where a tool call stands.
@@ -83,16 +85,6 @@ type (
 	}
 )
 
-// toolStates returns the wire form of each status.
-func toolStates() map[ToolStatus]reflect.Type {
-	return map[ToolStatus]reflect.Type{
-		ToolPending:   reflect.TypeFor[toolPending](),
-		ToolRunning:   reflect.TypeFor[toolRunning](),
-		ToolCompleted: reflect.TypeFor[toolCompleted](),
-		ToolError:     reflect.TypeFor[toolError](),
-	}
-}
-
 // Type returns PartTypeTool.
 func (*ToolPart) Type() string { return PartTypeTool }
 
@@ -102,7 +94,7 @@ func (s *ToolState) Open() bool { return s.Status == ToolPending || s.Status == 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *ToolPart) UnmarshalJSON(data []byte) (err error) {
 	type plain ToolPart
-	p.Extra, err = decodeTagged("type", PartTypeTool, data, (*plain)(p))
+	p.Extra, err = value.DecodeTagged("type", PartTypeTool, data, (*plain)(p))
 	return err
 }
 
@@ -111,11 +103,11 @@ func (p ToolPart) MarshalJSON() ([]byte, error) {
 	type plain ToolPart
 	state := p.State
 	if reflect.ValueOf(state).IsZero() || len(p.Extra)+len(state.Extra) > 0 {
-		return encodeWire(PartTypeTool, plain(p), p.Extra)
+		return value.EncodeWire(PartTypeTool, plain(p), p.Extra)
 	}
 	// The state is the last field and most of the JSON: added by hand, it is not checked and copied once more.
 	p.State = ToolState{}
-	body, err := encodeWire(PartTypeTool, plain(p), nil)
+	body, err := value.EncodeWire(PartTypeTool, plain(p), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -129,22 +121,22 @@ func (p ToolPart) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the state by its status. Errors wrap ErrWire.
 func (s *ToolState) UnmarshalJSON(data []byte) (err error) {
 	*s = ToolState{}
-	switch status := ToolStatus(stringField(data, "status")); status {
+	switch status := ToolStatus(value.StringField(data, "status")); status {
 	case ToolPending:
 		var v toolPending
-		if s.Extra, err = decodeWire(data, &v); err == nil {
+		if s.Extra, err = value.DecodeWire(data, &v); err == nil {
 			s.Input, s.Raw = v.Input, v.Raw
 		}
 		s.Status = status
 	case ToolRunning:
 		var v toolRunning
-		if s.Extra, err = decodeWire(data, &v); err == nil {
+		if s.Extra, err = value.DecodeWire(data, &v); err == nil {
 			s.Input, s.Title, s.Metadata, s.Time = v.Input, v.Title, v.Metadata, v.Time
 		}
 		s.Status = status
 	case ToolCompleted:
 		var v toolCompleted
-		if s.Extra, err = decodeWire(data, &v); err == nil {
+		if s.Extra, err = value.DecodeWire(data, &v); err == nil {
 			s.Input, s.Output, s.Title, s.Metadata, s.Time, s.Attachments = v.Input, v.Output, v.Title, v.Metadata, v.Time, v.Attachments
 		}
 		s.Status = status
@@ -153,7 +145,7 @@ func (s *ToolState) UnmarshalJSON(data []byte) (err error) {
 		}
 	case ToolError:
 		var v toolError
-		if s.Extra, err = decodeWire(data, &v); err == nil {
+		if s.Extra, err = value.DecodeWire(data, &v); err == nil {
 			s.Input, s.Error, s.Metadata, s.Time = v.Input, v.Error, v.Metadata, v.Time
 		}
 		s.Status = status
@@ -172,16 +164,16 @@ func (s ToolState) MarshalJSON() ([]byte, error) {
 	metadata := s.Metadata
 	switch s.Status {
 	case ToolPending:
-		return encodeWire("", toolPending{s.Status, input, s.Raw}, s.Extra)
+		return value.EncodeWire("", toolPending{s.Status, input, s.Raw}, s.Extra)
 	case ToolRunning:
-		return encodeWire("", toolRunning{s.Status, input, s.Title, metadata, s.Time}, s.Extra)
+		return value.EncodeWire("", toolRunning{s.Status, input, s.Title, metadata, s.Time}, s.Extra)
 	case ToolCompleted:
 		if metadata == nil {
 			metadata = Object{}
 		}
-		return encodeWire("", toolCompleted{s.Status, input, s.Output, s.Title, metadata, s.Time, s.Attachments}, s.Extra)
+		return value.EncodeWire("", toolCompleted{s.Status, input, s.Output, s.Title, metadata, s.Time, s.Attachments}, s.Extra)
 	case ToolError:
-		return encodeWire("", toolError{s.Status, input, s.Error, metadata, s.Time}, s.Extra)
+		return value.EncodeWire("", toolError{s.Status, input, s.Error, metadata, s.Time}, s.Extra)
 	}
 	return nil, fmt.Errorf("tool state: unknown status %q", s.Status)
 }

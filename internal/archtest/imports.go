@@ -15,8 +15,12 @@ func Imports(m *Module) []Violation {
 		if f.Test {
 			continue
 		}
-		tree, _, _ := strings.Cut(f.Dir, "/")
+		tree := f.Dir
 		allowed, known := trees()[tree]
+		if !known {
+			tree, _, _ = strings.Cut(f.Dir, "/")
+			allowed, known = trees()[tree]
+		}
 		if !known {
 			out = append(out, Violation{Name: f.Name, Message: "no tree " + tree + " is known; give it a line in trees, " + policyFile})
 			continue

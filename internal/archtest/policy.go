@@ -6,22 +6,24 @@ const policyFile = "internal/archtest/policy.go"
 // anywhere in a list of folders stands for all of them.
 const anywhere = "*"
 
-// trees returns for each top folder the folders of this module whose packages it may import, its own among them. The arrows go
+// trees returns for each top folder, or for one package, the folders of this module whose packages it may import, its own among them. The arrows go
 // one way: cmd → host → hooks → sdk, and what extends the host sees the sdk alone. A whole path stands for one package: what starts
 // processes does it through internal/child, what confines them through internal/confine, what takes schemas from strangers checks them with internal/schemacost, what shows their
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
-		"sdk":      {"sdk"},
-		"hooks":    {"hooks", "sdk"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs"},
+		"sdk":      {"sdk", "internal/value"},
+		"hooks":    {"hooks", "sdk", "internal/value"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname"},
 		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
 		"internal": {anywhere},
+
+		"internal/value": {}, // part of every plugin
 	}
 }
 
@@ -87,7 +89,7 @@ func bannedNames() []string {
 // panics returns the functions that may panic, as folder.function, with the reason why that is right.
 func panics() map[string]string {
 	return map[string]string{
-		"sdk.quote":                           "a string always encodes",
+		"internal/value.quote":                "a string always encodes",
 		"sdk.New":                             "the random source of the system is documented never to fail",
 		"hooks.JSON":                          "strings and numbers always encode",
 		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
@@ -109,7 +110,7 @@ func (h pipeHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.A
 		return sdk.Answer{}, lost(ctx, err)
 	}
 	var arrived sdk.Answer
-	err = json.Unmarshal(answer.AppendJSON(nil), &arrived)
+	err = json.Unmarshal(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message), &arrived)
 	return arrived, err
 }
 

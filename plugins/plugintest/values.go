@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -157,7 +158,7 @@ func (s *suite) answers() map[string]func(t *testing.T) {
 func (s *suite) sends(t *testing.T, p sdk.Point, fields []string) {
 	t.Helper()
 	sample := sampleOf(p)
-	selected, err := sdk.Select(sample.value(), fields)
+	selected, err := value.Select(sample.value(), fields)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -52,13 +53,13 @@ func BenchmarkHook(b *testing.B) {
 	b.Run("native", func(b *testing.B) {
 		hook := ordinary("plain").HookList[0]
 		temperature := 1.0
-		value := &sdk.ChatParams{Temperature: &temperature, Options: sdk.Object{"text": strings.Repeat("x", 900)}}
+		v := &sdk.ChatParams{Temperature: &temperature, Options: sdk.Object{"text": strings.Repeat("x", 900)}}
 		for b.Loop() {
-			before := sdk.Clone(value)
-			if _, err := hook.Handler.Handle(b.Context(), &sdk.HookCall{Point: hook.Point, Input: &sdk.ChatInput{}, Value: value}); err != nil {
+			before := value.Clone(v)
+			if _, err := hook.Handler.Handle(b.Context(), &sdk.HookCall{Point: hook.Point, Input: &sdk.ChatInput{}, Value: v}); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := sdk.Diff(before, value); err != nil {
+			if _, err := value.Diff[sdk.Change](before, v); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
@@ -87,11 +88,11 @@ func (g *guestUnderTest) hook(n int, input, value string) (sdk.Answer, error) {
 	return h.Remote.HandleRemote(g.t.Context(), call)
 }
 
-func (g *guestUnderTest) wantAnswer(n int, input, value, want string) {
+func (g *guestUnderTest) wantAnswer(n int, input, v, want string) {
 	g.t.Helper()
-	answer, err := g.hook(n, input, value)
-	if got := string(answer.AppendJSON(nil)); err != nil || got != want {
-		g.t.Errorf("hook %d with %s = %s, %v, want %s", n, value, got, err, want)
+	answer, err := g.hook(n, input, v)
+	if got := string(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message)); err != nil || got != want {
+		g.t.Errorf("hook %d with %s = %s, %v, want %s", n, v, got, err, want)
 	}
 }
 
@@ -372,7 +373,7 @@ func TestJSONOfTheDocs(t *testing.T) {
 	if err := json.Unmarshal(request.Input, &sdk.ToolInput{}); err != nil {
 		t.Error(err)
 	}
-	if err := sdk.Apply(&sdk.ToolBeforeValue{Args: sdk.Object{"command": "ls", "old": 1}}, shapes[3].(*sdk.Answer).Changes); err != nil {
+	if err := value.Apply(&sdk.ToolBeforeValue{Args: sdk.Object{"command": "ls", "old": 1}}, shapes[3].(*sdk.Answer).Changes); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -174,11 +175,11 @@ func (g *Guest) Hook(ctx context.Context, n int, req *HookRequest) (sdk.Answer, 
 	if err != nil {
 		return sdk.Answer{}, err
 	}
-	if err := sdk.Decode(req.Input, call.Input); err != nil {
+	if err := value.Decode(req.Input, call.Input); err != nil {
 		return sdk.Answer{}, fmt.Errorf("input of %s: %w", call.Point, err)
 	}
 	if call.Value != nil {
-		if err := sdk.Decode(req.Value, call.Value); err != nil {
+		if err := value.Decode(req.Value, call.Value); err != nil {
 			return sdk.Answer{}, fmt.Errorf("value of %s: %w", call.Point, err)
 		}
 	}
@@ -191,7 +192,7 @@ func (g *Guest) HookJSON(ctx context.Context, n int, data []byte) (sdk.Answer, e
 	if err != nil {
 		return sdk.Answer{}, err
 	}
-	if err := sdk.DecodeCall(data, call.Input, call.Value); err != nil {
+	if err := value.DecodeCall(data, call.Input, call.Value); err != nil {
 		return sdk.Answer{}, fmt.Errorf("hook at %s: %w", call.Point, err)
 	}
 	return handle(ctx, hook, call)
@@ -217,12 +218,12 @@ func handle(ctx context.Context, h sdk.Handler, call *sdk.HookCall) (sdk.Answer,
 	if call.Value == nil {
 		return h.Handle(ctx, call)
 	}
-	before := sdk.Clone(call.Value)
+	before := value.Clone(call.Value)
 	answer, err := h.Handle(ctx, call)
 	if err != nil || len(answer.Changes) > 0 {
 		return answer, err
 	}
-	answer.Changes, err = sdk.Diff(before, call.Value)
+	answer.Changes, err = value.Diff[sdk.Change](before, call.Value)
 	return answer, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -144,7 +145,7 @@ func check(t *testing.T, what string, answer *sdk.Answer, err error, want, wantE
 	case err != nil:
 		t.Errorf("%s: %v", what, err)
 	default:
-		if got := string(answer.AppendJSON(nil)); got != want {
+		if got := string(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message)); got != want {
 			t.Errorf("%s = %s, want %s", what, got, want)
 		}
 	}
@@ -197,7 +198,7 @@ func TestStartRefuses(t *testing.T) {
 func BenchmarkHook(b *testing.B) {
 	g := started(b)
 	for name, size := range map[string]int{"1KB": 400, "64KB": 64 << 10} {
-		input, err := sdk.Select(&sdk.ChatInput{
+		input, err := value.Select(&sdk.ChatInput{
 			SessionID: "ses_1", Agent: "build", Model: sdk.Model{ID: "gpt", ProviderID: "openai", Name: "GPT", Limit: sdk.ModelLimit{Context: 200000, Output: 8000}},
 			Provider: sdk.ProviderRef{ID: "openai", Name: "OpenAI", Protocol: "openai-chat"}, Purpose: sdk.PurposeTurn, Step: 1,
 			Message: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_1", SessionID: "ses_1"}, Agent: "build"},
@@ -205,11 +206,11 @@ func BenchmarkHook(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		value, err := json.Marshal(sdk.ChatSystemValue{System: []string{strings.Repeat("Be \"kind\".\n", size/14)}})
+		body, err := json.Marshal(sdk.ChatSystemValue{System: []string{strings.Repeat("Be \"kind\".\n", size/14)}})
 		if err != nil {
 			b.Fatal(err)
 		}
-		data, err := json.Marshal(guest.HookRequest{Input: input, Value: value})
+		data, err := json.Marshal(guest.HookRequest{Input: input, Value: body})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -222,7 +223,7 @@ func BenchmarkHook(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				out = answer.AppendJSON(out[:0])
+				out = value.AppendAnswer(out[:0], answer.Changes, string(answer.Verdict), answer.Reason, answer.Message)
 			}
 		})
 	}

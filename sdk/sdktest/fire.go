@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -16,30 +17,30 @@ import (
 var ErrPanic = errors.New("panicked")
 
 // Fire calls the plugin's hooks at a point, in order, and returns what they answered together: the changes that took effect, the
-// strictest verdict and its reason. input and value are pointers to the types of the point; the value, nil where the point has
+// strictest verdict and its reason. input and v are pointers to the input and value types of the point; v, nil where the point has
 // none, is changed in place.
 //
 // The first hook that fails, or answers what its point does not allow, ends the firing with an error that names it. A plugin
 // without a hook at the point is an error too.
-func (h *Host) Fire(ctx context.Context, p sdk.Point, input, value any) (sdk.Answer, error) {
+func (h *Host) Fire(ctx context.Context, p sdk.Point, input, v any) (sdk.Answer, error) {
 	info, ok := sdk.PointOf(string(p))
 	if !ok {
 		return sdk.Answer{}, fmt.Errorf("there is no hook point %q", p)
 	}
-	if err := checkTypes(&info, input, value); err != nil {
+	if err := checkTypes(&info, input, v); err != nil {
 		return sdk.Answer{}, err
 	}
 	hooks := hooksAt(h.plugin, info.Point)
 	if len(hooks) == 0 {
 		return sdk.Answer{}, fmt.Errorf("plugin %s has no hook at %s", h.plugin.Manifest().Name, info.Point)
 	}
-	raw, err := sdk.Select(input, []string{""})
+	raw, err := value.Select(input, []string{""})
 	if err != nil {
 		return sdk.Answer{}, fmt.Errorf("input of %s: %w", info.Point, err)
 	}
 	var all sdk.Answer
 	for i := range hooks {
-		answer, err := h.fire(ctx, &info, &hooks[i], raw, value)
+		answer, err := h.fire(ctx, &info, &hooks[i], raw, v)
 		if err != nil {
 			return all, err
 		}
@@ -52,10 +53,10 @@ func (h *Host) Fire(ctx context.Context, p sdk.Point, input, value any) (sdk.Ans
 }
 
 // fire calls one hook and applies what it may change.
-func (h *Host) fire(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, input json.RawMessage, value any) (sdk.Answer, error) {
+func (h *Host) fire(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, input json.RawMessage, v any) (sdk.Answer, error) {
 	call := &sdk.RemoteCall{Point: info.Point, Hook: hook.Name, Input: input}
 	if info.NewValue != nil {
-		raw, err := sdk.Select(value, hook.Reads)
+		raw, err := value.Select(v, hook.Reads)
 		if err != nil {
 			return sdk.Answer{}, fmt.Errorf("value of %s: %w", info.Point, err)
 		}
@@ -68,14 +69,14 @@ func (h *Host) fire(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, in
 	}
 	if err == nil && len(answer.Changes) > 0 {
 		var dropped []string
-		answer.Changes, dropped = sdk.Restrict(answer.Changes, hook.Writes)
+		answer.Changes, dropped = value.Restrict(answer.Changes, hook.Writes)
 		for _, pointer := range dropped {
 			note(h, &h.dropped, pointer)
 		}
 		if answer.Verdict != sdk.VerdictAbstain {
 			answer.Changes = nil
 		}
-		err = sdk.Apply(value, answer.Changes)
+		err = value.Apply(v, answer.Changes)
 	}
 	if err != nil {
 		return sdk.Answer{}, fmt.Errorf("plugin %s: hook %s: %w", h.plugin.Manifest().Name, label(hook), err)
@@ -96,7 +97,7 @@ func run(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, call *sdk.Rem
 		return hook.Remote.HandleRemote(ctx, call)
 	}
 	local := &sdk.HookCall{Point: info.Point, Input: info.NewInput()}
-	if err := sdk.Decode(call.Input, local.Input); err != nil {
+	if err := value.Decode(call.Input, local.Input); err != nil {
 		return sdk.Answer{}, fmt.Errorf("input: %w", err)
 	}
 	if info.NewValue == nil {
@@ -104,15 +105,15 @@ func run(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, call *sdk.Rem
 		return answer, late(ctx, err)
 	}
 	local.Value = info.NewValue()
-	if err := sdk.Decode(call.Value, local.Value); err != nil {
+	if err := value.Decode(call.Value, local.Value); err != nil {
 		return sdk.Answer{}, fmt.Errorf("value: %w", err)
 	}
-	before := sdk.Clone(local.Value)
+	before := value.Clone(local.Value)
 	answer, err = hook.Handler.Handle(ctx, local)
 	if err := late(ctx, err); err != nil {
 		return sdk.Answer{}, err
 	}
-	answer.Changes, err = sdk.Diff(before, local.Value)
+	answer.Changes, err = value.Diff[sdk.Change](before, local.Value)
 	return answer, err
 }
 
@@ -126,7 +127,7 @@ func late(ctx context.Context, err error) error {
 
 // judge returns what is wrong with an answer, nil for nothing.
 func judge(info *sdk.PointInfo, answer *sdk.Answer) error {
-	if err := answer.Check(); err != nil {
+	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
 		return err
 	}
 	allowed := []sdk.Verdict{sdk.VerdictAbstain}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -102,11 +103,11 @@ func (r *Record) check() error {
 		}
 		return nil
 	}
-	value := info.NewValue()
-	if err := decodeInto(r.Value, value); err != nil {
+	v := info.NewValue()
+	if err := decodeInto(r.Value, v); err != nil {
 		return fmt.Errorf("%w: value of %s: %w", ErrRecord, r.Point, err)
 	}
-	if err := sdk.Apply(value, r.Answer.Changes); err != nil {
+	if err := value.Apply(v, r.Answer.Changes); err != nil {
 		return fmt.Errorf("%w: answer.changes at %s: %w", ErrRecord, r.Point, err)
 	}
 	return nil
@@ -116,5 +117,5 @@ func decodeInto(raw json.RawMessage, into any) error {
 	if len(raw) == 0 {
 		return errors.New("there is none")
 	}
-	return sdk.Decode(raw, into)
+	return value.Decode(raw, into)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -104,17 +105,17 @@ func replay(ctx context.Context, p sdk.Plugin, r *Record) ([]Difference, error) 
 func compareValues(info *sdk.PointInfo, r *Record, changes []sdk.Change) ([]Difference, error) {
 	before, want, got := info.NewValue(), info.NewValue(), info.NewValue()
 	for _, v := range []any{before, want, got} {
-		if err := sdk.Decode(r.Value, v); err != nil {
+		if err := value.Decode(r.Value, v); err != nil {
 			return nil, err
 		}
 	}
-	if err := sdk.Apply(want, r.Answer.Changes); err != nil {
+	if err := value.Apply(want, r.Answer.Changes); err != nil {
 		return nil, err
 	}
-	if err := sdk.Apply(got, changes); err != nil {
+	if err := value.Apply(got, changes); err != nil {
 		return []Difference{{Field: "error", Got: quote(err.Error())}}, nil
 	}
-	different, err := sdk.Diff(want, got)
+	different, err := value.Diff[sdk.Change](want, got)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func compareValues(info *sdk.PointInfo, r *Record, changes []sdk.Change) ([]Diff
 			value any
 			text  *string
 		}{{want, &d.Want}, {got, &d.Got}} {
-			raw, err := sdk.Lookup(side.value, c.Pointer)
+			raw, err := value.Lookup(side.value, c.Pointer)
 			if err != nil {
 				return nil, err
 			}

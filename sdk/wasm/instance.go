@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -99,7 +100,7 @@ func (i *instance) hook(n int, input []byte) (empty bool, err error) {
 	if len(answer.Changes) == 0 && answer.Verdict == "" && answer.Reason == "" {
 		return true, nil
 	}
-	i.output = answer.AppendJSON(i.output)
+	i.output = value.AppendAnswer(i.output, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message)
 	return false, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -104,10 +105,10 @@ func decide(point sdk.Point, req *guest.HookRequest, answer *sdk.Answer) (map[st
 		return map[string]any{}, nil
 	}
 	var v sdk.ToolBeforeValue
-	if err := sdk.Decode(req.Value, &v); err != nil {
+	if err := value.Decode(req.Value, &v); err != nil {
 		return nil, err
 	}
-	if err := sdk.Apply(&v, answer.Changes); err != nil {
+	if err := value.Apply(&v, answer.Changes); err != nil {
 		return nil, err
 	}
 	return map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": "PreToolUse", "updatedInput": v.Args}}, nil

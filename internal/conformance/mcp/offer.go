@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -93,7 +94,7 @@ func (s *server) callHook(ctx context.Context, number string, args json.RawMessa
 	if err != nil {
 		return result{}, err
 	}
-	return text(string(answer.AppendJSON(nil))), nil
+	return text(string(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message))), nil
 }
 
 // toolHost is what a tool call can ask of an MCP client: to show how far it is.
@@ -159,14 +160,14 @@ func (s *server) invoke(ctx context.Context, params json.RawMessage) (any, error
 		}
 		return map[string]any{"valid": !refuses, "severity": map[bool]string{true: "error", false: "info"}[refuses], "messages": messages}, nil
 	}
-	value := info.NewValue()
-	if err := sdk.Decode(call.Payload.Value, value); err != nil {
+	v := info.NewValue()
+	if err := value.Decode(call.Payload.Value, v); err != nil {
 		return nil, err
 	}
-	if err := sdk.Apply(value, answer.Changes); err != nil {
+	if err := value.Apply(v, answer.Changes); err != nil {
 		return nil, err
 	}
-	changed, err := json.Marshal(value)
+	changed, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -126,14 +127,14 @@ func (p *Plugin) start(ctx context.Context, h sdk.Host) error {
 }
 
 // run does what the script of a hook says, apart from its verdict, and returns the script.
-func (p *Plugin) run(ctx context.Context, hook string, in, value any) (Script, error) {
+func (p *Plugin) run(ctx context.Context, hook string, in, v any) (Script, error) {
 	n := p.calls.Add(1)
 	s := p.options.Hooks[hook]
 	if applies, err := s.applies(in); err != nil || !applies {
 		return Script{}, err
 	}
 	if s.Record != "" {
-		raw, err := recorded(in, value)
+		raw, err := recorded(in, v)
 		if err != nil {
 			return s, err
 		}
@@ -147,14 +148,14 @@ func (p *Plugin) run(ctx context.Context, hook string, in, value any) (Script, e
 	if s.Error != "" {
 		return s, errors.New(s.Error)
 	}
-	if value == nil {
+	if v == nil {
 		return s, nil
 	}
-	changes, err := s.changes(in, value, n)
+	changes, err := s.changes(in, v, n)
 	if err != nil {
 		return s, err
 	}
-	return s, sdk.Apply(value, changes)
+	return s, value.Apply(v, changes)
 }
 
 func (s *Script) applies(in any) (bool, error) {

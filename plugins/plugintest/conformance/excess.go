@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -46,10 +47,10 @@ func (e Excess) changes() []sdk.Change {
 	case ExcessDepth:
 		return one("/args/a", strings.Repeat(`{"a":`, 9000)+"1"+strings.Repeat("}", 9000))
 	case ExcessBytes:
-		return one("/args/a", `"`+strings.Repeat("x", sdk.MaxAnswerBytes)+`"`)
+		return one("/args/a", `"`+strings.Repeat("x", value.MaxAnswerBytes)+`"`)
 	case ExcessMembers:
 		var b strings.Builder
-		for i := range 2 * sdk.MaxAnswerChanges {
+		for i := range 2 * value.MaxAnswerChanges {
 			b.WriteString(`,"k` + strconv.Itoa(i) + `":1`)
 		}
 		return one("/args", "{"+b.String()[1:]+"}")

@@ -1,0 +1,50 @@
+// Package envname judges names of environment variables that hooks of plugins want to set.
+package envname
+
+import (
+	"slices"
+	"strings"
+)
+
+// RunsCode reports whether a program runs code, reads configuration or loads libraries from where an environment variable of this
+// name says. Hooks of plugins cannot set these variables. The list cannot be complete: the rule that hooks set only variables that
+// their manifest lists and the user approved is what holds.
+func RunsCode(name string) bool {
+	upper := strings.ToUpper(name)
+	return slices.Contains(codeNames, upper) || slices.ContainsFunc(codePrefixes, func(p string) bool { return strings.HasPrefix(upper, p) }) ||
+		slices.ContainsFunc(codeSuffixes, func(s string) bool { return strings.HasSuffix(upper, s) })
+}
+
+// Declared returns the variables that a hook at shell.env lists in the fields it writes, as /env/NAME. A field above them, or one with *,
+// lists none.
+func Declared(writes []string) []string {
+	var out []string
+	for _, field := range writes {
+		name, ok := strings.CutPrefix(field, "/env/")
+		if ok && name != "*" && name != "" && !strings.Contains(name, "/") {
+			out = append(out, unescape.Replace(name))
+		}
+	}
+	return out
+}
+
+// unescape decodes a segment of a JSON pointer (RFC 6901).
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+// The names are those of the shells, the dynamic linkers, git, and the common interpreters and build tools, as their manuals list them.
+var (
+	codeNames = []string{
+		"PATH", "HOME", "SHELL", "ENV", "IFS", "PS0", "PS1", "PS2", "PS3", "PS4", "CDPATH", "FPATH", "ZDOTDIR", "SHELLOPTS", "PROMPT_COMMAND",
+		"INPUTRC", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "LESS", "LESSOPEN", "LESSCLOSE", "LESSKEY", "GCONV_PATH", "NLSPATH",
+		"LOCPATH", "RES_OPTIONS", "HOSTALIASES", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME", "XDG_DATA_DIRS", "USERPROFILE", "APPDATA",
+		"COMSPEC", "PATHEXT", "CLASSPATH", "RUSTC", "RUSTDOC", "CC", "CXX", "CPP", "LD", "AR", "AS", "MAKE", "MAKEFILES", "MAKEFLAGS", "MFLAGS",
+		"KUBECONFIG", "AWS_CONFIG_FILE", "RIPGREP_CONFIG_PATH", "VIMINIT", "EXINIT", "TCLLIBPATH", "OPENSSL_CONF", "OPENSSL_MODULES",
+	}
+	codePrefixes = []string{
+		"BASH", "LD_", "DYLD_", "GIT_", "NODE_", "NPM_", "YARN_", "PNPM_", "BUN_", "DENO_", "COREPACK_", "PYTHON", "PIP_", "UV_", "CONDA", "VIRTUAL_ENV",
+		"PERL", "RUBY", "GEM_", "BUNDLE_", "LUA_", "PHP", "JAVA", "JDK_", "_JAVA", "MAVEN_", "GRADLE", "DOTNET_", "CORECLR_", "COMPLUS_", "CARGO_", "RUSTC_",
+		"RUSTUP_", "CGO_", "GOROOT", "GOPATH", "GOFLAGS", "GOENV", "GOTOOLCHAIN", "GOPROXY", "GOBIN", "CMAKE_", "CCACHE_", "SSH_", "SUDO_", "DOCKER_", "GCC_",
+		"ERL_", "ELIXIR_", "JULIA_", "R_", "GUILE_", "EMACS", "TENON_",
+	}
+	codeSuffixes = []string{"_ASKPASS", "_EDITOR", "_PAGER", "_PRELOAD", "_WRAPPER", "_OPTIONS", "_OPTS"}
+)

@@ -1,0 +1,373 @@
+package value
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// errUnknownMember means that a plain struct has no place for a field. Its owner may keep the field.
+var errUnknownMember = errors.New("no such field")
+
+// Apply makes the changes to v, a pointer, in order: all of them or, on an error, none. Objects that are
+// not there yet are made on the way to a member; arrays grow by one element at a time. A pointer has at most MaxPointerSegments.
+//
+// What v pointed at before is not changed but copied along the path of each change, so that others may
+// go on reading what they share with v.
+//
+// What a Go type holds is changed in place of its copy, so that the work is in proportion to the changes. Where that cannot be, in
+// fields that this version does not know, at most maxReread bytes are read again; more are an error that wraps ErrBounds.
+//
+// The type, the role and the id of a part or a message that is there cannot be changed; the whole part
+// can be replaced. Errors wrap ErrWire and name the pointer and the cause.
+func Apply[C change](v any, changes []C) error {
+	target := reflect.ValueOf(v)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		return fmt.Errorf("%w: apply: want a pointer, have %T", ErrWire, v)
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	p := planOf(target.Type().Elem())
+	work := reflect.New(p.typ).Elem()
+	work.Set(target.Elem())
+	a := applier{fresh: map[uintptr]struct{}{}, work: new(reread)}
+	list := as[Change](changes)
+	for i := range list {
+		if err := a.change(p, work, &list[i]); err != nil {
+			return fmt.Errorf("%w: change at %q: %w", ErrWire, list[i].Pointer, err)
+		}
+	}
+	target.Elem().Set(work)
+	return nil
+}
+
+// applier makes changes. What it walks into it copies first, unless it made it itself.
+type applier struct {
+	fresh map[uintptr]struct{} // addresses of what this applier made and nobody else refers to
+	work  *reread
+}
+
+// edit is what a change does to the place it names.
+type edit struct {
+	value  json.RawMessage
+	remove bool
+}
+
+func (a *applier) change(p *plan, v reflect.Value, c *Change) error {
+	segments, err := splitPointer(c.Pointer)
+	if err != nil {
+		return err
+	}
+	e := edit{value: c.Value, remove: c.Remove}
+	switch {
+	case c.Remove && len(c.Value) > 0:
+		return errors.New("both a value and a removal")
+	case c.Remove && len(segments) == 0:
+		return errors.New("the whole value cannot be removed")
+	case !c.Remove && !json.Valid(c.Value):
+		return errors.New("the value is not JSON")
+	}
+	return a.at(p, v, segments, e)
+}
+
+// at makes the edit at the path below v, which is settable and not shared.
+func (a *applier) at(p *plan, v reflect.Value, path []string, e edit) error {
+	if len(path) == 0 {
+		return a.set(p, v, e.value)
+	}
+	switch p.shape {
+	case shapeStruct:
+		return a.inStruct(p, v, path, e)
+	case shapePointer:
+		if v.IsNil() {
+			if p.isHead() {
+				return errNullHead
+			}
+			v.Set(reflect.New(p.elem.typ))
+			a.made(v)
+		}
+		a.ownPointer(v)
+		return a.at(p.elem, v.Elem(), path, e)
+	case shapeSlice:
+		return a.inSlice(p, v, path, e)
+	case shapeMap:
+		return a.inMap(p, v, path, e)
+	case shapeUnion:
+		if v.IsNil() || v.Elem().IsNil() {
+			return errNullHead
+		}
+		member := reflect.New(v.Elem().Type()).Elem()
+		member.Set(v.Elem())
+		a.ownPointer(member)
+		v.Set(member)
+		return a.at(planOf(member.Type().Elem()), member.Elem(), path, e)
+	case shapeAny:
+		return a.inAny(v, path, e)
+	case shapeRaw:
+		raw, err := a.editRaw(v.Bytes(), path, e)
+		if err == nil {
+			v.SetBytes(raw)
+		}
+		return err
+	case shapeOpaque:
+		if err := p.fixed(path[0]); err != nil {
+			return err
+		}
+		return a.reencode(p, v, path, e)
+	}
+	return errors.New("a member of what has no members")
+}
+
+// set decodes the value into v.
+func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
+	if p.isHead() && isNull(raw) {
+		return errNullHead
+	}
+	switch p.shape {
+	case shapeRaw:
+		v.SetBytes(compact(raw))
+		return nil
+	case shapeUnion:
+		return setUnion(p, v, raw)
+	case shapeAny:
+		value, err := decodeAny(raw)
+		if err == nil {
+			v.Set(reflect.Zero(p.typ))
+			if value != nil {
+				v.Set(reflect.ValueOf(value))
+			}
+		}
+		return err
+	case shapeSlice:
+		if p.elem.isHead() {
+			if err := noNullElements(raw); err != nil {
+				return err
+			}
+		}
+	}
+	fresh := reflect.New(p.typ)
+	if err := json.Unmarshal(raw, fresh.Interface()); err != nil {
+		return err
+	}
+	v.Set(fresh.Elem())
+	return nil
+}
+
+func setUnion(p *plan, v reflect.Value, raw json.RawMessage) error {
+	member, err := unionOf(p.typ).decode(raw)
+	if err == nil {
+		v.Set(reflect.ValueOf(member))
+	}
+	return err
+}
+
+func noNullElements(raw json.RawMessage) error {
+	var elements []json.RawMessage
+	if err := json.Unmarshal(raw, &elements); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(elements, isNull) {
+		return errNullHead
+	}
+	return nil
+}
+
+func (a *applier) inStruct(p *plan, v reflect.Value, path []string, e edit) error {
+	name, last := path[0], len(path) == 1
+	if err := p.fixed(name); err != nil {
+		return err
+	}
+	owner := p
+	p = p.at(v)
+	i, known := p.byName[name]
+	if p.states != nil || owner.states != nil && name == "status" {
+		return a.reencode(owner, v, path, e) // a tool state that becomes another one
+	}
+	if !known {
+		return a.inExtra(p, v, path, e)
+	}
+	f := &p.fields[i]
+	field := v.FieldByIndex(f.index)
+	if last && e.remove {
+		return a.removeField(owner, f, v, path, e)
+	}
+	// Unknown fields inside known ones are kept by the owner and have to follow what happens here.
+	if p.extra != nil {
+		if _, nested := p.extraOf(v)[name]; nested {
+			return a.reencode(owner, v, path, e)
+		}
+	}
+	if last && f.plan.hasUnknown(e.value) {
+		return a.unknownMember(owner, v, path, e)
+	}
+	err := a.at(f.plan, field, path[1:], e)
+	if errors.Is(err, errUnknownMember) && p.extra != nil {
+		return a.reencode(owner, v, path, e)
+	}
+	return err
+}
+
+// fixed refuses to change what a part or a message is.
+func (p *plan) fixed(name string) error {
+	if p.tag != "" && (name == p.tag || name == "id") {
+		return fmt.Errorf("%s of a part or a message cannot be changed", name)
+	}
+	return nil
+}
+
+func (a *applier) removeField(owner *plan, f *planField, v reflect.Value, path []string, e edit) error {
+	if !f.omitEmpty && !f.omitZero {
+		return fmt.Errorf("field %q is required", f.name)
+	}
+	if owner.extra != nil && owner.extraOf(v)[f.name] != nil {
+		return a.reencode(owner, v, path, e)
+	}
+	v.FieldByIndex(f.index).SetZero()
+	return nil
+}
+
+// unknownMember sets a field to an object with fields the type does not know: the owner keeps them.
+func (a *applier) unknownMember(p *plan, v reflect.Value, path []string, e edit) error {
+	if p.extra == nil {
+		return errUnknownMember
+	}
+	return a.reencode(p, v, path, e)
+}
+
+// inExtra changes a field that the type does not know.
+func (a *applier) inExtra(p *plan, v reflect.Value, path []string, e edit) error {
+	if p.extra == nil {
+		return fmt.Errorf("%w: %q", errUnknownMember, path[0])
+	}
+	field := v.FieldByIndex(p.extra)
+	extra := p.extraOf(v)
+	raw := compact(e.value)
+	if len(path) > 1 {
+		var err error
+		if raw, err = a.editRaw(extra[path[0]], path[1:], e); err != nil {
+			return err
+		}
+	}
+	a.ownMap(planOf(field.Type()), field)
+	extra = p.extraOf(v)
+	if len(path) == 1 && e.remove {
+		delete(extra, path[0])
+	} else {
+		extra[path[0]] = raw
+	}
+	if len(extra) == 0 {
+		field.SetZero()
+	}
+	return nil
+}
+
+func (a *applier) inSlice(p *plan, v reflect.Value, path []string, e edit) error {
+	n := v.Len()
+	i, err := arrayIndex(path[0], n)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(path) > 1 && i < n:
+		a.ownSlice(p, v)
+		return a.at(p.elem, v.Index(i), path[1:], e)
+	case len(path) == 1 && e.remove && i < n:
+		if err := a.work.spend((n - i) * int(p.elem.typ.Size())); err != nil {
+			return err
+		}
+		a.ownSlice(p, v)
+		v.Set(reflect.AppendSlice(v.Slice(0, i), v.Slice(i+1, n)))
+		return nil
+	case len(path) == 1 && !e.remove:
+		elem := reflect.New(p.elem.typ).Elem()
+		if err := a.set(p.elem, elem, e.value); err != nil {
+			return err
+		}
+		a.ownSlice(p, v)
+		if i < n {
+			v.Index(i).Set(elem)
+			return nil
+		}
+		v.Set(reflect.Append(v, elem))
+		a.made(v)
+		return nil
+	}
+	return fmt.Errorf("no element %d in an array of %d", i, n)
+}
+
+// arrayIndex reads an index of an array with n elements; n itself is the place behind the last.
+func arrayIndex(segment string, n int) (int, error) {
+	i, err := strconv.Atoi(segment)
+	if err != nil || strconv.Itoa(i) != segment || i < 0 {
+		return 0, fmt.Errorf("%q is no index of an array", segment)
+	}
+	if i > n {
+		return 0, fmt.Errorf("no element %d in an array of %d", i, n)
+	}
+	return i, nil
+}
+
+func (a *applier) inMap(p *plan, v reflect.Value, path []string, e edit) error {
+	key := reflect.ValueOf(path[0]).Convert(p.typ.Key())
+	old := v.MapIndex(key)
+	if len(path) == 1 && e.remove {
+		if old.IsValid() {
+			a.ownMap(p, v)
+			v.SetMapIndex(key, reflect.Value{})
+		}
+		return nil
+	}
+	elem := reflect.New(p.elem.typ).Elem()
+	if old.IsValid() {
+		elem.Set(old)
+	}
+	if err := a.at(p.elem, elem, path[1:], e); err != nil {
+		return err
+	}
+	a.ownMap(p, v)
+	v.SetMapIndex(key, elem)
+	return nil
+}
+
+func (a *applier) made(v reflect.Value) { a.fresh[v.Pointer()] = struct{}{} }
+
+func (a *applier) mine(v reflect.Value) bool {
+	_, ok := a.fresh[v.Pointer()]
+	return ok
+}
+
+func (a *applier) ownPointer(v reflect.Value) {
+	if a.mine(v) {
+		return
+	}
+	fresh := reflect.New(v.Type().Elem())
+	fresh.Elem().Set(v.Elem())
+	v.Set(fresh)
+	a.made(v)
+}
+
+func (a *applier) ownSlice(p *plan, v reflect.Value) {
+	if v.Cap() == 0 || a.mine(v) {
+		return
+	}
+	fresh := reflect.MakeSlice(p.typ, v.Len(), v.Len()+1)
+	reflect.Copy(fresh, v)
+	v.Set(fresh)
+	a.made(v)
+}
+
+func (a *applier) ownMap(p *plan, v reflect.Value) {
+	if !v.IsNil() && a.mine(v) {
+		return
+	}
+	fresh := reflect.MakeMapWithSize(p.typ, v.Len()+1)
+	for iter := v.MapRange(); iter.Next(); {
+		fresh.SetMapIndex(iter.Key(), iter.Value())
+	}
+	v.Set(fresh)
+	a.made(v)
+}

@@ -1,0 +1,98 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+)
+
+// How Apply changes JSON whose shape nobody declared: what stands in an Object or in raw JSON.
+
+// inAny changes JSON as encoding/json decodes it; what is something else is brought into that form.
+func (a *applier) inAny(v reflect.Value, path []string, e edit) error {
+	slot := v.Addr().Interface().(*any)
+	if object, ok := anyObject(*slot); ok {
+		*slot = object
+	}
+	if *slot == nil {
+		*slot = map[string]any(nil)
+	}
+	switch value := (*slot).(type) {
+	case map[string]any:
+		inner := reflect.New(reflect.TypeOf(value)).Elem()
+		inner.Set(reflect.ValueOf(value))
+		if err := a.inMap(planOf(inner.Type()), inner, path, e); err != nil {
+			return err
+		}
+		*slot = inner.Interface()
+		return nil
+	case []any:
+		inner := reflect.New(reflect.TypeOf(value)).Elem()
+		inner.Set(reflect.ValueOf(value))
+		if err := a.inSlice(planOf(inner.Type()), inner, path, e); err != nil {
+			return err
+		}
+		*slot = inner.Interface()
+		return nil
+	case string, bool, float64, json.Number:
+		return errors.New("a member of what has no members")
+	}
+	plain, err := plainJSON(*slot)
+	if err != nil {
+		return err
+	}
+	switch plain.(type) {
+	case map[string]any, []any, nil:
+		*slot = plain
+		return a.inAny(v, path, e)
+	}
+	return errors.New("a member of what has no members")
+}
+
+// reencode makes the edit in the JSON of v and decodes the outcome.
+func (a *applier) reencode(p *plan, v reflect.Value, path []string, e edit) error {
+	raw, err := Marshal(v.Addr().Interface())
+	if err != nil {
+		return err
+	}
+	if raw, err = a.editRaw(raw, path, e); err != nil {
+		return err
+	}
+	fresh := reflect.New(p.typ)
+	if err := json.Unmarshal(raw, fresh.Interface()); err != nil {
+		return err
+	}
+	v.Set(fresh.Elem())
+	return nil
+}
+
+// editRaw makes the edit in raw JSON; numbers keep their text.
+func (a *applier) editRaw(raw []byte, path []string, e edit) ([]byte, error) {
+	if err := a.work.spend(2 * len(raw)); err != nil { // read and written
+		return nil, err
+	}
+	var tree any
+	if len(raw) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		if err := dec.Decode(&tree); err != nil {
+			return nil, err
+		}
+	}
+	inner := applier{fresh: map[uintptr]struct{}{}, work: a.work}
+	if err := inner.inAny(reflect.ValueOf(&tree).Elem(), path, e); err != nil {
+		return nil, err
+	}
+	return Marshal(tree)
+}
+
+func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
+
+func compact(raw json.RawMessage) json.RawMessage {
+	var buf bytes.Buffer
+	if json.Compact(&buf, raw) != nil {
+		return bytes.Clone(raw)
+	}
+	return buf.Bytes()
+}

@@ -1,0 +1,99 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+)
+
+// Clone returns a deep copy of v, a pointer to the input or the value of a hook point or to any other
+// type of this package. Strings are shared. So is what is neither JSON nor a type of this package: an
+// interface value that a field holds, or a foreign struct inside an Object.
+func Clone(v any) any { return cloneAny(v) }
+
+// CloneObject returns a deep copy of the object.
+func CloneObject(o map[string]any) map[string]any {
+	if o == nil {
+		return nil
+	}
+	c := make(map[string]any, len(o))
+	for k, v := range o {
+		c[k] = cloneAny(v)
+	}
+	return c
+}
+
+func cloneExtra(e Extra) Extra {
+	if e == nil {
+		return nil
+	}
+	c := make(Extra, len(e))
+	for k, raw := range e {
+		c[k] = bytes.Clone(raw)
+	}
+	return c
+}
+
+// cloneAny copies JSON as encoding/json makes it without reflection, the types of this package and
+// containers of them by plan.
+func cloneAny(v any) any {
+	switch v := v.(type) {
+	case nil, string, bool, float64, json.Number, int, int64:
+		return v
+	case map[string]any:
+		return CloneObject(v)
+	case []any:
+		if v == nil {
+			return v
+		}
+		c := make([]any, len(v))
+		for i, e := range v {
+			c[i] = cloneAny(e)
+		}
+		return c
+	}
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		if t.Elem().Kind() == reflect.Struct && !ours(t.Elem()) {
+			return v
+		}
+		return clonePointer(v)
+	}
+	if t.Kind() == reflect.Struct && !ours(t) {
+		return v
+	}
+	p := planOf(t)
+	if p.shallow {
+		return v
+	}
+	dst := reflect.New(t)
+	dst.Elem().Set(reflect.ValueOf(v))
+	p.memory.detach(dst.UnsafePointer())
+	return dst.Elem().Interface()
+}
+
+func (p *plan) detachMap(v reflect.Value) {
+	if v.IsNil() {
+		return
+	}
+	dst := reflect.MakeMapWithSize(p.typ, v.Len())
+	for iter := v.MapRange(); iter.Next(); {
+		elem := reflect.New(p.elem.typ)
+		elem.Elem().SetIterValue(iter)
+		if !p.elem.shallow {
+			p.elem.memory.detach(elem.UnsafePointer())
+		}
+		dst.SetMapIndex(iter.Key(), elem.Elem())
+	}
+	v.Set(dst)
+}
+
+// detachInterface copies what an interface of ours holds; others are shared.
+func (p *plan) detachInterface(v reflect.Value) {
+	if v.IsNil() {
+		return
+	}
+	if inner := v.Elem(); inner.Kind() == reflect.Pointer && ours(inner.Type().Elem()) {
+		v.Set(reflect.ValueOf(clonePointer(inner.Interface())))
+	}
+}

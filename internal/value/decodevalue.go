@@ -1,0 +1,337 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"unsafe"
+)
+
+// This file is how ordinary JSON becomes Go values. As in memory.go an address is always that of a live value of the plan's type.
+
+// fields reads an object into the struct at the address.
+func (d *ordinary) fields(p *plan, at unsafe.Pointer, tag, want string) (extra Extra, ok bool) {
+	var seen uint64
+	next := 0 // fields mostly come in order
+	ok = d.each('{', '}', func() bool {
+		i, known := d.field(p, next)
+		var key []byte
+		if !known {
+			var ok bool
+			if key, ok = d.name(); !ok {
+				return false
+			}
+			i, known = p.byName[string(key)]
+		}
+		if known {
+			next = i + 1
+			bit := uint64(1) << i // zero for a struct of more than 64 fields; there is none
+			if bit == 0 || seen&bit != 0 {
+				return false
+			}
+			seen |= bit
+			f := &p.fields[i]
+			return d.value(f.plan, unsafe.Add(at, f.offset))
+		}
+		raw, ok := d.raw()
+		if !ok {
+			return false
+		}
+		if tag != "" && string(key) == tag {
+			return len(raw) == len(want)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == want
+		}
+		name := string(key)
+		if p.folds(name) {
+			return false
+		}
+		if extra == nil {
+			extra = Extra{}
+		}
+		extra[name] = bytes.Clone(raw)
+		return true
+	})
+	return extra, ok
+}
+
+// field passes over the name of a field and its colon, if it is the one that is probably next: as empty fields are left out, one of
+// a few from guess on.
+func (d *ordinary) field(p *plan, guess int) (index int, ok bool) {
+	d.peek()
+	rest := d.data[d.i:]
+	for i := guess; i < len(p.fields) && i < guess+4; i++ {
+		if key := p.fields[i].key; len(rest) >= len(key) && string(rest[:len(key)]) == key {
+			d.i += len(key)
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// reader says how a value of a type is read.
+type reader uint8
+
+const (
+	readNothing reader = iota // left to encoding/json
+	readRaw
+	readObject
+	readUnion
+	readUnions // a list
+	readState
+	readKeeping
+	readOwn // by its UnmarshalJSON
+	readScalar
+	readPointer
+	readStruct
+	readStrings
+	readSlice
+	readMap
+)
+
+func readerOf(p *plan) reader {
+	switch {
+	case p.shape == shapeRaw:
+		return readRaw
+	case isObjectType(p.typ):
+		return readObject
+	case p.shape == shapeUnion:
+		return readUnion
+	case p.shape == shapeSlice && p.elem.shape == shapeUnion:
+		return readUnions
+	case len(p.unions) > 0:
+		return readStruct
+	case p.states != nil:
+		return readState
+	case p.keeps:
+		return readKeeping
+	case p.decodes:
+		return readOwn
+	case p.typ == stringsType:
+		return readStrings
+	}
+	switch p.shape {
+	case shapeScalar:
+		return readScalar
+	case shapePointer:
+		return readPointer
+	case shapeStruct:
+		return readStruct
+	case shapeSlice:
+		return readSlice
+	case shapeMap:
+		return readMap
+	}
+	return readNothing
+}
+
+// value reads any value to the address, where a zero value stands.
+func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
+	switch p.reader {
+	case readRaw:
+		raw, ok := d.raw()
+		*(*json.RawMessage)(at) = bytes.Clone(raw)
+		return ok
+	case readObject:
+		o, ok := d.object()
+		*(*map[string]any)(at) = o
+		return ok
+	case readUnion:
+		return unionOf(p.typ).read(d, at)
+	case readUnions:
+		return unionOf(p.elem.typ).list(d, at)
+	case readState:
+		return d.state(p, at)
+	case readKeeping:
+		return d.keeping(p, at, p.want)
+	case readOwn:
+		raw, ok := d.raw()
+		v := reflect.NewAt(p.typ, at)
+		return ok && v.Interface().(json.Unmarshaler).UnmarshalJSON(raw) == nil && (d.loose || len(p.unknownInside(raw, v.Elem())) == 0)
+	case readScalar:
+		return d.scalar(p, at)
+	case readPointer:
+		return d.null() || d.pointer(p, at)
+	case readStruct:
+		extra, ok := d.fields(p, at, "", "")
+		return ok && (extra == nil || d.loose) && p.complete(at)
+	case readStrings:
+		return d.null() || d.strings((*[]string)(at))
+	case readSlice:
+		return d.null() || d.slice(p, at)
+	case readMap:
+		return d.null() || d.mapOf(p, at)
+	}
+	return false
+}
+
+func (d *ordinary) null() bool { return d.peek() == 'n' && d.literal("null") }
+
+func (d *ordinary) pointer(p *plan, at unsafe.Pointer) bool {
+	elem := reflect.New(p.elem.typ).UnsafePointer()
+	*(*unsafe.Pointer)(at) = elem
+	return d.value(p.elem, elem)
+}
+
+// keeping reads an object of a type that keeps the fields it does not know.
+func (d *ordinary) keeping(p *plan, at unsafe.Pointer, want string) bool {
+	loose := d.loose
+	d.loose = false
+	extra, ok := d.fields(p, at, p.tag, want)
+	d.loose = loose
+	*(*Extra)(unsafe.Add(at, p.extraOffset)) = extra
+	return ok
+}
+
+// state reads a state by the plan of its status.
+func (d *ordinary) state(p *plan, at unsafe.Pointer) bool {
+	state := p.states[string(firstString(d.data[d.i:], "status"))]
+	return state != nil && d.keeping(state, at, "")
+}
+
+func (d *ordinary) strings(to *[]string) bool {
+	list := []string{}
+	ok := d.each('[', ']', func() bool {
+		s, ok := d.text()
+		list = append(list, s)
+		return ok
+	})
+	*to = list
+	return ok
+}
+
+func (d *ordinary) slice(p *plan, at unsafe.Pointer) bool {
+	v := reflect.NewAt(p.typ, at).Elem()
+	v.Set(reflect.MakeSlice(p.typ, 0, 0)) // not nil, even when it stays empty
+	size := p.typ.Elem().Size()
+	return d.each('[', ']', func() bool {
+		n := v.Len()
+		v.Grow(1)
+		v.SetLen(n + 1)
+		return d.peek() != 'n' && d.value(p.elem, unsafe.Add((*sliceWords)(at).data, uintptr(n)*size))
+	})
+}
+
+// complete reports whether no field that is a union is missing.
+func (p *plan) complete(at unsafe.Pointer) bool {
+	for _, offset := range p.unions {
+		if *(*unsafe.Pointer)(unsafe.Add(at, offset)) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// mapOf reads an object into a map of one of the types the contract has.
+func (d *ordinary) mapOf(p *plan, at unsafe.Pointer) bool {
+	switch m := reflect.NewAt(p.typ, at).Interface().(type) {
+	case *map[string]string:
+		*m = map[string]string{}
+		return d.entries(func(key string) (ok bool) {
+			(*m)[key], ok = d.text()
+			return ok
+		})
+	case *map[string]bool:
+		*m = map[string]bool{}
+		return d.entries(func(key string) bool {
+			yes := d.peek() == 't'
+			(*m)[key] = yes
+			return yes && d.literal("true") || d.literal("false")
+		})
+	}
+	if p.elem.reader != readObject {
+		return false
+	}
+	m := map[string]map[string]any{} // as all maps of objects are in memory
+	*(*map[string]map[string]any)(at) = m
+	return d.entries(func(key string) (ok bool) {
+		m[key], ok = d.object()
+		return ok
+	})
+}
+
+func (d *ordinary) scalar(p *plan, at unsafe.Pointer) bool {
+	switch p.kind {
+	case reflect.String:
+		s, ok := d.text()
+		*(*string)(at) = s
+		return ok
+	case reflect.Bool:
+		yes := d.peek() == 't'
+		*(*bool)(at) = yes
+		return yes && d.literal("true") || d.literal("false")
+	case reflect.Int64:
+		return d.integer((*int64)(at))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
+		var n int64
+		ok := d.integer(&n)
+		v := reflect.NewAt(p.typ, at).Elem()
+		v.SetInt(n)
+		return ok && v.Int() == n
+	case reflect.Float64:
+		number, ok := d.number()
+		n, err := strconv.ParseFloat(string(number), 64)
+		*(*float64)(at) = n
+		return ok && err == nil
+	}
+	return false // no other kinds in the contract
+}
+
+func (d *ordinary) integer(to *int64) bool {
+	number, ok := d.number()
+	n, err := strconv.ParseInt(string(number), 10, 64)
+	*to = n
+	return ok && err == nil
+}
+
+// object reads an object or null.
+func (d *ordinary) object() (map[string]any, bool) {
+	if d.peek() == 'n' {
+		return nil, d.literal("null")
+	}
+	m := map[string]any{}
+	return m, d.entries(func(key string) (ok bool) {
+		m[key], ok = d.any()
+		return ok
+	})
+}
+
+// any reads a value of an Object.
+func (d *ordinary) any() (any, bool) {
+	switch d.peek() {
+	case '"':
+		return d.text()
+	case '{':
+		return d.object()
+	case '[':
+		list := []any{}
+		ok := d.each('[', ']', func() bool {
+			e, ok := d.any()
+			list = append(list, e)
+			return ok
+		})
+		return list, ok
+	case 't':
+		return true, d.literal("true")
+	case 'f':
+		return false, d.literal("false")
+	case 'n':
+		return nil, d.literal("null")
+	}
+	number, ok := d.number()
+	if !ok {
+		return nil, false
+	}
+	// What has up to 15 digits is exact. Minus zero has a float of its own.
+	if n, err := strconv.ParseInt(string(number), 10, 64); err == nil && len(number) <= 15 && n != 0 {
+		return float64(n), true
+	}
+	return exactNumbers(json.Number(number)), true
+}
+
+// entries reads an object whose names may be anything; f reads the value.
+func (d *ordinary) entries(f func(key string) bool) bool {
+	return d.each('{', '}', func() bool {
+		key, ok := d.text()
+		return ok && d.next(':') && f(key)
+	})
+}

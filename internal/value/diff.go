@@ -1,0 +1,422 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"unsafe"
+)
+
+// maxDepth bounds how deep JSON may be nested, as encoding/json does: a value with a cycle is an error,
+// not an endless walk.
+const maxDepth = 10000
+
+var (
+	errDepth    = errors.New("nested too deep")
+	errNullHead = errors.New("null where a part or a message is wanted")
+)
+
+// Diff returns the changes that turn before into after, both pointers to the same type: applied to a
+// copy of before they give the JSON of after. What has no place in the JSON does not count.
+//
+// Changes name the deepest members that differ, at most MaxPointerSegments deep, in the order of the fields and of the sorted keys. Of
+// arrays of equal length the elements are compared; elements added behind, or taken from, the end are
+// changes of their own; otherwise the array is replaced. A part or a message of another type or
+// identifier is replaced as a whole, and so is a tool state of another status.
+//
+// Equal values give nil without allocating. Errors wrap ErrWire: after holds something that has no JSON,
+// or null in place of a part or a message.
+func Diff[C change](before, after any) ([]C, error) {
+	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
+	if a.Kind() != reflect.Pointer || a.Type() != b.Type() || a.IsNil() || b.IsNil() {
+		return nil, fmt.Errorf("%w: diff: want two pointers of one type, have %T and %T", ErrWire, before, after)
+	}
+	p := planOf(a.Type()).elem
+	if p.memory.same(a.UnsafePointer(), b.UnsafePointer()) {
+		return nil, nil
+	}
+	var d differ
+	d.value(p, a.Elem(), b.Elem())
+	if d.err != nil {
+		return nil, d.err
+	}
+	return as[C](d.changes), nil
+}
+
+// differ walks two values side by side and collects the changes.
+type differ struct {
+	path    []byte
+	places  int // segments of path
+	depth   int
+	changes []Change
+	err     error // the first
+}
+
+func (d *differ) value(p *plan, a, b reflect.Value) {
+	if d.depth++; d.depth > maxDepth {
+		d.fail(errDepth)
+		return
+	}
+	// The quick answer for what most of a value is.
+	if !a.CanAddr() || !b.CanAddr() || !p.memory.same(address(a), address(b)) {
+		d.byShape(p, a, b)
+	}
+	d.depth--
+}
+
+// byShape compares two values of which it is known that they are not alike to the last detail, or that look alike but may lack
+// what must be there.
+func (d *differ) byShape(p *plan, a, b reflect.Value) {
+	switch p.shape {
+	case shapeScalar:
+		if !scalarEqual(a, b) {
+			d.set(b)
+		}
+	case shapeRaw:
+		if !bytes.Equal(a.Bytes(), b.Bytes()) {
+			d.set(b)
+		}
+	case shapeStruct:
+		d.structs(p, a, b)
+	case shapePointer:
+		d.pointers(p, a, b)
+	case shapeSlice:
+		d.slices(p, a, b)
+	case shapeMap:
+		if a.IsNil() != b.IsNil() {
+			d.set(b)
+			return
+		}
+		d.maps(p, a, b)
+	case shapeUnion:
+		d.unions(a, b)
+	case shapeAny:
+		d.any(a.Interface(), b.Interface())
+	default:
+		d.opaque(a, b)
+	}
+}
+
+func (d *differ) pointers(p *plan, a, b reflect.Value) {
+	switch {
+	case a.IsNil() != b.IsNil():
+		d.set(b)
+	case !a.IsNil() && a.Pointer() != b.Pointer():
+		d.byShape(p.elem, a.Elem(), b.Elem())
+	}
+}
+
+// structs compares two objects field by field. A part, a message or a tool state that is another one
+// is replaced.
+func (d *differ) structs(p *plan, a, b reflect.Value) {
+	if p.states != nil && a.Field(0).String() != b.Field(0).String() {
+		d.set(b)
+		return
+	}
+	p = p.at(b)
+	if p.tag != "" && headID(p, a) != headID(p, b) {
+		d.set(b)
+		return
+	}
+	nested := p.extra != nil && d.nestedExtras(p, a, b)
+	var addressA, addressB unsafe.Pointer
+	if a.CanAddr() && b.CanAddr() {
+		addressA, addressB = address(a), address(b)
+	}
+	for i := range p.fields {
+		f := &p.fields[i]
+		if nested && d.fieldOfOwner(p, f, a, b) || f.same(addressA, addressB) {
+			continue // nothing more to find
+		}
+		d.field(f, a.FieldByIndex(f.index), b.FieldByIndex(f.index))
+	}
+	if p.extra != nil {
+		d.extras(p, a, b)
+	}
+}
+
+func headID(p *plan, v reflect.Value) string {
+	return v.FieldByIndex(p.fields[p.byName["id"]].index).String()
+}
+
+func (d *differ) field(f *planField, a, b reflect.Value) {
+	absentA, absentB := f.absent(a), f.absent(b)
+	if absentA && absentB || f.nilObject && a.Len() == 0 && b.Len() == 0 {
+		return
+	}
+	length := d.push(f.name)
+	switch {
+	case absentB:
+		d.remove()
+	case f.plan.nullElement(b):
+		d.fail(errNullHead)
+	case absentA:
+		d.set(b)
+	case f.nilObject && f.plan.shape == shapeMap:
+		d.maps(f.plan, a, b)
+	case f.nilObject && b.Len() == 0:
+		d.setRaw([]byte("{}"))
+	case f.plan.isHead() && b.IsNil():
+		d.fail(errNullHead)
+	default:
+		d.byShape(f.plan, a, b)
+	}
+	d.pop(length)
+}
+
+func (p *plan) extraOf(v reflect.Value) Extra {
+	return *(*Extra)(unsafe.Add(address(v), p.extraOffset))
+}
+
+// extras compares the fields the type does not know.
+func (d *differ) extras(p *plan, a, b reflect.Value) {
+	compare := func(a, b json.RawMessage) {
+		if !bytes.Equal(a, b) {
+			d.setAny(b)
+		}
+	}
+	set := func(b json.RawMessage) { d.setAny(b) }
+	if ea, eb := p.extraOf(a), p.extraOf(b); len(ea) > 0 || len(eb) > 0 {
+		diffMembers(d, p.unknownOf(ea), p.unknownOf(eb), compare, set)
+	}
+}
+
+// unknownOf returns the extra fields without what belongs to known ones.
+func (p *plan) unknownOf(extra Extra) Extra {
+	out := Extra{}
+	for key, raw := range extra {
+		if _, known := p.byName[key]; !known && key != p.tag {
+			out[key] = raw
+		}
+	}
+	return out
+}
+
+// nestedExtras reports whether unknown fields inside known ones differ. They are kept by the owner.
+func (d *differ) nestedExtras(p *plan, a, b reflect.Value) bool {
+	ea, eb := p.extraOf(a), p.extraOf(b)
+	if len(ea) == 0 && len(eb) == 0 {
+		return false
+	}
+	for name := range p.byName {
+		if !bytes.Equal(ea[name], eb[name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// fieldOfOwner replaces a field whose inner unknown fields differ, as the owner encodes it.
+func (d *differ) fieldOfOwner(p *plan, f *planField, a, b reflect.Value) bool {
+	if bytes.Equal(p.extraOf(a)[f.name], p.extraOf(b)[f.name]) {
+		return false
+	}
+	old, err := Marshal(a.Addr().Interface())
+	if err != nil {
+		d.fail(err)
+		return true
+	}
+	body, err := Marshal(b.Addr().Interface())
+	if err != nil {
+		d.fail(err)
+		return true
+	}
+	was, is := rawField(old, f.name), rawField(body, f.name)
+	length := d.push(f.name)
+	defer d.pop(length)
+	switch {
+	case bytes.Equal(was, is):
+	case is == nil:
+		d.remove()
+	default:
+		d.setRaw(is)
+	}
+	return true
+}
+
+func (d *differ) slices(p *plan, a, b reflect.Value) {
+	na, nb := a.Len(), b.Len()
+	element := func(d *differ, i int) { d.value(p.elem, a.Index(i), b.Index(i)) }
+	if a.IsNil() != b.IsNil() && !p.nilList || na != nb && !d.equalPrefix(min(na, nb), element) {
+		d.set(b)
+		return
+	}
+	d.elements(na, nb, element, func(i int) { d.set(b.Index(i)) })
+}
+
+// nullElement reports whether v is a list of parts or messages in which one is missing.
+func (p *plan) nullElement(v reflect.Value) bool {
+	if p.shape != shapeSlice || !p.elem.isHead() {
+		return false
+	}
+	for i := range v.Len() {
+		if v.Index(i).IsNil() {
+			return true
+		}
+	}
+	return false
+}
+
+// equalPrefix reports whether a comparison of the first n elements finds nothing.
+func (d *differ) equalPrefix(n int, element func(*differ, int)) bool {
+	side := differ{depth: d.depth, places: d.places}
+	for i := range n {
+		if element(&side, i); len(side.changes) > 0 || side.err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// elements compares two arrays of which one, if they have not the same length, begins with the other.
+func (d *differ) elements(na, nb int, compare func(*differ, int), set func(int)) {
+	at := func(i int, do func()) {
+		length := len(d.path)
+		d.path = strconv.AppendInt(append(d.path, '/'), int64(i), 10)
+		d.places++
+		do()
+		d.pop(length)
+	}
+	for i := 0; na == nb && i < nb; i++ {
+		at(i, func() { compare(d, i) })
+	}
+	for i := na; i < nb; i++ {
+		at(i, func() { set(i) })
+	}
+	for i := na - 1; i >= nb; i-- {
+		at(i, d.remove)
+	}
+}
+
+func (d *differ) maps(p *plan, a, b reflect.Value) {
+	if ma, ok := anyObject(a.Interface()); ok {
+		mb, _ := anyObject(b.Interface())
+		d.objects(ma, mb)
+		return
+	}
+	compare := func(a, b reflect.Value) { d.value(p.elem, a, b) }
+	diffMembers(d, addressable(a), addressable(b), compare, d.set)
+}
+
+// diffMembers compares two objects in the order of their sorted keys.
+func diffMembers[V any](d *differ, a, b map[string]V, compare func(a, b V), set func(V)) {
+	keys := slices.Collect(maps.Keys(b))
+	for key := range a {
+		if _, both := b[key]; !both {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		length := d.push(key)
+		va, inA := a[key]
+		vb, inB := b[key]
+		switch {
+		case !inB:
+			d.remove()
+		case !inA:
+			set(vb)
+		default:
+			compare(va, vb)
+		}
+		d.pop(length)
+	}
+}
+
+// addressable returns the elements of a map, each at an address of its own.
+func addressable(m reflect.Value) map[string]reflect.Value {
+	out := make(map[string]reflect.Value, m.Len())
+	for iter := m.MapRange(); iter.Next(); {
+		v := reflect.New(m.Type().Elem()).Elem()
+		v.SetIterValue(iter)
+		out[iter.Key().String()] = v
+	}
+	return out
+}
+
+func (d *differ) unions(a, b reflect.Value) {
+	switch {
+	case b.IsNil() || b.Elem().IsNil():
+		d.fail(errNullHead)
+	case a.IsNil() || a.Elem().Type() != b.Elem().Type() || a.Elem().IsNil():
+		d.set(b)
+	case a.Elem().Pointer() != b.Elem().Pointer():
+		d.byShape(planOf(a.Elem().Type()).elem, a.Elem().Elem(), b.Elem().Elem())
+	}
+}
+
+func (d *differ) opaque(a, b reflect.Value) { d.whole(a.Addr().Interface(), b.Addr().Interface()) }
+
+func scalarEqual(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.String:
+		return a.String() == b.String()
+	case reflect.Bool:
+		return a.Bool() == b.Bool()
+	case reflect.Float32, reflect.Float64:
+		return a.Float() == b.Float()
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return a.Uint() == b.Uint()
+	}
+	return a.Int() == b.Int()
+}
+
+func (d *differ) set(v reflect.Value) {
+	if v.Type() == stringType {
+		d.setString(v.String())
+		return
+	}
+	if v.CanAddr() && v.Kind() != reflect.Interface {
+		v = v.Addr() // saves a copy
+	}
+	d.setAny(v.Interface())
+}
+
+func (d *differ) setAny(v any) {
+	if s, ok := v.(string); ok {
+		d.setString(s)
+		return
+	}
+	raw, err := Marshal(v)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	d.setRaw(raw)
+}
+
+func (d *differ) setString(s string) {
+	value := appendString(make([]byte, 0, len(s)+len(s)/16+8), s)
+	d.changes = append(d.changes, Change{Pointer: string(d.path), Value: value})
+}
+
+func (d *differ) setRaw(raw []byte) {
+	d.changes = append(d.changes, Change{Pointer: string(d.path), Value: bytes.Clone(raw)})
+}
+
+func (d *differ) remove() {
+	d.changes = append(d.changes, Change{Pointer: string(d.path), Remove: true})
+}
+
+func (d *differ) fail(err error) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%w: at %q: %w", ErrWire, d.path, err)
+	}
+}
+
+func (d *differ) push(segment string) int {
+	length := len(d.path)
+	d.path = appendSegment(d.path, segment)
+	d.places++
+	return length
+}
+
+func (d *differ) pop(length int) {
+	d.path = d.path[:length]
+	d.places--
+}

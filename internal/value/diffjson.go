@@ -1,0 +1,165 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+)
+
+// How Diff compares JSON whose shape nobody declared: what stands in an Object.
+
+// any compares two JSON values. Values that are not what encoding/json decodes to are encoded first.
+func (d *differ) any(a, b any) {
+	if sameScalar(a, b) {
+		return
+	}
+	if d.depth++; d.depth > maxDepth {
+		d.fail(errDepth)
+		return
+	}
+	defer func() { d.depth-- }()
+	if d.places == MaxPointerSegments {
+		d.whole(a, b)
+		return
+	}
+	if ma, ok := anyObject(a); ok {
+		if mb, ok := anyObject(b); ok && (ma == nil) == (mb == nil) {
+			d.objects(ma, mb)
+			return
+		}
+	}
+	if la, ok := a.([]any); ok {
+		if lb, ok := b.([]any); ok && (la == nil) == (lb == nil) {
+			d.lists(la, lb)
+			return
+		}
+	}
+	d.foreign(a, b)
+}
+
+// whole compares two values by their JSON: no pointer of a change leads into them.
+func (d *differ) whole(a, b any) {
+	raw, err := Marshal(b)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	if old, err := Marshal(a); err != nil || !bytes.Equal(old, raw) {
+		d.setRaw(raw)
+	}
+}
+
+// sameScalar compares what decoding makes most of without looking at types it does not know: those may
+// not be comparable.
+func sameScalar(a, b any) bool {
+	switch b := b.(type) {
+	case nil:
+		return a == nil
+	case string:
+		a, ok := a.(string)
+		return ok && a == b
+	case bool:
+		a, ok := a.(bool)
+		return ok && a == b
+	case float64:
+		a, ok := a.(float64)
+		return ok && a == b
+	case json.Number:
+		a, ok := a.(json.Number)
+		return ok && a == b
+	case int:
+		a, ok := a.(int)
+		return ok && a == b
+	}
+	return false
+}
+
+// isObjectType reports whether t is map[string]any, under any name.
+func isObjectType(t reflect.Type) bool {
+	return t.Kind() == reflect.Map && t.Elem() == anyType && t.Key() == stringType
+}
+
+func anyObject(v any) (map[string]any, bool) {
+	if object, ok := v.(map[string]any); ok || v == nil {
+		return object, ok
+	}
+	if value := reflect.ValueOf(v); isObjectType(value.Type()) {
+		return value.Convert(objectType).Interface().(map[string]any), true
+	}
+	return nil, false
+}
+
+// foreign compares values of different types, or of types that JSON does not decode to, by their JSON.
+func (d *differ) foreign(a, b any) {
+	nb, err := plainJSON(b)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	na, err := plainJSON(a)
+	if err != nil {
+		d.setAny(nb)
+		return
+	}
+	switch vb := nb.(type) {
+	case map[string]any:
+		if va, ok := na.(map[string]any); ok {
+			d.objects(va, vb)
+			return
+		}
+	case []any:
+		if va, ok := na.([]any); ok {
+			d.lists(va, vb)
+			return
+		}
+	default:
+		if sameScalar(na, nb) {
+			return
+		}
+	}
+	d.setAny(nb)
+}
+
+// plainJSON returns v as Object would decode it.
+func plainJSON(v any) (any, error) {
+	switch n := v.(type) {
+	case nil, string, bool, float64:
+		return v, nil
+	case map[string]any:
+		if n != nil {
+			return v, nil
+		}
+	case []any:
+		if n != nil {
+			return v, nil
+		}
+	}
+	raw, err := Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return decodeAny(raw)
+}
+
+func decodeAny(raw []byte) (any, error) {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	return exactNumbers(v), nil
+}
+
+func (d *differ) objects(a, b map[string]any) {
+	diffMembers(d, a, b, d.any, func(v any) { d.setAny(v) })
+}
+
+func (d *differ) lists(a, b []any) {
+	element := func(d *differ, i int) { d.any(a[i], b[i]) }
+	if len(a) != len(b) && !d.equalPrefix(min(len(a), len(b)), element) {
+		d.setAny(b)
+		return
+	}
+	d.elements(len(a), len(b), element, func(i int) { d.setAny(b[i]) })
+}

@@ -1,0 +1,69 @@
+package value_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// withoutHTML is json.Marshal without HTML escaping.
+func withoutHTML(t testing.TB, v any) string {
+	t.Helper()
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return string(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
+}
+
+func checkAnswer(t *testing.T, a *sdk.Answer) {
+	t.Helper()
+	if got, want := string(value.AppendAnswer([]byte("x"), a.Changes, string(a.Verdict), a.Reason, a.Message)), "x"+withoutHTML(t, a); got != want {
+		t.Errorf("AppendAnswer(%+v) = %s, want %s", a, got, want)
+	}
+}
+
+func TestAppendAnswer(t *testing.T) {
+	t.Parallel()
+	raw := json.RawMessage(`{"a":[1]}`)
+	for _, a := range []sdk.Answer{
+		{},
+		{Changes: []sdk.Change{}},
+		{Changes: []sdk.Change{{Pointer: "/a", Value: raw}, {Pointer: "/b", Remove: true}, {}}},
+		{Verdict: sdk.VerdictDeny},
+		{Verdict: sdk.VerdictContinue, Reason: "r", Message: "m"},
+		{Changes: []sdk.Change{{Pointer: "", Value: raw}}, Message: "<m> & \u2028 \x7f é 😀"},
+	} {
+		checkAnswer(t, &a)
+	}
+}
+
+func FuzzAppendAnswer(f *testing.F) {
+	f.Add("/a", "why", "\x00\x1f\"\\/<>&\u2028\u2029\b\f\n\r\t")
+	f.Add("/\xff", "\xe2\x80", "é\xc3😀\u007f\ufffd")
+	f.Fuzz(func(t *testing.T, pointer, reason, message string) {
+		checkAnswer(t, &sdk.Answer{Changes: []sdk.Change{{Pointer: pointer, Value: json.RawMessage("1")}}, Reason: reason, Message: message})
+	})
+}
+
+// TestDiffEncodesStrings holds that a changed text is written as its field is.
+func TestDiffEncodesStrings(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "a\nb", "<&>", "\u2028", "\xff", "😀"} {
+		changes, err := value.Diff[sdk.Change](&sdk.TextCompleteValue{Text: "before"}, &sdk.TextCompleteValue{Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []sdk.Change{{Pointer: "/text", Value: json.RawMessage(withoutHTML(t, text))}}
+		if diff := cmp.Diff(want, changes); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}

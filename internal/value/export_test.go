@@ -1,0 +1,68 @@
+package value
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Twin is a type that DecodeWire or DecodeTagged decodes.
+type Twin struct {
+	Type      reflect.Type
+	Tag, Want string
+}
+
+// States returns the types of the states in the contract.
+func States() (twins []Twin) {
+	for _, state := range contract.States {
+		twins = append(twins, Twin{Type: reflect.TypeOf(state)})
+	}
+	return twins
+}
+
+// exact tells what encodes differently apart.
+var exact = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
+
+// CompareDecoders decodes data as every type both ways. It returns the names of the types the fast way
+// takes the data for, and an error when what it makes of it is not what the slow way does.
+func CompareDecoders(twins []Twin, data []byte) (taken []string, err error) {
+	for _, t := range twins {
+		fast, slow := reflect.New(t.Type), reflect.New(t.Type)
+		extra, ok := decodeOrdinary(data, planOf(t.Type), fast.Elem(), t.Tag, t.Want)
+		if !ok {
+			if !fast.Elem().IsZero() {
+				return nil, fmt.Errorf("%s: refused, but changed", t.Type.Name())
+			}
+			continue
+		}
+		taken = append(taken, t.Type.Name())
+		var want Extra
+		if t.Tag == "" {
+			want, err = decodeSlow(data, slow.Interface())
+		} else {
+			want, err = decodeTaggedSlow(t.Tag, t.Want, data, slow.Interface())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: taken, but the slow way refuses it: %w", t.Type.Name(), err)
+		}
+		if diff := cmp.Diff(slow.Interface(), fast.Interface(), exact) + cmp.Diff(want, extra); diff != "" {
+			return nil, fmt.Errorf("%s (-slow +fast):\n%s", t.Type.Name(), diff)
+		}
+	}
+	if fast, ok := ordinaryObject(data); ok {
+		taken = append(taken, "Object")
+		slow, err := decodeObjectSlow(data)
+		if err != nil {
+			return nil, fmt.Errorf("object: taken, but the slow way refuses it: %w", err)
+		}
+		if diff := cmp.Diff(slow, fast, exact); diff != "" {
+			return nil, fmt.Errorf("object (-slow +fast):\n%s", diff)
+		}
+	}
+	return taken, nil
+}
+
+// TypeOf returns the value of the field type or role as encoding/json reads it.
+func TypeOf(data []byte, tag string) string { return StringField(data, tag) }

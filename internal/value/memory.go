@@ -1,0 +1,339 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"unsafe"
+)
+
+// This file compares and copies Go values by address, with functions compiled once per type: the copy
+// for a hook and the question whether it changed anything are on the way of every hook call. It and decodevalue.go
+// are where unsafe is used. An address is always that of a live value of the type the functions were
+// compiled for, and fields are found at the offsets reflect gives.
+
+// memory holds the compiled functions of a type.
+type memory struct {
+	// same reports whether two values are alike to the last detail. It may report false for values that
+	// are: then Diff looks closer.
+	same func(a, b unsafe.Pointer) bool
+	// detach replaces what a copy by assignment shares with its original by copies. Nil: it shares nothing
+	// that can change.
+	detach func(p unsafe.Pointer)
+}
+
+// memoryOf compiles the functions of the type of p, whose parts have theirs or will have by the time of
+// a call.
+func memoryOf(p *plan) memory {
+	t := p.typ
+	switch t {
+	case rawType:
+		return memory{sameRaw, func(p unsafe.Pointer) { *(*json.RawMessage)(p) = bytes.Clone(*(*json.RawMessage)(p)) }}
+	case anyType:
+		return memory{
+			func(a, b unsafe.Pointer) bool { return sameAny(*(*any)(a), *(*any)(b)) },
+			func(p unsafe.Pointer) { *(*any)(p) = cloneAny(*(*any)(p)) },
+		}
+	case reflect.TypeFor[[]string]():
+		return memory{
+			func(a, b unsafe.Pointer) bool { return slices.Equal(*(*[]string)(a), *(*[]string)(b)) && sameNil(a, b) },
+			func(p unsafe.Pointer) { *(*[]string)(p) = slices.Clone(*(*[]string)(p)) },
+		}
+	case reflect.TypeFor[map[string]string]():
+		return mapMemory[string]()
+	case reflect.TypeFor[map[string]bool]():
+		return mapMemory[bool]()
+	}
+	if p.shape == shapeUnion {
+		return unionOf(t).memory
+	}
+	if t.Kind() == reflect.Map && t.Key() == stringType {
+		return p.namedMapMemory()
+	}
+	return p.memoryByKind()
+}
+
+// namedMapMemory is for maps of JSON, under any name.
+func (p *plan) namedMapMemory() memory {
+	switch p.typ.Elem() {
+	case anyType:
+		return memory{
+			func(a, b unsafe.Pointer) bool { return sameObject(*(*map[string]any)(a), *(*map[string]any)(b)) },
+			func(p unsafe.Pointer) { *(*map[string]any)(p) = CloneObject(*(*map[string]any)(p)) },
+		}
+	case rawType:
+		return memory{
+			func(a, b unsafe.Pointer) bool {
+				return maps.EqualFunc(*(*Extra)(a), *(*Extra)(b), equalRaw) && sameNil(a, b)
+			},
+			func(p unsafe.Pointer) { *(*Extra)(p) = cloneExtra(*(*Extra)(p)) },
+		}
+	}
+	return p.memoryByKind()
+}
+
+func (p *plan) memoryByKind() memory {
+	switch p.typ.Kind() {
+	case reflect.Bool, reflect.Int8, reflect.Uint8:
+		return scalarMemory[uint8]()
+	case reflect.Int16, reflect.Uint16:
+		return scalarMemory[uint16]()
+	case reflect.Int32, reflect.Uint32:
+		return scalarMemory[uint32]()
+	case reflect.Int64, reflect.Uint64:
+		return scalarMemory[uint64]()
+	case reflect.Int, reflect.Uint:
+		return scalarMemory[uint]()
+	case reflect.Float32:
+		return scalarMemory[float32]()
+	case reflect.Float64:
+		return scalarMemory[float64]()
+	case reflect.String:
+		return scalarMemory[string]()
+	case reflect.Struct:
+		return p.structMemory()
+	case reflect.Pointer:
+		return p.pointerMemory()
+	case reflect.Slice:
+		return p.sliceMemory()
+	case reflect.Map:
+		return memory{sameHeader, p.reflected(p.detachMap)}
+	case reflect.Interface:
+		return memory{sameHeader, p.reflected(p.detachInterface)}
+	}
+	return memory{same: func(a, b unsafe.Pointer) bool { return false }}
+}
+
+// sameHeader is for maps and interface values that are not looked into: alike when there are none.
+func sameHeader(a, b unsafe.Pointer) bool {
+	return *(*unsafe.Pointer)(a) == nil && *(*unsafe.Pointer)(b) == nil
+}
+
+func scalarMemory[T comparable]() memory {
+	return memory{same: func(a, b unsafe.Pointer) bool { return *(*T)(a) == *(*T)(b) }}
+}
+
+func mapMemory[T comparable]() memory {
+	return memory{
+		func(a, b unsafe.Pointer) bool {
+			return maps.Equal(*(*map[string]T)(a), *(*map[string]T)(b)) && sameNil(a, b)
+		},
+		func(p unsafe.Pointer) { *(*map[string]T)(p) = maps.Clone(*(*map[string]T)(p)) },
+	}
+}
+
+// sameNil reports whether of two slices, maps or pointers both are nil or neither is.
+func sameNil(a, b unsafe.Pointer) bool {
+	return (*(*unsafe.Pointer)(a) == nil) == (*(*unsafe.Pointer)(b) == nil)
+}
+
+func equalRaw(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+
+func sameRaw(a, b unsafe.Pointer) bool {
+	return bytes.Equal(*(*json.RawMessage)(a), *(*json.RawMessage)(b)) && sameNil(a, b)
+}
+
+// memberMemory is a field of a struct with the functions of its type.
+type memberMemory struct {
+	offset uintptr
+	plan   *plan
+}
+
+func (p *plan) structMemory() memory {
+	var all, inner []memberMemory
+	exact := true
+	for _, f := range reflect.VisibleFields(p.typ) {
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			continue // its fields are visible, too
+		}
+		member := memberMemory{p.offset(f.Index), p.parts[f.Type]}
+		if member.plan == nil { // not exported: assignment is all we can do
+			exact = false
+			continue
+		}
+		all = append(all, member)
+		if !member.plan.shallow {
+			inner = append(inner, member)
+		}
+	}
+	m := memory{same: func(a, b unsafe.Pointer) bool {
+		for i := range all {
+			f := &all[i]
+			if !f.plan.memory.same(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset)) {
+				return false
+			}
+		}
+		return exact
+	}}
+	if len(inner) == 0 {
+		return m
+	}
+	m.detach = func(p unsafe.Pointer) {
+		for i := range inner {
+			f := &inner[i]
+			at := unsafe.Add(p, f.offset)
+			// The first word of whatever is not shallow, a struct apart, is nil when there is nothing to copy.
+			if f.plan.typ.Kind() == reflect.Struct || *(*unsafe.Pointer)(at) != nil {
+				f.plan.memory.detach(at)
+			}
+		}
+	}
+	return m
+}
+
+// address returns where a value that can be addressed is.
+func address(v reflect.Value) unsafe.Pointer { return unsafe.Pointer(v.UnsafeAddr()) }
+
+// same reports whether a field of two structs at these addresses is alike. It may report false for fields that are, and does for
+// those that must not be missing: then they are looked at.
+func (f *planField) same(a, b unsafe.Pointer) bool {
+	if a == nil || f.plan.isHead() || f.plan.elem != nil && f.plan.elem.isHead() {
+		return false
+	}
+	return f.plan.memory.same(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset))
+}
+
+func (p *plan) offset(index []int) uintptr {
+	var offset uintptr
+	t := p.typ
+	for _, i := range index {
+		f := t.Field(i)
+		offset, t = offset+f.Offset, f.Type
+	}
+	return offset
+}
+
+func (p *plan) pointerMemory() memory {
+	elem := p.elem
+	return memory{
+		same: func(a, b unsafe.Pointer) bool {
+			pa, pb := *(*unsafe.Pointer)(a), *(*unsafe.Pointer)(b)
+			return pa == pb || pa != nil && pb != nil && elem.memory.same(pa, pb)
+		},
+		detach: func(p unsafe.Pointer) {
+			if old := *(*unsafe.Pointer)(p); old != nil {
+				*(*unsafe.Pointer)(p) = elem.copyOf(old)
+			}
+		},
+	}
+}
+
+// copyOf returns the address of a deep copy.
+func (p *plan) copyOf(src unsafe.Pointer) unsafe.Pointer {
+	switch p.typ.Kind() { // what optional fields point at, without the detour
+	case reflect.Float64:
+		c := *(*float64)(src)
+		return unsafe.Pointer(&c)
+	case reflect.Int:
+		c := *(*int)(src)
+		return unsafe.Pointer(&c)
+	case reflect.Bool:
+		c := *(*bool)(src)
+		return unsafe.Pointer(&c)
+	}
+	dst := reflect.New(p.typ)
+	dst.Elem().Set(reflect.NewAt(p.typ, src).Elem())
+	at := dst.UnsafePointer()
+	if !p.shallow {
+		p.memory.detach(at)
+	}
+	return at
+}
+
+// sliceWords is how a slice stands in memory.
+type sliceWords struct {
+	data     unsafe.Pointer
+	len, cap int
+}
+
+func (p *plan) sliceMemory() memory {
+	elem, size := p.elem, p.typ.Elem().Size()
+	return memory{
+		same: func(a, b unsafe.Pointer) bool {
+			sa, sb := (*sliceWords)(a), (*sliceWords)(b)
+			if sa.len != sb.len || !sameNil(a, b) {
+				return false
+			}
+			if sa.data == sb.data {
+				return true
+			}
+			for i := range uintptr(sa.len) {
+				if !elem.memory.same(unsafe.Add(sa.data, i*size), unsafe.Add(sb.data, i*size)) {
+					return false
+				}
+			}
+			return true
+		},
+		detach: func(at unsafe.Pointer) {
+			src := reflect.NewAt(p.typ, at).Elem()
+			if src.IsNil() {
+				return
+			}
+			dst := reflect.MakeSlice(p.typ, src.Len(), src.Len())
+			reflect.Copy(dst, src)
+			src.Set(dst)
+			if elem.shallow {
+				return
+			}
+			s := (*sliceWords)(at)
+			for i := range uintptr(s.len) {
+				elem.memory.detach(unsafe.Add(s.data, i*size))
+			}
+		},
+	}
+}
+
+// reflected makes a detach function of one that works by reflection.
+func (p *plan) reflected(detach func(reflect.Value)) func(unsafe.Pointer) {
+	return func(at unsafe.Pointer) { detach(reflect.NewAt(p.typ, at).Elem()) }
+}
+
+// samePointee compares what two pointers of any type point at.
+func samePointee(a, b any) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
+	if va.Type() != vb.Type() || va.Kind() != reflect.Pointer {
+		return false
+	}
+	pa, pb := va.UnsafePointer(), vb.UnsafePointer()
+	return pa == pb || pa != nil && pb != nil && planOf(va.Type()).elem.memory.same(pa, pb)
+}
+
+// clonePointer returns a pointer to a deep copy of what v, a pointer, points at.
+func clonePointer(v any) any {
+	src := reflect.ValueOf(v)
+	if src.IsNil() {
+		return v
+	}
+	elem := planOf(src.Type()).elem
+	return reflect.NewAt(elem.typ, elem.copyOf(src.UnsafePointer())).Interface()
+}
+
+func sameAny(a, b any) bool {
+	if sameScalar(a, b) {
+		return true
+	}
+	if list, ok := b.([]any); ok {
+		a, ok := a.([]any)
+		return ok && slices.EqualFunc(a, list, sameAny) && (a == nil) == (list == nil)
+	}
+	ma, okA := anyObject(a)
+	mb, okB := anyObject(b)
+	return okA && okB && reflect.TypeOf(a) == reflect.TypeOf(b) && sameObject(ma, mb)
+}
+
+func sameObject(a, b map[string]any) bool {
+	if len(a) != len(b) || (a == nil) != (b == nil) {
+		return false
+	}
+	for k, vb := range b {
+		if va, ok := a[k]; !ok || !sameAny(va, vb) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,271 @@
+package value
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// shape is how the JSON of a Go type is built, as far as Diff, Apply and Select care.
+type shape uint8
+
+const (
+	shapeScalar  shape = iota // a string, number or bool; compared with ==
+	shapeRaw                  // json.RawMessage
+	shapeOpaque               // JSON of its own making; changed by decoding, changing and encoding it
+	shapePointer              // null or what it points at
+	shapeStruct               // an object with the fields of the struct
+	shapeSlice                // an array
+	shapeMap                  // an object; keys are strings
+	shapeAny                  // any JSON
+	shapeUnion                // Part or Message
+)
+
+// plan describes a Go type: how to walk its JSON and how to copy it. It is compiled once per type and
+// never changes.
+type plan struct {
+	typ   reflect.Type
+	shape shape
+	elem  *plan // of pointer, slice and map
+
+	fields      []planField // of struct, in the order of the JSON
+	byName      map[string]int
+	extra       []int // index of the Extra field; nil without one
+	extraOffset uintptr
+	tag         string // "type" of parts, "role" of messages: the field that must not change, as id must not
+	nilList     bool   // nil is written as []
+	decodes     bool   // it has an UnmarshalJSON of its own
+	keeps       bool   // its UnmarshalJSON is to decode the fields and to keep the others in the Extra field
+	want        string // of a part or a message that keeps, the value of tag
+	kind        reflect.Kind
+	reader      reader
+	states      map[string]*plan // of a state, which has other fields in each status
+	status      string           // of the plan of one status, the name of the field that holds it
+	unions      []uintptr        // of a struct without Extra that decodes itself, the offsets of fields that are unions
+
+	parts   map[reflect.Type]*plan // of struct, the plans of its exported fields
+	shallow bool                   // a copy by assignment shares nothing that can change
+	memory  memory
+}
+
+// planField is a field as the JSON has it.
+type planField struct {
+	name      string
+	key       string // the name as the JSON has it, with quotes and colon
+	index     []int
+	offset    uintptr
+	plan      *plan
+	omitEmpty bool
+	omitZero  bool
+	nilObject bool // empty is written as {}
+}
+
+// planCache maps a type to its plan. An entry is added on first use and never changes.
+var planCache sync.Map
+
+var (
+	rawType         = reflect.TypeFor[json.RawMessage]()
+	stringsType     = reflect.TypeFor[[]string]()
+	stringType      = reflect.TypeFor[string]()
+	anyType         = reflect.TypeFor[any]()
+	objectType      = reflect.TypeFor[map[string]any]()
+	marshalerType   = reflect.TypeFor[json.Marshaler]()
+	unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
+	textType        = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+func planOf(t reflect.Type) *plan {
+	if p, ok := planCache.Load(t); ok {
+		return p.(*plan)
+	}
+	building := map[reflect.Type]*plan{}
+	p := compilePlan(t, building)
+	for t, p := range building {
+		planCache.Store(t, p)
+	}
+	return p
+}
+
+// compilePlan puts the plan into building before it compiles what it refers to: types may be recursive.
+func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
+	if p, ok := building[t]; ok {
+		return p
+	}
+	p := &plan{typ: t, kind: t.Kind(), shape: shapeOf(t), decodes: reflect.PointerTo(t).Implements(unmarshalerType)}
+	building[t] = p
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		p.elem = compilePlan(t.Elem(), building)
+		p.nilList = t.Kind() == reflect.Slice && p.elem.shape == shapeUnion && p.decodes
+	case reflect.Array:
+		p.shallow = true // none in the contract; shared if it holds pointers
+	case reflect.Interface:
+	case reflect.Struct:
+		p.compileStruct(building)
+	default:
+		p.shallow = true
+	}
+	p.memory, p.reader = memoryOf(p), readerOf(p)
+	return p
+}
+
+func shapeOf(t reflect.Type) shape {
+	switch t {
+	case rawType:
+		return shapeRaw
+	case anyType:
+		return shapeAny
+	}
+	if u := unionOf(t); u != nil && t == u.typ {
+		return shapeUnion
+	} else if u != nil && t == u.unknown {
+		return shapeOpaque
+	}
+	// The JSON of our own types follows their fields.
+	if !ours(t) && (t.Implements(marshalerType) || t.Implements(textType)) && t.Kind() != reflect.Pointer {
+		return shapeOpaque
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return shapePointer
+	case reflect.Struct:
+		return shapeStruct
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return shapeOpaque
+		}
+		return shapeSlice
+	case reflect.Map:
+		if t.Key().Kind() == reflect.String {
+			return shapeMap
+		}
+		return shapeOpaque
+	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return shapeScalar
+	}
+	return shapeOpaque
+}
+
+func (p *plan) compileStruct(building map[reflect.Type]*plan) {
+	p.shallow = true
+	p.byName = map[string]int{}
+	p.parts = map[reflect.Type]*plan{}
+	for _, f := range reflect.VisibleFields(p.typ) {
+		if f.Anonymous {
+			if u := unionOf(f.Type); u != nil {
+				p.tag = u.tag
+			}
+			continue
+		}
+		if !f.IsExported() {
+			continue
+		}
+		field := planField{index: f.Index, offset: p.offset(f.Index), plan: compilePlan(f.Type, building)}
+		p.parts[f.Type] = field.plan
+		p.shallow = p.shallow && field.plan.shallow
+		if f.Name == "Extra" && f.Type.ConvertibleTo(reflect.TypeFor[Extra]()) {
+			p.extra, p.extraOffset = f.Index, field.offset
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || p.typ == reflect.TypeOf(contract.State) {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		field.name, field.key = name, `"`+name+`":`
+		field.omitEmpty = strings.Contains(options, "omitempty")
+		field.omitZero = strings.Contains(options, "omitzero")
+		p.byName[name] = len(p.fields)
+		p.fields = append(p.fields, field)
+	}
+	if p.typ == reflect.TypeOf(contract.State) {
+		p.compileStates(building)
+	}
+	p.compileKeeping()
+	for i := range p.fields {
+		if f := &p.fields[i]; f.plan.shape == shapeUnion && p.decodes && p.extra == nil {
+			p.unions = append(p.unions, f.offset)
+		}
+	}
+}
+
+// compileKeeping finds out whether the type decodes itself in the usual way.
+func (p *plan) compileKeeping() {
+	for _, u := range contract.Unions {
+		if reflect.PointerTo(p.typ).Implements(u.typ) && p.typ != u.unknown {
+			p.keeps, p.want = true, u.name(reflect.New(p.typ).Interface())
+		}
+	}
+	for _, sample := range contract.Keeping {
+		p.keeps = p.keeps || p.typ == reflect.TypeOf(sample)
+	}
+}
+
+// compileStates gives each status of a tool state the fields its wire form has. They stand in ToolState
+// under the same Go names.
+func (p *plan) compileStates(building map[reflect.Type]*plan) {
+	p.states = map[string]*plan{}
+	for status, wire := range contract.States {
+		state := *p
+		state.states, state.fields, state.byName = nil, nil, map[string]int{}
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(wire)) {
+			own, _ := p.typ.FieldByName(f.Name)
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			field := planField{name: name, key: `"` + name + `":`, index: own.Index, offset: own.Offset, plan: compilePlan(own.Type, building)}
+			field.omitEmpty = strings.Contains(options, "omitempty")
+			field.nilObject = !field.omitEmpty && (own.Type == rawType || own.Type.Kind() == reflect.Map)
+			if own.Index[0] == 0 {
+				state.status = name
+			}
+			state.byName[name] = len(state.fields)
+			state.fields = append(state.fields, field)
+		}
+		p.states[status] = &state
+	}
+}
+
+// at returns the plan that holds for this value: of a tool state the one of its status.
+func (p *plan) at(v reflect.Value) *plan {
+	if p.states == nil {
+		return p
+	}
+	if state := p.states[v.Field(0).String()]; state != nil {
+		return state
+	}
+	return p
+}
+
+// absent reports whether the field with value v is left out of the JSON.
+func (f *planField) absent(v reflect.Value) bool {
+	if f.omitZero {
+		return v.IsZero()
+	}
+	if !f.omitEmpty {
+		return false
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+// isHead reports whether the plan is of a part or a message, or of a pointer to one: what the host
+// relies on being there.
+func (p *plan) isHead() bool {
+	switch p.shape {
+	case shapeUnion:
+		return true
+	case shapePointer:
+		return p.elem.tag != ""
+	}
+	return false
+}

@@ -1,0 +1,330 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// Select returns the JSON of v, a pointer, restricted to the declared fields: JSON pointers in which *
+// stands for any one member; the empty pointer is the whole value.
+//
+// The structure stays. Objects hold the selected members alone; a field that v does not have is left
+// out. Arrays on the way to a selected member keep their length and so their indices: an element without
+// a selected member is {}, [] or null, after what it is. So that the outcome can be decoded, parts and
+// messages on the way always keep their type or role and their id, a tool state its status, and a
+// message with parts its message. Whoever replaces an array it did not select as a whole loses what it
+// was not sent.
+func Select(v any, fields []string) (json.RawMessage, error) {
+	target := reflect.ValueOf(v)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		return nil, fmt.Errorf("%w: select: want a pointer, have %T", ErrWire, v)
+	}
+	wanted := &selection{}
+	for _, f := range fields {
+		path, err := splitPointer(f)
+		if err != nil {
+			return nil, fmt.Errorf("%w: select %q: %w", ErrWire, f, err)
+		}
+		wanted.add(path)
+	}
+	var s selector
+	if err := s.value(planOf(target.Type().Elem()), target.Elem(), wanted); err != nil {
+		return nil, fmt.Errorf("%w: select: %w", ErrWire, err)
+	}
+	return s.out.Bytes(), nil
+}
+
+// selection is a tree of declared fields.
+type selection struct {
+	all     bool
+	members map[string]*selection
+}
+
+func (s *selection) add(path []string) {
+	if len(path) == 0 {
+		s.all = true
+		return
+	}
+	if s.members == nil {
+		s.members = map[string]*selection{}
+	}
+	inner := s.members[path[0]]
+	if inner == nil {
+		inner = &selection{}
+		s.members[path[0]] = inner
+	}
+	inner.add(path[1:])
+}
+
+// member returns what is selected of the member with the name, nil for nothing.
+func (s *selection) member(name string) *selection {
+	named, any := s.members[name], s.members["*"]
+	switch {
+	case named == nil || name == "*":
+		return any
+	case any == nil:
+		return named
+	}
+	both := &selection{all: named.all || any.all, members: maps.Clone(named.members)}
+	for key, inner := range any.members {
+		if both.members == nil {
+			both.members = map[string]*selection{}
+		}
+		both.members[key] = inner.merge(both.members[key])
+	}
+	return both
+}
+
+func (s *selection) merge(o *selection) *selection {
+	if o == nil {
+		return s
+	}
+	return (&selection{members: map[string]*selection{"x": s, "*": o}}).member("x")
+}
+
+// selector writes the JSON.
+type selector struct{ out bytes.Buffer }
+
+func (s *selector) value(p *plan, v reflect.Value, want *selection) error {
+	if want.all {
+		return s.whole(v)
+	}
+	switch p.shape {
+	case shapeStruct:
+		return s.object(p, v, want)
+	case shapePointer:
+		if v.IsNil() {
+			s.out.WriteString("null")
+			return nil
+		}
+		return s.value(p.elem, v.Elem(), want)
+	case shapeSlice:
+		return s.array(p, v, want)
+	case shapeMap:
+		return s.mapping(p, v, want)
+	case shapeUnion:
+		if v.IsNil() || v.Elem().IsNil() {
+			s.out.WriteString("null")
+			return nil
+		}
+		return s.value(planOf(v.Elem().Type().Elem()), v.Elem().Elem(), want)
+	case shapeScalar:
+		s.out.WriteString("null")
+		return nil
+	}
+	if p.tag != "" {
+		want = want.merge(&selection{members: map[string]*selection{
+			"type": {all: true}, "role": {all: true}, "id": {all: true},
+		}})
+	}
+	return s.tree(v, want)
+}
+
+func (s *selector) whole(v reflect.Value) error {
+	if v.CanAddr() && v.Kind() != reflect.Interface {
+		v = v.Addr()
+	}
+	raw, err := Marshal(v.Interface())
+	s.out.Write(raw)
+	return err
+}
+
+func (s *selector) object(p *plan, v reflect.Value, want *selection) error {
+	p = p.at(v)
+	o := objectWriter{s: s}
+	if p.tag != "" {
+		o.head(p, v)
+	}
+	for i := range p.fields {
+		f := &p.fields[i]
+		inner := want.member(f.name)
+		if p.tag != "" && f.name == "id" {
+			continue
+		}
+		if inner == nil && (f.plan.shape == shapeUnion || f.name == p.status) {
+			inner = &selection{all: f.plan.shape == shapeScalar}
+		}
+		field := v.FieldByIndex(f.index)
+		if inner == nil || f.absent(field) {
+			continue
+		}
+		o.key(f.name)
+		if f.nilObject && field.Len() == 0 {
+			s.out.WriteString("{}")
+			continue
+		}
+		if err := s.field(p, v, f, field, inner); err != nil {
+			return err
+		}
+	}
+	if p.extra != nil {
+		o.extras(p, p.extraOf(v), want)
+	}
+	o.end()
+	return o.err
+}
+
+// field writes a field as its owner does, who may keep unknown fields that are inside it.
+func (s *selector) field(p *plan, v reflect.Value, f *planField, field reflect.Value, want *selection) error {
+	if p.extra == nil || p.extraOf(v)[f.name] == nil {
+		return s.value(f.plan, field, want)
+	}
+	raw, err := Marshal(v.Addr().Interface())
+	if err != nil {
+		return err
+	}
+	inner := json.RawMessage(rawField(raw, f.name))
+	return s.tree(reflect.ValueOf(&inner).Elem(), want)
+}
+
+func (s *selector) array(p *plan, v reflect.Value, want *selection) error {
+	if v.IsNil() && !p.nilList {
+		s.out.WriteString("null")
+		return nil
+	}
+	s.out.WriteByte('[')
+	for i := range v.Len() {
+		if i > 0 {
+			s.out.WriteByte(',')
+		}
+		inner := want.member(strconv.Itoa(i))
+		if inner == nil {
+			inner = &selection{}
+		}
+		if err := s.value(p.elem, v.Index(i), inner); err != nil {
+			return err
+		}
+	}
+	s.out.WriteByte(']')
+	return nil
+}
+
+func (s *selector) mapping(p *plan, v reflect.Value, want *selection) error {
+	if v.IsNil() {
+		s.out.WriteString("null")
+		return nil
+	}
+	o := objectWriter{s: s}
+	elem := reflect.New(p.elem.typ).Elem()
+	for _, key := range sortedKeys(v) {
+		inner := want.member(key)
+		if inner == nil {
+			continue
+		}
+		o.key(key)
+		elem.Set(v.MapIndex(reflect.ValueOf(key).Convert(p.typ.Key())))
+		if err := s.value(p.elem, elem, inner); err != nil {
+			return err
+		}
+	}
+	o.end()
+	return o.err
+}
+
+func sortedKeys(m reflect.Value) []string {
+	keys := make([]string, 0, m.Len())
+	for _, k := range m.MapKeys() {
+		keys = append(keys, k.String())
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// tree writes what has no plan by way of its JSON.
+func (s *selector) tree(v reflect.Value, want *selection) error {
+	raw, err := Marshal(v.Addr().Interface())
+	if err != nil {
+		return err
+	}
+	selectRaw(&s.out, raw, want)
+	return nil
+}
+
+func selectRaw(out *bytes.Buffer, raw []byte, want *selection) {
+	switch {
+	case want.all:
+		out.Write(raw)
+	case raw[0] == '{':
+		out.WriteByte('{')
+		sep := ""
+		EachField(raw, func(key, value []byte) bool {
+			name := fieldName(key)
+			if inner := want.member(name); inner != nil {
+				out.WriteString(sep)
+				out.Write(quote(name))
+				out.WriteByte(':')
+				selectRaw(out, value, inner)
+				sep = ","
+			}
+			return true
+		})
+		out.WriteByte('}')
+	case raw[0] == '[':
+		out.WriteByte('[')
+		i := 0
+		eachElement(raw, func(value []byte) {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			inner := want.member(strconv.Itoa(i))
+			if inner == nil {
+				inner = &selection{}
+			}
+			selectRaw(out, value, inner)
+			i++
+		})
+		out.WriteByte(']')
+	default:
+		out.WriteString("null")
+	}
+}
+
+// objectWriter writes the members of one object.
+type objectWriter struct {
+	s     *selector
+	count int
+	err   error
+}
+
+func (o *objectWriter) key(name string) {
+	o.s.out.WriteByte("{,"[min(o.count, 1)])
+	o.count++
+	o.s.out.Write(quote(name))
+	o.s.out.WriteByte(':')
+}
+
+func (o *objectWriter) end() {
+	if o.count == 0 {
+		o.s.out.WriteByte('{')
+	}
+	o.s.out.WriteByte('}')
+}
+
+// head writes the fields by which a part or a message is decoded.
+func (o *objectWriter) head(p *plan, v reflect.Value) {
+	o.key(p.tag)
+	o.s.out.Write(quote(p.want))
+	o.key("id")
+	o.s.out.Write(quote(headID(p, v)))
+}
+
+func (o *objectWriter) extras(p *plan, extra Extra, want *selection) {
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		inner := want.member(name)
+		if _, known := p.byName[name]; known || inner == nil || name == p.tag {
+			continue
+		}
+		raw, err := Marshal(extra[name])
+		if err != nil {
+			o.err = err
+			return
+		}
+		o.key(name)
+		selectRaw(&o.s.out, raw, inner)
+	}
+}
