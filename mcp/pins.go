@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // Pin is what was approved of a server.
@@ -59,17 +61,7 @@ func (dir filePins) Save(s Server, p *Pin) error {
 	if err := os.MkdirAll(string(dir), 0o700); err != nil {
 		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
 	}
-	temp, err := os.CreateTemp(string(dir), ".pin-*")
-	if err != nil {
-		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
-	}
-	_, err = temp.Write(content)
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), dir.path(s))
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
+	if err := atomicfile.Write(dir.path(s), content, atomicfile.Options{}); err != nil {
 		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
 	}
 	return nil

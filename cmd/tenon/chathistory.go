@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 const (
@@ -92,18 +94,7 @@ func rewriteHistory(path string, records []historyRecord) error {
 	for _, r := range records {
 		b.Write(r.line())
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), historyFile+".*") // it is for the user alone
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b.Bytes())
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return atomicfile.Write(path, b.Bytes(), atomicfile.Options{}) // only the user may read it
 }
 
 func (r historyRecord) line() []byte {

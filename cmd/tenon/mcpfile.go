@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // mcpEntry is one server as .mcp.json has it.
@@ -65,18 +67,9 @@ func (f *mcpFile) write() error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
-	// Headers and environments hold tokens: nobody else may read the file.
-	temp, err := os.CreateTemp(filepath.Dir(f.path), ".mcp-*.json")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(out.Bytes())
-	err = errors.Join(err, temp.Sync(), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), f.path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", f.path, err), os.Remove(temp.Name()))
+	// Headers and environments hold tokens: only the user may read the file.
+	if err := atomicfile.Write(f.path, out.Bytes(), atomicfile.Options{Sync: true}); err != nil {
+		return fmt.Errorf("write %s: %w", f.path, err)
 	}
 	return nil
 }

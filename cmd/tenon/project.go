@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // globalProject is the identifier of work outside of any repository.
@@ -120,8 +122,5 @@ func keepProject(cache, id string) {
 	if os.MkdirAll(filepath.Dir(cache), 0o700) != nil {
 		return
 	}
-	temp := cache + ".new"
-	if os.WriteFile(temp, []byte(id+"\n"), 0o600) == nil {
-		_ = os.Rename(temp, cache)
-	}
+	_ = atomicfile.Write(cache, []byte(id+"\n"), atomicfile.Options{})
 }

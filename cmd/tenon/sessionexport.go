@@ -3,16 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/transfer"
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -62,7 +60,7 @@ func (a *app) export(ctx context.Context, s store.Store, info *sdk.Session, o ex
 	if o.file == "" {
 		return a.write(text)
 	}
-	if err := writeExport(o.file, text); err != nil {
+	if err := atomicfile.Write(o.file, []byte(text), atomicfile.Options{Sync: true}); err != nil {
 		return &failure{exitTurn, fmt.Errorf("export to %q: %w", o.file, cause(err)), "choose another file with -o, or leave -o out and redirect stdout"}
 	}
 	a.screen.line(fmt.Sprintf("%s with %s is in %s", info.ID, plural(len(f.Messages), "message"), visible(o.file)))
@@ -77,23 +75,4 @@ func indented(v any) (string, error) {
 	enc.SetIndent("", "  ")
 	err := enc.Encode(v)
 	return b.String(), err
-}
-
-// writeExport writes the whole file, durably, or leaves the one that is there alone.
-func writeExport(file, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".tenon-export-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }

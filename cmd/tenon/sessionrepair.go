@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 func (a *app) repairCommand() *cobra.Command {
@@ -137,11 +138,7 @@ func writeAsides(path string, rows []store.Aside) error {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		err = writeExport(path, string(data))
-	}
-	if dir, openErr := os.Open(filepath.Dir(path)); err == nil && openErr == nil {
-		_ = dir.Sync() // makes the name durable; not every system can
-		_ = dir.Close()
+		err = atomicfile.Write(path, data, atomicfile.Options{Sync: true, SyncDir: true})
 	}
 	if err != nil {
 		return fmt.Errorf("%w: damaged rows cannot be kept, nothing was changed: %w", store.ErrReadOnly, cause(err))

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // Kinds of files, as git writes them into the mode of an entry.
@@ -273,11 +275,8 @@ func (r *Repo) keep(kind, hash string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	temp := filepath.Join(filepath.Dir(name), "tmp_obj_"+rand.Text()) // which git's own cleaning removes
-	if err := os.WriteFile(temp, b.Bytes(), 0o400); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return os.Rename(temp, name)
+	// git's own cleaning removes what has such a name.
+	return atomicfile.Write(name, b.Bytes(), atomicfile.Options{Mode: 0o400, Temp: "tmp_obj_" + rand.Text()})
 }
 
 // Keep stores a content and returns its name.

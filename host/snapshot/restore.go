@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // ErrChanged means that a file is not as it was expected to be.
@@ -174,28 +176,12 @@ func (r *Repo) put(name string, to Entry, content []byte) error {
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	var err error
+	o := atomicfile.Options{Temp: filepath.Base(temp)}
 	if to.Link() {
-		err = os.Symlink(string(content), temp)
-	} else {
-		err = writeNew(temp, content, to.Mode)
+		return atomicfile.WriteLink(name, string(content), o)
 	}
-	if err == nil {
-		err = os.Rename(temp, name)
-	}
-	if err != nil {
-		return errors.Join(err, ignoreMissing(os.Remove(temp)))
-	}
-	return nil
-}
-
-func writeNew(name string, content []byte, mode uint32) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Close(), os.Chmod(name, fileMode(mode)))
+	o.Prepare = func(f *os.File) error { return f.Chmod(fileMode(to.Mode)) }
+	return atomicfile.Write(name, content, o)
 }
 
 func tempName(name string) string {
@@ -223,17 +209,5 @@ func ignoreMissing(err error) error {
 
 // replaceFile writes a file so that after a crash it is the old one or the new one.
 func replaceFile(name string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, ignoreMissing(os.Remove(f.Name())))
-	}
-	return nil
+	return atomicfile.Write(name, content, atomicfile.Options{Sync: true})
 }

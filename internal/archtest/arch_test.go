@@ -28,6 +28,7 @@ func rules() map[string]func(*archtest.Module) []archtest.Violation {
 		"sleep":        archtest.Sleep,
 		"exit":         archtest.Exit,
 		"projectfiles": archtest.ProjectFiles,
+		"places":       archtest.Places,
 		"packagenames": archtest.PackageNames,
 		"panics":       archtest.Panics,
 		"packagedocs":  archtest.PackageDocs,

@@ -14,10 +14,10 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk", "internal/value"},
 		"hooks":    {"hooks", "sdk", "internal/value"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname"},
-		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile"},
+		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -79,6 +79,21 @@ func projectFiles() []string {
 		"builtin/internal/paths", "builtin/internal/sources", "builtin/tools/files", "builtin/tools/search", "builtin/tools/search/ignore",
 		"builtin/tools/interact", "builtin/instructions", "builtin/agents", "builtin/commands", "builtin/skills", "host", "host/config",
 	}
+}
+
+// places returns the operations that one package offers to all others.
+func places() []place {
+	return []place{{
+		home: "internal/atomicfile", names: []string{"Rename"}, remedy: "replace files with internal/atomicfile",
+		reasons: map[string]string{
+			"builtin/tools/files": "sets deleted files aside until all changes are made",
+			"host/store/sqlite":   "SQLite writes the copy of a database",
+			"internal/projectfs":  "is the directory that builtin/tools/files sets files aside in",
+			"mcp":                 "rotates logs",
+			"plugins/trust":       "moves a directory",
+			"plugins/wasm":        "renames files for guests, and a file that wazero looks for by name",
+		},
+	}}
 }
 
 // bannedNames are names of packages that say nothing about what is in them.

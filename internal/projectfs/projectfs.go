@@ -21,6 +21,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 var (
@@ -172,9 +174,9 @@ func (d *Dir) ReadDir() ([]fs.DirEntry, error) { return d.ReadDirBelow(".") }
 // Lstat describes what has the name, a link itself.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
-// Create creates the file with the name, which must not exist, for writing.
-func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
-	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+// Stage writes the new content of the file with the name beside it.
+func (d *Dir) Stage(name string, content []byte, o atomicfile.Options) (*atomicfile.Staged, error) {
+	return atomicfile.Stage(d.root, name, content, o)
 }
 
 // Mkdir creates the directory with the name.

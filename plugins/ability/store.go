@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // The files of a store, in the plugin's own directory.
@@ -310,19 +312,5 @@ func replace(root *os.Root, header string, body []byte) error {
 	if err := root.Remove(storeNew); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := root.OpenFile(storeNew, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(header)
-	if err == nil {
-		_, err = f.Write(body)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return rename(root)
+	return atomicfile.WriteIn(root, storeFile, slices.Concat([]byte(header), body), atomicfile.Options{SyncDir: true, Temp: storeNew})
 }

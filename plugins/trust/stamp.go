@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // settled is how old the newest change of a tree has to be before its stamp counts: a file can be written twice within one tick of
@@ -86,7 +88,7 @@ func (s *stamps) save() error {
 		return err
 	}
 	s.dirty = false
-	return writeAtomically(s.file, data, false)
+	return atomicfile.Write(s.file, data, atomicfile.Options{})
 }
 
 // stampTree returns the stamp of the tree at path, and when the last of its files changed. path has its links resolved.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -273,5 +274,5 @@ func (s *Store) change(ctx context.Context, f func(Entries) (Entries, error)) er
 	if err != nil {
 		return err
 	}
-	return writeAtomically(s.path, append(data, '\n'), true)
+	return atomicfile.Write(s.path, append(data, '\n'), atomicfile.Options{Sync: true})
 }

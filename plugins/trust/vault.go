@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // Names inside of a vault.
@@ -251,7 +253,7 @@ func (s *Sealed) Sum(path string) (string, bool) {
 
 // Keep remembers something about the copy beside it, under a name, for as long as the copy is there.
 func (s *Sealed) Keep(name string, data []byte) error {
-	return writeAtomically(filepath.Join(filepath.Dir(s.Root), name), data, false)
+	return atomicfile.Write(filepath.Join(filepath.Dir(s.Root), name), data, atomicfile.Options{})
 }
 
 // Kept returns what Keep was given; fs.ErrNotExist when that was nothing.

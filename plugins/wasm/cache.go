@@ -23,6 +23,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
 )
 
@@ -160,8 +161,8 @@ func makeKey(path string) error {
 	if _, err := rand.Read(key); err != nil {
 		return err
 	}
-	temp, err := writeTemp(filepath.Dir(path), key)
-	if err != nil {
+	temp := path + ".new-" + rand.Text()
+	if err := os.WriteFile(temp, key, 0o600); err != nil {
 		return err
 	}
 	defer os.Remove(temp)
@@ -169,23 +170,6 @@ func makeKey(path string) error {
 		return err
 	}
 	return nil
-}
-
-// writeTemp writes a file of mode 0600 with a name of its own.
-func writeTemp(dir string, parts ...[]byte) (path string, err error) {
-	file, err := os.CreateTemp(dir, "new-*")
-	if err != nil {
-		return "", err
-	}
-	for _, part := range parts {
-		if _, err = file.Write(part); err != nil {
-			break
-		}
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
-	}
-	return file.Name(), nil
 }
 
 // removeStale removes what killed processes left behind.
@@ -284,12 +268,9 @@ func (c *cache) write(name string, e *entry) error {
 	for _, part := range [][]byte{head, e.stub, e.native} {
 		h.Write(part)
 	}
-	temp, err := writeTemp(c.dir, []byte(entryMagic), h.Sum(nil), head, e.stub, e.native)
-	if err != nil {
+	content := slices.Concat([]byte(entryMagic), h.Sum(nil), head, e.stub, e.native)
+	if err := atomicfile.Write(filepath.Join(c.dir, name), content, atomicfile.Options{}); err != nil {
 		return err
-	}
-	if err := os.Rename(temp, filepath.Join(c.dir, name)); err != nil {
-		return errors.Join(err, os.Remove(temp))
 	}
 	return c.evict(name)
 }

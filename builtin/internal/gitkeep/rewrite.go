@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // lockSuffix ends the name of the file by which git locks another one.
@@ -62,25 +64,17 @@ func replace(root, path string, text []byte, mode os.FileMode, was stamp) error 
 	if info, err := r.Lstat(rel); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
 	}
-	f, err := r.OpenFile(rel+lockSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	s, err := atomicfile.Stage(r, rel, text, atomicfile.Options{Mode: mode, Temp: filepath.Base(rel) + lockSuffix})
 	if errors.Is(err, os.ErrExist) {
 		return errMeanwhile
 	}
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Close())
-	if err == nil && stampOf(path) != was {
-		err = errMeanwhile
+	if stampOf(path) != was {
+		return errors.Join(errMeanwhile, s.Discard())
 	}
-	if err == nil {
-		err = r.Rename(rel+lockSuffix, rel)
-	}
-	if err != nil {
-		return errors.Join(err, r.Remove(rel+lockSuffix))
-	}
-	return nil
+	return s.Commit()
 }
 
 // remove removes a file below root. Links cannot lead out of root.

@@ -1,13 +1,14 @@
 package files
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"syscall"
 
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
@@ -106,57 +107,48 @@ func (p *location) write(content []byte, old fs.FileInfo) error {
 	return staged.commit()
 }
 
-// staged is a file that is written and has not its name yet.
+// staged is a written file without its final name.
 type staged struct {
 	*location
-	temp string
+	file *atomicfile.Staged
 }
 
 // stage writes content to a new file in the directory. A new file gets the mode of like, if that is not nil. Either commit or
 // discard has to follow.
 func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error) {
-	mode := fs.FileMode(0o666) // less the umask
+	o := atomicfile.Options{Mode: 0o666, Sync: true} // less the umask
 	if old != nil {
 		if err := p.checkWritable(old); err != nil {
 			return nil, explain(p.path, err)
 		}
-		mode = 0o600 // until it has the content's own mode
+		o.Mode = 0o600 // until it has the content's own mode
 	}
-	s := &staged{location: p, temp: ".tenon-" + rand.Text()}
-	f, err := p.dir().Create(s.temp, mode)
+	o.Prepare = func(f *os.File) (err error) {
+		if old != nil {
+			err = takeAfter(f, old)
+		}
+		if err == nil && like != nil {
+			err = f.Chmod(like.Mode())
+		}
+		if err == nil {
+			p.info, err = f.Stat()
+		}
+		return err
+	}
+	file, err := p.dir().Stage(p.name, content, o)
 	if err != nil {
 		return nil, explain(p.path, err)
 	}
-	_, err = f.Write(content)
-	if err == nil && old != nil {
-		err = takeAfter(f, old)
-	}
-	if err == nil && like != nil {
-		err = f.Chmod(like.Mode())
-	}
-	if err == nil {
-		// Without this a power cut could leave the name with no content on some file systems.
-		err = f.Sync()
-	}
-	if err == nil {
-		p.info, err = f.Stat()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, errors.Join(explain(p.path, err), s.discard())
-	}
-	return s, nil
+	return &staged{p, file}, nil
 }
 
 // commit gives the file its name.
 func (s *staged) commit() error {
-	if err := s.dir().Rename(s.temp, s.name); err != nil {
-		return errors.Join(explain(s.path, err), s.discard())
+	if err := s.file.Commit(); err != nil {
+		return explain(s.path, err)
 	}
 	return nil
 }
-
-// discard removes the file.
-func (s *staged) discard() error { return s.dir().Remove(s.temp) }
 
 // checkWritable reports whether the existing file may be written. A rename would not mind.
 func (p *location) checkWritable(info fs.FileInfo) error {

@@ -22,7 +22,7 @@ func commit(changes []*change) error {
 // transaction knows how to undo what was done.
 type transaction struct {
 	undo   []func() error
-	aside  []*staged // deleted files under other names
+	aside  []func() error // delete the files that were set aside
 	places []*location
 }
 
@@ -76,7 +76,7 @@ func (t *transaction) stage(c *change) (*staged, error) {
 		return nil, err
 	}
 	c.written = p.info
-	t.onRollback(func() error { return ignoreMissing(s.discard()) })
+	t.onRollback(func() error { return ignoreMissing(s.file.Discard()) })
 	return s, nil
 }
 
@@ -89,12 +89,12 @@ func (t *transaction) setAside(c *change) error {
 		return explain(c.abs, err)
 	}
 	t.places = append(t.places, p)
-	aside := &staged{location: p, temp: ".tenon-" + rand.Text()}
-	if err := p.dir().Rename(p.name, aside.temp); err != nil {
+	aside := ".tenon-" + rand.Text()
+	if err := p.dir().Rename(p.name, aside); err != nil {
 		return explain(c.abs, err)
 	}
-	t.aside = append(t.aside, aside)
-	t.onRollback(func() error { return p.dir().Rename(aside.temp, p.name) })
+	t.aside = append(t.aside, func() error { return p.dir().Remove(aside) })
+	t.onRollback(func() error { return p.dir().Rename(aside, p.name) })
 	return nil
 }
 
@@ -110,8 +110,8 @@ func (t *transaction) rollback() error {
 // finish deletes what was set aside. The changes are made by then: an error only tells what is left over.
 func (t *transaction) finish() error {
 	var errs []error
-	for _, s := range t.aside {
-		errs = append(errs, s.discard())
+	for _, remove := range t.aside {
+		errs = append(errs, remove())
 	}
 	return errors.Join(errs...)
 }
