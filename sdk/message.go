@@ -186,16 +186,6 @@ func (m UnknownMessage) MarshalJSON() ([]byte, error) {
 // DecodeMessage decodes a message by its role. Errors wrap ErrWire.
 func DecodeMessage(data []byte) (Message, error) { return value.DecodeMember[Message](data) }
 
-func newMessage(role string) Message {
-	switch role {
-	case RoleUser:
-		return &UserMessage{}
-	case RoleAssistant:
-		return &AssistantMessage{}
-	}
-	return &UnknownMessage{}
-}
-
 // UnmarshalJSON decodes info by its role and each part by its type.
 func (m *MessageWithParts) UnmarshalJSON(data []byte) error {
 	var raw struct {

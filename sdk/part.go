@@ -212,33 +212,3 @@ func (ps Parts) MarshalJSON() ([]byte, error) {
 
 // DecodePart decodes a part by its type. Errors wrap ErrWire.
 func DecodePart(data []byte) (Part, error) { return value.DecodeMember[Part](data) }
-
-func newPart(typ string) Part {
-	switch typ {
-	case PartTypeText:
-		return &TextPart{}
-	case PartTypeReasoning:
-		return &ReasoningPart{}
-	case PartTypeFile:
-		return &FilePart{}
-	case PartTypeAgent:
-		return &AgentPart{}
-	case PartTypeTool:
-		return &ToolPart{}
-	case PartTypeStepStart:
-		return &StepStartPart{}
-	case PartTypeStepFinish:
-		return &StepFinishPart{}
-	case PartTypeSnapshot:
-		return &SnapshotPart{}
-	case PartTypePatch:
-		return &PatchPart{}
-	case PartTypeSubtask:
-		return &SubtaskPart{}
-	case PartTypeCompaction:
-		return &CompactionPart{}
-	case PartTypeRetry:
-		return &RetryPart{}
-	}
-	return &UnknownPart{}
-}

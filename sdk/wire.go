@@ -20,8 +20,10 @@ type Extra map[string]json.RawMessage
 // This describes to the value engine what the declarations of the types alone do not show.
 var _ = value.Register(value.Contract{
 	Unions: []value.Union{
-		value.NewUnion("type", Part.Type, newPart, PartHead{}, UnknownPart{}),
-		value.NewUnion("role", Message.Role, newMessage, MessageHead{}, UnknownMessage{}),
+		value.NewUnion[Part]("type", Part.Type, PartHead{}, &UnknownPart{},
+			&TextPart{}, &ReasoningPart{}, &FilePart{}, &AgentPart{}, &ToolPart{}, &StepStartPart{}, &StepFinishPart{},
+			&SnapshotPart{}, &PatchPart{}, &SubtaskPart{}, &CompactionPart{}, &RetryPart{}),
+		value.NewUnion[Message]("role", Message.Role, MessageHead{}, &UnknownMessage{}, &UserMessage{}, &AssistantMessage{}),
 	},
 	Keeping: []any{Session{}, ErrorData{}, FileSource{}},
 	State:   ToolState{},

@@ -44,78 +44,60 @@ type Contract struct {
 	States map[string]any
 }
 
-// Union is an interface type. Its members are pointers to structs that embed the same head and begin with a tag in their JSON.
+// Union is an interface type. Its members are pointers to structs that embed the same head and name their type in a tag.
 type Union struct {
 	typ     reflect.Type
 	head    reflect.Type
-	unknown reflect.Type // keeps the JSON of members that this version does not know
 	tag     string
-	name    func(member any) string
-	decode  func(data []byte) (any, error)
+	members map[string]reflect.Type
+	unknown reflect.Type // keeps the JSON of members that this version does not know
+	set     func(at unsafe.Pointer, member any)
 	memory  memory
-	read    func(d *ordinary, at unsafe.Pointer) bool
-	list    func(d *ordinary, at unsafe.Pointer) bool
 }
 
-// NewUnion describes the interface type M. tag is the field that names the member; name returns its value for a member, and fresh
-// a new member of that name, of the type of unknown when there is none. head is what all members embed.
-func NewUnion[M any](tag string, name func(M) string, fresh func(name string) M, head, unknown any) Union {
-	u := Union{typ: reflect.TypeFor[M](), head: reflect.TypeOf(head), unknown: reflect.TypeOf(unknown), tag: tag}
-	u.name = func(member any) string { return name(member.(M)) }
-	u.decode = func(data []byte) (any, error) { return decodeMember(&u, fresh, data) }
-	u.memory = memory{
-		func(a, b unsafe.Pointer) bool { return samePointee(*(*M)(a), *(*M)(b)) },
-		func(at unsafe.Pointer) {
-			if m := (*M)(at); any(*m) != nil {
-				*m, _ = clonePointer(*m).(M)
-			}
+// NewUnion describes the interface type M. tag is the field that names the type of a member, and name returns its value. All members
+// embed head. Members of other names decode into the type of unknown.
+func NewUnion[M any](tag string, name func(M) string, head any, unknown M, members ...M) Union {
+	u := Union{
+		typ: reflect.TypeFor[M](), head: reflect.TypeOf(head), tag: tag,
+		members: map[string]reflect.Type{}, unknown: reflect.TypeOf(unknown).Elem(),
+		set: func(at unsafe.Pointer, member any) { *(*M)(at), _ = member.(M) },
+		memory: memory{
+			func(a, b unsafe.Pointer) bool { return samePointee(*(*M)(a), *(*M)(b)) },
+			func(at unsafe.Pointer) {
+				if m := (*M)(at); any(*m) != nil {
+					*m, _ = clonePointer(*m).(M)
+				}
+			},
 		},
 	}
-	u.read = func(d *ordinary, at unsafe.Pointer) bool { return readMember(d, &u, fresh, (*M)(at)) }
-	u.list = func(d *ordinary, at unsafe.Pointer) bool {
-		list := []M{}
-		ok := d.each('[', ']', func() bool {
-			var member M
-			ok := readMember(d, &u, fresh, &member)
-			list = append(list, member)
-			return ok
-		})
-		*(*[]M)(at) = list
-		return ok
+	for _, member := range members {
+		u.members[name(member)] = reflect.TypeOf(member).Elem()
 	}
 	return u
 }
 
-func decodeMember[M any](u *Union, fresh func(name string) M, data []byte) (M, error) {
-	var none M
+// decode decodes a member.
+func (u *Union) decode(data []byte) (any, error) {
 	if !isObject(data) {
-		return none, fmt.Errorf("%w: %s: no JSON object: %.40q", ErrWire, strings.ToLower(u.typ.Name()), data)
+		return nil, fmt.Errorf("%w: %s: no JSON object: %.40q", ErrWire, u, data)
 	}
-	member := fresh(string(firstString(data, u.tag)))
-	if reflect.TypeOf(member).Elem() != u.unknown && any(member).(json.Unmarshaler).UnmarshalJSON(data) == nil {
-		return member, nil
+	// The first field of the name of the tag may not be the one that counts.
+	if t, known := u.members[string(firstString(data, u.tag))]; known {
+		if member := reflect.New(t).Interface(); member.(json.Unmarshaler).UnmarshalJSON(data) == nil {
+			return member, nil
+		}
 	}
-	member = fresh(StringField(data, u.tag))
-	if err := any(member).(json.Unmarshaler).UnmarshalJSON(data); err != nil {
-		return none, err
+	t, known := u.members[StringField(data, u.tag)]
+	if !known {
+		t = u.unknown
 	}
-	return member, nil
+	member := reflect.New(t).Interface()
+	return member, member.(json.Unmarshaler).UnmarshalJSON(data)
 }
 
-func readMember[M any](d *ordinary, u *Union, fresh func(name string) M, to *M) bool {
-	d.peek()
-	member := fresh(string(firstString(d.data[d.i:], u.tag)))
-	v := reflect.ValueOf(member)
-	if v.Type().Elem() == u.unknown {
-		raw, ok := d.raw()
-		other, err := decodeMember(u, fresh, raw)
-		*to = other
-		return ok && err == nil
-	}
-	*to = member
-	p := planOf(v.Type()).elem
-	return d.keeping(p, v.UnsafePointer(), p.want)
-}
+// String returns the name of the union in errors.
+func (u *Union) String() string { return strings.ToLower(u.typ.Name()) }
 
 // contract is set once, by the package that declares the types, before anything is decoded.
 var contract struct {
@@ -144,8 +126,11 @@ func unionOf(t reflect.Type) *Union {
 
 // DecodeMember decodes a member of the union M. Errors wrap ErrWire.
 func DecodeMember[M any](data []byte) (M, error) {
+	var m M
 	member, err := unionOf(reflect.TypeFor[M]()).decode(data)
-	m, _ := member.(M)
+	if err == nil {
+		m = member.(M)
+	}
 	return m, err
 }
 
@@ -160,18 +145,17 @@ func DecodeMembers[M any](data []byte) ([]M, error) {
 	if ordinary {
 		return out, nil
 	}
-	name := strings.ToLower(reflect.TypeFor[M]().Name())
+	u := unionOf(reflect.TypeFor[M]())
 	var raws []json.RawMessage
 	if err := json.Unmarshal(data, &raws); err != nil {
-		return nil, fmt.Errorf("%w: %ss: %w", ErrWire, name, err)
+		return nil, fmt.Errorf("%w: %ss: %w", ErrWire, u, err)
 	}
 	out = make([]M, len(raws))
 	for i, raw := range raws {
-		member, err := DecodeMember[M](raw)
-		if err != nil {
-			return nil, fmt.Errorf("%s %d: %w", name, i, err)
+		var err error
+		if out[i], err = DecodeMember[M](raw); err != nil {
+			return nil, fmt.Errorf("%s %d: %w", u, i, err)
 		}
-		out[i] = member
 	}
 	return out, nil
 }

@@ -136,9 +136,9 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 		*(*map[string]any)(at) = o
 		return ok
 	case readUnion:
-		return unionOf(p.typ).read(d, at)
+		return d.member(unionOf(p.typ), at)
 	case readUnions:
-		return unionOf(p.elem.typ).list(d, at)
+		return d.slice(p, at)
 	case readState:
 		return d.state(p, at)
 	case readKeeping:
@@ -209,6 +209,22 @@ func (d *ordinary) slice(p *plan, at unsafe.Pointer) bool {
 		v.SetLen(n + 1)
 		return d.peek() != 'n' && d.value(p.elem, unsafe.Add((*sliceWords)(at).data, uintptr(n)*size))
 	})
+}
+
+// member reads a part or a message.
+func (d *ordinary) member(u *Union, at unsafe.Pointer) bool {
+	d.peek()
+	t, known := u.members[string(firstString(d.data[d.i:], u.tag))]
+	if !known {
+		raw, ok := d.raw()
+		member, err := u.decode(raw)
+		u.set(at, member)
+		return ok && err == nil
+	}
+	v := reflect.New(t)
+	u.set(at, v.Interface())
+	p := planOf(t)
+	return d.keeping(p, v.UnsafePointer(), p.want)
 }
 
 // complete reports whether no field that is a union is missing.

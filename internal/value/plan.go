@@ -198,8 +198,10 @@ func (p *plan) compileStruct(building map[reflect.Type]*plan) {
 // compileKeeping finds out whether the type decodes itself in the usual way.
 func (p *plan) compileKeeping() {
 	for _, u := range contract.Unions {
-		if reflect.PointerTo(p.typ).Implements(u.typ) && p.typ != u.unknown {
-			p.keeps, p.want = true, u.name(reflect.New(p.typ).Interface())
+		for name, member := range u.members {
+			if p.typ == member {
+				p.keeps, p.want = true, name
+			}
 		}
 	}
 	for _, sample := range contract.Keeping {
