@@ -239,14 +239,7 @@ func (p *PluginConfig) UnmarshalJSON(data []byte) error {
 }
 
 // UnmarshalJSON decodes the options and keeps those that belong to the protocol.
-func (o *ProviderOptions) UnmarshalJSON(data []byte) (err error) {
-	type plain ProviderOptions
-	o.Extra, err = value.DecodeWire(data, (*plain)(o))
-	return err
-}
+func (o *ProviderOptions) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, o) }
 
 // MarshalJSON encodes the options with those that belong to the protocol.
-func (o ProviderOptions) MarshalJSON() ([]byte, error) {
-	type plain ProviderOptions
-	return value.EncodeWire("", plain(o), o.Extra)
-}
+func (o ProviderOptions) MarshalJSON() ([]byte, error) { return value.Marshal(&o) }

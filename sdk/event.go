@@ -178,7 +178,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		Type       string          `json:"type"`
 		Properties json.RawMessage `json:"properties"`
 	}
-	extra, err := value.DecodeWire(data, &raw)
+	extra, err := value.DecodeStruct(data, &raw)
 	if err != nil {
 		return fmt.Errorf("%w: event: %w", ErrWire, err)
 	}
@@ -194,14 +194,13 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		if e.Extra == nil {
 			e.Extra = Extra{}
 		}
-		e.Extra["properties"], _ = value.Marshal(inner) // raw JSON that was valid before
+		e.Extra["properties"], _ = value.JSON(inner) // raw JSON that was valid before
 	}
 	return nil
 }
 
 // MarshalJSON encodes the event with its unknown fields.
 func (e Event) MarshalJSON() ([]byte, error) {
-	type plain Event
 	if inner := e.Extra["properties"]; inner != nil {
 		properties, err := value.MarshalKept(e.Properties, inner)
 		if err != nil {
@@ -209,7 +208,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		}
 		e.Properties = json.RawMessage(properties)
 	}
-	return value.EncodeWire("", plain(e), e.Extra)
+	return value.Marshal(&e)
 }
 
 // UnmarshalJSON decodes the message by its role.
@@ -218,7 +217,7 @@ func (m *MessageInfo) UnmarshalJSON(data []byte) error {
 		SessionID string          `json:"sessionID"`
 		Info      json.RawMessage `json:"info"`
 	}
-	if _, err := value.DecodeWire(data, &raw); err != nil {
+	if _, err := value.DecodeStruct(data, &raw); err != nil {
 		return err
 	}
 	m.SessionID = raw.SessionID
@@ -234,7 +233,7 @@ func (p *PartInfo) UnmarshalJSON(data []byte) error {
 		Part      json.RawMessage `json:"part"`
 		Time      Millis          `json:"time"`
 	}
-	if _, err := value.DecodeWire(data, &raw); err != nil {
+	if _, err := value.DecodeStruct(data, &raw); err != nil {
 		return err
 	}
 	p.SessionID, p.Time = raw.SessionID, raw.Time

@@ -133,36 +133,16 @@ func (*AssistantMessage) Role() string { return RoleAssistant }
 func (m *UnknownMessage) Role() string { return value.StringField(m.Raw, "role") }
 
 // UnmarshalJSON decodes the message and keeps its unknown fields.
-func (m *UserMessage) UnmarshalJSON(data []byte) (err error) {
-	type plain UserMessage
-	m.Extra, err = value.DecodeTagged("role", RoleUser, data, (*plain)(m))
-	return err
-}
+func (m *UserMessage) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, m) }
 
 // MarshalJSON encodes the message with its role and its unknown fields.
-func (m UserMessage) MarshalJSON() ([]byte, error) {
-	type plain UserMessage
-	return value.EncodeWire("", struct {
-		Role string `json:"role"`
-		plain
-	}{RoleUser, plain(m)}, m.Extra)
-}
+func (m UserMessage) MarshalJSON() ([]byte, error) { return value.Marshal(&m) }
 
 // UnmarshalJSON decodes the message and keeps its unknown fields.
-func (m *AssistantMessage) UnmarshalJSON(data []byte) (err error) {
-	type plain AssistantMessage
-	m.Extra, err = value.DecodeTagged("role", RoleAssistant, data, (*plain)(m))
-	return err
-}
+func (m *AssistantMessage) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, m) }
 
 // MarshalJSON encodes the message with its role and its unknown fields.
-func (m AssistantMessage) MarshalJSON() ([]byte, error) {
-	type plain AssistantMessage
-	return value.EncodeWire("", struct {
-		Role string `json:"role"`
-		plain
-	}{RoleAssistant, plain(m)}, m.Extra)
-}
+func (m AssistantMessage) MarshalJSON() ([]byte, error) { return value.Marshal(&m) }
 
 // UnmarshalJSON keeps the object. Errors wrap ErrWire.
 func (m *UnknownMessage) UnmarshalJSON(data []byte) error {

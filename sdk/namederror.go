@@ -50,27 +50,20 @@ func (e *NamedError) Error() string {
 func (e NamedError) MarshalJSON() ([]byte, error) {
 	type plain NamedError
 	if e.Name != ErrorAPI || e.Data.IsRetryable {
-		return value.Marshal(plain(e))
+		return value.JSON(plain(e))
 	}
 	data, err := e.Data.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	return value.Marshal(struct {
+	return value.JSON(struct {
 		Name string          `json:"name"`
 		Data json.RawMessage `json:"data"`
 	}{e.Name, value.WithField(data, "isRetryable", []byte("false"))})
 }
 
 // UnmarshalJSON decodes the data and keeps its unknown fields.
-func (d *ErrorData) UnmarshalJSON(data []byte) (err error) {
-	type plain ErrorData
-	d.Extra, err = value.DecodeWire(data, (*plain)(d))
-	return err
-}
+func (d *ErrorData) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, d) }
 
 // MarshalJSON encodes the data with its unknown fields.
-func (d ErrorData) MarshalJSON() ([]byte, error) {
-	type plain ErrorData
-	return value.EncodeWire("", plain(d), d.Extra)
-}
+func (d ErrorData) MarshalJSON() ([]byte, error) { return value.Marshal(&d) }

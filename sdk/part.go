@@ -207,7 +207,7 @@ func (ps Parts) MarshalJSON() ([]byte, error) {
 	if ps == nil {
 		return []byte("[]"), nil
 	}
-	return value.Marshal([]Part(ps))
+	return value.JSON([]Part(ps))
 }
 
 // DecodePart decodes a part by its type. Errors wrap ErrWire.

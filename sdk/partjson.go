@@ -11,160 +11,76 @@ import (
 // The JSON of the parts: each decodes into its plain twin and keeps the fields it does not know.
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *TextPart) UnmarshalJSON(data []byte) (err error) {
-	type plain TextPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeText, data, (*plain)(p))
-	return err
-}
+func (p *TextPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p TextPart) MarshalJSON() ([]byte, error) {
-	type plain TextPart
-	return value.EncodeWire(PartTypeText, plain(p), p.Extra)
-}
+func (p TextPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *ReasoningPart) UnmarshalJSON(data []byte) (err error) {
-	type plain ReasoningPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeReasoning, data, (*plain)(p))
-	return err
-}
+func (p *ReasoningPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p ReasoningPart) MarshalJSON() ([]byte, error) {
-	type plain ReasoningPart
-	return value.EncodeWire(PartTypeReasoning, plain(p), p.Extra)
-}
+func (p ReasoningPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *FilePart) UnmarshalJSON(data []byte) (err error) {
-	type plain FilePart
-	p.Extra, err = value.DecodeTagged("type", PartTypeFile, data, (*plain)(p))
-	return err
-}
+func (p *FilePart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p FilePart) MarshalJSON() ([]byte, error) {
-	type plain FilePart
-	return value.EncodeWire(PartTypeFile, plain(p), p.Extra)
-}
+func (p FilePart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *AgentPart) UnmarshalJSON(data []byte) (err error) {
-	type plain AgentPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeAgent, data, (*plain)(p))
-	return err
-}
+func (p *AgentPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p AgentPart) MarshalJSON() ([]byte, error) {
-	type plain AgentPart
-	return value.EncodeWire(PartTypeAgent, plain(p), p.Extra)
-}
+func (p AgentPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *StepStartPart) UnmarshalJSON(data []byte) (err error) {
-	type plain StepStartPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeStepStart, data, (*plain)(p))
-	return err
-}
+func (p *StepStartPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p StepStartPart) MarshalJSON() ([]byte, error) {
-	type plain StepStartPart
-	return value.EncodeWire(PartTypeStepStart, plain(p), p.Extra)
-}
+func (p StepStartPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *StepFinishPart) UnmarshalJSON(data []byte) (err error) {
-	type plain StepFinishPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeStepFinish, data, (*plain)(p))
-	return err
-}
+func (p *StepFinishPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p StepFinishPart) MarshalJSON() ([]byte, error) {
-	type plain StepFinishPart
-	return value.EncodeWire(PartTypeStepFinish, plain(p), p.Extra)
-}
+func (p StepFinishPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *SnapshotPart) UnmarshalJSON(data []byte) (err error) {
-	type plain SnapshotPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeSnapshot, data, (*plain)(p))
-	return err
-}
+func (p *SnapshotPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p SnapshotPart) MarshalJSON() ([]byte, error) {
-	type plain SnapshotPart
-	return value.EncodeWire(PartTypeSnapshot, plain(p), p.Extra)
-}
+func (p SnapshotPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *PatchPart) UnmarshalJSON(data []byte) (err error) {
-	type plain PatchPart
-	p.Extra, err = value.DecodeTagged("type", PartTypePatch, data, (*plain)(p))
-	return err
-}
+func (p *PatchPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p PatchPart) MarshalJSON() ([]byte, error) {
-	type plain PatchPart
-	return value.EncodeWire(PartTypePatch, plain(p), p.Extra)
-}
+func (p PatchPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *SubtaskPart) UnmarshalJSON(data []byte) (err error) {
-	type plain SubtaskPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeSubtask, data, (*plain)(p))
-	return err
-}
+func (p *SubtaskPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p SubtaskPart) MarshalJSON() ([]byte, error) {
-	type plain SubtaskPart
-	return value.EncodeWire(PartTypeSubtask, plain(p), p.Extra)
-}
+func (p SubtaskPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *CompactionPart) UnmarshalJSON(data []byte) (err error) {
-	type plain CompactionPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeCompaction, data, (*plain)(p))
-	return err
-}
+func (p *CompactionPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p CompactionPart) MarshalJSON() ([]byte, error) {
-	type plain CompactionPart
-	return value.EncodeWire(PartTypeCompaction, plain(p), p.Extra)
-}
+func (p CompactionPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *RetryPart) UnmarshalJSON(data []byte) (err error) {
-	type plain RetryPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeRetry, data, (*plain)(p))
-	return err
-}
+func (p *RetryPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p RetryPart) MarshalJSON() ([]byte, error) {
-	type plain RetryPart
-	return value.EncodeWire(PartTypeRetry, plain(p), p.Extra)
-}
+func (p RetryPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the source and keeps its unknown fields.
-func (s *FileSource) UnmarshalJSON(data []byte) (err error) {
-	type plain FileSource
-	s.Extra, err = value.DecodeWire(data, (*plain)(s))
-	return err
-}
+func (s *FileSource) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, s) }
 
 // MarshalJSON encodes the source with its unknown fields.
-func (s FileSource) MarshalJSON() ([]byte, error) {
-	type plain FileSource
-	return value.EncodeWire("", plain(s), s.Extra)
-}
+func (s FileSource) MarshalJSON() ([]byte, error) { return value.Marshal(&s) }
 
 // UnmarshalJSON keeps the object. Errors wrap ErrWire.
 func (p *UnknownPart) UnmarshalJSON(data []byte) error {

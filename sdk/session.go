@@ -107,17 +107,10 @@ type SessionTime struct {
 }
 
 // UnmarshalJSON decodes a session and keeps its unknown fields.
-func (s *Session) UnmarshalJSON(data []byte) (err error) {
-	type plain Session
-	s.Extra, err = value.DecodeWire(data, (*plain)(s))
-	return err
-}
+func (s *Session) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, s) }
 
 // MarshalJSON encodes a session with its unknown fields.
-func (s Session) MarshalJSON() ([]byte, error) {
-	type plain Session
-	return value.EncodeWire("", plain(s), s.Extra)
-}
+func (s Session) MarshalJSON() ([]byte, error) { return value.Marshal(&s) }
 
 // Statuses of a session.
 const (

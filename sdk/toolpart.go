@@ -92,22 +92,17 @@ func (*ToolPart) Type() string { return PartTypeTool }
 func (s *ToolState) Open() bool { return s.Status == ToolPending || s.Status == ToolRunning }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
-func (p *ToolPart) UnmarshalJSON(data []byte) (err error) {
-	type plain ToolPart
-	p.Extra, err = value.DecodeTagged("type", PartTypeTool, data, (*plain)(p))
-	return err
-}
+func (p *ToolPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
 func (p ToolPart) MarshalJSON() ([]byte, error) {
-	type plain ToolPart
 	state := p.State
 	if reflect.ValueOf(state).IsZero() || len(p.Extra)+len(state.Extra) > 0 {
-		return value.EncodeWire(PartTypeTool, plain(p), p.Extra)
+		return value.Marshal(&p)
 	}
 	// The state is the last field and most of the JSON: added by hand, it is not checked and copied once more.
 	p.State = ToolState{}
-	body, err := value.EncodeWire(PartTypeTool, plain(p), nil)
+	body, err := value.Marshal(&p)
 	if err != nil {
 		return nil, err
 	}
@@ -119,61 +114,15 @@ func (p ToolPart) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON decodes the state by its status. Errors wrap ErrWire.
-func (s *ToolState) UnmarshalJSON(data []byte) (err error) {
-	*s = ToolState{}
-	switch status := ToolStatus(value.StringField(data, "status")); status {
-	case ToolPending:
-		var v toolPending
-		if s.Extra, err = value.DecodeWire(data, &v); err == nil {
-			s.Input, s.Raw = v.Input, v.Raw
-		}
-		s.Status = status
-	case ToolRunning:
-		var v toolRunning
-		if s.Extra, err = value.DecodeWire(data, &v); err == nil {
-			s.Input, s.Title, s.Metadata, s.Time = v.Input, v.Title, v.Metadata, v.Time
-		}
-		s.Status = status
-	case ToolCompleted:
-		var v toolCompleted
-		if s.Extra, err = value.DecodeWire(data, &v); err == nil {
-			s.Input, s.Output, s.Title, s.Metadata, s.Time, s.Attachments = v.Input, v.Output, v.Title, v.Metadata, v.Time, v.Attachments
-		}
-		s.Status = status
-		if slices.Contains(s.Attachments, nil) {
-			return fmt.Errorf("%w: tool state: an attachment is null", ErrWire)
-		}
-	case ToolError:
-		var v toolError
-		if s.Extra, err = value.DecodeWire(data, &v); err == nil {
-			s.Input, s.Error, s.Metadata, s.Time = v.Input, v.Error, v.Metadata, v.Time
-		}
-		s.Status = status
-	default:
-		return fmt.Errorf("%w: tool state: unknown status %q", ErrWire, status)
+func (s *ToolState) UnmarshalJSON(data []byte) error {
+	if err := value.UnmarshalState(data, s); err != nil {
+		return err
 	}
-	return err
+	if slices.Contains(s.Attachments, nil) {
+		return fmt.Errorf("%w: tool state: an attachment is null", ErrWire)
+	}
+	return nil
 }
 
 // MarshalJSON encodes the fields that belong to the status.
-func (s ToolState) MarshalJSON() ([]byte, error) {
-	input := s.Input
-	if len(input) == 0 {
-		input = json.RawMessage("{}")
-	}
-	metadata := s.Metadata
-	switch s.Status {
-	case ToolPending:
-		return value.EncodeWire("", toolPending{s.Status, input, s.Raw}, s.Extra)
-	case ToolRunning:
-		return value.EncodeWire("", toolRunning{s.Status, input, s.Title, metadata, s.Time}, s.Extra)
-	case ToolCompleted:
-		if metadata == nil {
-			metadata = Object{}
-		}
-		return value.EncodeWire("", toolCompleted{s.Status, input, s.Output, s.Title, metadata, s.Time, s.Attachments}, s.Extra)
-	case ToolError:
-		return value.EncodeWire("", toolError{s.Status, input, s.Error, metadata, s.Time}, s.Extra)
-	}
-	return nil, fmt.Errorf("tool state: unknown status %q", s.Status)
-}
+func (s ToolState) MarshalJSON() ([]byte, error) { return value.MarshalState(&s) }

@@ -52,7 +52,7 @@ func (a *applier) inAny(v reflect.Value, path []string, e edit) error {
 
 // reencode makes the edit in the JSON of v and decodes the outcome.
 func (a *applier) reencode(p *plan, v reflect.Value, path []string, e edit) error {
-	raw, err := Marshal(v.Addr().Interface())
+	raw, err := JSON(v.Addr().Interface())
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (a *applier) editRaw(raw []byte, path []string, e edit) ([]byte, error) {
 	if err := inner.inAny(reflect.ValueOf(&tree).Elem(), path, e); err != nil {
 		return nil, err
 	}
-	return Marshal(tree)
+	return JSON(tree)
 }
 
 func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }

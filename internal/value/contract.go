@@ -36,7 +36,7 @@ func as[D, C change](changes []C) []D { return *(*[]D)(unsafe.Pointer(&changes))
 // Contract describes the types of one package, whose JSON follows their fields, where their declarations alone do not say it.
 type Contract struct {
 	Unions []Union
-	// Keeping are structs with a field Extra that decode themselves with DecodeWire into a twin without methods.
+	// Keeping are structs with a field Extra that decode themselves with Unmarshal.
 	Keeping []any
 	// State is a struct that has other fields in each status, its first field. States holds a struct for each status, which has the
 	// fields of State that belong to the status, under the same Go names.

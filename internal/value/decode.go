@@ -18,14 +18,13 @@ import (
 const maxOrdinaryDepth = 200
 
 // decodeOrdinary decodes the object in data into target, a struct with the plan p, and returns the fields
-// it has no place for. When tag is not empty, a field of that name must be the string want. When ok is
-// false, target is as it was.
-func decodeOrdinary(data []byte, p *plan, target reflect.Value, tag, want string) (extra Extra, ok bool) {
+// it has no place for. When ok is false, target is as it was.
+func decodeOrdinary(data []byte, p *plan, target reflect.Value) (extra Extra, ok bool) {
 	if !target.IsZero() {
 		return nil, false // encoding/json merges
 	}
 	d := ordinary{data: data}
-	if extra, ok = d.fields(p, target.Addr().UnsafePointer(), tag, want); ok && d.atEnd() {
+	if extra, ok = d.fields(p, target.Addr().UnsafePointer()); ok && d.atEnd() {
 		return extra, true
 	}
 	target.SetZero()

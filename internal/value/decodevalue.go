@@ -11,7 +11,7 @@ import (
 // This file is how ordinary JSON becomes Go values. As in memory.go an address is always that of a live value of the plan's type.
 
 // fields reads an object into the struct at the address.
-func (d *ordinary) fields(p *plan, at unsafe.Pointer, tag, want string) (extra Extra, ok bool) {
+func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
 	var seen uint64
 	next := 0 // fields mostly come in order
 	ok = d.each('{', '}', func() bool {
@@ -38,8 +38,8 @@ func (d *ordinary) fields(p *plan, at unsafe.Pointer, tag, want string) (extra E
 		if !ok {
 			return false
 		}
-		if tag != "" && string(key) == tag {
-			return len(raw) == len(want)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == want
+		if p.want != "" && string(key) == p.tag {
+			return len(raw) == len(p.want)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == p.want
 		}
 		name := string(key)
 		if p.folds(name) {
@@ -142,7 +142,7 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 	case readState:
 		return d.state(p, at)
 	case readKeeping:
-		return d.keeping(p, at, p.want)
+		return d.keeping(p, at)
 	case readOwn:
 		raw, ok := d.raw()
 		v := reflect.NewAt(p.typ, at)
@@ -152,7 +152,7 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 	case readPointer:
 		return d.null() || d.pointer(p, at)
 	case readStruct:
-		extra, ok := d.fields(p, at, "", "")
+		extra, ok := d.fields(p, at)
 		return ok && (extra == nil || d.loose) && p.complete(at)
 	case readStrings:
 		return d.null() || d.strings((*[]string)(at))
@@ -173,10 +173,10 @@ func (d *ordinary) pointer(p *plan, at unsafe.Pointer) bool {
 }
 
 // keeping reads an object of a type that keeps the fields it does not know.
-func (d *ordinary) keeping(p *plan, at unsafe.Pointer, want string) bool {
+func (d *ordinary) keeping(p *plan, at unsafe.Pointer) bool {
 	loose := d.loose
 	d.loose = false
-	extra, ok := d.fields(p, at, p.tag, want)
+	extra, ok := d.fields(p, at)
 	d.loose = loose
 	*(*Extra)(unsafe.Add(at, p.extraOffset)) = extra
 	return ok
@@ -185,7 +185,7 @@ func (d *ordinary) keeping(p *plan, at unsafe.Pointer, want string) bool {
 // state reads a state by the plan of its status.
 func (d *ordinary) state(p *plan, at unsafe.Pointer) bool {
 	state := p.states[string(firstString(d.data[d.i:], "status"))]
-	return state != nil && d.keeping(state, at, "")
+	return state != nil && d.keeping(state, at)
 }
 
 func (d *ordinary) strings(to *[]string) bool {
@@ -224,7 +224,7 @@ func (d *ordinary) member(u *Union, at unsafe.Pointer) bool {
 	v := reflect.New(t)
 	u.set(at, v.Interface())
 	p := planOf(t)
-	return d.keeping(p, v.UnsafePointer(), p.want)
+	return d.keeping(p, v.UnsafePointer())
 }
 
 // complete reports whether no field that is a union is missing.

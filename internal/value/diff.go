@@ -170,7 +170,12 @@ func (d *differ) field(f *planField, a, b reflect.Value) {
 }
 
 func (p *plan) extraOf(v reflect.Value) Extra {
-	return *(*Extra)(unsafe.Add(address(v), p.extraOffset))
+	return *p.extraAt(v)
+}
+
+// extraAt returns where the extra fields of v are, which is addressable.
+func (p *plan) extraAt(v reflect.Value) *Extra {
+	return (*Extra)(unsafe.Add(address(v), p.extraOffset))
 }
 
 // extras compares the fields the type does not know.
@@ -216,12 +221,12 @@ func (d *differ) fieldOfOwner(p *plan, f *planField, a, b reflect.Value) bool {
 	if bytes.Equal(p.extraOf(a)[f.name], p.extraOf(b)[f.name]) {
 		return false
 	}
-	old, err := Marshal(a.Addr().Interface())
+	old, err := JSON(a.Addr().Interface())
 	if err != nil {
 		d.fail(err)
 		return true
 	}
-	body, err := Marshal(b.Addr().Interface())
+	body, err := JSON(b.Addr().Interface())
 	if err != nil {
 		d.fail(err)
 		return true
@@ -382,7 +387,7 @@ func (d *differ) setAny(v any) {
 		d.setString(s)
 		return
 	}
-	raw, err := Marshal(v)
+	raw, err := JSON(v)
 	if err != nil {
 		d.fail(err)
 		return

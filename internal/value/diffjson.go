@@ -39,12 +39,12 @@ func (d *differ) any(a, b any) {
 
 // whole compares two values by their JSON: no pointer of a change leads into them.
 func (d *differ) whole(a, b any) {
-	raw, err := Marshal(b)
+	raw, err := JSON(b)
 	if err != nil {
 		d.fail(err)
 		return
 	}
-	if old, err := Marshal(a); err != nil || !bytes.Equal(old, raw) {
+	if old, err := JSON(a); err != nil || !bytes.Equal(old, raw) {
 		d.setRaw(raw)
 	}
 }
@@ -134,7 +134,7 @@ func plainJSON(v any) (any, error) {
 			return v, nil
 		}
 	}
-	raw, err := Marshal(v)
+	raw, err := JSON(v)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func unknownFields(data []byte, p *plan, v reflect.Value) Extra {
 			if len(inner) == 0 {
 				return true
 			}
-			value, _ = Marshal(inner) // raw JSON that was valid before
+			value, _ = JSON(inner) // raw JSON that was valid before
 		}
 		if extra == nil {
 			extra = Extra{}
@@ -58,7 +58,7 @@ func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
 		if !elem.IsValid() {
 			return
 		}
-		body, err := Marshal(elem.Interface())
+		body, err := JSON(elem.Interface())
 		if err != nil {
 			return
 		}
@@ -67,7 +67,7 @@ func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
 			if extra == nil {
 				extra = Extra{}
 			}
-			extra[key], _ = Marshal(unknown)
+			extra[key], _ = JSON(unknown)
 		}
 	})
 	return extra
@@ -295,7 +295,7 @@ func DecodeKeeping(data []byte, v any) (Extra, error) {
 	}
 	p := planOf(target.Type())
 	if !p.decodes {
-		return DecodeWire(data, v)
+		return DecodeStruct(data, v)
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return nil, err
@@ -306,7 +306,7 @@ func DecodeKeeping(data []byte, v any) (Extra, error) {
 // MarshalKept encodes v with the fields in extra, the JSON of what DecodeKeeping returned. They are left out if v is not a pointer to a
 // struct.
 func MarshalKept(v any, extra json.RawMessage) ([]byte, error) {
-	body, err := Marshal(v)
+	body, err := JSON(v)
 	target := reflect.ValueOf(v)
 	if err != nil || target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct || body[0] != '{' {
 		return body, err

@@ -107,7 +107,7 @@ func lookup(p *plan, v reflect.Value, path []string, work *reread) (json.RawMess
 		}
 		break
 	}
-	raw, err := Marshal(v.Addr().Interface())
+	raw, err := JSON(v.Addr().Interface())
 	if err != nil {
 		return nil, err
 	}

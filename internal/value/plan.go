@@ -34,15 +34,17 @@ type plan struct {
 	byName      map[string]int
 	extra       []int // index of the Extra field; nil without one
 	extraOffset uintptr
-	tag         string // "type" of parts, "role" of messages: the field that must not change, as id must not
-	nilList     bool   // nil is written as []
-	decodes     bool   // it has an UnmarshalJSON of its own
-	keeps       bool   // its UnmarshalJSON is to decode the fields and to keep the others in the Extra field
-	want        string // of a part or a message that keeps, the value of tag
+	tag         string       // "type" of parts, "role" of messages: the field that must not change, as id must not
+	nilList     bool         // nil is written as []
+	decodes     bool         // it has an UnmarshalJSON of its own
+	keeps       bool         // its UnmarshalJSON is Unmarshal
+	want        string       // of a member of a union that keeps, the value of tag
+	twin        reflect.Type // of a struct with an Extra field, the same without methods
 	kind        reflect.Kind
 	reader      reader
 	states      map[string]*plan // of a state, which has other fields in each status
 	status      string           // of the plan of one status, the name of the field that holds it
+	wire        reflect.Type     // of the plan of one status, the struct that has its fields
 	unions      []uintptr        // of a struct without Extra that decodes itself, the offsets of fields that are unions
 
 	parts   map[reflect.Type]*plan // of struct, the plans of its exported fields
@@ -188,6 +190,13 @@ func (p *plan) compileStruct(building map[reflect.Type]*plan) {
 		p.compileStates(building)
 	}
 	p.compileKeeping()
+	if p.extra != nil && p.decodes {
+		fields := make([]reflect.StructField, p.typ.NumField())
+		for i := range fields {
+			fields[i] = p.typ.Field(i)
+		}
+		p.twin = reflect.StructOf(fields)
+	}
 	for i := range p.fields {
 		if f := &p.fields[i]; f.plan.shape == shapeUnion && p.decodes && p.extra == nil {
 			p.unions = append(p.unions, f.offset)
@@ -213,10 +222,11 @@ func (p *plan) compileKeeping() {
 // under the same Go names.
 func (p *plan) compileStates(building map[reflect.Type]*plan) {
 	p.states = map[string]*plan{}
-	for status, wire := range contract.States {
+	for status, sample := range contract.States {
 		state := *p
+		state.wire = reflect.TypeOf(sample)
 		state.states, state.fields, state.byName = nil, nil, map[string]int{}
-		for _, f := range reflect.VisibleFields(reflect.TypeOf(wire)) {
+		for _, f := range reflect.VisibleFields(state.wire) {
 			own, _ := p.typ.FieldByName(f.Name)
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			field := planField{name: name, key: `"` + name + `":`, index: own.Index, offset: own.Offset, plan: compilePlan(own.Type, building)}

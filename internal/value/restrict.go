@@ -62,7 +62,7 @@ func (r *restriction) members(pointer []byte, object map[string]any, fields []st
 		at := appendSegment(pointer, key)
 		left := below(fields, string(at[len(pointer):]))
 		if slices.Contains(left, "") {
-			if value, err := Marshal(object[key]); err == nil {
+			if value, err := JSON(object[key]); err == nil {
 				r.kept = append(r.kept, Change{Pointer: string(at), Value: value})
 				continue
 			}

@@ -129,7 +129,7 @@ func (s *selector) whole(v reflect.Value) error {
 	if v.CanAddr() && v.Kind() != reflect.Interface {
 		v = v.Addr()
 	}
-	raw, err := Marshal(v.Interface())
+	raw, err := JSON(v.Interface())
 	s.out.Write(raw)
 	return err
 }
@@ -174,7 +174,7 @@ func (s *selector) field(p *plan, v reflect.Value, f *planField, field reflect.V
 	if p.extra == nil || p.extraOf(v)[f.name] == nil {
 		return s.value(f.plan, field, want)
 	}
-	raw, err := Marshal(v.Addr().Interface())
+	raw, err := JSON(v.Addr().Interface())
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func sortedKeys(m reflect.Value) []string {
 
 // tree writes what has no plan by way of its JSON.
 func (s *selector) tree(v reflect.Value, want *selection) error {
-	raw, err := Marshal(v.Addr().Interface())
+	raw, err := JSON(v.Addr().Interface())
 	if err != nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func (o *objectWriter) extras(p *plan, extra Extra, want *selection) {
 		if _, known := p.byName[name]; known || inner == nil || name == p.tag {
 			continue
 		}
-		raw, err := Marshal(extra[name])
+		raw, err := JSON(extra[name])
 		if err != nil {
 			o.err = err
 			return

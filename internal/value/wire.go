@@ -10,41 +10,44 @@ import (
 	"strings"
 )
 
-// DecodeWire decodes the object in data into v, a pointer to a plain struct, and returns the fields
-// that v has no place for. Of a nested plain struct the unknown fields are returned under its name.
-func DecodeWire(data []byte, v any) (Extra, error) { return DecodeTagged("", "", data, v) }
-
-// DecodeTagged is DecodeWire for the member of a union that the field tag tells: it may be missing, but
-// not be another one.
-func DecodeTagged(tag, want string, data []byte, v any) (Extra, error) {
+// Unmarshal decodes data into v, a pointer to a struct that has a field Extra for the fields that it does not declare. A member of a
+// union may lack its tag, but not have another one. Errors wrap ErrWire.
+func Unmarshal(data []byte, v any) error {
+	extra, err := DecodeStruct(data, v)
 	target := reflect.ValueOf(v).Elem()
-	p := planOf(target.Type())
-	if extra, ok := decodeOrdinary(data, p, target, tag, want); ok {
-		return extra, nil
-	}
-	if tag == "" {
-		return decodeSlow(data, v)
-	}
-	return decodeTaggedSlow(tag, want, data, v)
+	*planOf(target.Type()).extraAt(target) = extra
+	return err
 }
 
-func decodeTaggedSlow(tag, want string, data []byte, v any) (Extra, error) {
-	if raw := rawField(data, tag); raw != nil && !isString(raw, want) {
-		return nil, fmt.Errorf("%w: %s %.40s where %q is wanted", ErrWire, tag, raw, want)
+// DecodeStruct decodes the object in data into v, a pointer to a struct, and returns the fields that v has no place for. Of a nested
+// plain struct the unknown fields are returned under its name. An UnmarshalJSON of v itself is not called.
+func DecodeStruct(data []byte, v any) (Extra, error) {
+	target := reflect.ValueOf(v).Elem()
+	p := planOf(target.Type())
+	if extra, ok := decodeOrdinary(data, p, target); ok {
+		return extra, nil
 	}
-	extra, err := decodeSlow(data, v)
-	delete(extra, tag)
+	return p.decodeSlow(data, target)
+}
+
+func (p *plan) decodeSlow(data []byte, target reflect.Value) (Extra, error) {
+	if p.want == "" {
+		return p.decodeFields(data, target)
+	}
+	if raw := rawField(data, p.tag); raw != nil && !isString(raw, p.want) {
+		return nil, fmt.Errorf("%w: %s %.40s where %q is wanted", ErrWire, p.tag, raw, p.want)
+	}
+	extra, err := p.decodeFields(data, target)
+	delete(extra, p.tag)
 	if len(extra) == 0 {
 		extra = nil
 	}
 	return extra, err
 }
 
-// decodeSlow is DecodeWire for data of any kind.
-func decodeSlow(data []byte, v any) (Extra, error) {
-	target := reflect.ValueOf(v).Elem()
-	p := planOf(target.Type())
-	err := json.Unmarshal(data, v)
+// decodeFields is decodeSlow for structs without a tag.
+func (p *plan) decodeFields(data []byte, target reflect.Value) (Extra, error) {
+	err := json.Unmarshal(data, p.twinOf(target))
 	var extra Extra
 	if err == nil {
 		if extra = unknownFields(data, p, target); !foldsInto(extra, p) {
@@ -55,24 +58,30 @@ func decodeSlow(data []byte, v any) (Extra, error) {
 	if json.Valid(data) {
 		if clean, folded := withoutFolded(data, p); folded {
 			target.SetZero()
-			err = json.Unmarshal(clean, v)
+			err = json.Unmarshal(clean, p.twinOf(target))
 			extra = unknownFields(data, p, target)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrWire, typeName(v), err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrWire, p.typ.Name(), err)
 	}
 	return extra, nil
 }
 
-// EncodeWire encodes the plain struct v as an object, led by the type tag when typ is not empty and
-// followed by the extra fields in the order of their names. HTML characters are not escaped.
-func EncodeWire(typ string, v any, extra Extra) ([]byte, error) {
-	// The type goes in front of what the encoder writes, so that a long text is not copied once more.
+// Marshal encodes v, a pointer to a struct that has a field Extra: an object, led by the tag of a member of a union and followed by the
+// extra fields in the order of their names. HTML characters are not escaped.
+func Marshal(v any) ([]byte, error) {
+	target := reflect.ValueOf(v).Elem()
+	p := planOf(target.Type())
+	return p.encode(p.twinOf(target), *p.extraAt(target))
+}
+
+// encode encodes v, a struct with the fields of the plan or a pointer to one.
+func (p *plan) encode(v any, extra Extra) ([]byte, error) {
+	// The tag goes in front of what the encoder writes, so that a long text is not copied once more.
 	var buf bytes.Buffer
-	if typ != "" {
-		buf.WriteString(`{"type":`)
-		buf.Write(quote(typ))
+	if p.want != "" {
+		buf.WriteString(`{"` + p.tag + `":"` + p.want + `"`)
 	}
 	at := buf.Len()
 	if err := encodeTo(&buf, v); err != nil {
@@ -80,7 +89,7 @@ func EncodeWire(typ string, v any, extra Extra) ([]byte, error) {
 	}
 	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 	switch {
-	case typ == "":
+	case p.want == "":
 	case string(body[at:]) == "{}":
 		body = append(body[:at], '}')
 	default:
@@ -89,7 +98,15 @@ func EncodeWire(typ string, v any, extra Extra) ([]byte, error) {
 	if len(extra) == 0 {
 		return body, nil
 	}
-	return mergeExtra(body, extra, planOf(reflect.TypeOf(v))), nil
+	return mergeExtra(body, extra, p), nil
+}
+
+// twinOf returns a pointer to v as a type with the same fields and no methods.
+func (p *plan) twinOf(v reflect.Value) any {
+	if p.twin == nil {
+		return v.Addr().Interface()
+	}
+	return reflect.NewAt(p.twin, v.Addr().UnsafePointer()).Interface()
 }
 
 // isString reports whether raw is the JSON of a string.
@@ -136,8 +153,8 @@ func WithField(body []byte, name string, value []byte) []byte {
 	return append(append(out, value...), '}')
 }
 
-// Marshal is json.Marshal without HTML escaping: what a model wrote goes out as it was written.
-func Marshal(v any) ([]byte, error) {
+// JSON is json.Marshal without HTML escaping: what a model wrote goes out as it was written.
+func JSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	if err := encodeTo(&buf, v); err != nil {
 		return nil, err
@@ -153,7 +170,7 @@ func encodeTo(buf *bytes.Buffer, v any) error {
 }
 
 func quote(s string) []byte {
-	b, err := Marshal(s)
+	b, err := JSON(s)
 	if err != nil {
 		panic(err) // a string always encodes
 	}
@@ -293,12 +310,4 @@ func skipString(data []byte, i int) int {
 		}
 		i = end + 1
 	}
-}
-
-func typeName(v any) string {
-	t := reflect.TypeOf(v)
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Name()
 }

@@ -1,0 +1,53 @@
+package value
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// UnmarshalState decodes data into state, a pointer to the State of the contract, by the status in the data. Errors wrap ErrWire.
+func UnmarshalState(data []byte, state any) error {
+	v := reflect.ValueOf(state).Elem()
+	v.SetZero()
+	status := StringField(data, "status")
+	p := planOf(v.Type()).states[status]
+	if p == nil {
+		return fmt.Errorf("%w: tool state: unknown status %q", ErrWire, status)
+	}
+	extra, ok := decodeOrdinary(data, p, v)
+	if !ok {
+		wire := reflect.New(p.wire).Elem()
+		var err error
+		if extra, err = planOf(p.wire).decodeFields(data, wire); err != nil {
+			return err
+		}
+		for i := range p.fields {
+			v.FieldByIndex(p.fields[i].index).Set(wire.Field(i))
+		}
+	}
+	*p.extraAt(v) = extra
+	return nil
+}
+
+// MarshalState encodes state, a pointer to the State of the contract: the fields that belong to its status.
+func MarshalState(state any) ([]byte, error) {
+	v := reflect.ValueOf(state).Elem()
+	p := planOf(v.Type()).at(v)
+	if p.wire == nil {
+		return nil, fmt.Errorf("tool state: unknown status %q", v.Field(0))
+	}
+	wire := reflect.New(p.wire).Elem()
+	for i := range p.fields {
+		f := &p.fields[i]
+		field, to := v.FieldByIndex(f.index), wire.Field(i)
+		switch {
+		case !f.nilObject || field.Len() > 0:
+			to.Set(field)
+		case f.plan.shape == shapeRaw:
+			to.SetBytes([]byte("{}"))
+		default:
+			to.Set(reflect.MakeMap(to.Type()))
+		}
+	}
+	return planOf(p.wire).encode(wire.Addr().Interface(), *p.extraAt(v))
+}
