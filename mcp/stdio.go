@@ -45,7 +45,7 @@ type stdio struct {
 	path string // of the command, for errors
 
 	confine func() (confine.Policy, error) // nil: unconfined
-	cell    *child.Cell                    // nil: unconfined, or not started
+	leave   func() error                   // cleans up after the process; set by start
 
 	in  io.WriteCloser
 	out chan *outgoing
@@ -132,55 +132,24 @@ func lookPath(command, dir string, env []string) (string, error) {
 func (t *stdio) start(ctx context.Context, p peer) error {
 	t.peer = p
 	t.life, t.end = context.WithCancel(context.WithoutCancel(ctx))
-	var pipes [3]struct{ ours, theirs *os.File }
-	for i := range pipes {
-		r, w, err := os.Pipe()
+	pipes, err := child.Connect(t.cmd)
+	if err == nil {
+		t.leave, err = child.Start(t.cmd, t.confine)
+		pipes.Started()
 		if err != nil {
-			t.end()
-			return fmt.Errorf("start %s: %w", t.path, err)
-		}
-		pipes[i].ours, pipes[i].theirs = r, w
-	}
-	pipes[0].ours, pipes[0].theirs = pipes[0].theirs, pipes[0].ours
-	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = pipes[0].theirs, pipes[1].theirs, pipes[2].theirs
-	err := t.launch()
-	for _, p := range pipes {
-		_ = p.theirs.Close()
-		if err != nil {
-			_ = p.ours.Close()
+			pipes.Close()
 		}
 	}
 	if err != nil {
 		t.end()
 		return fmt.Errorf("start %s: %w", t.path, err)
 	}
-	t.in = pipes[0].ours
+	t.in = pipes.Stdin
 	t.running.Add(4)
-	go t.read(pipes[1].ours)
+	go t.read(pipes.Stdout)
 	go t.write()
-	go t.drain(pipes[2].ours)
-	go t.wait(pipes[1].ours, pipes[2].ours)
-	return nil
-}
-
-// launch starts the command where it belongs.
-func (t *stdio) launch() error {
-	if t.confine == nil {
-		return t.cmd.Start()
-	}
-	policy, err := t.confine()
-	if err != nil {
-		return err
-	}
-	cell, err := child.NewCell(policy)
-	if err != nil {
-		return fmt.Errorf("confine it: %w", err)
-	}
-	t.cmd.Env = cell.Environ(t.cmd.Env)
-	if err := cell.Start(t.cmd); err != nil {
-		return errors.Join(err, cell.Close())
-	}
-	t.cell = cell
+	go t.drain(pipes.Stderr)
+	go t.wait(pipes.Stdout, pipes.Stderr)
 	return nil
 }
 
@@ -231,10 +200,8 @@ func (t *stdio) wait(pipes ...io.Closer) {
 	defer t.running.Done()
 	err := t.cmd.Wait()
 	_ = child.Kill(t.cmd)
-	if t.cell != nil {
-		if err := t.cell.Close(); err != nil {
-			_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)
-		}
+	if err := t.leave(); err != nil {
+		_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)
 	}
 	// Its last answers and its last words may still be in the pipes, which a process that left the group may hold open.
 	late, cancel := context.WithTimeout(context.WithoutCancel(t.life), drainGrace)

@@ -205,7 +205,7 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"wrong type":  {"---\ntemperature: warm\n---\n", `key \\\"temperature\\\"`},
 		"bad YAML":    {"---\na: [\n---\n", "bad front matter"},
-		"unknown key": {"---\ntemprature: 1\n---\n", `key \\\"temprature\\\" is unknown`},
+		"unknown key": {"---\ntemprature: 1\n---\n", `unknown key \\\"temprature\\\"`},
 		"bad mode":    {"---\nmode: main\n---\n", "want primary, subagent or all"},
 		"bad model":   {"---\nmodel: gpt\n---\n", "want provider/model"},
 		"bad action":  {"---\npermission:\n  bash: maybe\n---\n", "want allow, ask or deny"},

@@ -26,7 +26,7 @@ var (
 	buildReminder string
 )
 
-// Names of the agents that the host does not ask for by itself.
+// Names of the agents that the host does not use by itself.
 const (
 	agentPlan    = "plan"
 	agentGeneral = "general"
@@ -36,7 +36,7 @@ const (
 
 const origin = "built in"
 
-// builtins returns the agents of tenon.
+// builtins returns the built-in agents.
 func builtins() []sdk.Agent {
 	half := 0.5
 	return []sdk.Agent{
@@ -67,8 +67,8 @@ func hidden(name, prompt string, temperature *float64) sdk.Agent {
 	}
 }
 
-// planRules allow reading and deny what changes files, also from the shell. What may change something besides, a command, a tool
-// of a plugin or an MCP server, is asked for, whatever is allowed elsewhere: that the agent is strict makes it hold.
+// planRules allow reading and deny edits. Commands and tools of plugins and MCP servers, which can also change files, require
+// approval. Other rules cannot allow them, because the agent is strict.
 func planRules() sdk.PermissionRules {
 	return rules(slices.Concat(sdk.PermissionRules{ask("*", "*")}, reading(), sdk.PermissionRules{
 		allow("task", "*"), allow("todowrite", "*"), allow("question", "*"), allow("tool_search", "*"),
@@ -77,14 +77,14 @@ func planRules() sdk.PermissionRules {
 	})...)
 }
 
-// exploreRules allow reading alone. Commands and pages are asked for, as everywhere.
+// exploreRules allow only reading. Commands and web pages require approval, as everywhere.
 func exploreRules() sdk.PermissionRules {
 	return rules(slices.Concat(sdk.PermissionRules{deny("*")}, reading(), sdk.PermissionRules{
 		ask("bash", "*"), ask("webfetch", "*"), ask(sdk.PermissionExternalDirectory, "*"), ask(sdk.PermissionDoomLoop, "*"),
 	})...)
 }
 
-// reading allows reading. Secrets are asked for, as the rule that allows reading comes after the default that protects them.
+// reading allows reading. It repeats the rules that protect secrets, because it comes after the default ones.
 func reading() sdk.PermissionRules {
 	return sdk.PermissionRules{
 		allow("read", "*"), ask("read", "*.env"), ask("read", "*.env.*"), allow("read", "*.env.example"),
@@ -104,7 +104,7 @@ func allow(permission, pattern string) sdk.PermissionRule {
 	return sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAllow}
 }
 
-// rules says of each rule that it is built in.
+// rules sets the origin of each rule.
 func rules(list ...sdk.PermissionRule) sdk.PermissionRules {
 	for i := range list {
 		list[i].Origin = origin

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -12,41 +13,30 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// folders are those of a configuration folder that hold agents, and the mode that an agent has which names none. The last two are
-// opencode's older place of primary agents.
+// folders lists the subfolders of a configuration folder that contain agents, and the default mode of those agents. The last two
+// are opencode's older names, for primary agents.
 var folders = []struct{ name, mode string }{
 	{"agent", sdk.ModeAll}, {"agents", sdk.ModeAll}, {"mode", sdk.ModePrimary}, {"modes", sdk.ModePrimary},
 }
 
-// load adds the agents of all folders to the list. A file that names an agent of the list changes it.
-func (p *Plugin) load(list []sdk.Agent) []sdk.Agent {
-	for _, folder := range sources.ConfigFolders(p.project) {
+// load returns the built-in agents and those of all folders. A file with the name of an existing agent changes that agent.
+func (p *Plugin) load(w *sources.Watch) []sdk.Agent {
+	list := builtins()
+	for _, folder := range sources.ConfigFolders(p.Project) {
 		for _, sub := range folders {
-			dir := filepath.Join(folder, sub.name)
-			for _, path := range p.watch.Tree(dir, sources.Markdown) {
-				if err := p.add(&list, dir, path, sub.mode); err != nil {
-					p.log.Warn("agent left out", "file", path, "err", err)
-				}
-			}
+			sources.Documents(w, filepath.Join(folder, sub.name), sources.Markdown, func(doc *sources.Document, config *sdk.AgentConfig) error {
+				return p.add(&list, doc, config, sub.mode)
+			})
 		}
 	}
 	return list
 }
 
-func (p *Plugin) add(list *[]sdk.Agent, dir, path, mode string) error {
-	var config sdk.AgentConfig
-	doc, err := p.watch.Document(path, &config)
-	if err != nil {
+func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.AgentConfig, mode string) error {
+	if err := check(doc, config); err != nil {
 		return err
 	}
-	if err := check(doc, &config); err != nil {
-		return err
-	}
-	name, err := sources.Name(dir, path)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(*list, func(a sdk.Agent) bool { return a.Name == name })
+	i := slices.IndexFunc(*list, func(a sdk.Agent) bool { return a.Name == doc.Name })
 	switch {
 	case config.Disable && i >= 0:
 		*list = slices.Delete(*list, i, i+1)
@@ -54,7 +44,7 @@ func (p *Plugin) add(list *[]sdk.Agent, dir, path, mode string) error {
 	case config.Disable:
 		return nil
 	case i < 0:
-		*list = append(*list, sdk.Agent{Name: name, Mode: mode})
+		*list = append(*list, sdk.Agent{Name: doc.Name, Mode: mode})
 		i = len(*list) - 1
 	}
 	a := &(*list)[i]
@@ -62,23 +52,23 @@ func (p *Plugin) add(list *[]sdk.Agent, dir, path, mode string) error {
 		a.Replaces = sources.Replacing(a.Origin, a.Replaces)
 	}
 	own := a.Permission
-	*a = apply(*a, &config, doc.Body)
-	a.Origin = sources.Shorten(p.project, path)
-	// Rules name their file so that nobody mistakes it: a repository's may have to wait until the user approved it.
-	more := slices.Concat(toolRules(config.Tools, path), withOrigin(config.Permission, path))
-	if a.Permission = slices.Concat(own, more); a.Strict && !sources.Users(p.project, path) {
-		a.Permission = slices.Concat(more, own) // a repository lifts nothing of what a strict agent denies
+	apply(a, config, doc.Body)
+	a.Origin = sources.Shorten(p.Project, doc.Path)
+	// Rules carry the full path of their file: a repository's rules may need the user's approval.
+	more := slices.Concat(toolRules(config.Tools, doc.Path), withOrigin(config.Permission, doc.Path))
+	if a.Permission = slices.Concat(own, more); a.Strict && !sources.Users(p.Project, doc.Path) {
+		a.Permission = slices.Concat(more, own) // a repository cannot allow anything that a strict agent denies
 	}
 	return nil
 }
 
-// check refuses what the types do not.
-func check(doc *frontmatter.Document, config *sdk.AgentConfig) error {
+// check returns an error for unknown keys and invalid values.
+func check(doc *sources.Document, config *sdk.AgentConfig) error {
 	unknown, known := doc.Keys(config)
 	for _, key := range unknown {
-		// Files of other programs name the agent inside too; here its path does.
+		// Files of other programs also contain the agent's name; here the path is its name.
 		if key != "name" {
-			return fmt.Errorf("%w: key %q is unknown; the keys are %s (what belongs into the request to the model stands under options)",
+			return fmt.Errorf("%w: unknown key %q; the keys are %s (put options of the model request under options)",
 				frontmatter.ErrFrontMatter, key, strings.Join(known, ", "))
 		}
 	}
@@ -93,27 +83,17 @@ func check(doc *frontmatter.Document, config *sdk.AgentConfig) error {
 	return nil
 }
 
-// apply changes the agent by what the file sets, but for its rules.
-func apply(a sdk.Agent, c *sdk.AgentConfig, prompt string) sdk.Agent {
-	set := func(field *string, value string) {
-		if value != "" {
-			*field = value
-		}
-	}
-	set(&a.Description, c.Description)
-	set(&a.Mode, c.Mode)
-	set(&a.Variant, c.Variant)
-	set(&a.Color, c.Color)
-	set(&a.Prompt, c.Prompt)
-	set(&a.Prompt, prompt)
+// apply sets the fields of the agent that the file sets, except its rules.
+func apply(a *sdk.Agent, c *sdk.AgentConfig, prompt string) {
+	a.Description = cmp.Or(c.Description, a.Description)
+	a.Mode = cmp.Or(c.Mode, a.Mode)
+	a.Variant = cmp.Or(c.Variant, a.Variant)
+	a.Color = cmp.Or(c.Color, a.Color)
+	a.Prompt = cmp.Or(prompt, c.Prompt, a.Prompt)
+	a.Temperature = cmp.Or(c.Temperature, a.Temperature)
+	a.TopP = cmp.Or(c.TopP, a.TopP)
 	if provider, model, ok := strings.Cut(c.Model, "/"); ok {
 		a.Model = &sdk.ModelRef{ProviderID: provider, ModelID: model}
-	}
-	if c.Temperature != nil {
-		a.Temperature = c.Temperature
-	}
-	if c.TopP != nil {
-		a.TopP = c.TopP
 	}
 	if c.Hidden != nil {
 		a.Hidden = *c.Hidden
@@ -122,17 +102,14 @@ func apply(a sdk.Agent, c *sdk.AgentConfig, prompt string) sdk.Agent {
 		a.Steps = steps
 	}
 	if len(c.Options) > 0 {
-		options := a.Options.Clone()
-		if options == nil {
-			options = sdk.Object{}
-		}
+		options := sdk.Object{}
+		maps.Copy(options, a.Options)
 		maps.Copy(options, c.Options)
 		a.Options = options
 	}
-	return a
 }
 
-// toolRules turns the older form, a switch for each tool, into rules.
+// toolRules converts the older form, a switch per tool, into rules.
 func toolRules(tools map[string]bool, origin string) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for _, name := range slices.Sorted(maps.Keys(tools)) {

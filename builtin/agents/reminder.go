@@ -7,11 +7,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxPlanning bounds the sessions that are remembered to be in plan mode.
+// maxPlanning is the maximum number of sessions recorded as being in plan mode.
 const maxPlanning = 1000
 
-// Hooks returns the hook that reminds the model of the mode it is in. It works on the prompt alone: a hook
-// over all messages of every request would cost more the longer a conversation grows.
+// Hooks returns the hook that reminds the model of its mode. It only changes the prompt: the cost of a hook
+// over all messages of each request would grow with the conversation.
 func (p *Plugin) Hooks() []sdk.Hook {
 	h := sdk.OnChatMessage(p.remind)
 	h.Name = "mode"
@@ -19,24 +19,24 @@ func (p *Plugin) Hooks() []sdk.Hook {
 	return []sdk.Hook{h}
 }
 
-// remind adds to a prompt for plan that nothing may be changed, and to the first prompt for another agent
-// after that, that it may again.
+// remind adds a note to each prompt for plan that changes are forbidden, and to the next prompt for another agent that
+// they are allowed again.
 func (p *Plugin) remind(_ context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
-	was := p.note(in.SessionID, in.Agent == agentPlan)
+	planning := in.Agent == agentPlan
+	planned := p.setPlanning(in.SessionID, planning)
 	text := planReminder
-	switch {
-	case in.Agent == agentPlan:
-	case was:
+	if !planning {
 		text = buildReminder
-	default:
+	}
+	if !planning && !planned {
 		return nil
 	}
 	v.Parts = append(v.Parts, &sdk.TextPart{Text: strings.TrimSpace(text), Synthetic: true})
 	return nil
 }
 
-// note remembers whether the session is in plan mode now and returns whether it was.
-func (p *Plugin) note(session string, planning bool) (was bool) {
+// setPlanning records whether the session is in plan mode and returns the previous value.
+func (p *Plugin) setPlanning(session string, planning bool) (was bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	was = p.planning[session]

@@ -1,19 +1,18 @@
 package commandhooks
 
 import (
-	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxCalls bounds how many tool calls are remembered: far more than ever run side by side.
+// maxCalls is the maximum number of tool calls kept, far more than run concurrently.
 const maxCalls = 1024
 
-// calls remembers what was decided about tool calls before they ask for leave. Safe for use from many goroutines; the zero value is
-// ready.
+// calls keeps the decisions about tool calls until their permission requests. It is safe for concurrent use; the zero value is ready.
 type calls struct {
 	mu    sync.Mutex
 	byKey map[callKey]*call
@@ -26,16 +25,16 @@ type callKey struct{ session, message, call string }
 type call struct {
 	tool    string
 	origin  sdk.Origin
-	ask     string          // why the user is to be asked; empty: no command wants that
-	allowed json.RawMessage // the arguments a command allowed; nil: none did
-	reason  string          // of that
+	ask     string          // reason to ask the user; empty if no command requested it
+	allowed json.RawMessage // the arguments that a command allowed; nil if none did
+	reason  string          // reason of allowed
 }
 
 func (c *calls) begin(in *sdk.ToolInput) {
 	c.update(in, func(*call) {})
 }
 
-// update changes what is known of a call.
+// update changes the entry of a call, which it creates if necessary.
 func (c *calls) update(in *sdk.ToolInput, change func(*call)) {
 	key := callKey{in.SessionID, in.MessageID, in.CallID}
 	c.mu.Lock()
@@ -54,7 +53,7 @@ func (c *calls) update(in *sdk.ToolInput, change func(*call)) {
 	change(c.byKey[key])
 }
 
-// find returns what is known of the call a permission is asked for.
+// find returns the call of a permission request.
 func (c *calls) find(r *sdk.PermissionRequest) (call, bool) {
 	if r.Tool == nil {
 		return call{}, false
@@ -68,8 +67,8 @@ func (c *calls) find(r *sdk.PermissionRequest) (call, bool) {
 	return *found, true
 }
 
-// decision is what commands at PreToolUse said about the call. Leave holds for the arguments they saw alone: a hook that came later
-// may have changed them.
+// decision returns the decision of the commands at PreToolUse. It allows only the arguments that they saw: later hooks can have
+// changed them.
 func (c *call) decision(r *sdk.PermissionRequest) sdk.Decision {
 	switch {
 	case c.ask != "":
@@ -80,16 +79,8 @@ func (c *call) decision(r *sdk.PermissionRequest) sdk.Decision {
 	return sdk.Decision{}
 }
 
-// sameJSON compares two objects by what they say.
+// sameJSON reports whether two objects are equal, whatever their formatting.
 func sameJSON(a, b json.RawMessage) bool {
-	var one, other sdk.Object
-	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
-		return false
-	}
-	x, err := json.Marshal(one)
-	if err != nil {
-		return false
-	}
-	y, err := json.Marshal(other)
-	return err == nil && bytes.Equal(x, y)
+	var x, y sdk.Object
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }

@@ -1,8 +1,8 @@
-// Package commandhooks makes hooks of shell commands, in the dialect that Claude Code began and others read: an event starts a
-// command, JSON on its standard input says what happened, and its exit code and standard output say what is to be done.
+// Package commandhooks turns shell commands into hooks, in the dialect of Claude Code that other hosts read too: an event starts a
+// command, JSON on its standard input describes the event, and its exit code and standard output are the answer.
 //
-// Each source (a configuration file, a plugin folder) becomes a plugin of its own, so that one that fails is quarantined alone. The
-// hook engine does the rest: order, deadlines, failures, ledger. docs/command-hooks.md tells users what each event does here.
+// Each source (a configuration file, a plugin folder) becomes its own plugin, so that a failing one is quarantined alone. The
+// hook engine does the rest: order, deadlines, failures, ledger. docs/command-hooks.md describes the effect of each event.
 package commandhooks
 
 import (
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -22,22 +23,22 @@ import (
 // ErrSource is wrapped by every error about the content of a source.
 var ErrSource = errors.New("bad command hooks")
 
-// Source is one place that configures command hooks. The caller vouches that the user approved it.
+// Source is one configuration of command hooks. The caller ensures that the user approved it.
 type Source struct {
-	Name  string // of the plugin it becomes, as in sdk.Manifest
-	Where string // the file, or another description of the place, for messages
+	Name  string // the plugin's name, as in sdk.Manifest
+	Where string // the file or another description of the origin, for messages
 	// Data is a JSON object of events, or an object that holds one under "hooks".
 	Data []byte
-	// Root is the folder of the plugin it came with, absolute; empty for configuration. Commands get it as PLUGIN_ROOT and
+	// Root is the absolute path of the plugin's folder; empty for configuration. Commands get it as PLUGIN_ROOT and
 	// CLAUDE_PLUGIN_ROOT.
 	Root string
-	Env  map[string]string // more variables for the commands
-	// Confine returns what a command reaches, at each run. Nil: it runs with all the rights of the user.
+	Env  map[string]string // additional variables for the commands
+	// Confine returns the files a command may access; it is called at each run. If nil, commands run with all rights of the user.
 	Confine func() (confine.Policy, error)
 }
 
-// New returns a plugin for each source, in order. A source that is bad has none and is part of the error, which wraps ErrSource and
-// names file, place and remedy; the others work.
+// New returns a plugin for each valid source, in order. The error wraps ErrSource and names file, position and remedy for each invalid
+// one.
 func New(sources ...Source) ([]sdk.Plugin, error) {
 	var plugins []sdk.Plugin
 	var problems []error
@@ -52,7 +53,7 @@ func New(sources ...Source) ([]sdk.Plugin, error) {
 	return plugins, errors.Join(problems...)
 }
 
-// Commands lists what a source would run, one line for each command, to be shown before the user approves it. Errors are as in New.
+// Commands lists the commands of a source, one line each, to show them before the user approves it. Errors are as in New.
 func Commands(s Source) ([]string, error) {
 	f, err := parse(s.Where, s.Data)
 	if err != nil {
@@ -109,13 +110,11 @@ func (p *Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: p.source.Name, Description: "command hooks of " + p.source.Where, Carrier: sdk.CarrierCommand}
 }
 
-// Start tells what of the source has no effect. It starts no command.
+// Start logs the parts of the source that have no effect. It starts no command.
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.log, p.project = h.Logger(), h.Project()
 	extra := map[string]string{"CLAUDE_PROJECT_DIR": p.project.Worktree, "TENON_PROJECT_DIR": p.project.Worktree}
-	for name, value := range p.source.Env {
-		extra[name] = value
-	}
+	maps.Copy(extra, p.source.Env)
 	if p.source.Root != "" {
 		extra["PLUGIN_ROOT"], extra["CLAUDE_PLUGIN_ROOT"] = p.source.Root, p.source.Root
 	}
@@ -126,7 +125,7 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close ends the commands that run and waits for them.
+// Close ends the running commands and waits for them.
 func (p *Plugin) Close(context.Context) error {
 	p.mu.Lock()
 	p.closed = true
@@ -138,12 +137,11 @@ func (p *Plugin) Close(context.Context) error {
 	return nil
 }
 
-// Hooks returns a hook for each command, in the order they are written, and those that carry what a command said to where it takes
-// effect.
+// Hooks returns a hook for each command, in their order, and the hooks that apply a command's answer at a later point.
 func (p *Plugin) Hooks() []sdk.Hook {
 	list := slices.Concat(p.sessionHooks(), p.promptHooks(), p.toolHooks(), p.compactionHooks(), p.stopHooks())
 	for i := range list {
-		// A command that fails is no decision: it is skipped, at gates too, unless the user configures another policy.
+		// A command that fails is skipped, even at gates, unless the user configures another policy.
 		list[i].OnError = sdk.OnErrorSkip
 	}
 	return list
@@ -165,7 +163,7 @@ func (p *Plugin) has(events ...string) bool {
 	return slices.ContainsFunc(p.file.entries, func(e *entry) bool { return slices.Contains(events, e.event) })
 }
 
-// call runs one command with the input and reads what it answers. Errors name the place the command was written at.
+// call runs one command with the input and returns its answer. Errors name the command's position in its source.
 func (p *Plugin) call(ctx context.Context, e *entry, session string, input map[string]any) (*reply, error) {
 	input["session_id"] = session
 	input["cwd"] = p.project.Directory
@@ -187,7 +185,7 @@ func (p *Plugin) ask(ctx context.Context, e *entry, input map[string]any) (*repl
 	if err != nil {
 		return nil, err
 	}
-	p.tell(e, r)
+	p.notify(e, r)
 	return r, nil
 }
 
@@ -199,7 +197,7 @@ func (p *Plugin) run(ctx context.Context, e *entry, input map[string]any) (*outp
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, errors.New("not run: tenon is ending")
+		return nil, errors.New("not run: tenon is shutting down")
 	}
 	p.running[c] = cancel
 	p.idle.Add(1)
@@ -213,17 +211,17 @@ func (p *Plugin) run(ctx context.Context, e *entry, input map[string]any) (*outp
 	return c.run(ctx)
 }
 
-// tell passes on what is for the user, and names what an answer holds that has no effect at the event.
-func (p *Plugin) tell(e *entry, r *reply) {
+// notify logs the answer's message for the user, and fields that have no effect at the event.
+func (p *Plugin) notify(e *entry, r *reply) {
 	if r.system != "" {
-		p.log.Warn("a command hook says: "+r.system, "source", p.source.Where, "hook", e.where)
+		p.log.Warn("message of a command hook: "+r.system, "source", p.source.Where, "hook", e.where)
 	}
 	for _, field := range r.unused(e.event) {
 		p.log.Warn(field+" has no effect at "+e.event, "source", p.source.Where, "hook", e.where)
 	}
 }
 
-// hook gives a hook of the engine the name and the deadline of a command.
+// hook sets the name and the deadline of a hook to those of the command.
 func (e *entry) hook(h sdk.Hook) sdk.Hook {
 	h.Name, h.Timeout = e.where, e.timeout
 	return h

@@ -466,7 +466,7 @@ func TestToldToTheUser(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "", answer(`{"systemMessage": "mind the gap", "hookSpecificOutput": {"additionalContext": "x"}}`)))
 	r.before(bashCall("1"), sdk.Object{})
-	for _, want := range []string{"a command hook says: mind the gap", "additionalContext has no effect at PreToolUse"} {
+	for _, want := range []string{"message of a command hook: mind the gap", "additionalContext has no effect at PreToolUse"} {
 		if !strings.Contains(r.host.logged(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, r.host.logged())
 		}

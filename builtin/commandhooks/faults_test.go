@@ -20,7 +20,7 @@ import (
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ command, text string }{
-		"exit code 1":                {"echo oops >&2; exit 1", "exit code 1, which is no decision (0: go on, 2: block): oops"},
+		"exit code 1":                {"echo oops >&2; exit 1", "exit code 1, want 0 (continue) or 2 (block): oops"},
 		"exit code 3":                {"exit 3", "exit code 3"},
 		"no such command":            {"tenon-no-such-command", "exit code 127"},
 		"not executable":             {"touch x; ./x", "exit code 126"},
@@ -33,10 +33,10 @@ func TestFaults(t *testing.T) {
 		"killed":                     {"kill -KILL $$", "was ended by signal: killed"},
 		"crashed":                    {"kill -SEGV $$", "was ended by signal: segmentation fault"},
 		"child killed":               {"sh -c 'kill -KILL $$'; exit $?", "exit code 137"},
-		"bad JSON":                   {"echo '{\"decision\": '", "is no valid answer"},
-		"JSON of a wrong type":       {"echo '{\"decision\": 1}'", "is no valid answer"},
-		"two objects":                {"echo '{}{}'", "is no valid answer"},
-		"unknown decision":           {"echo '{\"decision\": \"perhaps\"}'", `decision is "perhaps", which is none of`},
+		"bad JSON":                   {"echo '{\"decision\": '", "is not a valid answer"},
+		"JSON of a wrong type":       {"echo '{\"decision\": 1}'", "is not a valid answer"},
+		"two objects":                {"echo '{}{}'", "is not a valid answer"},
+		"unknown decision":           {"echo '{\"decision\": \"perhaps\"}'", `decision is "perhaps", want allow, deny, ask, approve or block`},
 		"unknown permission":         {"echo '{\"hookSpecificOutput\": {\"permissionDecision\": \"no\"}}'", `hookSpecificOutput.permissionDecision is "no"`},
 		"answer to another event":    {"echo '{\"hookSpecificOutput\": {\"hookEventName\": \"Stop\"}}'", `hookEventName is "Stop", but the event is PreToolUse`},
 		"arguments of a wrong type":  {"echo '{\"hookSpecificOutput\": {\"updatedInput\": [1]}}'", "updatedInput: want an object"},

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// matcher says which tools, agents or sources of an event a command is for. The zero value matches everything.
+// matcher selects the tools, agents or sources of an event that a command applies to. The zero value matches everything.
 type matcher struct {
 	text  string
 	names []string       // exact
 	re    *regexp.Regexp // instead of names
 }
 
-// newMatcher reads a matcher: empty or * for everything, names with | between them, else a regular expression, which matches anywhere
+// newMatcher parses a matcher: empty or * for everything, names separated by |, else a regular expression, which matches anywhere
 // in a name.
 func newMatcher(text string) (matcher, error) {
 	m := matcher{text: text}
@@ -29,7 +29,7 @@ func newMatcher(text string) (matcher, error) {
 	}
 	var err error
 	if m.re, err = regexp.Compile(text); err != nil {
-		return matcher{}, fmt.Errorf("%q is neither names with | between them nor a regular expression of Go (RE2, which has no look-around): %w", text, err)
+		return matcher{}, fmt.Errorf("%q is neither a list of names separated by | nor a Go regular expression (RE2, without look-around): %w", text, err)
 	}
 	return m, nil
 }

@@ -35,7 +35,7 @@ func events() []string {
 	}
 }
 
-// matches reports whether a matcher means something at the event.
+// matches reports whether the event supports a matcher.
 func matches(event string) bool {
 	return !slices.Contains([]string{userPromptSubmit, stop, preCompact, postCompact}, event)
 }
@@ -43,7 +43,7 @@ func matches(event string) bool {
 // file is the content of a source.
 type file struct {
 	where    string
-	entries  []*entry // of one event in the order they are written
+	entries  []*entry // those of one event in the order of the file
 	warnings []string
 }
 
@@ -53,10 +53,10 @@ type entry struct {
 	matcher matcher
 	command string
 	timeout time.Duration
-	where   string // such as PreToolUse[0].hooks[1]
+	where   string // for example PreToolUse[0].hooks[1]
 }
 
-// parse reads a source. Errors wrap ErrSource and name file, place and remedy.
+// parse parses a source. Errors wrap ErrSource and name file, position and remedy.
 func parse(where string, data []byte) (*file, error) {
 	f := &file{where: where}
 	fields, err := f.object("", data)
@@ -66,7 +66,7 @@ func parse(where string, data []byte) (*file, error) {
 	if i := slices.IndexFunc(fields, func(m member) bool { return m.name == "hooks" }); i >= 0 {
 		for _, m := range slices.Delete(slices.Clone(fields), i, i+1) {
 			if m.name != "description" && m.name != "$schema" {
-				f.warn(m.name, "is not known and has no effect")
+				f.warn(m.name, "is unknown and has no effect")
 			}
 		}
 		if fields, err = f.object("hooks", fields[i].value); err != nil {
@@ -75,7 +75,7 @@ func parse(where string, data []byte) (*file, error) {
 	}
 	for _, m := range fields {
 		if !slices.Contains(events(), m.name) {
-			f.warn(m.name, "is no event that tenon has; the events are "+strings.Join(events(), ", "))
+			f.warn(m.name, "is not an event of tenon; the events are "+strings.Join(events(), ", "))
 			continue
 		}
 		if err := f.event(m.name, m.value); err != nil {
@@ -120,7 +120,7 @@ func (f *file) group(event, where string, data json.RawMessage) error {
 				return f.bad(at, "%v", err)
 			}
 			if !matches(event) && !m.everything() {
-				f.warn(at, "has no effect: there is nothing to match at "+event)
+				f.warn(at, "has no effect: "+event+" has nothing to match")
 				m = matcher{}
 			}
 		case "hooks":
@@ -129,11 +129,11 @@ func (f *file) group(event, where string, data json.RawMessage) error {
 				return err
 			}
 		default:
-			f.warn(at, "is not known and has no effect")
+			f.warn(at, "is unknown and has no effect")
 		}
 	}
 	if !found {
-		return f.bad(where, `the list "hooks" is missing; write {"hooks": [{"type": "command", "command": "…"}]}`)
+		return f.bad(where, `missing list "hooks"; write {"hooks": [{"type": "command", "command": "…"}]}`)
 	}
 	for i, data := range list {
 		e := &entry{event: event, matcher: m, timeout: sdk.MaxHookTimeout, where: fmt.Sprintf("%s.hooks[%d]", where, i)}
@@ -153,19 +153,19 @@ func (f *file) entry(e *entry, data json.RawMessage) error {
 	at := func(m member) string { return e.where + "." + m.name }
 	i := slices.IndexFunc(fields, func(m member) bool { return m.name == "type" })
 	if i < 0 {
-		return f.bad(e.where+".type", `it is missing; write "type": "command"`)
+		return f.bad(e.where+".type", `missing; write "type": "command"`)
 	}
 	kind, err := f.text(at(fields[i]), fields[i].value)
 	if err != nil {
 		return err
 	}
 	if kind != "command" {
-		f.warn(e.where, fmt.Sprintf("is never run: type %q is not supported, only command is", kind))
+		f.warn(e.where, fmt.Sprintf("is never run: type %q is not supported; want command", kind))
 		return nil
 	}
 	for _, field := range fields {
 		switch field.name {
-		case "type", "statusMessage": // the latter is for a display that tenon does not have
+		case "type", "statusMessage": // statusMessage is for a display that tenon does not have
 		case "command":
 			e.command, err = f.text(at(field), field.value)
 		case "timeout":
@@ -178,21 +178,21 @@ func (f *file) entry(e *entry, data json.RawMessage) error {
 		}
 	}
 	if strings.TrimSpace(e.command) == "" {
-		return f.bad(e.where+".command", "it is missing; write the shell command to run")
+		return f.bad(e.where+".command", "missing; write the shell command to run")
 	}
 	f.entries = append(f.entries, e)
 	return nil
 }
 
-// seconds reads a timeout. What is longer than a hook may take is shortened with a warning.
+// seconds parses a timeout. It shortens a timeout above sdk.MaxHookTimeout with a warning.
 func (f *file) seconds(where string, data json.RawMessage) (time.Duration, error) {
 	var n float64
 	if err := json.Unmarshal(data, &n); err != nil || n <= 0 {
 		return 0, f.bad(where, "want a number of seconds above 0, have %.40s", data)
 	}
-	if most := sdk.MaxHookTimeout; n > most.Seconds() {
-		f.warn(where, fmt.Sprintf("%v seconds are more than a hook may take; it is ended after %v", n, most))
-		return most, nil
+	if limit := sdk.MaxHookTimeout; n > limit.Seconds() {
+		f.warn(where, fmt.Sprintf("%v seconds exceed the maximum; the command is killed after %v", n, limit))
+		return limit, nil
 	}
 	return max(time.Duration(n*float64(time.Second)), time.Millisecond), nil
 }
@@ -219,7 +219,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// object returns the fields of an object in order. One that is there twice is an error: only one of them would count.
+// object returns the fields of an object in order. Duplicate fields are an error.
 func (f *file) object(where string, data json.RawMessage) ([]member, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	first, err := d.Token()
@@ -241,7 +241,7 @@ func (f *file) object(where string, data json.RawMessage) ([]member, error) {
 		}
 		name, _ := key.(string) // a key is always a string
 		if slices.ContainsFunc(members, func(m member) bool { return m.name == name }) {
-			return nil, f.bad(where, "%q is there twice; keep one of them", name)
+			return nil, f.bad(where, "duplicate field %q; keep one", name)
 		}
 		members = append(members, member{name, value})
 	}
@@ -249,17 +249,16 @@ func (f *file) object(where string, data json.RawMessage) ([]member, error) {
 		return nil, f.bad(where, "not JSON: %v", err)
 	}
 	if d.More() {
-		return nil, f.bad(where, "not JSON: something follows the object")
+		return nil, f.bad(where, "not JSON: unexpected data after the object")
 	}
 	return members, nil
 }
 
 func (f *file) bad(where, format string, args ...any) error {
-	place := f.where
 	if where != "" {
-		place += ": " + where
+		where = ": " + where
 	}
-	return fmt.Errorf("%w: %s: %s", ErrSource, place, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s%s: %s", ErrSource, f.where, where, fmt.Sprintf(format, args...))
 }
 
 func (f *file) warn(where, text string) {

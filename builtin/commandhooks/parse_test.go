@@ -18,25 +18,25 @@ func TestBadSources(t *testing.T) {
 		"empty":                {``, "tenon.json: not JSON"},
 		"a list":               {`[]`, "tenon.json: want an object, have []"},
 		"null":                 {`null`, "tenon.json: want an object, have null"},
-		"two objects":          {`{}{}`, "something follows"},
+		"two objects":          {`{}{}`, "unexpected data"},
 		"hooks is no object":   {`{"hooks": []}`, "tenon.json: hooks: want an object"},
 		"event is no list":     {`{"Stop": {}}`, "tenon.json: Stop: want a list, have {}"},
 		"event is null":        {`{"Stop": null}`, "tenon.json: Stop: want a list"},
-		"event twice":          {`{"Stop": [], "Stop": []}`, `"Stop" is there twice`},
+		"event twice":          {`{"Stop": [], "Stop": []}`, `duplicate field "Stop"`},
 		"group is no object":   {`{"Stop": ["x"]}`, `tenon.json: Stop[0]: want an object, have "x"`},
-		"no hooks":             {`{"PreToolUse": [{"matcher": "Bash"}]}`, `tenon.json: PreToolUse[0]: the list "hooks" is missing`},
+		"no hooks":             {`{"PreToolUse": [{"matcher": "Bash"}]}`, `tenon.json: PreToolUse[0]: missing list "hooks"`},
 		"hooks is no list":     {`{"PreToolUse": [{"hooks": "ls"}]}`, `PreToolUse[0].hooks: want a list, have "ls"`},
 		"matcher is no string": {`{"PreToolUse": [{"matcher": ["Bash"], "hooks": []}]}`, `PreToolUse[0].matcher: want a string`},
-		"bad regexp":           {`{"PreToolUse": [{"hooks": []}, {"matcher": "(?=Bash)", "hooks": []}]}`, `tenon.json: PreToolUse[1].matcher: "(?=Bash)" is neither names with | between them nor a regular expression of Go`},
-		"no type":              {`{"Stop": [{"hooks": [{"command": "ls"}]}]}`, `tenon.json: Stop[0].hooks[0].type: it is missing`},
+		"bad regexp":           {`{"PreToolUse": [{"hooks": []}, {"matcher": "(?=Bash)", "hooks": []}]}`, `tenon.json: PreToolUse[1].matcher: "(?=Bash)" is neither a list of names separated by | nor a Go regular expression`},
+		"no type":              {`{"Stop": [{"hooks": [{"command": "ls"}]}]}`, `tenon.json: Stop[0].hooks[0].type: missing`},
 		"type is no string":    {`{"Stop": [{"hooks": [{"type": 1}]}]}`, `Stop[0].hooks[0].type: want a string, have 1`},
-		"no command":           {`{"Stop": [{"hooks": [{"type": "command"}]}]}`, `Stop[0].hooks[0].command: it is missing`},
-		"blank command":        {`{"Stop": [{"hooks": [{"type": "command", "command": " "}]}]}`, `Stop[0].hooks[0].command: it is missing`},
+		"no command":           {`{"Stop": [{"hooks": [{"type": "command"}]}]}`, `Stop[0].hooks[0].command: missing`},
+		"blank command":        {`{"Stop": [{"hooks": [{"type": "command", "command": " "}]}]}`, `Stop[0].hooks[0].command: missing`},
 		"command is a list":    {`{"Stop": [{"hooks": [{"type": "command", "command": ["ls"]}]}]}`, `Stop[0].hooks[0].command: want a string, have ["ls"]`},
 		"timeout is text":      {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": "5s"}]}]}`, `Stop[0].hooks[0].timeout: want a number of seconds above 0, have "5s"`},
 		"timeout is 0":         {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": 0}]}]}`, `timeout: want a number of seconds above 0`},
 		"timeout below 0":      {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": -1}]}]}`, `timeout: want a number of seconds above 0`},
-		"key twice":            {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "command": "rm"}]}]}`, `Stop[0].hooks[0]: "command" is there twice`},
+		"key twice":            {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "command": "rm"}]}]}`, `Stop[0].hooks[0]: duplicate field "command"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,13 +76,13 @@ func TestWarnings(t *testing.T) {
 		]}]
 	}}`)
 	for _, want := range []string{
-		"version is not known and has no effect",
-		"Notification is no event that tenon has; the events are SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, Stop, SessionEnd",
-		"Stop[0].matcher has no effect: there is nothing to match at Stop",
-		"Stop[0].if is not known and has no effect",
-		`Stop[0].hooks[0] is never run: type \"prompt\" is not supported, only command is`,
+		"version is unknown and has no effect",
+		"Notification is not an event of tenon; the events are SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, Stop, SessionEnd",
+		"Stop[0].matcher has no effect: Stop has nothing to match",
+		"Stop[0].if is unknown and has no effect",
+		`Stop[0].hooks[0] is never run: type \"prompt\" is not supported; want command`,
 		"Stop[0].hooks[1].async is not supported and has no effect",
-		"Stop[0].hooks[1].timeout 600 seconds are more than a hook may take; it is ended after 1m0s",
+		"Stop[0].hooks[1].timeout 600 seconds exceed the maximum; the command is killed after 1m0s",
 	} {
 		if !strings.Contains(r.host.logged(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, r.host.logged())

@@ -2,35 +2,36 @@ package commandhooks
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxReason bounds a reason or a message for people, in bytes.
+// maxReason is the maximum size of a reason or a message in bytes.
 const maxReason = 16 << 10
 
-// exitBlock is the exit code with which a command says no.
+// exitBlock is the exit code of a command that blocks.
 const exitBlock = 2
 
-// reply is what a command wants.
+// reply is the answer of a command.
 type reply struct {
 	halt     bool   // continue: false
 	block    bool   // decision: block, or exitBlock
 	allow    bool   // decision: approve
 	ask      bool   // permissionDecision: ask
-	reason   string // of any of these
+	reason   string // for any of these
 	context  string // for the model
 	system   string // for the user
 	newInput json.RawMessage
 	stops    bool // decision.interrupt of PermissionRequest
 }
 
-// wireReply is a reply as it is written.
+// wireReply is the JSON form of a reply.
 type wireReply struct {
 	Continue      *bool  `json:"continue"`
 	StopReason    string `json:"stopReason"`
@@ -52,7 +53,7 @@ type wireReply struct {
 	} `json:"hookSpecificOutput"`
 }
 
-// reply says what the outcome of a command means. Everything that was not said on purpose is an error.
+// reply interprets the result of a command. Everything except a deliberate answer is an error.
 func (o *output) reply(e *entry) (*reply, error) {
 	stderr := clip(strings.TrimSpace(string(o.stderr)))
 	switch {
@@ -63,40 +64,33 @@ func (o *output) reply(e *entry) (*reply, error) {
 	case o.code == exitBlock:
 		return &reply{block: true, reason: stderr}, nil
 	case o.code == 126 || o.code == 127:
-		return nil, fmt.Errorf("exit code %d: the command, or an interpreter it needs, was not found or may not be executed: %s", o.code, stderr)
+		return nil, fmt.Errorf("exit code %d: the command, or an interpreter it needs, was not found or is not executable: %s", o.code, stderr)
 	case o.code != 0:
-		return nil, fmt.Errorf("exit code %d, which is no decision (0: go on, 2: block): %s", o.code, stderr)
+		return nil, fmt.Errorf("exit code %d, want 0 (continue) or 2 (block): %s", o.code, stderr)
 	}
 	return parseReply(e.event, o.stdout)
 }
 
-// blockable reports whether something waits for the command's yes or no.
+// blockable reports whether the event waits for the command's decision.
 func blockable(event string) bool {
-	switch event {
-	case sessionStart, sessionEnd, subagentStart, preCompact, postCompact:
-		return false
-	}
-	return true
+	return !slices.Contains([]string{sessionStart, sessionEnd, subagentStart, preCompact, postCompact}, event)
 }
 
-// brokenLine is how interpreters say that they could not run a script at all. Some of them then end with the exit code that means
+// brokenLine matches the errors of interpreters that could not run a script at all. Some of them then exit with the code that means
 // "block" here.
 var brokenLine = regexp.MustCompile(`^(` +
 	`(\S*/)?(sh|dash|ash|bash|ksh|zsh): ((line )?[0-9]+: |-c: )*([Cc]an't open .*|[Cc]annot open .*|.*not found.*)|` +
 	`\S+: .*(No such file or directory|Permission denied)\)?|` +
 	`.+: (line )?[0-9]+: [Ss]yntax error.*|` +
-	"(.+: )?(-c: )?line [0-9]+: `.*'|" + // the line that bash found the error in
+	"(.+: )?(-c: )?line [0-9]+: `.*'|" + // the line with the error, from bash
 	`Can't open perl script .*` +
 	`)$`)
 
-// crashed is how a Go program begins to say that it crashed, which it does with exit code 2.
+// crashed matches the output of a Go program that crashed, which exits with code 2.
 var crashed = regexp.MustCompile(`(?m)^(panic: |fatal error: |runtime: goroutine stack exceeds )[^\n]*\n(?s:.*)^goroutine \d+ \[`)
 
-// isBroken reports whether all that a command wrote is that it could not run, or that it crashed.
+// isBroken reports whether a command wrote only that it could not run or that it crashed.
 func isBroken(stderr string) bool {
-	if stderr == "" {
-		return false
-	}
 	if crashed.MatchString(stderr) {
 		return true
 	}
@@ -105,10 +99,10 @@ func isBroken(stderr string) bool {
 			return false
 		}
 	}
-	return true
+	return stderr != ""
 }
 
-// parseReply reads the standard output of a command that ended with exit code 0: an object, or plain text.
+// parseReply parses the standard output of a command that exited with code 0: an object, or plain text.
 func parseReply(event string, stdout []byte) (*reply, error) {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
@@ -118,11 +112,11 @@ func parseReply(event string, stdout []byte) (*reply, error) {
 		if event == sessionStart || event == userPromptSubmit {
 			return &reply{context: strings.ToValidUTF8(string(stdout), "\uFFFD")}, nil
 		}
-		return &reply{}, nil // a remark, as formatters make it
+		return &reply{}, nil // a remark, as formatters print
 	}
 	var w wireReply
 	if err := json.Unmarshal(stdout, &w); err != nil {
-		return nil, fmt.Errorf("standard output begins with { and is no valid answer: %w", err)
+		return nil, fmt.Errorf("standard output begins with { but is not a valid answer: %w", err)
 	}
 	r := &reply{system: clip(w.SystemMessage), reason: clip(w.Reason)}
 	if w.Continue != nil && !*w.Continue {
@@ -134,7 +128,7 @@ func parseReply(event string, stdout []byte) (*reply, error) {
 	return r, r.specific(event, &w)
 }
 
-// specific reads hookSpecificOutput.
+// specific applies hookSpecificOutput.
 func (r *reply) specific(event string, w *wireReply) error {
 	s := w.Specific
 	if s == nil {
@@ -147,16 +141,12 @@ func (r *reply) specific(event string, w *wireReply) error {
 	if err := r.decide("hookSpecificOutput.permissionDecision", s.PermissionDecision); err != nil {
 		return err
 	}
-	if s.PermissionDecisionReason != "" {
-		r.reason = clip(s.PermissionDecisionReason)
-	}
+	r.reason = cmp.Or(clip(s.PermissionDecisionReason), r.reason)
 	if d := s.Decision; d != nil {
 		if err := r.decide("hookSpecificOutput.decision.behavior", d.Behavior); err != nil {
 			return err
 		}
-		if d.Message != "" {
-			r.reason = clip(d.Message)
-		}
+		r.reason = cmp.Or(clip(d.Message), r.reason)
 		r.stops = d.Interrupt && r.block
 		if len(d.UpdatedInput) > 0 {
 			r.newInput = d.UpdatedInput
@@ -168,7 +158,7 @@ func (r *reply) specific(event string, w *wireReply) error {
 	return nil
 }
 
-// decide notes a decision in the older or the newer words. The strictest one holds.
+// decide applies a decision in the older or the newer words. The strictest one wins.
 func (r *reply) decide(field, word string) error {
 	switch word {
 	case "":
@@ -179,7 +169,7 @@ func (r *reply) decide(field, word string) error {
 	case "ask":
 		r.ask = true
 	default:
-		return fmt.Errorf("%s is %.40q, which is none of allow, deny, ask, approve and block", field, word)
+		return fmt.Errorf("%s is %.40q, want allow, deny, ask, approve or block", field, word)
 	}
 	return nil
 }
@@ -187,28 +177,19 @@ func (r *reply) decide(field, word string) error {
 // args returns updatedInput as arguments.
 func (r *reply) args() (sdk.Object, error) {
 	var args sdk.Object
-	if err := json.Unmarshal(r.newInput, &args); err != nil {
+	if err := json.Unmarshal(r.newInput, &args); err != nil { // null is dropped by specific
 		return nil, fmt.Errorf("hookSpecificOutput.updatedInput: want an object with all arguments: %w", err)
-	}
-	if args == nil {
-		return nil, errors.New("hookSpecificOutput.updatedInput: want an object with all arguments")
 	}
 	return args, nil
 }
 
-// unused names what the reply holds that has no effect at the event.
+// unused lists the fields of the reply that have no effect at the event.
 func (r *reply) unused(event string) []string {
 	var fields []string
-	add := func(there bool, field string, at ...string) {
-		if !there {
-			return
+	add := func(set bool, field string, at ...string) {
+		if set && !slices.Contains(at, event) {
+			fields = append(fields, field)
 		}
-		for _, e := range at {
-			if e == event {
-				return
-			}
-		}
-		fields = append(fields, field)
 	}
 	tools := []string{preToolUse, permissionRequest}
 	add(r.newInput != nil, "updatedInput", preToolUse)
@@ -220,15 +201,12 @@ func (r *reply) unused(event string) []string {
 	return fields
 }
 
-// because returns the reason, or says that there is none.
+// because returns the reason, or a text that there is none.
 func (r *reply) because(e *entry) string {
-	if r.reason != "" {
-		return r.reason
-	}
-	return "refused by the command hook " + e.where + " without a reason"
+	return cmp.Or(r.reason, "refused by the command hook "+e.where+" without a reason")
 }
 
-// clip bounds a text for people.
+// clip limits a human-readable text.
 func clip(s string) string {
 	if len(s) <= maxReason {
 		return strings.ToValidUTF8(s, "\uFFFD")

@@ -10,12 +10,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// sessionHooks carry SessionStart, SubagentStart and SessionEnd. At these points nobody waits for a hook; what the commands at a
-// start have to say waits for the first prompt instead, or rather the prompt for them.
+// sessionHooks returns the hooks of SessionStart, SubagentStart and SessionEnd. The host does not wait for hooks at these points;
+// the first prompt waits for the commands at the start instead and includes their texts.
 func (p *Plugin) sessionHooks() []sdk.Hook {
 	var list []sdk.Hook
 	if p.has(sessionStart, subagentStart, userPromptSubmit, stop, subagentStop) {
-		// A hook of its own, so that the news of one session does not wait for the commands of another.
+		// A separate hook, so that one session's start does not wait for the commands of another.
 		h := sdk.OnSessionStart(p.announce)
 		h.Name = "sessions"
 		list = append(list, h)
@@ -25,9 +25,9 @@ func (p *Plugin) sessionHooks() []sdk.Hook {
 		h.Name, h.Timeout = sessionStart, p.startTimeout()
 		list = append(list, h)
 	}
-	if ends := p.entries(sessionEnd); len(ends) > 0 {
+	if p.has(sessionEnd) {
 		h := sdk.OnSessionEnd(p.end)
-		h.Name, h.Timeout = sessionEnd, total(ends)
+		h.Name, h.Timeout = sessionEnd, p.total(sessionEnd)
 		list = append(list, h)
 	}
 	return list
@@ -38,50 +38,53 @@ func (p *Plugin) announce(_ context.Context, in *sdk.SessionInput) error {
 	return nil
 }
 
-// startTimeout bounds all commands at the start of a session together.
+// startTimeout is the deadline of all commands at the start of a session together.
 func (p *Plugin) startTimeout() time.Duration {
-	return max(total(p.entries(sessionStart)), total(p.entries(subagentStart)))
+	return max(p.total(sessionStart), p.total(subagentStart))
 }
 
-// total adds the timeouts of commands that run one after the other.
-func total(entries []*entry) time.Duration {
+// total adds the timeouts of the commands at an event.
+func (p *Plugin) total(event string) time.Duration {
 	var sum time.Duration
-	for _, e := range entries {
+	for _, e := range p.entries(event) {
 		sum += e.timeout
 	}
 	return min(sum, sdk.MaxHookTimeout)
 }
 
-// start runs the commands at the start of a session. One that fails does not keep the others from running.
-func (p *Plugin) start(ctx context.Context, in *sdk.SessionInput) error {
-	s := p.sessions.get(in.SessionID)
-	var said []string
-	defer func() { s.finish(said) }()
-	event, names, input := sessionStart, []string{startSource(&in.Session)}, map[string]any{}
-	if in.Session.ParentID != "" {
-		event, names = subagentStart, []string{in.Session.Agent}
-		input["agent_type"], input["agent_id"], input["parent_session_id"] = in.Session.Agent, in.SessionID, in.Session.ParentID
-	} else {
-		input["source"] = names[0]
-	}
+// callAll runs the commands at an event that match the name, one after the other, and returns their texts for the model. All of them
+// run, even if one fails.
+func (p *Plugin) callAll(ctx context.Context, event, name, session string, input map[string]any) ([]string, error) {
+	var texts []string
 	var problems []error
 	for _, e := range p.entries(event) {
-		if !e.matcher.any(names...) {
+		if !e.matcher.any(name) {
 			continue
 		}
-		r, err := p.call(ctx, e, in.SessionID, input)
+		r, err := p.call(ctx, e, session, input)
 		if err != nil {
 			problems = append(problems, err)
-			continue
-		}
-		if r.context != "" {
-			said = append(said, r.context)
+		} else if r.context != "" {
+			texts = append(texts, r.context)
 		}
 	}
-	return errors.Join(problems...)
+	return texts, errors.Join(problems...)
 }
 
-// startSource says how a session began: one that no prompt was given to has no model yet.
+// start runs the commands at the start of a session.
+func (p *Plugin) start(ctx context.Context, in *sdk.SessionInput) error {
+	event, name := sessionStart, startSource(&in.Session)
+	input := map[string]any{"source": name}
+	if in.Session.ParentID != "" {
+		event, name = subagentStart, in.Session.Agent
+		input = map[string]any{"agent_type": name, "agent_id": in.SessionID, "parent_session_id": in.Session.ParentID}
+	}
+	texts, err := p.callAll(ctx, event, name, in.SessionID, input)
+	p.sessions.get(in.SessionID).finish(texts)
+	return err
+}
+
+// startSource returns how a session began. A new session has no model before its first prompt.
 func startSource(s *sdk.Session) string {
 	if s.Model == nil {
 		return "startup"
@@ -89,30 +92,22 @@ func startSource(s *sdk.Session) string {
 	return "resume"
 }
 
-// end runs the commands at the end of a session, not of a subagent's.
+// end runs the commands at the end of a session, except a subagent's.
 func (p *Plugin) end(ctx context.Context, in *sdk.SessionInput) error {
 	p.sessions.forget(in.SessionID)
 	if in.Session.ParentID != "" {
 		return nil
 	}
-	var problems []error
-	for _, e := range p.entries(sessionEnd) {
-		if !e.matcher.any("other") {
-			continue
-		}
-		if _, err := p.call(ctx, e, in.SessionID, map[string]any{"reason": "other"}); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	return errors.Join(problems...)
+	_, err := p.callAll(ctx, sessionEnd, "other", in.SessionID, map[string]any{"reason": "other"})
+	return err
 }
 
-// promptHooks carry UserPromptSubmit, and what was said at the start of the session.
+// promptHooks returns the hooks of UserPromptSubmit, and the hook that adds the texts from the start of the session.
 func (p *Plugin) promptHooks() []sdk.Hook {
 	var list []sdk.Hook
 	if p.has(sessionStart, subagentStart) {
 		h := sdk.OnChatMessage(p.addStart)
-		// The commands have their own deadlines; the prompt waits a little longer than they may take.
+		// The commands have their own deadlines; the prompt waits slightly longer.
 		h.Name, h.Timeout = sessionStart, min(p.startTimeout()+time.Second, sdk.MaxHookTimeout)
 		h.Reads, h.Writes = []string{"/parts"}, []string{"/parts"}
 		list = append(list, h)
@@ -127,15 +122,15 @@ func (p *Plugin) promptHooks() []sdk.Hook {
 	return list
 }
 
-// addStart adds what the commands at the session's start said.
+// addStart adds the texts of the commands at the session's start.
 func (p *Plugin) addStart(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
 	s := p.sessions.get(in.SessionID)
 	if !s.started(ctx) {
-		return nil // what they say later goes along with the next prompt
+		return nil // the next prompt includes their texts
 	}
 	said, err := s.take(ctx)
 	if err != nil {
-		return fmt.Errorf("%s: the commands at the start of the session are not done: %w", p.source.Where, err)
+		return fmt.Errorf("%s: the commands at the start of the session have not finished: %w", p.source.Where, err)
 	}
 	for _, text := range said {
 		v.Parts = append(v.Parts, p.note(in, text))
@@ -143,7 +138,7 @@ func (p *Plugin) addStart(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.
 	return nil
 }
 
-// prompt runs a command over a prompt of the user's.
+// prompt runs a command for a prompt of the user.
 func (p *Plugin) prompt(ctx context.Context, e *entry, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
 	s := p.sessions.get(in.SessionID)
 	s.started(ctx)
@@ -164,7 +159,7 @@ func (p *Plugin) prompt(ctx context.Context, e *entry, in *sdk.ChatMessageInput,
 	return nil
 }
 
-// typed returns what the user wrote.
+// typed returns the user's own text.
 func typed(parts sdk.Parts) string {
 	var texts []string
 	for _, part := range parts {
@@ -175,7 +170,7 @@ func typed(parts sdk.Parts) string {
 	return strings.Join(texts, "\n")
 }
 
-// note makes a part for the model that the user did not write.
+// note returns a synthetic part for the model.
 func (p *Plugin) note(in *sdk.ChatMessageInput, text string) *sdk.TextPart {
 	return &sdk.TextPart{
 		PartHead: sdk.PartHead{SessionID: in.SessionID, MessageID: in.MessageID}, Text: text, Synthetic: true,

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// announceWait bounds the wait for the news that a session started. The news is on its way before the first prompt is, on another
-// goroutine; a plugin that was loaded into a running session never hears of it.
+// announceWait is the maximum wait for the hook at the start of a session. It runs on another goroutine than the first prompt; for a
+// plugin that was loaded into a running session it never runs.
 const announceWait = time.Second
 
-// sessions remembers what a plugin knows of the sessions. Safe for use from many goroutines; the zero value is ready.
+// sessions holds the state of the sessions. It is safe for concurrent use; the zero value is ready.
 type sessions struct {
 	mu   sync.Mutex
 	byID map[string]*session
@@ -19,12 +19,12 @@ type sessions struct {
 // session is one session since it started.
 type session struct {
 	announced chan struct{} // closed once child is known
-	child     bool          // of a subagent
-	ready     chan struct{} // closed once the commands at its start are done
+	child     bool          // whether it belongs to a subagent
+	ready     chan struct{} // closed once the commands at its start have run
 
 	mu      sync.Mutex
-	missed  bool     // the news was waited for in vain
-	context []string // what the commands want the model to know, until a prompt takes it along
+	missed  bool     // whether a wait for announced has timed out
+	context []string // the commands' texts for the model, until a prompt includes them
 }
 
 func (s *sessions) get(id string) *session {
@@ -45,7 +45,7 @@ func (s *sessions) forget(id string) {
 	delete(s.byID, id)
 }
 
-// announce tells whose session it is. Only the first call for a session counts.
+// announce records whether the session belongs to a subagent. Only the first call for a session has an effect.
 func (s *session) announce(child bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,12 +65,15 @@ func (s *session) isAnnounced() bool {
 	}
 }
 
-// isChild reports whether the session is a subagent's, as far as that is known.
+// isChild reports whether the session is known to belong to a subagent.
 func (s *session) isChild() bool { return s.isAnnounced() && s.child }
 
-// started waits until it is known whose session it is. It reports false when that did not become known; then it waits no more.
+// started waits until announce was called and reports whether it was. After one timeout it does not wait again.
 func (s *session) started(ctx context.Context) bool {
-	if s.isMissed() {
+	s.mu.Lock()
+	missed := s.missed
+	s.mu.Unlock()
+	if missed {
 		return s.isAnnounced()
 	}
 	timer := time.NewTimer(announceWait)
@@ -87,13 +90,7 @@ func (s *session) started(ctx context.Context) bool {
 	return false
 }
 
-func (s *session) isMissed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.missed
-}
-
-// finish notes what the commands at the session's start said.
+// finish stores the texts of the commands at the session's start.
 func (s *session) finish(context []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +102,7 @@ func (s *session) finish(context []string) {
 	}
 }
 
-// take waits for the commands at the session's start and returns what they said, once.
+// take waits for the commands at the session's start and returns their texts, once.
 func (s *session) take(ctx context.Context) ([]string, error) {
 	select {
 	case <-s.ready:

@@ -4,5 +4,5 @@ package commandhooks
 
 import "os/exec"
 
-// shell makes a command that the system's shell runs.
+// shell returns a command that the system's shell runs.
 func shell(text string) *exec.Cmd { return exec.Command("sh", "-c", text) }

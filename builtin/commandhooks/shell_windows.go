@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// variable is ${NAME}, as commands of plugin folders write it for sh.
+// variable matches ${NAME}, which commands of plugin folders use.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// shell makes a command that cmd.exe runs. It gets the text as it is: cmd.exe has other rules of quoting than exec.
+// shell returns a command that cmd.exe runs. It passes the text verbatim: cmd.exe has other quoting rules than package exec.
 func shell(text string) *exec.Cmd {
 	name := os.Getenv("COMSPEC")
 	if name == "" {

@@ -2,12 +2,11 @@ package commandhooks
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// compactionHooks carry PreCompact and PostCompact.
+// compactionHooks returns the hooks of PreCompact and PostCompact.
 func (p *Plugin) compactionHooks() []sdk.Hook {
 	var list []sdk.Hook
 	for _, e := range p.entries(preCompact) {
@@ -21,30 +20,25 @@ func (p *Plugin) compactionHooks() []sdk.Hook {
 		h.Reads, h.Writes = []string{"/context"}, []string{"/context"}
 		list = append(list, h)
 	}
-	if after := p.entries(postCompact); len(after) > 0 {
-		h := sdk.OnEvent(func(ctx context.Context, in *sdk.Event) error { return p.compacted(ctx, after, in) })
-		h.Name, h.Timeout = postCompact, total(after)
+	if p.has(postCompact) {
+		h := sdk.OnEvent(p.compacted)
+		h.Name, h.Timeout = postCompact, p.total(postCompact)
 		list = append(list, h)
 	}
 	return list
 }
 
-// compacted runs the commands at PostCompact when the event is that of a compaction.
-func (p *Plugin) compacted(ctx context.Context, entries []*entry, in *sdk.Event) error {
+// compacted runs the commands at PostCompact if the event is that of a compaction.
+func (p *Plugin) compacted(ctx context.Context, in *sdk.Event) error {
 	ref, ok := in.Properties.(*sdk.SessionRef)
 	if in.Type != sdk.EventSessionCompacted || !ok {
 		return nil
 	}
-	var problems []error
-	for _, e := range entries {
-		if _, err := p.call(ctx, e, ref.SessionID, map[string]any{}); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	return errors.Join(problems...)
+	_, err := p.callAll(ctx, postCompact, "", ref.SessionID, map[string]any{})
+	return err
 }
 
-// stopHooks carry Stop and SubagentStop: the same point, told apart by whose session it is.
+// stopHooks returns the hooks of Stop and SubagentStop. Both are at the same point; the session decides which one applies.
 func (p *Plugin) stopHooks() []sdk.Hook {
 	var list []sdk.Hook
 	for _, event := range []string{stop, subagentStop} {
@@ -57,7 +51,7 @@ func (p *Plugin) stopHooks() []sdk.Hook {
 	return list
 }
 
-// stop runs a command at the end of a turn. It may make the turn go on.
+// stop runs a command at the end of a turn, which can make the turn continue.
 func (p *Plugin) stop(ctx context.Context, e *entry, in *sdk.TurnStopInput) (sdk.StopDecision, error) {
 	child := p.sessions.get(in.SessionID).isChild()
 	input := map[string]any{"stop_hook_active": in.Continued > 0, "last_assistant_message": in.Text}
@@ -72,15 +66,11 @@ func (p *Plugin) stop(ctx context.Context, e *entry, in *sdk.TurnStopInput) (sdk
 		input["agent_type"], input["agent_id"] = agent, in.SessionID
 	}
 	r, err := p.call(ctx, e, in.SessionID, input)
-	if err != nil || r.halt || !r.block {
-		return sdk.StopDecision{Reason: reasonOf(r)}, err
+	switch {
+	case err != nil:
+		return sdk.StopDecision{}, err
+	case r.halt || !r.block:
+		return sdk.StopDecision{Reason: r.reason}, nil
 	}
 	return sdk.StopDecision{Continue: true, Message: r.because(e), Reason: r.because(e)}, nil
-}
-
-func reasonOf(r *reply) string {
-	if r == nil {
-		return ""
-	}
-	return r.reason
 }

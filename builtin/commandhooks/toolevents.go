@@ -1,6 +1,7 @@
 package commandhooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,11 +9,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// callsPriority puts the hook that remembers tool calls before all others: it must see every call that asks for leave.
+// callsPriority puts the hook that records tool calls before all others: it must see every call that requests permission.
 const callsPriority = -1 << 20
 
-// toolHooks carry the events around a tool call. A command at PreToolUse runs once, at tool.execute.before; when it allows the call
-// or wants the user to be asked, the gate at permission.ask says so.
+// toolHooks returns the hooks of the events around a tool call. A command at PreToolUse runs once, at tool.execute.before; if it
+// allows the call or wants the user to be asked, the gate at permission.ask returns that.
 func (p *Plugin) toolHooks() []sdk.Hook {
 	var list []sdk.Hook
 	if p.has(preToolUse, permissionRequest) {
@@ -55,7 +56,7 @@ func (p *Plugin) toolHooks() []sdk.Hook {
 	return list
 }
 
-// toolInput is what the events of a tool call have in common.
+// toolInput returns the common input of the events of a tool call.
 func toolInput(tool string, origin sdk.Origin, args sdk.Object) map[string]any {
 	if args == nil {
 		args = sdk.Object{}
@@ -66,7 +67,7 @@ func toolInput(tool string, origin sdk.Origin, args sdk.Object) map[string]any {
 	}
 }
 
-// details tells commands written for tenon what the dialect has no words for.
+// details returns data that the dialect has no fields for.
 func details(in *sdk.ToolInput) map[string]any {
 	return map[string]any{
 		"tool": in.Tool, "origin": in.Origin, "messageID": in.MessageID, "agent": in.Agent, "agentPath": in.AgentPath,
@@ -100,7 +101,7 @@ func (p *Plugin) before(ctx context.Context, e *entry, in *sdk.ToolInput, v *sdk
 	return p.remember(e, in, v, r)
 }
 
-// remember notes what is to be said when the call asks for leave.
+// remember stores the decision until the call requests permission.
 func (p *Plugin) remember(e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue, r *reply) error {
 	if !r.ask && !r.allow {
 		return nil
@@ -109,10 +110,7 @@ func (p *Plugin) remember(e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue, r
 	if err != nil {
 		return err
 	}
-	reason := r.reason
-	if reason == "" {
-		reason = "command hook " + e.where
-	}
+	reason := cmp.Or(r.reason, "command hook "+e.where)
 	p.calls.update(in, func(c *call) {
 		if r.ask {
 			c.ask = reason
@@ -126,7 +124,7 @@ func (p *Plugin) remember(e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue, r
 // permission runs a command at PermissionRequest.
 func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionRequest) (sdk.Decision, error) {
 	call, known := p.calls.find(in)
-	if !known { // asked outside of a tool call: the permission is all there is to go by
+	if !known { // a request outside a tool call: only the permission is known
 		call.tool, call.origin = in.Permission, sdk.Origin{Carrier: sdk.CarrierBuiltin}
 	}
 	if !e.matcher.any(toolNames(call.tool, call.origin)...) {
@@ -155,14 +153,14 @@ func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionReq
 	case r.ask:
 		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: r.reason}, nil
 	case r.allow && r.newInput != nil:
-		return sdk.Decision{}, fmt.Errorf("%s: %s: updatedInput comes too late at PermissionRequest: leave is given for what runs; change arguments at PreToolUse", p.source.Where, e.where)
-	case r.allow && !sdk.Deliberate(in.Permission): // who allows a tool does not mean that it may run in circles, or unconfined
+		return sdk.Decision{}, fmt.Errorf("%s: %s: updatedInput has no effect at PermissionRequest, which allows the final arguments; change them at PreToolUse", p.source.Where, e.where)
+	case r.allow && !sdk.Deliberate(in.Permission): // allowing a tool does not allow it to repeat itself or to run unconfined
 		return sdk.Decision{Verdict: sdk.VerdictAllow, Reason: r.reason}, nil
 	}
 	return sdk.Decision{}, nil
 }
 
-// after runs a command at PostToolUse or PostToolUseFailure. A call that was denied did not run: neither event fits.
+// after runs a command at PostToolUse or PostToolUseFailure. A denied call did not run, so neither event applies.
 func (p *Plugin) after(ctx context.Context, e *entry, in *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
 	event := ""
 	switch in.Outcome {

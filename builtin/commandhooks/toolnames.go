@@ -7,13 +7,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// dialectTool is one of tenon's tools as the dialect knows it.
+// dialectTool is one of tenon's tools in the dialect.
 type dialectTool struct {
-	names []string // the first is what commands are told; all may stand in a matcher
+	names []string // commands get the first; matchers accept all
 	args  map[string]string
 }
 
-// dialectTools returns the tools by their id here. args are the arguments that have another name there, by their name here.
+// dialectTools returns the tools by their id in tenon. args maps tenon's names of arguments to the dialect's, where they differ.
 func dialectTools() map[string]dialectTool {
 	path := map[string]string{"filePath": "file_path"}
 	return map[string]dialectTool{
@@ -29,7 +29,7 @@ func dialectTools() map[string]dialectTool {
 		"todowrite": {names: []string{"TodoWrite"}},
 		"skill":     {names: []string{"Skill"}},
 		"question":  {names: []string{"AskUserQuestion"}},
-		// Who guards changes of files means all of them.
+		// A command that guards edits must also see patches.
 		"apply_patch": {names: []string{"apply_patch", "ApplyPatch", "Edit", "MultiEdit", "Write"}},
 	}
 }
@@ -46,10 +46,10 @@ func toolNames(tool string, origin sdk.Origin) []string {
 	return []string{tool}
 }
 
-// isOurs reports whether the tool comes with tenon: another one of the same name has arguments of its own.
+// isOurs reports whether the tool is built in: another one of the same name has other arguments.
 func isOurs(origin sdk.Origin) bool { return origin.Carrier == sdk.CarrierBuiltin }
 
-// clean makes the name of a server what stands of it in the ids of its tools.
+// clean returns a server's name in the form that the ids of its tools contain.
 func clean(server string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '_' && isPattern(r) || r == '|' || r == ' ' {
@@ -75,7 +75,7 @@ func toDialect(tool string, origin sdk.Origin, args sdk.Object) sdk.Object {
 	return out
 }
 
-// fromDialect renames what a command answered back. Our own names are accepted, too.
+// fromDialect renames the arguments of a command's answer. It accepts tenon's names too.
 func fromDialect(tool string, origin sdk.Origin, args sdk.Object) sdk.Object {
 	if !isOurs(origin) {
 		return args

@@ -1,12 +1,12 @@
 // Package commands is the plugin that contributes commands, prompt templates that users call by name:
-// init and review, those of the configuration, and those that users and repositories keep in Markdown.
+// init and review, and those in the configuration and in Markdown files of users and repositories.
 package commands
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
-	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -25,9 +25,7 @@ var (
 
 // Plugin is the commands plugin.
 type Plugin struct {
-	log     *slog.Logger
-	project sdk.Project
-	config  map[string]sdk.CommandConfig
+	sources.Loader[[]sdk.Command]
 }
 
 var (
@@ -36,28 +34,18 @@ var (
 )
 
 // New returns the plugin.
-func New() *Plugin { return &Plugin{log: slog.New(slog.DiscardHandler)} }
+func New() *Plugin { return &Plugin{} }
 
-// Manifest names the plugin.
+// Manifest describes the plugin.
 func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "commands", Description: "commands of tenon, the user and the project", Carrier: sdk.CarrierBuiltin}
 }
 
-// Start remembers where to look. It reads nothing.
-func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
-	p.log, p.project = h.Logger(), h.Project()
-	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
-		p.config = c.Config().Command
-	}
-	return nil
-}
+// Commands returns the commands, sorted by name. Commands of the configuration replace built-in ones of the same name, and
+// Markdown files replace both, the nearest file last. A file with an error is logged once and skipped.
+func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) { return p.Current(p.load), nil }
 
-// Close does nothing: nothing runs between calls.
-func (*Plugin) Close(context.Context) error { return nil }
-
-// Commands returns the commands, sorted by name. A command of the configuration replaces one of tenon,
-// and one in Markdown either, the nearest file last. A file that cannot be read is reported and left out.
-func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
+func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 	found := map[string]sdk.Command{}
 	add := func(c sdk.Command) {
 		if was, ok := found[c.Name]; ok {
@@ -68,47 +56,26 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 	for _, c := range builtins() {
 		add(c)
 	}
-	for name, c := range p.config {
+	for name, c := range p.Config.Command {
 		add(command(name, c, "configuration"))
 	}
-	watch := sources.NewWatch(p.project, p.log)
-	for _, folder := range sources.ConfigFolders(p.project) {
+	for _, folder := range sources.ConfigFolders(p.Project) {
 		for _, sub := range []string{"command", "commands"} {
-			dir := filepath.Join(folder, sub)
-			for _, path := range watch.Tree(dir, sources.Markdown) {
-				c, err := p.read(&watch, dir, path)
-				if err != nil {
-					p.log.Warn("command left out", "file", path, "err", err)
-					continue
+			sources.Documents(w, filepath.Join(folder, sub), sources.Markdown, func(doc *sources.Document, config *sdk.CommandConfig) error {
+				if unknown, _ := doc.Keys(config); len(unknown) > 0 {
+					// Commands written for other programs have more keys, none of which changes the command's permissions.
+					p.Log.Warn("unknown keys of a command are ignored", "file", doc.Path, "keys", strings.Join(unknown, ", "))
 				}
-				add(c)
-			}
+				config.Template = cmp.Or(doc.Body, config.Template)
+				if config.Template == "" {
+					return errors.New("no text below the front matter; write the prompt there")
+				}
+				add(command(doc.Name, *config, sources.Shorten(p.Project, doc.Path)))
+				return nil
+			})
 		}
 	}
-	return slices.SortedFunc(maps.Values(found), func(a, b sdk.Command) int { return strings.Compare(a.Name, b.Name) }), nil
-}
-
-func (p *Plugin) read(watch *sources.Watch, dir, path string) (sdk.Command, error) {
-	var config sdk.CommandConfig
-	doc, err := watch.Document(path, &config)
-	if err != nil {
-		return sdk.Command{}, err
-	}
-	if unknown, _ := doc.Keys(&config); len(unknown) > 0 {
-		// Commands written for other programs hold more; none of it changes what the command may do.
-		p.log.Warn("keys of a command are not read", "file", path, "keys", strings.Join(unknown, ", "))
-	}
-	if doc.Body != "" {
-		config.Template = doc.Body
-	}
-	if config.Template == "" {
-		return sdk.Command{}, errors.New("there is no text below the front matter; write the prompt there")
-	}
-	name, err := sources.Name(dir, path)
-	if err != nil {
-		return sdk.Command{}, err
-	}
-	return command(name, config, sources.Shorten(p.project, path)), nil
+	return slices.SortedFunc(maps.Values(found), func(a, b sdk.Command) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func command(name string, c sdk.CommandConfig, origin string) sdk.Command {

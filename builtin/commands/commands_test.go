@@ -79,8 +79,8 @@ func TestLayers(t *testing.T) {
 func TestBadFilesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":      {"", "there is no text"},
-		"no text":    {"---\ndescription: x\n---\n", "there is no text"},
+		"empty":      {"", "no text below"},
+		"no text":    {"---\ndescription: x\n---\n", "no text below"},
 		"wrong type": {"---\nsubtask: maybe\n---\ntext", "want true or false, have string"},
 		"bad YAML":   {"---\na: [\n---\ntext", "bad front matter"},
 		"too large":  {strings.Repeat("x", 300<<10), "larger than"},

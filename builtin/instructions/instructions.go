@@ -1,12 +1,10 @@
-// Package instructions is the plugin that puts AGENTS.md files, and the files that "instructions" in the
-// configuration names, into the system prompt. They are text for the model; nothing in them is run.
+// Package instructions is the plugin that adds AGENTS.md files, and the files listed under "instructions" in the
+// configuration, to the system prompt. They are text for the model; nothing in them is run.
 package instructions
 
 import (
 	"context"
-	"log/slog"
 	"strings"
-	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/sdk"
@@ -14,13 +12,8 @@ import (
 
 // Plugin is the instructions plugin.
 type Plugin struct {
-	log     *slog.Logger
-	project sdk.Project
-	extra   []string // of the configuration, without URLs
-
-	mu    sync.Mutex
-	watch sources.Watch
-	text  string // what is added; empty without instructions
+	sources.Loader[string]
+	extra []string // from the configuration, without URLs
 }
 
 var (
@@ -29,24 +22,21 @@ var (
 )
 
 // New returns the plugin.
-func New() *Plugin { return &Plugin{log: slog.New(slog.DiscardHandler)} }
+func New() *Plugin { return &Plugin{} }
 
-// Manifest names the plugin.
+// Manifest describes the plugin.
 func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "instructions", Description: "AGENTS.md and other instructions of the user and the project", Carrier: sdk.CarrierBuiltin}
 }
 
-// Start remembers where to look. It reads nothing.
-func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
-	p.log, p.project = h.Logger(), h.Project()
-	p.watch = sources.NewWatch(p.project, p.log)
-	c, ok := h.(sdk.ConfigReader)
-	if !ok || c.Config() == nil {
-		return nil
+// Start stores the host's project and configuration. It reads no files.
+func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
+	if err := p.Loader.Start(ctx, h); err != nil {
+		return err
 	}
-	for _, entry := range c.Config().Instructions {
+	for _, entry := range p.Config.Instructions {
 		if strings.HasPrefix(entry, "http://") || strings.HasPrefix(entry, "https://") {
-			p.log.Warn("instructions are not fetched from URLs; save the text in a file and name that", "url", entry)
+			p.Log.Warn("instructions are not fetched from URLs; save the text in a file and list that", "url", entry)
 			continue
 		}
 		p.extra = append(p.extra, entry)
@@ -54,32 +44,7 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close does nothing: nothing runs between calls.
-func (*Plugin) Close(context.Context) error { return nil }
-
-// Hooks returns the hook that adds the instructions to the system prompt.
+// Hooks returns the hook that adds the instructions to the system prompt. It rereads the files if one of them has changed.
 func (p *Plugin) Hooks() []sdk.Hook {
-	h := sdk.OnChatSystem(func(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
-		if in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
-			return nil
-		}
-		if text := p.current(); text != "" {
-			v.System = append(v.System, text)
-		}
-		return nil
-	})
-	h.Name = "files"
-	h.Reads, h.Writes = []string{"/system"}, []string{"/system"}
-	return []sdk.Hook{h}
-}
-
-// current returns the instructions. Files are read again when one of them changed, or appeared.
-func (p *Plugin) current() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.watch.Fresh() {
-		p.watch.Reset()
-		p.text = p.load()
-	}
-	return p.text
+	return []sdk.Hook{sources.SystemHook("files", func(*sdk.ChatInput) string { return p.Current(p.load) })}
 }

@@ -124,7 +124,7 @@ func TestBounds(t *testing.T) {
 	if !strings.Contains(got, "[cut after 65536 bytes") || len(got) > 257<<10 || !strings.Contains(got, "\uFFFD ok") {
 		t.Errorf("added %d bytes", len(got))
 	}
-	for _, want := range []string{"there are too many", "not fetched from URLs"} {
+	for _, want := range []string{"too many", "not fetched from URLs"} {
 		if !strings.Contains(h.Log.String(), want) {
 			t.Errorf("log misses %q: %s", want, h.Log.String())
 		}

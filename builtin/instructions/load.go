@@ -13,25 +13,25 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 )
 
-// Bounds, so that instructions leave room for the conversation.
+// Maximum size of a file and of all files in bytes, so that instructions leave room for the conversation.
 const (
 	maxFile  = 64 << 10
 	maxTotal = 256 << 10
 )
 
-// names are the files that projects keep instructions in; those of the first name that is found count.
+// names lists the usual names of instruction files. Only files of the first name that exists are read.
 var names = []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"}
 
-// load reads all files, the most general first, so that the nearest has the last word.
-func (p *Plugin) load() string {
+// load reads all files, the most general first, so that the nearest file comes last.
+func (p *Plugin) load(w *sources.Watch) string {
 	var out strings.Builder
-	for _, path := range p.files() {
-		data, cut, err := p.watch.ReadFile(path, maxFile)
+	for _, path := range p.files(w) {
+		data, cut, err := w.ReadFile(path, maxFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			p.log.Warn("instructions left out", "file", path, "err", err)
+			p.Log.Warn("instructions left out", "file", path, "err", err)
 			continue
 		}
 		text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
@@ -39,7 +39,7 @@ func (p *Plugin) load() string {
 			continue
 		}
 		if out.Len()+len(text) > maxTotal {
-			p.log.Warn("instructions left out: there are too many", "file", path, "maxBytes", maxTotal)
+			p.Log.Warn("instructions left out: too many", "file", path, "maxBytes", maxTotal)
 			continue
 		}
 		if out.Len() > 0 {
@@ -53,8 +53,8 @@ func (p *Plugin) load() string {
 	return out.String()
 }
 
-// files returns the files to read, each once: the user's, the project's, those of the configuration.
-func (p *Plugin) files() []string {
+// files returns the files to read, each once: the user's, the project's, and the configured ones.
+func (p *Plugin) files(w *sources.Watch) []string {
 	var files []string
 	add := func(paths ...string) {
 		for _, path := range paths {
@@ -63,17 +63,17 @@ func (p *Plugin) files() []string {
 			}
 		}
 	}
-	for _, path := range []string{filepath.Join(p.project.ConfigDir, "AGENTS.md"), filepath.Join(p.project.Home, ".claude", "CLAUDE.md")} {
-		if p.watch.Exists(path) {
+	for _, path := range []string{filepath.Join(p.Project.ConfigDir, "AGENTS.md"), filepath.Join(p.Project.Home, ".claude", "CLAUDE.md")} {
+		if w.Exists(path) {
 			add(path)
 			break
 		}
 	}
-	dirs := sources.Upward(p.project.Directory, p.project.Worktree)
+	dirs := sources.Upward(p.Project.Directory, p.Project.Worktree)
 	for _, name := range names {
 		var found []string
 		for _, dir := range dirs {
-			if path := filepath.Join(dir, name); p.watch.Exists(path) {
+			if path := filepath.Join(dir, name); w.Exists(path) {
 				found = append(found, path)
 			}
 		}
@@ -83,40 +83,40 @@ func (p *Plugin) files() []string {
 		}
 	}
 	for _, entry := range p.extra {
-		matched := p.expand(entry, dirs)
+		matched := p.expand(w, entry, dirs)
 		if len(matched) == 0 {
-			p.log.Warn("instructions not found", "entry", entry)
+			p.Log.Warn("instructions not found", "entry", entry)
 		}
 		add(matched...)
 	}
 	return files
 }
 
-// expand returns the files that an entry of the configuration names: absolute, below the home directory,
-// or relative to any directory of the project above the one it is worked in.
-func (p *Plugin) expand(entry string, dirs []string) []string {
+// expand returns the files that an entry of the configuration matches: absolute, below the home directory, or relative to
+// each of dirs.
+func (p *Plugin) expand(w *sources.Watch, entry string, dirs []string) []string {
 	if rest, ok := strings.CutPrefix(entry, "~/"); ok {
-		return p.glob(filepath.Join(p.project.Home, rest))
+		return glob(w, filepath.Join(p.Project.Home, rest))
 	}
 	if filepath.IsAbs(entry) {
-		return p.glob(entry)
+		return glob(w, entry)
 	}
 	var files []string
 	for _, dir := range dirs {
-		files = append(files, p.glob(filepath.Join(dir, entry))...)
+		files = append(files, glob(w, filepath.Join(dir, entry))...)
 	}
 	return files
 }
 
-func (p *Plugin) glob(pattern string) []string {
+func glob(w *sources.Watch, pattern string) []string {
 	if !strings.ContainsAny(pattern, "*?[{") {
-		if p.watch.Exists(pattern) {
+		if w.Exists(pattern) {
 			return []string{pattern}
 		}
 		return nil
 	}
 	base, _ := doublestar.SplitPattern(filepath.ToSlash(pattern))
-	return slices.DeleteFunc(p.watch.Tree(filepath.FromSlash(base), func(string) bool { return true }), func(path string) bool {
+	return slices.DeleteFunc(w.Tree(filepath.FromSlash(base), func(string) bool { return true }), func(path string) bool {
 		ok, err := doublestar.PathMatch(pattern, path)
 		return err != nil || !ok
 	})

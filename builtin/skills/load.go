@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds, in bytes: of what the model is told of all skills and of one.
+// Maximum size in bytes of the list for the model, and of each description in it.
 const (
 	maxList        = 24 << 10
 	maxDescription = 1024
@@ -27,87 +27,82 @@ const (
 	specDescription = 1024
 )
 
-// specNames are the names of the specification: small letters, digits and single dashes inside.
+// specNames matches the names that the specification allows: lower-case letters, digits and single dashes inside.
 var specNames = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// folders returns where skills may be, the most general first: what is found later replaces a skill of
-// the same name.
+// folders returns the folders that can contain skills, each once, the most general first: a later skill replaces an earlier one
+// of the same name.
 func (p *Plugin) folders() []string {
 	var folders []string
 	add := func(dir string, names ...string) {
-		if dir == "" {
-			return
-		}
 		for _, name := range names {
-			if folder := filepath.Join(dir, name); !slices.Contains(folders, folder) {
+			if folder := filepath.Join(dir, name); dir != "" && !slices.Contains(folders, folder) {
 				folders = append(folders, folder)
 			}
 		}
 	}
 	inside := []string{".agents/skills", ".claude/skills", ".opencode/skill", ".opencode/skills", ".tenon/skill", ".tenon/skills"}
-	add(p.project.Home, inside...)
-	add(p.project.ConfigDir, "skill", "skills")
-	for _, path := range p.config.Paths {
+	add(p.Project.Home, inside...)
+	add(p.Project.ConfigDir, "skill", "skills")
+	for _, path := range p.Config.Skills.Paths {
 		switch rest, home := strings.CutPrefix(path, "~/"); {
 		case home:
-			add(p.project.Home, rest)
+			add(p.Project.Home, rest)
 		case filepath.IsAbs(path):
 			add(path, "")
 		default:
-			add(p.project.Directory, path)
+			add(p.Project.Directory, path)
 		}
 	}
-	for _, dir := range sources.Upward(p.project.Directory, p.project.Worktree) {
+	for _, dir := range sources.Upward(p.Project.Directory, p.Project.Worktree) {
 		add(dir, inside...)
 	}
 	return folders
 }
 
-func (p *Plugin) load() []sdk.Skill {
-	found := map[string]sdk.Skill{}
-	for _, folder := range p.folders() {
-		for _, path := range p.watch.Tree(folder, func(name string) bool { return name == "SKILL.md" }) {
-			skill, err := p.read(path)
-			if err != nil {
-				p.log.Warn("skill left out", "file", path, "err", err)
-				continue
-			}
-			if was, ok := found[skill.Name]; ok {
-				skill.Replaces = sources.Replacing(was.Location, was.Replaces)
-			}
-			found[skill.Name] = skill
-		}
-	}
-	return slices.SortedFunc(maps.Values(found), func(a, b sdk.Skill) int { return strings.Compare(a.Name, b.Name) })
+type frontMatter struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
 }
 
-// read reads a skill. What the specification asks for and skills in use do well without is logged and let pass.
-func (p *Plugin) read(path string) (sdk.Skill, error) {
-	var meta struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
+func (p *Plugin) load(w *sources.Watch) found {
+	byName := map[string]sdk.Skill{}
+	isSkill := func(name string) bool { return name == "SKILL.md" }
+	for _, folder := range p.folders() {
+		sources.Documents(w, folder, isSkill, func(doc *sources.Document, meta *frontMatter) error {
+			s := sdk.Skill{Name: strings.TrimSpace(meta.Name), Description: strings.TrimSpace(meta.Description), Location: doc.Path, Body: doc.Body}
+			if was, ok := byName[s.Name]; ok {
+				s.Replaces = sources.Replacing(was.Location, was.Replaces)
+			}
+			if err := p.check(&s); err != nil {
+				return err
+			}
+			byName[s.Name] = s
+			return nil
+		})
 	}
-	doc, err := p.watch.Document(path, &meta)
-	if err != nil {
-		return sdk.Skill{}, err
-	}
-	s := sdk.Skill{Name: strings.TrimSpace(meta.Name), Description: strings.TrimSpace(meta.Description), Location: path, Body: doc.Body}
-	folder := filepath.Base(filepath.Dir(path))
+	skills := slices.SortedFunc(maps.Values(byName), func(a, b sdk.Skill) int { return strings.Compare(a.Name, b.Name) })
+	return found{skills, describe(skills)}
+}
+
+// check returns an error for a skill that cannot be used. It only logs violations of the specification that are common in practice.
+func (p *Plugin) check(s *sdk.Skill) error {
+	folder := filepath.Base(filepath.Dir(s.Location))
 	switch {
 	case s.Name == "":
-		return s, errors.New(`the front matter has no key "name"; give it the name of the folder`)
+		return errors.New(`the front matter has no key "name"; set it to the name of the folder`)
 	case strings.ContainsFunc(s.Name, unicode.IsControl) || utf8.RuneCountInString(s.Name) > specName:
-		return s, fmt.Errorf("key \"name\": %.80q: want at most %d characters of a-z, 0-9 and -", s.Name, specName)
+		return fmt.Errorf("key \"name\": %.80q: want at most %d characters of a-z, 0-9 and -", s.Name, specName)
 	case s.Description == "":
-		return s, errors.New(`the front matter has no key "description", by which the model chooses`)
+		return errors.New(`the front matter has no key "description", which the model needs to choose the skill`)
 	case !specNames.MatchString(s.Name):
-		p.log.Info("the name of a skill is not as the format wants it: a-z, 0-9 and single dashes", "file", path, "name", s.Name)
+		p.Log.Info("skill name violates the format: want a-z, 0-9 and single dashes", "file", s.Location, "name", s.Name)
 	case s.Name != folder:
-		p.log.Info("the name of a skill is not that of its folder, as the format wants it", "file", path, "name", s.Name, "folder", folder)
+		p.Log.Info("skill name differs from the name of its folder", "file", s.Location, "name", s.Name, "folder", folder)
 	case utf8.RuneCountInString(s.Description) > specDescription:
-		p.log.Info("the description of a skill is longer than the format allows; the model is told the beginning", "file", path, "characters", specDescription)
+		p.Log.Info("skill description is too long; the model gets only the beginning", "file", s.Location, "maxCharacters", specDescription)
 	}
-	return s, nil
+	return nil
 }
 
 // describe lists the skills for the model.

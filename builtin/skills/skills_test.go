@@ -166,7 +166,7 @@ func TestURLsAreReported(t *testing.T) {
 	h := testhost.New(t)
 	h.Settings.Skills.URLs = []string{"https://example.com"}
 	start(t, h)
-	if !strings.Contains(h.Log.String(), "skills.urls is not read") {
+	if !strings.Contains(h.Log.String(), "skills.urls is not supported") {
 		t.Errorf("log %s", h.Log.String())
 	}
 }

@@ -1,8 +1,8 @@
-// Package frontmatter reads Markdown files that begin with YAML front matter: agents, commands and
-// skills are written that way.
+// Package frontmatter reads Markdown files that begin with YAML front matter, the format of agents, commands and
+// skills.
 //
-// The front matter becomes a JSON object whose keys keep the order they were written in, so that it can
-// be decoded into the types of the configuration, in which the order of permission rules counts.
+// It converts the front matter to a JSON object whose keys keep their order, so that it can be decoded into the types
+// of the configuration, where the order of permission rules matters.
 package frontmatter
 
 import (
@@ -24,32 +24,32 @@ import (
 // ErrFrontMatter is wrapped by every error about front matter.
 var ErrFrontMatter = errors.New("bad front matter")
 
-// maxBytes bounds the front matter. It is text that people write; the largest seen are a few kilobytes.
+// maxBytes is the maximum size of the front matter. The largest known are a few kilobytes.
 const maxBytes = 64 << 10
 
-// unclosed matches a text that begins with a line of dashes, which split does not take for front matter, and a key. A text that
-// begins with a rule goes on with something else.
+// unclosed matches a text without front matter that begins with a line of dashes and a key. After a horizontal rule comes
+// something else.
 var unclosed = regexp.MustCompile(`^---[ \t]*\n[A-Za-z_][A-Za-z0-9_-]*[ \t]*:(?:[ \t\n]|$)`)
 
-// Document is a file taken apart.
+// Document is a parsed file.
 type Document struct {
-	Meta json.RawMessage // an object, the keys in the order they were written; {} without front matter
-	Body string          // what comes after the front matter, without surrounding white space
+	Meta json.RawMessage // an object with its keys in their original order; {} without front matter
+	Body string          // the text after the front matter, without surrounding white space
 }
 
-// Parse takes a file apart. A file that does not begin with a line of three dashes has no front matter;
-// all of it is the body, unless it goes on with a key: then the end is missing, which is an error. Values that hold a colon followed by a space must be quoted in YAML; as many
-// files in use do not, they are read as if they were. Anchors and aliases are refused.
+// Parse parses a file. A file that does not begin with a line of three dashes has no front matter. Front matter without a closing
+// line is an error. YAML requires quotes around values that contain a colon and a space; because many files omit them, Parse
+// does not. It refuses anchors and aliases.
 func Parse(data []byte) (*Document, error) {
 	meta, body, ok := split(data)
 	if !ok && unclosed.MatchString(body) {
-		return nil, fmt.Errorf("%w: it is not closed: write a line of three dashes behind the last key", ErrFrontMatter)
+		return nil, fmt.Errorf("%w: it is not closed: write a line of three dashes after the last key", ErrFrontMatter)
 	}
 	if !ok {
 		return &Document{Meta: json.RawMessage("{}"), Body: strings.TrimSpace(body)}, nil
 	}
 	if len(meta) > maxBytes {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrFrontMatter, len(meta), maxBytes)
+		return nil, fmt.Errorf("%w: %d bytes, want at most %d", ErrFrontMatter, len(meta), maxBytes)
 	}
 	object, err := decode(meta)
 	if err != nil {
@@ -78,11 +78,11 @@ func (d *Document) Decode(v any) error {
 	return nil
 }
 
-// Keys returns the keys that v, a pointer to a struct, has no field for, and those it has.
+// Keys returns the keys of the document without a field in v, a pointer to a struct, and the keys of all fields of v.
 func (d *Document) Keys(v any) (unknown, known []string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(d.Meta, &fields) != nil {
-		return nil, nil // Parse made an object of it
+		return nil, nil // unreachable: Parse returns an object
 	}
 	t := reflect.TypeOf(v).Elem()
 	for i := range t.NumField() {
@@ -114,7 +114,7 @@ func kindOf(err *json.UnmarshalTypeError) string {
 	}
 }
 
-// split cuts the file at the lines of dashes.
+// split splits the file at the lines of dashes.
 func split(data []byte) (meta, body string, ok bool) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
@@ -146,18 +146,18 @@ func decode(meta string) (json.RawMessage, error) {
 	if _, ok := value.(yaml.MapSlice); !ok {
 		return nil, fmt.Errorf("%w: want keys and values, have %T", ErrFrontMatter, value)
 	}
-	return encode(nil, value)
+	return encode(value)
 }
 
-// check refuses anchors and aliases, with which a few lines grow without bound, and flow collections
-// nested so deep that reading them takes long.
+// check refuses anchors and aliases, which can expand a few lines without bound, and deeply nested flow collections, which are
+// slow to parse.
 func check(meta string) error {
 	const maxDepth = 32
 	depth := 0
 	for _, t := range lexer.Tokenize(meta) {
 		switch t.Type {
 		case token.AnchorType, token.AliasType:
-			return fmt.Errorf("%w: line %d: anchors and aliases are not read", ErrFrontMatter, t.Position.Line+1)
+			return fmt.Errorf("%w: line %d: anchors and aliases are not supported", ErrFrontMatter, t.Position.Line+1)
 		case token.MappingStartType, token.SequenceStartType:
 			depth++
 		case token.MappingEndType, token.SequenceEndType:
@@ -170,46 +170,41 @@ func check(meta string) error {
 	return nil
 }
 
-// encode appends value as JSON.
-func encode(out []byte, value any) ([]byte, error) {
-	var err error
+// encode returns value as JSON. Mappings keep their order.
+func encode(value any) ([]byte, error) {
+	var parts [][]byte
 	switch value := value.(type) {
 	case yaml.MapSlice:
-		out = append(out, '{')
-		for i, item := range value {
-			if i > 0 {
-				out = append(out, ',')
-			}
+		for _, item := range value {
 			key, err := json.Marshal(fmt.Sprint(item.Key))
 			if err != nil {
-				return nil, fmt.Errorf("%w: key %q: %w", ErrFrontMatter, fmt.Sprint(item.Key), err)
+				return nil, fmt.Errorf("%w: key %v: %w", ErrFrontMatter, item.Key, err)
 			}
-			out = append(append(out, key...), ':')
-			if out, err = encode(out, item.Value); err != nil {
+			v, err := encode(item.Value)
+			if err != nil {
 				return nil, err
 			}
+			parts = append(parts, slices.Concat(key, []byte(":"), v))
 		}
-		return append(out, '}'), nil
+		return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}")), nil
 	case []any:
-		out = append(out, '[')
-		for i, item := range value {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			if out, err = encode(out, item); err != nil {
+		for _, item := range value {
+			v, err := encode(item)
+			if err != nil {
 				return nil, err
 			}
+			parts = append(parts, v)
 		}
-		return append(out, ']'), nil
+		return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]")), nil
 	}
 	scalar, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFrontMatter, err)
 	}
-	return append(out, scalar...), nil
+	return scalar, nil
 }
 
-// quoteColons puts quotes around the plain values of top-level keys that hold a colon and a space.
+// quoteColons quotes the plain values of top-level keys that contain a colon and a space.
 func quoteColons(meta string) string {
 	lines := strings.Split(meta, "\n")
 	for i, line := range lines {

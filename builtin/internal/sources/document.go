@@ -6,44 +6,52 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/frontmatter"
-	"github.com/tenonhq/tenon/sdk"
 )
 
-// MaxDocument bounds a document in bytes.
-const MaxDocument = 256 << 10
+// maxDocument is the maximum size of a document in bytes.
+const maxDocument = 256 << 10
 
-// Document reads a Markdown file and decodes its front matter into meta, a pointer to a struct.
-func (w *Watch) Document(path string, meta any) (*frontmatter.Document, error) {
-	data, cut, err := w.ReadFile(path, MaxDocument)
+// Document is a Markdown file with front matter.
+type Document struct {
+	frontmatter.Document
+	Path string
+	Name string // the path below the directory it was found in, with slashes, without the extension
+}
+
+// Documents reads the files below dir that accept matches, sorted by path, and calls use with each and its decoded front
+// matter. A file with an error, from reading or from use, is logged and skipped.
+func Documents[Meta any](w *Watch, dir string, accept func(name string) bool, use func(*Document, *Meta) error) {
+	for _, path := range w.Tree(dir, accept) {
+		var meta Meta
+		doc, err := w.document(dir, path, &meta)
+		if err == nil {
+			err = use(doc, &meta)
+		}
+		if err != nil {
+			w.log.Warn("file left out", "file", path, "err", err)
+		}
+	}
+}
+
+func (w *Watch) document(dir, path string, meta any) (*Document, error) {
+	data, cut, err := w.ReadFile(path, maxDocument)
 	if err != nil {
 		return nil, err
 	}
 	if cut {
-		return nil, fmt.Errorf("larger than %d bytes; move parts of it into files that it names", MaxDocument)
+		return nil, fmt.Errorf("larger than %d bytes; move parts of it into files that it names", maxDocument)
 	}
-	doc, err := frontmatter.Parse(data)
+	parsed, err := frontmatter.Parse(data)
 	if err != nil {
 		return nil, err
 	}
-	return doc, doc.Decode(meta)
-}
-
-// Name returns what a file below dir defines: its path there without the extension, with slashes.
-func Name(dir, path string) (string, error) {
-	rel, err := filepath.Rel(dir, path)
+	name, err := filepath.Rel(dir, path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return filepath.ToSlash(strings.TrimSuffix(rel, filepath.Ext(rel))), nil
+	name = filepath.ToSlash(strings.TrimSuffix(name, filepath.Ext(name)))
+	return &Document{*parsed, path, name}, parsed.Decode(meta)
 }
 
-// Users reports whether a path lies in the user's own configuration folder.
-func Users(project sdk.Project, path string) bool {
-	rel, err := filepath.Rel(project.ConfigDir, path)
-	return project.ConfigDir != "" && err == nil && filepath.IsLocal(rel)
-}
-
-// Replacing returns the places of definitions that a new one replaces: where the latest stands, then what that one replaced.
-func Replacing(latest string, earlier []string) []string {
-	return append([]string{latest}, earlier...)
-}
+// Markdown accepts the names of Markdown files.
+func Markdown(name string) bool { return strings.EqualFold(filepath.Ext(name), ".md") }

@@ -2,6 +2,7 @@ package sources_test
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -78,7 +79,7 @@ func TestWatchNotices(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var w sources.Watch
+			w := sources.NewWatch(sdk.Project{}, slog.New(slog.DiscardHandler))
 			if w.Fresh() {
 				t.Fatal("a new Watch is fresh")
 			}
@@ -118,7 +119,7 @@ func TestTree(t *testing.T) {
 	if err := os.Symlink(dir, filepath.Join(dir, "a", "loop")); err != nil {
 		t.Skip(err)
 	}
-	var w sources.Watch
+	w := sources.NewWatch(sdk.Project{}, slog.New(slog.DiscardHandler))
 	got := w.Tree(dir, sources.Markdown)
 	if len(got) < 2 || got[len(got)-1] != filepath.Join(dir, "b.md") {
 		t.Errorf("Tree = %q, want b.md last", got)
@@ -131,7 +132,7 @@ func TestTree(t *testing.T) {
 func TestReadFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, filepath.Join(t.TempDir(), "f"), "12345")
-	var w sources.Watch
+	w := sources.NewWatch(sdk.Project{}, slog.New(slog.DiscardHandler))
 	if data, cut, err := w.ReadFile(path, 5); string(data) != "12345" || cut || err != nil {
 		t.Errorf("ReadFile(5) = %q, %v, %v", data, cut, err)
 	}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -16,16 +16,13 @@ import (
 // bytesPerToken is the usual estimate for English text and code.
 const bytesPerToken = 4
 
-// argumentDelta is how many bytes of a tool call's arguments come at a time.
-const argumentDelta = 16
-
 // client answers the requests of one provider.
 type client struct {
 	id     string
-	script func() (*script, error) // nil without one; read on first use
+	script func() (*script, error) // reads the script on first use; nil without one
 
 	mu     sync.Mutex
-	failed map[place]int // errors of the script given so far, by the place they stand at
+	failed map[position]int // number of scripted errors returned so far
 }
 
 var (
@@ -34,7 +31,7 @@ var (
 )
 
 func newClient(info sdk.ProviderInfo, dir string) (*client, error) {
-	c := &client{id: info.ID, failed: map[place]int{}}
+	c := &client{id: info.ID, failed: map[position]int{}}
 	path, ok := info.Options["script"].(string)
 	switch {
 	case info.Options["script"] == nil:
@@ -56,16 +53,14 @@ type reply struct {
 	reasoning string
 	text      string
 	calls     []replyCall
-	finish    string // a Finish constant; empty follows from the calls
+	finish    string // a Finish constant; if empty, it depends on the calls
 	delay     time.Duration
-	err       *sdk.ProviderError // after everything else
+	err       *sdk.ProviderError // returned after the rest
 }
 
-type replyCall struct {
-	id, tool, args string
-}
+type replyCall struct{ id, tool, args string }
 
-// Stream answers the request, a word at a time.
+// Stream answers the request in small pieces.
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	in := requestTokens(req)
 	if limit := req.Model.Limit.Context; limit > 0 && in > limit {
@@ -78,26 +73,38 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	if err != nil {
 		return err
 	}
-	if err := wait(ctx, r.delay); err != nil {
-		return err
+	delay := time.NewTimer(r.delay)
+	defer delay.Stop()
+	select {
+	case <-delay.C:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	s := &sender{ctx: ctx, sink: sink}
-	s.reply(r)
-	if s.err == nil && r.err != nil {
+	sent := 0
+	for _, ev := range r.events() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := sink(ev); err != nil {
+			return err
+		}
+		sent += len(ev.Text) + len(ev.Tool)
+	}
+	if r.err != nil {
 		return r.err
 	}
-	s.finish(r, in)
-	return s.err
+	t := sdk.Tokens{Input: in, Output: tokens(sent)}
+	t.Total = t.Sum()
+	return sink(sdk.StreamEvent{Type: sdk.StreamFinish, Reason: r.reason(), Tokens: t})
 }
 
 func (c *client) reply(req *sdk.ModelRequest) (*reply, error) {
-	switch req.Purpose {
-	case sdk.PurposeTitle:
+	switch {
+	case req.Purpose == sdk.PurposeTitle:
 		return &reply{text: title(req)}, nil
-	case sdk.PurposeCompaction:
+	case req.Purpose == sdk.PurposeCompaction:
 		return &reply{text: summary(req)}, nil
-	}
-	if c.script == nil {
+	case c.script == nil:
 		return literal(req), nil
 	}
 	s, err := c.script()
@@ -107,77 +114,31 @@ func (c *client) reply(req *sdk.ModelRequest) (*reply, error) {
 	return c.scripted(s, req), nil
 }
 
-// sender streams one reply and keeps the first error.
-type sender struct {
-	ctx  context.Context // of the Stream call the sender lives in
-	sink func(sdk.StreamEvent) error
-	sent int // bytes
-	err  error
-}
-
-func (s *sender) reply(r *reply) {
-	for word := range words(r.reasoning) {
-		s.send(sdk.StreamEvent{Type: sdk.StreamReasoning, ID: "reasoning", Text: word})
+// events returns the reply as stream events, without the last one.
+func (r *reply) events() []sdk.StreamEvent {
+	var list []sdk.StreamEvent
+	add := func(kind, id, text, separator string) {
+		for _, piece := range strings.SplitAfter(text, separator) {
+			if piece != "" {
+				list = append(list, sdk.StreamEvent{Type: kind, ID: id, Text: piece})
+			}
+		}
 	}
-	for word := range words(r.text) {
-		s.send(sdk.StreamEvent{Type: sdk.StreamText, ID: "text", Text: word})
-	}
+	add(sdk.StreamReasoning, "reasoning", r.reasoning, " ")
+	add(sdk.StreamText, "text", r.text, " ")
 	for i, call := range r.calls {
 		id := fmt.Sprintf("call-%d", i)
-		s.send(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: id, CallID: call.id, Tool: call.tool})
-		for rest := call.args; rest != ""; {
-			n := min(len(rest), argumentDelta)
-			for n < len(rest) && !utf8.RuneStart(rest[n]) {
-				n++
-			}
-			s.send(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: id, Text: rest[:n]})
-			rest = rest[n:]
-		}
+		list = append(list, sdk.StreamEvent{Type: sdk.StreamToolCall, ID: id, CallID: call.id, Tool: call.tool})
+		add(sdk.StreamToolCall, id, call.args, ":")
 	}
+	return list
 }
 
-func (s *sender) finish(r *reply, in int64) {
-	reason := r.finish
-	switch {
-	case reason != "":
-	case len(r.calls) > 0:
-		reason = sdk.FinishToolCalls
-	default:
-		reason = sdk.FinishStop
+func (r *reply) reason() string {
+	if len(r.calls) > 0 {
+		return cmp.Or(r.finish, sdk.FinishToolCalls)
 	}
-	t := sdk.Tokens{Input: in, Output: int64(s.sent+bytesPerToken-1) / bytesPerToken}
-	t.Total = t.Sum()
-	s.send(sdk.StreamEvent{Type: sdk.StreamFinish, Reason: reason, Tokens: t})
-}
-
-func (s *sender) send(ev sdk.StreamEvent) {
-	if s.err != nil {
-		return
-	}
-	if s.err = s.ctx.Err(); s.err != nil {
-		return
-	}
-	s.sent += len(ev.Text) + len(ev.Tool)
-	s.err = s.sink(ev)
-}
-
-// words cuts text behind each run of white space.
-func words(text string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for text != "" {
-			n := strings.IndexAny(text, " \t\n")
-			if n < 0 {
-				n = len(text)
-			}
-			for n < len(text) && strings.IndexByte(" \t\n", text[n]) >= 0 {
-				n++
-			}
-			if !yield(text[:n]) {
-				return
-			}
-			text = text[n:]
-		}
-	}
+	return cmp.Or(r.finish, sdk.FinishStop)
 }
 
 // requestTokens estimates the tokens of a request.
@@ -195,19 +156,7 @@ func requestTokens(req *sdk.ModelRequest) int64 {
 			n += len(c.Text) + len(c.Tool) + len(c.Args)
 		}
 	}
-	return int64(n+bytesPerToken-1) / bytesPerToken
+	return tokens(n)
 }
 
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func tokens(bytes int) int64 { return int64(bytes+bytesPerToken-1) / bytesPerToken }

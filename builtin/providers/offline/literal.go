@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -8,14 +9,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of what an answer repeats of a tool's output.
+// Maximum excerpt of a tool's output in an answer.
 const (
 	shownLines = 24
 	shownBytes = 2000
 	shownArgs  = 160 // bytes
 )
 
-// literal answers with the calls of the prompt or, once they have run, with what came of them.
+// literal answers with the calls in the prompt or, once they have run, with their results.
 func literal(req *sdk.ModelRequest) *reply {
 	p, at := activePrompt(req)
 	ran := results(req.Messages[at+1:])
@@ -31,7 +32,7 @@ func literal(req *sdk.ModelRequest) *reply {
 		out.WriteString(done.report())
 	}
 	for _, name := range p.unknown {
-		fmt.Fprintf(&out, "%s: there is no such tool. The tools are: %s\n", name, toolNames(req))
+		fmt.Fprintf(&out, "%s: tool not found. The tools are: %s\n", name, toolNames(req))
 	}
 	for _, what := range p.broken {
 		fmt.Fprintf(&out, "%s: the arguments are not a JSON object\n", what)
@@ -69,30 +70,27 @@ func results(messages []sdk.ModelMessage) []*outcome {
 	return out
 }
 
-// report is a line on how the call went, and its output.
+// report returns a line with the outcome of the call, and its output.
 func (o *outcome) report() string {
 	how := "ok"
 	if o.failed {
 		how = "error"
 	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s %s: %s\n", o.tool, clip(o.args, shownArgs), how)
+	report := fmt.Sprintf("%s %s: %s\n", o.tool, clip(o.args, shownArgs), how)
 	if o.files {
-		out.WriteString("(with files attached)\n")
+		report += "(with files attached)\n"
 	}
 	if text := strings.TrimRight(o.output, "\n"); text != "" {
-		out.WriteString(excerpt(text) + "\n")
+		report += excerpt(text) + "\n"
 	}
-	return out.String() + "\n"
+	return report + "\n"
 }
 
-// excerpt returns the beginning of text and says how much it leaves out.
+// excerpt returns the beginning of text and the size of the rest.
 func excerpt(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	shown := strings.Join(lines[:min(len(lines), shownLines)], "")
-	if len(shown) > shownBytes {
-		shown = strings.ToValidUTF8(shown[:shownBytes], "")
-	}
+	shown = strings.ToValidUTF8(shown[:min(len(shown), shownBytes)], "")
 	if len(shown) == len(text) {
 		return text
 	}
@@ -106,8 +104,8 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// callID names a call. It follows from the place of the call, so that an answer can be given again, and
-// from the session, so that two sessions do not share one.
+// callID returns the ID of a call. It depends on the call's position, so that answers can be repeated, and on the
+// session, so that IDs of two sessions differ.
 func callID(req *sdk.ModelRequest, at, i int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d/%d", req.SessionID, len(req.Messages), at, i))
 	return fmt.Sprintf("call_%x", sum[:8])
@@ -118,38 +116,19 @@ func toolNames(req *sdk.ModelRequest) string {
 	for i := range req.Tools {
 		names[i] = req.Tools[i].ID
 	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
-// help says what this model is and how to get another.
+// help describes this model and how to use another one.
 func help(req *sdk.ModelRequest) string {
 	return fmt.Sprintf(`This is tenon's offline model. It does not reason: it runs the tool calls you write, one a line, such as
 
-    %s
+    read {"filePath": "go.mod"}
 
 Tools: %s.
 
 For a model that answers, do one of these:
 - set the key of a provider in the environment, such as OPENAI_API_KEY (tenon models lists the providers)
 - start a local model server, such as Ollama, LM Studio or llama.cpp: it is found by itself
-- name a model in tenon.json: {"model": "openai/gpt-6.1-sol"}`, example(req), toolNames(req))
-}
-
-// example is a call that can be tried, of a tool that is offered.
-func example(req *sdk.ModelRequest) string {
-	for _, line := range []string{`read {"filePath": "go.mod"}`, `list {}`} {
-		name, _, _ := strings.Cut(line, " ")
-		for i := range req.Tools {
-			if req.Tools[i].ID == name {
-				return line
-			}
-		}
-	}
-	if len(req.Tools) > 0 {
-		return req.Tools[0].ID + " {}"
-	}
-	return `read {"filePath": "go.mod"}`
+- name a model in tenon.json: {"model": "openai/gpt-6.1-sol"}`, toolNames(req))
 }

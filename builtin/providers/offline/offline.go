@@ -1,14 +1,14 @@
-// Package offline is the model of tenon that needs no key, no network and no server. It does not
-// reason: it runs the tool calls written in the prompt, or gives the replies of a script, through the
+// Package offline is the model that needs no key, no network and no server. It does not reason: it runs
+// the tool calls written in the prompt, or gives the replies of a script, through the
 // same loop, hooks and permissions as any model. It exists so that plugins and configurations can be
 // written, tried and tested anywhere.
 //
-// Everything it says follows from the request alone: the same conversation gets the same answer in every
-// process. (The one exception are errors in a script, which would otherwise never pass; see script.go.)
+// Each answer depends only on the request: the same conversation gets the same answer in every
+// process. The exception are errors in a script, which are returned once per process; see script.go.
 //
-//	Stream ── purpose ──► beside.go      a title; a summary of the conversation
-//	                 ├──► script.go      the reply at this place of the conversation
-//	                 └──► literal.go     the calls in the prompt, then what came of them
+//	Stream ── purpose ──► summary.go     a title; a summary of the conversation
+//	                 ├──► script.go      the reply for this position of the conversation
+//	                 └──► literal.go     the calls in the prompt, then their results
 package offline
 
 import (
@@ -26,7 +26,7 @@ const (
 
 // Plugin contributes the offline provider and its protocol.
 type Plugin struct {
-	dir string // where a relative path of a script starts
+	dir string // base of a script's relative path
 }
 
 var (
@@ -47,13 +47,13 @@ func (*Plugin) Manifest() sdk.Manifest {
 	}
 }
 
-// Start notes where the project is.
+// Start stores the project's directory.
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.dir = h.Project().Directory
 	return nil
 }
 
-// Close does nothing: the plugin holds nothing.
+// Close does nothing: the plugin holds no resources.
 func (*Plugin) Close(context.Context) error { return nil }
 
 // Providers returns the provider "offline" with its one model.
@@ -69,7 +69,7 @@ func (*Plugin) Providers() []sdk.ProviderInfo {
 	}}
 }
 
-// Protocols returns the protocol "offline". Any provider may use it, each with a script of its own.
+// Protocols returns the protocol "offline". Any provider may use it, each with its own script.
 func (p *Plugin) Protocols() []sdk.Protocol {
 	return []sdk.Protocol{{Name: Protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
 		return newClient(info, p.dir)

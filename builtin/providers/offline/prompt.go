@@ -13,15 +13,15 @@ import (
 // callLine is the beginning of a line that may be a tool call: a name and the start of an object.
 var callLine = regexp.MustCompile(`^[ \t]*([A-Za-z0-9_-]{1,64})[ \t]+\{`)
 
-// attached is the beginning of a text that the host put beside the user's words: a file, a directory.
-// Lines of a file are not the user's calls.
+// attached matches the beginning of a text that the host added to the prompt: a file or a directory.
+// Its lines are not the user's calls.
 var attached = regexp.MustCompile(`^<[a-z]+ path="`)
 
-// prompt is what the offline model reads out of a user message.
+// prompt contains the calls found in a user message.
 type prompt struct {
 	calls   []promptCall
-	unknown []string // names in front of an object that are no tools
-	broken  []string // calls whose arguments are no JSON, with the reason
+	unknown []string // names before an object that are not tools
+	broken  []string // calls with invalid JSON arguments, and the reason
 }
 
 type promptCall struct {
@@ -34,11 +34,8 @@ func (p *prompt) empty() bool { return len(p.calls)+len(p.unknown)+len(p.broken)
 // readPrompt finds the calls in a user message.
 func readPrompt(m *sdk.ModelMessage, tools []sdk.ToolDefinition) *prompt {
 	p := &prompt{}
-	for i := range m.Content {
-		c := &m.Content[i]
-		if c.Type == sdk.ContentText && !attached.MatchString(c.Text) {
-			p.read(c.Text, tools)
-		}
+	for _, text := range userTexts(m) {
+		p.read(text, tools)
 	}
 	return p
 }
@@ -57,7 +54,7 @@ func (p *prompt) read(text string, tools []sdk.ToolDefinition) {
 		switch {
 		case err != nil && known:
 			p.broken = append(p.broken, name+": "+err.Error())
-		case err != nil: // prose or code that happens to have a brace
+		case err != nil: // prose or code with a brace
 		case !known:
 			p.unknown = append(p.unknown, name)
 			rest = after
@@ -69,8 +66,8 @@ func (p *prompt) read(text string, tools []sdk.ToolDefinition) {
 	}
 }
 
-// readObject reads the object at the start of text, which may go over several lines, and returns it in
-// one line, with the text from the next line on.
+// readObject reads the object at the start of text, which can span several lines. It returns the object on
+// one line, and the text from the next line on.
 func readObject(text string) (object, after string, err error) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	var raw json.RawMessage
@@ -85,9 +82,8 @@ func readObject(text string) (object, after string, err error) {
 	return line.String(), after, nil
 }
 
-// activePrompt returns the user message that is to be answered and its index; nil and -1 without one. A
-// message without calls that came while the results of an earlier one were still unanswered does not
-// replace that one: the host adds such messages.
+// activePrompt returns the user message to answer and its index, or -1. The host may add a message without
+// calls while the results of an earlier one are still unanswered; the earlier one then stays active.
 func activePrompt(req *sdk.ModelRequest) (*prompt, int) {
 	last := lastUser(req.Messages, len(req.Messages))
 	if last < 0 {
@@ -116,13 +112,13 @@ func lastUser(messages []sdk.ModelMessage, end int) int {
 	return -1
 }
 
-// userText returns the user's words in a message.
-func userText(m *sdk.ModelMessage) string {
+// userTexts returns the user's own texts in a message.
+func userTexts(m *sdk.ModelMessage) []string {
 	var texts []string
 	for i := range m.Content {
 		if c := &m.Content[i]; c.Type == sdk.ContentText && !attached.MatchString(c.Text) {
 			texts = append(texts, c.Text)
 		}
 	}
-	return strings.Join(texts, "\n")
+	return texts
 }

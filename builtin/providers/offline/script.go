@@ -17,13 +17,13 @@ import (
 // ErrScript is wrapped by every error about a script.
 var ErrScript = errors.New("bad script")
 
-// maxScript bounds the size of a script.
+// maxScript is the maximum size of a script in bytes.
 const maxScript = 16 << 20
 
-// maxDelay bounds the wait before a reply.
+// maxDelay is the maximum delay before a reply.
 const maxDelay = time.Hour
 
-// script holds the replies for the turns of users and for those of subagents.
+// script contains the replies for users' turns and for subagents' turns.
 type script struct {
 	path          string
 	turn, subtask []step
@@ -41,10 +41,10 @@ type step struct {
 
 type scriptCall struct {
 	Tool string          `json:"tool"`
-	Args json.RawMessage `json:"args"` // a text goes out as it is, so that it need not be JSON
+	Args json.RawMessage `json:"args"` // a string is sent verbatim, so it can be invalid JSON
 }
 
-// scriptError fails the request in place of a reply; with text or calls beside it, behind them.
+// scriptError makes the request fail, after the text and calls of the step.
 type scriptError struct {
 	Status  int               `json:"status"`
 	Message string            `json:"message"`
@@ -53,101 +53,102 @@ type scriptError struct {
 	Cut     bool              `json:"cut"`
 }
 
-// readScript reads a script: a list of steps; an object with the lists turn and subtask; or one step a
+// readScript reads a script: a list of steps, an object with the lists turn and subtask, or one step per
 // line. Errors wrap ErrScript and name the file and the step.
 func readScript(path string) (*script, error) {
-	bad := func(err error) (*script, error) { return nil, fmt.Errorf("%w: %q: %w", ErrScript, path, err) }
-	f, err := os.Open(path)
+	data, err := readFile(path)
 	if err != nil {
-		return bad(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxScript+1))
-	if err != nil {
-		return bad(err)
-	}
-	if len(data) > maxScript {
-		return bad(fmt.Errorf("it is larger than %d MiB", maxScript>>20))
+		return nil, fmt.Errorf("%w: %q: %w", ErrScript, path, err)
 	}
 	s, err := parseScript(data)
 	if err != nil {
-		return bad(err)
+		return nil, fmt.Errorf("%w: %q: %w", ErrScript, path, err)
 	}
 	s.path = path
 	return s, nil
 }
 
-func parseScript(data []byte) (*script, error) {
-	raws, err := values(data)
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if len(raws) == 1 && raws[0][0] == '[' {
-		if err := json.Unmarshal(raws[0], &raws); err != nil {
-			return nil, err
-		}
-	} else if len(raws) == 1 && byPurpose(raws[0]) {
-		return parseByPurpose(raws[0])
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxScript+1))
+	if len(data) > maxScript {
+		return nil, fmt.Errorf("larger than %d MiB", maxScript>>20)
 	}
-	steps, err := parseSteps(raws)
-	return &script{turn: steps, subtask: steps}, err
+	return data, err
 }
 
-// values returns the JSON values that follow each other in data.
-func values(data []byte) ([]json.RawMessage, error) {
-	var raws []json.RawMessage
+func parseScript(data []byte) (*script, error) {
+	values, err := jsonValues(data)
+	if err != nil {
+		return nil, err
+	}
+	s := &script{}
+	if len(values) == 1 {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(values[0], &fields) == nil && (fields["turn"] != nil || fields["subtask"] != nil) {
+			return s, s.parseLists(values[0])
+		}
+		if values[0][0] == '[' {
+			if err := json.Unmarshal(values[0], &values); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.turn, err = parseSteps(values)
+	s.subtask = s.turn
+	return s, err
+}
+
+// jsonValues returns the consecutive JSON values in data.
+func jsonValues(data []byte) (values []json.RawMessage, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	for {
-		var raw json.RawMessage
-		err := dec.Decode(&raw)
-		if errors.Is(err, io.EOF) {
-			return raws, nil
-		}
-		if err != nil {
+		var value json.RawMessage
+		if err := dec.Decode(&value); errors.Is(err, io.EOF) {
+			return values, nil
+		} else if err != nil {
 			return nil, err
 		}
-		raws = append(raws, raw)
+		values = append(values, value)
 	}
 }
 
-func byPurpose(raw json.RawMessage) bool {
-	var fields map[string]json.RawMessage
-	return json.Unmarshal(raw, &fields) == nil && (fields["turn"] != nil || fields["subtask"] != nil)
-}
-
-func parseByPurpose(raw json.RawMessage) (*script, error) {
+func (s *script) parseLists(data json.RawMessage) (err error) {
 	var lists struct {
 		Turn    []json.RawMessage `json:"turn"`
 		Subtask []json.RawMessage `json:"subtask"`
 	}
-	if err := strict(raw, &lists); err != nil {
-		return nil, err
+	if err := strict(data, &lists); err != nil {
+		return err
 	}
-	turn, err := parseSteps(lists.Turn)
-	if err != nil {
-		return nil, fmt.Errorf("turn: %w", err)
+	if s.turn, err = parseSteps(lists.Turn); err != nil {
+		return fmt.Errorf("turn: %w", err)
 	}
-	subtask, err := parseSteps(lists.Subtask)
-	if err != nil {
-		return nil, fmt.Errorf("subtask: %w", err)
+	if s.subtask, err = parseSteps(lists.Subtask); err != nil {
+		return fmt.Errorf("subtask: %w", err)
 	}
-	return &script{turn: turn, subtask: subtask}, nil
+	return nil
 }
 
-func parseSteps(raws []json.RawMessage) ([]step, error) {
-	steps := make([]step, len(raws))
-	for i, raw := range raws {
-		if err := strict(raw, &steps[i]); err != nil {
-			return nil, fmt.Errorf("step %d: %w", i+1, err)
+func parseSteps(values []json.RawMessage) ([]step, error) {
+	steps := make([]step, len(values))
+	for i, value := range values {
+		err := strict(value, &steps[i])
+		if err == nil {
+			err = steps[i].validate()
 		}
-		if err := steps[i].validate(); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
 	return steps, nil
 }
 
-// strict decodes raw and refuses fields that v does not have.
+// strict decodes raw into v and rejects unknown fields.
 func strict(raw json.RawMessage, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
@@ -167,38 +168,37 @@ func (s *step) validate() error {
 		return fmt.Errorf("finish: unknown reason %q", s.Finish)
 	}
 	if s.DelayMS < 0 || s.DelayMS > maxDelay.Milliseconds() {
-		return fmt.Errorf("delayMs: %d is not from 0 to %d", s.DelayMS, maxDelay.Milliseconds())
+		return fmt.Errorf("delayMs: want 0 to %[2]d, have %[1]d", s.DelayMS, maxDelay.Milliseconds())
 	}
 	return nil
 }
 
-// place is a place in the script of a session: before the n-th reply.
-type place struct {
+// position is a position in the script of a session: before reply n.
+type position struct {
 	session string
 	reply   int
 }
 
-// scripted returns the reply that is due. The place in the script follows from the conversation: it has
-// one answer of the model for each step that was given. Steps that fail leave no answer; how often this
-// process failed at a place tells which of them, or the reply behind them, comes next.
+// scripted returns the next reply. The position in the script follows from the conversation, which has one answer
+// for each step. Steps that fail leave no answer: c.failed counts those that this process has returned.
 func (c *client) scripted(s *script, req *sdk.ModelRequest) *reply {
 	steps := s.turn
 	if req.Purpose == sdk.PurposeSubtask {
 		steps = s.subtask
 	}
-	at := place{req.SessionID, answers(req.Messages)}
+	at := position{req.SessionID, answers(req.Messages)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	skip := c.failed[at]
-	for i, replies := 0, 0; i < len(steps); i++ {
+	replies, failures := 0, 0
+	for i := range steps {
 		switch {
-		case replies == at.reply && steps[i].Error != nil && skip > 0:
-			skip--
-		case replies == at.reply:
-			if steps[i].Error != nil {
-				c.failed[at]++
-			}
+		case replies == at.reply && steps[i].Error == nil:
 			return c.stepReply(&steps[i], req, i)
+		case replies == at.reply && failures == c.failed[at]:
+			c.failed[at]++
+			return c.stepReply(&steps[i], req, i)
+		case replies == at.reply:
+			failures++
 		case steps[i].Error == nil:
 			replies++
 		}
@@ -206,17 +206,20 @@ func (c *client) scripted(s *script, req *sdk.ModelRequest) *reply {
 	return &reply{text: fmt.Sprintf("The script %s has no more replies: %d were given.", s.path, at.reply)}
 }
 
-// answers counts the answers of the model in the conversation. A summary says how many it stands for.
+// answers counts the model's answers in the conversation. A summary contains the number of those it replaced.
 func answers(messages []sdk.ModelMessage) int {
-	var s summed
+	n := 0
 	for i := range messages {
-		before := s.replies
-		s.readMessage(&messages[i])
-		if s.replies < before {
-			s.replies = before // a text that only looks like the line of a summary
+		if messages[i].Role != sdk.RoleAssistant {
+			continue
+		}
+		n++
+		for j := range messages[i].Content {
+			given, _ := repliesGiven(messages[i].Content[j].Text)
+			n = max(n, given)
 		}
 	}
-	return s.replies
+	return n
 }
 
 func (c *client) stepReply(s *step, req *sdk.ModelRequest, index int) *reply {
@@ -232,7 +235,7 @@ func (c *client) stepReply(s *step, req *sdk.ModelRequest, index int) *reply {
 	return r
 }
 
-// arguments returns the text that goes out as the call's arguments.
+// arguments returns the text of the call's arguments.
 func (c *scriptCall) arguments() string {
 	var text string
 	if len(c.Args) > 0 && c.Args[0] == '"' && json.Unmarshal(c.Args, &text) == nil {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,40 +19,35 @@ type field struct {
 	value any
 }
 
+func (b *body) index(name string) int {
+	return slices.IndexFunc(*b, func(f field) bool { return f.name == name })
+}
+
 func (b *body) set(name string, value any) {
-	for i := range *b {
-		if (*b)[i].name == name {
-			(*b)[i].value = value
-			return
-		}
+	if i := b.index(name); i >= 0 {
+		(*b)[i].value = value
+		return
 	}
 	*b = append(*b, field{name, value})
 }
 
-// merge lays options over the body: an object joins the object that is there, null takes a field away,
-// anything else replaces it.
+// merge applies options to the body: an object is merged with an existing object, null removes a field, any other
+// value replaces it.
 func (b *body) merge(options sdk.Object) {
-	for _, name := range slices.Sorted(maps.Keys(options)) { // a map's order would make every body different
-		value := options[name]
-		if value == nil {
-			*b = slices.DeleteFunc(*b, func(f field) bool { return f.name == name })
-			continue
+	for _, name := range slices.Sorted(maps.Keys(options)) { // sorted, so that equal requests have equal bodies
+		i, value := b.index(name), options[name]
+		switch {
+		case value != nil && i >= 0:
+			(*b)[i].value = joined((*b)[i].value, value)
+		case value != nil:
+			*b = append(*b, field{name, value})
+		case i >= 0:
+			*b = slices.Delete(*b, i, i+1)
 		}
-		b.set(name, joined(b.value(name), value))
 	}
 }
 
-func (b *body) value(name string) any {
-	for _, f := range *b {
-		if f.name == name {
-			return f.value
-		}
-	}
-	return nil
-}
-
-// joined returns over laid on under: one object of both when both are objects, else over. It changes
-// neither.
+// joined merges over into under if both are objects, else it returns over. It changes neither.
 func joined(under, over any) any {
 	u, uok := asObject(under)
 	o, ook := asObject(over)
@@ -95,7 +91,7 @@ func (b body) encode(size int) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// sizeOf estimates the size of a request's body: a buffer that need not grow halves the work of a long
+// sizeOf estimates the size of a request's body in bytes. A buffer of the right size halves the work of a long
 // conversation.
 func sizeOf(req *sdk.ModelRequest) int {
 	const each = 96 // names and punctuation of an entry
@@ -115,12 +111,9 @@ func sizeOf(req *sdk.ModelRequest) int {
 	return size + size/8 // escapes
 }
 
-// apiName returns the name the server knows the model by.
+// apiName returns the server's name of the model.
 func apiName(m *sdk.Model) string {
-	if m.APIID != "" {
-		return m.APIID
-	}
-	return m.ID
+	return cmp.Or(m.APIID, m.ID)
 }
 
 // parameters returns the schema of a tool's arguments; a tool without one takes an empty object.

@@ -1,9 +1,12 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -87,7 +90,7 @@ func (c *client) chatBody(req *sdk.ModelRequest) ([]byte, error) {
 	return b.encode(sizeOf(req))
 }
 
-// setParams sets what both protocols name alike, and the limit of the output under its name.
+// setParams sets the fields that have the same name in both protocols, and the output limit under the name maxTokens.
 func (c *client) setParams(b *body, req *sdk.ModelRequest, maxTokens string) {
 	p := &req.Params
 	if len(req.Tools) > 0 && req.ToolChoice != "" && req.ToolChoice != sdk.ToolChoiceAuto {
@@ -107,18 +110,13 @@ func (c *client) setParams(b *body, req *sdk.ModelRequest, maxTokens string) {
 	}
 }
 
-// maxTokensField names the limit of the output: OpenAI's reasoning models refuse the older name, which
-// is the only one most other servers know.
+// maxTokensField returns the name of the output limit: OpenAI's reasoning models refuse the older name, and most
+// other servers accept no other.
 func (c *client) maxTokensField(m *sdk.Model) string {
-	name := apiName(m)
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	if c.openAI {
+	name := path.Base(apiName(m))
+	reasons := func(family string) bool { return strings.HasPrefix(name, family) }
+	if c.openAI || slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5"}, reasons) {
 		return "max_completion_tokens"
-	}
-	for _, family := range []string{"o1", "o3", "o4", "gpt-5"} {
-		if strings.HasPrefix(name, family) {
-			return "max_completion_tokens"
-		}
 	}
 	return "max_tokens"
 }
@@ -145,8 +143,8 @@ func (c *client) chatMessages(req *sdk.ModelRequest) []chatMessage {
 	return out
 }
 
-// turnStart returns the index of the last user message: the assistant messages behind it belong to the
-// turn that goes on.
+// turnStart returns the index of the last user message, or -1. The assistant messages after it belong to the
+// current turn.
 func turnStart(messages []sdk.ModelMessage) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == sdk.RoleUser {
@@ -156,7 +154,7 @@ func turnStart(messages []sdk.ModelMessage) int {
 	return -1
 }
 
-// chatContent is a string when the content is text alone: every server takes that.
+// chatContent returns a string if the content is only text: every server accepts that.
 func chatContent(m *sdk.Model, contents []sdk.ModelContent) any {
 	if len(contents) == 1 && contents[0].Type == sdk.ContentText {
 		return contents[0].Text
@@ -196,12 +194,12 @@ func newChatPart(m *sdk.Model, content *sdk.ModelContent) (chatPart, bool) {
 	case a.kind == kindFile && strings.HasPrefix(a.url, "data:"):
 		return chatPart{Type: "file", File: &chatFile{a.name, a.url}}, true
 	case a.kind == kindFile:
-		a = notice("%s is at %s", a.name, a.url) // Chat Completions takes no address of a file
+		a = notice("%s is at %s", a.name, a.url) // Chat Completions accepts no URL of a file
 	}
 	return chatPart{Type: "text", Text: a.text}, true
 }
 
-// chatAssistant returns an earlier answer of the model; false when nothing of it is left.
+// chatAssistant returns an earlier answer of the model, or false if it would be empty.
 func (c *client) chatAssistant(m *sdk.ModelMessage, inTurn bool) (chatMessage, bool) {
 	msg := chatMessage{Role: sdk.RoleAssistant}
 	var texts []string
@@ -228,9 +226,8 @@ func (c *client) chatAssistant(m *sdk.ModelMessage, inTurn bool) (chatMessage, b
 	return msg, text != "" || len(msg.ToolCalls) > 0 || msg.ReasoningContent != "" || msg.ReasoningDetails != nil
 }
 
-// chatReasoning gives reasoning back to a server that wants it. Servers that send reasoning_content ask
-// for it as long as the turn goes on, and refuse or ignore it later; OpenRouter wants its details back
-// always. Others refuse fields they do not expect.
+// chatReasoning sends reasoning back to servers that want it. Servers that send reasoning_content require it
+// during the turn, and refuse or ignore it later. OpenRouter always wants its details. Others refuse unknown fields.
 func (c *client) chatReasoning(msg *chatMessage, content *sdk.ModelContent, inTurn bool) {
 	from, _ := content.Metadata[metaField].(string)
 	to := c.reasoningField
@@ -251,18 +248,14 @@ func (c *client) chatReasoning(msg *chatMessage, content *sdk.ModelContent, inTu
 	}
 }
 
-// chatResults appends one message per tool result, and one more with what they attached.
+// chatResults appends one message per tool result, and one with their attachments.
 func (c *client) chatResults(out []chatMessage, model *sdk.Model, m *sdk.ModelMessage) []chatMessage {
 	for i := range m.Content {
 		content := &m.Content[i]
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		text := content.Text
-		if text == "" {
-			text = noOutput
-		}
-		out = append(out, chatMessage{Role: sdk.RoleTool, Content: text, ToolCallID: c.callID(content.CallID)})
+		out = append(out, chatMessage{Role: sdk.RoleTool, Content: cmp.Or(content.Text, noOutput), ToolCallID: c.callID(content.CallID)})
 	}
 	if files := resultFiles(m.Content); files != nil {
 		out = append(out, chatMessage{Role: sdk.RoleUser, Content: chatContent(model, files)})
@@ -270,8 +263,8 @@ func (c *client) chatResults(out []chatMessage, model *sdk.Model, m *sdk.ModelMe
 	return out
 }
 
-// callID returns the ID in the form the server demands: Mistral refuses all but nine letters and digits,
-// which the IDs of another model in the same conversation are not.
+// callID returns the ID in the form the server requires. Mistral accepts only nine letters and digits, and other
+// models of the same conversation use longer IDs.
 func (c *client) callID(id string) string {
 	if c.callIDLength == 0 || (len(id) == c.callIDLength && strings.Trim(id, letters) == "") {
 		return id

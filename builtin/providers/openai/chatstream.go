@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,8 +9,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// chatChunk is one event of a Chat Completions stream, or the document that takes its place. Fields
-// that servers fill with different types are kept raw.
+// chatChunk is one event of a Chat Completions stream, or the document that replaces the stream. Fields
+// whose type differs between servers stay raw.
 type chatChunk struct {
 	Choices []chatChoice    `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
@@ -23,7 +24,7 @@ type chatChunk struct {
 type chatChoice struct {
 	Index        int             `json:"index"`
 	Delta        *chatDelta      `json:"delta"`
-	Message      *chatDelta      `json:"message"` // what is not a stream has it in place of delta
+	Message      *chatDelta      `json:"message"` // replaces delta in an answer that is not a stream
 	FinishReason string          `json:"finish_reason"`
 	Usage        json.RawMessage `json:"usage"` // Moonshot
 	Error        json.RawMessage `json:"error"` // OpenRouter
@@ -43,15 +44,14 @@ type chatCallDelta struct {
 	ID       string `json:"id"`
 	Function struct {
 		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"` // a string; some send the object itself
+		Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object itself
 	} `json:"function"`
-	ExtraContent sdk.Object `json:"extra_content"` // Google: signatures it wants back
+	ExtraContent sdk.Object `json:"extra_content"` // Google: signatures to send back
 }
 
 // chatDecoder decodes a Chat Completions answer.
 type chatDecoder struct {
 	*answer
-	shape   chunkShape
 	think   thinking
 	details reasoningDetails
 	byIndex map[int]*call
@@ -63,34 +63,27 @@ func (d *chatDecoder) complete() bool { return d.reason != "" }
 func (d *chatDecoder) event(data []byte) (done bool, err error) {
 	if string(data) == "[DONE]" {
 		if !d.began && !d.complete() && d.think.held == "" {
-			return true, fmt.Errorf("%w: it ended before it began", errCut)
+			return true, fmt.Errorf("%w: the stream is empty", errCut)
 		}
 		return true, nil
 	}
-	if text, ok := d.shape.text(data); ok {
-		return false, d.content(text)
-	}
 	var chunk chatChunk
-	if err := json.Unmarshal(data, &chunk); err != nil {
-		return false, fmt.Errorf("%w: event %q: %w", errMalformed, clip(string(data), 200), err)
+	if err := unmarshal(data, &chunk); err != nil {
+		return false, err
 	}
-	d.shape.learn(data, &chunk)
 	return false, d.chunk(data, &chunk)
 }
 
 func (d *chatDecoder) whole(data []byte) error {
 	var chunk chatChunk
-	if err := json.Unmarshal(data, &chunk); err != nil {
-		if said := readError(data); said.message != "" && json.Valid(data) {
-			return &refusal{body: data}
-		}
-		return fmt.Errorf("%w: %q: %w", errMalformed, clip(string(data), 200), err)
+	if err := unmarshalDocument(data, &chunk); err != nil {
+		return err
 	}
 	if err := d.chunk(data, &chunk); err != nil {
 		return err
 	}
 	if d.reason == "" && !d.began {
-		return &refusal{body: data} // {"detail": …} and the like
+		return &refusal{body: data} // for example {"detail": …}
 	}
 	return nil
 }
@@ -102,11 +95,7 @@ func (d *chatDecoder) finish() error {
 	if d.think.open() && len(d.calls) == 0 && d.reason != sdk.FinishLength {
 		return fmt.Errorf("%w: it ended within <think>, without an answer", errCut)
 	}
-	reasoning, text := d.think.flush()
-	if err := d.words(sdk.StreamReasoning, reasoning, nil); err != nil {
-		return err
-	}
-	if err := d.words(sdk.StreamText, text, nil); err != nil {
+	if err := d.thought(d.think.flush()); err != nil {
 		return err
 	}
 	return d.answer.finish()
@@ -130,8 +119,16 @@ func (d *chatDecoder) chunk(data []byte, chunk *chatChunk) error {
 		if present(choice.Usage) {
 			usage = choice.Usage
 		}
-		if err := d.choice(choice); err != nil {
-			return err
+		for _, delta := range []*chatDelta{choice.Delta, choice.Message} {
+			if delta == nil {
+				continue
+			}
+			if err := d.delta(delta); err != nil {
+				return err
+			}
+		}
+		if choice.FinishReason != "" {
+			d.reason = finishReason(choice.FinishReason)
 		}
 	}
 	if tokens, ok := chatTokens(usage); ok {
@@ -139,21 +136,6 @@ func (d *chatDecoder) chunk(data []byte, chunk *chatChunk) error {
 	}
 	if failed {
 		return &refusal{body: data}
-	}
-	return nil
-}
-
-func (d *chatDecoder) choice(choice *chatChoice) error {
-	for _, delta := range []*chatDelta{choice.Delta, choice.Message} {
-		if delta == nil {
-			continue
-		}
-		if err := d.delta(delta); err != nil {
-			return err
-		}
-	}
-	if choice.FinishReason != "" {
-		d.reason = finishReason(choice.FinishReason)
 	}
 	return nil
 }
@@ -171,7 +153,7 @@ func (d *chatDecoder) delta(delta *chatDelta) error {
 			return err
 		}
 	}
-	if err := d.content(content + delta.Refusal); err != nil {
+	if err := d.thought(d.think.split(content + delta.Refusal)); err != nil {
 		return err
 	}
 	for i := range delta.ToolCalls {
@@ -182,32 +164,28 @@ func (d *chatDecoder) delta(delta *chatDelta) error {
 	return nil
 }
 
-// reasoning passes on reasoning that came in a field of its own, and notes which one: the server may
-// want it back.
+// reasoning passes on reasoning from its own field. The metadata names the field because the server may want it back.
 func (d *chatDecoder) reasoning(delta *chatDelta) error {
 	text, field := delta.ReasoningContent, "reasoning_content"
 	if text == "" {
 		text, field = rawText(delta.Reasoning), "reasoning"
 	}
 	if len(delta.ReasoningDetails) > 0 {
+		field = "reasoning_details"
 		if err := d.details.add(delta.ReasoningDetails); err != nil {
 			return err
 		}
-		if d.kind != sdk.StreamReasoning {
-			// The block is opened even without text: the details need a place.
-			return d.words(sdk.StreamReasoning, text, sdk.Object{metaField: "reasoning_details"})
-		}
-	}
-	if text == "" {
+	} else if text == "" {
 		return nil
 	}
-	if d.kind == sdk.StreamReasoning {
-		return d.words(sdk.StreamReasoning, text, nil)
+	var metadata sdk.Object
+	if d.kind != sdk.StreamReasoning { // opens a block, even without text: the details belong to it
+		metadata = sdk.Object{metaField: field}
 	}
-	return d.words(sdk.StreamReasoning, text, sdk.Object{metaField: field})
+	return d.words(sdk.StreamReasoning, text, metadata)
 }
 
-// closeDetails gives the open block of reasoning its details, now that they are complete.
+// closeDetails adds the complete details to the open block of reasoning.
 func (d *chatDecoder) closeDetails() error {
 	if len(d.details.list) == 0 {
 		return nil
@@ -217,24 +195,15 @@ func (d *chatDecoder) closeDetails() error {
 	return d.words(sdk.StreamReasoning, "", metadata)
 }
 
-// content passes on a delta of the text, which may hold reasoning between tags.
-func (d *chatDecoder) content(delta string) error {
-	if delta == "" {
-		return nil
-	}
-	reasoning, text := d.think.split(delta)
-	if reasoning != "" {
-		if err := d.words(sdk.StreamReasoning, reasoning, nil); err != nil {
-			return err
-		}
-	}
-	if text == "" {
-		return nil
+// thought passes on reasoning, then text.
+func (d *chatDecoder) thought(reasoning, text string) error {
+	if err := d.words(sdk.StreamReasoning, reasoning, nil); err != nil {
+		return err
 	}
 	return d.words(sdk.StreamText, text, nil)
 }
 
-// contentText returns the text of a delta's content. Reasoning parts in it are passed on at once.
+// contentText returns the text of a delta's content. It passes on reasoning parts immediately.
 func (d *chatDecoder) contentText(raw json.RawMessage) (string, error) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return rawText(raw), nil
@@ -244,22 +213,19 @@ func (d *chatDecoder) contentText(raw json.RawMessage) (string, error) {
 		Text     string          `json:"text"`
 		Thinking json.RawMessage `json:"thinking"` // a string or a list of texts
 	}
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", fmt.Errorf("%w: content %q: %w", errMalformed, clip(string(raw), 200), err)
+	if err := unmarshal(raw, &parts); err != nil {
+		return "", err
 	}
 	var text strings.Builder
 	for _, p := range parts {
 		text.WriteString(p.Text)
-		if err := d.words(sdk.StreamReasoning, rawText(p.Thinking), nil); err != nil {
-			return "", err
-		}
-		var list []struct {
+		thinking := []struct {
 			Text string `json:"text"`
-		}
-		if !present(p.Thinking) || json.Unmarshal(p.Thinking, &list) != nil {
+		}{{rawText(p.Thinking)}}
+		if len(p.Thinking) > 0 && p.Thinking[0] == '[' && json.Unmarshal(p.Thinking, &thinking) != nil {
 			continue
 		}
-		for _, t := range list {
+		for _, t := range thinking {
 			if err := d.words(sdk.StreamReasoning, t.Text, nil); err != nil {
 				return "", err
 			}
@@ -273,12 +239,7 @@ func (d *chatDecoder) toolCall(delta *chatCallDelta) error {
 	if err != nil {
 		return err
 	}
-	if c.id == "" {
-		c.id = delta.ID
-	}
-	if c.tool == "" {
-		c.tool = delta.Function.Name
-	}
+	c.id, c.tool = cmp.Or(c.id, delta.ID), cmp.Or(c.tool, delta.Function.Name)
 	if c.metadata == nil && len(delta.ExtraContent) > 0 {
 		c.metadata = sdk.Object{metaExtra: map[string]any(delta.ExtraContent)}
 	}
@@ -289,8 +250,8 @@ func (d *chatDecoder) toolCall(delta *chatCallDelta) error {
 	return d.arguments(c, args)
 }
 
-// find returns the call a delta belongs to. The index tells, but some servers leave it out and some
-// give every call the index 0; a new ID with a name begins a new call all the same.
+// find returns the call of a delta. The index identifies it, but some servers omit the index and others
+// send 0 for every call. A new ID with a name always begins a new call.
 func (d *chatDecoder) find(delta *chatCallDelta) (c *call, err error) {
 	c = d.last
 	if delta.Index != nil {
@@ -334,7 +295,7 @@ func finishReason(reason string) string {
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// rawText returns the string in raw, or nothing when it holds something else.
+// rawText returns the string in raw, or "" if raw is not a string.
 func rawText(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -30,8 +32,8 @@ const (
 	reasoningNone = "none"
 )
 
-// newSettings reads the options of a provider. An option of the wrong type is an error, an unknown one
-// is logged: configurations written for other hosts carry options that mean nothing here.
+// newSettings reads the options of a provider. An option of the wrong type is an error. An unknown one is only logged:
+// configurations written for other hosts contain options that tenon does not use.
 func newSettings(info sdk.ProviderInfo, base *url.URL, log *slog.Logger) (settings, error) {
 	s := settings{
 		headerTimeout:  sdk.DefaultIdleTimeout,
@@ -42,36 +44,35 @@ func newSettings(info sdk.ProviderInfo, base *url.URL, log *slog.Logger) (settin
 		headers:        map[string]string{},
 	}
 	s.cacheKey = s.openAI
-	read := optionReader{provider: info.ID, options: info.Options, seen: map[string]bool{}}
-	read.duration("timeout", &s.headerTimeout)
-	read.duration("timeout", &s.idleTimeout)
-	read.duration("headerTimeout", &s.headerTimeout)
-	read.duration("chunkTimeout", &s.idleTimeout)
-	read.boolean("setCacheKey", &s.cacheKey)
-	read.boolean("includeUsage", &s.includeUsage)
-	read.text("reasoningField", &s.reasoningField)
-	read.integer("callIDLength", &s.callIDLength)
+	r := &optionReader{provider: info.ID, options: info.Options, seen: map[string]bool{}}
+	for _, into := range []*time.Duration{&s.headerTimeout, &s.idleTimeout} {
+		read(r, "timeout", durationOption, into)
+	}
+	read(r, "headerTimeout", durationOption, &s.headerTimeout)
+	read(r, "chunkTimeout", durationOption, &s.idleTimeout)
+	read(r, "setCacheKey", boolOption, &s.cacheKey)
+	read(r, "includeUsage", boolOption, &s.includeUsage)
+	read(r, "reasoningField", textOption, &s.reasoningField)
+	read(r, "callIDLength", lengthOption, &s.callIDLength)
 	for option, header := range map[string]string{"organization": "OpenAI-Organization", "project": "OpenAI-Project"} {
 		value := ""
-		if read.text(option, &value); value != "" {
+		if read(r, option, textOption, &value); value != "" {
 			s.headers[header] = value
 		}
 	}
-	for name, value := range info.Headers {
-		s.headers[name] = value
-	}
-	for _, name := range []string{"apiKey", "baseURL", "headers", "answerTimeout", "totalTimeout"} { // the host's
-		read.seen[name] = true
+	maps.Copy(s.headers, info.Headers)
+	for _, name := range []string{"apiKey", "baseURL", "headers", "answerTimeout", "totalTimeout"} { // read by the host
+		r.seen[name] = true
 	}
 	for name := range info.Options {
-		if !read.seen[name] {
+		if !r.seen[name] {
 			log.Warn("unknown provider option", "provider", info.ID, "option", name)
 		}
 	}
-	return s, read.err
+	return s, r.err
 }
 
-// optionReader reads options by name and keeps the first error.
+// optionReader reads a provider's options and keeps the first error.
 type optionReader struct {
 	provider string
 	options  sdk.Object
@@ -79,81 +80,50 @@ type optionReader struct {
 	err      error
 }
 
-func (r *optionReader) value(name string) (any, bool) {
+// optionKind says how an option's value is read: parse returns false if the value is not as want describes.
+type optionKind[T any] struct {
+	want  string
+	parse func(any) (T, bool)
+}
+
+var (
+	boolOption     = optionKind[bool]{"true or false", func(v any) (bool, bool) { b, ok := v.(bool); return b, ok }}
+	textOption     = optionKind[string]{"a text", func(v any) (string, bool) { s, ok := v.(string); return s, ok }}
+	durationOption = optionKind[time.Duration]{"milliseconds or false", duration}
+	lengthOption   = optionKind[int]{"a number from 0 to 256", func(v any) (int, bool) {
+		n, ok := number(v)
+		return int(n), ok && n >= 0 && n <= 256
+	}}
+)
+
+// read sets into if the option is present and not null.
+func read[T any](r *optionReader, name string, kind optionKind[T], into *T) {
 	r.seen[name] = true
-	v, ok := r.options[name]
-	return v, ok && v != nil
-}
-
-func (r *optionReader) wrong(name, want string, have any) {
-	if r.err == nil {
-		r.err = fmt.Errorf("provider %s: options.%s is %v, want %s", r.provider, name, have, want)
-	}
-}
-
-// duration reads milliseconds; false and 0 are none.
-func (r *optionReader) duration(name string, d *time.Duration) {
-	v, ok := r.value(name)
-	if !ok {
+	v := r.options[name]
+	if v == nil {
 		return
 	}
+	value, ok := kind.parse(v)
+	if ok {
+		*into = value
+	} else if r.err == nil {
+		r.err = fmt.Errorf("provider %s: options.%s is %v, want %s", r.provider, name, v, kind.want)
+	}
+}
+
+// duration reads milliseconds. Zero, false and durations too long for a time.Duration mean no limit, which is 0.
+func duration(v any) (time.Duration, bool) {
 	if v == false {
-		*d = 0
-		return
+		return 0, true
 	}
 	ms, ok := number(v)
-	if !ok || ms < 0 {
-		r.wrong(name, "milliseconds or false", v)
-		return
-	}
-	// A timeout too long for a Duration is as good as none.
-	const most = float64(1<<63-1) / float64(time.Millisecond)
-	if ms >= most {
+	if ms >= float64(math.MaxInt64)/float64(time.Millisecond) {
 		ms = 0
 	}
-	*d = time.Duration(ms * float64(time.Millisecond))
+	return time.Duration(ms * float64(time.Millisecond)), ok && ms >= 0
 }
 
-func (r *optionReader) boolean(name string, b *bool) {
-	v, ok := r.value(name)
-	if !ok {
-		return
-	}
-	value, ok := v.(bool)
-	if !ok {
-		r.wrong(name, "true or false", v)
-		return
-	}
-	*b = value
-}
-
-func (r *optionReader) text(name string, s *string) {
-	v, ok := r.value(name)
-	if !ok {
-		return
-	}
-	value, ok := v.(string)
-	if !ok {
-		r.wrong(name, "a text", v)
-		return
-	}
-	*s = value
-}
-
-func (r *optionReader) integer(name string, n *int) {
-	v, ok := r.value(name)
-	if !ok {
-		return
-	}
-	value, ok := number(v)
-	if !ok || value < 0 || value > 256 {
-		r.wrong(name, "a number from 0 to 256", v)
-		return
-	}
-	*n = int(value)
-}
-
-// number reads the forms numbers have in a decoded or a hand-made Object.
+// number reads the number types of a decoded or a hand-made Object.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:

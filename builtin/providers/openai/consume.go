@@ -3,6 +3,7 @@ package openai
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +15,12 @@ import (
 
 // decoder turns the events of one protocol into an answer.
 type decoder interface {
-	// event takes the data of one event, which it may not keep. done: the answer is complete and nothing
-	// more is to come.
+	// event handles the data of one event and must not keep it. It returns done if no further event belongs to the
+	// answer.
 	event(data []byte) (done bool, err error)
-	// whole takes an answer that is one JSON document.
+	// whole handles an answer that is one JSON document.
 	whole(data []byte) error
-	// complete reports whether the model said that it has finished.
+	// complete reports whether the model has reported that it finished.
 	complete() bool
 	// finish ends the answer.
 	finish() error
@@ -29,8 +30,25 @@ type decoder interface {
 var (
 	errCut       = errors.New("the answer broke off")
 	errMalformed = errors.New("the server sent a malformed answer")
-	errHTML      = errors.New("the server sent a web page in place of an answer")
+	errHTML      = errors.New("the server sent a web page instead of an answer")
 )
+
+// unmarshal decodes a part of an answer. The error quotes it.
+func unmarshal(data []byte, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%w: %q: %w", errMalformed, clip(string(data), 200), err)
+	}
+	return nil
+}
+
+// unmarshalDocument decodes an answer that is one JSON document, which may be an error in place of an answer.
+func unmarshalDocument(data []byte, into any) error {
+	err := unmarshal(data, into)
+	if err != nil && json.Valid(data) && readError(data).message != "" {
+		return &refusal{body: data}
+	}
+	return err
+}
 
 // consume reads the answer, be it a stream or one document, into the decoder.
 func consume(ex *exchange, dec decoder) error {
@@ -38,7 +56,7 @@ func consume(ex *exchange, dec decoder) error {
 	first, err := firstByte(in)
 	switch {
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("%w: it is empty", errCut)
+		return fmt.Errorf("%w: the body is empty", errCut)
 	case err != nil:
 		return fmt.Errorf("%w: %w", errCut, err)
 	case first == '<':
@@ -71,7 +89,7 @@ func firstByte(in *bufio.Reader) (byte, error) {
 	}
 }
 
-// document reads an answer that did not come as a stream, though one was asked for.
+// document reads an answer of a server that ignored the request for a stream.
 func document(in io.Reader, dec decoder) error {
 	data, err := io.ReadAll(in)
 	if err != nil {
@@ -86,7 +104,7 @@ func document(in io.Reader, dec decoder) error {
 	return dec.finish()
 }
 
-// tooMany reports whether a JSON document has more than max values, as far as commas and brackets outside of strings tell.
+// tooMany reports whether a JSON document has more than max values. It counts commas and brackets outside strings.
 func tooMany(data []byte, max int) bool {
 	if len(data) <= max {
 		return false
@@ -106,7 +124,7 @@ func tooMany(data []byte, max int) bool {
 }
 
 func stream(ex *exchange, in io.Reader, dec decoder) error {
-	// The blank line lets the decoder see a last event that the server did not end with one.
+	// The added blank line completes a last event that the server did not end with one.
 	body := io.NopCloser(io.MultiReader(in, strings.NewReader("\n\n")))
 	frames := ssestream.NewDecoder(&http.Response{Body: body})
 	complete := false
@@ -129,7 +147,7 @@ func stream(ex *exchange, in io.Reader, dec decoder) error {
 		}
 	}
 	switch err := frames.Err(); {
-	case complete: // what could still come is not worth an error
+	case complete: // the rest can be lost without harm
 		return nil
 	case err != nil:
 		return fmt.Errorf("%w: %w", errCut, err)

@@ -10,29 +10,29 @@ import (
 // maxErrorMessage bounds the message shown to the user, in bytes; the body keeps more.
 const maxErrorMessage = 2 << 10
 
-// serverError is what the body of an error says.
+// serverError is the content of an error's body.
 type serverError struct {
 	code    string
 	message string
-	status  int // the HTTP status the body names; 0 when it names none
+	status  int // the HTTP status in the body; 0 if it has none
 }
 
-// readError understands the bodies of the servers people use:
+// readError reads the error bodies of the common servers:
 //
 //	{"error": {"message": …, "type": …, "code": …}}     OpenAI and most others
 //	{"type": "error", "error": {…}}, {"error": "…"}     Anthropic; LM Studio, xAI
 //	[{"error": {…, "status": …}}]                        Google
 //	{"message": …, "type": …, "code": …}                 Mistral, vLLM, Cerebras
 //	{"detail": "…"}, {"detail": [{"msg": …}]}            servers on FastAPI
-//	{"error": {"metadata": {"raw": "…"}}}                OpenRouter, passing on another server's body
+//	{"error": {"metadata": {"raw": "…"}}}                OpenRouter, with another server's body
 func readError(body []byte) serverError {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
 		return serverError{message: plainText(string(body))}
 	}
-	out := errorValue(v)
-	out.message = clip(out.message, maxErrorMessage)
-	return out
+	said := errorValue(v)
+	said.message = clip(said.message, maxErrorMessage)
+	return said
 }
 
 func errorValue(v any) serverError {
@@ -50,30 +50,20 @@ func errorValue(v any) serverError {
 }
 
 func errorObject(m map[string]any) serverError {
-	for _, key := range []string{"error", "errors", "detail"} {
-		if inner, ok := m[key]; ok && inner != nil {
-			out := errorValue(inner)
-			code, status := errorCode(m)
-			out.code = cmp.Or(out.code, code)
-			out.status = cmp.Or(out.status, status)
-			return out
-		}
+	said := serverError{message: cmp.Or(text(m["message"]), text(m["msg"]))}
+	inner := cmp.Or(m["error"], m["errors"], m["detail"])
+	metadata, _ := m["metadata"].(map[string]any)
+	if inner != nil {
+		said = errorValue(inner)
+	} else if raw := text(metadata["raw"]); raw != "" {
+		said.message += ": " + readError([]byte(raw)).message
 	}
-	out := serverError{message: text(m["message"])}
-	if out.message == "" {
-		out.message = text(m["msg"])
-	}
-	out.code, out.status = errorCode(m)
-	if metadata, _ := m["metadata"].(map[string]any); metadata != nil {
-		if raw := text(metadata["raw"]); raw != "" {
-			inner := readError([]byte(raw))
-			out.message += ": " + inner.message
-		}
-	}
-	return out
+	code, status := errorCode(m)
+	said.code, said.status = cmp.Or(said.code, code), cmp.Or(said.status, status)
+	return said
 }
 
-// errorCode finds the name of an error; a number is the HTTP status.
+// errorCode returns the name of an error and, if its code is a number, the HTTP status.
 func errorCode(m map[string]any) (code string, status int) {
 	if n, ok := m["code"].(float64); ok && n >= 400 && n < 600 {
 		status = int(n)
@@ -90,7 +80,7 @@ func errorCode(m map[string]any) (code string, status int) {
 	return "", status
 }
 
-// plainText makes one line of a body that is not JSON; a web page says nothing to the user.
+// plainText returns a body that is not JSON as one line, or "" for a web page.
 func plainText(body string) string {
 	body = strings.Join(strings.Fields(strings.ToValidUTF8(body, "")), " ")
 	if strings.HasPrefix(body, "<") {

@@ -35,29 +35,6 @@ func FuzzResponses(f *testing.F) {
 	})
 }
 
-// FuzzTextShape holds the short cut for text deltas against decoding in full: a stream whose chunks have
-// one shape gives the same text as one whose chunks never repeat a shape.
-func FuzzTextShape(f *testing.F) {
-	f.Add("hello", "a \"b\" \\ \n\u2028 é", "\x00\xff{}[]")
-	f.Add(`","x":"`, `"delta":{"content":"`, `\u0041`)
-	f.Fuzz(func(t *testing.T, a, b, c string) {
-		var same, varied strings.Builder
-		for i, s := range []string{"x", a, b, c, a + b, c} {
-			chunk := delta(`"content":` + quote(s))
-			same.WriteString(chunk)
-			varied.WriteString(strings.Replace(chunk, `"id":"1"`, `"id":"`+strings.Repeat("2", i)+`"`, 1))
-		}
-		for _, b := range []*strings.Builder{&same, &varied} {
-			b.WriteString(finish("stop") + chatDone)
-		}
-		got, err := openai.Decode(openai.ProtocolChat, []byte(same.String()))
-		want, wantErr := openai.Decode(openai.ProtocolChat, []byte(varied.String()))
-		if textOf(got) != textOf(want) || (err == nil) != (wantErr == nil) {
-			t.Errorf("text %q, error %v; decoded in full: %q, %v", textOf(got), err, textOf(want), wantErr)
-		}
-	})
-}
-
 // FuzzThinking: however the text is cut, the same comes out, and no character is lost but the tags and
 // the space around them.
 func FuzzThinking(f *testing.F) {

@@ -2,7 +2,6 @@ package openai_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"io"
@@ -147,13 +146,4 @@ func rawAnswer(t testing.TB, protocol string, reply fakellm.Reply) string {
 		t.Fatal(err)
 	}
 	return string(data)
-}
-
-// quote returns s as a JSON string.
-func quote(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // a string always encodes
-	}
-	return string(b)
 }

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of the listing of models; the longest known has 3 MiB, and 500 models of 60 values.
+// Bounds of the listing of models; the longest known is 3 MiB and lists 500 models of 60 values each.
 const (
 	maxModelList   = 8 << 20
 	maxModelValues = 1 << 18
@@ -29,13 +30,13 @@ type listedModel struct {
 	MaxModelLen   float64 `json:"max_model_len"`  // vLLM
 	MaxOutput     float64 `json:"max_completion_tokens"`
 	Meta          struct {
-		Context float64 `json:"n_ctx"`       // llama.cpp: what the server was started with
-		Trained float64 `json:"n_ctx_train"` // what the model can do at most
+		Context float64 `json:"n_ctx"`       // llama.cpp: as configured at its start
+		Trained float64 `json:"n_ctx_train"` // maximum of the model
 	} `json:"meta"`
 }
 
-// ListModels asks the server which models it has, in its order. Models that do not chat are left out
-// where the listing tells. Limits are those the listing names; zero where it names none.
+// ListModels requests the server's models and keeps their order. It omits models that the listing marks as not
+// for chat. Limits are zero if the listing has none.
 func (c *client) ListModels(ctx context.Context) ([]sdk.Model, error) {
 	ex, err := c.send(ctx, http.MethodGet, "models", nil)
 	if err != nil {
@@ -82,13 +83,13 @@ func readModels(data []byte) ([]listedModel, error) {
 		return nil, err
 	}
 	if wrapped.Data == nil {
-		return nil, errors.New("no field data")
+		return nil, errors.New(`missing field "data"`)
 	}
 	return *wrapped.Data, nil
 }
 
-// chats reports whether the model answers messages, as far as the listing tells. Local servers list
-// models that embed beside those that chat, and nothing but the name tells them apart.
+// chats reports whether the model can chat, as far as the listing shows. Local servers also list embedding
+// models, which only their names reveal.
 func (m *listedModel) chats() bool {
 	switch m.Type {
 	case "embedding", "embeddings", "image", "moderation", "rerank", "audio", "video", "transcribe":
@@ -98,16 +99,9 @@ func (m *listedModel) chats() bool {
 }
 
 func (m *listedModel) model(provider string) sdk.Model {
-	name := m.Name
-	if name == "" {
-		name = m.ID
-	}
-	context := max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context)
-	if context == 0 {
-		context = m.Meta.Trained
-	}
+	context := cmp.Or(max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context), m.Meta.Trained)
 	return sdk.Model{
-		ID: m.ID, ProviderID: provider, Name: name, ToolCall: true, Temperature: true,
+		ID: m.ID, ProviderID: provider, Name: cmp.Or(m.Name, m.ID), ToolCall: true, Temperature: true,
 		Limit: sdk.ModelLimit{Context: count(context), Output: count(m.MaxOutput)},
 	}
 }

@@ -1,13 +1,14 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// inputItem is an item of the input of a Responses request. Which fields count depends on Type.
+// inputItem is an input item of a Responses request. Type determines which fields are set.
 type inputItem struct {
 	Type      string      `json:"type"`
 	Role      string      `json:"role,omitempty"`
@@ -19,7 +20,7 @@ type inputItem struct {
 	Output    string      `json:"output,omitempty"`
 }
 
-// reasoningItem is the model's reasoning, sealed by the server that wants it back.
+// reasoningItem is the model's reasoning, encrypted by the server.
 type reasoningItem struct {
 	Type      string      `json:"type"`
 	ID        string      `json:"id,omitempty"`
@@ -42,12 +43,12 @@ type responsesTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
-	// Strict is always false: strict schemas must not have optional properties, ours do.
+	// Strict is always false: strict schemas cannot have optional properties.
 	Strict bool `json:"strict"`
 }
 
-// responsesBody encodes a request for the Responses protocol. Nothing is stored at the server: the
-// conversation is ours, and goes out whole each time.
+// responsesBody encodes a request for the Responses protocol. The server stores nothing: each request contains
+// the whole conversation.
 func (c *client) responsesBody(req *sdk.ModelRequest) ([]byte, error) {
 	var b body
 	b.set("model", apiName(&req.Model))
@@ -121,8 +122,7 @@ func newInputPart(a attachment) inputPart {
 	return inputPart{Type: "input_text", Text: a.text}
 }
 
-// appendOutputItems appends an earlier answer of the model. Reasoning goes back only with the seal of
-// the server that made it.
+// appendOutputItems appends an earlier answer of the model. Reasoning is sent back only if the server encrypted it.
 func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 	for i := range m.Content {
 		content := &m.Content[i]
@@ -152,18 +152,14 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 	return out
 }
 
-// appendResultItems appends the results of tool calls, and a message with what they attached.
+// appendResultItems appends the results of tool calls, and a message with their attachments.
 func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage) []any {
 	for i := range m.Content {
 		content := &m.Content[i]
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		text := content.Text
-		if text == "" {
-			text = noOutput
-		}
-		out = append(out, inputItem{Type: "function_call_output", CallID: content.CallID, Output: text})
+		out = append(out, inputItem{Type: "function_call_output", CallID: content.CallID, Output: cmp.Or(content.Text, noOutput)})
 	}
 	if files := resultFiles(m.Content); files != nil {
 		out = append(out, inputItem{Type: "message", Role: sdk.RoleUser, Content: inputParts(model, files)})

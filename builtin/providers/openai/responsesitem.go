@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// output takes an event about an item of the output. Events of other kinds say nothing new.
+// output handles an event about an output item. Events of other types add nothing.
 func (d *responsesDecoder) output(ev *responsesEvent) error {
 	item, err := d.item(ev.OutputIndex)
 	if err != nil {
@@ -50,7 +51,7 @@ func (d *responsesDecoder) item(index int) (*openItem, error) {
 	return item, nil
 }
 
-// callOf returns the call of an item, a new one at first.
+// callOf returns the call of an item and creates it on first use.
 func (d *responsesDecoder) callOf(item *openItem) (c *call, err error) {
 	if item.call == nil {
 		item.call, err = d.newCall()
@@ -66,7 +67,7 @@ func (d *responsesDecoder) itemArguments(item *openItem, delta string) error {
 	return d.arguments(c, delta)
 }
 
-// say passes on a delta of an item's text or reasoning. Each item is a block of its own.
+// say passes on a delta of an item's text or reasoning. Each item is its own block.
 func (d *responsesDecoder) say(item *openItem, kind, text string, metadata sdk.Object) error {
 	if text == "" && metadata == nil {
 		return nil
@@ -98,22 +99,17 @@ func (d *responsesDecoder) itemAdded(item *openItem, out *outputItem) error {
 	return d.nameCall(item, out)
 }
 
-// nameCall announces the call of an item; its arguments follow, or are there already.
+// nameCall announces the call of an item. Its arguments follow, or arrived before.
 func (d *responsesDecoder) nameCall(item *openItem, out *outputItem) error {
 	c, err := d.callOf(item)
 	if err != nil {
 		return err
 	}
-	if c.id == "" {
-		c.id = out.CallID
-	}
-	if c.tool == "" {
-		c.tool = out.Name
-	}
+	c.id, c.tool = cmp.Or(c.id, out.CallID), cmp.Or(c.tool, out.Name)
 	return d.arguments(c, "")
 }
 
-// itemDone takes a finished item: what of it did not come as deltas, and what only the end has.
+// itemDone handles a finished item: it passes on text and arguments that did not arrive as deltas, and the metadata.
 func (d *responsesDecoder) itemDone(item *openItem, out *outputItem) error {
 	if out == nil || item.closed {
 		return nil

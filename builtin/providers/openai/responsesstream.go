@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -39,7 +38,7 @@ type outputPart struct {
 	Refusal string `json:"refusal"`
 }
 
-// response is what completed, incomplete and failed carry, and the document that takes a stream's place.
+// response is the payload of completed, incomplete and failed, and the document that replaces a stream.
 type response struct {
 	Status     string          `json:"status"`
 	Usage      json.RawMessage `json:"usage"`
@@ -56,13 +55,13 @@ type responsesDecoder struct {
 	items map[int]*openItem
 }
 
-// openItem is what is known of an output item.
+// openItem is the state of an output item.
 type openItem struct {
 	index  int
 	call   *call
-	source string // the event its reasoning comes by: the same thoughts may come by two
+	source string // the event that carries its reasoning; the same text may arrive in two
 	part   int    // of the reasoning
-	spoke  bool   // some of its text came
+	spoke  bool   // some of its text arrived
 	closed bool
 }
 
@@ -71,17 +70,17 @@ func (d *responsesDecoder) complete() bool { return false }
 
 func (d *responsesDecoder) event(data []byte) (done bool, err error) {
 	if string(data) == "[DONE]" {
-		return true, errCut // what completes the answer would have ended it before
+		return true, errCut // the event that completes the answer did not arrive
 	}
 	var ev responsesEvent
-	if err := json.Unmarshal(data, &ev); err != nil {
-		return false, fmt.Errorf("%w: event %q: %w", errMalformed, clip(string(data), 200), err)
+	if err := unmarshal(data, &ev); err != nil {
+		return false, err
 	}
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.done":
 		var r response
-		if err := json.Unmarshal(ev.Response, &r); err != nil {
-			return false, fmt.Errorf("%w: event %q: %w", errMalformed, clip(string(data), 200), err)
+		if err := unmarshal(ev.Response, &r); err != nil {
+			return false, err
 		}
 		return true, d.end(&r)
 	case "response.failed", "error":
@@ -95,7 +94,7 @@ func (d *responsesDecoder) event(data []byte) (done bool, err error) {
 	return false, d.output(&ev)
 }
 
-// errorOf returns the part of a failure's event that tells why.
+// errorOf returns the error object of a failure event, or the whole event.
 func errorOf(data []byte, ev *responsesEvent) []byte {
 	var r response
 	if json.Unmarshal(ev.Response, &r) == nil && present(r.Error) {
@@ -106,11 +105,8 @@ func errorOf(data []byte, ev *responsesEvent) []byte {
 
 func (d *responsesDecoder) whole(data []byte) error {
 	var r response
-	if err := json.Unmarshal(data, &r); err != nil {
-		if json.Valid(data) && readError(data).message != "" {
-			return &refusal{body: data}
-		}
-		return fmt.Errorf("%w: %q: %w", errMalformed, clip(string(data), 200), err)
+	if err := unmarshalDocument(data, &r); err != nil {
+		return err
 	}
 	if present(r.Error) || r.Status == "" {
 		return &refusal{body: data}

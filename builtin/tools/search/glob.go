@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the description
 	"encoding/json"
@@ -41,26 +42,25 @@ func (globTool) Definition() sdk.ToolDefinition {
 	}
 }
 
-// Prepare asks for glob with the pattern.
+// Prepare requests the permission glob with the pattern.
 func (globTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	var args globArgs
-	if err := decode(call, &args); err != nil {
-		return nil, err
-	}
-	s, err := newScope(call, args.Path, args.Pattern)
+	args, s, err := readGlobArgs(call)
 	if err != nil {
 		return nil, err
 	}
 	return s.permissions(call, "glob", args.Pattern), nil
 }
 
+func readGlobArgs(call *sdk.ToolCall) (args globArgs, s scope, err error) {
+	if err = decode(call, &args); err == nil {
+		s, err = newScope(call, args.Path, args.Pattern)
+	}
+	return args, s, err
+}
+
 // Execute finds the files.
 func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	var args globArgs
-	if err := decode(call, &args); err != nil {
-		return nil, err
-	}
-	s, err := newScope(call, args.Path, args.Pattern)
+	args, s, err := readGlobArgs(call)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	return globResult(call, args.Pattern, &found, unreadable), nil
 }
 
-// describe describes a file, or what a link leads to, unless that is outside of the project; nil if there is nothing.
+// describe returns the information about a file or the target of a link; nil if it does not exist or is outside the project.
 func describe(links projectfs.FS, e ignore.Entry) fs.FileInfo {
 	var info fs.FileInfo
 	var err error
@@ -106,7 +106,7 @@ func describe(links projectfs.FS, e ignore.Entry) fs.FileInfo {
 		info, err = links.Stat(e.Path)
 	}
 	if err != nil {
-		return nil // gone since
+		return nil // deleted meanwhile
 	}
 	return info
 }
@@ -136,9 +136,9 @@ type foundFile struct {
 	modified time.Time
 }
 
-// newest keeps the newest files of all that are added, in bounded memory.
+// newest keeps the newest of the added files, in bounded memory.
 type newest struct {
-	files []foundFile // the newest are among them; at most 2*maxResults
+	files []foundFile // includes the newest; at most 2*maxResults
 	total int
 }
 
@@ -150,13 +150,10 @@ func (n *newest) add(f foundFile) {
 	}
 }
 
-// sorted returns at most maxResults files, newest first and then by path.
+// sorted returns at most maxResults files, newest first, then by path.
 func (n *newest) sorted() []foundFile {
 	slices.SortFunc(n.files, func(a, b foundFile) int {
-		if c := b.modified.Compare(a.modified); c != 0 {
-			return c
-		}
-		return strings.Compare(a.path, b.path)
+		return cmp.Or(b.modified.Compare(a.modified), strings.Compare(a.path, b.path))
 	})
 	return n.files[:min(len(n.files), maxResults)]
 }

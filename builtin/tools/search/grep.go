@@ -41,8 +41,8 @@ func (grepTool) Definition() sdk.ToolDefinition {
 	}
 }
 
-// Prepare asks for grep with the pattern, and for read with a file that usually holds secrets: leave to
-// search is none to show those.
+// Prepare requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
+// the permission to search does not include showing secrets.
 func (grepTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	args, s, _, err := readGrepArgs(call)
 	if err != nil {
@@ -58,8 +58,8 @@ func (grepTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.Permission
 	return requests, nil
 }
 
-// holdsSecrets reports whether a file is one that reading asks for by default: .env and its kin, but not
-// an example.
+// holdsSecrets reports whether reading the file requires approval by default: .env and similar names, except
+// examples.
 func holdsSecrets(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	return (strings.HasSuffix(name, ".env") || strings.Contains(name, ".env.")) && !strings.HasSuffix(name, ".env.example")
@@ -107,23 +107,23 @@ func readGrepArgs(call *sdk.ToolCall) (grepArgs, *scope, *matcher, error) {
 	return args, &s, m, nil
 }
 
-// grepOutput collects the matches of files in the order they are to be shown.
+// grepOutput collects the matches in the order of the output.
 type grepOutput struct {
 	files      []fileMatches
 	matches    int
 	unreadable int
-	withheld   int // files that usually hold secrets
+	withheld   int // files that usually contain secrets
 }
 
-// fileMatches is what the search of one file gave.
+// fileMatches is the result of searching one file.
 type fileMatches struct {
 	path    string
 	matches []match
 	err     error
 }
 
-// add takes the matches of the next file. full reports that no more are wanted: one more than is shown is
-// taken, to know that there is more.
+// add adds the matches of the next file. It returns full once there is one match more than the output
+// shows.
 func (o *grepOutput) add(r fileMatches) (full bool) {
 	if r.err != nil {
 		o.unreadable++
@@ -172,7 +172,7 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 	}
 }
 
-// searchFile returns the matches of one file, which was opened with err, and closes it.
+// searchFile searches and closes one file. err is the error of opening it.
 func searchFile(ctx context.Context, s *scanner, path string, f *os.File, err error) fileMatches {
 	if err != nil {
 		return fileMatches{path: path, err: err}

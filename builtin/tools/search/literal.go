@@ -3,30 +3,27 @@ package search
 import (
 	"bytes"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// maxLiterals is how many alternatives are searched one by one before that costs more than it saves.
+// maxLiterals is the number of alternatives above which searching each one costs more than it saves.
 const maxLiterals = 16
 
-// literals is a set of texts of which every match of a pattern holds at least one. Looking for them is
-// far cheaper than running the pattern. The zero value knows nothing.
+// literals is a set of texts; every match of a pattern contains at least one of them. Searching them is
+// far cheaper than matching the pattern. The zero value means that no text is known.
 type literals struct {
-	texts []string // lower case when fold is set; none is empty
+	texts []string // lower case if fold is set; never empty
 	fold  bool     // ASCII letters match in both cases
 }
 
-// shortest returns the length of the shortest text: how selective the set is.
+// shortest returns the length of the shortest text, a measure of how selective the set is.
 func (l literals) shortest() int {
 	if len(l.texts) == 0 {
 		return 0
 	}
-	shortest := len(l.texts[0])
-	for _, text := range l.texts {
-		shortest = min(shortest, len(text))
-	}
-	return shortest
+	return len(slices.MinFunc(l.texts, func(a, b string) int { return len(a) - len(b) }))
 }
 
 // required returns the most selective set for re.
@@ -37,7 +34,7 @@ func required(re *syntax.Regexp) literals {
 			return foldLiteral(re.Rune)
 		}
 		if strings.ContainsRune(string(re.Rune), utf8.RuneError) {
-			return literals{} // also stands for bytes that are not UTF-8
+			return literals{} // also matches bytes that are not UTF-8
 		}
 		return literals{texts: []string{string(re.Rune)}}
 	case syntax.OpCapture, syntax.OpPlus:
@@ -76,8 +73,8 @@ func requiredOfAny(subs []*syntax.Regexp) literals {
 	return all
 }
 
-// foldLiteral returns the longest piece of a literal that matches in both cases and has letters of ASCII
-// alone. k and s end a piece, as they also match the Kelvin sign and the long s.
+// foldLiteral returns the longest ASCII piece of a case-insensitive literal. k and s end a piece because they also match the
+// Kelvin sign and the long s.
 func foldLiteral(runes []rune) literals {
 	isPlain := func(r rune) bool { return r < utf8.RuneSelf && !strings.ContainsRune("ksKS", r) }
 	best := ""
@@ -92,11 +89,11 @@ func foldLiteral(runes []rune) literals {
 	return literals{texts: []string{best}, fold: true}
 }
 
-// finder looks for one text; it is cheap to make and belongs to one goroutine.
+// finder searches one text. Only one goroutine may use it.
 type finder struct {
 	text   string
 	fold   bool
-	rare   int // the index in text of its rarest letter, when fold is set
+	rare   int // the index of the rarest letter in text, if fold is set
 	lo, hi byte
 }
 
@@ -120,12 +117,12 @@ func newFinder(text string, fold bool) finder {
 	return f
 }
 
-// index returns where in data the text is, or -1.
+// index returns the index of the text in data, or -1.
 func (f *finder) index(data []byte) int {
 	if !f.fold {
 		return bytes.Index(data, []byte(f.text))
 	}
-	lo, hi := -1, -1 // the next of each case at or after from; len(data) when there is none
+	lo, hi := -1, -1 // the next letter of each case at or after from; len(data) if there is none
 	for from := f.rare; from < len(data); {
 		if lo < from {
 			lo = nextByte(data, from, f.lo)

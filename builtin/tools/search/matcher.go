@@ -8,20 +8,19 @@ import (
 	"regexp/syntax"
 )
 
-// pieceBytes is how much is searched in one go without a literal: small enough for the backtracker of
-// package regexp, which is several times faster than what it uses for long texts.
+// pieceBytes is the size of the pieces searched without a literal. It is small enough for the backtracker of
+// package regexp, which is several times faster than its algorithm for long texts.
 const pieceBytes = 4 << 10
 
 // errPattern is wrapped by every error about a pattern.
 var errPattern = errors.New("bad pattern")
 
-// matcher finds the lines that a pattern matches. It belongs to one goroutine; its copies share what is
-// safe to share.
+// matcher finds the lines that match a pattern. Only one goroutine may use it; see clone.
 type matcher struct {
 	re    *regexp.Regexp // ^, $, \A and \z match at every line
-	plain bool           // a line that holds a literal matches: the pattern is nothing else
-	find  []finder       // every matching line holds one of them; none: unknown
-	next  []int          // where each finder found its text last
+	plain bool           // the pattern is one literal, so every line that contains it matches
+	find  []finder       // every matching line contains one of them; empty if unknown
+	next  []int          // the last index found by each finder
 }
 
 // newMatcher compiles pattern. A pattern that could only match across lines is an error.
@@ -36,7 +35,7 @@ func newMatcher(pattern string) (*matcher, error) {
 	lit := required(tree)
 	for _, text := range lit.texts {
 		if bytes.ContainsRune([]byte(text), '\n') {
-			return nil, fmt.Errorf("%w %.200q: lines are matched one by one, so it cannot hold a line break", errPattern, pattern)
+			return nil, fmt.Errorf("%w %.200q: lines are matched separately, so the pattern cannot contain a line break", errPattern, pattern)
 		}
 	}
 	anchorLines(tree)
@@ -59,7 +58,7 @@ func (m *matcher) clone() *matcher {
 	return &c
 }
 
-// anchorLines makes the anchors of the whole text anchors of a line.
+// anchorLines replaces the anchors of the whole text by anchors of a line.
 func anchorLines(re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpBeginText:
@@ -73,8 +72,8 @@ func anchorLines(re *syntax.Regexp) {
 	}
 }
 
-// lines calls found for each line of block that matches, in order, with its bounds without the line
-// break, until found returns false.
+// lines calls found with the bounds of each matching line of block, without the line
+// break, in order, until found returns false.
 func (m *matcher) lines(block []byte, found func(start, end int) bool) {
 	for i := range m.next {
 		m.next[i] = -1
@@ -94,8 +93,8 @@ func (m *matcher) lines(block []byte, found func(start, end int) bool) {
 	}
 }
 
-// candidate returns a place at or after pos whose line may match, before which none does; or -1 and from
-// where to go on.
+// candidate returns the first index at or after pos whose line may match, or -1 and the index at which to
+// continue.
 func (m *matcher) candidate(block []byte, pos int) (at, resume int) {
 	if len(m.find) > 0 {
 		at = len(block)
@@ -124,9 +123,9 @@ func (m *matcher) candidate(block []byte, pos int) (at, resume int) {
 	}
 	piece := block[pos:end]
 	if bytes.IndexByte(piece, '\r') >= 0 {
-		return pos, 0 // here $ does not match before the \r as it does for matchLine: try every line
+		return pos, 0 // here $ does not match before \r, unlike in matchLine: try every line
 	}
-	// A line that matches on its own also matches within its piece.
+	// A line that matches alone also matches within its piece.
 	loc := m.re.FindIndex(piece)
 	if loc == nil {
 		return -1, end
@@ -134,8 +133,8 @@ func (m *matcher) candidate(block []byte, pos int) (at, resume int) {
 	return min(pos+loc[0], len(block)-1), 0
 }
 
-// matchLine reports whether the pattern matches the line, without its line break. A \r at its end may be
-// meant (\r$) or be part of the line break ($).
+// matchLine reports whether the pattern matches the line, without its line break. A \r at its end can be
+// part of the match (\r$) or of the line break ($).
 func (m *matcher) matchLine(line []byte) bool {
 	if m.plain || m.re.Match(line) {
 		return true

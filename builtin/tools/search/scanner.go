@@ -11,26 +11,20 @@ import (
 )
 
 const (
-	// blockBytes is how much of a file is searched at once.
-	blockBytes = 64 << 10
-	// maxLineBytes is the longest line that is searched as one; a longer one is searched in pieces.
-	maxLineBytes = 1 << 20
-	// sniffBytes is how far git, too, looks for a NUL byte to tell a binary file.
-	sniffBytes = 8000
-	// maxTextBytes is how much of a matching line is shown.
-	maxTextBytes = 2000
-	// leadBytes is how much is shown before a match that is far into a long line.
-	leadBytes = 200
+	blockBytes   = 64 << 10 // size of the blocks in which a file is searched
+	maxLineBytes = 1 << 20  // longer lines are searched in pieces
+	sniffBytes   = 8000     // a NUL byte in these marks a binary file, as in git
+	maxTextBytes = 2000     // shown of a matching line
+	leadBytes    = 200      // shown before a match late in a long line
 )
 
-// match is a line that matched; line counts from 1.
+// match is a matching line; line counts from 1.
 type match struct {
 	line int
 	text string
 }
 
-// scanner finds the matching lines of one file after the other, in bounded memory however large they
-// are. It belongs to one goroutine.
+// scanner finds the matching lines of files, in bounded memory. Only one goroutine may use it.
 type scanner struct {
 	m   *matcher
 	buf []byte
@@ -40,7 +34,7 @@ func newScanner(m *matcher) *scanner {
 	return &scanner{m: m.clone(), buf: make([]byte, blockBytes)}
 }
 
-// scan returns at most limit matching lines of r, none for a binary file.
+// scan returns at most limit matching lines of r, or none if it is binary.
 func (s *scanner) scan(ctx context.Context, r io.Reader, limit int) ([]match, error) {
 	p := &progress{m: s.m, line: 1, limit: limit}
 	for used, first := 0, true; ; first = false {
@@ -77,7 +71,7 @@ func (s *scanner) scan(ctx context.Context, r io.Reader, limit int) ([]match, er
 	}
 }
 
-// progress is how far the scan of one file came.
+// progress is the state of the scan of one file.
 type progress struct {
 	m      *matcher
 	line   int // of the start of the block
@@ -86,7 +80,7 @@ type progress struct {
 	binary bool
 }
 
-// block searches a run of whole lines, or a piece of a line that is too long.
+// block searches complete lines, or a piece of a line that is too long.
 func (p *progress) block(block []byte) {
 	counted := 0
 	p.m.lines(block, func(start, end int) bool {
@@ -106,7 +100,7 @@ func (p *progress) block(block []byte) {
 	p.line += bytes.Count(block[counted:], []byte{'\n'})
 }
 
-// show returns the part of a matching line that the model gets to see.
+// show returns the part of a matching line for the output.
 func (m *matcher) show(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	if len(line) <= maxTextBytes {
@@ -127,7 +121,7 @@ func (m *matcher) show(line []byte) string {
 	return fmt.Sprintf("%s (line of %d bytes)", text, len(line))
 }
 
-// runeStart returns i or the start of the character that i is in.
+// runeStart returns i or the start of the character at i.
 func runeStart(b []byte, i int) int {
 	for j := i; j > max(i-utf8.UTFMax, 0) && j < len(b); j-- {
 		if utf8.RuneStart(b[j]) {

@@ -17,10 +17,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxResults is how many files glob and how many lines grep give; opencode gives as many.
+// maxResults is the maximum number of files from glob and of lines from grep, as in opencode.
 const maxResults = 100
 
-// maxPattern bounds a pattern in bytes.
+// maxPattern is the maximum length of a pattern in bytes.
 const maxPattern = 4096
 
 // New returns the plugin.
@@ -34,7 +34,7 @@ var (
 	_ sdk.ToolPreparer = grepTool{}
 )
 
-// Manifest names the plugin.
+// Manifest describes the plugin.
 func (plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{
 		Name:        "search",
@@ -43,30 +43,27 @@ func (plugin) Manifest() sdk.Manifest {
 	}
 }
 
-// Start does nothing: the tools need nothing but their calls.
+// Start does nothing: the tools need only their calls.
 func (plugin) Start(context.Context, sdk.Host) error { return nil }
 
-// Close does nothing: nothing runs between calls.
+// Close does nothing: no work runs between calls.
 func (plugin) Close(context.Context) error { return nil }
 
 // Tools returns glob and grep.
 func (plugin) Tools() []sdk.Tool { return []sdk.Tool{globTool{}, grepTool{}} }
 
-// scope is where a call searches and for which names.
+// scope is the directory and the file names of a search.
 type scope struct {
-	root string // absolute; a directory, for grep also a file
-	real string // where it leads
-	// trusted: see projectfs.OpenDir.
-	trusted []string
-	// names is a doublestar pattern for paths below root, with slashes; empty is all.
-	names string
-	// depth is how many directories below root names can match in; negative is any number.
-	depth int
+	root    string   // absolute; a directory, for grep also a file
+	real    string   // the real path of root
+	trusted []string // see projectfs.OpenDir
+	names   string   // doublestar pattern for paths below root, with slashes; empty matches all
+	depth   int      // how many directories below root names can match; negative: any number
 }
 
-// newScope reads the path argument of a call and a pattern of names. As in an ignore file a pattern
-// without a slash matches at any depth; one with slashes starts at the path. What a pattern begins with
-// before its first wildcard becomes part of the root, so that it may also lead elsewhere (../, /usr/).
+// newScope parses the path argument of a call and a pattern of names. As in an ignore file, a pattern
+// without a slash matches at any depth; one with slashes starts at the path. The part of the pattern
+// before its first wildcard becomes part of the root, so it can also lead elsewhere (../, /usr/).
 func newScope(call *sdk.ToolCall, path, names string) (scope, error) {
 	s, err := parseScope(call, path, names)
 	if err != nil {
@@ -107,15 +104,15 @@ func parseScope(call *sdk.ToolCall, path, names string) (scope, error) {
 	return scope{root: root, names: rest, depth: depth}, nil
 }
 
-// match reports whether the scope wants the file at rel, a path below its root.
+// match reports whether the file at rel, a path below the root, belongs to the scope.
 func (s *scope) match(rel string) bool {
 	return s.names == "" || doublestar.MatchUnvalidated(s.names, rel)
 }
 
-// tooDeep reports whether nothing in the directory at rel can match.
+// tooDeep reports whether no file in the directory at rel can match.
 func (s *scope) tooDeep(rel string) bool { return s.depth >= 0 && strings.Count(rel, "/") >= s.depth }
 
-// permissions returns what a call needs leave for: the root when it is outside of the project, and key
+// permissions returns the permission requests of a call: the root if it is outside the project, and key
 // with the pattern.
 func (s *scope) permissions(call *sdk.ToolCall, key, pattern string) []sdk.PermissionRequest {
 	var requests []sdk.PermissionRequest
@@ -130,7 +127,7 @@ func (s *scope) permissions(call *sdk.ToolCall, key, pattern string) []sdk.Permi
 	})
 }
 
-// dir opens the directory to search in. Its error says what to do when there is nothing, and wraps errFile when it is a file.
+// dir opens the directory to search in. The error is errFile if it is a file.
 func (s *scope) dir(call *sdk.ToolCall) (*projectfs.Dir, error) {
 	d, err := projectfs.OpenDir(s.trusted, s.real)
 	switch {
@@ -142,10 +139,10 @@ func (s *scope) dir(call *sdk.ToolCall) (*projectfs.Dir, error) {
 	return d, err
 }
 
-// errFile means that the root of a search is not a directory.
+// errFile is returned if the root of a search is not a directory.
 var errFile = errors.New("is a file")
 
-// decode reads the arguments of a call.
+// decode decodes the arguments of a call.
 func decode(call *sdk.ToolCall, args any) error {
 	if err := json.Unmarshal(call.Args, args); err != nil {
 		return fmt.Errorf("arguments of %s: %w", call.Tool, err)
@@ -153,7 +150,7 @@ func decode(call *sdk.ToolCall, args any) error {
 	return nil
 }
 
-// unreadableNote tells the model that the search is not complete.
+// unreadableNote returns a note for the model that the search is incomplete.
 func unreadableNote(n int, what string) string {
 	if n == 0 {
 		return ""

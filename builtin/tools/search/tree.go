@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// maxWorkers bounds how many files are searched at the same time; more only wait for the disk.
+	// maxWorkers is the maximum number of files searched concurrently; more would only wait for the disk.
 	maxWorkers = 8
-	// queued is how many files may wait for a worker, or for their turn in the output.
+	// queued is the maximum number of files waiting for a worker or for the output.
 	queued = 256
 )
 
 // job is the search of one file.
 type job struct {
 	path string
-	rel  string           // below the directory that is searched
-	done chan fileMatches // room for the result, so that a worker never waits
+	rel  string           // below the searched directory
+	done chan fileMatches // buffered, so that a worker never waits
 }
 
 // searchTree searches the files below the directory, the scope's root, in parallel and adds their matches to out in the
-// order of their paths. Once out is full it stops the search; nothing runs after it returned.
+// order of their paths, until out is full. No goroutine runs after it has returned.
 func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, m *matcher, out *grepOutput) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -74,7 +74,7 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *
 	return walked
 }
 
-// collect takes the results of the jobs in their order, until out is full or inOrder is closed.
+// collect adds the results of the jobs to out in their order, until out is full or inOrder is closed.
 func collect(ctx context.Context, inOrder <-chan job, out *grepOutput) (full bool, err error) {
 	for j := range inOrder {
 		select {
@@ -89,8 +89,8 @@ func collect(ctx context.Context, inOrder <-chan job, out *grepOutput) (full boo
 	return false, ctx.Err()
 }
 
-// walkFiles calls visit with each regular file that the scope wants. Links are left out: what they lead
-// to is searched where it is, if it is in the project.
+// walkFiles calls visit with each regular file of the scope. It skips links: their targets are
+// searched at their own paths if they are in the project.
 func walkFiles(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, visit func(ignore.Entry) error) (unreadable int, err error) {
 	return ignore.Walk(ctx, dir, s.root, call.Worktree, func(e ignore.Entry) error {
 		switch {

@@ -15,15 +15,15 @@ import (
 // errTooLarge means that the body is larger than MaxBytes.
 var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", MaxBytes)
 
-// page is what a server answered.
+// page is the answer of a server.
 type page struct {
 	url         *url.URL // the last one, after redirects
 	contentType string
 	body        []byte
-	moved       *url.URL // where the server points to; nothing else is set then
+	moved       *url.URL // the target of a redirect; if set, nothing else is
 }
 
-// follow fetches a URL and follows redirects within its host, to https but not back, once ask allows each.
+// follow fetches a URL. It follows redirects within its host, also to https but not back, if ask allows each one.
 func (t *webfetch) follow(ctx context.Context, clock *clock, u *url.URL, format string, ask func(*url.URL) error) (*page, error) {
 	for n := 0; ; n++ {
 		var p *page
@@ -42,13 +42,13 @@ func (t *webfetch) follow(ctx context.Context, clock *clock, u *url.URL, format 
 			return nil, fmt.Errorf("more than %d redirects, the last one to %s", maxRedirects, &to)
 		}
 		if err := ask(&to); err != nil {
-			return nil, fmt.Errorf("it redirects to %s: %w", &to, err)
+			return nil, fmt.Errorf("redirect to %s: %w", &to, err)
 		}
 		u = &to
 	}
 }
 
-// fetch asks the server. ctx bounds everything, the body too.
+// fetch sends one request. ctx also limits reading the body.
 func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -85,7 +85,7 @@ func accept(format string) string {
 	return "text/html, */*;q=0.5"
 }
 
-// sameHost reports whether a redirect stays with the server that was asked.
+// sameHost reports whether a redirect stays on the same server.
 func sameHost(from, to *url.URL) bool {
 	return from.Hostname() == to.Hostname() && (from.Scheme == to.Scheme && port(from) == port(to) || upgrades(from, to))
 }
@@ -127,10 +127,10 @@ func readBody(resp *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// statusError tells the status and the beginning of what the server says about it.
+// statusError returns an error with the status and the beginning of the body.
 func statusError(resp *http.Response) error {
 	const excerpt = 600
-	// What cannot be read of an explanation is not worth another error.
+	// An unreadable explanation is ignored.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	p := &page{url: resp.Request.URL, contentType: resp.Header.Get("Content-Type"), body: body}
 	text := ""
@@ -147,18 +147,18 @@ func statusError(resp *http.Response) error {
 	return fmt.Errorf("status %s: %s", resp.Status, text)
 }
 
-// explain says in plain words why there was no answer.
+// explain returns a readable error for a missing answer.
 func explain(err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
-		err = outer.Err // its method and URL stand in our error already
+		err = outer.Err // its method and URL are part of the caller's error
 	}
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("there is no host %q: %w", dns.Name, err)
+		return fmt.Errorf("host %q not found: %w", dns.Name, err)
 	case errors.As(err, &dns):
 		return fmt.Errorf("the name %q could not be looked up: %w", dns.Name, err)
 	case errors.As(err, &cert):

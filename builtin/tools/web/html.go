@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,40 +16,40 @@ import (
 )
 
 const (
-	// maxDepth bounds the lists, quotes and tables that stand in each other; deeper ones are text of the one around.
+	// maxDepth is the maximum nesting of lists, quotes and tables; deeper ones are rendered as text of the enclosing one.
 	maxDepth = 20
-	// maxCells bounds the cells of a row, in a table of data.
+	// maxCells is the maximum number of cells in a row of a data table.
 	maxCells = 256
-	// maxLink bounds an address, in bytes.
+	// maxLink is the maximum length of a URL in bytes.
 	maxLink = 2 << 10
-	// checkEvery is after how many tokens the context is looked at.
+	// checkEvery is the number of tokens between two checks of the context.
 	checkEvery = 1 << 10
 )
 
-// renderer writes the tokens of a page as Markdown or text. It builds no tree: it takes every token once and remembers what is open,
-// up to maxDepth, so time and memory are linear in the page whatever it holds.
+// renderer writes the tokens of a page as Markdown or text. It builds no tree: it handles every token once and keeps the open elements
+// up to maxDepth, so time and memory are linear in the size of any page.
 type renderer struct {
 	base     *url.URL
 	markdown bool
 
 	out  strings.Builder
-	line *strings.Builder // out, or the cell under way
+	line *strings.Builder // out, or the current cell
 
-	open     []*element // lists, quotes, tables, from the outermost
-	deeper   int        // elements of these kinds that are open beyond maxDepth
-	between  string     // prefix of blank lines: the shortest since the latest text
-	prefix   string     // of each line: indents and > of what is open
+	open     []*element // lists, quotes, tables; the outermost first
+	deeper   int        // open elements of these kinds beyond maxDepth
+	between  string     // prefix of blank lines: the shortest since the last text
+	prefix   string     // of each line: indents and > of the open elements
 	marks    []mark     // open emphasis and links
-	skip     atom.Atom  // the element whose content is left out; 0: none
+	skip     atom.Atom  // the element whose content is skipped; 0: none
 	skips    int        // how often it is open
 	pre      int        // open elements of preformatted text
-	opened   bool       // preformatted text has begun, and nothing of it is written
+	opened   bool       // preformatted text has begun, but none of it is written
 	language string     // of the preformatted text
-	gap      int        // line ends due before the next text
-	space    bool       // a space is due before the next text
+	gap      int        // pending line ends before the next text
+	space    bool       // a pending space before the next text
 	begun    bool       // the line has text
-	marker   string     // due at the start of the line, of list items
-	title    string     // due behind it, of a heading
+	marker   string     // pending list markers for the start of the line
+	title    string     // pending heading sign after the marker
 	leading  string     // the prefix of the line with the marker
 }
 
@@ -56,20 +57,20 @@ type renderer struct {
 type element struct {
 	name   atom.Atom
 	prefix string // of the lines outside of it
-	next   int    // number of the next item of an ordered list
+	next   int    // number of the previous item of an ordered list
 
 	// Of a table.
-	layout bool // it arranges the page: its cells are blocks
+	layout bool // used for the layout of the page: its cells are blocks
 	rows   int  // written
 	inCell bool
 	cell   strings.Builder
-	cells  []string // of the row under way
+	cells  []string // of the current row
 }
 
 // mark is an open emphasis or link.
 type mark struct {
 	name    atom.Atom
-	nested  int // further ones of the same name
+	nested  int // number of nested ones of the same name
 	written bool
 	begin   string
 	end     string
@@ -95,17 +96,8 @@ func render(ctx context.Context, page []byte, base *url.URL, markdown bool) (str
 			if r.skip == 0 {
 				r.text(string(tokens.Text()))
 			}
-		case html.StartTagToken, html.SelfClosingTagToken:
-			name, attributes := tokens.TagName()
-			tag := atom.Lookup(name)
-			if r.skip == 0 {
-				r.start(tag, kind == html.SelfClosingTagToken, attributesOf(tokens, tag, attributes))
-			} else if tag == r.skip && kind == html.StartTagToken {
-				r.skips++
-			}
-		case html.EndTagToken:
-			name, _ := tokens.TagName()
-			r.finish(atom.Lookup(name))
+		default:
+			r.token(tokens, kind)
 		}
 		if r.out.Len() > MaxBytes {
 			return strings.ToValidUTF8(r.out.String()[:MaxBytes], "") + fmt.Sprintf("\n[cut off after %d bytes]", MaxBytes), nil
@@ -113,7 +105,32 @@ func render(ctx context.Context, page []byte, base *url.URL, markdown bool) (str
 	}
 }
 
-// attributes are those that count.
+// token handles a tag, unless it belongs to skipped content; it ignores comments and doctypes.
+func (r *renderer) token(tokens *html.Tokenizer, kind html.TokenType) {
+	starts, closed := kind == html.StartTagToken, kind == html.SelfClosingTagToken
+	if !starts && !closed && kind != html.EndTagToken {
+		return
+	}
+	name, more := tokens.TagName()
+	tag := atom.Lookup(name)
+	tag = cmp.Or(synonyms[tag], tag)
+	switch {
+	case r.skip == 0:
+		r.tag(tag, starts || closed, attributesOf(tokens, tag, more))
+		if closed {
+			r.skip = 0
+		}
+	case tag != r.skip || closed:
+	case starts:
+		r.skips++
+	default:
+		if r.skips--; r.skips == 0 {
+			r.skip = 0
+		}
+	}
+}
+
+// attributes are the attributes used for the output.
 type attributes struct{ href, src, alt, class string }
 
 func attributesOf(tokens *html.Tokenizer, tag atom.Atom, more bool) (a attributes) {
@@ -142,62 +159,55 @@ func attributesOf(tokens *html.Tokenizer, tag atom.Atom, more bool) (a attribute
 	return a
 }
 
-// start takes a start tag.
-func (r *renderer) start(tag atom.Atom, closed bool, a attributes) {
+// synonyms maps tags to tags of the same meaning.
+var synonyms = map[atom.Atom]atom.Atom{atom.Strong: atom.B, atom.Em: atom.I, atom.Del: atom.S, atom.Strike: atom.S}
+
+// signs are the Markdown signs of emphasis.
+var signs = map[atom.Atom]string{atom.B: "**", atom.I: "*", atom.S: "~~", atom.Code: "`"}
+
+// tag handles a start tag or an end tag.
+func (r *renderer) tag(tag atom.Atom, starts bool, a attributes) {
 	switch tag {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Math, atom.Object, atom.Title:
-		if !closed {
+		if starts {
 			r.skip, r.skips = tag, 1
 		}
-	case atom.Br:
-		r.lineBreak()
-	case atom.Hr:
-		r.rule()
-	case atom.Img:
-		r.image(a)
-	case atom.B, atom.Strong, atom.I, atom.Em, atom.Del, atom.S, atom.Strike, atom.Code, atom.A:
-		r.mark(tag, a)
-	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		r.heading(tag)
-	case atom.Pre:
-		r.startPre(a)
-	case atom.Ul, atom.Ol, atom.Li, atom.Blockquote:
-		r.startContainer(tag)
-	case atom.Table, atom.Tr, atom.Td, atom.Th:
-		r.startTable(tag)
-	default:
-		r.boundary(tag)
-	}
-}
-
-// finish takes an end tag.
-func (r *renderer) finish(tag atom.Atom) {
-	if r.skip != 0 {
-		if tag == r.skip {
-			if r.skips--; r.skips == 0 {
-				r.skip = 0
-			}
+	case atom.Br, atom.Hr, atom.Img:
+		if starts {
+			r.void(tag, a)
 		}
-		return
-	}
-	switch tag {
-	case atom.B, atom.Strong, atom.I, atom.Em, atom.Del, atom.S, atom.Strike, atom.Code, atom.A:
-		r.unmark(tag)
+	case atom.B, atom.I, atom.S, atom.Code, atom.A:
+		if starts {
+			r.mark(tag, a)
+		} else {
+			r.unmark(tag)
+		}
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		r.block(2)
-		r.title = ""
+		r.heading(tag, starts)
 	case atom.Pre:
-		r.finishPre()
+		if starts {
+			r.startPre(a)
+		} else {
+			r.finishPre()
+		}
 	case atom.Ul, atom.Ol, atom.Li, atom.Blockquote:
-		r.finishContainer(tag)
+		if starts {
+			r.startContainer(tag)
+		} else {
+			r.finishContainer(tag)
+		}
 	case atom.Table, atom.Tr, atom.Td, atom.Th:
-		r.finishTable(tag)
+		if starts {
+			r.startTable(tag)
+		} else {
+			r.finishTable(tag)
+		}
 	default:
 		r.boundary(tag)
 	}
 }
 
-// boundary begins or ends an element of any other kind: a block unless it is known to stand within a line.
+// boundary begins or ends an element of another kind, which may be a block.
 func (r *renderer) boundary(tag atom.Atom) {
 	switch tag {
 	case atom.P, atom.Div, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Nav, atom.Aside, atom.Figure, atom.Form,
@@ -208,7 +218,7 @@ func (r *renderer) boundary(tag atom.Atom) {
 	}
 }
 
-// text writes text, its white space joined unless it is preformatted.
+// text writes text and collapses its white space unless it is preformatted.
 func (r *renderer) text(s string) {
 	if r.pre > 0 {
 		r.preformatted(s)
@@ -229,7 +239,7 @@ func (r *renderer) text(s string) {
 	}
 }
 
-// word writes what holds no white space, after what is due before it.
+// word writes a text without white space, after everything that is pending.
 func (r *renderer) word(s string) {
 	r.begin()
 	if r.space {
@@ -245,7 +255,7 @@ func (r *renderer) word(s string) {
 	r.line.WriteString(strings.ReplaceAll(s, "\x00", "\uFFFD"))
 }
 
-// begin starts the line, if it has no text.
+// begin starts the line if it has no text.
 func (r *renderer) begin() {
 	if r.begun {
 		return
@@ -274,7 +284,7 @@ func (r *renderer) begin() {
 	r.marker, r.title = "", ""
 }
 
-// block ends the line, so that at least n line ends come before the next text; one in a page of text. Within a cell it is a space.
+// block ends the line and requires n line ends before the next text; in plain text, one. Within a cell it is a space.
 func (r *renderer) block(n int) {
 	r.closeMarks()
 	r.space = true
@@ -288,26 +298,31 @@ func (r *renderer) block(n int) {
 	r.gap = max(r.gap, n)
 }
 
-func (r *renderer) lineBreak() {
-	if r.pre > 0 {
-		r.preformatted("\n")
-		return
-	}
-	r.block(1)
-}
-
-func (r *renderer) rule() {
-	r.block(2)
-	if r.markdown && r.line == &r.out {
-		r.word("---")
+// void writes an element without content.
+func (r *renderer) void(tag atom.Atom, a attributes) {
+	switch {
+	case tag == atom.Img:
+		r.image(a)
+	case tag == atom.Hr:
 		r.block(2)
+		if r.markdown && r.line == &r.out {
+			r.word("---")
+			r.block(2)
+		}
+	case r.pre > 0:
+		r.preformatted("\n")
+	default:
+		r.block(1)
 	}
 }
 
-func (r *renderer) heading(tag atom.Atom) {
-	r.leaveCell()
+func (r *renderer) heading(tag atom.Atom, starts bool) {
+	if starts {
+		r.leaveCell()
+	}
 	r.block(2)
-	if r.markdown {
+	r.title = ""
+	if starts && r.markdown {
 		r.title = strings.Repeat("#", int(tag.String()[1]-'0')) + " "
 	}
 }
@@ -321,36 +336,20 @@ func (r *renderer) end() {
 	r.closeMarks()
 }
 
-// mark opens an emphasis or a link. It is written with the first word in it.
+// mark opens an emphasis or a link, which is written with its first word.
 func (r *renderer) mark(tag atom.Atom, a attributes) {
-	m := mark{name: tag}
 	if r.opened && r.language == "" {
 		r.language = language(a.class)
 	}
-	switch tag {
-	case atom.B, atom.Strong:
-		m.name, m.begin = atom.B, "**"
-	case atom.I, atom.Em:
-		m.name, m.begin = atom.I, "*"
-	case atom.Del, atom.S, atom.Strike:
-		m.name, m.begin = atom.S, "~~"
-	case atom.Code:
-		m.begin = "`"
+	if i := r.openMark(tag); i >= 0 {
+		r.marks[i].nested++
+		return
 	}
-	m.end = m.begin
-	if tag == atom.A {
-		m.begin, m.end = "", ""
-		if link := r.link(a.href); link != "" {
+	m := mark{name: tag}
+	if r.pre == 0 && r.markdown {
+		m.begin, m.end = signs[tag], signs[tag]
+		if link := r.link(a.href); tag == atom.A && link != "" {
 			m.begin, m.end = "[", "]("+link+")"
-		}
-	}
-	if r.pre > 0 || !r.markdown {
-		m.begin, m.end = "", ""
-	}
-	for i := range r.marks {
-		if r.marks[i].name == m.name {
-			r.marks[i].nested++
-			return
 		}
 	}
 	r.marks = append(r.marks, m)
@@ -358,28 +357,22 @@ func (r *renderer) mark(tag atom.Atom, a attributes) {
 
 // unmark closes an emphasis or a link, and those opened within it.
 func (r *renderer) unmark(tag atom.Atom) {
-	switch tag {
-	case atom.Strong:
-		tag = atom.B
-	case atom.Em:
-		tag = atom.I
-	case atom.Del, atom.Strike:
-		tag = atom.S
-	}
-	for i := range r.marks {
-		if r.marks[i].name != tag {
-			continue
-		}
-		if r.marks[i].nested > 0 {
-			r.marks[i].nested--
-			return
-		}
+	i := r.openMark(tag)
+	switch {
+	case i < 0:
+	case r.marks[i].nested > 0:
+		r.marks[i].nested--
+	default:
 		r.closeFrom(i)
-		return
 	}
 }
 
-// closeMarks ends the emphasis and links of a line. Those without a word so far go on in the next one.
+// openMark returns the index of an open emphasis or link, or -1.
+func (r *renderer) openMark(tag atom.Atom) int {
+	return slices.IndexFunc(r.marks, func(m mark) bool { return m.name == tag })
+}
+
+// closeMarks closes the emphasis and links of a line. Those without a word stay open for the next line.
 func (r *renderer) closeMarks() {
 	waiting := slices.DeleteFunc(slices.Clone(r.marks), func(m mark) bool { return m.written })
 	r.closeFrom(0)
@@ -395,7 +388,7 @@ func (r *renderer) closeFrom(first int) {
 	r.marks = r.marks[:first]
 }
 
-// link returns an address in full; empty for one that leads nowhere, such as an embedded picture.
+// link returns the absolute URL of ref, or "" if it cannot be followed, for example an embedded picture.
 func (r *renderer) link(ref string) string {
 	ref = strings.TrimSpace(ref)
 	u, err := r.base.Parse(ref)
@@ -420,7 +413,7 @@ func (r *renderer) image(a attributes) {
 	r.text(a.alt)
 }
 
-// startPre begins preformatted text. Its fence is written with its first text, when the language is known.
+// startPre begins preformatted text. Its fence is written with its first text, once the language is known.
 func (r *renderer) startPre(a attributes) {
 	r.leaveCell()
 	r.block(2)
@@ -429,7 +422,7 @@ func (r *renderer) startPre(a attributes) {
 	}
 }
 
-// openFence writes what is due at the start of preformatted text.
+// openFence writes the fence before preformatted text.
 func (r *renderer) openFence() {
 	if !r.opened {
 		return
@@ -442,7 +435,7 @@ func (r *renderer) openFence() {
 	}
 }
 
-// language returns the language that the class of a listing names.
+// language returns the language in the class of a listing.
 func language(class string) string {
 	for _, name := range strings.Fields(class) {
 		if l, ok := strings.CutPrefix(name, "language-"); ok && len(l) < 20 {
@@ -469,12 +462,12 @@ func (r *renderer) finishPre() {
 	r.block(2)
 }
 
-// preformatted writes text as it is. Line ends are due before the next text, so that those at the end are dropped.
+// preformatted writes text verbatim. Line ends stay pending until the next text, so trailing ones are dropped.
 func (r *renderer) preformatted(s string) {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	for s != "" {
 		line, rest, more := strings.Cut(s, "\n")
-		first := r.opened // a line end at the very start does not count
+		first := r.opened // a line end at the very start is ignored
 		r.openFence()
 		if line != "" {
 			first = false

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// startContainer begins a list, an item or a quote. Within a cell they are text.
+// startContainer begins a list, an item or a quote. In a cell these are rendered as text.
 func (r *renderer) startContainer(tag atom.Atom) {
 	if r.line != &r.out {
 		r.space = true
@@ -24,7 +24,7 @@ func (r *renderer) startContainer(tag atom.Atom) {
 	}
 }
 
-// distance returns the line ends between what is around and a list or quote.
+// distance returns the number of line ends around a list or quote.
 func (r *renderer) distance() int {
 	if len(r.open) > 0 && r.open[len(r.open)-1].name == atom.Li {
 		return 1
@@ -49,12 +49,12 @@ func (r *renderer) startItem() {
 	}
 }
 
-// finishItem ends the open item of the innermost list.
+// finishItem closes the open item of the innermost list.
 func (r *renderer) finishItem() {
 	i := r.find(atom.Li, atom.Ul, atom.Ol, atom.Table)
 	if i >= 0 && r.open[i].name == atom.Li {
 		r.popTo(i)
-		r.marker = "" // of an item without text
+		r.marker = "" // an item without text
 	}
 }
 
@@ -98,7 +98,7 @@ func (r *renderer) startTable(tag atom.Atom) {
 	}
 }
 
-// plainTable is a row or a cell in a page of text.
+// plainTable begins or ends a row or a cell in plain text.
 func (r *renderer) plainTable(tag atom.Atom) {
 	if tag == atom.Tr {
 		r.block(1)
@@ -144,7 +144,7 @@ func (r *renderer) finishTable(tag atom.Atom) {
 	}
 }
 
-// table returns the innermost open table, and closes what is open within it.
+// table returns the innermost open table and closes the elements within it.
 func (r *renderer) table() *element {
 	i := r.find(atom.Table)
 	if i < 0 {
@@ -154,7 +154,7 @@ func (r *renderer) table() *element {
 	return r.open[i]
 }
 
-// leaveCell is called before a block that a cell cannot hold: the table turns out to arrange the page.
+// leaveCell is called before a block that a cell cannot contain: the table must be used for layout.
 func (r *renderer) leaveCell() {
 	if r.line == &r.out {
 		return
@@ -165,7 +165,7 @@ func (r *renderer) leaveCell() {
 	}
 }
 
-// layOut makes blocks of the cells of a table, from the row under way on.
+// layOut turns the cells of a table into blocks, beginning with the current row.
 func (r *renderer) layOut(t *element) {
 	t.layout = true
 	for _, text := range t.cells {
@@ -176,7 +176,7 @@ func (r *renderer) layOut(t *element) {
 	r.block(2)
 }
 
-// endCell ends the cell under way.
+// endCell ends the current cell.
 func (r *renderer) endCell(t *element) {
 	if !t.inCell {
 		return
@@ -187,7 +187,7 @@ func (r *renderer) endCell(t *element) {
 	r.line, r.begun, r.space = &r.out, false, false
 }
 
-// endRow writes the row under way, and a line below the first one.
+// endRow writes the current row, and the separator after the first one.
 func (r *renderer) endRow(t *element) {
 	r.endCell(t)
 	cells := t.cells
@@ -207,7 +207,7 @@ func (r *renderer) endRow(t *element) {
 	}
 }
 
-// verbatim writes a piece that is rendered already.
+// verbatim writes rendered text.
 func (r *renderer) verbatim(text string) {
 	if text != "" {
 		r.begin()
@@ -215,10 +215,10 @@ func (r *renderer) verbatim(text string) {
 	}
 }
 
-// push opens an element, unless too many are open.
+// push opens an element and returns true, unless too many are open.
 func (r *renderer) push(tag atom.Atom) bool {
 	if len(r.open) >= maxDepth {
-		if tag != atom.Li { // whose end tag is optional
+		if tag != atom.Li { // the end tag of an item is optional
 			r.deeper++
 		}
 		return false
@@ -237,7 +237,7 @@ func (r *renderer) find(names ...atom.Atom) int {
 	return -1
 }
 
-// popTo closes the elements from index n on, the innermost first.
+// popTo closes the elements from index n, the innermost first.
 func (r *renderer) popTo(n int) {
 	for len(r.open) > n {
 		e := r.open[len(r.open)-1]

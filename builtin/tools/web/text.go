@@ -43,12 +43,12 @@ func (p *page) text(ctx context.Context, format string) (string, error) {
 	}
 	text, err := render(ctx, body, p.url, format == "markdown")
 	if err != nil {
-		return "", fmt.Errorf("read the HTML: %w; ask for format html to get it as it is", err)
+		return "", fmt.Errorf("read the HTML: %w; use format html to get the source", err)
 	}
 	return text, nil
 }
 
-// utf8 decodes the body from the charset that the headers, a byte order mark or a meta element name.
+// utf8 decodes the body from the charset in the headers, a byte order mark or a meta element.
 func (p *page) utf8() ([]byte, error) {
 	if utf8.Valid(p.body) && !strings.Contains(strings.ToLower(p.contentType), "charset") && !p.isHTML() {
 		return p.body, nil

@@ -18,17 +18,17 @@ var (
 	_ sdk.ToolSource = (*Plugin)(nil)
 )
 
-// New returns the plugin. It honours the proxy variables of the environment as net/http does.
+// New returns the plugin. Like net/http, it uses the proxy variables of the environment.
 func New() *Plugin {
 	return &Plugin{tool: &webfetch{}}
 }
 
-// Manifest names the plugin.
+// Manifest describes the plugin.
 func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "web", Description: "fetches web pages", Carrier: sdk.CarrierBuiltin}
 }
 
-// Start does nothing: the client is made by the first call.
+// Start does nothing: the first call creates the client.
 func (*Plugin) Start(context.Context, sdk.Host) error { return nil }
 
 // Close ends idle connections.
@@ -40,7 +40,7 @@ func (p *Plugin) Close(context.Context) error {
 // Tools returns webfetch.
 func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.tool} }
 
-// client returns the client, which all calls share.
+// client returns the client shared by all calls.
 func (t *webfetch) client() *http.Client {
 	t.once.Do(func() {
 		transport := http.DefaultTransport.(*http.Transport).Clone()

@@ -27,7 +27,7 @@ const (
 	maxRedirects   = 10
 )
 
-// ErrURL is wrapped by errors about a URL that cannot be fetched.
+// ErrURL is wrapped by errors about invalid URLs.
 var ErrURL = errors.New("bad URL")
 
 //go:embed webfetch.md
@@ -54,7 +54,7 @@ func (*webfetch) Definition() sdk.ToolDefinition {
 	return sdk.ToolDefinition{ID: "webfetch", Description: strings.TrimSpace(description), Parameters: parameters}
 }
 
-// Prepare asks for the URL; "always" allows its host.
+// Prepare requests permission for the URL; "always" allows its host.
 func (*webfetch) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	args, u, err := decode(call)
 	if err != nil {
@@ -63,8 +63,8 @@ func (*webfetch) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.Permissio
 	return []sdk.PermissionRequest{permission(u, args.Format)}, nil
 }
 
-// permission is what fetching a URL requires. A server may take /a//b, /c/../a/b or /a%2Fb for /a/b, so the rules must allow both
-// spellings.
+// permission returns the request for fetching a URL. A server may treat /a//b, /c/../a/b or /a%2Fb like /a/b, so the rules must allow
+// both spellings.
 func permission(u *url.URL, format string) sdk.PermissionRequest {
 	patterns := []string{u.String()}
 	clean := *u
@@ -109,10 +109,10 @@ func (t *webfetch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolRe
 	return nil, fmt.Errorf("fetch %s: %w", u, err)
 }
 
-// clock measures the time of a call without that in which the user is asked.
+// clock measures the time of a call without the time for asking the user.
 type clock struct{ left time.Duration }
 
-// run calls f with what is left of the time.
+// run calls f with the remaining time.
 func (c *clock) run(ctx context.Context, f func(context.Context) error) error {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, c.left)
@@ -125,7 +125,7 @@ func (c *clock) run(ctx context.Context, f func(context.Context) error) error {
 	return err
 }
 
-// decode returns the arguments and the URL in one spelling, the one that rules are matched with.
+// decode returns the arguments and the URL in canonical form, which rules are matched with.
 func decode(call *sdk.ToolCall) (fetchArgs, *url.URL, error) {
 	var args fetchArgs
 	if err := json.Unmarshal(call.Args, &args); err != nil {
@@ -151,16 +151,16 @@ func decode(call *sdk.ToolCall) (fetchArgs, *url.URL, error) {
 	return args, u, nil
 }
 
-// canonical puts a URL that can be fetched into the one spelling that rules are matched with.
+// canonical converts a URL to the form that rules are matched with.
 func canonical(u *url.URL) error {
 	u.Scheme = strings.ToLower(u.Scheme)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return errors.New("does not begin with http:// or https://")
 	case u.Hostname() == "":
-		return errors.New("names no host")
+		return errors.New("has no host")
 	case u.User != nil:
-		return errors.New("holds a user name or password")
+		return errors.New("contains a user name or password")
 	}
 	u.Host = host(u)
 	if u.Path == "" {
@@ -170,8 +170,8 @@ func canonical(u *url.URL) error {
 	return nil
 }
 
-// host returns the server of a URL in lower case, without a dot at the end and the port that goes without saying. An IPv4 address
-// written as IPv6 is written as IPv4.
+// host returns the server of a URL in lower case, without a trailing dot and the default port. An IPv4 address
+// written as IPv6 becomes IPv4.
 func host(u *url.URL) string {
 	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if ip, err := netip.ParseAddr(name); err == nil {
@@ -193,7 +193,7 @@ func (a fetchArgs) timeout() time.Duration {
 	return min(time.Duration(a.Timeout*float64(time.Second)), MaxTimeout)
 }
 
-// result turns what came into what the model gets.
+// result returns the tool result for the page.
 func (p *page) result(ctx context.Context, u *url.URL, format string) (*sdk.ToolResult, error) {
 	if p.moved != nil {
 		return &sdk.ToolResult{
@@ -213,7 +213,7 @@ func (p *page) result(ctx context.Context, u *url.URL, format string) (*sdk.Tool
 		}, nil
 	}
 	if !p.isText() {
-		return nil, fmt.Errorf("fetch %s: the answer is no text but %s (%d bytes)", u, p.kind(), len(p.body))
+		return nil, fmt.Errorf("fetch %s: the answer is %s (%d bytes), not text", u, p.kind(), len(p.body))
 	}
 	text, err := p.text(ctx, format)
 	if err != nil {
@@ -222,7 +222,7 @@ func (p *page) result(ctx context.Context, u *url.URL, format string) (*sdk.Tool
 	return &sdk.ToolResult{Title: title, Output: text, Metadata: metadata}, nil
 }
 
-// kind returns the media type without parameters; of what has none, the one its bytes look like.
+// kind returns the media type without parameters. It detects the type from the content if the header has no useful one.
 func (p *page) kind() string {
 	kind, _, err := mime.ParseMediaType(p.contentType)
 	if err != nil || kind == "application/octet-stream" || kind == "binary/octet-stream" {

@@ -127,9 +127,9 @@ func TestFetchFails(t *testing.T) {
 		"empty error":    {status(500, "", ""), "status 500"},
 		"long error":     {status(500, "text/plain", strings.Repeat("ä", 10000)), "…"},
 		"binary error":   {status(500, "image/png", "\x89PNG"), "status 500 Internal Server Error"},
-		"zip":            {serve("application/zip", "PK"), "no text but application/zip (2 bytes)"},
-		"binary":         {serve("", "\x00\x01\x02"), "no text but application/octet-stream"},
-		"pdf":            {serve("application/octet-stream", "%PDF-1.7"), "no text but application/pdf"},
+		"zip":            {serve("application/zip", "PK"), "the answer is application/zip (2 bytes), not text"},
+		"binary":         {serve("", "\x00\x01\x02"), "the answer is application/octet-stream"},
+		"pdf":            {serve("application/octet-stream", "%PDF-1.7"), "the answer is application/pdf"},
 		"redirect loop":  {redirectTimes(1000), "more than 10 redirects"},
 		"too large":      {endless, "larger than 5242880 bytes"},
 		"said too large": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "99999999") }, "larger than 5242880 bytes: 99999999"},
@@ -254,7 +254,7 @@ func TestPrepare(t *testing.T) {
 		"port, capital":  {" HTTP://Example.COM:8080/A ", "http://example.com:8080/A", "http://example.com:8080/*", ""},
 		"file":           {"file:///etc/passwd", "", "", "does not begin with http"},
 		"no scheme":      {"example.com", "", "", "does not begin with http"},
-		"no host":        {"http:///x", "", "", "names no host"},
+		"no host":        {"http:///x", "", "", "has no host"},
 		"default port":   {"https://example.com:443/a", "https://example.com/a", "https://example.com/*", ""},
 		"dot at the end": {"http://example.com./a", "http://example.com/a", "http://example.com/*", ""},
 		"IPv4 in IPv6":   {"http://[::ffff:127.0.0.1]:81/a", "http://127.0.0.1:81/a", "http://127.0.0.1:81/*", ""},
@@ -317,7 +317,7 @@ func TestRedirectsAreJudged(t *testing.T) {
 	}}
 	_, err := tool(t).Execute(t.Context(), c)
 	var refusal *sdk.Refusal
-	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "redirects to "+server.URL+"//denied/x") {
+	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "redirect to "+server.URL+"//denied/x") {
 		t.Errorf("Execute = %v, want a refusal that names the redirect", err)
 	}
 	if want := []string{server.URL + "/b", server.URL + "//denied/x", server.URL + "/denied/x"}; !slices.Equal(asked, want) {

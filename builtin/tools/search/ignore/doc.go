@@ -1,9 +1,9 @@
-// Package ignore walks directory trees without what the project ignores: the rules of .gitignore files
-// at every level, of .git/info/exclude and of .ignore files, and every .git directory.
+// Package ignore walks directory trees without ignored files: it applies the .gitignore files
+// at every level, .git/info/exclude and .ignore files, and skips every .git directory.
 //
-// Rules mean what they mean to git (see gitignore(5)); a test compares them with git check-ignore on
-// random trees. On top of that, as ripgrep does it: .ignore files have the same syntax and outrank
-// .gitignore; a directory with a .git of its own starts afresh with .gitignore rules; a directory that
-// is named explicitly is walked although a rule ignores it. Unlike ripgrep, .gitignore files count
-// without a repository, too. The user's global excludes are not read.
+// Rules have the same meaning as in git (see gitignore(5)); a test compares them with git check-ignore on
+// random trees. In addition, like in ripgrep: .ignore files have the same syntax and override
+// .gitignore; .gitignore rules do not apply to repositories below their directory; the root
+// of a walk may be an ignored directory. Unlike in ripgrep, .gitignore files also apply
+// outside repositories. The user's global excludes are not read.
 package ignore

@@ -10,12 +10,12 @@ type pattern struct {
 	text    string // without the ! before it and the / after it
 	negated bool   // a match means: not ignored
 	dirOnly bool
-	base    bool // holds no slash, so it is compared with the last component of a path
-	literal int  // how many bytes at the start of text stand for themselves
+	base    bool // has no slash, so it is compared with the last component of a path
+	literal int  // number of bytes before the first wildcard or backslash
 	suffix  bool // text is a * and a literal
 }
 
-// parse reads the content of an ignore file. There are no errors: a line that makes no sense matches
+// parse parses the content of an ignore file. There are no errors: an invalid line matches
 // nothing.
 func parse(content []byte) []pattern {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
@@ -44,13 +44,14 @@ func newPattern(text string) (pattern, bool) {
 		text = strings.TrimPrefix(text, "/")
 	}
 	p.text, p.literal = text, literalLen(text)
-	p.suffix = text != "" && text[0] == '*' && literalLen(text[1:]) == len(text)-1
+	ending, star := strings.CutPrefix(text, "*")
+	p.suffix = star && literalLen(ending) == len(ending)
 	return p, true
 }
 
-// trimSpaces removes the spaces at the end of line that no backslash keeps.
+// trimSpaces removes the unescaped spaces at the end of line.
 func trimSpaces(line string) string {
-	end := 0 // where the spaces at the end begin
+	end := 0 // where the trailing spaces begin
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
 		case ' ':
@@ -72,8 +73,8 @@ func literalLen(s string) int {
 	return len(s)
 }
 
-// match reports whether the pattern is about rel, a path below the directory of its file. base is the
-// index in rel at which the last component begins.
+// match reports whether the pattern matches rel, a path below the directory of its file. base is the
+// index of rel's last component.
 func (p *pattern) match(rel string, base int, isDir bool) bool {
 	if p.dirOnly && !isDir {
 		return false
@@ -84,8 +85,8 @@ func (p *pattern) match(rel string, base int, isDir bool) bool {
 			return strings.HasSuffix(rel, p.text[1:])
 		}
 	}
-	// What follows the literal start is compared on its own, as git does it: a ** right there counts as
-	// one at the start of the pattern.
+	// Like git, match the rest separately: a ** right after the literal counts as one
+	// at the start of the pattern.
 	if !strings.HasPrefix(rel, p.text[:p.literal]) {
 		return false
 	}
@@ -95,7 +96,7 @@ func (p *pattern) match(rel string, base int, isDir bool) bool {
 	return wildmatch(p.text[p.literal:], rel[p.literal:])
 }
 
-// decide returns what the last pattern that matches says.
+// decide returns the decision of the last pattern that matches.
 func decide(patterns []pattern, rel string, base int, isDir bool) (ignored, decided bool) {
 	for i := len(patterns) - 1; i >= 0; i-- {
 		if patterns[i].match(rel, base, isDir) {

@@ -10,21 +10,21 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// maxFileBytes bounds what is read of one ignore file; a larger one is cut.
+// maxFileBytes is the maximum size of an ignore file; the rest is not read.
 const maxFileBytes = 1 << 20
 
-// rules are the rules in force inside of one directory: its own and, through parent, those above it.
+// rules are the rules that apply in one directory: its own and, through parent, those above it.
 type rules struct {
 	parent  *rules
-	path    string // of the directory, with slashes and without one at the end
+	path    string // of the directory, with slashes but none at the end
 	ignore  []pattern
 	git     []pattern
-	exclude []pattern // of .git/info/exclude
-	gitRoot bool      // has a .git, so .gitignore files above do not count
+	exclude []pattern // from .git/info/exclude
+	gitRoot bool      // has a .git, so .gitignore files above do not apply
 }
 
-// newRules reads the rules of the directory at path that are named among its entries. read returns the
-// content of a file in it. It returns parent when there are none, so that chains stay short.
+// newRules reads the ignore files among the entries of the directory at path. read returns the
+// content of a file in it. If there are none, it returns parent, so that chains stay short.
 func newRules(parent *rules, path string, entries []fs.DirEntry, read func(name string) []byte) *rules {
 	r := &rules{parent: parent, path: strings.TrimSuffix(filepath.ToSlash(path), "/")}
 	found := false
@@ -46,8 +46,8 @@ func newRules(parent *rules, path string, entries []fs.DirEntry, read func(name 
 	return r
 }
 
-// rulesAbove reads the rules that hold in the directory root because of the directories above it, from
-// top on. When root is not below top they begin at the repository root is in, if any.
+// rulesAbove reads the rules of the directories above root, beginning at top. If root is not below top, they begin at the
+// repository that contains root, if any.
 func rulesAbove(root, top string) *rules {
 	var above []string // nearest first
 	for dir := root; dir != top; {
@@ -76,7 +76,7 @@ func rulesAbove(root, top string) *rules {
 	return r
 }
 
-// repository returns how many of the directories above root belong to the repository root is in.
+// repository returns how many of the directories above root belong to the repository that contains root.
 func repository(root string, above []string) int {
 	if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
 		return 0
@@ -89,8 +89,8 @@ func repository(root string, above []string) int {
 	return 0
 }
 
-// ignored reports whether the rules say to leave out path, an absolute path with slashes below all of
-// their directories. That a directory above it is ignored is not looked at.
+// ignored reports whether the rules ignore path, an absolute path with slashes below all of
+// their directories. It does not check whether a directory above it is ignored.
 func (r *rules) ignored(path string, isDir bool) bool {
 	base := strings.LastIndexByte(path, '/') + 1
 	for d := r; d != nil; d = d.parent {
@@ -113,8 +113,8 @@ func (r *rules) ignored(path string, isDir bool) bool {
 	return false
 }
 
-// excludes returns the content of info/exclude for the .git entry of the directory at path: of .git itself or, in a linked
-// worktree, of the repository that the file .git names, wherever that is.
+// excludes returns the content of info/exclude for the .git entry of the directory at path. In a linked worktree, the file .git
+// names the repository, which can be anywhere.
 func excludes(path string, entry fs.DirEntry, read func(name string) []byte) []byte {
 	if !entry.Type().IsRegular() {
 		return read(".git/info/exclude")
@@ -137,14 +137,14 @@ func resolve(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// readFrom returns the content of a file of git outside of the project.
+// readFrom returns the content of a git file outside the project.
 func readFrom(path string) []byte {
 	f, _, err := projectfs.OpenRegular(path)
 	return readFile(f, err)
 }
 
-// readFile returns the content of a small file, or nothing: an ignore file that cannot be read has no
-// rules, as for git.
+// readFile returns the content of a small file, or nothing: like in git, an unreadable ignore file has no
+// rules.
 func readFile(f *os.File, err error) []byte {
 	if err != nil {
 		return nil

@@ -11,26 +11,25 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// readAhead is how many directories next to each other are read before their turn. Small, as it bounds
-// memory too: at most readAhead listings wait at each level of the tree.
+// readAhead is the number of sibling directories that are read in advance. It also bounds
+// memory: at most readAhead listings wait at each level of the tree.
 const readAhead = 4
 
-// Entry is a file or directory that Walk came to.
+// Entry is a file or directory found by Walk.
 type Entry struct {
 	fs.DirEntry
 	Path string // absolute
 	Rel  string // below the root of the walk, with slashes
 }
 
-// Walk calls visit for all that is below the open directory dir and not ignored, each directory before
-// what is in it, names in byte order; the order is the same at each walk. Symbolic links are visited and
-// not followed. root is the absolute path of dir as the caller knows it, top the directory of the project:
-// rules of the directories from there to root count, too.
+// Walk calls visit for everything below the open directory dir that is not ignored, each directory before
+// its content, names in byte order. Symbolic links are visited but not followed. root is the caller's absolute path of dir, top the
+// directory of the project: rules of the directories from top to root apply, too.
 //
-// visit is called by one goroutine. It may return fs.SkipDir (leave out this directory) and fs.SkipAll
-// (stop); any other error stops the walk and is returned. unreadable is how many directories could not
-// be read and were left out; that root cannot be read is an error. When ctx ends so does the walk, with
-// its error. Nothing runs after Walk returned.
+// visit is called by one goroutine. It may return fs.SkipDir (skip this directory) and fs.SkipAll
+// (stop); any other error stops the walk and is returned. unreadable is the number of directories that were skipped because they
+// could not be read; an unreadable root is an error. If ctx ends, Walk returns its error. No goroutine runs after Walk has
+// returned.
 func Walk(ctx context.Context, dir *projectfs.Dir, root, top string, visit func(Entry) error) (unreadable int, err error) {
 	w := &walker{dir: dir, visit: visit}
 	defer w.readers.Wait()
@@ -50,20 +49,20 @@ func Walk(ctx context.Context, dir *projectfs.Dir, root, top string, visit func(
 }
 
 type walker struct {
-	dir        *projectfs.Dir // the root; stays the caller's
+	dir        *projectfs.Dir // the root; owned by the caller
 	visit      func(Entry) error
 	unreadable int
-	readers    sync.WaitGroup // the goroutines that read ahead; each ends after one directory
+	readers    sync.WaitGroup // the goroutines that read ahead, each one directory
 }
 
-// listing is what one directory holds.
+// listing is the content of one directory without ignored entries.
 type listing struct {
 	entries []fs.DirEntry
 	rules   *rules
 	err     error
 }
 
-// read lists the directory at path, which is rel below the root.
+// read lists the directory at path; rel is its path below the root.
 func (w *walker) read(ctx context.Context, path, rel string, above *rules) listing {
 	if err := ctx.Err(); err != nil {
 		return listing{err: err}
@@ -108,7 +107,7 @@ func (w *walker) walk(ctx context.Context, path, rel string, l listing) error {
 			return err
 		}
 		if inside.err != nil {
-			w.unreadable++ // or ctx ended, which the next entry or the caller sees
+			w.unreadable++ // or ctx ended, which is checked below
 			continue
 		}
 		if err := w.walk(ctx, entry.Path, entry.Rel, inside); err != nil {
@@ -118,8 +117,7 @@ func (w *walker) walk(ctx context.Context, path, rel string, l listing) error {
 	return ctx.Err()
 }
 
-// readAhead starts to read the subdirectories in l. Each call of next returns the listing of one, in
-// order.
+// readAhead starts reading the subdirectories in l. Each call of next returns the next listing.
 func (w *walker) readAhead(ctx context.Context, path, rel string, l listing) (next func() listing) {
 	var dirs []string
 	for _, e := range l.entries {
@@ -132,7 +130,7 @@ func (w *walker) readAhead(ctx context.Context, path, rel string, l listing) (ne
 		if len(dirs) == 0 {
 			return
 		}
-		dir, out := dirs[0], make(chan listing, 1) // room for the result, so that the reader never waits
+		dir, out := dirs[0], make(chan listing, 1) // buffered, so that the reader never waits
 		dirs = dirs[1:]
 		waiting = append(waiting, out)
 		w.readers.Go(func() { out <- w.read(ctx, join(path, dir), below(rel, dir), l.rules) })
@@ -156,7 +154,7 @@ func below(rel, name string) string {
 	return rel + "/" + name
 }
 
-// join is filepath.Join for a clean directory and a plain name, without the work.
+// join is a faster filepath.Join for a clean directory and a plain name.
 func join(dir, name string) string {
 	if os.IsPathSeparator(dir[len(dir)-1]) {
 		return dir + name

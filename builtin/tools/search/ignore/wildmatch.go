@@ -2,19 +2,19 @@ package ignore
 
 import "strings"
 
-// outcome is what comparing a pattern with a text gave. The two kinds of abort let a star further left
-// give up early, which keeps patterns with many stars from taking exponential time.
+// outcome is the result of matching a pattern. The two kinds of abort let an earlier star
+// stop, which prevents exponential time for patterns with many stars.
 type outcome int
 
 const (
 	matched outcome = iota
 	mismatched
-	abortAll        // the text is used up: no star can help
-	abortToStarStar // a slash is in the way: only a ** can help
+	abortAll        // the end of the text: no star can help
+	abortToStarStar // a slash: only a ** can help
 )
 
-// wildmatch reports whether the glob pattern matches all of text, with the rules of git's wildmatch.c in
-// its pathname mode: * and ? stop at slashes, ** between slashes does not.
+// wildmatch reports whether the glob pattern matches all of text by the rules of git's wildmatch.c in
+// pathname mode: * and ? do not match slashes, ** between slashes does.
 func wildmatch(pattern, text string) bool { return wild(pattern, text) == matched }
 
 func wild(p, text string) outcome {
@@ -57,7 +57,7 @@ func wild(p, text string) outcome {
 	return matched
 }
 
-// star matches text against p from the star at p[i] on.
+// star matches text against p from the star at p[i].
 func star(p string, i int, text string) outcome {
 	begin := i
 	for i < len(p) && p[i] == '*' {
@@ -106,7 +106,7 @@ func class(p string, i int, c byte) (end int, result outcome) {
 		i++
 	}
 	found := false
-	var prev byte // the start of a range, when a - follows; 0 for none
+	var prev byte // the start of a range if a - follows; 0 for none
 	for first := true; first || i >= len(p) || p[i] != ']'; first = false {
 		if i >= len(p) {
 			return 0, abortAll
@@ -133,7 +133,7 @@ func class(p string, i int, c byte) (end int, result outcome) {
 				return 0, abortAll
 			}
 			name := p[i+2 : i+2+length]
-			if !strings.HasSuffix(name, ":") { // no class after all, but a set that holds a [
+			if !strings.HasSuffix(name, ":") { // not a class, but a set that contains [
 				found = found || c == '['
 				prev = '['
 				break
@@ -157,36 +157,17 @@ func class(p string, i int, c byte) (end int, result outcome) {
 	return i + 1, matched
 }
 
-// named reports whether c is in the POSIX class, and whether there is such a class.
+// classes lists the POSIX character classes as pairs of first and last characters.
+var classes = map[string]string{
+	"alnum": "azAZ09", "alpha": "azAZ", "blank": "  \t\t", "cntrl": "\x00\x1f\x7f\x7f", "digit": "09", "graph": "!~", "lower": "az",
+	"print": " ~", "punct": "!/:@[`{~", "space": "  \t\r", "upper": "AZ", "xdigit": "09afAF",
+}
+
+// named reports whether c is in the POSIX class, and whether the class exists.
 func named(class string, c byte) (in, known bool) {
-	lower, upper := 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z'
-	digit := '0' <= c && c <= '9'
-	graph := '!' <= c && c <= '~'
-	switch class {
-	case "alnum":
-		return lower || upper || digit, true
-	case "alpha":
-		return lower || upper, true
-	case "blank":
-		return c == ' ' || c == '\t', true
-	case "cntrl":
-		return c < ' ' || c == 0x7f, true
-	case "digit":
-		return digit, true
-	case "graph":
-		return graph, true
-	case "lower":
-		return lower, true
-	case "print":
-		return graph || c == ' ', true
-	case "punct":
-		return graph && !lower && !upper && !digit, true
-	case "space":
-		return c == ' ' || '\t' <= c && c <= '\r', true
-	case "upper":
-		return upper, true
-	case "xdigit":
-		return digit || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F', true
+	ranges, known := classes[class]
+	for i := 0; i < len(ranges); i += 2 {
+		in = in || ranges[i] <= c && c <= ranges[i+1]
 	}
-	return false, false
+	return in, known
 }
