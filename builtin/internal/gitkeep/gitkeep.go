@@ -251,7 +251,7 @@ func (r *restorer) settings(ctx context.Context) {
 	}
 }
 
-// harmless reports whether a command may change a setting. When git makes a submodule it sets core.worktree, to a directory of the project.
+// harmless reports whether a command may change a setting of a file. When git makes a submodule it sets core.worktree, to a directory of the project.
 func (r *restorer) harmless(path, key string) bool {
 	if key == "core.worktree" && slices.Contains(r.now.dirs[r.now.own:], filepath.Dir(path)) {
 		return !slices.ContainsFunc(r.now.settings[path][key], func(value string) bool {
@@ -260,7 +260,7 @@ func (r *restorer) harmless(path, key string) bool {
 			return !inside(dir, r.k.worktree) || err == nil && !inside(real, r.k.worktree)
 		})
 	}
-	return harmless(key)
+	return listed(key)
 }
 
 func union[V any](a, b map[string]V) map[string]bool {

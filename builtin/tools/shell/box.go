@@ -115,9 +115,9 @@ func (b *box) temporary() string {
 	return b.tmp
 }
 
-// linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git here names
-// a directory there, and gitdir in that one this .git, and it lies where commondir says. So a file that came with a project cannot name a
-// repository elsewhere.
+// linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git names a
+// directory in the repository, gitdir in that directory names this .git, and commondir names the repository. So a .git file in a project
+// cannot name any other repository. git has to find the same directory; it does not check gitdir by itself.
 func linkedRepository(worktree string) []string {
 	link := filepath.Join(worktree, ".git")
 	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
@@ -147,10 +147,9 @@ func linkedRepository(worktree string) []string {
 	if dir == "" || common == "" || read(dir, filepath.Join(dir, "gitdir")) != own || filepath.Join(common, "worktrees", filepath.Base(dir)) != dir {
 		return nil
 	}
-	for _, name := range []string{"HEAD", "objects", "refs"} { // what makes a directory a repository to git
-		if _, err := os.Stat(filepath.Join(common, name)); err != nil {
-			return nil
-		}
+	found, err := gitCheck{context.Background()}.ask(worktree, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if real, linkErr := filepath.EvalSymlinks(strings.TrimSuffix(found, "\n")); err != nil || linkErr != nil || real != common {
+		return nil
 	}
 	return []string{common}
 }
