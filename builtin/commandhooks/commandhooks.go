@@ -15,6 +15,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/sdk"
@@ -80,6 +81,7 @@ type Plugin struct {
 	log     *slog.Logger
 	project sdk.Project
 	environ []string
+	git     *gitkeep.Keeper
 
 	mu      sync.Mutex
 	closed  bool
@@ -119,6 +121,7 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 		extra["PLUGIN_ROOT"], extra["CLAUDE_PLUGIN_ROOT"] = p.source.Root, p.source.Root
 	}
 	p.environ = child.Environ(os.Environ(), extra)
+	p.git = gitkeep.New(p.project.Worktree, os.Environ())
 	for _, warning := range p.file.warnings {
 		p.log.Warn(warning, "source", p.source.Where)
 	}
@@ -208,7 +211,15 @@ func (p *Plugin) run(ctx context.Context, e *entry, input map[string]any) (*outp
 		p.mu.Unlock()
 		p.idle.Done()
 	}()
-	return c.run(ctx)
+	if c.confine == nil {
+		return c.run(ctx)
+	}
+	p.git.Enter(ctx)
+	out, err := c.run(ctx)
+	for _, note := range p.git.Leave(context.WithoutCancel(ctx), true) {
+		p.log.Warn("a command hook changed what git runs by itself", "source", p.source.Where, "hook", e.where, "change", note)
+	}
+	return out, err
 }
 
 // notify logs the answer's message for the user, and fields that have no effect at the event.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/sandbox"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 func (a *app) sandboxCommand() *cobra.Command {
@@ -41,6 +42,9 @@ func (a *app) showSandbox(ctx context.Context, all bool) error {
 			continue // hidden as soon as it exists
 		}
 		t.add(string(p.Access), oneLine(p.Path), p.Origin)
+	}
+	for _, name := range w.loaded.Config.Sandbox.Unconfined {
+		t.add(sdk.PermissionUnconfined, oneLine(name), w.loaded.Origin("sandbox.unconfined"))
 	}
 	if err := a.write(w.confinement(list) + "\n"); err != nil {
 		return err
@@ -90,6 +94,9 @@ func (c *checkup) sandbox(w *workspace) {
 	if err != nil {
 		c.bad("sandbox", err)
 		return
+	}
+	for _, name := range w.loaded.Config.Sandbox.Unconfined {
+		c.note("sandbox", "%s runs unconfined: listed at %s", oneLine(name), w.loaded.Origin("sandbox.unconfined"))
 	}
 	text := w.confinement(list)
 	if strings.HasPrefix(text, "not confined") {

@@ -29,7 +29,10 @@ const scopes = 1<<0 | 1<<1
 const createVersion = 1
 
 // Supported returns the ABI version of Landlock, or why processes cannot be confined: an error that wraps [ErrUnsupported].
-func Supported() (abi int, err error) {
+func Supported() (abi int, err error) { return supported() }
+
+// supported asks the kernel once. The answer does not change while it runs.
+var supported = sync.OnceValues(func() (abi int, err error) {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, createVersion)
 	switch {
 	case errno == unix.ENOSYS:
@@ -39,11 +42,8 @@ func Supported() (abi int, err error) {
 	case errno != 0:
 		return 0, fmt.Errorf("%w: landlock: %w", ErrUnsupported, errno)
 	}
-	if _, err := os.Stat(childrenOf(unix.Getpid())); err != nil { // see onThread
-		return 0, fmt.Errorf("%w: no list of children in /proc (needs CONFIG_PROC_CHILDREN): %w", ErrUnsupported, err)
-	}
 	return int(v), nil
-}
+})
 
 // rights returns the access rights and scopes that a version knows.
 func rights(abi int) (access, scoped uint64) {

@@ -3,7 +3,6 @@ package confine
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"sync"
 
@@ -58,14 +57,11 @@ func onThread(f func()) {
 	runtime.UnlockOSThread()
 }
 
-// childless reports whether this thread has no children. Where that cannot be read it may have some; see Supported.
+// childless reports whether this thread has no children. It waits for none: the call only looks.
 func childless() bool {
-	list, err := os.ReadFile(childrenOf(unix.Gettid()))
-	return err == nil && len(list) == 0
+	const look = unix.WEXITED | unix.WNOHANG | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
+	return unix.Waitid(unix.P_ALL, 0, nil, look, nil) == unix.ECHILD
 }
-
-// childrenOf returns the file that lists the children of a thread of this process.
-func childrenOf(tid int) string { return fmt.Sprintf("/proc/%d/task/%d/children", unix.Getpid(), tid) }
 
 // undumpable keeps processes that have no privileges over this one from reading or tracing it.
 var undumpable = sync.OnceValue(func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) })

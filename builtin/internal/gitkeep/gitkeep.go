@@ -62,7 +62,7 @@ func (k *Keeper) Enter(ctx context.Context) {
 	}
 	k.since, k.alive, k.spans = time.Time{}, false, nil
 	if k.last == nil || !k.last.fresh() {
-		k.last = k.read(ctx, true)
+		k.last = k.read(ctx)
 	}
 }
 
@@ -114,14 +114,14 @@ func (k *Keeper) EndTurn(ctx context.Context) []string {
 // restore puts back what differs from the last state.
 func (k *Keeper) restore(ctx context.Context) []string {
 	k.locks = map[string]stamp{}
-	r := &restorer{k: k, before: k.last, now: k.read(ctx, false)}
+	r := &restorer{k: k, before: k.last, now: k.read(ctx)}
 	notes := r.restore(ctx)
 	if k.owed = r.failed || k.alive; k.owed {
 		return notes
 	}
 	k.last = r.now
 	if len(notes) > 0 {
-		k.last = k.read(ctx, true)
+		k.last = k.read(ctx)
 	}
 	return notes
 }
@@ -174,9 +174,8 @@ func (r *restorer) put(what, path string, do func() error) {
 }
 
 func (r *restorer) restore(ctx context.Context) []string {
-	r.k.load(ctx, r.before)
-	if r.link() {
-		r.now = r.k.read(ctx, false)
+	if r.pointers() {
+		r.now = r.k.read(ctx)
 	}
 	switch {
 	case r.now.err == nil:
@@ -188,14 +187,27 @@ func (r *restorer) restore(ctx context.Context) []string {
 	return r.notes
 }
 
-// link puts back the file .git of a linked working tree, which names the repository, and reports whether it had to.
-func (r *restorer) link() bool {
-	path := filepath.Join(r.k.worktree, ".git")
-	if r.before.link == "" || r.before.link == r.now.link {
-		return false
+// pointers puts back the files that name another directory as the repository: .git of a linked working tree, and commondir in git
+// directories. It reports whether there were any.
+func (r *restorer) pointers() bool {
+	notes := len(r.notes)
+	if path := filepath.Join(r.k.worktree, ".git"); r.before.link != "" && r.before.link != r.now.link {
+		r.put(".git", path, func() error { return replace(r.k.worktree, path, []byte(r.before.link), 0o644, r.now.stamps[path]) })
 	}
-	r.put(".git", path, func() error { return replace(r.k.worktree, path, []byte(r.before.link), 0o644, r.now.stamps[path]) })
-	return true
+	for dir, is := range r.now.common {
+		path, was := filepath.Join(dir, commonFile), r.before.common[dir]
+		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && absolute(dir, strings.TrimSpace(is)) == filepath.Dir(filepath.Dir(dir))
+		if is == was || linked {
+			continue // git worktree add writes the latter
+		}
+		r.put(r.k.show(path), path, func() error {
+			if was == "" {
+				return remove(r.k.rootOf(r.now, path), path)
+			}
+			return replace(r.k.rootOf(r.now, path), path, []byte(was), 0o644, r.now.stamps[path])
+		})
+	}
+	return len(r.notes) > notes
 }
 
 // unreadable puts whole files back: git cannot read them any more.
@@ -214,21 +226,14 @@ func (r *restorer) unreadable() {
 
 // settings puts back settings that may run programs, file by file.
 func (r *restorer) settings(ctx context.Context) {
-	files := map[string]bool{}
-	before := r.before
-	if !before.sameRepository(r.now) {
-		before = &state{} // a repository made by the command has nothing that is the user's
-	}
-	for _, s := range []*state{before, r.now} {
-		for path := range s.settings {
-			files[path] = true
+	for path := range union(r.before.settings, r.now.settings) {
+		was, is := r.before.settings[path], r.now.settings[path]
+		if dir := filepath.Dir(path); slices.Contains(r.now.dirs, dir) && !r.before.same(dir) || slices.Contains(r.before.dirs, dir) && !r.before.same(dir) {
+			was = nil // a repository made by the command has no settings of the user
 		}
-	}
-	for path := range files {
-		was, is := before.settings[path], r.now.settings[path]
 		var keys []string
 		for key := range union(was, is) {
-			if !harmless(key) && !slices.Equal(was[key], is[key]) {
+			if !slices.Equal(was[key], is[key]) && !r.harmless(path, key) {
 				keys = append(keys, key)
 			}
 		}
@@ -239,16 +244,28 @@ func (r *restorer) settings(ctx context.Context) {
 		what := fmt.Sprintf("%s in %s", strings.Join(keys, ", "), r.k.show(path))
 		r.put(what, path, func() error {
 			if len(is) == 0 { // the file is gone
-				return replace(r.k.rootOf(r.now, path), path, before.raw[path], 0o644, stampOf(path))
+				return replace(r.k.rootOf(r.now, path), path, r.before.raw[path], 0o644, stampOf(path))
 			}
 			return r.k.rewrite(ctx, r.now, path, keys, was)
 		})
 	}
 }
 
-func union(a, b map[string][]string) map[string]bool {
+// harmless reports whether a command may change a setting of a file. When git makes a submodule it sets core.worktree, to a directory of the project.
+func (r *restorer) harmless(path, key string) bool {
+	if key == "core.worktree" && slices.Contains(r.now.dirs[r.now.own:], filepath.Dir(path)) {
+		return !slices.ContainsFunc(r.now.settings[path][key], func(value string) bool {
+			dir := absolute(filepath.Dir(path), value)
+			real, err := filepath.EvalSymlinks(dir)
+			return !inside(dir, r.k.worktree) || err == nil && !inside(real, r.k.worktree)
+		})
+	}
+	return listed(key)
+}
+
+func union[V any](a, b map[string]V) map[string]bool {
 	out := map[string]bool{}
-	for _, m := range []map[string][]string{a, b} {
+	for _, m := range []map[string]V{a, b} {
 		for key := range m {
 			out[key] = true
 		}
@@ -258,45 +275,49 @@ func union(a, b map[string][]string) map[string]bool {
 
 // hooks puts back the files in the directories of hooks.
 func (r *restorer) hooks() {
-	same := r.before.sameRepository(r.now)
-	for _, dir := range r.now.dirs {
-		path := filepath.Join(dir, "hooks")
-		was, is := r.before.hooks[path], r.now.hooks[path]
-		if !same {
-			was = nil
+	for dir := range union(r.before.hooks, r.now.hooks) {
+		owner := filepath.Dir(dir)
+		ofGit := slices.Contains(r.now.dirs, owner) || slices.Contains(r.before.dirs, owner)
+		was, known := r.before.hooks[dir]
+		switch {
+		case ofGit && !r.before.same(owner):
+			was = nil // a repository made by the command has no hooks of the user
+		case !ofGit && !known:
+			continue // named by core.hooksPath of the command, which is put back
+		case r.now.hooks[dir] == nil && ofGit:
+			r.now.readHooks(dir, anyName)
+		case r.now.hooks[dir] == nil:
+			r.now.readHooks(dir, hookName)
 		}
-		names := map[string]bool{}
-		for name := range was {
-			names[name] = true
-		}
-		for name := range is {
-			names[name] = true
-		}
-		for name := range names {
-			old, file := was[name], filepath.Join(path, name)
-			if old == is[name] {
-				continue
+		is := r.now.hooks[dir]
+		for name := range union(was, is) {
+			old, file := was[name], filepath.Join(dir, name)
+			if old != is[name] {
+				r.put(r.k.show(file), file, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })
 			}
-			r.put(r.k.show(file), file, func() error { return putHook(dir, name, old) })
 		}
 	}
 }
 
-// putHook puts one hook back; the zero value removes it. The name "." is the directory of hooks, where it is none; that it became a link is
-// undone before any hook is written.
-func putHook(dir, name string, old hook) error {
-	root, err := os.OpenRoot(dir)
+// putHook puts back one hook in a directory below root; the zero value removes it. The name "." is the directory itself if it is none:
+// that it became a link is undone before any hook is written.
+func putHook(root, dir, name string, old hook) error {
+	rel, err := filepath.Rel(root, dir)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	path := filepath.Join("hooks", name)
-	if info, err := root.Lstat("hooks"); err == nil && !info.IsDir() {
-		if err := root.Remove("hooks"); err != nil {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	path := filepath.Join(rel, name)
+	if info, err := r.Lstat(rel); err == nil && !info.IsDir() {
+		if err := r.Remove(rel); err != nil {
 			return err
 		}
 	} else if name != "." || old.link != "" {
-		if err := root.RemoveAll(path); err != nil {
+		if err := r.RemoveAll(path); err != nil {
 			return err
 		}
 	}
@@ -304,15 +325,15 @@ func putHook(dir, name string, old hook) error {
 	case old == hook{}:
 		return nil
 	case name == ".":
-		return root.Symlink(old.link, path)
+		return r.Symlink(old.link, path)
 	}
-	if err := root.MkdirAll("hooks", 0o755); err != nil {
+	if err := r.MkdirAll(rel, 0o755); err != nil {
 		return err
 	}
 	if old.link != "" {
-		return root.Symlink(old.link, path)
+		return r.Symlink(old.link, path)
 	}
-	f, err := root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, old.mode.Perm())
+	f, err := r.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, old.mode.Perm())
 	if err != nil {
 		return err
 	}
@@ -320,18 +341,18 @@ func putHook(dir, name string, old hook) error {
 	return errors.Join(err, f.Chmod(old.mode.Perm()), f.Close())
 }
 
-// show returns a path as people know it.
+// show returns a path as users know it.
 func (k *Keeper) show(path string) string {
-	if rel, err := filepath.Rel(k.worktree, path); err == nil && filepath.IsLocal(rel) {
-		return rel
+	if inside(path, k.worktree) {
+		path, _ = filepath.Rel(k.worktree, path) // both are absolute
 	}
 	return path
 }
 
-// rootOf returns the directory that a file of the repository is written below.
+// rootOf returns the directory below which a file is written: links cannot lead out of it.
 func (k *Keeper) rootOf(s *state, path string) string {
-	for _, dir := range s.dirs {
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+	for _, dir := range s.dirs[:s.own] {
+		if inside(path, dir) && !inside(path, k.worktree) {
 			return dir
 		}
 	}

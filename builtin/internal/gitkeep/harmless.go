@@ -2,9 +2,15 @@ package gitkeep
 
 import "strings"
 
-// harmless reports whether a setting runs no program, reads no other file and sends git nowhere that the user would not see. What is
-// not listed here is kept from commands. The key is as git prints it: section and name in lower case, what is between as written.
-func harmless(key string) bool {
+// Harmless reports whether a setting runs no program, reads no other file and sends git nowhere that the user would not see, whoever
+// wrote it. The key is as git prints it: section and name in lower case, the part between them as written.
+func Harmless(key string) bool {
+	return listed(key) && !strings.HasSuffix(key, ".promisor") && !strings.HasSuffix(key, ".partialclonefilter") && key != "extensions.partialclone"
+}
+
+// listed reports whether a command may change a setting. In addition to what is harmless it may make a partial clone: git then
+// fetches missing objects whenever it reads.
+func listed(key string) bool {
 	section, rest, _ := strings.Cut(key, ".")
 	name := rest
 	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
@@ -15,8 +21,8 @@ func harmless(key string) bool {
 	return known && (names == "*" || strings.Contains(" "+names+" ", " "+name+" "))
 }
 
-// harmlessKeys are the names of harmless settings by section; ".*" stands for what is between, "*" for all names. Remote helpers that run
-// commands (ext::) are refused by git unless protocol.ext.allow is set, which is not in the list.
+// harmlessKeys are the names by section; ".*" means a subsection, "*" all names. Remote helpers that run commands (ext::) are refused by
+// git unless protocol.ext.allow is set, which is not in the list.
 var harmlessKeys = map[string]string{
 	"core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev compression " +
 		"loosecompression bigfilethreshold sparsecheckout sparsecheckoutcone commitgraph multipackindex untrackedcache preloadindex protecthfs protectntfs " +
@@ -62,5 +68,7 @@ var harmlessKeys = map[string]string{
 	"worktree":    "guessremote userelativepaths",
 	"clone":       "defaultremotename",
 	"blame":       "coloring date showemail showroot",
+	"gui":         "wmstate geometry",
+	"http":        "postbuffer",
 	"grep":        "linenumber patterntype extendedregexp column fullname",
 }

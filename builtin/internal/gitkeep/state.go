@@ -16,31 +16,33 @@ import (
 
 // Bounds of what is read.
 const (
-	gitTime = 10 * time.Second
-	maxFile = 4 << 20 // bytes of a file of settings, or of a hook
+	gitTime  = 10 * time.Second
+	maxFile  = 4 << 20 // bytes of a file of settings, or of a hook
+	maxFiles = 50_000  // files and directories whose stamps are kept
+	maxDepth = 16      // directories from modules to a submodule, nested submodules included
 )
 
-// state is what git runs by itself in a repository.
+// state is what git runs by itself in a repository, in its submodules and in its other working trees.
 type state struct {
-	dirs     []string                       // the git directory, and the common one of a linked working tree
-	link     string                         // content of .git where it is a file
-	stamps   map[string]stamp               // of all files that this is read from, those that do not exist among them
-	identity stamp                          // of the common directory: device and inode alone
+	dirs     []string                       // git directories: of the working tree, then the common one if it is linked, then of submodules and other working trees
+	own      int                            // number of those that belong to the working tree
+	link     string                         // content of .git if it is a file
+	common   map[string]string              // content of the file commondir by git directory, by which git takes settings and hooks from elsewhere
+	stamps   map[string]stamp               // of all files that were read, including those that do not exist
 	settings map[string]map[string][]string // by file and key
 	raw      map[string][]byte              // those files
 	hooks    map[string]map[string]hook     // by directory and name
-	unread   bool                           // settings are not filled in yet: load does
-	err      error                          // git could not say
+	err      error                          // why the settings are incomplete
 }
 
-// hook is one file in a directory of hooks. The zero value is none.
+// hook is one file in a directory of hooks. The zero value is a file that does not exist.
 type hook struct {
 	mode os.FileMode
 	text string
-	link string // where it leads
+	link string // target of a link
 }
 
-// fresh reports whether all files are as they were.
+// fresh reports whether all files are unchanged.
 func (s *state) fresh() bool {
 	for path, was := range s.stamps {
 		if now := stampOf(path); now != was && (was != was.identity() || now.identity() != was) {
@@ -50,26 +52,31 @@ func (s *state) fresh() bool {
 	return true
 }
 
-func (s *state) sameRepository(other *state) bool { return s.identity == other.identity }
+// same reports whether a git directory still is the directory that it was.
+func (s *state) same(dir string) bool { return s.stamps[dir].identity() == stampOf(dir).identity() }
 
-// read reads the state of the repository, lazily without asking git where that can wait. The stamps are taken first: what changes
-// meanwhile makes it stale.
-func (k *Keeper) read(ctx context.Context, lazy bool) *state {
-	s := &state{stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{}, hooks: map[string]map[string]hook{}}
+// read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
+func (k *Keeper) read(ctx context.Context) *state {
+	s := &state{common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{}, hooks: map[string]map[string]hook{}}
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
 	}
-	s.identity = stampOf(s.dirs[len(s.dirs)-1]).identity()
+	s.own = len(s.dirs)
+	for _, dir := range s.dirs[:s.own] {
+		s.worktrees(dir)
+		s.modules(filepath.Join(dir, "modules"), 0)
+	}
 	for _, dir := range s.dirs {
-		for _, name := range []string{"config", "config.worktree"} {
+		for _, name := range []string{"config", "config.worktree", commonFile} {
 			s.stamps[filepath.Join(dir, name)] = stampOf(filepath.Join(dir, name))
 		}
-		k.readHooks(s, filepath.Join(dir, "hooks"))
+		s.readCommon(dir)
+		s.readHooks(filepath.Join(dir, "hooks"), anyName)
 	}
-	if s.unread = lazy && k.plain(s); s.unread {
-		return s
+	if len(s.stamps) > maxFiles {
+		s.err = fmt.Errorf("%s: more than %d files that git reads", s.dirs[0], maxFiles)
 	}
-	s.err = k.ask(ctx, s)
+	s.err = errors.Join(s.err, k.ask(ctx, s))
 	for path := range s.settings {
 		text, err := readFile(path)
 		if err != nil {
@@ -80,55 +87,61 @@ func (k *Keeper) read(ctx context.Context, lazy bool) *state {
 	return s
 }
 
-// plain keeps the text of the file of settings, and reports whether that is all there is to them: no other file is included or in use.
-// git need not be asked then before something changes.
-func (k *Keeper) plain(s *state) bool {
-	path := filepath.Join(s.dirs[len(s.dirs)-1], "config")
-	text, err := readFile(path)
-	if err != nil {
-		return false
-	}
-	lower := bytes.ToLower(text)
-	if bytes.Contains(lower, []byte("include")) || bytes.Contains(lower, []byte("worktreeconfig")) {
-		return false
-	}
-	s.raw[path] = text
-	return true
-}
+// commonFile is the file in a git directory that names the common one.
+const commonFile = "commondir"
 
-// load fills in the settings of an unread state, from the text it kept.
-func (k *Keeper) load(ctx context.Context, s *state) {
-	if !s.unread {
+// readCommon reads where a git directory takes its settings and hooks from.
+func (s *state) readCommon(dir string) {
+	path := filepath.Join(dir, commonFile)
+	if s.stamps[path] == (stamp{}) {
 		return
 	}
-	s.unread = false
-	for path, text := range s.raw {
-		s.settings[path], s.err = k.list(ctx, text)
+	text, err := readFile(path)
+	if err != nil {
+		text = []byte{0} // no path: git may follow it, and nobody else
+	}
+	s.common[dir] = string(text)
+}
+
+// worktrees adds the git directories of the linked working trees of a repository.
+func (s *state) worktrees(dir string) {
+	parent := filepath.Join(dir, "worktrees")
+	for _, name := range s.list(parent) {
+		s.add(filepath.Join(parent, name))
 	}
 }
 
-// list asks git for the settings in a text, of which it gets a copy.
-func (k *Keeper) list(ctx context.Context, text []byte) (map[string][]string, error) {
-	dir, err := os.MkdirTemp("", "tenon-git-")
-	if err != nil {
-		return nil, err
+// modules adds the git directories of submodules. A directory without HEAD is part of the name of a submodule.
+func (s *state) modules(parent string, depth int) {
+	if depth > maxDepth || len(s.stamps) > maxFiles {
+		return
 	}
-	defer os.RemoveAll(dir)
-	name := filepath.Join(dir, "config")
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		return nil, err
+	for _, name := range s.list(parent) {
+		path := filepath.Join(parent, name)
+		if stampOf(filepath.Join(path, "HEAD")) == (stamp{}) {
+			s.modules(path, depth+1)
+			continue
+		}
+		s.add(path)
+		s.modules(filepath.Join(path, "modules"), depth+1)
 	}
-	out, err := k.git(ctx, dir, "config", "--file", name, "--list", "-z")
-	if err != nil {
-		return nil, err
-	}
-	settings := map[string][]string{}
-	for field := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
-		if key, value, _ := strings.Cut(string(field), "\n"); key != "" {
-			settings[key] = append(settings[key], value)
+}
+
+func (s *state) add(dir string) {
+	s.dirs = append(s.dirs, dir)
+	s.stamps[dir] = stampOf(dir).identity()
+}
+
+// list returns the names of directories, and of links to directories, in a directory. A new name makes the state stale.
+func (s *state) list(dir string) (names []string) {
+	s.stamps[dir] = stampOf(dir)
+	entries, _ := os.ReadDir(dir) // most repositories have none
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
+			names = append(names, e.Name())
 		}
 	}
-	return settings, nil
+	return names
 }
 
 // git runs git, which runs nothing else here, and returns its output. Without git there is none.
@@ -178,8 +191,11 @@ func (k *Keeper) find(s *state) error {
 		return fmt.Errorf("%s does not name a repository", path)
 	}
 	s.dirs = []string{absolute(k.worktree, dir)}
-	if common, err := readFile(filepath.Join(s.dirs[0], "commondir")); err == nil {
+	if common, err := readFile(filepath.Join(s.dirs[0], commonFile)); err == nil {
 		s.dirs = append(s.dirs, absolute(s.dirs[0], strings.TrimSpace(string(common))))
+	}
+	for _, dir := range s.dirs {
+		s.stamps[dir] = stampOf(dir).identity()
 	}
 	return nil
 }
@@ -191,8 +207,16 @@ func absolute(base, path string) string {
 	return filepath.Join(base, path)
 }
 
-// readHooks notes the hooks in a directory. Samples run nothing.
-func (k *Keeper) readHooks(s *state, dir string) {
+// anyName accepts all files of .git/hooks: hooks may run files next to them.
+func anyName(string) bool { return true }
+
+// hookName accepts the names that git gives to hooks. Other files in a directory of the project, such as a README, are not hooks.
+func hookName(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
+}
+
+// readHooks reads the hooks in a directory. Samples run nothing.
+func (s *state) readHooks(dir string, counts func(name string) bool) {
 	s.stamps[dir] = stampOf(dir)
 	found := map[string]hook{}
 	s.hooks[dir] = found
@@ -201,7 +225,7 @@ func (k *Keeper) readHooks(s *state, dir string) {
 		return // there are none
 	}
 	if !info.IsDir() {
-		target, _ := os.Readlink(dir) // empty for a file, which is no directory of hooks either
+		target, _ := os.Readlink(dir) // empty for a file, which holds no hooks either
 		found["."] = hook{mode: info.Mode(), link: target}
 		return
 	}
@@ -209,13 +233,13 @@ func (k *Keeper) readHooks(s *state, dir string) {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		info, err := e.Info()
-		if err != nil || info.IsDir() || strings.HasSuffix(e.Name(), ".sample") {
+		if err != nil || info.IsDir() || strings.HasSuffix(e.Name(), ".sample") || !counts(e.Name()) {
 			continue
 		}
 		s.stamps[path] = stampOf(path)
 		h := hook{mode: info.Mode()}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			h.link, _ = os.Readlink(path) // gone meanwhile: the stamp tells
+			h.link, _ = os.Readlink(path) // if it is gone by now, the stamp shows that
 		} else if text, err := readFile(path); err == nil {
 			h.text = string(text)
 		}
@@ -223,14 +247,23 @@ func (k *Keeper) readHooks(s *state, dir string) {
 	}
 }
 
-// ask asks git for the settings of the repository: those of its own files and of what they include, not of the user's.
+// ask asks git for the settings in the files of all git directories and in what those include, and reads the hooks of directories in the
+// project that core.hooksPath names. Settings of the user are not kept: commands cannot write them.
 func (k *Keeper) ask(ctx context.Context, s *state) error {
-	out, err := k.git(ctx, k.worktree, "config", "--list", "--includes", "-z", "--show-origin", "--show-scope")
+	var args []string
+	for _, dir := range s.dirs {
+		args = append(args, "-c", "include.path="+filepath.Join(dir, "config"), "-c", "include.path="+filepath.Join(dir, "config.worktree"))
+	}
+	out, err := k.git(ctx, k.worktree, append(args, "config", "--list", "--includes", "-z", "--show-origin", "--show-scope")...)
 	if err != nil {
 		return err
 	}
+	hooksPath := ""
 	for _, e := range parse(out) {
-		if e.scope != "local" && e.scope != "worktree" {
+		if e.scope != "command" { // as git reads it by itself
+			if e.key == "core.hookspath" {
+				hooksPath = e.value
+			}
 			continue
 		}
 		path := absolute(k.worktree, e.file)
@@ -240,11 +273,39 @@ func (k *Keeper) ask(ctx context.Context, s *state) error {
 		}
 		s.settings[path][e.key] = append(s.settings[path][e.key], e.value)
 		if strings.HasPrefix(e.key, "include") && strings.HasSuffix(e.key, ".path") && !strings.HasPrefix(e.value, "~") {
-			included := absolute(filepath.Dir(path), e.value) // it may come to be
+			included := absolute(filepath.Dir(path), e.value) // may be created later
 			s.stamps[included] = stampOf(included)
 		}
 	}
+	k.readHooksPath(s, k.worktree, hooksPath)
+	for _, dir := range s.dirs[s.own:] {
+		settings := s.settings[filepath.Join(dir, "config")]
+		worktree := settings["core.worktree"]
+		if len(worktree) == 0 {
+			continue
+		}
+		path := hooksPath
+		if own := settings["core.hookspath"]; len(own) > 0 {
+			path = own[len(own)-1]
+		}
+		k.readHooksPath(s, absolute(dir, worktree[len(worktree)-1]), path)
+	}
 	return nil
+}
+
+// readHooksPath reads the hooks in the directory that core.hooksPath names for a working tree, if it is in the project.
+func (k *Keeper) readHooksPath(s *state, worktree, path string) {
+	dir := absolute(worktree, path)
+	if path == "" || strings.HasPrefix(path, "~") || !inside(dir, k.worktree) || s.hooks[dir] != nil {
+		return
+	}
+	s.readHooks(dir, hookName)
+}
+
+// inside reports whether path is dir or below it.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // entry is one setting.

@@ -36,8 +36,8 @@ type box struct {
 // room is what commands in one working tree may reach.
 type room struct {
 	worktree string
-	rules    *confine.Ruleset // nil: why says what keeps the project from being confined
-	why      error
+	rules    *confine.Ruleset       // nil until they are built, and while conflict is set
+	conflict *confine.ConflictError // the project contains what must stay hidden
 	git      *gitkeep.Keeper
 }
 
@@ -46,10 +46,6 @@ type room struct {
 func (b *box) open(worktree string) (*room, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.openLocked(worktree)
-}
-
-func (b *box) openLocked(worktree string) (*room, error) {
 	if on := b.config.Enabled; on != nil && !*on {
 		return nil, errSwitchedOff
 	}
@@ -57,28 +53,48 @@ func (b *box) openLocked(worktree string) (*room, error) {
 		return nil, err
 	}
 	r := b.rooms[worktree]
-	if r != nil && (r.rules == nil || !r.rules.Stale()) {
-		return r, r.why
-	}
-	rules, err := b.rules(worktree)
-	var conflict *confine.ConflictError
-	if err != nil && !errors.As(err, &conflict) {
-		return nil, fmt.Errorf("sandbox: %w", err)
-	}
 	if r == nil {
 		r = &room{worktree: worktree, git: gitkeep.New(worktree, os.Environ())}
-	} else if err := r.rules.Close(); err != nil {
-		b.log.Warn("sandbox", "err", err)
+		if b.rooms == nil {
+			b.rooms = map[string]*room{}
+		}
+		b.rooms[worktree] = r
 	}
-	r.rules, r.why = rules, err
-	if b.rooms == nil {
-		b.rooms = map[string]*room{}
-	}
-	b.rooms[worktree] = r
-	return r, err
+	return r, b.ready(r)
 }
 
-// rules builds what commands in a working tree may reach.
+// start starts a command in a room with rules. Rules that files have outdated are rebuilt first.
+func (b *box) start(r *room, start func() error) error {
+	b.mu.Lock() // the rules stay open until the command has started
+	defer b.mu.Unlock()
+	if r.rules != nil && r.rules.Stale() {
+		if err := r.rules.Close(); err != nil {
+			b.log.Warn("sandbox", "err", err)
+		}
+		r.rules = nil
+	}
+	if err := b.ready(r); err != nil {
+		return err
+	}
+	return r.rules.Do(start, nil)
+}
+
+// ready builds the rules of a room that has none, unless its project cannot be confined.
+func (b *box) ready(r *room) error {
+	if r.rules == nil && r.conflict == nil {
+		rules, err := b.rules(r.worktree)
+		if err != nil && !errors.As(err, &r.conflict) {
+			return fmt.Errorf("sandbox: %w", err)
+		}
+		r.rules = rules
+	}
+	if r.conflict != nil {
+		return r.conflict
+	}
+	return nil
+}
+
+// rules returns the rules for commands in a working tree.
 func (b *box) rules(worktree string) (*confine.Ruleset, error) {
 	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config, Skills: b.skills, Create: true})
 	if err != nil {
@@ -99,9 +115,9 @@ func (b *box) temporary() string {
 	return b.tmp
 }
 
-// linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git here names
-// a directory there, and gitdir in that one this .git, and it lies where commondir says. So a file that came with a project cannot name a
-// repository elsewhere.
+// linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git names a
+// directory in the repository, gitdir in that directory names this .git, and commondir names the repository. So a .git file in a project
+// cannot name any other repository. git has to find the same directory; it does not check gitdir by itself.
 func linkedRepository(worktree string) []string {
 	link := filepath.Join(worktree, ".git")
 	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
@@ -131,10 +147,9 @@ func linkedRepository(worktree string) []string {
 	if dir == "" || common == "" || read(dir, filepath.Join(dir, "gitdir")) != own || filepath.Join(common, "worktrees", filepath.Base(dir)) != dir {
 		return nil
 	}
-	for _, name := range []string{"HEAD", "objects", "refs"} { // what makes a directory a repository to git
-		if _, err := os.Stat(filepath.Join(common, name)); err != nil {
-			return nil
-		}
+	found, err := gitCheck{context.Background()}.ask(worktree, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if real, linkErr := filepath.EvalSymlinks(strings.TrimSuffix(found, "\n")); err != nil || linkErr != nil || real != common {
+		return nil
 	}
 	return []string{common}
 }
@@ -188,8 +203,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*v
 	if args.Unconfined {
 		return v, nil
 	}
-	worktree := worktreeOf(call)
-	r, err := b.open(worktree)
+	r, err := b.open(worktreeOf(call))
 	if free(err) {
 		return v, nil
 	}
@@ -200,14 +214,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*v
 	if err := os.MkdirAll(v.tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("temporary directory of the command: %w", err)
 	}
-	v.start = func(start func() error) error {
-		b.mu.Lock() // the rules stay open meanwhile
-		defer b.mu.Unlock()
-		if r, err = b.openLocked(worktree); err != nil {
-			return err
-		}
-		return r.rules.Do(start, nil)
-	}
+	v.start = func(start func() error) error { return b.start(r, start) }
 	r.git.Enter(ctx)
 	return v, nil
 }

@@ -371,12 +371,12 @@ func TestGitAtTheEndOfTheTurn(t *testing.T) {
 	}
 }
 
-// A linked working tree writes the repository it belongs to; a file .git that only claims so gives nothing.
+// A linked working tree writes the repository it belongs to; a .git file that only claims this, or that git does not accept, does not.
 func TestLinkedWorktree(t *testing.T) {
 	t.Parallel()
 	home, project := newHome(t)
 	script := fmt.Sprintf(`git init -q %[1]s/main && cd %[1]s/main && git -c user.email=a@b.c -c user.name=a commit -q --allow-empty -m x && git worktree add -q %[2]s/linked &&
-		mkdir %[2]s/claim && cp %[2]s/linked/.git %[2]s/claim/.git`, home, filepath.Dir(project))
+		git worktree add -q %[2]s/refused && sed -i 's/^gitdir: //' %[2]s/refused/.git && mkdir %[2]s/claim && cp %[2]s/linked/.git %[2]s/claim/.git`, home, filepath.Dir(project))
 	if out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", script).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -384,8 +384,11 @@ func TestLinkedWorktree(t *testing.T) {
 	if result := confinedFixture(t, home, filepath.Dir(project)+"/linked", sdk.Config{}).run(t, command); result.Output != "done\n" {
 		t.Errorf("in a linked working tree: %q", result.Output)
 	}
-	if result := confinedFixture(t, home, filepath.Dir(project)+"/claim", sdk.Config{}).run(t, command); result.Metadata["exit"] == 0 {
-		t.Errorf("where the repository names another: %q", result.Output)
+	command = map[string]any{"command": "echo x > " + home + "/main/.git/x"}
+	for _, name := range []string{"claim", "refused"} {
+		if result := confinedFixture(t, home, filepath.Dir(project)+"/"+name, sdk.Config{}).run(t, command); result.Metadata["exit"] == 0 {
+			t.Errorf("%s: the repository was written", name)
+		}
 	}
 }
 

@@ -7,23 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 )
 
 // gitTimeout bounds a question to git.
 const gitTimeout = 5 * time.Second
-
-// harmlessKeys are the settings of a repository under which git runs no program that the repository names.
-var harmlessKeys = sync.OnceValue(func() *regexp.Regexp { // compiled for the first git command, which saves every start 0.1 ms
-	return regexp.MustCompile(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|abbrev|longpaths|untrackedcache|preloadindex|commitgraph)` +
-		`|remote\..*\.(url|pushurl|fetch|tagopt|prune|gh-resolved)|branch\..*\.(remote|merge|rebase|pushremote|description|vscode-merge-base|gh-merge-base)|branch\.(autosetuprebase|autosetupmerge|sort)|user\.(name|email)` +
-		`|extensions\.(objectformat|worktreeconfig|refstorage)|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|fetch\.(prune|prunetags)|submodule\.(.*\.(url|active)|active)|init\.defaultbranch` +
-		`|advice\..*|color\..*|column\..*|status\.(short|branch|showuntrackedfiles)|log\.(date|decorate|follow)|diff\.(algorithm|renames|colormoved|mnemonicprefix|noprefix|context)|merge\.(conflictstyle|ff)|rebase\.(autosquash|autostash)` +
-		`|rerere\.enabled|gc\.(auto|pruneexpire)|gui\..*|index\.version|feature\.manyfiles|pack\..*|http\.postbuffer|lfs\.repositoryformatversion)$`)
-})
 
 // withGitEnv returns an environment in which git neither works in a bare repository inside of another nor runs a file system monitor. The
 // variable is the one by which git passes on its own option -c.
@@ -76,7 +67,7 @@ func (g gitCheck) check(dir string) error {
 	for i := 0; i+1 < len(fields); i += 2 {
 		key, value, _ := strings.Cut(fields[i+1], "\n")
 		ours := fields[i] == "system" || fields[i] == "global" || fields[i] == "command"
-		if !ours && (!harmlessKeys().MatchString(key) || strings.Contains(value, "::")) {
+		if !ours && (!gitkeep.Harmless(key) || strings.Contains(value, "::")) {
 			return fmt.Errorf("git with the setting %s = %.200s of the repository", key, value)
 		}
 	}

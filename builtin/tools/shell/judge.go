@@ -143,9 +143,9 @@ var separators = regexp.MustCompile(`[=:,@]|^-+[A-Za-z]?|^-[^/.]+`)
 
 // path notes the paths outside of the project that a word names, as a whole or in part.
 func (j *judge) path(text string) error {
-	pieces := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })...)
+	pieces := appendNew([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) }))
 	for _, at := range separators.FindAllStringIndex(text, -1) {
-		pieces = append(pieces, text[at[1]:])
+		pieces = appendNew(pieces, []string{text[at[1]:]})
 	}
 	for i, piece := range pieces {
 		p := from(j.base, piece)

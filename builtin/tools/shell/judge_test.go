@@ -279,6 +279,7 @@ func TestGitSettings(t *testing.T) {
 		"broken":          {"git init -q && echo '[' >> .git/config", true},
 		"hook":            {"git init -q && echo > .git/hooks/post-index-change && chmod +x .git/hooks/post-index-change", true},
 		"remote helper":   {"git init -q && git config remote.origin.url 'ext::x'", true},
+		"partial clone":   {"git init -q && git config remote.origin.promisor true", true},
 		"submodule":       {"git init -q && git init -q s && git -C s -c user.name=a -c user.email=b commit -q --allow-empty -m x && git add s 2>/dev/null", true},
 		"bare repository": {"git init -q --bare .", true},
 	} {

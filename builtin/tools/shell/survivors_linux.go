@@ -3,6 +3,7 @@ package shell
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"sync"
@@ -30,20 +31,25 @@ func (f *family) join(g *group) {
 	if len(f.running) == 0 {
 		// An error means a kernel older than 3.4: survivors then go to init, as before.
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-		f.running, f.since = map[*group]int{}, 0
+		f.running, f.since = map[*group]int{}, ticks()
 	}
 	f.running[g] = 0
 }
 
-// started notes the shell of the call, and when it began.
+// started records the shell of the call.
 func (f *family) started(g *group, pid int) {
-	p, ok := processOf(pid)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.running[g] = pid
-	if ok && (f.since == 0 || p.start < f.since) {
-		f.since = p.start
+}
+
+// ticks returns the time since the system started in the unit of /proc: 10 ms (USER_HZ on the platforms of Go).
+func ticks() uint64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		return math.MaxUint64 // a kernel older than 2.6.39: no process counts as younger
 	}
+	return uint64(ts.Nano() / 1e7)
 }
 
 // leave ends what is left of the call, whose shell has ended.
@@ -63,7 +69,7 @@ func (f *family) leave(g *group) {
 func (f *family) endSome(g *group) bool {
 	found := false
 	for _, pid := range children() {
-		if pid == g.guard {
+		if pid == g.guard || f.shell(pid) {
 			continue
 		}
 		p, ok := processOf(pid)
@@ -80,6 +86,16 @@ func (f *family) endSome(g *group) bool {
 	return found
 }
 
+// shell reports whether a process is the shell of a call, which the call itself waits for.
+func (f *family) shell(pid int) bool {
+	for _, shell := range f.running {
+		if pid == shell {
+			return true
+		}
+	}
+	return false
+}
+
 // survives reports whether a child of this process is one that the call left behind. Every descendant of a command is in a session
 // other than ours, which nothing can change; that of a plugin or of an MCP server is in ours, unless it left it. Where that does not
 // tell whose a process is, the call's token in its environment does. A process without any token, in a session of its own, that cannot
@@ -87,7 +103,7 @@ func (f *family) endSome(g *group) bool {
 // last of them.
 func (f *family) survives(g *group, p process) bool {
 	for other, shell := range f.running {
-		if p.pid == shell || p.session == shell {
+		if p.session == shell {
 			return other == g
 		}
 	}
@@ -96,7 +112,7 @@ func (f *family) survives(g *group, p process) bool {
 		return token == g.token
 	}
 	own, _ := unix.Getsid(0)
-	return g.confined && len(f.running) == 1 && p.session != own && p.start >= f.since && f.since > 0 && noNewPrivileges(p.pid)
+	return g.confined && len(f.running) == 1 && p.session != own && p.start >= f.since && noNewPrivileges(p.pid)
 }
 
 // process is what /proc tells of a process.

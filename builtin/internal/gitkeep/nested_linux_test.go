@@ -1,0 +1,123 @@
+package gitkeep_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
+)
+
+// submodules returns a function that returns repositories with the submodules sub and deep/er, the latter with a setting and a hook of the
+// user, and with a second working tree.
+func submodules(t *testing.T) func(t *testing.T) string {
+	t.Helper()
+	library, template := repository(t), repository(t)
+	run(t, template, `for name in sub deep/er; do git -c protocol.file.allow=always submodule --quiet add `+library+` $name; done
+		git -C deep/er config alias.mine status && echo mine > .git/modules/deep/er/hooks/pre-push && chmod +x .git/modules/deep/er/hooks/pre-push
+		git -c user.email=a@b.c commit -q -m submodules`)
+	return func(t *testing.T) string {
+		t.Helper()
+		dir := t.TempDir()
+		run(t, dir, "cp -a "+template+"/. . && git worktree add -q "+filepath.Join(t.TempDir(), "other"))
+		return dir
+	}
+}
+
+// Settings and hooks of submodules and of other working trees are put back, and so is a file that names another repository for them.
+func TestNested(t *testing.T) {
+	t.Parallel()
+	newRepository := submodules(t)
+	evil := "git init -q evil && git -C evil config alias.x '!evil' && "
+	for name, c := range map[string]struct {
+		script string
+		notes  []string
+		check  string // what git says afterwards
+		want   string
+	}{
+		"a setting":                {"git -C sub config core.fsmonitor ./evil", []string{"core.fsmonitor in .git/modules/sub/config was put back"}, "git -C sub config core.fsmonitor", ""},
+		"the user's setting":       {"git -C deep/er config alias.mine '!evil'", []string{"alias.mine in .git/modules/deep/er/config was put back"}, "git -C deep/er config alias.mine", "status\n"},
+		"a hook":                   {"echo evil > .git/modules/sub/hooks/pre-commit", []string{".git/modules/sub/hooks/pre-commit was put back"}, "ls .git/modules/sub/hooks/pre-commit 2>/dev/null", ""},
+		"the user's hook":          {"echo evil > .git/modules/deep/er/hooks/pre-push", []string{".git/modules/deep/er/hooks/pre-push was put back"}, "cat .git/modules/deep/er/hooks/pre-push", "mine\n"},
+		"its configuration broken": {"echo '[[[' > .git/modules/sub/config", []string{".git/modules/sub/config was put back"}, "git -C sub config core.bare", "false\n"},
+		"another working tree":     {"git -C sub config core.worktree ../../../../elsewhere", []string{"core.worktree in .git/modules/sub/config was put back"}, "git -C sub config core.worktree", "../../../sub\n"},
+		"a moved submodule":        {"mv .git/modules/sub .git/moved && ln -s ../moved .git/modules/sub && git config -f .git/moved/config core.fsmonitor evil", []string{"core.fsmonitor in .git/modules/sub/config was put back"}, "git config -f .git/moved/config core.fsmonitor", ""},
+		"a new submodule": {"git -c protocol.file.allow=always submodule --quiet add $PWD/.git new 2>/dev/null; git -C new config core.pager evil; git -C new config user.name x",
+			[]string{"core.pager in .git/modules/new/config was put back"}, "git -C new config core.pager; git -C new rev-parse --show-prefix; git -C new config user.name", "\nx\n"},
+		"a submodule removed":     {"git rm -qf sub && rm -r .git/modules/sub", nil, "true", ""},
+		"another repository":      {evil + "echo ../evil/.git > .git/commondir", []string{".git/commondir was put back"}, "git config alias.x", ""},
+		"that of a submodule":     {evil + "echo $PWD/evil/.git > .git/modules/sub/commondir", []string{".git/modules/sub/commondir was put back"}, "git -C sub config alias.x", ""},
+		"that of a working tree":  {evil + "echo $PWD/evil/.git > .git/worktrees/other/commondir", []string{".git/worktrees/other/commondir was put back"}, "cat .git/worktrees/other/commondir", "../..\n"},
+		"a link to another":       {evil + "echo ../evil/.git > x && ln -s ../x .git/commondir", []string{".git/commondir was put back"}, "git config alias.x", ""},
+		"its own configuration":   {"git config extensions.worktreeConfig true && git config -f .git/worktrees/other/config.worktree core.fsmonitor evil", []string{"core.fsmonitor in .git/worktrees/other/config.worktree was put back"}, "git config -f .git/worktrees/other/config.worktree core.fsmonitor", ""},
+		"a new working tree":      {"git worktree add -q ../new$$", nil, "git worktree list | wc -l", "3\n"},
+		"a working tree removed":  {"git worktree remove -f other", nil, "git worktree list | wc -l", "1\n"},
+		"everyday commands":       {"git submodule --quiet update --init --recursive; git -C sub checkout -q -B topic; git submodule status; git -C sub fetch -q", nil, "git -C sub rev-parse --abbrev-ref HEAD", "topic\n"},
+		"a submodule deactivated": {"git submodule --quiet deinit -f sub && git -c protocol.file.allow=always submodule --quiet update --init sub", nil, "ls sub/.git", "sub/.git\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := newRepository(t)
+			k := gitkeep.New(dir, os.Environ())
+			k.Enter(t.Context())
+			run(t, dir, c.script)
+			notes := k.Leave(t.Context(), true)
+			if slices.Sort(notes); !slices.Equal(notes, c.notes) {
+				t.Errorf("notes %q, want %q", notes, c.notes)
+			}
+			if got := run(t, dir, c.check+" || true"); got != c.want {
+				t.Errorf("%s: %q, want %q", c.check, got, c.want)
+			}
+		})
+	}
+}
+
+// Hooks in a directory of the project that core.hooksPath names are put back; other files there are left to the command.
+func TestHooksPath(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		notes  []string
+	}{
+		"a hook":          {"echo evil > .githooks/pre-commit", []string{".githooks/pre-commit was put back"}},
+		"the user's hook": {"echo evil > .githooks/pre-push", []string{".githooks/pre-push was put back"}},
+		"another mode":    {"chmod -x .githooks/pre-push", []string{".githooks/pre-push was put back"}},
+		"removed":         {"rm -r .githooks", []string{".githooks/pre-push was put back"}},
+		"became a link":   {"mkdir e && echo evil > e/pre-push && rm -r .githooks && ln -s e .githooks", []string{".githooks was put back", ".githooks/pre-push was put back"}},
+		"other files":     {"echo x > .githooks/README.md && mkdir .githooks/d", nil},
+		"a new directory": {"mkdir h && echo mine > h/pre-push && git config core.hooksPath h", []string{"core.hookspath in .git/config was put back"}},
+		"a new path":      {"git config core.hooksPath .git/hooks && echo evil > .githooks/pre-commit", []string{".githooks/pre-commit was put back", "core.hookspath in .git/config was put back"}},
+		"written again":   {"echo mine > .githooks/pre-push", nil},
+		"a commit":        {"git add .githooks && git -c user.email=a@b.c commit -q -m hooks", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			run(t, dir, "mkdir .githooks && echo mine > .githooks/pre-push && chmod +x .githooks/pre-push && git config core.hooksPath .githooks")
+			k := gitkeep.New(dir, os.Environ())
+			k.Enter(t.Context())
+			run(t, dir, c.script)
+			notes := k.Leave(t.Context(), true)
+			if slices.Sort(notes); !slices.Equal(notes, c.notes) {
+				t.Errorf("notes %q, want %q", notes, c.notes)
+			}
+			if got := run(t, dir, "git config core.hooksPath; ls .githooks | grep -v -e README -e '^d$'; cat .githooks/pre-push; test -x .githooks/pre-push && echo x; test -L .githooks || echo dir"); got != ".githooks\npre-push\nmine\nx\ndir\n" {
+				t.Errorf("afterwards: %q", got)
+			}
+		})
+	}
+}
+
+// A submodule's directory of hooks is that of its own setting, or of the user's.
+func TestHooksPathOfSubmodule(t *testing.T) {
+	t.Parallel()
+	dir := submodules(t)(t)
+	run(t, dir, "git -C sub config core.hooksPath h && mkdir sub/h")
+	k := gitkeep.New(dir, os.Environ())
+	k.Enter(t.Context())
+	run(t, dir, "echo evil > sub/h/pre-commit")
+	if notes := k.Leave(t.Context(), true); !slices.Equal(notes, []string{"sub/h/pre-commit was put back"}) {
+		t.Errorf("notes %q", notes)
+	}
+}
