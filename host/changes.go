@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/snapshot"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -151,12 +152,12 @@ func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([
 		return nil, err
 	}
 	if s.Revert != nil {
-		if i := indexOf(list, s.Revert.MessageID); i >= 0 {
+		if i := live.IndexOf(list, s.Revert.MessageID); i >= 0 {
 			list = list[:i]
 		}
 	}
 	if messageID != "" {
-		i := indexOf(list, messageID)
+		i := live.IndexOf(list, messageID)
 		if i < 0 {
 			return nil, fmt.Errorf("message %q: %w", messageID, ErrNotFound)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -95,7 +96,7 @@ type Host struct {
 	opts Options
 	log  *slog.Logger
 	ids  *sdk.IDs
-	bus  *bus
+	bus  *live.Bus
 	asks *asks
 
 	genMu    sync.Mutex
@@ -126,7 +127,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.New("host: Config, Store, Logger and Project are required")
 	}
 	h := &Host{
-		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &bus{}, asks: newAsks(),
+		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: newAsks(),
 		runners: map[string]*runner{}, fresh: map[string]store.Token{}, seen: map[string]sdk.Session{},
 		damaged: map[store.Damage]bool{},
 	}
@@ -150,20 +151,23 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	return h, nil
 }
 
+// Subscription receives the events of a host.
+type Subscription = live.Subscription
+
 // Subscribe returns the events from now on. A lossless subscriber must read until it closes the
 // subscription: the host waits for it.
-func (h *Host) Subscribe(size int, lossless bool) *Subscription {
+func (h *Host) Subscribe(size int, lossless bool) *live.Subscription {
 	if lossless {
-		return h.bus.subscribe(size, waitForRoom)
+		return h.bus.Subscribe(size, live.WaitForRoom)
 	}
-	return h.bus.subscribe(size, endSubscription)
+	return h.bus.Subscribe(size, live.EndSubscription)
 }
 
 // publish gives the event an identifier and hands it to observers and subscribers.
 func (h *Host) publish(e sdk.Event) {
 	e.ID = h.ids.New(sdk.PrefixEvent)
 	h.observe(sdk.PointEvent, &e)
-	h.bus.publish(h.ctx, e)
+	h.bus.Publish(h.ctx, e)
 }
 
 // observe tells the observers at a point.
@@ -181,7 +185,7 @@ func (h *Host) notice(n sdk.PluginNotice) {
 		at = []any{"plugin", n.Plugin, "hook", n.Hook}
 	}
 	h.log.Warn(n.Message, at...)
-	h.bus.publish(h.ctx, sdk.Event{ID: h.ids.New(sdk.PrefixEvent), Type: sdk.EventPluginNotice, Properties: &n})
+	h.bus.Publish(h.ctx, sdk.Event{ID: h.ids.New(sdk.PrefixEvent), Type: sdk.EventPluginNotice, Properties: &n})
 }
 
 // Hooks lists the hooks in the order they are called, point by point.
@@ -239,7 +243,7 @@ func (h *Host) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	err := h.closeGeneration(ctx, h.gen)
-	h.bus.close()
+	h.bus.Close()
 	h.cancel()
 	if err != nil {
 		return fmt.Errorf("close: %w", err)

@@ -54,7 +54,7 @@ func (t *turn) overflowError(err error) error {
 
 // lastTokens returns what the latest finished step of the conversation took.
 func (t *turn) lastTokens() sdk.Tokens {
-	messages := t.c.snapshot()
+	messages := t.c.Snapshot()
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)
 		switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -46,11 +47,11 @@ func (t *turn) prepare(ctx context.Context) (event, error) {
 	t.answering = append(t.answering, q)
 	if !running {
 		t.status(sdk.SessionStatus{Type: sdk.StatusBusy})
-		t.c.journal.put([]store.Op{store.SetTurn{Open: true}})
+		t.c.Journal.Put([]store.Op{store.SetTurn{Open: true}})
 	}
 	ev, err := t.accept(ctx, q)
 	if q.stored {
-		t.c.journal.put([]store.Op{store.TakePrompt{PromptID: q.id}})
+		t.c.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
 	}
 	switch {
 	case !running:
@@ -80,7 +81,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 		if t.user != nil {
 			return evFail, fmt.Errorf("session %s: %w", t.r.session, ErrBusy)
 		}
-		t.c.tracker.settle()
+		t.k.settle()
 		return evSettled, in.between(ctx, t)
 	}
 	if in.uncompact {
@@ -100,7 +101,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 		return evFail, err
 	}
 	u := &sdk.UserMessage{
-		MessageHead: sdk.MessageHead{ID: q.id, SessionID: t.r.session}, Time: sdk.MessageTime{Created: now()},
+		MessageHead: sdk.MessageHead{ID: q.id, SessionID: t.r.session}, Time: sdk.MessageTime{Created: live.Now()},
 		Agent: t.agent.Name, Model: sdk.ModelRef{ProviderID: t.model.ProviderID, ModelID: t.model.ID, Variant: in.Variant},
 		Format: in.Format, System: in.System, Tools: in.Tools,
 	}
@@ -129,9 +130,9 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 	t.user = v.Message
 	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, doomWatch{} // each prompt has its own
 	t.show(t.user)
-	t.c.add(t.user, t.owned(v.Parts)...)
+	t.c.Add(t.user, t.owned(v.Parts)...)
 	t.storeLedger(u.ID, t.purpose, ledger)
-	t.c.updateSession(func(s *sdk.Session) {
+	t.c.UpdateSession(func(s *sdk.Session) {
 		s.Agent = t.agent.Name
 		s.Model = &sdk.SessionModel{ID: t.model.ID, ProviderID: t.model.ProviderID, Variant: t.user.Model.Variant}
 	})
@@ -157,7 +158,7 @@ func (t *turn) firstEvent(ctx context.Context, noReply bool) (event, error) {
 
 // address finds the agent, the model and the rules for a prompt.
 func (t *turn) address(ctx context.Context, in *PromptInput, command *command) error {
-	s := t.c.sessionCopy()
+	s := t.c.SessionCopy()
 	byCommand := command != nil && in.Model == "" && command.Model != ""
 	if command != nil {
 		in.Agent = cmp.Or(in.Agent, command.Agent)
@@ -247,12 +248,12 @@ func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) er
 			return fmt.Errorf("hook at chat.message: %w", err)
 		}
 		t.agent = agent
-		if t.rules, t.agentPath, err = t.h.rulesIn(ctx, t.g, &agent, t.c.sessionCopy()); err != nil {
+		if t.rules, t.agentPath, err = t.h.rulesIn(ctx, t.g, &agent, t.c.SessionCopy()); err != nil {
 			return err
 		}
 	}
 	if after.Model.ProviderID != before.Model.ProviderID || after.Model.ModelID != before.Model.ModelID {
-		return t.useModel(ctx, after.Model.String(), false, t.c.sessionCopy())
+		return t.useModel(ctx, after.Model.String(), false, t.c.SessionCopy())
 	}
 	return nil
 }
@@ -260,7 +261,7 @@ func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) er
 // owned makes the parts the user message's.
 func (t *turn) owned(parts sdk.Parts) []sdk.Part {
 	for _, p := range parts {
-		*p.Head() = t.c.newPart(t.user)
+		*p.Head() = t.c.NewPart(t.user)
 	}
 	return parts
 }
@@ -290,7 +291,7 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *comma
 	if _, err := t.g.engine.Transform(ctx, sdk.PointCommand, hooks.Scope{Ledger: ledger}, ci, v); err != nil {
 		return nil, err
 	}
-	t.c.journal.put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
+	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
 		Name: command.Name, SessionID: u.SessionID, Arguments: ci.Arguments, MessageID: u.ID,
 	}})
 	return v.Parts, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -27,7 +28,7 @@ func (t *turn) request(ctx context.Context) (event, error) {
 	if t.msg == nil {
 		t.openStep()
 	}
-	messages := activeMessages(t.c.snapshot())
+	messages := live.Active(t.c.Snapshot())
 	tools, err := t.newToolset(ctx, messages)
 	if err != nil {
 		return evFail, err
@@ -54,12 +55,12 @@ func (t *turn) openStep() {
 	t.calls = nil
 	t.ledger = &hooks.Ledger{}
 	t.msg = &sdk.AssistantMessage{
-		MessageHead: sdk.MessageHead{ID: t.c.ids.New(sdk.PrefixMessage), SessionID: t.r.session},
+		MessageHead: sdk.MessageHead{ID: t.c.IDs.New(sdk.PrefixMessage), SessionID: t.r.session},
 		ParentID:    t.user.ID, ModelID: t.model.ID, ProviderID: t.model.ProviderID, Mode: t.agent.Name, Agent: t.agent.Name,
 		Variant: t.user.Model.Variant, Path: sdk.MessagePath{Cwd: t.h.opts.Project.Directory, Root: t.h.opts.Project.Worktree},
-		Time: sdk.MessageTime{Created: now()},
+		Time: sdk.MessageTime{Created: live.Now()},
 	}
-	t.c.add(t.msg, &sdk.StepStartPart{PartHead: t.c.newPart(t.msg)})
+	t.c.Add(t.msg, &sdk.StepStartPart{PartHead: t.c.NewPart(t.msg)})
 	t.show(t.user)
 }
 
@@ -180,7 +181,7 @@ func (t *turn) headers() map[string]string {
 	h := map[string]string{
 		"X-Session-Id": t.r.session, "X-Session-Affinity": t.r.session, "User-Agent": "tenon/" + t.h.opts.Version,
 	}
-	if parent := t.c.sessionCopy().ParentID; parent != "" {
+	if parent := t.c.SessionCopy().ParentID; parent != "" {
 		h["X-Parent-Session-Id"] = parent
 	}
 	maps.Copy(h, t.model.Headers)

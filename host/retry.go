@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -57,7 +58,7 @@ func classify(err error) class {
 	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) {
 		return classFatal
 	}
-	said := clipped(pe.Code, maxErrorText) + " " + clipped(pe.Message, maxErrorText) + " " + clipped(pe.Body, maxErrorBody)
+	said := live.Clip(pe.Code, maxErrorText) + " " + live.Clip(pe.Message, maxErrorText) + " " + live.Clip(pe.Body, maxErrorBody)
 	if pe.StatusCode != http.StatusTooManyRequests && !rateText().MatchString(said) &&
 		(overflowText().MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {
 		return classOverflow
@@ -174,60 +175,20 @@ func (t *turn) retry(err error) (event, error) {
 	}
 	t.setAside()
 	named := t.g.wireError(err)
-	t.c.addPart(&sdk.RetryPart{PartHead: t.c.newPart(t.msg), Attempt: t.tries, Error: *named, Time: sdk.RetryTime{Created: now()}})
+	t.c.AddPart(&sdk.RetryPart{PartHead: t.c.NewPart(t.msg), Attempt: t.tries, Error: *named, Time: sdk.RetryTime{Created: live.Now()}})
 	t.status(sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: t.tries, Message: t.g.hide(err.Error()), Next: time.Now().Add(t.delay).UnixMilli()})
 	return evRetry, nil
 }
 
 // setAside closes the parts of a broken answer, keeps the beginning of their texts and marks them so that the model does not get them.
 func (t *turn) setAside() {
-	for _, p := range t.c.parts(t.msg.ID) {
+	for _, p := range t.c.Parts(t.msg.ID) {
 		changed := false
-		t.c.locked(func() { changed = setAsidePart(p) })
+		t.c.Locked(func() { changed = live.SetAsidePart(p) })
 		if changed {
-			t.c.putPart(p)
+			t.c.PutPart(p)
 		}
 	}
-}
-
-// maxCutText is how much is kept of each text of a broken answer, in bytes: the rest would be stored, loaded and shown for nothing.
-const maxCutText = 64 << 10
-
-// ignoredKey marks reasoning and tool parts of a broken answer in their metadata, as Ignored does text.
-const ignoredKey = "ignored"
-
-func setAsidePart(p sdk.Part) bool {
-	closePart(p, interruptedByCut)
-	switch p := p.(type) {
-	case *sdk.TextPart:
-		if p.Ignored {
-			return false
-		}
-		p.Text, p.Ignored = clipped(p.Text, maxCutText), true
-	case *sdk.ReasoningPart:
-		if p.Metadata[ignoredKey] == true {
-			return false
-		}
-		p.Text, p.Metadata = clipped(p.Text, maxCutText), withKey(p.Metadata, ignoredKey, true)
-	case *sdk.ToolPart:
-		if p.Metadata[ignoredKey] == true {
-			return false
-		}
-		p.Metadata = withKey(p.Metadata, ignoredKey, true)
-	default:
-		return false
-	}
-	return true
-}
-
-// withKey returns a copy of o with one more field: parts that were recorded must not change.
-func withKey(o sdk.Object, key string, value any) sdk.Object {
-	c := make(sdk.Object, len(o)+1)
-	for k, v := range o {
-		c[k] = v
-	}
-	c[key] = value
-	return c
 }
 
 // wait sleeps until the next try is due.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/snapshot"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -106,7 +107,7 @@ func (t *turn) revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 	if err != nil {
 		return nil, err
 	}
-	old := t.c.sessionCopy().Revert
+	old := t.c.SessionCopy().Revert
 	from, err := revertPoint(list, o.MessageID, old)
 	if err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func (t *turn) unrevert(ctx context.Context, force bool) (*Reverted, error) {
 	if err := t.finishOwn(ctx); err != nil {
 		return nil, err
 	}
-	old := t.c.sessionCopy().Revert
+	old := t.c.SessionCopy().Revert
 	if old == nil {
 		return nil, fmt.Errorf("nothing of session %s is undone: %w", t.r.session, ErrNothing)
 	}
@@ -182,14 +183,14 @@ func (t *turn) unrevert(ctx context.Context, force bool) (*Reverted, error) {
 // revertPoint returns the index of the first message to undo.
 func revertPoint(list []sdk.MessageWithParts, id string, old *sdk.Revert) (int, error) {
 	if id != "" {
-		if i := indexOf(list, id); i >= 0 {
+		if i := live.IndexOf(list, id); i >= 0 {
 			return i, nil
 		}
 		return 0, fmt.Errorf("message %q: %w", id, ErrNotFound)
 	}
 	end := len(list)
 	if old != nil {
-		if i := indexOf(list, old.MessageID); i >= 0 {
+		if i := live.IndexOf(list, old.MessageID); i >= 0 {
 			end = i
 		}
 	}
@@ -204,7 +205,7 @@ func revertPoint(list []sdk.MessageWithParts, id string, old *sdk.Revert) (int, 
 // damagedSince reports whether rows are damaged that do not belong to the messages before.
 func damagedSince(before []sdk.MessageWithParts, damaged []store.Damage) bool {
 	return slices.ContainsFunc(damaged, func(d store.Damage) bool {
-		return d.Type != store.DamagedMessage && indexOf(before, d.Message) < 0 || d.Type == store.DamagedMessage && indexOf(before, d.ID) < 0
+		return d.Type != store.DamagedMessage && live.IndexOf(before, d.Message) < 0 || d.Type == store.DamagedMessage && live.IndexOf(before, d.ID) < 0
 	})
 }
 
@@ -340,7 +341,7 @@ func (t *turn) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]s
 	slices.Sort(files)
 	if len(p.steps) == 0 {
 		t.setRevert(mark)
-		return files, t.c.journal.flush(ctx)
+		return files, t.c.Journal.Flush(ctx)
 	}
 	repo, err := t.h.files()
 	if err != nil {
@@ -358,14 +359,14 @@ func (t *turn) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]s
 		return nil, errors.Join(err, repo.End(t.r.session))
 	}
 	t.setRevert(mark)
-	if err := t.c.journal.flush(ctx); err != nil {
+	if err := t.c.Journal.Flush(ctx); err != nil {
 		return nil, err // the next host finishes it
 	}
 	return files, repo.End(t.r.session)
 }
 
 func (t *turn) setRevert(mark *sdk.Revert) {
-	t.c.updateSession(func(s *sdk.Session) { s.Revert = mark })
+	t.c.UpdateSession(func(s *sdk.Session) { s.Revert = mark })
 }
 
 // dropReverted removes the messages that were undone: what comes now takes their place.
@@ -373,11 +374,11 @@ func (t *turn) dropReverted(ctx context.Context) error {
 	if err := t.finishOwn(ctx); err != nil {
 		return err
 	}
-	mark := t.c.sessionCopy().Revert
+	mark := t.c.SessionCopy().Revert
 	if mark == nil {
 		return nil
 	}
-	if err := t.c.journal.flush(ctx); err != nil {
+	if err := t.c.Journal.Flush(ctx); err != nil {
 		return err
 	}
 	list, err := t.h.opts.Store.Messages(ctx, t.r.session, store.Page{From: mark.MessageID})
@@ -385,30 +386,19 @@ func (t *turn) dropReverted(ctx context.Context) error {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	s := t.c.sessionCopy()
-	s.Revert, s.Time.Updated = nil, now()
-	ops := []store.Op{store.PutSession{Session: s}}
-	events := []sdk.Event{{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}}}
+	var ids []string
 	for _, d := range damaged {
 		if d.Type == store.DamagedMessage {
-			ops = append(ops, store.RemoveMessage{MessageID: d.ID}) // which need not be in the list
+			ids = append(ids, d.ID)
 		}
 	}
 	for _, m := range list {
-		id := m.Info.Head().ID
-		ops = append(ops, store.RemoveMessage{MessageID: id})
-		events = append(events, sdk.Event{Type: sdk.EventMessageRemoved, Properties: &sdk.MessageRef{SessionID: s.ID, MessageID: id}})
+		if id := m.Info.Head().ID; !slices.Contains(ids, id) { // which a damaged message may be in, too
+			ids = append(ids, id)
+		}
 	}
-	t.c.journal.put(ops, events...)
-	if err := t.c.journal.flush(ctx); err != nil {
-		return err
-	}
-	messages, damaged, err := loadMessages(ctx, t.h.opts.Store, t.r.session)
+	damaged, err = t.c.RemoveMessages(ctx, ids, func(s *sdk.Session) { s.Revert = nil })
 	t.h.leftOut(damaged)
-	if err == nil {
-		kept := *s
-		t.c.locked(func() { t.c.messages, t.c.session = messages, &kept })
-	}
 	return err
 }
 
@@ -488,7 +478,7 @@ func (t *turn) finishOwn(ctx context.Context) error {
 		return err
 	}
 	t.setRevert(n.Revert)
-	if err := t.c.journal.flush(ctx); err != nil {
+	if err := t.c.Journal.Flush(ctx); err != nil {
 		return err
 	}
 	return repo.End(j.ID)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -25,7 +26,7 @@ var thinkTags = regexp.MustCompile(`(?s)<think>.*?</think>\s*`)
 
 // startTitle makes a title for a new session beside its first step.
 func (t *turn) startTitle() {
-	s := t.c.sessionCopy()
+	s := t.c.SessionCopy()
 	if t.step != 1 || t.tries > 0 || t.purpose != sdk.PurposeTurn || !strings.HasPrefix(s.Title, defaultTitle) || t.userMessages() != 1 {
 		return
 	}
@@ -56,7 +57,7 @@ func (t *turn) startTitle() {
 // userMessages counts the messages that a user wrote.
 func (t *turn) userMessages() int {
 	n := 0
-	for _, m := range t.c.snapshot() {
+	for _, m := range t.c.Snapshot() {
 		if m.Info.Role() != sdk.RoleUser {
 			continue
 		}
@@ -73,7 +74,7 @@ func (t *turn) userMessages() int {
 func (t *turn) makeTitle(ctx context.Context) error {
 	var err error
 	if t.agent.Model != nil {
-		err = t.useModel(ctx, "", false, t.c.sessionCopy())
+		err = t.useModel(ctx, "", false, t.c.SessionCopy())
 	} else {
 		err = t.useSmallModel(ctx)
 	}
@@ -104,13 +105,13 @@ func (t *turn) useSmallModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.useModel(ctx, small.Ref().String(), false, t.c.sessionCopy())
+	return t.useModel(ctx, small.Ref().String(), false, t.c.SessionCopy())
 }
 
 // account adds what a request beside the turn cost to the session, and changes it further.
 func (t *turn) account(tokens sdk.Tokens, change func(*sdk.Session)) {
 	cost := stepCost(&t.model, tokens)
-	t.c.updateSession(func(s *sdk.Session) {
+	t.c.UpdateSession(func(s *sdk.Session) {
 		s.Cost += cost
 		s.Tokens = s.Tokens.Add(tokens)
 		if change != nil {
@@ -161,12 +162,12 @@ func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, r
 // firstPrompt returns what the title is made from: the user's words without attachments.
 func (t *turn) firstPrompt() []sdk.MessageWithParts {
 	var parts sdk.Parts
-	for _, p := range t.c.parts(t.user.ID) {
+	for _, p := range t.c.Parts(t.user.ID) {
 		if text, ok := p.(*sdk.TextPart); ok && !text.Synthetic && !text.Ignored {
 			parts = append(parts, &sdk.TextPart{PartHead: text.PartHead, Text: text.Text})
 		}
 	}
-	return []sdk.MessageWithParts{{Info: copyMessage(t.user), Parts: parts}}
+	return []sdk.MessageWithParts{{Info: live.CopyMessage(t.user), Parts: parts}}
 }
 
 // cleanTitle takes the first line with anything in it, without reasoning and quotes.

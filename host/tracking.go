@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/snapshot"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -59,7 +60,7 @@ func (u *undo) warn(h *Host, message string, args ...any) {
 type tracker struct {
 	h *Host
 	r *runner
-	c *conversation
+	c *live.Conversation
 
 	mu      sync.Mutex
 	running int // calls in the window
@@ -129,7 +130,7 @@ func (t *turn) watchFiles(ctx context.Context, c *call) (begun func() (end func(
 		return func() func() { return func() {} }
 	}
 	ends := make(chan func(), 1)
-	go func() { ends <- t.c.tracker.begin(ctx, c) }() // ends with git, which is bounded; the caller waits
+	go func() { ends <- t.k.begin(ctx, c) }() // ends with git, which is bounded; the caller waits
 	return func() func() { return <-ends }
 }
 
@@ -151,39 +152,15 @@ func (k *tracker) begin(ctx context.Context, c *call) (end func()) {
 		err = k.name(ctx, repo, c.paths)
 	} else if k.window.tree == nil {
 		if k.window.tree, err = repo.Take(context.WithoutCancel(ctx)); err == nil {
-			k.mark(k.window.message, startedWith(k.window.tree))
+			k.c.ReplacePart(k.window.message, startedWith(k.window.tree))
 		}
 	}
 	k.complain(err)
 	return k.end
 }
 
-// mark writes the name of a state into the part of a step that tells it: the step's start or its end, as opencode does. Steps that
-// only read, or write nothing but files they named, have no state. Parts of closed messages are read without a lock, so a changed copy
-// takes the place of the part.
-func (k *tracker) mark(message string, change func(sdk.Part) sdk.Part) {
-	var changed sdk.Part
-	k.c.locked(func() {
-		for i := len(k.c.messages) - 1; i >= 0 && changed == nil; i-- {
-			m := &k.c.messages[i]
-			if m.Info.Head().ID != message {
-				continue
-			}
-			for j, p := range m.Parts {
-				if changed = change(p); changed != nil {
-					m.Parts = slices.Clone(m.Parts)
-					m.Parts[j] = changed
-					break
-				}
-			}
-		}
-	})
-	if changed != nil {
-		k.c.putPart(changed)
-	}
-}
-
-// startedWith and endedWith give the parts of a step the state it began and ended with.
+// startedWith and endedWith write the name of a state into the part of a step that tells it: its start or its end, as opencode does. Steps
+// that only read, or write nothing but files they named, have no state.
 func startedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
 	return func(p sdk.Part) sdk.Part {
 		start, ok := p.(*sdk.StepStartPart)
@@ -277,14 +254,14 @@ func (k *tracker) store(ctx context.Context, w *window) error {
 			k.h.undo.warn(k.h, "some files are too large, too many or not readable for snapshots: what commands change in them cannot be undone",
 				"files", len(after.LeftOut), "first", after.LeftOut[0].String())
 		}
-		k.mark(w.message, endedWith(after))
+		k.c.ReplacePart(w.message, endedWith(after))
 	}
 	if len(changes) > 0 {
 		p, err := k.patch(repo, w, changes)
 		if err != nil {
 			return err
 		}
-		k.c.addPart(p)
+		k.c.AddPart(p)
 	}
 	_, err = repo.Collect(ctx)
 	return err
@@ -319,7 +296,7 @@ func (k *tracker) patch(repo *snapshot.Repo, w *window, changes []snapshot.Chang
 		return nil, err
 	}
 	p := &sdk.PatchPart{
-		PartHead: sdk.PartHead{ID: k.c.ids.New(sdk.PrefixPart), SessionID: k.r.session, MessageID: w.message},
+		PartHead: sdk.PartHead{ID: k.c.IDs.New(sdk.PrefixPart), SessionID: k.r.session, MessageID: w.message},
 		Extra:    sdk.Extra{patchChanges: data},
 	}
 	if w.tree != nil {
