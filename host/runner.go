@@ -283,15 +283,14 @@ func (r *runner) open(ctx context.Context) (*live.Conversation, store.Token, err
 	if err != nil {
 		return nil, token, err
 	}
-	left, err := h.opts.Store.Prompts(ctx, r.session)
-	var c *live.Conversation
-	if err == nil {
-		var damaged []store.Damage
-		c, damaged, err = live.Open(ctx, h.opts.Store, token, h.ids, h.publish)
-		h.leftOut(damaged)
-	}
+	c, damaged, err := live.Open(ctx, h.opts.Store, token, h.ids, h.publish)
+	h.leftOut(damaged)
 	if err != nil {
 		return nil, token, errors.Join(err, h.opts.Store.Release(ctx, token))
+	}
+	left, err := h.opts.Store.Prompts(ctx, r.session)
+	if err != nil {
+		return nil, token, errors.Join(err, c.Journal.Close(), h.opts.Store.Release(ctx, token))
 	}
 	r.adopt(left)
 	h.sessionStarted(c.SessionCopy())
