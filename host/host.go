@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -18,7 +19,7 @@ var (
 	// ErrClosed means that the host was closed.
 	ErrClosed = errors.New("host is closed")
 	// ErrNotFound means that there is no session, agent or request of that name.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = live.ErrNotFound
 	// ErrSubagent means that a prompt is for an agent that only the task tool runs.
 	ErrSubagent = errors.New("is a subagent, which the task tool runs")
 )
@@ -109,7 +110,7 @@ type Host struct {
 	cancel, cancelBeside context.CancelFunc
 
 	schemas schemas
-	undo    undo
+	files   undo.Files
 
 	mu      sync.Mutex
 	runners map[string]*runner     // by session
@@ -129,7 +130,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{
 		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: newAsks(),
 		runners: map[string]*runner{}, fresh: map[string]store.Token{}, seen: map[string]sdk.Session{},
-		damaged: map[store.Damage]bool{},
+		damaged: map[store.Damage]bool{}, files: undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
@@ -147,7 +148,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if err := h.recover(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
-	h.finishReverts(ctx)
+	h.files.FinishReverts(ctx)
 	return h, nil
 }
 

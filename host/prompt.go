@@ -81,7 +81,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 		if t.user != nil {
 			return evFail, fmt.Errorf("session %s: %w", t.r.session, ErrBusy)
 		}
-		t.k.settle()
+		t.k.Settle()
 		return evSettled, in.between(ctx, t)
 	}
 	if in.uncompact {
@@ -97,7 +97,9 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 	if err := t.address(ctx, &in, command); err != nil {
 		return evFail, err
 	}
-	if err := t.dropReverted(ctx); err != nil {
+	damaged, err := t.k.Drop(ctx)
+	t.h.leftOut(damaged)
+	if err != nil {
 		return evFail, err
 	}
 	u := &sdk.UserMessage{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -118,6 +119,13 @@ func (h *Host) join(q *queued) (*runner, error) {
 	return nil, nil
 }
 
+// inTurn reports whether a turn runs.
+func (r *runner) inTurn() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cancel != nil
+}
+
 func (r *runner) abort() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,7 +163,7 @@ func (r *runner) run(ctx context.Context) {
 // answer runs turns until no prompt waits and the host knows the runner no more. It reports true when
 // prompts wait but nothing can be stored any more.
 func (r *runner) answer(ctx context.Context, c *live.Conversation) bool {
-	k := &tracker{h: r.host, r: r, c: c}
+	k := &undo.Session{Files: &r.host.files, Conversation: c, Background: r.goBeside}
 	for {
 		if r.waiting() && !r.host.closing() {
 			if c.Journal.Failed() != nil {

@@ -446,3 +446,66 @@ func stringsOf(v any) []string {
 	}
 	return nil
 }
+
+// writes reports whether a call may write files.
+func (t *turn) writes(c *call) bool {
+	if on := t.g.config.Snapshot; on != nil && !*on {
+		return false
+	}
+	if c.template != "" {
+		return false // the user's own doing, before the message that changes could be noted with
+	}
+	if !t.h.files.On() {
+		return false
+	}
+	if c.tool.origin.Carrier != sdk.CarrierBuiltin {
+		return true
+	}
+	switch c.tool.permission() {
+	case permissionEdit, permissionBash:
+		return true
+	}
+	return false
+}
+
+// permission returns the key of the tool's permission.
+func (t *tool) permission() string {
+	if p, ok := t.Tool.(sdk.ToolPermission); ok {
+		return p.Permission()
+	}
+	return t.definition.ID
+}
+
+// willWrite returns the files that a built-in tool says it will write, when it asks for leave to.
+func willWrite(one *tool, requests []sdk.PermissionRequest) []string {
+	if one.origin.Carrier != sdk.CarrierBuiltin || one.permission() != permissionEdit {
+		return nil
+	}
+	var out []string
+	for _, r := range requests {
+		if r.Permission != permissionEdit {
+			continue
+		}
+		list := stringsOf(r.Metadata["files"])
+		if file, ok := r.Metadata["filepath"].(string); ok && len(list) == 0 {
+			list = []string{file}
+		}
+		out = append(out, list...)
+	}
+	return out
+}
+
+// watchFiles begins to note what a call does to files, while other things are done. The function it returns waits until it has
+// begun, and returns one to call when the call is over.
+func (t *turn) watchFiles(ctx context.Context, c *call) (begun func() (end func())) {
+	if !t.writes(c) {
+		return func() func() { return func() {} }
+	}
+	ends := make(chan func(), 1)
+	go func() { ends <- t.k.Begin(ctx, c.part.MessageID, c.paths) }() // ends with git, which is bounded; the caller waits
+	return func() func() { return <-ends }
+}
+
+const permissionEdit = "edit" // the files it names when it asks
+
+const permissionBash = "bash" // any

@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -35,7 +36,7 @@ type turn struct {
 	g *generation
 	r *runner
 	c *live.Conversation
-	k *tracker // of the files that calls change
+	k *undo.Session // of the files that calls change
 
 	// What is being answered.
 	answering []*queued
@@ -75,7 +76,7 @@ type turn struct {
 	converted converted // of the messages, for the requests of the turn
 }
 
-func newTurn(r *runner, c *live.Conversation, k *tracker) *turn {
+func newTurn(r *runner, c *live.Conversation, k *undo.Session) *turn {
 	return &turn{h: r.host, r: r, c: c, k: k, halted: &halting{}}
 }
 
@@ -281,7 +282,7 @@ func (t *turn) finish(ctx context.Context, st state) {
 	}
 	t.closeStep(st)
 	t.prune()
-	t.k.settle() // what is changed from now on is not the session's
+	t.k.Settle() // what is changed from now on is not the session's
 	t.c.Journal.Put([]store.Op{store.SetTurn{Open: false}})
 	t.c.Journal.Put(nil, t.ending()...)
 	err := t.c.Journal.Flush(ctx)

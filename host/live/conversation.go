@@ -87,6 +87,9 @@ func Load(ctx context.Context, s store.Store, session string) (out []sdk.Message
 	}
 }
 
+// ID returns the identifier of the session.
+func (c *Conversation) ID() string { return c.Journal.token.Session }
+
 // Snapshot returns the messages as they are now. What is closed does not change any more, so only open
 // messages are copied: a step must not cost more the longer the turn is.
 func (c *Conversation) Snapshot() []sdk.MessageWithParts {
