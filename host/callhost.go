@@ -104,7 +104,7 @@ func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
 	env := slices.DeleteFunc(slices.Clone(h.t.h.opts.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		_, replaced := v.Env[name]
-		return replaced || h.t.g.models.secretEnv[name]
+		return replaced || h.t.g.models.IsSecret(name)
 	})
 	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
 		env = append(env, name+"="+v.Env[name])

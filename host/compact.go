@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -87,7 +88,7 @@ func (t *turn) compact(ctx context.Context) (event, error) {
 // compactBusy makes the turn under way summarise next. A model that was named is for the summary alone.
 func (t *turn) compactBusy(ctx context.Context, model string) (event, error) {
 	if model != "" {
-		if _, err := t.g.models.resolve(ctx, model); err != nil {
+		if _, err := t.g.models.Resolve(ctx, model); err != nil {
 			return evFail, err
 		}
 	}
@@ -288,13 +289,13 @@ func (t *turn) askSummary(ctx context.Context, prompt string, plan compaction) e
 	ask := sdk.MessageWithParts{Info: t.user, Parts: sdk.Parts{&sdk.TextPart{Text: prompt}}}
 	for {
 		req := &sdk.ModelRequest{
-			Model: t.model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: t.params(), Headers: t.headers(),
+			Model: t.model.Model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: t.params(), Headers: t.headers(),
 		}
 		if err := t.transformRequest(ctx, req, []sdk.MessageWithParts{ask}, t.ledger); err != nil {
 			return err
 		}
 		b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
-		err := t.askModel(ctx, req, b.take)
+		err := t.model.Stream(ctx, req, b.take)
 		b.keep(err)
 		if err == nil {
 			return t.keepSummary(b, plan)
@@ -357,7 +358,7 @@ func (t *turn) afterCompaction(ctx context.Context, plan compaction) (event, err
 	v := &sdk.AutocontinueValue{Enabled: true}
 	if t.g.engine.Has(sdk.PointAutocontinue) {
 		in := &sdk.AutocontinueInput{
-			SessionID: t.r.session, Agent: t.agent.Name, Model: t.model, Provider: providerRef(&t.provider), Message: t.user, Overflow: plan.overflow,
+			SessionID: t.r.session, Agent: t.agent.Name, Model: t.model.Model, Provider: model.ProviderRef(&t.model.Provider), Message: t.user, Overflow: plan.overflow,
 		}
 		ledger := &hooks.Ledger{}
 		_, err := t.g.engine.Transform(ctx, sdk.PointAutocontinue, hooks.Scope{Ledger: ledger}, in, v)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -89,7 +90,7 @@ func userContent(parts sdk.Parts, model *sdk.Model) []sdk.ModelContent {
 }
 
 // fileContent returns the file for the model; text files were put into the prompt as text already.
-func fileContent(p *sdk.FilePart, model *sdk.Model) (sdk.ModelContent, bool) {
+func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	if isTextMime(p.Mime) || p.Mime == mimeDirectory {
 		return sdk.ModelContent{}, false
 	}
@@ -97,8 +98,8 @@ func fileContent(p *sdk.FilePart, model *sdk.Model) (sdk.ModelContent, bool) {
 	if p.Mime == "application/pdf" {
 		kind = "pdf"
 	}
-	if !takesInput(model, kind) {
-		note := fmt.Sprintf("[%s of type %s left out: the model %s does not take it]", p.Filename, p.Mime, model.Ref())
+	if !model.TakesInput(m, kind) {
+		note := fmt.Sprintf("[%s of type %s left out: the model %s does not take it]", p.Filename, p.Mime, m.Ref())
 		return sdk.ModelContent{Type: sdk.ContentText, Text: note}, true
 	}
 	return sdk.ModelContent{Type: sdk.ContentFile, Mime: p.Mime, Filename: p.Filename, URL: p.URL}, true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
@@ -20,6 +21,10 @@ var (
 	ErrClosed = errors.New("host is closed")
 	// ErrNotFound means that there is no session, agent or request of that name.
 	ErrNotFound = live.ErrNotFound
+	// ErrModel is wrapped by errors about a model or provider that cannot be used.
+	ErrModel = model.ErrModel
+	// ErrReceiver is wrapped by errors about a model whose receiver the repository chose and the user did not approve.
+	ErrReceiver = model.ErrReceiver
 	// ErrSubagent means that a prompt is for an agent that only the task tool runs.
 	ErrSubagent = errors.New("is a subagent, which the task tool runs")
 )
@@ -152,8 +157,13 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	return h, nil
 }
 
-// Subscription receives the events of a host.
-type Subscription = live.Subscription
+// What methods of Host take and return; see the packages.
+type (
+	Subscription = live.Subscription
+	ModelInfo    = model.Info
+	ModelChoice  = model.Picked
+	Receiver     = model.Receiver
+)
 
 // Subscribe returns the events from now on. A lossless subscriber must read until it closes the
 // subscription: the host waits for it.

@@ -212,7 +212,7 @@ func namedBy(usual bool, agent string, c *sdk.Config) string {
 // useModel sets the model: the one asked for, the agent's, the session's, the default. byRepository says that files of the
 // repository asked for it.
 func (t *turn) useModel(ctx context.Context, name string, byRepository bool, s *sdk.Session) error {
-	m, byAgent := t.g.models, false
+	byAgent := false
 	if name == "" && t.agent.Model != nil {
 		name, byAgent = t.agent.Model.String(), true
 		byRepository = t.g.choosesAgentModel(t.h, &t.agent)
@@ -220,25 +220,13 @@ func (t *turn) useModel(ctx context.Context, name string, byRepository bool, s *
 	if name == "" && s.Model != nil {
 		name = s.Model.ProviderID + "/" + s.Model.ID
 	}
-	var err error
-	if name != "" {
-		t.model, err = m.resolve(ctx, name)
-	} else {
-		var choice ModelChoice
-		choice, err = m.choose(ctx)
-		t.model = choice.Model
-	}
-	if err == nil && byRepository {
-		err = m.receivers.check(ctx, m, t.model.ProviderID, true)
-	}
+	opened, err := t.g.models.Open(ctx, name, byRepository)
 	if err != nil && byAgent {
 		return fmt.Errorf("agent %q (%s) names its model: %w", t.agent.Name, cmp.Or(t.agent.Origin, "of a plugin"), err)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		t.model = opened
 	}
-	t.provider = m.providers[t.model.ProviderID].info
-	t.client, err = m.client(t.model.ProviderID)
 	return err
 }
 
@@ -270,7 +258,7 @@ func (t *turn) owned(parts sdk.Parts) []sdk.Part {
 
 // resolveParts builds the parts of the prompt, those of a command through command.execute.before.
 func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
-	r := &resolver{h: t.h, g: t.g, model: &t.model, references: references{h: t.h, g: t.g}, rules: t.rules}
+	r := &resolver{h: t.h, g: t.g, model: &t.model.Model, references: references{h: t.h, g: t.g}, rules: t.rules}
 	parts, err := t.promptText(ctx, r, in, command, u, ledger)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -22,11 +23,11 @@ const maxToolCalls = 128
 func (t *turn) stream(ctx context.Context) (event, error) {
 	t.startTitle()
 	b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
-	err := t.askModel(ctx, t.req, b.take)
+	err := t.model.Stream(ctx, t.req, b.take)
 	t.req = nil
 	b.keep(err)
 	if err == nil && !b.finished {
-		err = &sdk.ProviderError{ProviderID: t.provider.ID, Cut: true, Message: "the answer ended without its last event"}
+		err = &sdk.ProviderError{ProviderID: t.model.Provider.ID, Cut: true, Message: "the answer ended without its last event"}
 	}
 	if ctx.Err() != nil {
 		return evFail, ctx.Err()
@@ -58,7 +59,7 @@ func (t *turn) finishStep(b *answer) {
 	if len(b.calls) > 0 && reason == sdk.FinishStop {
 		reason = sdk.FinishToolCalls
 	}
-	cost := stepCost(&t.model, b.tokens)
+	cost := model.StepCost(&t.model.Model, b.tokens)
 	t.c.AddPart(&sdk.StepFinishPart{PartHead: t.c.NewPart(t.msg), Reason: reason, Cost: cost, Tokens: b.tokens})
 	t.c.Locked(func() {
 		t.msg.Finish, t.msg.Tokens, t.msg.Cost = reason, b.tokens, cost
@@ -156,7 +157,7 @@ func (a *answer) take(e sdk.StreamEvent) error {
 }
 
 func (a *answer) garbled(format string, args ...any) error {
-	return &sdk.ProviderError{ProviderID: a.t.provider.ID, Cut: true, Message: fmt.Sprintf(format, args...)}
+	return &sdk.ProviderError{ProviderID: a.t.model.Provider.ID, Cut: true, Message: fmt.Sprintf(format, args...)}
 }
 
 // takeText adds to the open text or reasoning block, or ends it and begins another.

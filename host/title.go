@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -46,7 +47,7 @@ func (t *turn) startTitle() {
 		defer cancel()
 		err := copied.makeTitle(ctx)
 		switch {
-		case errors.Is(err, ErrReceiver):
+		case errors.Is(err, model.ErrReceiver):
 			t.h.log.Warn("no title was made", "err", err)
 		case err != nil:
 			t.h.log.Debug("no title was made", "session", t.r.session, "err", err)
@@ -83,7 +84,7 @@ func (t *turn) makeTitle(ctx context.Context) error {
 	}
 	a, err := t.askBeside(ctx, t.firstPrompt(), func() *sdk.ModelRequest {
 		return &sdk.ModelRequest{
-			Model: t.model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: t.params(), Headers: t.headers(),
+			Model: t.model.Model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: t.params(), Headers: t.headers(),
 		}
 	})
 	t.storeLedger(t.user.ID, t.purpose, t.ledger)
@@ -101,7 +102,7 @@ func (t *turn) makeTitle(ctx context.Context) error {
 
 // useSmallModel sets the model to the small one that goes with it.
 func (t *turn) useSmallModel(ctx context.Context) error {
-	small, err := t.g.models.small(ctx, t.model)
+	small, err := t.g.models.Small(ctx, t.model.Model)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (t *turn) useSmallModel(ctx context.Context) error {
 
 // account adds what a request beside the turn cost to the session, and changes it further.
 func (t *turn) account(tokens sdk.Tokens, change func(*sdk.Session)) {
-	cost := stepCost(&t.model, tokens)
+	cost := model.StepCost(&t.model.Model, tokens)
 	t.c.UpdateSession(func(s *sdk.Session) {
 		s.Cost += cost
 		s.Tokens = s.Tokens.Add(tokens)
@@ -139,7 +140,7 @@ func (a *asideAnswer) take(e sdk.StreamEvent) error {
 
 // askBeside sends a request beside the turn, with a few tries. Nothing of the answer is stored.
 func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, request func() *sdk.ModelRequest) (*asideAnswer, error) {
-	base := defaultRetryDelay
+	base := model.DefaultRetryDelay
 	if ms := t.g.config.Retry.DelayMS; ms > 0 {
 		base = time.Duration(ms) * time.Millisecond
 	}
@@ -149,11 +150,11 @@ func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, r
 		if err := t.transformRequest(ctx, req, messages, t.ledger); err != nil {
 			return a, err
 		}
-		err := t.askModel(ctx, req, a.take)
-		if err == nil || classify(err) != classRetry || try == titleTries {
+		err := t.model.Stream(ctx, req, a.take)
+		if err == nil || model.Classify(err) != model.ClassRetry || try == titleTries {
 			return a, err
 		}
-		if err := sleep(ctx, backoff(base, try)); err != nil {
+		if err := model.Sleep(ctx, model.Backoff(base, try)); err != nil {
 			return a, err
 		}
 	}

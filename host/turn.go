@@ -3,12 +3,12 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/undo"
@@ -42,9 +42,7 @@ type turn struct {
 	answering []*queued
 	user      *sdk.UserMessage
 	agent     sdk.Agent
-	model     sdk.Model
-	provider  sdk.ProviderInfo
-	client    sdk.ModelClient
+	model     *model.Model // never changed
 	rules     *permission.Rules
 	agentPath string
 	delegate  string // the subagent a command's prompt goes to
@@ -373,21 +371,8 @@ func (t *turn) turnError(err error) *TurnError {
 	if errors.As(err, &te) {
 		return te
 	}
-	return &TurnError{Named: t.g.wireError(err), Err: err}
-}
-
-// namedError turns an error into its form on the wire.
-func namedError(err error) *sdk.NamedError {
 	if errors.Is(err, errAborted) {
-		return &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}
+		return &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}, Err: err}
 	}
-	var named *sdk.NamedError
-	if errors.As(err, &named) {
-		return named
-	}
-	var pe *sdk.ProviderError
-	if errors.As(err, &pe) {
-		return providerNamed(pe)
-	}
-	return &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: fmt.Sprint(err)}}
+	return &TurnError{Named: t.g.wireError(err), Err: err}
 }
