@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -71,7 +72,7 @@ func configureAgent(a sdk.Agent, c sdk.AgentConfig) sdk.Agent {
 		a.Hidden = *c.Hidden
 	}
 	if c.Options != nil {
-		a.Options = merged(a.Options, c.Options)
+		a.Options = model.Merged(a.Options, c.Options)
 	}
 	return a
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -34,7 +35,7 @@ func (h *Host) approve(r *sdk.PermissionRequest) error {
 	var list []store.Approval
 	for _, pattern := range r.Always {
 		list = append(list, store.Approval{
-			Project: ApprovalProject(h.opts.Project), Permission: r.Permission, Pattern: pattern, Created: now(), Session: r.SessionID,
+			Project: ApprovalProject(h.opts.Project), Permission: r.Permission, Pattern: pattern, Created: live.Now(), Session: r.SessionID,
 			Origin: strings.Join(r.Patterns, ", "),
 		})
 	}

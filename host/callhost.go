@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -35,13 +36,13 @@ var (
 // Progress shows what the call does now. It goes to clients only: the result will be stored.
 func (h *callHost) Progress(title string, metadata sdk.Object) {
 	var p sdk.Part
-	h.t.c.locked(func() {
+	h.t.c.Locked(func() {
 		s := &h.c.part.State
 		if s.Status != sdk.ToolRunning {
 			return // a call that was given up
 		}
 		s.Title, s.Metadata = title, metadata
-		p = copyPart(h.c.part)
+		p = live.CopyPart(h.c.part)
 	})
 	if p == nil {
 		return
@@ -50,8 +51,8 @@ func (h *callHost) Progress(title string, metadata sdk.Object) {
 		h.t.publishPluginCall(h.c)
 		return
 	}
-	h.t.c.journal.put(nil, sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
-		SessionID: p.Head().SessionID, Part: p, Time: now(),
+	h.t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
+		SessionID: p.Head().SessionID, Part: p, Time: live.Now(),
 	}})
 }
 
@@ -74,14 +75,14 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 
 // Messages returns the messages of the session since the last compaction.
 func (h *callHost) Messages(context.Context) ([]sdk.MessageWithParts, error) {
-	return h.t.c.snapshot(), nil
+	return h.t.c.Snapshot(), nil
 }
 
 // Output returns a stored output by the last element of its path.
 func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
 	ref = strings.TrimPrefix(ref, outputPrefix)
 	// The output may still be on its way to the store.
-	if err := h.t.c.journal.flush(ctx); err != nil {
+	if err := h.t.c.Journal.Flush(ctx); err != nil {
 		return nil, err
 	}
 	content, err := h.t.h.opts.Store.Blob(ctx, ref)
@@ -103,7 +104,7 @@ func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
 	env := slices.DeleteFunc(slices.Clone(h.t.h.opts.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		_, replaced := v.Env[name]
-		return replaced || h.t.g.models.secretEnv[name]
+		return replaced || h.t.g.models.IsSecret(name)
 	})
 	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
 		env = append(env, name+"="+v.Env[name])
@@ -122,7 +123,7 @@ func (h *callHost) Question(ctx context.Context, questions []sdk.Question) ([][]
 // SetTodos replaces the task list of the session.
 func (h *callHost) SetTodos(_ context.Context, todos []sdk.Todo) error {
 	todos = slices.Clone(todos)
-	h.t.c.journal.put([]store.Op{store.PutTodos{Todos: todos}}, sdk.Event{
+	h.t.c.Journal.Put([]store.Op{store.PutTodos{Todos: todos}}, sdk.Event{
 		Type: sdk.EventTodoUpdated, Properties: &sdk.TodoInfo{SessionID: h.t.r.session, Todos: todos},
 	})
 	return nil

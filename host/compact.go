@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
-	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -42,25 +43,14 @@ func (h *Host) Uncompact(ctx context.Context, session string) error {
 
 // uncompact removes the latest summary and its question and takes up what they stood for.
 func (t *turn) uncompact(ctx context.Context) error {
-	messages := t.c.snapshot()
-	summary, question, _ := lastSummary(messages)
+	messages := t.c.Snapshot()
+	summary, question, _ := live.LastSummary(messages)
 	if summary < 0 || question < 0 {
 		return fmt.Errorf("session %s has no summary: %w", t.r.session, ErrNothing)
 	}
-	for _, i := range []int{summary, question} {
-		id := messages[i].Info.Head().ID
-		t.c.journal.put([]store.Op{store.RemoveMessage{MessageID: id}}, sdk.Event{
-			Type: sdk.EventMessageRemoved, Properties: &sdk.MessageRef{SessionID: t.r.session, MessageID: id},
-		})
-	}
-	if err := t.c.journal.flush(ctx); err != nil {
-		return err
-	}
-	messages, damaged, err := loadMessages(ctx, t.h.opts.Store, t.r.session)
+	ids := []string{messages[summary].Info.Head().ID, messages[question].Info.Head().ID}
+	damaged, err := t.c.RemoveMessages(ctx, ids, func(*sdk.Session) {})
 	t.h.leftOut(damaged)
-	if err == nil {
-		t.c.locked(func() { t.c.messages = messages })
-	}
 	return err
 }
 
@@ -68,7 +58,7 @@ func (t *turn) uncompact(ctx context.Context) error {
 // the ones it covers. Several in a row that make no room end the turn.
 func (t *turn) compact(ctx context.Context) (event, error) {
 	if t.msg != nil { // the request that did not fit
-		t.c.locked(func() {
+		t.c.Locked(func() {
 			t.msg.Error = &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: "the conversation is too long for the model; it is summarised"}}
 		})
 		t.closeStep(stateDone)
@@ -87,7 +77,7 @@ func (t *turn) compact(ctx context.Context) (event, error) {
 	if err := t.summarise(ctx, plan); err != nil {
 		return evFail, err
 	}
-	t.c.journal.put(nil, sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.r.session}})
+	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.r.session}})
 	if answered {
 		t.last = last // what the user waits for, not the summary
 		return evSettled, nil
@@ -98,7 +88,7 @@ func (t *turn) compact(ctx context.Context) (event, error) {
 // compactBusy makes the turn under way summarise next. A model that was named is for the summary alone.
 func (t *turn) compactBusy(ctx context.Context, model string) (event, error) {
 	if model != "" {
-		if _, err := t.g.models.resolve(ctx, model); err != nil {
+		if _, err := t.g.models.Resolve(ctx, model); err != nil {
 			return evFail, err
 		}
 	}
@@ -116,7 +106,7 @@ type compaction struct {
 // planCompaction splits the conversation at the start of a turn: as many of the newest turns as fit the
 // budget stay verbatim. A prompt without an answer always stays.
 func (t *turn) planCompaction() compaction {
-	messages := activeMessages(t.c.snapshot())
+	messages := live.Active(t.c.Snapshot())
 	cfg := t.g.config.Compaction
 	budget := cfg.PreserveRecentTokens
 	if budget == 0 {
@@ -135,7 +125,7 @@ func (t *turn) planCompaction() compaction {
 		if size > budget {
 			break
 		}
-		if _, ok := messages[i].Info.(*sdk.UserMessage); ok && compactionPart(messages[i].Parts) == nil {
+		if _, ok := messages[i].Info.(*sdk.UserMessage); ok && live.CompactionPart(messages[i].Parts) == nil {
 			cut = i
 			turns--
 		}
@@ -158,7 +148,7 @@ func (t *turn) planCompaction() compaction {
 func unanswered(messages []sdk.MessageWithParts) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)
-		if ok && a.Error != nil && !hasResults(messages[i].Parts) {
+		if ok && a.Error != nil && !live.HasResults(messages[i].Parts) {
 			continue
 		}
 		if ok {
@@ -176,22 +166,22 @@ func (t *turn) summarise(ctx context.Context, plan compaction) error {
 		return err
 	}
 	question := *t.user
-	question.MessageHead = sdk.MessageHead{ID: t.c.ids.New(sdk.PrefixMessage), SessionID: t.r.session}
-	question.Time = sdk.MessageTime{Created: now()}
+	question.MessageHead = sdk.MessageHead{ID: t.c.IDs.New(sdk.PrefixMessage), SessionID: t.r.session}
+	question.Time = sdk.MessageTime{Created: live.Now()}
 	question.Extra = nil
 	prompt, err := s.compactionPrompt(ctx, plan)
 	if err != nil {
 		return err
 	}
-	t.c.add(&question, &sdk.CompactionPart{
-		PartHead: t.c.newPart(&question), Auto: !t.manual, Overflow: plan.overflow, TailStartID: plan.tail,
+	t.c.Add(&question, &sdk.CompactionPart{
+		PartHead: t.c.NewPart(&question), Auto: !t.manual, Overflow: plan.overflow, TailStartID: plan.tail,
 	})
 	s.msg = &sdk.AssistantMessage{
-		MessageHead: sdk.MessageHead{ID: t.c.ids.New(sdk.PrefixMessage), SessionID: t.r.session}, ParentID: question.ID,
+		MessageHead: sdk.MessageHead{ID: t.c.IDs.New(sdk.PrefixMessage), SessionID: t.r.session}, ParentID: question.ID,
 		ModelID: s.model.ID, ProviderID: s.model.ProviderID, Mode: sdk.AgentCompaction, Agent: sdk.AgentCompaction, Summary: true,
-		Path: sdk.MessagePath{Cwd: t.h.opts.Project.Directory, Root: t.h.opts.Project.Worktree}, Time: sdk.MessageTime{Created: now()},
+		Path: sdk.MessagePath{Cwd: t.h.opts.Project.Directory, Root: t.h.opts.Project.Worktree}, Time: sdk.MessageTime{Created: live.Now()},
 	}
-	t.c.add(s.msg)
+	t.c.Add(s.msg)
 	err = s.askSummary(ctx, prompt, plan)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -216,7 +206,7 @@ func (t *turn) compactor(ctx context.Context) (*turn, error) {
 	name := t.summaryModel
 	t.summaryModel = ""
 	if name != "" || agent.Model != nil {
-		if err := s.useModel(ctx, name, false, t.c.sessionCopy()); err != nil {
+		if err := s.useModel(ctx, name, false, t.c.SessionCopy()); err != nil {
 			return nil, err
 		}
 	}
@@ -299,13 +289,13 @@ func (t *turn) askSummary(ctx context.Context, prompt string, plan compaction) e
 	ask := sdk.MessageWithParts{Info: t.user, Parts: sdk.Parts{&sdk.TextPart{Text: prompt}}}
 	for {
 		req := &sdk.ModelRequest{
-			Model: t.model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: t.params(), Headers: t.headers(),
+			Model: t.model.Model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: t.params(), Headers: t.headers(),
 		}
 		if err := t.transformRequest(ctx, req, []sdk.MessageWithParts{ask}, t.ledger); err != nil {
 			return err
 		}
 		b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
-		err := t.askModel(ctx, req, b.take)
+		err := t.model.Stream(ctx, req, b.take)
 		b.keep(err)
 		if err == nil {
 			return t.keepSummary(b, plan)
@@ -339,14 +329,14 @@ func (t *turn) keepSummary(b *answer, plan compaction) error {
 	if err := b.end(); err != nil {
 		return err
 	}
-	parts := t.c.parts(t.msg.ID)
-	if strings.TrimSpace(answerText(parts)) == "" {
+	parts := t.c.Parts(t.msg.ID)
+	if strings.TrimSpace(live.AnswerText(parts)) == "" {
 		return errors.New("the model gave an empty summary of the conversation")
 	}
 	for _, p := range parts {
 		if text, ok := p.(*sdk.TextPart); ok && !text.Ignored {
-			t.c.locked(func() { text.Metadata = withKey(text.Metadata, "covers", covers(plan.covered)) })
-			t.c.putPart(text)
+			t.c.Locked(func() { text.Metadata = live.WithKey(text.Metadata, "covers", covers(plan.covered)) })
+			t.c.PutPart(text)
 		}
 	}
 	t.finishStep(b)
@@ -368,7 +358,7 @@ func (t *turn) afterCompaction(ctx context.Context, plan compaction) (event, err
 	v := &sdk.AutocontinueValue{Enabled: true}
 	if t.g.engine.Has(sdk.PointAutocontinue) {
 		in := &sdk.AutocontinueInput{
-			SessionID: t.r.session, Agent: t.agent.Name, Model: t.model, Provider: providerRef(&t.provider), Message: t.user, Overflow: plan.overflow,
+			SessionID: t.r.session, Agent: t.agent.Name, Model: t.model.Model, Provider: model.ProviderRef(&t.model.Provider), Message: t.user, Overflow: plan.overflow,
 		}
 		ledger := &hooks.Ledger{}
 		_, err := t.g.engine.Transform(ctx, sdk.PointAutocontinue, hooks.Scope{Ledger: ledger}, in, v)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -26,11 +27,11 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 	end := len(list)
 	switch {
 	case messageID != "":
-		if end = indexOf(list, messageID); end < 0 {
+		if end = live.IndexOf(list, messageID); end < 0 {
 			return nil, fmt.Errorf("message %q: %w", messageID, ErrNotFound)
 		}
 	case from.Revert != nil:
-		if i := indexOf(list, from.Revert.MessageID); i >= 0 {
+		if i := live.IndexOf(list, from.Revert.MessageID); i >= 0 {
 			end = i
 		}
 	}
@@ -55,7 +56,7 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 
 // forkOf returns the row of a session that goes on where another one is. What the messages cost was paid there.
 func (h *Host) forkOf(from *sdk.Session) *sdk.Session {
-	created := now()
+	created := live.Now()
 	s := *from
 	s.ID, s.Slug, s.ParentID, s.Version = h.ids.New(sdk.PrefixSession), slug(), "", h.opts.Version
 	s.ProjectID, s.Directory, s.Path = h.opts.Project.ID, h.opts.Project.Directory, ""
@@ -64,7 +65,7 @@ func (h *Host) forkOf(from *sdk.Session) *sdk.Session {
 	}
 	s.Cost, s.Tokens, s.Summary, s.Share, s.Revert = 0, sdk.Tokens{}, nil, nil, nil
 	s.Title = forkTitle(from.Title)
-	s.Metadata = withKey(from.Metadata, "forkedFrom", from.ID)
+	s.Metadata = live.WithKey(from.Metadata, "forkedFrom", from.ID)
 	s.Time = sdk.SessionTime{Created: created, Updated: created}
 	return &s
 }
@@ -94,7 +95,7 @@ func (f *forking) copy(ctx context.Context, list []sdk.MessageWithParts) ([]stor
 	for _, m := range list {
 		f.ids[m.Info.Head().ID] = f.h.ids.New(sdk.PrefixMessage)
 	}
-	closeInterrupted(list) // a turn that runs goes on there, not in the copy
+	live.CloseInterrupted(list) // a turn that runs goes on there, not in the copy
 	var ops []store.Op
 	outputs := map[string]bool{}
 	for _, m := range list {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -25,8 +26,7 @@ type generation struct {
 	config    *sdk.Config
 	own       *sdk.Config // the user's own part of config; nil where the repository's files do not choose models
 	protocols map[string]sdk.Protocol
-	models    *models
-	receivers *receivers
+	models    *model.Models
 
 	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
 	retired bool          // under Host.genMu: another one is in force
@@ -50,11 +50,14 @@ func (h *Host) newGeneration(ctx context.Context, o ReloadOptions, old *generati
 		defer cancel()
 		return nil, errors.Join(err, h.closeGeneration(closing, g))
 	}
-	g.receivers = newReceivers(h, g)
-	g.models = newModels(h, g, g.config, g.receivers, g.made.Foreign)
-	if g.own == nil && h.opts.FromProject != nil {
-		g.receivers.own = g.models // all of the configuration is the user's own; agents and commands may be the repository's
+	var providers []sdk.ProviderInfo
+	for _, l := range g.plugins {
+		providers = append(providers, l.providers...)
 	}
+	g.models = model.New(model.Options{
+		Config: g.config, Own: g.own, ByRepository: h.opts.FromProject != nil, Providers: providers, Protocols: g.protocols, Engine: g.engine,
+		Environ: h.opts.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: h.opts.ApprovedReceiver,
+	})
 	return g, nil
 }
 

@@ -1,11 +1,8 @@
 package host
 
 import (
-	"maps"
-	"slices"
-	"strings"
-
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -14,46 +11,8 @@ import (
 // the configuration. What is stored and told to others goes through it; what tools read is left as it is.
 func (g *generation) hide(text string) string { return secret.Hide(text, g.made.Secrets) }
 
-// Bounds of what is stored of a failed request, in bytes.
-const (
-	maxErrorText    = 4 << 10
-	maxErrorBody    = 16 << 10 // what sdk.ProviderError promises
-	maxErrorHeader  = 512      // one value
-	maxErrorHeaders = 8 << 10  // names and values together
-)
-
-// wireError turns an error into its form on the wire, bounded and without secrets.
-func (g *generation) wireError(err error) *sdk.NamedError {
-	n := *namedError(err)
-	n.Data.Message = clipped(g.hide(n.Data.Message), maxErrorText)
-	n.Data.ResponseBody = clipped(g.hide(n.Data.ResponseBody), maxErrorBody)
-	n.Data.ResponseHeaders = g.storedHeaders(n.Data.ResponseHeaders)
-	return &n
-}
-
-// storedHeaders returns the headers of a failed answer that are stored: sorted by name, as many as maxErrorHeaders holds.
-func (g *generation) storedHeaders(headers map[string]string) map[string]string {
-	if headers == nil {
-		return nil
-	}
-	out, room := map[string]string{}, maxErrorHeaders
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		value := clipped(g.hide(headers[name]), maxErrorHeader)
-		if room -= len(name) + len(value); room < 0 {
-			break
-		}
-		out[name] = value
-	}
-	return out
-}
-
-// clipped cuts text from outside to max bytes, at the end of a character.
-func clipped(text string, max int) string {
-	if len(text) <= max {
-		return text
-	}
-	return strings.ToValidUTF8(text[:max], "") + "…"
-}
+// WireError turns an error into its form on the wire, bounded and without secrets.
+func (g *generation) wireError(err error) *sdk.NamedError { return model.WireError(err, g.hide) }
 
 // hideEntries takes the secrets out of what hooks said; entries are the caller's.
 func (g *generation) hideEntries(entries []hooks.Entry) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -16,80 +18,6 @@ const (
 	// interruptedOutput stands for the result of a call that has none.
 	interruptedOutput = "[the tool call was interrupted]"
 )
-
-// lastSummary returns the index of the latest finished summary and the identifier of the first message
-// kept verbatim; -1 when there is no summary.
-func lastSummary(messages []sdk.MessageWithParts) (summary, question int, tail string) {
-	for i := len(messages) - 1; i >= 0; i-- {
-		a, ok := messages[i].Info.(*sdk.AssistantMessage)
-		if !ok || !a.Summary || a.Error != nil || a.Time.Completed == 0 {
-			continue
-		}
-		for k := i - 1; k >= 0; k-- {
-			if messages[k].Info.Head().ID == a.ParentID {
-				if c := compactionPart(messages[k].Parts); c != nil {
-					return i, k, c.TailStartID
-				}
-			}
-		}
-		return i, -1, ""
-	}
-	return -1, -1, ""
-}
-
-func compactionPart(parts sdk.Parts) *sdk.CompactionPart {
-	for _, p := range parts {
-		if c, ok := p.(*sdk.CompactionPart); ok {
-			return c
-		}
-	}
-	return nil
-}
-
-// reachesSummary reports whether the messages go back far enough: to a finished summary, its question and
-// the start of its verbatim tail.
-func reachesSummary(messages []sdk.MessageWithParts) bool {
-	summary, question, tail := lastSummary(messages)
-	if summary < 0 || question < 0 {
-		return false
-	}
-	return tail == "" || indexOf(messages, tail) >= 0
-}
-
-func indexOf(messages []sdk.MessageWithParts, id string) int {
-	for i := range messages {
-		if messages[i].Info.Head().ID == id {
-			return i
-		}
-	}
-	return -1
-}
-
-// activeMessages returns what the model gets: the latest summary in place of what it covers, the tail it
-// left verbatim, and everything since. Compactions that failed are left out.
-func activeMessages(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
-	summary, question, tail := lastSummary(messages)
-	if summary < 0 || question < 0 {
-		return withoutCompactions(messages)
-	}
-	out := []sdk.MessageWithParts{messages[question], messages[summary]}
-	if from := indexOf(messages, tail); tail != "" && from >= 0 && from < question {
-		out = append(out, withoutCompactions(messages[from:question])...)
-	}
-	return append(out, withoutCompactions(messages[summary+1:])...)
-}
-
-func withoutCompactions(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
-	out := make([]sdk.MessageWithParts, 0, len(messages))
-	for _, m := range messages {
-		a, ok := m.Info.(*sdk.AssistantMessage)
-		if compactionPart(m.Parts) != nil || ok && a.Summary {
-			continue
-		}
-		out = append(out, m)
-	}
-	return out
-}
 
 // modelMessages turns stored messages into the model's. Every tool call gets exactly one result.
 func modelMessages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
@@ -162,7 +90,7 @@ func userContent(parts sdk.Parts, model *sdk.Model) []sdk.ModelContent {
 }
 
 // fileContent returns the file for the model; text files were put into the prompt as text already.
-func fileContent(p *sdk.FilePart, model *sdk.Model) (sdk.ModelContent, bool) {
+func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	if isTextMime(p.Mime) || p.Mime == mimeDirectory {
 		return sdk.ModelContent{}, false
 	}
@@ -170,8 +98,8 @@ func fileContent(p *sdk.FilePart, model *sdk.Model) (sdk.ModelContent, bool) {
 	if p.Mime == "application/pdf" {
 		kind = "pdf"
 	}
-	if !takesInput(model, kind) {
-		note := fmt.Sprintf("[%s of type %s left out: the model %s does not take it]", p.Filename, p.Mime, model.Ref())
+	if !model.TakesInput(m, kind) {
+		note := fmt.Sprintf("[%s of type %s left out: the model %s does not take it]", p.Filename, p.Mime, m.Ref())
 		return sdk.ModelContent{Type: sdk.ContentText, Text: note}, true
 	}
 	return sdk.ModelContent{Type: sdk.ContentFile, Mime: p.Mime, Filename: p.Filename, URL: p.URL}, true
@@ -179,7 +107,7 @@ func fileContent(p *sdk.FilePart, model *sdk.Model) (sdk.ModelContent, bool) {
 
 // assistantMessages returns one step: what the model said and asked for, then the results of its calls.
 func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.Model) []sdk.ModelMessage {
-	if info.Error != nil && info.Error.Name != sdk.ErrorAborted && !hasResults(parts) {
+	if info.Error != nil && info.Error.Name != sdk.ErrorAborted && !live.HasResults(parts) {
 		return nil
 	}
 	same := info.ProviderID == model.ProviderID && info.ModelID == model.ID
@@ -196,7 +124,7 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 				said = append(said, c)
 			}
 		case *sdk.ToolPart:
-			if p.Metadata[ignoredKey] == true {
+			if p.Metadata[live.IgnoredKey] == true {
 				continue
 			}
 			said = append(said, toolCallContent(p, same))
@@ -212,15 +140,6 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 	return out
 }
 
-func hasResults(parts sdk.Parts) bool {
-	for _, p := range parts {
-		if tool, ok := p.(*sdk.ToolPart); ok && tool.State.Status == sdk.ToolCompleted {
-			return true
-		}
-	}
-	return false
-}
-
 // metadataFor returns what a provider attached, for the same provider and model only.
 func metadataFor(same bool, metadata sdk.Object) sdk.Object {
 	if !same {
@@ -231,7 +150,7 @@ func metadataFor(same bool, metadata sdk.Object) sdk.Object {
 
 // reasoningContent returns reasoning for the model it came from; another model gets it as plain text.
 func reasoningContent(p *sdk.ReasoningPart, same bool) (sdk.ModelContent, bool) {
-	if p.Metadata[ignoredKey] == true || p.Text == "" && len(p.Metadata) == 0 {
+	if p.Metadata[live.IgnoredKey] == true || p.Text == "" && len(p.Metadata) == 0 {
 		return sdk.ModelContent{}, false
 	}
 	if same {

@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -17,7 +20,11 @@ var (
 	// ErrClosed means that the host was closed.
 	ErrClosed = errors.New("host is closed")
 	// ErrNotFound means that there is no session, agent or request of that name.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = live.ErrNotFound
+	// ErrModel is wrapped by errors about a model or provider that cannot be used.
+	ErrModel = model.ErrModel
+	// ErrReceiver is wrapped by errors about a model whose receiver the repository chose and the user did not approve.
+	ErrReceiver = model.ErrReceiver
 	// ErrSubagent means that a prompt is for an agent that only the task tool runs.
 	ErrSubagent = errors.New("is a subagent, which the task tool runs")
 )
@@ -95,7 +102,7 @@ type Host struct {
 	opts Options
 	log  *slog.Logger
 	ids  *sdk.IDs
-	bus  *bus
+	bus  *live.Bus
 	asks *asks
 
 	genMu    sync.Mutex
@@ -108,7 +115,7 @@ type Host struct {
 	cancel, cancelBeside context.CancelFunc
 
 	schemas schemas
-	undo    undo
+	files   undo.Files
 
 	mu      sync.Mutex
 	runners map[string]*runner     // by session
@@ -126,9 +133,9 @@ func New(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.New("host: Config, Store, Logger and Project are required")
 	}
 	h := &Host{
-		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &bus{}, asks: newAsks(),
+		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: newAsks(),
 		runners: map[string]*runner{}, fresh: map[string]store.Token{}, seen: map[string]sdk.Session{},
-		damaged: map[store.Damage]bool{},
+		damaged: map[store.Damage]bool{}, files: undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
@@ -146,24 +153,32 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if err := h.recover(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
-	h.finishReverts(ctx)
+	h.files.FinishReverts(ctx)
 	return h, nil
 }
 
+// What methods of Host take and return; see the packages.
+type (
+	Subscription = live.Subscription
+	ModelInfo    = model.Info
+	ModelChoice  = model.Picked
+	Receiver     = model.Receiver
+)
+
 // Subscribe returns the events from now on. A lossless subscriber must read until it closes the
 // subscription: the host waits for it.
-func (h *Host) Subscribe(size int, lossless bool) *Subscription {
+func (h *Host) Subscribe(size int, lossless bool) *live.Subscription {
 	if lossless {
-		return h.bus.subscribe(size, waitForRoom)
+		return h.bus.Subscribe(size, live.WaitForRoom)
 	}
-	return h.bus.subscribe(size, endSubscription)
+	return h.bus.Subscribe(size, live.EndSubscription)
 }
 
 // publish gives the event an identifier and hands it to observers and subscribers.
 func (h *Host) publish(e sdk.Event) {
 	e.ID = h.ids.New(sdk.PrefixEvent)
 	h.observe(sdk.PointEvent, &e)
-	h.bus.publish(h.ctx, e)
+	h.bus.Publish(h.ctx, e)
 }
 
 // observe tells the observers at a point.
@@ -181,7 +196,7 @@ func (h *Host) notice(n sdk.PluginNotice) {
 		at = []any{"plugin", n.Plugin, "hook", n.Hook}
 	}
 	h.log.Warn(n.Message, at...)
-	h.bus.publish(h.ctx, sdk.Event{ID: h.ids.New(sdk.PrefixEvent), Type: sdk.EventPluginNotice, Properties: &n})
+	h.bus.Publish(h.ctx, sdk.Event{ID: h.ids.New(sdk.PrefixEvent), Type: sdk.EventPluginNotice, Properties: &n})
 }
 
 // Hooks lists the hooks in the order they are called, point by point.
@@ -239,7 +254,7 @@ func (h *Host) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	err := h.closeGeneration(ctx, h.gen)
-	h.bus.close()
+	h.bus.Close()
 	h.cancel()
 	if err != nil {
 		return fmt.Errorf("close: %w", err)

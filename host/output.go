@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -30,13 +31,13 @@ func (t *turn) fitOutput(r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 	kept := cutOutput(output, lines, size, r.KeepTail)
 	if len(kept) == len(output) {
 		if metadata["truncated"] == nil {
-			metadata = withKey(metadata, "truncated", false)
+			metadata = live.WithKey(metadata, "truncated", false)
 		}
 		return output, metadata, nil
 	}
 	content := []byte(output)
 	path := outputPrefix + store.Hash(content)
-	metadata = withKey(withKey(metadata, "truncated", true), "outputPath", path)
+	metadata = live.WithKey(live.WithKey(metadata, "truncated", true), "outputPath", path)
 	note := fmt.Sprintf("[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]", len(kept), len(output), path)
 	if r.KeepTail {
 		return note + "\n" + kept, metadata, [][]byte{content}

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,9 +21,9 @@ const bytesPerToken = 4
 // usableTokens returns how much of the model's context a request may take; 0 means no check.
 func (t *turn) usableTokens() int64 {
 	l := t.model.Limit
-	output := outputLimit(&t.model)
+	output := model.OutputLimit(&t.model.Model)
 	if output == 0 {
-		output = min(maxOutputTokens, l.Context/4)
+		output = min(model.MaxOutputTokens, l.Context/4)
 	}
 	if l.Input > 0 {
 		reserved := t.g.config.Compaction.Reserved
@@ -54,7 +55,7 @@ func (t *turn) overflowError(err error) error {
 
 // lastTokens returns what the latest finished step of the conversation took.
 func (t *turn) lastTokens() sdk.Tokens {
-	messages := t.c.snapshot()
+	messages := t.c.Snapshot()
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)
 		switch {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -27,8 +28,8 @@ func TestClassifyKnowsHowServersSayTooLong(t *testing.T) {
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
 		}
-		if got := classify(&sdk.ProviderError{StatusCode: resp.StatusCode, Body: string(body)}); got != classOverflow {
-			t.Errorf("%s: status %d, %s: class %d, want %d", name, resp.StatusCode, body, got, classOverflow)
+		if got := model.Classify(&sdk.ProviderError{StatusCode: resp.StatusCode, Body: string(body)}); got != model.ClassOverflow {
+			t.Errorf("%s: status %d, %s: class %d, want %d", name, resp.StatusCode, body, got, model.ClassOverflow)
 		}
 	}
 }

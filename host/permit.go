@@ -255,7 +255,7 @@ func (t *turn) askUser(ctx context.Context, r sdk.PermissionRequest, final bool)
 	a.mu.Lock()
 	a.permissions[r.ID] = p
 	a.mu.Unlock()
-	t.c.journal.put(nil, sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r})
+	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r})
 	var answer permissionReply
 	select {
 	case answer = <-p.reply:
@@ -265,7 +265,7 @@ func (t *turn) askUser(ctx context.Context, r sdk.PermissionRequest, final bool)
 		a.mu.Unlock()
 		answer = permissionReply{reply: sdk.ReplyReject}
 	}
-	t.c.journal.put(nil, sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{
+	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{
 		SessionID: r.SessionID, RequestID: r.ID, Reply: answer.reply,
 	}})
 	switch {
@@ -351,7 +351,7 @@ func (h *Host) question(ctx context.Context, t *turn, r sdk.QuestionRequest) ([]
 	h.asks.mu.Lock()
 	h.asks.questions[r.ID] = q
 	h.asks.mu.Unlock()
-	t.c.journal.put(nil, sdk.Event{Type: sdk.EventQuestionAsked, Properties: &r})
+	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventQuestionAsked, Properties: &r})
 	var answers [][]string
 	select {
 	case answers = <-q.answers:
@@ -362,10 +362,10 @@ func (h *Host) question(ctx context.Context, t *turn, r sdk.QuestionRequest) ([]
 	}
 	reply := &sdk.QuestionReplied{SessionID: r.SessionID, RequestID: r.ID, Answers: answers}
 	if answers == nil {
-		t.c.journal.put(nil, sdk.Event{Type: sdk.EventQuestionRejected, Properties: reply})
+		t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventQuestionRejected, Properties: reply})
 		return nil, errors.Join(ctx.Err(), &sdk.Refusal{By: "user", Reason: "the question was dismissed"})
 	}
-	t.c.journal.put(nil, sdk.Event{Type: sdk.EventQuestionReplied, Properties: reply})
+	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventQuestionReplied, Properties: reply})
 	return answers, nil
 }
 

@@ -79,7 +79,7 @@ func (v *visit) call(ctx context.Context, by *loaded, req sdk.ToolRequest) *call
 		args = json.RawMessage("{}")
 	}
 	c := &call{byPlugin: by, raw: args, part: &sdk.ToolPart{
-		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: t.place()}, CallID: t.c.ids.New("call"), Tool: req.Tool,
+		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: t.place()}, CallID: t.c.IDs.New("call"), Tool: req.Tool,
 		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
 	}}
 	begun := time.Now()
@@ -115,7 +115,7 @@ func (o *outcome) failure(ctx context.Context) error {
 // publishPluginCall tells how a plugin's call stands.
 func (t *turn) publishPluginCall(c *call) {
 	var p sdk.ToolPart
-	t.c.locked(func() { p = *c.part })
+	t.c.Locked(func() { p = *c.part })
 	info := &sdk.Object{
 		"sessionID": p.SessionID, "messageID": p.MessageID, "callID": p.CallID, "plugin": c.byPlugin.manifest.Name,
 		"tool": p.Tool, "status": p.State.Status, "input": p.State.Input,
@@ -128,5 +128,5 @@ func (t *turn) publishPluginCall(c *call) {
 	if len(p.State.Metadata) > 0 {
 		(*info)["metadata"] = p.State.Metadata
 	}
-	t.c.journal.put(nil, sdk.Event{Type: eventPluginCall, Properties: info})
+	t.c.Journal.Put(nil, sdk.Event{Type: eventPluginCall, Properties: info})
 }

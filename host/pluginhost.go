@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -30,7 +31,7 @@ type pluginHost struct {
 	config   atomic.Pointer[sdk.Config] // without secrets; of the latest generation that has the plugin
 
 	mu    sync.Mutex
-	subs  map[*Subscription]bool
+	subs  map[*live.Subscription]bool
 	ended bool
 }
 
@@ -67,9 +68,9 @@ func (p *pluginHost) Denies(sessionID, key, pattern string) bool {
 // SessionMessages returns the messages of a session since its last compaction. Errors: ErrNotFound.
 func (p *pluginHost) SessionMessages(ctx context.Context, sessionID string) ([]sdk.MessageWithParts, error) {
 	if v := p.h.viewOf(sessionID); v != nil {
-		return v.turn.c.snapshot(), nil
+		return v.turn.c.Snapshot(), nil
 	}
-	messages, damaged, err := loadMessages(ctx, p.h.opts.Store, sessionID)
+	messages, damaged, err := live.Load(ctx, p.h.opts.Store, sessionID)
 	p.h.leftOut(damaged)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("session %q: %w", sessionID, ErrNotFound)
@@ -108,15 +109,15 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 	if size <= 0 {
 		size = defaultEvents
 	}
-	s := p.h.bus.subscribe(min(size, maxEvents), keepNewest)
+	s := p.h.bus.Subscribe(min(size, maxEvents), live.KeepNewest)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		s.Close()
-		return s.events
+		return s.Events()
 	}
 	if p.subs == nil {
-		p.subs = map[*Subscription]bool{}
+		p.subs = map[*live.Subscription]bool{}
 	}
 	p.subs[s] = true
 	context.AfterFunc(ctx, func() {
@@ -125,7 +126,7 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 		defer p.mu.Unlock()
 		delete(p.subs, s)
 	})
-	return s.events
+	return s.Events()
 }
 
 // end ends what the plugin subscribed to: it is closed.

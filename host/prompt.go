@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -46,11 +47,11 @@ func (t *turn) prepare(ctx context.Context) (event, error) {
 	t.answering = append(t.answering, q)
 	if !running {
 		t.status(sdk.SessionStatus{Type: sdk.StatusBusy})
-		t.c.journal.put([]store.Op{store.SetTurn{Open: true}})
+		t.c.Journal.Put([]store.Op{store.SetTurn{Open: true}})
 	}
 	ev, err := t.accept(ctx, q)
 	if q.stored {
-		t.c.journal.put([]store.Op{store.TakePrompt{PromptID: q.id}})
+		t.c.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
 	}
 	switch {
 	case !running:
@@ -80,7 +81,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 		if t.user != nil {
 			return evFail, fmt.Errorf("session %s: %w", t.r.session, ErrBusy)
 		}
-		t.c.tracker.settle()
+		t.k.Settle()
 		return evSettled, in.between(ctx, t)
 	}
 	if in.uncompact {
@@ -96,11 +97,13 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 	if err := t.address(ctx, &in, command); err != nil {
 		return evFail, err
 	}
-	if err := t.dropReverted(ctx); err != nil {
+	damaged, err := t.k.Drop(ctx)
+	t.h.leftOut(damaged)
+	if err != nil {
 		return evFail, err
 	}
 	u := &sdk.UserMessage{
-		MessageHead: sdk.MessageHead{ID: q.id, SessionID: t.r.session}, Time: sdk.MessageTime{Created: now()},
+		MessageHead: sdk.MessageHead{ID: q.id, SessionID: t.r.session}, Time: sdk.MessageTime{Created: live.Now()},
 		Agent: t.agent.Name, Model: sdk.ModelRef{ProviderID: t.model.ProviderID, ModelID: t.model.ID, Variant: in.Variant},
 		Format: in.Format, System: in.System, Tools: in.Tools,
 	}
@@ -129,9 +132,9 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 	t.user = v.Message
 	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, doomWatch{} // each prompt has its own
 	t.show(t.user)
-	t.c.add(t.user, t.owned(v.Parts)...)
+	t.c.Add(t.user, t.owned(v.Parts)...)
 	t.storeLedger(u.ID, t.purpose, ledger)
-	t.c.updateSession(func(s *sdk.Session) {
+	t.c.UpdateSession(func(s *sdk.Session) {
 		s.Agent = t.agent.Name
 		s.Model = &sdk.SessionModel{ID: t.model.ID, ProviderID: t.model.ProviderID, Variant: t.user.Model.Variant}
 	})
@@ -157,7 +160,7 @@ func (t *turn) firstEvent(ctx context.Context, noReply bool) (event, error) {
 
 // address finds the agent, the model and the rules for a prompt.
 func (t *turn) address(ctx context.Context, in *PromptInput, command *command) error {
-	s := t.c.sessionCopy()
+	s := t.c.SessionCopy()
 	byCommand := command != nil && in.Model == "" && command.Model != ""
 	if command != nil {
 		in.Agent = cmp.Or(in.Agent, command.Agent)
@@ -209,7 +212,7 @@ func namedBy(usual bool, agent string, c *sdk.Config) string {
 // useModel sets the model: the one asked for, the agent's, the session's, the default. byRepository says that files of the
 // repository asked for it.
 func (t *turn) useModel(ctx context.Context, name string, byRepository bool, s *sdk.Session) error {
-	m, byAgent := t.g.models, false
+	byAgent := false
 	if name == "" && t.agent.Model != nil {
 		name, byAgent = t.agent.Model.String(), true
 		byRepository = t.g.choosesAgentModel(t.h, &t.agent)
@@ -217,25 +220,13 @@ func (t *turn) useModel(ctx context.Context, name string, byRepository bool, s *
 	if name == "" && s.Model != nil {
 		name = s.Model.ProviderID + "/" + s.Model.ID
 	}
-	var err error
-	if name != "" {
-		t.model, err = m.resolve(ctx, name)
-	} else {
-		var choice ModelChoice
-		choice, err = m.choose(ctx)
-		t.model = choice.Model
-	}
-	if err == nil && byRepository {
-		err = m.receivers.check(ctx, m, t.model.ProviderID, true)
-	}
+	opened, err := t.g.models.Open(ctx, name, byRepository)
 	if err != nil && byAgent {
 		return fmt.Errorf("agent %q (%s) names its model: %w", t.agent.Name, cmp.Or(t.agent.Origin, "of a plugin"), err)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		t.model = opened
 	}
-	t.provider = m.providers[t.model.ProviderID].info
-	t.client, err = m.client(t.model.ProviderID)
 	return err
 }
 
@@ -247,12 +238,12 @@ func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) er
 			return fmt.Errorf("hook at chat.message: %w", err)
 		}
 		t.agent = agent
-		if t.rules, t.agentPath, err = t.h.rulesIn(ctx, t.g, &agent, t.c.sessionCopy()); err != nil {
+		if t.rules, t.agentPath, err = t.h.rulesIn(ctx, t.g, &agent, t.c.SessionCopy()); err != nil {
 			return err
 		}
 	}
 	if after.Model.ProviderID != before.Model.ProviderID || after.Model.ModelID != before.Model.ModelID {
-		return t.useModel(ctx, after.Model.String(), false, t.c.sessionCopy())
+		return t.useModel(ctx, after.Model.String(), false, t.c.SessionCopy())
 	}
 	return nil
 }
@@ -260,14 +251,14 @@ func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) er
 // owned makes the parts the user message's.
 func (t *turn) owned(parts sdk.Parts) []sdk.Part {
 	for _, p := range parts {
-		*p.Head() = t.c.newPart(t.user)
+		*p.Head() = t.c.NewPart(t.user)
 	}
 	return parts
 }
 
 // resolveParts builds the parts of the prompt, those of a command through command.execute.before.
 func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
-	r := &resolver{h: t.h, g: t.g, model: &t.model, references: references{h: t.h, g: t.g}, rules: t.rules}
+	r := &resolver{h: t.h, g: t.g, model: &t.model.Model, references: references{h: t.h, g: t.g}, rules: t.rules}
 	parts, err := t.promptText(ctx, r, in, command, u, ledger)
 	if err != nil {
 		return nil, err
@@ -290,7 +281,7 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *comma
 	if _, err := t.g.engine.Transform(ctx, sdk.PointCommand, hooks.Scope{Ledger: ledger}, ci, v); err != nil {
 		return nil, err
 	}
-	t.c.journal.put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
+	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
 		Name: command.Name, SessionID: u.SessionID, Arguments: ci.Arguments, MessageID: u.ID,
 	}})
 	return v.Parts, nil

@@ -3,6 +3,7 @@ package host
 import (
 	"slices"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,13 +21,10 @@ func (t *turn) prune() {
 	if !t.g.config.Compaction.Prune || t.failure != nil {
 		return
 	}
-	type place struct{ message, part int }
-	var old []place
-	kept, freed := int64(0), int64(0)
-	turns := 0
-	t.c.mu.Lock()
-	for i := len(t.c.messages) - 1; i >= 0; i-- {
-		m := &t.c.messages[i]
+	messages := t.c.Snapshot()
+	var old []*sdk.ToolPart
+	kept, freed, turns := int64(0), int64(0), 0
+	for _, m := range slices.Backward(messages) {
 		if a, ok := m.Info.(*sdk.AssistantMessage); ok && a.Summary {
 			break
 		}
@@ -36,7 +34,7 @@ func (t *turn) prune() {
 		if turns < pruneTurns {
 			continue
 		}
-		for k, p := range m.Parts {
+		for _, p := range m.Parts {
 			tool, ok := p.(*sdk.ToolPart)
 			if !ok || tool.State.Status != sdk.ToolCompleted || tool.State.Time.Compacted != 0 || tool.Tool == pruneExempt {
 				continue
@@ -46,22 +44,20 @@ func (t *turn) prune() {
 				continue
 			}
 			freed += size
-			old = append(old, place{i, k})
+			old = append(old, tool)
 		}
 	}
-	t.c.mu.Unlock()
 	if freed < pruneMinimum {
 		return
 	}
-	for _, at := range old {
-		var p *sdk.ToolPart
-		t.c.locked(func() { // snapshots share what is closed, so it is replaced
-			m := &t.c.messages[at.message]
-			m.Parts = slices.Clone(m.Parts)
-			p = copyPart(m.Parts[at.part]).(*sdk.ToolPart)
-			p.State.Time.Compacted = now()
-			m.Parts[at.part] = p
+	for _, tool := range old {
+		t.c.ReplacePart(tool.MessageID, func(p sdk.Part) sdk.Part {
+			if p.Head().ID != tool.ID {
+				return nil
+			}
+			pruned := *tool
+			pruned.State.Time.Compacted = live.Now()
+			return &pruned
 		})
-		t.c.putPart(p)
 	}
 }

@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// maxOutputTokens bounds what one answer may take, whatever the model could; opencode's figure.
-const maxOutputTokens = 32_000
 
 // wrapUp is what the model is told in the last step its agent may take.
 const wrapUp = "This is the last step of this turn: tools can no longer be called. " +
@@ -27,14 +25,14 @@ func (t *turn) request(ctx context.Context) (event, error) {
 	if t.msg == nil {
 		t.openStep()
 	}
-	messages := activeMessages(t.c.snapshot())
+	messages := live.Active(t.c.Snapshot())
 	tools, err := t.newToolset(ctx, messages)
 	if err != nil {
 		return evFail, err
 	}
 	t.tools = tools
 	req := &sdk.ModelRequest{
-		Model: t.model, SessionID: t.r.session, Purpose: t.purpose, System: t.system(), Tools: tools.definitions,
+		Model: t.model.Model, SessionID: t.r.session, Purpose: t.purpose, System: t.system(), Tools: tools.definitions,
 		ToolChoice: t.toolChoice(), Params: t.params(), Headers: t.headers(),
 	}
 	if err := t.transformRequest(ctx, req, messages, t.ledger); err != nil {
@@ -54,12 +52,12 @@ func (t *turn) openStep() {
 	t.calls = nil
 	t.ledger = &hooks.Ledger{}
 	t.msg = &sdk.AssistantMessage{
-		MessageHead: sdk.MessageHead{ID: t.c.ids.New(sdk.PrefixMessage), SessionID: t.r.session},
+		MessageHead: sdk.MessageHead{ID: t.c.IDs.New(sdk.PrefixMessage), SessionID: t.r.session},
 		ParentID:    t.user.ID, ModelID: t.model.ID, ProviderID: t.model.ProviderID, Mode: t.agent.Name, Agent: t.agent.Name,
 		Variant: t.user.Model.Variant, Path: sdk.MessagePath{Cwd: t.h.opts.Project.Directory, Root: t.h.opts.Project.Worktree},
-		Time: sdk.MessageTime{Created: now()},
+		Time: sdk.MessageTime{Created: live.Now()},
 	}
-	t.c.add(t.msg, &sdk.StepStartPart{PartHead: t.c.newPart(t.msg)})
+	t.c.Add(t.msg, &sdk.StepStartPart{PartHead: t.c.NewPart(t.msg)})
 	t.show(t.user)
 }
 
@@ -104,17 +102,13 @@ func (t *turn) transformRequest(ctx context.Context, req *sdk.ModelRequest, mess
 
 func (t *turn) chatInput(req *sdk.ModelRequest) *sdk.ChatInput {
 	in := &sdk.ChatInput{
-		SessionID: t.r.session, Agent: t.agent.Name, Model: req.Model, Provider: providerRef(&t.provider),
+		SessionID: t.r.session, Agent: t.agent.Name, Model: req.Model, Provider: model.ProviderRef(&t.model.Provider),
 		Message: t.user, Purpose: req.Purpose,
 	}
 	if req.Purpose == sdk.PurposeTurn || req.Purpose == sdk.PurposeSubtask {
 		in.Step = t.step
 	}
 	return in
-}
-
-func providerRef(p *sdk.ProviderInfo) sdk.ProviderRef {
-	return sdk.ProviderRef{ID: p.ID, Name: p.Name, Protocol: p.Protocol}
 }
 
 // system returns the system prompt before the hooks: the agent's, what surrounds it, and the user's own.
@@ -153,7 +147,7 @@ func (t *turn) toolChoice() string {
 // params returns the parameters before the hooks: the model's options, then the variant's, then the
 // agent's, the later ones winning.
 func (t *turn) params() sdk.ChatParams {
-	p := sdk.ChatParams{TopP: t.agent.TopP, MaxOutputTokens: outputLimit(&t.model), Options: sdk.Object{}}
+	p := sdk.ChatParams{TopP: t.agent.TopP, MaxOutputTokens: model.OutputLimit(&t.model.Model), Options: sdk.Object{}}
 	if t.model.Temperature {
 		p.Temperature = t.agent.Temperature
 	}
@@ -167,31 +161,14 @@ func (t *turn) params() sdk.ChatParams {
 	return p
 }
 
-// outputLimit returns how many tokens one answer may take; 0 leaves it to the server.
-func outputLimit(m *sdk.Model) int64 {
-	if m.Limit.Output <= 0 {
-		return 0
-	}
-	return min(m.Limit.Output, maxOutputTokens)
-}
-
 // headers returns the headers before the hooks. Their names are opencode's, which gateways know.
 func (t *turn) headers() map[string]string {
 	h := map[string]string{
 		"X-Session-Id": t.r.session, "X-Session-Affinity": t.r.session, "User-Agent": "tenon/" + t.h.opts.Version,
 	}
-	if parent := t.c.sessionCopy().ParentID; parent != "" {
+	if parent := t.c.SessionCopy().ParentID; parent != "" {
 		h["X-Parent-Session-Id"] = parent
 	}
 	maps.Copy(h, t.model.Headers)
 	return h
-}
-
-// takesInput reports whether the model takes a kind of input beside text. A model without a list takes
-// images when it takes attachments at all.
-func takesInput(m *sdk.Model, kind string) bool {
-	if len(m.Modalities.Input) == 0 {
-		return m.Attachment && kind == "image"
-	}
-	return slices.Contains(m.Modalities.Input, kind)
 }

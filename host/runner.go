@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -117,6 +119,13 @@ func (h *Host) join(q *queued) (*runner, error) {
 	return nil, nil
 }
 
+// inTurn reports whether a turn runs.
+func (r *runner) inTurn() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cancel != nil
+}
+
 func (r *runner) abort() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,8 +149,8 @@ func (r *runner) run(ctx context.Context) {
 			return
 		}
 		goOn = r.answer(ctx, c)
-		told := c.journal.failed() // by the turn
-		err = c.journal.close()
+		told := c.Journal.Failed() // by the turn
+		err = c.Journal.Close()
 		if told != nil {
 			err = nil
 		}
@@ -153,13 +162,14 @@ func (r *runner) run(ctx context.Context) {
 
 // answer runs turns until no prompt waits and the host knows the runner no more. It reports true when
 // prompts wait but nothing can be stored any more.
-func (r *runner) answer(ctx context.Context, c *conversation) bool {
+func (r *runner) answer(ctx context.Context, c *live.Conversation) bool {
+	k := &undo.Session{Files: &r.host.files, Conversation: c, Background: r.goBeside}
 	for {
 		if r.waiting() && !r.host.closing() {
-			if c.journal.failed() != nil {
+			if c.Journal.Failed() != nil {
 				return true
 			}
-			newTurn(r, c).run(ctx)
+			newTurn(r, c, k).run(ctx)
 		}
 		r.rest(true)
 		if r.leave(nil) {
@@ -275,32 +285,23 @@ func (r *runner) waiting() bool {
 
 // open claims the session and reads what a turn needs. Prompts that an earlier process left unanswered
 // come before those that wait here.
-func (r *runner) open(ctx context.Context) (*conversation, store.Token, error) {
+func (r *runner) open(ctx context.Context) (*live.Conversation, store.Token, error) {
 	h := r.host
 	token, err := h.claim(ctx, r.session)
 	if err != nil {
 		return nil, token, err
 	}
-	c := &conversation{ids: h.ids}
-	c.tracker = &tracker{h: h, r: r, c: c}
-	if c.session, _, err = h.opts.Store.Session(ctx, r.session); err == nil {
-		var damaged []store.Damage
-		c.messages, damaged, err = loadMessages(ctx, h.opts.Store, r.session)
-		h.leftOut(damaged)
-	}
-	var left []store.Prompt
-	if err == nil {
-		left, err = h.opts.Store.Prompts(ctx, r.session)
-	}
+	c, damaged, err := live.Open(ctx, h.opts.Store, token, h.ids, h.publish)
+	h.leftOut(damaged)
 	if err != nil {
 		return nil, token, errors.Join(err, h.opts.Store.Release(ctx, token))
 	}
-	r.adopt(left)
-	c.journal = newJournal(ctx, h.opts.Store, token, h.publish)
-	if ops := closeInterrupted(c.messages); len(ops) > 1 {
-		c.journal.put(ops) // left by a process that is gone, or by a turn that could not be stored
+	left, err := h.opts.Store.Prompts(ctx, r.session)
+	if err != nil {
+		return nil, token, errors.Join(err, c.Journal.Close(), h.opts.Store.Release(ctx, token))
 	}
-	h.sessionStarted(c.session)
+	r.adopt(left)
+	h.sessionStarted(c.SessionCopy())
 	return c, token, nil
 }
 

@@ -87,7 +87,7 @@ func (t *turn) sample(ctx context.Context, req *sdk.SampleRequest, messages []sd
 	}
 	a, err := t.askBeside(ctx, messages, func() *sdk.ModelRequest {
 		r := &sdk.ModelRequest{
-			Model: t.model, SessionID: t.r.session, Purpose: t.purpose, System: system, Params: t.params(), Headers: t.headers(),
+			Model: t.model.Model, SessionID: t.r.session, Purpose: t.purpose, System: system, Params: t.params(), Headers: t.headers(),
 		}
 		if req.MaxTokens > 0 && (r.Params.MaxOutputTokens == 0 || req.MaxTokens < r.Params.MaxOutputTokens) {
 			r.Params.MaxOutputTokens = req.MaxTokens

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -29,7 +30,7 @@ const (
 
 // CreateSession stores a new session. Errors: ErrNotFound for the parent, those of the store.
 func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, error) {
-	created := now()
+	created := live.Now()
 	s := &sdk.Session{
 		ID: h.ids.New(sdk.PrefixSession), Slug: slug(), ProjectID: h.opts.Project.ID, Directory: h.opts.Project.Directory,
 		ParentID: n.ParentID, Title: n.Title, Agent: n.Agent, Version: h.opts.Version, Permission: n.Permission,
@@ -144,9 +145,9 @@ func (h *Host) recoverSession(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	messages, _, err := loadMessages(ctx, h.opts.Store, id) // who goes on with the session is told of damage
+	messages, _, err := live.Load(ctx, h.opts.Store, id) // who goes on with the session is told of damage
 	if err == nil {
-		_, err = h.opts.Store.Append(ctx, token, closeInterrupted(messages))
+		_, err = h.opts.Store.Append(ctx, token, live.CloseInterrupted(messages))
 	}
 	return errors.Join(err, h.opts.Store.Release(ctx, token))
 }

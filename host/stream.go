@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -21,11 +23,11 @@ const maxToolCalls = 128
 func (t *turn) stream(ctx context.Context) (event, error) {
 	t.startTitle()
 	b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
-	err := t.askModel(ctx, t.req, b.take)
+	err := t.model.Stream(ctx, t.req, b.take)
 	t.req = nil
 	b.keep(err)
 	if err == nil && !b.finished {
-		err = &sdk.ProviderError{ProviderID: t.provider.ID, Cut: true, Message: "the answer ended without its last event"}
+		err = &sdk.ProviderError{ProviderID: t.model.Provider.ID, Cut: true, Message: "the answer ended without its last event"}
 	}
 	if ctx.Err() != nil {
 		return evFail, ctx.Err()
@@ -57,16 +59,16 @@ func (t *turn) finishStep(b *answer) {
 	if len(b.calls) > 0 && reason == sdk.FinishStop {
 		reason = sdk.FinishToolCalls
 	}
-	cost := stepCost(&t.model, b.tokens)
-	t.c.addPart(&sdk.StepFinishPart{PartHead: t.c.newPart(t.msg), Reason: reason, Cost: cost, Tokens: b.tokens})
-	t.c.locked(func() {
+	cost := model.StepCost(&t.model.Model, b.tokens)
+	t.c.AddPart(&sdk.StepFinishPart{PartHead: t.c.NewPart(t.msg), Reason: reason, Cost: cost, Tokens: b.tokens})
+	t.c.Locked(func() {
 		t.msg.Finish, t.msg.Tokens, t.msg.Cost = reason, b.tokens, cost
 		if reason == sdk.FinishContentFilter {
 			t.msg.Error = &sdk.NamedError{Name: sdk.ErrorContentFilter, Data: sdk.ErrorData{Message: "the provider's content filter ended the answer"}}
 		}
 	})
-	t.c.putMessage(t.msg)
-	t.c.updateSession(func(s *sdk.Session) {
+	t.c.PutMessage(t.msg)
+	t.c.UpdateSession(func(s *sdk.Session) {
 		s.Cost += cost
 		s.Tokens = s.Tokens.Add(b.tokens)
 	})
@@ -155,7 +157,7 @@ func (a *answer) take(e sdk.StreamEvent) error {
 }
 
 func (a *answer) garbled(format string, args ...any) error {
-	return &sdk.ProviderError{ProviderID: a.t.provider.ID, Cut: true, Message: fmt.Sprintf(format, args...)}
+	return &sdk.ProviderError{ProviderID: a.t.model.Provider.ID, Cut: true, Message: fmt.Sprintf(format, args...)}
 }
 
 // takeText adds to the open text or reasoning block, or ends it and begins another.
@@ -172,34 +174,34 @@ func (a *answer) takeText(e sdk.StreamEvent) error {
 		b = a.begin(key, e.Type)
 	}
 	if len(e.Metadata) > 0 {
-		a.t.c.locked(func() { setMetadata(b.part, e.Metadata) })
+		a.t.c.Locked(func() { setMetadata(b.part, e.Metadata) })
 	}
 	if e.Text == "" {
 		return nil
 	}
 	b.text.add(e.Text)
-	a.t.c.appendText(b.part, "text", e.Text)
+	a.t.c.AppendText(b.part, "text", e.Text)
 	return a.storeFailure()
 }
 
 // storeFailure stops the stream when nothing can be stored any more.
 func (a *answer) storeFailure() error {
-	if err := a.t.c.journal.failed(); err != nil {
+	if err := a.t.c.Journal.Failed(); err != nil {
 		a.failure = err
 	}
 	return a.failure
 }
 
 func (a *answer) begin(key, typ string) *block {
-	head := a.t.c.newPart(a.t.msg)
+	head := a.t.c.NewPart(a.t.msg)
 	b := &block{id: key}
 	if typ == sdk.StreamText {
-		b.part = &sdk.TextPart{PartHead: head, Time: &sdk.PartTime{Start: now()}}
+		b.part = &sdk.TextPart{PartHead: head, Time: &sdk.PartTime{Start: live.Now()}}
 	} else {
-		b.part = &sdk.ReasoningPart{PartHead: head, Time: sdk.PartTime{Start: now()}}
+		b.part = &sdk.ReasoningPart{PartHead: head, Time: sdk.PartTime{Start: live.Now()}}
 	}
 	a.current = b
-	a.t.c.addPart(b.part)
+	a.t.c.AddPart(b.part)
 	return b
 }
 
@@ -230,11 +232,11 @@ func (a *answer) endCurrent() error {
 		}
 		text = v.Text
 	}
-	a.t.c.locked(func() {
+	a.t.c.Locked(func() {
 		setText(b.part, text)
-		closePart(b.part, interruption{})
+		live.ClosePart(b.part, live.Interruption{})
 	})
-	a.t.c.putPart(b.part)
+	a.t.c.PutPart(b.part)
 	return nil
 }
 
@@ -261,29 +263,29 @@ func (a *answer) takeToolCall(e sdk.StreamEvent) error {
 	}
 	if len(e.Metadata) > 0 {
 		p := b.part.(*sdk.ToolPart)
-		a.t.c.locked(func() { p.Metadata = e.Metadata })
+		a.t.c.Locked(func() { p.Metadata = e.Metadata })
 	}
 	if e.Text == "" {
 		return nil
 	}
 	b.text.add(e.Text)
-	a.t.c.appendText(b.part, "raw", e.Text)
+	a.t.c.AppendText(b.part, "raw", e.Text)
 	return a.storeFailure()
 }
 
 func (a *answer) beginCall(e sdk.StreamEvent) *block {
 	callID := e.CallID
 	if callID == "" || a.knows(callID) {
-		callID = a.t.c.ids.New("call") // every call needs one of its own to get its result
+		callID = a.t.c.IDs.New("call") // every call needs one of its own to get its result
 	}
 	p := &sdk.ToolPart{
-		PartHead: a.t.c.newPart(a.t.msg), CallID: callID, Tool: e.Tool,
+		PartHead: a.t.c.NewPart(a.t.msg), CallID: callID, Tool: e.Tool,
 		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
 	}
 	b := &block{id: e.ID, part: p}
 	a.open[e.ID] = b
 	a.calls = append(a.calls, &call{part: p, block: b})
-	a.t.c.addPart(p)
+	a.t.c.AddPart(p)
 	return b
 }
 
@@ -304,9 +306,9 @@ func (a *answer) keep(err error) {
 	}
 	most := sdk.MaxModelAnswerBytes
 	if errors.Is(err, sdk.ErrAnswerLimit) {
-		most = maxCutText
+		most = live.MaxCutText
 	}
-	a.t.c.locked(func() {
+	a.t.c.Locked(func() {
 		if b := a.current; b != nil {
 			setText(b.part, b.text.prefix(most))
 		}

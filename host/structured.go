@@ -31,7 +31,7 @@ func (s *structuredOutput) Prepare(context.Context, *sdk.ToolCall) ([]sdk.Permis
 // Execute makes the arguments the answer of the turn.
 func (s *structuredOutput) Execute(_ context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	h := call.Host.(*callHost)
-	h.t.c.locked(func() { h.t.msg.Structured = call.Args })
+	h.t.c.Locked(func() { h.t.msg.Structured = call.Args })
 	return &sdk.ToolResult{Title: "Structured output", Output: "The answer was accepted.", Metadata: sdk.Object{"valid": true}}, nil
 }
 

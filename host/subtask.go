@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -46,7 +47,7 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 		}
 		return nil, fmt.Errorf("subagent %s (task_id %s): %w", agent.Name, child.ID, err)
 	}
-	return &sdk.SubtaskResult{SessionID: child.ID, Text: answerText(m.Parts)}, nil
+	return &sdk.SubtaskResult{SessionID: child.ID, Text: live.AnswerText(m.Parts)}, nil
 }
 
 // subagent finds the agent. The model may ask for subagents alone, a user's command for any agent.
@@ -121,7 +122,7 @@ func (t *turn) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWit
 // whether there are any.
 func (t *turn) startSubtasks(ctx context.Context) (bool, error) {
 	var tasks []*sdk.SubtaskPart
-	for _, p := range t.c.parts(t.user.ID) {
+	for _, p := range t.c.Parts(t.user.ID) {
 		if s, ok := p.(*sdk.SubtaskPart); ok {
 			tasks = append(tasks, s)
 		}
@@ -142,12 +143,12 @@ func (t *turn) startSubtasks(ctx context.Context) (bool, error) {
 			continue // strings always encode
 		}
 		p := &sdk.ToolPart{
-			PartHead: t.c.newPart(t.msg), CallID: t.c.ids.New("call"), Tool: taskTool,
+			PartHead: t.c.NewPart(t.msg), CallID: t.c.IDs.New("call"), Tool: taskTool,
 			State: sdk.ToolState{Status: sdk.ToolPending, Input: args, Raw: string(args)},
 		}
-		t.c.addPart(p)
+		t.c.AddPart(p)
 		t.calls = append(t.calls, &call{part: p, raw: args, byUser: true})
 	}
-	t.c.locked(func() { t.msg.Finish = sdk.FinishToolCalls })
+	t.c.Locked(func() { t.msg.Finish = sdk.FinishToolCalls })
 	return true, nil
 }

@@ -79,7 +79,7 @@ func (t *turn) distrust(ctx context.Context, c *command) error {
 		return nil
 	}
 	var err error
-	if t.rules, _, err = t.h.rulesUnder(ctx, t.g, &t.agent, t.c.sessionCopy(), t.h.ownRules); err != nil || trust.Approved {
+	if t.rules, _, err = t.h.rulesUnder(ctx, t.g, &t.agent, t.c.SessionCopy(), t.h.ownRules); err != nil || trust.Approved {
 		return err
 	}
 	home := t.h.opts.Project.Home
@@ -96,7 +96,7 @@ func (t *turn) templateCall(ctx context.Context, c *command, p *piece) (hooks.En
 		return hooks.Entry{}, err // strings always encode
 	}
 	one := &call{byPlugin: c.owner, template: c.label(), raw: args, part: &sdk.ToolPart{
-		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: t.user.ID}, CallID: t.c.ids.New("call"), Tool: shellTool,
+		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: t.user.ID}, CallID: t.c.IDs.New("call"), Tool: shellTool,
 		State: sdk.ToolState{Status: sdk.ToolPending, Input: args},
 	}}
 	begun := time.Now()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -25,7 +27,7 @@ var thinkTags = regexp.MustCompile(`(?s)<think>.*?</think>\s*`)
 
 // startTitle makes a title for a new session beside its first step.
 func (t *turn) startTitle() {
-	s := t.c.sessionCopy()
+	s := t.c.SessionCopy()
 	if t.step != 1 || t.tries > 0 || t.purpose != sdk.PurposeTurn || !strings.HasPrefix(s.Title, defaultTitle) || t.userMessages() != 1 {
 		return
 	}
@@ -45,7 +47,7 @@ func (t *turn) startTitle() {
 		defer cancel()
 		err := copied.makeTitle(ctx)
 		switch {
-		case errors.Is(err, ErrReceiver):
+		case errors.Is(err, model.ErrReceiver):
 			t.h.log.Warn("no title was made", "err", err)
 		case err != nil:
 			t.h.log.Debug("no title was made", "session", t.r.session, "err", err)
@@ -56,7 +58,7 @@ func (t *turn) startTitle() {
 // userMessages counts the messages that a user wrote.
 func (t *turn) userMessages() int {
 	n := 0
-	for _, m := range t.c.snapshot() {
+	for _, m := range t.c.Snapshot() {
 		if m.Info.Role() != sdk.RoleUser {
 			continue
 		}
@@ -73,7 +75,7 @@ func (t *turn) userMessages() int {
 func (t *turn) makeTitle(ctx context.Context) error {
 	var err error
 	if t.agent.Model != nil {
-		err = t.useModel(ctx, "", false, t.c.sessionCopy())
+		err = t.useModel(ctx, "", false, t.c.SessionCopy())
 	} else {
 		err = t.useSmallModel(ctx)
 	}
@@ -82,7 +84,7 @@ func (t *turn) makeTitle(ctx context.Context) error {
 	}
 	a, err := t.askBeside(ctx, t.firstPrompt(), func() *sdk.ModelRequest {
 		return &sdk.ModelRequest{
-			Model: t.model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: t.params(), Headers: t.headers(),
+			Model: t.model.Model, SessionID: t.r.session, Purpose: t.purpose, System: []string{t.agent.Prompt}, Params: t.params(), Headers: t.headers(),
 		}
 	})
 	t.storeLedger(t.user.ID, t.purpose, t.ledger)
@@ -100,17 +102,17 @@ func (t *turn) makeTitle(ctx context.Context) error {
 
 // useSmallModel sets the model to the small one that goes with it.
 func (t *turn) useSmallModel(ctx context.Context) error {
-	small, err := t.g.models.small(ctx, t.model)
+	small, err := t.g.models.Small(ctx, t.model.Model)
 	if err != nil {
 		return err
 	}
-	return t.useModel(ctx, small.Ref().String(), false, t.c.sessionCopy())
+	return t.useModel(ctx, small.Ref().String(), false, t.c.SessionCopy())
 }
 
 // account adds what a request beside the turn cost to the session, and changes it further.
 func (t *turn) account(tokens sdk.Tokens, change func(*sdk.Session)) {
-	cost := stepCost(&t.model, tokens)
-	t.c.updateSession(func(s *sdk.Session) {
+	cost := model.StepCost(&t.model.Model, tokens)
+	t.c.UpdateSession(func(s *sdk.Session) {
 		s.Cost += cost
 		s.Tokens = s.Tokens.Add(tokens)
 		if change != nil {
@@ -138,7 +140,7 @@ func (a *asideAnswer) take(e sdk.StreamEvent) error {
 
 // askBeside sends a request beside the turn, with a few tries. Nothing of the answer is stored.
 func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, request func() *sdk.ModelRequest) (*asideAnswer, error) {
-	base := defaultRetryDelay
+	base := model.DefaultRetryDelay
 	if ms := t.g.config.Retry.DelayMS; ms > 0 {
 		base = time.Duration(ms) * time.Millisecond
 	}
@@ -148,11 +150,11 @@ func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, r
 		if err := t.transformRequest(ctx, req, messages, t.ledger); err != nil {
 			return a, err
 		}
-		err := t.askModel(ctx, req, a.take)
-		if err == nil || classify(err) != classRetry || try == titleTries {
+		err := t.model.Stream(ctx, req, a.take)
+		if err == nil || model.Classify(err) != model.ClassRetry || try == titleTries {
 			return a, err
 		}
-		if err := sleep(ctx, backoff(base, try)); err != nil {
+		if err := model.Sleep(ctx, model.Backoff(base, try)); err != nil {
 			return a, err
 		}
 	}
@@ -161,12 +163,12 @@ func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, r
 // firstPrompt returns what the title is made from: the user's words without attachments.
 func (t *turn) firstPrompt() []sdk.MessageWithParts {
 	var parts sdk.Parts
-	for _, p := range t.c.parts(t.user.ID) {
+	for _, p := range t.c.Parts(t.user.ID) {
 		if text, ok := p.(*sdk.TextPart); ok && !text.Synthetic && !text.Ignored {
 			parts = append(parts, &sdk.TextPart{PartHead: text.PartHead, Text: text.Text})
 		}
 	}
-	return []sdk.MessageWithParts{{Info: copyMessage(t.user), Parts: parts}}
+	return []sdk.MessageWithParts{{Info: live.CopyMessage(t.user), Parts: parts}}
 }
 
 // cleanTitle takes the first line with anything in it, without reasoning and quotes.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -114,16 +115,16 @@ func (t *turn) find(c *call) error {
 	}
 	if err == nil {
 		c.args = json.RawMessage(c.raw)
-		t.c.locked(func() { c.part.State.Input = c.args })
+		t.c.Locked(func() { c.part.State.Input = c.args })
 	}
 	c.tool = t.tools.find(c.part.Tool)
 	if c.tool == nil {
 		return fmt.Errorf("there is no tool %q; the tools are: %s", c.part.Tool, t.tools.names())
 	}
-	t.c.locked(func() { c.part.Tool = c.tool.definition.ID })
+	t.c.Locked(func() { c.part.Tool = c.tool.definition.ID })
 	if err != nil {
 		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q",
-			c.part.Tool, err, clipped(string(c.raw), 200))
+			c.part.Tool, err, live.Clip(string(c.raw), 200))
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	if err := t.before(ctx, c); err != nil {
 		return err
 	}
-	t.c.locked(func() { c.part.State.Input = c.args })
+	t.c.Locked(func() { c.part.State.Input = c.args })
 	if err := t.h.schemas.check(&c.tool.definition, c.args); err != nil {
 		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
 	}
@@ -258,7 +259,7 @@ func (c *call) limit(list []sdk.PermissionRequest) []sdk.PermissionRequest {
 // refused turns a failed preparation into an outcome; one that halts ends the turn after this step.
 func (t *turn) refused(ctx context.Context, err error) outcome {
 	if ctx.Err() != nil {
-		return outcome{kind: sdk.OutcomeAborted, err: errors.New(interruptedByAbort.pending)}
+		return outcome{kind: sdk.OutcomeAborted, err: errors.New(live.InterruptedByAbort.Pending)}
 	}
 	var refusal *sdk.Refusal
 	if errors.As(err, &refusal) && refusal.Halt {
@@ -270,13 +271,13 @@ func (t *turn) refused(ctx context.Context, err error) outcome {
 // execute runs the call. Before it starts, that it starts is durable: after a crash nobody has to guess
 // whether it may have run.
 func (t *turn) execute(ctx context.Context, c *call) outcome {
-	t.c.locked(func() {
+	t.c.Locked(func() {
 		c.part.State.Status = sdk.ToolRunning
-		c.part.State.Time.Start = now()
+		c.part.State.Time.Start = live.Now()
 	})
 	t.put(c)
 	wrote := t.watchFiles(ctx, c)
-	err := t.c.journal.flush(ctx)
+	err := t.c.Journal.Flush(ctx)
 	defer wrote()() // as soon as the files' states are known, and again when the call is over
 	if err != nil {
 		return t.refused(ctx, err)
@@ -328,7 +329,7 @@ func (c *call) run(ctx context.Context) (o outcome) {
 func (t *turn) judge(ctx, runCtx context.Context, c *call, o outcome) outcome {
 	switch {
 	case ctx.Err() != nil:
-		o.kind, o.err = sdk.OutcomeAborted, errors.New(interruptedByAbort.running)
+		o.kind, o.err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
 	case runCtx.Err() != nil && o.kind != sdk.OutcomeOK:
 		o.kind, o.err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.timeout)
 	case o.kind == sdk.OutcomeDenied:
@@ -343,7 +344,7 @@ func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
 		return o
 	}
 	v := &sdk.ToolAfterValue{}
-	t.c.locked(func() { v.Metadata = c.part.State.Metadata }) // what the call showed so far
+	t.c.Locked(func() { v.Metadata = c.part.State.Metadata }) // what the call showed so far
 	if o.result != nil && (o.kind == sdk.OutcomeOK || len(o.result.Metadata) > 0) {
 		v.Title, v.Output, v.Metadata, v.Attachments = o.result.Title, o.result.Output, o.result.Metadata, o.result.Attachments
 	}
@@ -374,19 +375,19 @@ func (t *turn) put(c *call, blobs ...[]byte) {
 		t.publishPluginCall(c)
 		return
 	}
-	t.c.putPart(c.part, blobs...)
+	t.c.PutPart(c.part, blobs...)
 }
 
 // conclude stores the result of the call in its part.
 func (t *turn) conclude(c *call, o outcome) {
 	var blobs [][]byte
 	c.outcome = o
-	t.c.locked(func() {
+	t.c.Locked(func() {
 		s := &c.part.State
 		if s.Time.Start == 0 {
-			s.Time.Start = now()
+			s.Time.Start = live.Now()
 		}
-		state := sdk.ToolState{Input: s.Input, Time: sdk.ToolTime{Start: s.Time.Start, End: now()}}
+		state := sdk.ToolState{Input: s.Input, Time: sdk.ToolTime{Start: s.Time.Start, End: live.Now()}}
 		if o.kind == sdk.OutcomeOK {
 			state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.result.Title, o.result.Attachments
 			state.Output, state.Metadata = o.result.Output, o.result.Metadata
@@ -401,9 +402,9 @@ func (t *turn) conclude(c *call, o outcome) {
 			}
 			switch o.kind {
 			case sdk.OutcomeAborted:
-				state.Metadata = withKey(state.Metadata, "interrupted", true)
+				state.Metadata = live.WithKey(state.Metadata, "interrupted", true)
 			case sdk.OutcomeDenied:
-				state.Metadata = withKey(state.Metadata, "denied", true)
+				state.Metadata = live.WithKey(state.Metadata, "denied", true)
 			}
 		}
 		c.part.State = state
@@ -416,7 +417,7 @@ func (t *turn) conclude(c *call, o outcome) {
 // identify gives attachments their identifiers.
 func (t *turn) identify(files []*sdk.FilePart, p *sdk.ToolPart) {
 	for _, f := range files {
-		f.PartHead = sdk.PartHead{ID: t.c.ids.New(sdk.PrefixPart), SessionID: p.SessionID, MessageID: p.MessageID}
+		f.PartHead = sdk.PartHead{ID: t.c.IDs.New(sdk.PrefixPart), SessionID: p.SessionID, MessageID: p.MessageID}
 	}
 }
 
@@ -426,7 +427,7 @@ func (t *turn) publishEdits(p *sdk.ToolPart) {
 		return
 	}
 	for _, f := range stringsOf(p.State.Metadata["files"]) {
-		t.c.journal.put(nil, sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
+		t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
 	}
 }
 
@@ -446,3 +447,66 @@ func stringsOf(v any) []string {
 	}
 	return nil
 }
+
+// writes reports whether a call may write files.
+func (t *turn) writes(c *call) bool {
+	if on := t.g.config.Snapshot; on != nil && !*on {
+		return false
+	}
+	if c.template != "" {
+		return false // the user's own doing, before the message that changes could be noted with
+	}
+	if !t.h.files.On() {
+		return false
+	}
+	if c.tool.origin.Carrier != sdk.CarrierBuiltin {
+		return true
+	}
+	switch c.tool.permission() {
+	case permissionEdit, permissionBash:
+		return true
+	}
+	return false
+}
+
+// permission returns the key of the tool's permission.
+func (t *tool) permission() string {
+	if p, ok := t.Tool.(sdk.ToolPermission); ok {
+		return p.Permission()
+	}
+	return t.definition.ID
+}
+
+// willWrite returns the files that a built-in tool says it will write, when it asks for leave to.
+func willWrite(one *tool, requests []sdk.PermissionRequest) []string {
+	if one.origin.Carrier != sdk.CarrierBuiltin || one.permission() != permissionEdit {
+		return nil
+	}
+	var out []string
+	for _, r := range requests {
+		if r.Permission != permissionEdit {
+			continue
+		}
+		list := stringsOf(r.Metadata["files"])
+		if file, ok := r.Metadata["filepath"].(string); ok && len(list) == 0 {
+			list = []string{file}
+		}
+		out = append(out, list...)
+	}
+	return out
+}
+
+// watchFiles begins to note what a call does to files, while other things are done. The function it returns waits until it has
+// begun, and returns one to call when the call is over.
+func (t *turn) watchFiles(ctx context.Context, c *call) (begun func() (end func())) {
+	if !t.writes(c) {
+		return func() func() { return func() {} }
+	}
+	ends := make(chan func(), 1)
+	go func() { ends <- t.k.Begin(ctx, c.part.MessageID, c.paths) }() // ends with git, which is bounded; the caller waits
+	return func() func() { return <-ends }
+}
+
+const permissionEdit = "edit" // the files it names when it asks
+
+const permissionBash = "bash" // any

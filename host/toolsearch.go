@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -80,7 +81,7 @@ func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 	for i := range messages {
 		for _, p := range messages[i].Parts {
 			call, ok := p.(*sdk.ToolPart)
-			if !ok || call.Metadata[ignoredKey] == true {
+			if !ok || call.Metadata[live.IgnoredKey] == true {
 				continue
 			}
 			switch state := &call.State; {

@@ -80,7 +80,7 @@ func (t *turn) gather(ctx context.Context, s *toolset) []*tool {
 		if !ok {
 			continue
 		}
-		model, agent := t.model, t.agent // the plugin may keep them
+		model, agent := t.model.Model, t.agent // the plugin may keep them
 		offered, _ := ask(ctx, t.h, l, "tools", func(context.Context) ([]*offer, error) {
 			return offersOf(source, l, &model, &agent), nil
 		})

@@ -3,13 +3,15 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,15 +35,14 @@ type turn struct {
 	h *Host
 	g *generation
 	r *runner
-	c *conversation
+	c *live.Conversation
+	k *undo.Session // of the files that calls change
 
 	// What is being answered.
 	answering []*queued
 	user      *sdk.UserMessage
 	agent     sdk.Agent
-	model     sdk.Model
-	provider  sdk.ProviderInfo
-	client    sdk.ModelClient
+	model     *model.Model // never changed
 	rules     *permission.Rules
 	agentPath string
 	delegate  string // the subagent a command's prompt goes to
@@ -73,8 +74,8 @@ type turn struct {
 	converted converted // of the messages, for the requests of the turn
 }
 
-func newTurn(r *runner, c *conversation) *turn {
-	return &turn{h: r.host, r: r, c: c, halted: &halting{}}
+func newTurn(r *runner, c *live.Conversation, k *undo.Session) *turn {
+	return &turn{h: r.host, r: r, c: c, k: k, halted: &halting{}}
 }
 
 // halting is why a turn must end, once something says so: a refusal, or a hook that must not fail. Copies of the turn share it.
@@ -118,7 +119,7 @@ func (t *turn) run(ctx context.Context) {
 		cancel(nil)
 		t.finish(ctx, st)
 		ev = evRest
-		if t.r.waiting() && !t.h.closing() && t.c.journal.failed() == nil {
+		if t.r.waiting() && !t.h.closing() && t.c.Journal.Failed() == nil {
 			ev = evPrompt
 			turnCtx, cancel = t.begin(ctx)
 		}
@@ -127,7 +128,7 @@ func (t *turn) run(ctx context.Context) {
 
 // begin readies the turn for a new prompt; the context it returns ends when the turn is aborted.
 func (t *turn) begin(ctx context.Context) (context.Context, context.CancelCauseFunc) {
-	*t = *newTurn(t.r, t.c)
+	*t = *newTurn(t.r, t.c, t.k)
 	t.g = t.r.generation() // finish releases it
 	turnCtx, cancel := context.WithCancelCause(ctx)
 	t.r.mu.Lock()
@@ -172,7 +173,7 @@ func (t *turn) work(ctx context.Context, st state) event {
 		return t.stopped(ctx)
 	}
 	if err == nil {
-		err = t.c.journal.failed()
+		err = t.c.Journal.Failed()
 	}
 	if err != nil {
 		t.failure = t.turnError(err)
@@ -193,7 +194,7 @@ func (t *turn) drop() {
 	}
 	t.answering = append(t.answering, q)
 	if q.stored && !t.h.closing() {
-		t.c.journal.put([]store.Op{store.TakePrompt{PromptID: q.id}})
+		t.c.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
 	}
 }
 
@@ -237,7 +238,7 @@ func (t *turn) mayStop(ctx context.Context) (event, error) {
 		return evStop, nil
 	}
 	in := &sdk.TurnStopInput{
-		SessionID: t.r.session, Message: t.last, Text: answerText(t.c.parts(t.last.ID)), Continued: t.continued,
+		SessionID: t.r.session, Message: t.last, Text: live.AnswerText(t.c.Parts(t.last.ID)), Continued: t.continued,
 	}
 	ledger := &hooks.Ledger{}
 	d, err := t.g.engine.Gate(ctx, sdk.PointTurnStop, hooks.Scope{Ledger: ledger}, in)
@@ -256,11 +257,11 @@ func (t *turn) mayStop(ctx context.Context) (event, error) {
 // addSynthetic adds a user message that the host wrote.
 func (t *turn) addSynthetic(text string, metadata sdk.Object) {
 	u := *t.user
-	u.MessageHead = sdk.MessageHead{ID: t.c.ids.New(sdk.PrefixMessage), SessionID: t.r.session}
-	u.Time = sdk.MessageTime{Created: now()}
+	u.MessageHead = sdk.MessageHead{ID: t.c.IDs.New(sdk.PrefixMessage), SessionID: t.r.session}
+	u.Time = sdk.MessageTime{Created: live.Now()}
 	u.Summary = nil
 	t.user = &u
-	t.c.add(&u, &sdk.TextPart{PartHead: t.c.newPart(&u), Text: text, Synthetic: true, Metadata: metadata})
+	t.c.Add(&u, &sdk.TextPart{PartHead: t.c.NewPart(&u), Text: text, Synthetic: true, Metadata: metadata})
 }
 
 // finish winds the turn up: nothing stays open, what was changed is durable, who waits gets the answer.
@@ -279,10 +280,10 @@ func (t *turn) finish(ctx context.Context, st state) {
 	}
 	t.closeStep(st)
 	t.prune()
-	t.c.tracker.settle() // what is changed from now on is not the session's
-	t.c.journal.put([]store.Op{store.SetTurn{Open: false}})
-	t.c.journal.put(nil, t.ending()...)
-	err := t.c.journal.flush(ctx)
+	t.k.Settle() // what is changed from now on is not the session's
+	t.c.Journal.Put([]store.Op{store.SetTurn{Open: false}})
+	t.c.Journal.Put(nil, t.ending()...)
+	err := t.c.Journal.Flush(ctx)
 	if err != nil { // nothing comes through the journal any more, and clients must not wait for ever
 		t.failure = t.turnError(err)
 		for _, e := range t.ending() {
@@ -310,24 +311,24 @@ func (t *turn) closeStep(st state) {
 	if t.msg == nil {
 		return
 	}
-	why := interruptedByAbort
+	why := live.InterruptedByAbort
 	if st == stateFailed {
-		why = interruption{pending: "the turn failed before the call ran", running: "the turn failed while the call ran"}
+		why = live.InterruptedByFailure
 	}
-	for _, p := range t.c.parts(t.msg.ID) {
+	for _, p := range t.c.Parts(t.msg.ID) {
 		open := false
-		t.c.locked(func() { open = closePart(p, why) })
+		t.c.Locked(func() { open = live.ClosePart(p, why) })
 		if open {
-			t.c.putPart(p)
+			t.c.PutPart(p)
 		}
 	}
-	t.c.locked(func() {
+	t.c.Locked(func() {
 		if t.failure != nil && t.msg.Error == nil {
 			t.msg.Error = t.failure.Named
 		}
-		t.msg.Time.Completed = now()
+		t.msg.Time.Completed = live.Now()
 	})
-	t.c.putMessage(t.msg)
+	t.c.PutMessage(t.msg)
 	t.last, t.msg = t.msg, nil
 	t.storeLedger(t.last.ID, t.purpose, t.ledger)
 }
@@ -336,10 +337,10 @@ func (t *turn) closeStep(st state) {
 func (t *turn) answer(err error) {
 	var result promptResult
 	if t.last != nil {
-		m := &sdk.MessageWithParts{Info: copyMessage(t.last), Parts: t.c.parts(t.last.ID)}
+		m := &sdk.MessageWithParts{Info: live.CopyMessage(t.last), Parts: t.c.Parts(t.last.ID)}
 		result.message = m
 	} else if t.user != nil {
-		result.message = &sdk.MessageWithParts{Info: copyMessage(t.user), Parts: t.c.parts(t.user.ID)}
+		result.message = &sdk.MessageWithParts{Info: live.CopyMessage(t.user), Parts: t.c.Parts(t.user.ID)}
 	}
 	if t.failure != nil {
 		result.err = t.failure
@@ -354,7 +355,7 @@ func (t *turn) answer(err error) {
 }
 
 func (t *turn) status(s sdk.SessionStatus) {
-	t.c.journal.put(nil, sdk.Event{Type: sdk.EventSessionStatus, Properties: &sdk.SessionStatusInfo{SessionID: t.r.session, Status: s}})
+	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionStatus, Properties: &sdk.SessionStatusInfo{SessionID: t.r.session, Status: s}})
 }
 
 // storeLedger records what hooks did for the request that led to a message.
@@ -370,35 +371,8 @@ func (t *turn) turnError(err error) *TurnError {
 	if errors.As(err, &te) {
 		return te
 	}
-	return &TurnError{Named: t.g.wireError(err), Err: err}
-}
-
-// namedError turns an error into its form on the wire.
-func namedError(err error) *sdk.NamedError {
 	if errors.Is(err, errAborted) {
-		return &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}
+		return &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}, Err: err}
 	}
-	var named *sdk.NamedError
-	if errors.As(err, &named) {
-		return named
-	}
-	var pe *sdk.ProviderError
-	if errors.As(err, &pe) {
-		return providerNamed(pe)
-	}
-	return &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: fmt.Sprint(err)}}
-}
-
-// answerText joins the text the user gets from a message.
-func answerText(parts sdk.Parts) string {
-	var out string
-	for _, p := range parts {
-		if text, ok := p.(*sdk.TextPart); ok && !text.Ignored && !text.Synthetic && text.Text != "" {
-			if out != "" {
-				out += "\n"
-			}
-			out += text.Text
-		}
-	}
-	return out
+	return &TurnError{Named: t.g.wireError(err), Err: err}
 }

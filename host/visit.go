@@ -138,5 +138,5 @@ func (t *turn) storeEntries(messageID string, purpose sdk.Purpose, entries []hoo
 		t.h.log.Error("ledger entries have no JSON", "err", err) // strings and numbers always encode
 		return
 	}
-	t.c.journal.put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
+	t.c.Journal.Put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
 }

@@ -1,4 +1,4 @@
-package host
+package model
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -78,28 +79,28 @@ func milliseconds(v any) (d time.Duration, ok, wrong bool) {
 	return time.Duration(min(n, float64(longest/time.Millisecond)) * float64(time.Millisecond)), true, false
 }
 
-// askModel asks the turn's model and bounds its answer, for every protocol and purpose: sdk.MaxModelAnswerBytes, the time without a
+// Stream asks the model once and bounds its answer, for every protocol and purpose: sdk.MaxModelAnswerBytes, the time without a
 // piece of the answer, the whole time. Errors about these bounds are *sdk.ProviderError.
-func (t *turn) askModel(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
-	limits, err := limitsOf(&t.provider)
+func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
+	limits, err := limitsOf(&m.Provider)
 	if err != nil {
 		return err
 	}
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	m := &meter{provider: t.provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes}
-	if t.purpose == sdk.PurposeTitle {
-		m.limit = maxTitleAnswer
+	count := &meter{provider: m.Provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes}
+	if req.Purpose == sdk.PurposeTitle {
+		count.limit = maxTitleAnswer
 	}
 	if limits.whole > 0 {
-		whole := time.AfterFunc(limits.whole, func() { cancel(m.wholeError(limits.whole)) })
+		whole := time.AfterFunc(limits.whole, func() { cancel(count.wholeError(limits.whole)) })
 		defer whole.Stop()
 	}
 	if limits.answer > 0 {
-		m.answer, m.timer = limits.answer, time.AfterFunc(limits.answer, func() { cancel(m.silentError(limits.answer)) })
-		defer m.timer.Stop()
+		count.answer, count.timer = limits.answer, time.AfterFunc(limits.answer, func() { cancel(count.silentError(limits.answer)) })
+		defer count.timer.Stop()
 	}
-	err = t.client.Stream(limited, req, m.take)
+	err = m.client.Stream(limited, req, count.take)
 	var bound *sdk.ProviderError
 	if ctx.Err() == nil && err != nil && errors.As(context.Cause(limited), &bound) {
 		return bound
@@ -138,7 +139,7 @@ func (m *meter) take(e sdk.StreamEvent) error {
 	if m.taken += cost; m.taken > m.limit {
 		return m.tooLong()
 	}
-	e.Tool = clipped(e.Tool, maxToolName)
+	e.Tool = live.Clip(e.Tool, maxToolName)
 	return m.sink(e)
 }
 

@@ -1,4 +1,4 @@
-package host
+package model
 
 import (
 	"context"
@@ -32,28 +32,28 @@ type Receiver struct {
 // what the user's own configuration makes it, or choose a model at another address than the user's models have, the user has to
 // approve it first. The zero value has no repository.
 type receivers struct {
-	own *models // the providers by the user's own configuration alone; nil: no repository has a say
+	own *Models // the providers by the user's own configuration alone; nil: no repository has a say
 
 	once  sync.Once
 	users map[string]bool // digests of the receivers that the user's own configuration uses
 }
 
-// newReceivers returns the receivers for a generation, whose configuration is complete.
-func newReceivers(h *Host, g *generation) *receivers {
-	if g.own == nil {
+func newReceivers(o Options) *receivers {
+	if o.Own == nil {
 		return &receivers{}
 	}
-	return &receivers{own: newModels(h, g, g.own, &receivers{}, nil)}
+	o.Config, o.Foreign = o.Own, nil
+	return &receivers{own: makeModels(o, &receivers{})}
 }
 
 // check returns an error that wraps ErrModel and ErrReceiver unless the conversation may go to a provider of m. byRepository says
 // that files of the repository may have chosen it, not the user.
-func (r *receivers) check(ctx context.Context, m *models, id string, byRepository bool) error {
+func (r *receivers) check(ctx context.Context, m *Models, id string, byRepository bool) error {
 	if r.own == nil || m == r.own && !byRepository {
 		return nil
 	}
 	digest, own := m.receiver(id, r.own), r.own.receiver(id, r.own)
-	if digest == own && !byRepository || m.h.opts.ApprovedReceiver != nil && m.h.opts.ApprovedReceiver(digest) {
+	if digest == own && !byRepository || m.o.Approved != nil && m.o.Approved(digest) {
 		return nil
 	}
 	if digest == own && r.usedByUser(ctx)[digest] {
@@ -71,7 +71,7 @@ func (r *receivers) usedByUser(ctx context.Context) map[string]bool {
 	r.once.Do(func() {
 		c := r.own.config
 		names := []string{c.Model, c.SmallModel}
-		if choice, err := r.own.choose(context.WithoutCancel(ctx)); err == nil {
+		if choice, err := r.own.Choose(context.WithoutCancel(ctx)); err == nil {
 			names = append(names, choice.Model.Ref().String())
 		}
 		for _, a := range c.Agent {
@@ -96,7 +96,7 @@ var harmless = []string{"timeout", "chunkTimeout", "headerTimeout", "setCacheKey
 // receiver returns the digest of everything that decides who receives what is sent to a provider: protocol, address, options
 // (region, resource, project, …), headers, and where the key comes from. A key itself is in it only where it is not the user's: the
 // account it belongs to receives the conversation, too.
-func (m *models) receiver(id string, users *models) string {
+func (m *Models) receiver(id string, users *Models) string {
 	c := m.config.Provider[id]
 	v := struct {
 		ID, Protocol, BaseURL, Key string
@@ -138,78 +138,48 @@ func shownAddress(info *sdk.ProviderInfo) string {
 	return u.String()
 }
 
-// choosesAgentModel reports whether files of the repository may have named the model of an agent.
-func (g *generation) choosesAgentModel(h *Host, a *sdk.Agent) bool {
-	return h.fromProject(a.Origin) || g.own != nil && g.own.Agent[a.Name].Model != g.config.Agent[a.Name].Model
+// providerOf returns the provider in the name of a model.
+func providerOf(model string) string {
+	id, _, _ := strings.Cut(model, "/")
+	return id
 }
 
-// choosesCommandModel reports whether files of the repository may have named the model of a command.
-func (g *generation) choosesCommandModel(h *Host, c *sdk.Command) bool {
-	return h.fromProject(c.Origin) || g.own != nil && g.own.Command[c.Name].Model != g.config.Command[c.Name].Model
+// Choice is a model that something chooses.
+type Choice struct {
+	Model  string // provider/model
+	Key    string // what chooses it, as in Receiver.Keys
+	Origin string
 }
 
-func (h *Host) fromProject(origin string) bool {
-	return h.opts.FromProject != nil && h.opts.FromProject(origin)
-}
-
-// Receivers lists who would receive conversations by the choice of the repository's files and is not approved, sorted by provider.
-func (h *Host) Receivers(ctx context.Context) []Receiver {
-	g := h.acquire()
-	defer h.release(g)
+// Unapproved lists the receivers that files of the repository choose and the user did not approve, sorted by provider. chosen are the models that
+// agents and commands of the repository name; the configuration's own are known.
+func (m *Models) Unapproved(ctx context.Context, chosen []Choice) []Receiver {
 	found := map[string]*Receiver{}
 	add := func(id, key, origin string, byRepository bool) {
-		p := g.models.providers[id]
-		if p == nil || g.receivers.check(ctx, g.models, id, byRepository) == nil {
+		p := m.providers[id]
+		if p == nil || m.receivers.check(ctx, m, id, byRepository) == nil {
 			return
 		}
 		if found[id] == nil {
-			found[id] = &Receiver{Provider: id, Address: shownAddress(&p.info), Digest: g.models.receiver(id, g.receivers.own)}
+			found[id] = &Receiver{Provider: id, Address: shownAddress(&p.info), Digest: m.receiver(id, m.receivers.own)}
 		}
 		found[id].Keys, found[id].Origins = append(found[id].Keys, key), append(found[id].Origins, origin)
 	}
-	for _, id := range slices.Sorted(maps.Keys(g.config.Provider)) {
+	for _, id := range slices.Sorted(maps.Keys(m.config.Provider)) {
 		add(id, "provider."+id, "", false)
 	}
-	if g.own != nil {
-		if choice, err := g.models.pick(ctx); err == nil {
-			add(choice.Model.ProviderID, "model", "", true)
+	if m.o.Own != nil {
+		if picked, err := m.pick(ctx); err == nil {
+			add(picked.Model.ProviderID, "model", "", true)
 		}
-		add(providerOf(g.config.SmallModel), "small_model", "", true)
+		add(providerOf(m.config.SmallModel), "small_model", "", true)
 	}
-	for _, a := range h.agents(g) {
-		if a.Model != nil && g.choosesAgentModel(h, &a) {
-			add(a.Model.ProviderID, "agent."+a.Name, a.Origin, true)
-		}
-	}
-	for _, c := range g.builtinCommands(ctx) {
-		if g.choosesCommandModel(h, &c) {
-			add(providerOf(c.Model), "command."+c.Name, c.Origin, true)
-		}
+	for _, c := range chosen {
+		add(providerOf(c.Model), c.Key, c.Origin, true)
 	}
 	out := make([]Receiver, 0, len(found))
 	for _, id := range slices.Sorted(maps.Keys(found)) {
 		out = append(out, *found[id])
 	}
 	return out
-}
-
-// builtinCommands returns the commands of compiled-in plugins, which read those of the repository. Others are not asked: they may
-// take long, and their commands are their own.
-func (g *generation) builtinCommands(ctx context.Context) []sdk.Command {
-	var out []sdk.Command
-	for _, l := range g.plugins {
-		if source, ok := l.plugin.(sdk.CommandSource); ok && l.builtin() {
-			list, err := source.Commands(ctx)
-			if err == nil { // else it is reported where commands are used
-				out = append(out, list...)
-			}
-		}
-	}
-	return out
-}
-
-// providerOf returns the provider in the name of a model.
-func providerOf(model string) string {
-	id, _, _ := strings.Cut(model, "/")
-	return id
 }

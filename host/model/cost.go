@@ -1,12 +1,12 @@
-package host
+package model
 
 import "github.com/tenonhq/tenon/sdk"
 
 // longPrompt is from how many prompt tokens on the higher price tier of some models counts.
 const longPrompt = 200_000
 
-// stepCost returns what a step costs by the model's price table. Reasoning is billed as output.
-func stepCost(m *sdk.Model, t sdk.Tokens) sdk.USD {
+// StepCost returns what a step costs by the model's price table. Reasoning is billed as output.
+func StepCost(m *sdk.Model, t sdk.Tokens) sdk.USD {
 	price := m.Cost
 	if price.Over200K != nil && t.Input+t.Cache.Read+t.Cache.Write > longPrompt {
 		price = *price.Over200K

@@ -1,4 +1,4 @@
-package host
+package live
 
 import (
 	"context"
@@ -10,32 +10,32 @@ import (
 
 // Subscription receives the events of a host.
 type Subscription struct {
-	bus    *bus
+	bus    *Bus
 	events chan sdk.Event
-	full   whenFull
+	full   WhenFull
 	gone   chan struct{} // closed by Close
 	once   sync.Once
 	missed bool // under bus.mu
 }
 
-// whenFull is what happens to a subscriber that does not keep up.
-type whenFull uint8
+// WhenFull selects what happens to a subscriber that does not keep up.
+type WhenFull uint8
 
 const (
-	endSubscription whenFull = iota // so that a client knows to read the store again
-	waitForRoom                     // publishers wait
-	keepNewest                      // it misses the oldest events
+	EndSubscription WhenFull = iota // so that a client knows to read the store again
+	WaitForRoom                     // publishers wait
+	KeepNewest                      // it misses the oldest events
 )
 
-// bus hands events to subscribers in the order they are published.
-type bus struct {
+// Bus hands events to subscribers in the order they are published.
+type Bus struct {
 	mu     sync.Mutex
 	subs   []*Subscription
 	closed bool
 }
 
-// subscribe adds a subscriber with room for size events.
-func (b *bus) subscribe(size int, full whenFull) *Subscription {
+// Subscribe adds a subscriber with room for size events.
+func (b *Bus) Subscribe(size int, full WhenFull) *Subscription {
 	s := &Subscription{bus: b, events: make(chan sdk.Event, size), full: full, gone: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,8 +47,8 @@ func (b *bus) subscribe(size int, full whenFull) *Subscription {
 	return s
 }
 
-// publish hands e to all subscribers. It waits for lossless ones until ctx ends.
-func (b *bus) publish(ctx context.Context, e sdk.Event) {
+// Publish hands e to all subscribers. It waits for lossless ones until ctx ends.
+func (b *Bus) Publish(ctx context.Context, e sdk.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -76,10 +76,10 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 	default:
 	}
 	switch s.full {
-	case endSubscription:
+	case EndSubscription:
 		s.missed = true
 		return false
-	case keepNewest:
+	case KeepNewest:
 		s.replaceOldest(e)
 		return true
 	}
@@ -103,7 +103,7 @@ func (s *Subscription) replaceOldest(e sdk.Event) {
 	s.events <- e
 }
 
-func (b *bus) close() {
+func (b *Bus) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {

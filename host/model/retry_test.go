@@ -1,4 +1,4 @@
-package host
+package model
 
 import (
 	"errors"
@@ -48,7 +48,7 @@ func TestBackoffGrowsAndIsBounded(t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		least := min(2*time.Second<<min(n-1, 10), maxRetryDelay)
 		for range 20 {
-			got := backoff(2*time.Second, n)
+			got := Backoff(2*time.Second, n)
 			if got < min(least, maxRetryDelay) || got > maxRetryDelay {
 				t.Fatalf("backoff(2s, %d) = %v, want between %v and %v", n, got, least, maxRetryDelay)
 			}
@@ -62,32 +62,32 @@ func TestClassify(t *testing.T) {
 		err  error
 		want class
 	}{
-		"too many requests":             {&sdk.ProviderError{StatusCode: 429, Message: "slow down"}, classRetry},
+		"too many requests":             {&sdk.ProviderError{StatusCode: 429, Message: "slow down"}, ClassRetry},
 		"quota is used up":              {&sdk.ProviderError{StatusCode: 429, Code: "insufficient_quota"}, classFatal},
-		"tokens per minute, not length": {&sdk.ProviderError{StatusCode: 429, Message: "Request too large for gpt-4 on tokens per min (TPM)"}, classRetry},
-		"server error":                  {&sdk.ProviderError{StatusCode: 500}, classRetry},
-		"overloaded":                    {&sdk.ProviderError{StatusCode: 529}, classRetry},
-		"request timeout":               {&sdk.ProviderError{StatusCode: 408}, classRetry},
-		"cut stream":                    {&sdk.ProviderError{StatusCode: 200, Cut: true}, classRetry},
-		"no connection":                 {&sdk.ProviderError{Err: errors.New("connection refused")}, classRetry},
-		"error in the stream":           {&sdk.ProviderError{StatusCode: 200, Message: "Overloaded"}, classRetry},
+		"tokens per minute, not length": {&sdk.ProviderError{StatusCode: 429, Message: "Request too large for gpt-4 on tokens per min (TPM)"}, ClassRetry},
+		"server error":                  {&sdk.ProviderError{StatusCode: 500}, ClassRetry},
+		"overloaded":                    {&sdk.ProviderError{StatusCode: 529}, ClassRetry},
+		"request timeout":               {&sdk.ProviderError{StatusCode: 408}, ClassRetry},
+		"cut stream":                    {&sdk.ProviderError{StatusCode: 200, Cut: true}, ClassRetry},
+		"no connection":                 {&sdk.ProviderError{Err: errors.New("connection refused")}, ClassRetry},
+		"error in the stream":           {&sdk.ProviderError{StatusCode: 200, Message: "Overloaded"}, ClassRetry},
 		"bad request":                   {&sdk.ProviderError{StatusCode: 400, Message: "unknown parameter"}, classFatal},
 		"bad request that says retry":   {&sdk.ProviderError{StatusCode: 400, Message: "try again with fewer tools"}, classFatal},
 		"no such model":                 {&sdk.ProviderError{StatusCode: 404}, classFatal},
 		"bad key":                       {&sdk.ProviderError{StatusCode: 401}, classAuth},
 		"no access":                     {&sdk.ProviderError{StatusCode: 403}, classAuth},
-		"openai overflow":               {&sdk.ProviderError{StatusCode: 400, Code: "context_length_exceeded"}, classOverflow},
-		"anthropic overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "prompt is too long: 201000 tokens > 200000 maximum"}, classOverflow},
-		"llama.cpp overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "the request exceeds the available context size"}, classOverflow},
-		"google overflow":               {&sdk.ProviderError{StatusCode: 400, Message: "The input token count exceeds the maximum number of tokens allowed"}, classOverflow},
-		"overflow with status 500":      {&sdk.ProviderError{StatusCode: 500, Message: "This model's maximum context length is 8192 tokens"}, classOverflow},
-		"body too large":                {&sdk.ProviderError{StatusCode: 413}, classOverflow},
-		"wrapped":                       {fmt.Errorf("request: %w", &sdk.ProviderError{StatusCode: 503}), classRetry},
+		"openai overflow":               {&sdk.ProviderError{StatusCode: 400, Code: "context_length_exceeded"}, ClassOverflow},
+		"anthropic overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "prompt is too long: 201000 tokens > 200000 maximum"}, ClassOverflow},
+		"llama.cpp overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "the request exceeds the available context size"}, ClassOverflow},
+		"google overflow":               {&sdk.ProviderError{StatusCode: 400, Message: "The input token count exceeds the maximum number of tokens allowed"}, ClassOverflow},
+		"overflow with status 500":      {&sdk.ProviderError{StatusCode: 500, Message: "This model's maximum context length is 8192 tokens"}, ClassOverflow},
+		"body too large":                {&sdk.ProviderError{StatusCode: 413}, ClassOverflow},
+		"wrapped":                       {fmt.Errorf("request: %w", &sdk.ProviderError{StatusCode: 503}), ClassRetry},
 		"answer too long":               {&sdk.ProviderError{StatusCode: 200, Cut: true, Err: sdk.ErrAnswerLimit}, classFatal},
 		"not the provider's":            {errors.New("disk full"), classFatal},
 	}
 	for name, c := range cases {
-		if got := classify(c.err); got != c.want {
+		if got := Classify(c.err); got != c.want {
 			t.Errorf("%s: classify(%v) = %d, want %d", name, c.err, got, c.want)
 		}
 	}

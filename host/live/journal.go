@@ -1,4 +1,4 @@
-package host
+package live
 
 import (
 	"context"
@@ -67,8 +67,8 @@ func newJournal(ctx context.Context, s store.Store, t store.Token, pub func(sdk.
 	return j
 }
 
-// put records changes and the events that tell of them. What they point to must not change any more.
-func (j *journal) put(ops []store.Op, events ...sdk.Event) {
+// Put records changes and the events that tell of them. What they point to must not change any more.
+func (j *journal) Put(ops []store.Op, events ...sdk.Event) {
 	j.hand(entry{ops: ops, events: events})
 }
 
@@ -88,9 +88,9 @@ func (j *journal) hand(e entry) bool {
 	return !j.closed
 }
 
-// flush waits until everything recorded before is durable and published, and returns the first error
+// Flush waits until everything recorded before is durable and published, and returns the first error
 // there was.
-func (j *journal) flush(ctx context.Context) error {
+func (j *journal) Flush(ctx context.Context) error {
 	done := make(chan error, 1)
 	if !j.hand(entry{sync: done}) {
 		return store.ErrClosed
@@ -103,21 +103,21 @@ func (j *journal) flush(ctx context.Context) error {
 	}
 }
 
-// failed returns the error that stopped the journal.
-func (j *journal) failed() error {
+// Failed returns the error that stopped the journal.
+func (j *journal) Failed() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.err
 }
 
-// close writes what is left and ends the goroutine.
-func (j *journal) close() error {
+// Close writes what is left and ends the goroutine.
+func (j *journal) Close() error {
 	j.gate.Lock()
 	j.closed = true
 	close(j.in)
 	j.gate.Unlock()
 	<-j.done
-	return j.failed()
+	return j.Failed()
 }
 
 func (j *journal) run(ctx context.Context) {
@@ -179,7 +179,7 @@ func (j *journal) take(ctx context.Context, e entry) {
 		j.size += len(e.text.delta)
 	case e.sync != nil:
 		j.commit(ctx)
-		e.sync <- j.failed()
+		e.sync <- j.Failed()
 	default:
 		j.closeText()
 		j.ops = append(j.ops, e.ops...)
@@ -208,7 +208,7 @@ func (j *journal) commit(ctx context.Context) {
 	ops, events := j.ops, j.events
 	j.ops, j.events, j.size = nil, nil, 0
 	j.last = time.Now()
-	if j.failed() != nil {
+	if j.Failed() != nil {
 		return
 	}
 	if len(ops) > 0 {

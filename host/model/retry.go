@@ -1,4 +1,4 @@
-package host
+package model
 
 import (
 	"cmp"
@@ -13,12 +13,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
 	defaultRetries    = 5
-	defaultRetryDelay = 2 * time.Second
+	DefaultRetryDelay = 2 * time.Second
 	maxRetryDelay     = 30 * time.Second // of our own choice
 	maxRetryAfter     = 10 * time.Minute // that a server may ask for; beyond it the turn fails and says so
 	// silentRetries is how often a server that said nothing for the whole idle time is asked again: each try
@@ -31,8 +32,8 @@ type class uint8
 
 const (
 	classFatal    class = iota // asking again would not help
-	classRetry                 // it may pass
-	classOverflow              // the conversation is too long for the model
+	ClassRetry                 // it may pass
+	ClassOverflow              // the conversation is too long for the model
 	classAuth                  // the key is missing or refused
 )
 
@@ -51,16 +52,16 @@ func lazily(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// classify is the one place that reads meaning into provider errors.
-func classify(err error) class {
+// Classify is the one place that reads meaning into provider errors.
+func Classify(err error) class {
 	var pe *sdk.ProviderError
 	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) {
 		return classFatal
 	}
-	said := clipped(pe.Code, maxErrorText) + " " + clipped(pe.Message, maxErrorText) + " " + clipped(pe.Body, maxErrorBody)
+	said := live.Clip(pe.Code, maxErrorText) + " " + live.Clip(pe.Message, maxErrorText) + " " + live.Clip(pe.Body, maxErrorBody)
 	if pe.StatusCode != http.StatusTooManyRequests && !rateText().MatchString(said) &&
 		(overflowText().MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {
-		return classOverflow
+		return ClassOverflow
 	}
 	switch code := pe.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
@@ -68,11 +69,11 @@ func classify(err error) class {
 	case code == http.StatusTooManyRequests && (pe.Code == "insufficient_quota" || pe.Code == "billing_hard_limit_reached"):
 		return classFatal
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusConflict || code == http.StatusTooEarly || code >= 500:
-		return classRetry
+		return ClassRetry
 	case pe.Cut, code == 0:
-		return classRetry // the connection or the stream, not an answer
+		return ClassRetry // the connection or the stream, not an answer
 	case code < 400 && passingText().MatchString(said):
-		return classRetry // an error inside a stream that began well
+		return ClassRetry // an error inside a stream that began well
 	}
 	return classFatal
 }
@@ -118,8 +119,8 @@ func waitOf(v string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(min(n, float64(longestWait/unit)) * float64(unit)), true
 }
 
-// backoff returns the delay before retry n, from 1: base, doubled each time, with up to a quarter of jitter.
-func backoff(base time.Duration, n int) time.Duration {
+// Backoff returns the delay before retry n, from 1: base, doubled each time, with up to a quarter of jitter.
+func Backoff(base time.Duration, n int) time.Duration {
 	d := base
 	for range n - 1 {
 		if d *= 2; d >= maxRetryDelay {
@@ -130,25 +131,10 @@ func backoff(base time.Duration, n int) time.Duration {
 	return min(d, maxRetryDelay)
 }
 
-// retry decides what a failed request leads to. It keeps what came of the answer, out of the model's
-// sight, and plans the next try.
-func (t *turn) retry(err error) (event, error) {
-	switch classify(err) {
-	case classOverflow:
-		if !t.autoCompact() {
-			return evFail, t.overflowError(err)
-		}
-		t.setAside()
-		return evOverflow, nil
-	case classRetry:
-	default:
-		if errors.Is(err, sdk.ErrAnswerLimit) {
-			t.setAside() // it would fill the context of every later request
-		}
-		return evFail, err
-	}
-	cfg := t.g.config.Retry
-	limit, base := defaultRetries, defaultRetryDelay
+// RetryDelay returns how long to wait before a request that failed in a way that may pass is sent again, after so many retries. An error is the
+// final one.
+func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, error) {
+	limit, base := defaultRetries, DefaultRetryDelay
 	if cfg.Max != nil {
 		limit = *cfg.Max
 	}
@@ -158,89 +144,23 @@ func (t *turn) retry(err error) (event, error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		limit = min(limit, silentRetries)
 	}
-	if t.tries >= limit {
-		return evFail, err
+	if retries >= limit {
+		return 0, err
 	}
-	t.tries++
-	t.delay = backoff(base, t.tries)
 	var pe *sdk.ProviderError
 	if errors.As(err, &pe) {
 		if d, ok := retryAfter(pe.Headers, time.Now()); ok {
 			if d > maxRetryAfter {
-				return evFail, tooLongToWait(pe, d)
+				return 0, tooLongToWait(pe, d)
 			}
-			t.delay = d
+			return d, nil
 		}
 	}
-	t.setAside()
-	named := t.g.wireError(err)
-	t.c.addPart(&sdk.RetryPart{PartHead: t.c.newPart(t.msg), Attempt: t.tries, Error: *named, Time: sdk.RetryTime{Created: now()}})
-	t.status(sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: t.tries, Message: t.g.hide(err.Error()), Next: time.Now().Add(t.delay).UnixMilli()})
-	return evRetry, nil
+	return Backoff(base, retries+1), nil
 }
 
-// setAside closes the parts of a broken answer, keeps the beginning of their texts and marks them so that the model does not get them.
-func (t *turn) setAside() {
-	for _, p := range t.c.parts(t.msg.ID) {
-		changed := false
-		t.c.locked(func() { changed = setAsidePart(p) })
-		if changed {
-			t.c.putPart(p)
-		}
-	}
-}
-
-// maxCutText is how much is kept of each text of a broken answer, in bytes: the rest would be stored, loaded and shown for nothing.
-const maxCutText = 64 << 10
-
-// ignoredKey marks reasoning and tool parts of a broken answer in their metadata, as Ignored does text.
-const ignoredKey = "ignored"
-
-func setAsidePart(p sdk.Part) bool {
-	closePart(p, interruptedByCut)
-	switch p := p.(type) {
-	case *sdk.TextPart:
-		if p.Ignored {
-			return false
-		}
-		p.Text, p.Ignored = clipped(p.Text, maxCutText), true
-	case *sdk.ReasoningPart:
-		if p.Metadata[ignoredKey] == true {
-			return false
-		}
-		p.Text, p.Metadata = clipped(p.Text, maxCutText), withKey(p.Metadata, ignoredKey, true)
-	case *sdk.ToolPart:
-		if p.Metadata[ignoredKey] == true {
-			return false
-		}
-		p.Metadata = withKey(p.Metadata, ignoredKey, true)
-	default:
-		return false
-	}
-	return true
-}
-
-// withKey returns a copy of o with one more field: parts that were recorded must not change.
-func withKey(o sdk.Object, key string, value any) sdk.Object {
-	c := make(sdk.Object, len(o)+1)
-	for k, v := range o {
-		c[k] = v
-	}
-	c[key] = value
-	return c
-}
-
-// wait sleeps until the next try is due.
-func (t *turn) wait(ctx context.Context) (event, error) {
-	if err := sleep(ctx, t.delay); err != nil {
-		return evFail, err
-	}
-	t.status(sdk.SessionStatus{Type: sdk.StatusBusy})
-	return evRetryDue, nil
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits for d, or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -253,14 +173,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // providerNamed turns a provider's error into its form on the wire.
 func providerNamed(pe *sdk.ProviderError) *sdk.NamedError {
-	switch classify(pe) {
+	switch Classify(pe) {
 	case classAuth:
 		return &sdk.NamedError{Name: sdk.ErrorProviderAuth, Data: sdk.ErrorData{ProviderID: pe.ProviderID, Message: pe.Error()}}
-	case classOverflow:
+	case ClassOverflow:
 		return &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: pe.Error(), ResponseBody: pe.Body}}
 	}
 	return &sdk.NamedError{Name: sdk.ErrorAPI, Data: sdk.ErrorData{
-		Message: pe.Error(), StatusCode: pe.StatusCode, IsRetryable: classify(pe) == classRetry,
+		Message: pe.Error(), StatusCode: pe.StatusCode, IsRetryable: Classify(pe) == ClassRetry,
 		ResponseHeaders: pe.Headers, ResponseBody: pe.Body,
 	}}
 }

@@ -1,4 +1,4 @@
-package host
+package model
 
 import (
 	"cmp"
@@ -25,10 +25,26 @@ const localTimeout = 300 * time.Millisecond
 // "none", stands in many by chance.
 const minSecret = 8
 
-// models knows the providers of a generation and opens clients for them.
-type models struct {
-	h         *Host
-	g         *generation
+// Options are what models are made from. Protocols, Engine and Config are required.
+type Options struct {
+	Config *sdk.Config
+	// Own is the user's own part of Config; nil where the repository's files do not choose models.
+	Own *sdk.Config
+	// ByRepository is set when agents and commands may come from the repository although all of Config is the user's own.
+	ByRepository bool
+	Providers    []sdk.ProviderInfo // of the plugins, in their order
+	Protocols    map[string]sdk.Protocol
+	Engine       *hooks.Engine
+	Environ      []string          // where keys are looked up, as os.Environ
+	Secrets      []string          // no variable that holds one is passed to shell commands
+	Foreign      map[string]string // the providers whose address a file of the project chose, with the file; they get no key from Environ
+	// Approved reports whether the user approved a Receiver, by its digest. Nil: none.
+	Approved func(digest string) bool
+}
+
+// Models knows the providers of a generation and opens clients for them. Safe for use from many goroutines.
+type Models struct {
+	o         Options
 	config    *sdk.Config
 	receivers *receivers        // who may be sent a conversation
 	foreign   map[string]string // as Options.Foreign
@@ -49,24 +65,32 @@ type provider struct {
 	withheld   string // the variable whose key is not sent to an address of the project's choice
 }
 
-// ModelChoice is the model a session starts with, and why.
-type ModelChoice struct {
+// Picked is the model a session starts with, and why.
+type Picked struct {
 	Model  sdk.Model
 	Reason string // for people: "configured", "OPENAI_API_KEY is set", …
 }
 
-func newModels(h *Host, g *generation, config *sdk.Config, r *receivers, foreign map[string]string) *models {
-	m := &models{
-		h: h, g: g, config: config, receivers: r, foreign: foreign, providers: map[string]*provider{}, secretEnv: map[string]bool{},
+// New returns the models of a generation, whose configuration is complete.
+func New(o Options) *Models {
+	m := makeModels(o, newReceivers(o))
+	if o.Own == nil && o.ByRepository {
+		m.receivers.own = m
+	}
+	return m
+}
+
+func makeModels(o Options, r *receivers) *Models {
+	config := o.Config
+	m := &Models{
+		o: o, config: config, receivers: r, foreign: o.Foreign, providers: map[string]*provider{}, secretEnv: map[string]bool{},
 		clients: map[string]sdk.ModelClient{}, local: map[string][]sdk.Model{},
 	}
-	for _, l := range g.plugins {
-		for _, info := range l.providers {
-			if _, known := m.providers[info.ID]; !known {
-				m.order = append(m.order, info.ID)
-			}
-			m.providers[info.ID] = &provider{info: info}
+	for _, info := range o.Providers {
+		if _, known := m.providers[info.ID]; !known {
+			m.order = append(m.order, info.ID)
 		}
+		m.providers[info.ID] = &provider{info: info}
 	}
 	for _, id := range slices.Sorted(maps.Keys(config.Provider)) {
 		if _, known := m.providers[id]; !known {
@@ -86,12 +110,12 @@ func newModels(h *Host, g *generation, config *sdk.Config, r *receivers, foreign
 
 // findKeys looks the providers' keys up in the environment, and notes the variables that shell commands
 // do not get.
-func (m *models) findKeys() {
+func (m *Models) findKeys() {
 	env := map[string]string{}
-	for _, kv := range m.h.opts.Environ {
+	for _, kv := range m.o.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
-		for _, secret := range m.g.made.Secrets {
+		for _, secret := range m.o.Secrets {
 			if len(secret) >= minSecret && strings.Contains(value, secret) {
 				m.secretEnv[name] = true
 			}
@@ -114,15 +138,15 @@ func (m *models) findKeys() {
 }
 
 // enabled reports whether the configuration lets the provider be used.
-func (m *models) enabled(id string) bool {
+func (m *Models) enabled(id string) bool {
 	c := m.config
 	return !slices.Contains(c.DisabledProviders, id) && (len(c.EnabledProviders) == 0 || slices.Contains(c.EnabledProviders, id))
 }
 
-// choose picks the model of a session that names none. A repository's choice must be approved.
-func (m *models) choose(ctx context.Context) (ModelChoice, error) {
+// Choose picks the model of a session that names none. A repository's choice must be approved.
+func (m *Models) Choose(ctx context.Context) (Picked, error) {
 	choice, err := m.pick(ctx)
-	if err == nil && m.g.own != nil {
+	if err == nil && m.o.Own != nil {
 		err = m.receivers.check(ctx, m, choice.Model.ProviderID, true)
 	}
 	return choice, err
@@ -130,10 +154,10 @@ func (m *models) choose(ctx context.Context) (ModelChoice, error) {
 
 // pick picks the configured model, else one of a provider whose key is there, else of a local server, else of the last provider
 // that needs neither.
-func (m *models) pick(ctx context.Context) (ModelChoice, error) {
+func (m *Models) pick(ctx context.Context) (Picked, error) {
 	if name := m.config.Model; name != "" {
-		model, err := m.resolve(ctx, name)
-		return ModelChoice{model, "model in the configuration"}, err
+		model, err := m.Resolve(ctx, name)
+		return Picked{model, "model in the configuration"}, err
 	}
 	for _, id := range m.order {
 		p := m.providers[id]
@@ -145,25 +169,25 @@ func (m *models) pick(ctx context.Context) (ModelChoice, error) {
 			if p.keyFrom != "" {
 				reason = p.keyFrom + " is set"
 			}
-			return ModelChoice{model, reason}, nil
+			return Picked{model, reason}, nil
 		}
 	}
 	if model, ok := m.findLocal(ctx); ok {
-		return ModelChoice{model, "a model server answers at " + m.providers[model.ProviderID].info.BaseURL}, nil
+		return Picked{model, "a model server answers at " + m.providers[model.ProviderID].info.BaseURL}, nil
 	}
 	for _, id := range slices.Backward(m.order) {
 		p := m.providers[id]
 		if m.enabled(id) && !p.info.Local && len(p.info.Env) == 0 && p.info.BaseURL == "" {
 			if model, ok := m.defaultModel(p); ok {
-				return ModelChoice{model, "no model is configured, no key is in the environment and no local server answers"}, nil
+				return Picked{model, "no model is configured, no key is in the environment and no local server answers"}, nil
 			}
 		}
 	}
-	return ModelChoice{}, fmt.Errorf("%w: none is configured; set model in tenon.json or pass -m provider/model", ErrModel)
+	return Picked{}, fmt.Errorf("%w: none is configured; set model in tenon.json or pass -m provider/model", ErrModel)
 }
 
 // defaultModel returns the provider's default, else the first of its models by name.
-func (m *models) defaultModel(p *provider) (sdk.Model, bool) {
+func (m *Models) defaultModel(p *provider) (sdk.Model, bool) {
 	id := p.info.Default
 	if _, ok := p.info.Models[id]; !ok {
 		ids := slices.Sorted(maps.Keys(p.info.Models))
@@ -184,7 +208,7 @@ func complete(model sdk.Model, providerID, id string) sdk.Model {
 }
 
 // findLocal asks the local servers for their models, all at once, and takes the first in order.
-func (m *models) findLocal(ctx context.Context) (sdk.Model, bool) {
+func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
 	ctx, cancel := context.WithTimeout(ctx, localTimeout)
 	defer cancel()
 	var asked sync.WaitGroup
@@ -205,8 +229,8 @@ func (m *models) findLocal(ctx context.Context) (sdk.Model, bool) {
 }
 
 // listLocal asks one local server for its models and keeps them.
-func (m *models) listLocal(ctx context.Context, id string) {
-	client, err := m.client(id)
+func (m *Models) listLocal(ctx context.Context, id string) {
+	client, err := m.client(ctx, id)
 	if err != nil {
 		return
 	}
@@ -230,16 +254,16 @@ func (m *models) listLocal(ctx context.Context, id string) {
 }
 
 // known returns the model from the table, or one of which only the name is known.
-func (m *models) known(providerID, id string) sdk.Model {
+func (m *Models) known(providerID, id string) sdk.Model {
 	if model, ok := m.providers[providerID].info.Models[id]; ok {
 		return complete(model, providerID, id)
 	}
 	return complete(sdk.Model{ToolCall: true, Temperature: true, Attachment: true}, providerID, id)
 }
 
-// resolve returns the model that provider/model names. A model that the table does not have is taken at
+// Resolve returns the model that provider/model names. A model that the table does not have is taken at
 // its word when its provider can be reached: tables are older than models.
-func (m *models) resolve(_ context.Context, name string) (sdk.Model, error) {
+func (m *Models) Resolve(_ context.Context, name string) (sdk.Model, error) {
 	providerID, id, ok := strings.Cut(name, "/")
 	if !ok || providerID == "" || id == "" {
 		return sdk.Model{}, fmt.Errorf("%w: %q: want provider/model, as tenon models lists them", ErrModel, name)
@@ -258,7 +282,7 @@ func (m *models) resolve(_ context.Context, name string) (sdk.Model, error) {
 }
 
 // client returns the client of a provider, opened on first use.
-func (m *models) client(id string) (sdk.ModelClient, error) {
+func (m *Models) client(ctx context.Context, id string) (sdk.ModelClient, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c := m.clients[id]; c != nil {
@@ -268,7 +292,7 @@ func (m *models) client(id string) (sdk.ModelClient, error) {
 	if p == nil {
 		return nil, fmt.Errorf("%w: there is no provider %q", ErrModel, id)
 	}
-	if err := m.receivers.check(m.h.ctx, m, id, false); err != nil {
+	if err := m.receivers.check(ctx, m, id, false); err != nil {
 		return nil, err
 	}
 	if p.withheld != "" && p.info.Key == "" {
@@ -277,9 +301,9 @@ func (m *models) client(id string) (sdk.ModelClient, error) {
 	if len(p.info.Env) > 0 && p.info.Key == "" && !p.configured {
 		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json", ErrModel, id, strings.Join(p.info.Env, " or "), id)
 	}
-	protocol, ok := m.g.protocols[p.info.Protocol]
+	protocol, ok := m.o.Protocols[p.info.Protocol]
 	if !ok {
-		names := slices.Sorted(maps.Keys(m.g.protocols))
+		names := slices.Sorted(maps.Keys(m.o.Protocols))
 		return nil, fmt.Errorf("%w: provider %q: protocol %q is unknown; set provider.%s.protocol to one of %s", ErrModel, id, p.info.Protocol, id, strings.Join(names, ", "))
 	}
 	c, err := protocol.Open(p.info)
@@ -290,12 +314,12 @@ func (m *models) client(id string) (sdk.ModelClient, error) {
 	return c, nil
 }
 
-// small returns the model for titles: the configured one, the hooks', the provider's small one, or the
+// Small returns the model for titles: the configured one, the hooks', the provider's small one, or the
 // given model itself.
-func (m *models) small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
+func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
 	if name := m.config.SmallModel; name != "" {
-		model, err := m.resolve(ctx, name)
-		if err == nil && m.g.own != nil {
+		model, err := m.Resolve(ctx, name)
+		if err == nil && m.o.Own != nil {
 			err = m.receivers.check(ctx, m, model.ProviderID, true)
 		}
 		return model, err
@@ -305,32 +329,29 @@ func (m *models) small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
 	if p != nil && p.info.Small != "" {
 		v.Model = &sdk.ModelRef{ProviderID: p.info.ID, ModelID: p.info.Small}
 	}
-	if m.g.engine.Has(sdk.PointSmallModel) && p != nil {
-		in := &sdk.SmallModelInput{Provider: providerRef(&p.info)}
-		if _, err := m.g.engine.Transform(ctx, sdk.PointSmallModel, hooks.Scope{}, in, v); err != nil {
+	if m.o.Engine.Has(sdk.PointSmallModel) && p != nil {
+		in := &sdk.SmallModelInput{Provider: ProviderRef(&p.info)}
+		if _, err := m.o.Engine.Transform(ctx, sdk.PointSmallModel, hooks.Scope{}, in, v); err != nil {
 			return of, err
 		}
 	}
 	if v.Model == nil {
 		return of, nil
 	}
-	return m.resolve(ctx, v.Model.String())
+	return m.Resolve(ctx, v.Model.String())
 }
 
-// ModelInfo is one model that can be used, for listings.
-type ModelInfo struct {
+// Info is one model that can be used, for listings.
+type Info struct {
 	Model  sdk.Model
 	Source string // how its provider is reached: a variable, the configuration, an address
 }
 
-// Models lists the models of the providers that can be reached: configured ones, those whose key is
+// List lists the models of the providers that can be reached: configured ones, those whose key is
 // there, local servers that answer, and those that need nothing.
-func (h *Host) Models(ctx context.Context) []ModelInfo {
-	g := h.acquire()
-	defer h.release(g)
-	m := g.models
+func (m *Models) List(ctx context.Context) []Info {
 	m.findLocal(ctx)
-	var out []ModelInfo
+	var out []Info
 	for _, id := range m.order {
 		p := m.providers[id]
 		if !m.enabled(id) {
@@ -359,15 +380,67 @@ func (h *Host) Models(ctx context.Context) []ModelInfo {
 		}
 		slices.SortFunc(list, func(a, b sdk.Model) int { return strings.Compare(a.ID, b.ID) })
 		for _, model := range list {
-			out = append(out, ModelInfo{complete(model, id, model.ID), source})
+			out = append(out, Info{complete(model, id, model.ID), source})
 		}
 	}
 	return out
 }
 
-// DefaultModel returns the model of sessions that name none, and why it is that one.
-func (h *Host) DefaultModel(ctx context.Context) (ModelChoice, error) {
-	g := h.acquire()
-	defer h.release(g)
-	return g.models.choose(ctx)
+// Model is a model that can be asked.
+type Model struct {
+	sdk.Model
+	Provider sdk.ProviderInfo
+	client   sdk.ModelClient
+}
+
+// Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
+// repository asked for it.
+func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Model, error) {
+	var out Model
+	var err error
+	if name != "" {
+		out.Model, err = m.Resolve(ctx, name)
+	} else {
+		var choice Picked
+		choice, err = m.Choose(ctx)
+		out.Model = choice.Model
+	}
+	if err == nil && byRepository {
+		err = m.receivers.check(ctx, m, out.ProviderID, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Provider = m.providers[out.ProviderID].info
+	if out.client, err = m.client(ctx, out.ProviderID); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// IsSecret reports whether a variable holds a key or a secret, which commands do not get.
+func (m *Models) IsSecret(variable string) bool { return m.secretEnv[variable] }
+
+func ProviderRef(p *sdk.ProviderInfo) sdk.ProviderRef {
+	return sdk.ProviderRef{ID: p.ID, Name: p.Name, Protocol: p.Protocol}
+}
+
+// OutputLimit returns how many tokens one answer may take; 0 leaves it to the server.
+func OutputLimit(m *sdk.Model) int64 {
+	if m.Limit.Output <= 0 {
+		return 0
+	}
+	return min(m.Limit.Output, MaxOutputTokens)
+}
+
+// MaxOutputTokens bounds what one answer may take, whatever the model could; opencode's figure.
+const MaxOutputTokens = 32_000
+
+// TakesInput reports whether the model takes a kind of input beside text. A model without a list takes
+// images when it takes attachments at all.
+func TakesInput(m *sdk.Model, kind string) bool {
+	if len(m.Modalities.Input) == 0 {
+		return m.Attachment && kind == "image"
+	}
+	return slices.Contains(m.Modalities.Input, kind)
 }

@@ -1,4 +1,4 @@
-package host
+package undo
 
 import (
 	"context"
@@ -9,16 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/snapshot"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 var (
-	// ErrBusy means that the session runs a turn.
-	ErrBusy = errors.New("session is busy")
-	// ErrNothing means that there is nothing to undo, nothing was undone, or no summary to take out.
-	ErrNothing = errors.New("nothing to do")
 	// ErrElsewhere means that the session changed files of another project than the host's.
 	ErrElsewhere = errors.New("the session changed files of another project")
 )
@@ -35,8 +32,8 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("changed by somebody else since the session wrote them: %s", strings.Join(e.Files, ", "))
 }
 
-// RevertOptions say what to undo.
-type RevertOptions struct {
+// Options say what to undo.
+type Options struct {
 	SessionID string
 	// MessageID is the first message to undo. Empty: the last prompt that is not undone yet.
 	MessageID string
@@ -53,60 +50,16 @@ type Reverted struct {
 	Files     []string `json:"files"`               // that were changed, relative to the project, sorted
 }
 
-// Revert takes a session back to before a message: what it and its subagents did to files since is undone, and the messages count
-// no more. They are dropped with the next prompt; until then Unrevert brings everything back. All is done or nothing, also when the
-// process dies meanwhile: then the next host of the project finishes it.
-//
-// Errors: ErrNotFound, ErrNothing, ErrBusy, ErrElsewhere, *ConflictError, snapshot.ErrOff, snapshot.ErrGone, *store.OwnedError.
-func (h *Host) Revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
-	var out *Reverted
-	err := h.between(ctx, o.SessionID, func(ctx context.Context, t *turn) (err error) {
-		out, err = t.revert(ctx, o)
-		return err
-	})
-	return out, err
-}
-
-// Unrevert brings back what Revert undid. Files that somebody changed since are a *ConflictError unless force is set. Errors: as
-// Revert.
-func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Reverted, error) {
-	var out *Reverted
-	err := h.between(ctx, session, func(ctx context.Context, t *turn) (err error) {
-		out, err = t.unrevert(ctx, force)
-		return err
-	})
-	return out, err
-}
-
-// between runs f on a session that runs no turn, which none begins to do meanwhile. One that does is busy: its turn may take long.
-func (h *Host) between(ctx context.Context, session string, f func(context.Context, *turn) error) error {
-	h.mu.Lock()
-	r := h.runners[session]
-	h.mu.Unlock()
-	if r != nil && r.inTurn() {
-		return fmt.Errorf("session %s: %w", session, ErrBusy)
-	}
-	_, err := h.Prompt(ctx, PromptInput{SessionID: session, between: f})
-	return err
-}
-
-// inTurn reports whether a turn runs.
-func (r *runner) inTurn() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.cancel != nil
-}
-
-func (t *turn) revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
-	if err := t.finishOwn(ctx); err != nil {
+func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
+	if err := k.finishOwn(ctx); err != nil {
 		return nil, err
 	}
-	list, readErr := t.h.opts.Store.Messages(ctx, t.r.session, store.Page{})
+	list, readErr := k.Files.Sessions.Messages(ctx, k.Conversation.ID(), store.Page{})
 	damaged, err := store.Readable(readErr)
 	if err != nil {
 		return nil, err
 	}
-	old := t.c.sessionCopy().Revert
+	old := k.Conversation.SessionCopy().Revert
 	from, err := revertPoint(list, o.MessageID, old)
 	if err != nil {
 		return nil, err
@@ -114,15 +67,15 @@ func (t *turn) revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 	if damagedSince(list[:from], damaged) {
 		return nil, fmt.Errorf("the files that were changed are not all known: %w", readErr)
 	}
-	done, err := t.undone(ctx, old)
+	done, err := k.undone(ctx, old)
 	if err != nil {
 		return nil, err
 	}
-	net, err := t.h.netChanges(ctx, t.r.session, list[from:])
+	net, err := k.Files.netChanges(ctx, k.Conversation.ID(), list[from:])
 	if err != nil {
 		return nil, err
 	}
-	p := &restoring{host: t.h, force: o.Force, touched: map[snapshot.Path]snapshot.Step{}}
+	p := &restoring{files: k.Files, force: o.Force, touched: map[snapshot.Path]snapshot.Step{}}
 	for path, n := range net {
 		expected, original := n.After, n.After
 		if d, ok := done[path]; ok {
@@ -144,28 +97,28 @@ func (t *turn) revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 	if err := p.makeRoom(); err != nil {
 		return nil, err
 	}
-	out := &Reverted{SessionID: t.r.session, MessageID: list[from].Info.Head().ID, Messages: len(list) - from}
+	out := &Reverted{SessionID: k.Conversation.ID(), MessageID: list[from].Info.Head().ID, Messages: len(list) - from}
 	mark := &sdk.Revert{MessageID: out.MessageID}
 	if mark.Snapshot, err = p.record(ctx); err != nil {
 		return nil, err
 	}
-	out.Files, err = t.restore(ctx, p, mark)
+	out.Files, err = k.restore(ctx, p, mark)
 	return out, err
 }
 
-func (t *turn) unrevert(ctx context.Context, force bool) (*Reverted, error) {
-	if err := t.finishOwn(ctx); err != nil {
+func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
+	if err := k.finishOwn(ctx); err != nil {
 		return nil, err
 	}
-	old := t.c.sessionCopy().Revert
+	old := k.Conversation.SessionCopy().Revert
 	if old == nil {
-		return nil, fmt.Errorf("nothing of session %s is undone: %w", t.r.session, ErrNothing)
+		return nil, fmt.Errorf("nothing of session %s is undone: %w", k.Conversation.ID(), live.ErrNothing)
 	}
-	done, err := t.undone(ctx, old)
+	done, err := k.undone(ctx, old)
 	if err != nil {
 		return nil, err
 	}
-	p := &restoring{host: t.h, force: force, touched: map[snapshot.Path]snapshot.Step{}}
+	p := &restoring{files: k.Files, force: force, touched: map[snapshot.Path]snapshot.Step{}}
 	for path, d := range done {
 		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
 			return nil, err
@@ -174,22 +127,22 @@ func (t *turn) unrevert(ctx context.Context, force bool) (*Reverted, error) {
 	if err := p.makeRoom(); err != nil {
 		return nil, err
 	}
-	out := &Reverted{SessionID: t.r.session}
-	out.Files, err = t.restore(ctx, p, nil)
+	out := &Reverted{SessionID: k.Conversation.ID()}
+	out.Files, err = k.restore(ctx, p, nil)
 	return out, err
 }
 
 // revertPoint returns the index of the first message to undo.
 func revertPoint(list []sdk.MessageWithParts, id string, old *sdk.Revert) (int, error) {
 	if id != "" {
-		if i := indexOf(list, id); i >= 0 {
+		if i := live.IndexOf(list, id); i >= 0 {
 			return i, nil
 		}
-		return 0, fmt.Errorf("message %q: %w", id, ErrNotFound)
+		return 0, fmt.Errorf("message %q: %w", id, live.ErrNotFound)
 	}
 	end := len(list)
 	if old != nil {
-		if i := indexOf(list, old.MessageID); i >= 0 {
+		if i := live.IndexOf(list, old.MessageID); i >= 0 {
 			end = i
 		}
 	}
@@ -198,13 +151,13 @@ func revertPoint(list []sdk.MessageWithParts, id string, old *sdk.Revert) (int, 
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("there is no prompt to undo: %w", ErrNothing)
+	return 0, fmt.Errorf("there is no prompt to undo: %w", live.ErrNothing)
 }
 
 // damagedSince reports whether rows are damaged that do not belong to the messages before.
 func damagedSince(before []sdk.MessageWithParts, damaged []store.Damage) bool {
 	return slices.ContainsFunc(damaged, func(d store.Damage) bool {
-		return d.Type != store.DamagedMessage && indexOf(before, d.Message) < 0 || d.Type == store.DamagedMessage && indexOf(before, d.ID) < 0
+		return d.Type != store.DamagedMessage && live.IndexOf(before, d.Message) < 0 || d.Type == store.DamagedMessage && live.IndexOf(before, d.ID) < 0
 	})
 }
 
@@ -226,12 +179,12 @@ func isPrompt(parts sdk.Parts) bool {
 }
 
 // undone returns what an earlier revert did to files: from what they were to what they became.
-func (t *turn) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]snapshot.Step, error) {
+func (k *Session) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]snapshot.Step, error) {
 	out := map[snapshot.Path]snapshot.Step{}
 	if r == nil || r.Snapshot == "" {
 		return out, nil
 	}
-	repo, err := t.h.files()
+	repo, err := k.Files.open()
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +204,7 @@ func (t *turn) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]sna
 
 // restoring collects what is to become of files.
 type restoring struct {
-	host  *Host
+	files *Files
 	force bool
 
 	steps     []snapshot.Step
@@ -262,7 +215,7 @@ type restoring struct {
 
 // add plans that a file goes to target. It should be as expected; original is what it was before anything was undone.
 func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, target, original snapshot.Entry, between bool) error {
-	repo, err := p.host.files()
+	repo, err := p.files.open()
 	if err != nil {
 		return err
 	}
@@ -307,7 +260,7 @@ func (p *restoring) record(ctx context.Context) (string, error) {
 	if len(p.touched) == 0 {
 		return "", nil
 	}
-	repo, err := p.host.files()
+	repo, err := p.files.open()
 	if err != nil {
 		return "", err
 	}
@@ -328,7 +281,7 @@ type note struct {
 }
 
 // restore changes the files and the session, both or none, and returns the names of the files.
-func (t *turn) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]string, error) {
+func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]string, error) {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
 		return nil, &ConflictError{Files: p.conflicts, Forced: p.force}
@@ -339,10 +292,10 @@ func (t *turn) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]s
 	}
 	slices.Sort(files)
 	if len(p.steps) == 0 {
-		t.setRevert(mark)
-		return files, t.c.journal.flush(ctx)
+		k.setRevert(mark)
+		return files, k.Conversation.Journal.Flush(ctx)
 	}
-	repo, err := t.h.files()
+	repo, err := k.Files.open()
 	if err != nil {
 		return nil, err
 	}
@@ -351,132 +304,119 @@ func (t *turn) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]s
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx) // from here on it is done or undone
-	if err := repo.Begin(&snapshot.Journal{ID: t.r.session, Steps: p.steps, Note: data}); err != nil {
+	if err := repo.Begin(&snapshot.Journal{ID: k.Conversation.ID(), Steps: p.steps, Note: data}); err != nil {
 		return nil, err
 	}
 	if err := repo.Run(ctx, p.steps); err != nil {
-		return nil, errors.Join(err, repo.End(t.r.session))
+		return nil, errors.Join(err, repo.End(k.Conversation.ID()))
 	}
-	t.setRevert(mark)
-	if err := t.c.journal.flush(ctx); err != nil {
+	k.setRevert(mark)
+	if err := k.Conversation.Journal.Flush(ctx); err != nil {
 		return nil, err // the next host finishes it
 	}
-	return files, repo.End(t.r.session)
+	return files, repo.End(k.Conversation.ID())
 }
 
-func (t *turn) setRevert(mark *sdk.Revert) {
-	t.c.updateSession(func(s *sdk.Session) { s.Revert = mark })
+func (k *Session) setRevert(mark *sdk.Revert) {
+	k.Conversation.UpdateSession(func(s *sdk.Session) { s.Revert = mark })
 }
 
-// dropReverted removes the messages that were undone: what comes now takes their place.
-func (t *turn) dropReverted(ctx context.Context) error {
-	if err := t.finishOwn(ctx); err != nil {
-		return err
+// Drop removes the messages that were undone: what comes now takes their place. It returns the damaged rows that are left out of the rest.
+func (k *Session) Drop(ctx context.Context) ([]store.Damage, error) {
+	if err := k.finishOwn(ctx); err != nil {
+		return nil, err
 	}
-	mark := t.c.sessionCopy().Revert
+	mark := k.Conversation.SessionCopy().Revert
 	if mark == nil {
-		return nil
+		return nil, nil
 	}
-	if err := t.c.journal.flush(ctx); err != nil {
-		return err
+	if err := k.Conversation.Journal.Flush(ctx); err != nil {
+		return nil, err
 	}
-	list, err := t.h.opts.Store.Messages(ctx, t.r.session, store.Page{From: mark.MessageID})
+	list, err := k.Files.Sessions.Messages(ctx, k.Conversation.ID(), store.Page{From: mark.MessageID})
 	damaged, err := store.Readable(err)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
+		return nil, err
 	}
-	s := t.c.sessionCopy()
-	s.Revert, s.Time.Updated = nil, now()
-	ops := []store.Op{store.PutSession{Session: s}}
-	events := []sdk.Event{{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}}}
+	var ids []string
 	for _, d := range damaged {
 		if d.Type == store.DamagedMessage {
-			ops = append(ops, store.RemoveMessage{MessageID: d.ID}) // which need not be in the list
+			ids = append(ids, d.ID)
 		}
 	}
 	for _, m := range list {
-		id := m.Info.Head().ID
-		ops = append(ops, store.RemoveMessage{MessageID: id})
-		events = append(events, sdk.Event{Type: sdk.EventMessageRemoved, Properties: &sdk.MessageRef{SessionID: s.ID, MessageID: id}})
+		if id := m.Info.Head().ID; !slices.Contains(ids, id) { // which a damaged message may be in, too
+			ids = append(ids, id)
+		}
 	}
-	t.c.journal.put(ops, events...)
-	if err := t.c.journal.flush(ctx); err != nil {
-		return err
-	}
-	messages, damaged, err := loadMessages(ctx, t.h.opts.Store, t.r.session)
-	t.h.leftOut(damaged)
-	if err == nil {
-		kept := *s
-		t.c.locked(func() { t.c.messages, t.c.session = messages, &kept })
-	}
-	return err
+	return k.Conversation.RemoveMessages(ctx, ids, func(s *sdk.Session) { s.Revert = nil })
 }
 
-// finishReverts brings reverts to their end that a process which is gone had begun.
-func (h *Host) finishReverts(ctx context.Context) {
-	repo, err := h.files()
+// FinishReverts brings reverts to their end that a process which is gone had begun.
+func (f *Files) FinishReverts(ctx context.Context) {
+	repo, err := f.open()
 	if err != nil {
 		return
 	}
 	pending, err := repo.Pending()
 	if err != nil {
-		h.log.Error("a revert that was cut off cannot be read", "err", err)
+		f.Log.Error("a revert that was cut off cannot be read", "err", err)
 	}
 	for _, j := range pending {
 		var owned *store.OwnedError
-		if err := h.finishRevert(ctx, repo, j); err != nil && !errors.As(err, &owned) && !errors.Is(err, store.ErrReadOnly) {
-			h.log.Error("a revert that was cut off cannot be finished", "session", j.ID, "err", err)
+		if err := f.finishRevert(ctx, repo, j); err != nil && !errors.As(err, &owned) && !errors.Is(err, store.ErrReadOnly) {
+			f.Log.Error("a revert that was cut off cannot be finished", "session", j.ID, "err", err)
 		}
 	}
 }
 
-func (h *Host) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
+func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
 	var n note
 	if err := json.Unmarshal(j.Note, &n); err != nil {
 		return err
 	}
-	token, err := h.opts.Store.Claim(ctx, j.ID)
+	token, err := f.Sessions.Claim(ctx, j.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return repo.End(j.ID) // the session was deleted; its files stay as they are
 	}
 	if err != nil {
 		return err
 	}
-	err = h.finishClaimed(ctx, repo, j, token, n.Revert)
-	return errors.Join(err, h.opts.Store.Release(ctx, token))
+	err = f.finishClaimed(ctx, repo, j, token, n.Revert)
+	return errors.Join(err, f.Sessions.Release(ctx, token))
 }
 
-func (h *Host) finishClaimed(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal, token store.Token, mark *sdk.Revert) error {
-	if err := h.resume(ctx, repo, j); err != nil {
+func (f *Files) finishClaimed(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal, token store.Token, mark *sdk.Revert) error {
+	if err := f.resume(ctx, repo, j); err != nil {
 		return err
 	}
-	s, _, err := h.opts.Store.Session(ctx, j.ID)
+	s, _, err := f.Sessions.Session(ctx, j.ID)
 	if err != nil {
 		return err
 	}
 	s.Revert = mark
-	if _, err := h.opts.Store.Append(ctx, token, []store.Op{store.PutSession{Session: s}}); err != nil {
+	if _, err := f.Sessions.Append(ctx, token, []store.Op{store.PutSession{Session: s}}); err != nil {
 		return err
 	}
 	return repo.End(j.ID)
 }
 
 // resume takes the files of a revert that was cut off to where they should be, but for those that were changed meanwhile.
-func (h *Host) resume(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
+func (f *Files) resume(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
 	left, err := repo.Resume(ctx, j.Steps)
 	for _, p := range left {
-		h.log.Warn("a revert that was cut off leaves a file that was changed meanwhile", "session", j.ID, "file", p.String())
+		f.Log.Warn("a revert that was cut off leaves a file that was changed meanwhile", "session", j.ID, "file", p.String())
 	}
 	return err
 }
 
 // finishOwn brings a revert of this session to its end that a process which died since this host started had begun.
-func (t *turn) finishOwn(ctx context.Context) error {
-	repo, err := t.h.files()
+func (k *Session) finishOwn(ctx context.Context) error {
+	repo, err := k.Files.open()
 	if err != nil {
 		return nil // then there are none
 	}
-	j, err := repo.PendingOf(t.r.session)
+	j, err := repo.PendingOf(k.Conversation.ID())
 	if err != nil || j == nil {
 		return err
 	}
@@ -484,11 +424,11 @@ func (t *turn) finishOwn(ctx context.Context) error {
 	if err := json.Unmarshal(j.Note, &n); err != nil {
 		return fmt.Errorf("a revert of session %s that was cut off: %w", j.ID, err)
 	}
-	if err := t.h.resume(ctx, repo, j); err != nil {
+	if err := k.Files.resume(ctx, repo, j); err != nil {
 		return err
 	}
-	t.setRevert(n.Revert)
-	if err := t.c.journal.flush(ctx); err != nil {
+	k.setRevert(n.Revert)
+	if err := k.Conversation.Journal.Flush(ctx); err != nil {
 		return err
 	}
 	return repo.End(j.ID)

@@ -1,4 +1,4 @@
-package host
+package model
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ func configure(info sdk.ProviderInfo, c sdk.ProviderConfig) sdk.ProviderInfo {
 	if len(c.Env) > 0 {
 		info.Env = c.Env
 	}
-	info.Headers = merged(info.Headers, c.Options.Headers)
+	info.Headers = Merged(info.Headers, c.Options.Headers)
 	info.Options = options(info.Options, c.Options)
 	info.Models = configureModels(info, c)
 	return info
@@ -90,13 +90,13 @@ func configureModel(m sdk.Model, c sdk.ModelConfig) sdk.Model {
 	setIf(&m.Attachment, c.Attachment)
 	setIf(&m.Modalities, c.Modalities)
 	if c.Options != nil {
-		m.Options = merged(m.Options, c.Options)
+		m.Options = Merged(m.Options, c.Options)
 	}
 	if c.Headers != nil {
-		m.Headers = merged(m.Headers, c.Headers)
+		m.Headers = Merged(m.Headers, c.Headers)
 	}
 	if c.Variants != nil {
-		m.Variants = merged(m.Variants, c.Variants)
+		m.Variants = Merged(m.Variants, c.Variants)
 	}
 	return m
 }
@@ -108,8 +108,8 @@ func setIf[T any](to *T, from *T) {
 	}
 }
 
-// merged returns a new map with the entries of both, over's winning.
-func merged[M ~map[string]V, V any](base, over M) M {
+// Merged returns a new map with the entries of both, over's winning.
+func Merged[M ~map[string]V, V any](base, over M) M {
 	out := make(M, len(base)+len(over))
 	maps.Copy(out, base)
 	maps.Copy(out, over)

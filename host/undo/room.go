@@ -1,4 +1,4 @@
-package host
+package undo
 
 import (
 	"io/fs"
@@ -83,7 +83,7 @@ func (p *restoring) name(path snapshot.Path) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(p.host.opts.Project.Worktree, name)
+	return filepath.Join(p.files.Project.Worktree, name)
 }
 
 // behindLink reports whether a directory of the project above a file is a symbolic link now.

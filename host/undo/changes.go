@@ -1,4 +1,4 @@
-package host
+package undo
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/snapshot"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -24,12 +25,12 @@ type netChange struct {
 
 // netChanges returns what messages of a session did to files, and what subagents did from the first of them on. Files that are as
 // before are left out.
-func (h *Host) netChanges(ctx context.Context, session string, list []sdk.MessageWithParts) (map[snapshot.Path]*netChange, error) {
+func (f *Files) netChanges(ctx context.Context, session string, list []sdk.MessageWithParts) (map[snapshot.Path]*netChange, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
 	patches := patchesOf(list)
-	more, err := h.childPatches(ctx, session, createdAt(list[0].Info))
+	more, err := f.childPatches(ctx, session, createdAt(list[0].Info))
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func (h *Host) netChanges(ctx context.Context, session string, list []sdk.Messag
 	for _, p := range patches {
 		changes, err := changesOf(p)
 		if err == nil {
-			err = h.isHere(p, changes)
+			err = f.isHere(p, changes)
 		}
 		if err != nil {
 			return nil, err
@@ -57,8 +58,8 @@ func (h *Host) netChanges(ctx context.Context, session string, list []sdk.Messag
 }
 
 // isHere refuses changes of another project: a session may have gone on elsewhere, and equal names there are other files.
-func (h *Host) isHere(p *sdk.PatchPart, changes []snapshot.Change) error {
-	repo, err := h.files()
+func (f *Files) isHere(p *sdk.PatchPart, changes []snapshot.Change) error {
+	repo, err := f.open()
 	if err != nil {
 		return err
 	}
@@ -92,8 +93,8 @@ func patchesOf(list []sdk.MessageWithParts) []*sdk.PatchPart {
 }
 
 // childPatches returns the patches of subagents since a time.
-func (h *Host) childPatches(ctx context.Context, session string, since sdk.Millis) ([]*sdk.PatchPart, error) {
-	children, err := h.opts.Store.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
+func (f *Files) childPatches(ctx context.Context, session string, since sdk.Millis) ([]*sdk.PatchPart, error) {
+	children, err := f.Sessions.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +103,13 @@ func (h *Host) childPatches(ctx context.Context, session string, since sdk.Milli
 		if child.Time.Updated < since {
 			continue
 		}
-		list, err := h.opts.Store.Messages(ctx, child.ID, store.Page{})
+		list, err := f.Sessions.Messages(ctx, child.ID, store.Page{})
 		if err != nil {
 			return nil, err
 		}
 		i, _ := slices.BinarySearchFunc(list, since, func(m sdk.MessageWithParts, at sdk.Millis) int { return int(createdAt(m.Info) - at) })
 		out = append(out, patchesOf(list[i:])...)
-		deeper, err := h.childPatches(ctx, child.ID, since)
+		deeper, err := f.childPatches(ctx, child.ID, since)
 		if err != nil {
 			return nil, err
 		}
@@ -135,42 +136,38 @@ type FileChange struct {
 	// Before and After are the contents; of a symbolic link where it points. Empty where there was no file.
 	Before []byte `json:"-"`
 	After  []byte `json:"-"`
-	// Somebody else changed the file too, in the middle.
+	// Shared is set when another program, or the user, changed the file in between.
 	Shared bool `json:"shared,omitempty"`
 }
 
-// SessionChanges returns what a session and its subagents did to files, sorted by path; only from one message on when messageID is
+// Changes returns what a session and its subagents did to files, sorted by path; only from one message on when messageID is
 // not empty. What was undone is left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
-func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([]FileChange, error) {
-	s, err := h.Session(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	list, err := h.opts.Store.Messages(ctx, session, store.Page{})
+func (f *Files) Changes(ctx context.Context, s *sdk.Session, messageID string) ([]FileChange, error) {
+	list, err := f.Sessions.Messages(ctx, s.ID, store.Page{})
 	if err != nil {
 		return nil, err
 	}
 	if s.Revert != nil {
-		if i := indexOf(list, s.Revert.MessageID); i >= 0 {
+		if i := live.IndexOf(list, s.Revert.MessageID); i >= 0 {
 			list = list[:i]
 		}
 	}
 	if messageID != "" {
-		i := indexOf(list, messageID)
+		i := live.IndexOf(list, messageID)
 		if i < 0 {
-			return nil, fmt.Errorf("message %q: %w", messageID, ErrNotFound)
+			return nil, fmt.Errorf("message %q: %w", messageID, live.ErrNotFound)
 		}
 		list = list[i:]
 	}
-	net, err := h.netChanges(ctx, session, list)
+	net, err := f.netChanges(ctx, s.ID, list)
 	if err != nil || len(net) == 0 {
 		return nil, err
 	}
-	return h.fileChanges(ctx, net)
+	return f.fileChanges(ctx, net)
 }
 
-func (h *Host) fileChanges(ctx context.Context, net map[snapshot.Path]*netChange) ([]FileChange, error) {
-	repo, err := h.files()
+func (f *Files) fileChanges(ctx context.Context, net map[snapshot.Path]*netChange) ([]FileChange, error) {
+	repo, err := f.open()
 	if err != nil {
 		return nil, err
 	}

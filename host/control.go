@@ -1,0 +1,74 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/undo"
+)
+
+var (
+	// ErrBusy means that the session runs a turn.
+	ErrBusy = errors.New("session is busy")
+	// ErrNothing means that there is nothing to undo, nothing was undone, or no summary to take out.
+	ErrNothing = live.ErrNothing
+	// ErrElsewhere means that the session changed files of another project than the host's.
+	ErrElsewhere = undo.ErrElsewhere
+)
+
+// What Revert, Unrevert and SessionChanges take and return; see package undo.
+type (
+	RevertOptions = undo.Options
+	Reverted      = undo.Reverted
+	ConflictError = undo.ConflictError
+	FileChange    = undo.FileChange
+)
+
+// SessionChanges returns what a session and its subagents did to files, sorted by path; only from one message on when messageID is
+// not empty. What was undone is left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
+func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([]FileChange, error) {
+	s, err := h.Session(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return h.files.Changes(ctx, s, messageID)
+}
+
+// Revert takes a session back to before a message: what it and its subagents did to files since is undone, and the messages count
+// no more. They are dropped with the next prompt; until then Unrevert brings everything back. All is done or nothing, also when the
+// process dies meanwhile: then the next host of the project finishes it.
+//
+// Errors: ErrNotFound, ErrNothing, ErrBusy, ErrElsewhere, *ConflictError, snapshot.ErrOff, snapshot.ErrGone, *store.OwnedError.
+func (h *Host) Revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
+	var out *Reverted
+	err := h.between(ctx, o.SessionID, func(ctx context.Context, t *turn) (err error) {
+		out, err = t.k.Revert(ctx, o)
+		return err
+	})
+	return out, err
+}
+
+// Unrevert brings back what Revert undid. Files that somebody changed since are a *ConflictError unless force is set. Errors: as
+// Revert.
+func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Reverted, error) {
+	var out *Reverted
+	err := h.between(ctx, session, func(ctx context.Context, t *turn) (err error) {
+		out, err = t.k.Unrevert(ctx, force)
+		return err
+	})
+	return out, err
+}
+
+// between runs f on a session that runs no turn, which none begins to do meanwhile. One that does is busy: its turn may take long.
+func (h *Host) between(ctx context.Context, session string, f func(context.Context, *turn) error) error {
+	h.mu.Lock()
+	r := h.runners[session]
+	h.mu.Unlock()
+	if r != nil && r.inTurn() {
+		return fmt.Errorf("session %s: %w", session, ErrBusy)
+	}
+	_, err := h.Prompt(ctx, PromptInput{SessionID: session, between: f})
+	return err
+}

@@ -1,0 +1,252 @@
+package live
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// loadPage is how many messages are read at a time when a session is taken up again.
+const loadPage = 200
+
+// Conversation is a claimed session in memory: the messages a request may need, and the journal that
+// makes each change durable. The runner's goroutine changes it; tools report progress and read from
+// theirs, which is what the lock is for.
+type Conversation struct {
+	IDs     *sdk.IDs
+	Journal *journal
+
+	mu       sync.Mutex
+	session  *sdk.Session
+	messages []sdk.MessageWithParts // from the last compaction on, in the order of the store
+}
+
+func Now() sdk.Millis { return time.Now().UnixMilli() }
+
+// Open reads a claimed session and closes what an earlier process, or a turn that could not be stored, left open in it. It
+// returns the damaged rows that are left out. The caller closes the journal.
+func Open(ctx context.Context, s store.Store, token store.Token, ids *sdk.IDs, publish func(sdk.Event)) (*Conversation, []store.Damage, error) {
+	session, _, err := s.Session(ctx, token.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	messages, damaged, err := Load(ctx, s, token.Session)
+	if err != nil {
+		return nil, damaged, err
+	}
+	c := &Conversation{IDs: ids, session: session, messages: messages, Journal: newJournal(ctx, s, token, publish)}
+	if ops := CloseInterrupted(messages); len(ops) > 1 {
+		c.Journal.Put(ops)
+	}
+	return c, damaged, nil
+}
+
+// RemoveMessages removes messages and changes the session in one step, then reads again what a turn needs. It returns the damaged rows that
+// are left out.
+func (c *Conversation) RemoveMessages(ctx context.Context, ids []string, change func(*sdk.Session)) ([]store.Damage, error) {
+	s := c.SessionCopy()
+	change(s)
+	s.Time.Updated = Now()
+	ops := []store.Op{store.PutSession{Session: s}}
+	events := []sdk.Event{{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}}}
+	for _, id := range ids {
+		ops = append(ops, store.RemoveMessage{MessageID: id})
+		events = append(events, sdk.Event{Type: sdk.EventMessageRemoved, Properties: &sdk.MessageRef{SessionID: s.ID, MessageID: id}})
+	}
+	c.Journal.Put(ops, events...)
+	if err := c.Journal.Flush(ctx); err != nil {
+		return nil, err
+	}
+	messages, damaged, err := Load(ctx, c.Journal.store, s.ID)
+	if err == nil {
+		kept := *s
+		c.Locked(func() { c.messages, c.session = messages, &kept })
+	}
+	return damaged, err
+}
+
+// Load reads what a turn needs of a session: the messages back to where the last summary's verbatim tail
+// begins, or all of them. It returns the damaged rows that are left out.
+func Load(ctx context.Context, s store.Store, session string) (out []sdk.MessageWithParts, damaged []store.Damage, err error) {
+	page := store.Page{Limit: loadPage}
+	for {
+		got, err := s.Messages(ctx, session, page)
+		rows, err := store.Readable(err)
+		if err != nil {
+			return nil, nil, err
+		}
+		out, damaged = append(got, out...), append(damaged, rows...)
+		if len(got)+len(rows) < loadPage || len(got) == 0 || reachesSummary(out) {
+			return out, damaged, nil
+		}
+		page.Before = got[0].Info.Head().ID
+	}
+}
+
+// ID returns the identifier of the session.
+func (c *Conversation) ID() string { return c.Journal.token.Session }
+
+// Snapshot returns the messages as they are now. What is closed does not change any more, so only open
+// messages are copied: a step must not cost more the longer the turn is.
+func (c *Conversation) Snapshot() []sdk.MessageWithParts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]sdk.MessageWithParts, len(c.messages))
+	for i, m := range c.messages {
+		if a, ok := m.Info.(*sdk.AssistantMessage); !ok || a.Time.Completed != 0 {
+			out[i] = m
+			continue
+		}
+		out[i] = sdk.MessageWithParts{Info: CopyMessage(m.Info), Parts: make(sdk.Parts, len(m.Parts))}
+		for k, p := range m.Parts {
+			out[i].Parts[k] = CopyPart(p)
+		}
+	}
+	return out
+}
+
+// SessionCopy returns the session as it is now.
+func (c *Conversation) SessionCopy() *sdk.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := *c.session
+	return &s
+}
+
+// UpdateSession changes the session row and records it.
+func (c *Conversation) UpdateSession(change func(*sdk.Session)) {
+	c.mu.Lock()
+	change(c.session)
+	c.session.Time.Updated = Now()
+	s := *c.session
+	c.mu.Unlock()
+	c.Journal.Put([]store.Op{store.PutSession{Session: &s}}, sdk.Event{
+		Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: s},
+	})
+}
+
+// Add appends a message with its parts and records them.
+func (c *Conversation) Add(m sdk.Message, parts ...sdk.Part) {
+	c.mu.Lock()
+	c.messages = append(c.messages, sdk.MessageWithParts{Info: m, Parts: parts})
+	c.mu.Unlock()
+	c.PutMessage(m)
+	for _, p := range parts {
+		c.PutPart(p)
+	}
+}
+
+// AddPart appends a part to its message and records it.
+func (c *Conversation) AddPart(p sdk.Part) {
+	c.mu.Lock()
+	for i := len(c.messages) - 1; i >= 0; i-- {
+		if m := &c.messages[i]; m.Info.Head().ID == p.Head().MessageID {
+			m.Parts = append(m.Parts, p)
+			break
+		}
+	}
+	c.mu.Unlock()
+	c.PutPart(p)
+}
+
+// ReplacePart puts what change returns in the place of the first part of a message for which that is not nil, and records it. Parts of
+// closed messages are read without a lock, so change must not change its argument.
+func (c *Conversation) ReplacePart(messageID string, change func(sdk.Part) sdk.Part) {
+	var changed sdk.Part
+	c.mu.Lock()
+	for i := len(c.messages) - 1; i >= 0 && changed == nil; i-- {
+		m := &c.messages[i]
+		if m.Info.Head().ID != messageID {
+			continue
+		}
+		for j, p := range m.Parts {
+			if changed = change(p); changed != nil {
+				m.Parts = slices.Clone(m.Parts)
+				m.Parts[j] = changed
+				break
+			}
+		}
+	}
+	c.mu.Unlock()
+	if changed != nil {
+		c.PutPart(changed)
+	}
+}
+
+// PutMessage records the message as it is.
+func (c *Conversation) PutMessage(m sdk.Message) {
+	c.mu.Lock()
+	m = CopyMessage(m)
+	c.mu.Unlock()
+	c.Journal.Put([]store.Op{store.PutMessage{Message: m}}, sdk.Event{
+		Type: sdk.EventMessageUpdated, Properties: &sdk.MessageInfo{SessionID: m.Head().SessionID, Info: m},
+	})
+}
+
+// PutPart records the part as it is, with blobs it refers to.
+func (c *Conversation) PutPart(p sdk.Part, blobs ...[]byte) {
+	c.mu.Lock()
+	p = CopyPart(p)
+	c.mu.Unlock()
+	ops := make([]store.Op, 0, 1+len(blobs))
+	for _, b := range blobs {
+		ops = append(ops, store.PutBlob{Content: b})
+	}
+	c.Journal.Put(append(ops, store.PutPart{Part: p}), sdk.Event{
+		Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{SessionID: p.Head().SessionID, Part: p, Time: Now()},
+	})
+}
+
+// AppendText adds streamed text to an open part.
+func (c *Conversation) AppendText(p sdk.Part, field, delta string) {
+	c.Journal.append(*p.Head(), field, delta)
+}
+
+// NewPart returns the identifiers of a new part of a message.
+func (c *Conversation) NewPart(m sdk.Message) sdk.PartHead {
+	return sdk.PartHead{ID: c.IDs.New(sdk.PrefixPart), SessionID: m.Head().SessionID, MessageID: m.Head().ID}
+}
+
+// Parts returns the parts of a message.
+func (c *Conversation) Parts(messageID string) sdk.Parts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := len(c.messages) - 1; i >= 0; i-- {
+		if c.messages[i].Info.Head().ID == messageID {
+			return slices.Clone(c.messages[i].Parts)
+		}
+	}
+	return nil
+}
+
+// Locked runs f while nobody else reads or changes parts.
+func (c *Conversation) Locked(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
+// CloseInterrupted ends what an earlier process left open and returns the changes: parts keep what came,
+// a call that ran has an unknown outcome, and nothing is run again.
+func CloseInterrupted(messages []sdk.MessageWithParts) []store.Op {
+	var ops []store.Op
+	for _, m := range messages {
+		a, ok := m.Info.(*sdk.AssistantMessage)
+		if !ok || a.Time.Completed != 0 {
+			continue
+		}
+		for _, p := range m.Parts {
+			if ClosePart(p, interruptedByCrash) {
+				ops = append(ops, store.PutPart{Part: CopyPart(p)})
+			}
+		}
+		a.Time.Completed = Now()
+		a.Error = &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "interrupted: the process that ran this turn ended, or could not store it"}}
+		ops = append(ops, store.PutMessage{Message: CopyMessage(a)})
+	}
+	return append(ops, store.SetTurn{Open: false})
+}

@@ -1,0 +1,150 @@
+package live
+
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// CopyMessage returns a shallow copy: maps and slices are replaced by the host, never changed in place.
+func CopyMessage(m sdk.Message) sdk.Message {
+	switch m := m.(type) {
+	case *sdk.UserMessage:
+		c := *m
+		return &c
+	case *sdk.AssistantMessage:
+		c := *m
+		return &c
+	}
+	return m
+}
+
+// CopyPart returns a shallow copy of the kinds of parts that change after they were made.
+func CopyPart(p sdk.Part) sdk.Part {
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		c := *p
+		return &c
+	case *sdk.ReasoningPart:
+		c := *p
+		return &c
+	case *sdk.ToolPart:
+		c := *p
+		return &c
+	case *sdk.CompactionPart:
+		c := *p
+		return &c
+	}
+	return p
+}
+
+// Interruption says why open parts are closed: what a call is told that had not started, and one that had.
+type Interruption struct{ Pending, Running string }
+
+var (
+	interruptedByCrash = Interruption{
+		Pending: "interrupted before it ran",
+		Running: "outcome unknown: the turn was cut off while the call ran; it was not run again",
+	}
+	InterruptedByAbort = Interruption{
+		Pending: "tool execution aborted before it ran",
+		Running: "tool execution aborted",
+	}
+	InterruptedByFailure = Interruption{
+		Pending: "the turn failed before the call ran",
+		Running: "the turn failed while the call ran",
+	}
+	interruptedByCut = Interruption{
+		Pending: "the answer broke off before the call was complete; it did not run",
+		Running: "the answer broke off before the call was complete; it did not run",
+	}
+)
+
+// ClosePart ends an open part in place and reports whether it was open.
+func ClosePart(p sdk.Part, why Interruption) bool {
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		if p.Time == nil || p.Time.End != 0 {
+			return false
+		}
+		p.Time = &sdk.PartTime{Start: p.Time.Start, End: Now()}
+		return true
+	case *sdk.ReasoningPart:
+		if p.Time.End != 0 {
+			return false
+		}
+		p.Time.End = Now()
+		return true
+	case *sdk.ToolPart:
+		if !p.State.Open() {
+			return false
+		}
+		text := why.Running
+		if p.State.Status == sdk.ToolPending {
+			text = why.Pending
+		}
+		metadata := p.State.Metadata.Clone()
+		if metadata == nil {
+			metadata = sdk.Object{}
+		}
+		metadata["interrupted"] = true
+		start := p.State.Time.Start
+		if start == 0 {
+			start = Now()
+		}
+		p.State = sdk.ToolState{
+			Status: sdk.ToolError, Input: p.State.Input, Error: text, Metadata: metadata,
+			Time: sdk.ToolTime{Start: start, End: Now()},
+		}
+		return true
+	}
+	return false
+}
+
+func SetAsidePart(p sdk.Part) bool {
+	ClosePart(p, interruptedByCut)
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		if p.Ignored {
+			return false
+		}
+		p.Text, p.Ignored = Clip(p.Text, MaxCutText), true
+	case *sdk.ReasoningPart:
+		if p.Metadata[IgnoredKey] == true {
+			return false
+		}
+		p.Text, p.Metadata = Clip(p.Text, MaxCutText), WithKey(p.Metadata, IgnoredKey, true)
+	case *sdk.ToolPart:
+		if p.Metadata[IgnoredKey] == true {
+			return false
+		}
+		p.Metadata = WithKey(p.Metadata, IgnoredKey, true)
+	default:
+		return false
+	}
+	return true
+}
+
+// MaxCutText is how much is kept of each text of a broken answer, in bytes: the rest would be stored, loaded and shown for nothing.
+const MaxCutText = 64 << 10
+
+// IgnoredKey marks reasoning and tool parts of a broken answer in their metadata, as Ignored does text.
+const IgnoredKey = "ignored"
+
+// WithKey returns a copy of o with one more field: parts that were recorded must not change.
+func WithKey(o sdk.Object, key string, value any) sdk.Object {
+	c := make(sdk.Object, len(o)+1)
+	for k, v := range o {
+		c[k] = v
+	}
+	c[key] = value
+	return c
+}
+
+// Clip cuts text from outside to max bytes, at the end of a character.
+func Clip(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max], "") + "…"
+}

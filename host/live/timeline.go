@@ -1,0 +1,100 @@
+package live
+
+import "github.com/tenonhq/tenon/sdk"
+
+// LastSummary returns the index of the latest finished summary and the identifier of the first message
+// kept verbatim; -1 when there is no summary.
+func LastSummary(messages []sdk.MessageWithParts) (summary, question int, tail string) {
+	for i := len(messages) - 1; i >= 0; i-- {
+		a, ok := messages[i].Info.(*sdk.AssistantMessage)
+		if !ok || !a.Summary || a.Error != nil || a.Time.Completed == 0 {
+			continue
+		}
+		for k := i - 1; k >= 0; k-- {
+			if messages[k].Info.Head().ID == a.ParentID {
+				if c := CompactionPart(messages[k].Parts); c != nil {
+					return i, k, c.TailStartID
+				}
+			}
+		}
+		return i, -1, ""
+	}
+	return -1, -1, ""
+}
+
+func CompactionPart(parts sdk.Parts) *sdk.CompactionPart {
+	for _, p := range parts {
+		if c, ok := p.(*sdk.CompactionPart); ok {
+			return c
+		}
+	}
+	return nil
+}
+
+// reachesSummary reports whether the messages go back far enough: to a finished summary, its question and
+// the start of its verbatim tail.
+func reachesSummary(messages []sdk.MessageWithParts) bool {
+	summary, question, tail := LastSummary(messages)
+	if summary < 0 || question < 0 {
+		return false
+	}
+	return tail == "" || IndexOf(messages, tail) >= 0
+}
+
+func IndexOf(messages []sdk.MessageWithParts, id string) int {
+	for i := range messages {
+		if messages[i].Info.Head().ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// Active returns what the model gets: the latest summary in place of what it covers, the tail it
+// left verbatim, and everything since. Compactions that failed are left out.
+func Active(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
+	summary, question, tail := LastSummary(messages)
+	if summary < 0 || question < 0 {
+		return withoutCompactions(messages)
+	}
+	out := []sdk.MessageWithParts{messages[question], messages[summary]}
+	if from := IndexOf(messages, tail); tail != "" && from >= 0 && from < question {
+		out = append(out, withoutCompactions(messages[from:question])...)
+	}
+	return append(out, withoutCompactions(messages[summary+1:])...)
+}
+
+func withoutCompactions(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
+	out := make([]sdk.MessageWithParts, 0, len(messages))
+	for _, m := range messages {
+		a, ok := m.Info.(*sdk.AssistantMessage)
+		if CompactionPart(m.Parts) != nil || ok && a.Summary {
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func HasResults(parts sdk.Parts) bool {
+	for _, p := range parts {
+		if tool, ok := p.(*sdk.ToolPart); ok && tool.State.Status == sdk.ToolCompleted {
+			return true
+		}
+	}
+	return false
+}
+
+// AnswerText joins the text the user gets from a message.
+func AnswerText(parts sdk.Parts) string {
+	var out string
+	for _, p := range parts {
+		if text, ok := p.(*sdk.TextPart); ok && !text.Ignored && !text.Synthetic && text.Text != "" {
+			if out != "" {
+				out += "\n"
+			}
+			out += text.Text
+		}
+	}
+	return out
+}

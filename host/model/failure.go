@@ -1,0 +1,57 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Bounds of what is stored of a failed request, in bytes.
+const (
+	maxErrorText    = 4 << 10
+	maxErrorBody    = 16 << 10 // what sdk.ProviderError promises
+	maxErrorHeader  = 512      // one value
+	maxErrorHeaders = 8 << 10  // names and values together
+)
+
+// WireError turns an error into its form on the wire, bounded and without what hide takes out.
+func WireError(err error, hide func(string) string) *sdk.NamedError {
+	n := *namedError(err)
+	n.Data.Message = live.Clip(hide(n.Data.Message), maxErrorText)
+	n.Data.ResponseBody = live.Clip(hide(n.Data.ResponseBody), maxErrorBody)
+	n.Data.ResponseHeaders = storedHeaders(n.Data.ResponseHeaders, hide)
+	return &n
+}
+
+// storedHeaders returns the headers of a failed answer that are stored: sorted by name, as many as maxErrorHeaders holds.
+func storedHeaders(headers map[string]string, hide func(string) string) map[string]string {
+	if headers == nil {
+		return nil
+	}
+	out, room := map[string]string{}, maxErrorHeaders
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		value := live.Clip(hide(headers[name]), maxErrorHeader)
+		if room -= len(name) + len(value); room < 0 {
+			break
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// namedError turns an error into its form on the wire.
+func namedError(err error) *sdk.NamedError {
+	var named *sdk.NamedError
+	if errors.As(err, &named) {
+		return named
+	}
+	var pe *sdk.ProviderError
+	if errors.As(err, &pe) {
+		return providerNamed(pe)
+	}
+	return &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: fmt.Sprint(err)}}
+}

@@ -1,0 +1,274 @@
+package undo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/snapshot"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Permission keys of built-in tools that write files. Other built-in tools change none; what other plugins' tools do is not known.
+const ()
+
+// patchChanges is the field of a patch part that says what each file was before and after.
+const patchChanges = "changes"
+
+// Files is the store of the project's file states, opened when it is first needed. Set Project, Sessions and Log; the rest is its own.
+type Files struct {
+	Project  sdk.Project
+	Sessions store.Store
+	Log      *slog.Logger
+
+	once   sync.Once
+	repo   *snapshot.Repo
+	err    error
+	warned sync.Once
+}
+
+// open returns the store of the project's file states. Errors: snapshot.ErrOff.
+func (f *Files) open() (*snapshot.Repo, error) {
+	f.once.Do(func() {
+		p := f.Project
+		switch {
+		case !p.Git:
+			f.err = fmt.Errorf("%w: %s is not in a git repository", snapshot.ErrOff, p.Directory)
+			return
+		case p.DataDir == "":
+			f.err = fmt.Errorf("%w: no data directory", snapshot.ErrOff)
+			return
+		}
+		dir := filepath.Join(p.DataDir, "snapshots")
+		f.repo, f.err = snapshot.Open(snapshot.Options{Dir: dir, Worktree: p.Worktree, Home: p.Home, Exclude: []string{p.DataDir}})
+	})
+	return f.repo, f.err
+}
+
+// On reports whether changes can be undone here.
+func (f *Files) On() bool {
+	_, err := f.open()
+	return err == nil
+}
+
+// warn logs, once, that something cannot be undone.
+func (f *Files) warn(message string, args ...any) {
+	f.warned.Do(func() { f.Log.Warn(message, args...) })
+}
+
+// Session notes what the tool calls of a claimed session do to files, and takes it back. Calls that run at the same time share a window: what
+// changes while it is open is theirs. Begin and Settle are safe for use from many goroutines; the rest is for a session that runs no turn.
+type Session struct {
+	Files        *Files
+	Conversation *live.Conversation
+	// Background runs work that the session must not be released before.
+	Background func(func())
+
+	mu      sync.Mutex
+	running int // calls in the window
+	window  window
+	stored  chan struct{} // closed when what the last window changed is stored; nil: there was none
+}
+
+// window is the time in which calls write.
+type window struct {
+	message string                           // where its changes are noted
+	tree    *snapshot.Tree                   // as all files were; nil unless a call may write any
+	named   map[snapshot.Path]snapshot.Entry // as files were that calls said they would write
+}
+
+// Begin notes how files are before a call of a step writes; the function it returns is called when the call is over. Both wait for nothing
+// but the states. message is the step's; paths are the files that the call says it will write, empty when it may write any.
+func (k *Session) Begin(ctx context.Context, message string, paths []string) (end func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ctx = context.WithoutCancel(ctx)
+	repo, err := k.Files.open()
+	if err != nil {
+		return func() {}
+	}
+	if k.running == 0 {
+		k.wait()
+		k.window = window{message: message, named: map[snapshot.Path]snapshot.Entry{}}
+	}
+	k.running++
+	if len(paths) > 0 {
+		err = k.name(ctx, repo, paths)
+	} else if k.window.tree == nil {
+		if k.window.tree, err = repo.Take(ctx); err == nil {
+			k.Conversation.ReplacePart(k.window.message, startedWith(k.window.tree))
+		}
+	}
+	k.complain(err)
+	return func() { k.end(ctx) }
+}
+
+// startedWith and endedWith write the name of a state into the part of a step that tells it: its start or its end, as opencode does. Steps
+// that only read, or write nothing but files they named, have no state.
+func startedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
+	return func(p sdk.Part) sdk.Part {
+		start, ok := p.(*sdk.StepStartPart)
+		if !ok {
+			return nil
+		}
+		marked := *start
+		marked.Snapshot = tree.Hash
+		return &marked
+	}
+}
+
+func endedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
+	return func(p sdk.Part) sdk.Part {
+		end, ok := p.(*sdk.StepFinishPart)
+		if !ok {
+			return nil
+		}
+		marked := *end
+		marked.Snapshot = tree.Hash
+		return &marked
+	}
+}
+
+// name notes how files are that a call will write.
+func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string) error {
+	var errs []error
+	for _, file := range files {
+		path, err := repo.PathOf(file)
+		if _, known := k.window.named[path]; known || err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		was, err := repo.Record(ctx, path)
+		if err == nil {
+			k.window.named[path] = was
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// complain says why changes cannot be undone. The call runs all the same.
+func (k *Session) complain(err error) {
+	if err != nil {
+		k.Files.warn("what is changed now cannot be undone", "session", k.Conversation.ID(), "err", err)
+	}
+}
+
+// end is called when a call is over. After the last one of a window its changes are stored, beside the turn.
+func (k *Session) end(ctx context.Context) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running--; k.running > 0 {
+		return
+	}
+	w, stored := k.window, make(chan struct{})
+	k.stored = stored
+	k.Background(func() { // ends with git, which is bounded; the runner waits before it gives the session up
+		defer close(stored)
+		k.complain(k.store(ctx, &w))
+	})
+}
+
+// wait returns when the changes of the last window are stored.
+func (k *Session) wait() {
+	if k.stored != nil {
+		<-k.stored
+	}
+}
+
+// Settle waits until all changes of calls that are over are stored.
+func (k *Session) Settle() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.wait()
+}
+
+// store notes what changed in a window.
+func (k *Session) store(ctx context.Context, w *window) error {
+	repo, err := k.Files.open()
+	if err != nil {
+		return err
+	}
+	changes, after, err := w.changes(ctx, repo)
+	if err != nil {
+		return err
+	}
+	if after != nil {
+		if len(after.LeftOut) > 0 {
+			k.Files.warn("some files are too large, too many or not readable for snapshots: what commands change in them cannot be undone",
+				"files", len(after.LeftOut), "first", after.LeftOut[0].String())
+		}
+		k.Conversation.ReplacePart(w.message, endedWith(after))
+	}
+	if len(changes) > 0 {
+		p, err := k.patch(repo, w, changes)
+		if err != nil {
+			return err
+		}
+		k.Conversation.AddPart(p)
+	}
+	_, err = repo.Collect(ctx)
+	return err
+}
+
+// changes returns what became of the files, and the state after the window if there is one before it.
+func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapshot.Change, after *snapshot.Tree, err error) {
+	if w.tree != nil {
+		if after, err = repo.Take(ctx); err != nil {
+			return nil, nil, err
+		}
+		out = repo.Changes(w.tree, after)
+	}
+	out = slices.DeleteFunc(out, func(c snapshot.Change) bool { _, named := w.named[c.Path]; return named })
+	for path, was := range w.named {
+		is, err := repo.Record(ctx, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !is.Same(was) {
+			out = append(out, snapshot.Change{Path: path, Before: was, After: is})
+		}
+	}
+	slices.SortFunc(out, func(a, b snapshot.Change) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	return out, after, nil
+}
+
+// patch is the part that tells of changes.
+func (k *Session) patch(repo *snapshot.Repo, w *window, changes []snapshot.Change) (*sdk.PatchPart, error) {
+	data, err := json.Marshal(changes)
+	if err != nil {
+		return nil, err
+	}
+	p := &sdk.PatchPart{
+		PartHead: sdk.PartHead{ID: k.Conversation.IDs.New(sdk.PrefixPart), SessionID: k.Conversation.ID(), MessageID: w.message},
+		Extra:    sdk.Extra{patchChanges: data},
+	}
+	if w.tree != nil {
+		p.Hash = w.tree.Hash
+	}
+	for _, c := range changes {
+		p.Files = append(p.Files, repo.Name(c.Path))
+	}
+	return p, nil
+}
+
+// changesOf returns what a patch part tells of. One that another program wrote tells nothing that could be undone.
+func changesOf(p *sdk.PatchPart) ([]snapshot.Change, error) {
+	data, ok := p.Extra[patchChanges]
+	if !ok {
+		return nil, nil
+	}
+	var out []snapshot.Change
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil, fmt.Errorf("patch %s: %w", p.ID, err)
+	}
+	return out, nil
+}
