@@ -31,6 +31,10 @@ type app struct {
 	log    *slog.Logger
 
 	managed string // the administrator's file
+	version string // of this binary
+
+	// start starts the host of a workspace.
+	start func(context.Context, *workspace, hostOptions) (*machine, error)
 
 	damaged map[store.Damage]bool // rows that the user was told of
 }
@@ -42,12 +46,9 @@ type globalFlags struct {
 // run runs the command line and returns the exit code. Errors are printed here and nowhere else. managed is where an
 // administrator's configuration is: nothing that a user or a project can set moves it.
 func run(ctx context.Context, args []string, env []string, s stdio, managed string) int {
-	a := &app{stdio: s, env: env, screen: newScreen(s, env), managed: managed}
-	a.mask = &maskWriter{w: a.screen.besides(s.err)}
-	a.mask.hide(environSecrets(env))
-	a.level.Set(defaultLogLevel)
-	a.log = newLogger(a.mask, &a.level)
-	root := a.rootCommand()
+	a := newApp(s, env, version, managed)
+	a.start = openMachine
+	root := rootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(s.in)
 	help := &checkedWriter{w: s.out}
@@ -58,6 +59,21 @@ func run(ctx context.Context, args []string, env []string, s stdio, managed stri
 	if help.err != nil && (err == nil || errors.Is(err, help.err)) {
 		err = outputError(help.err)
 	}
+	return a.exit(err)
+}
+
+// newApp returns the app of a command line that is not parsed yet.
+func newApp(s stdio, env environ, version, managed string) *app {
+	a := &app{stdio: s, env: env, screen: newScreen(s.in, s.out, s.err, env.lookup), managed: managed, version: version}
+	a.mask = &maskWriter{w: a.screen.besides(s.err)}
+	a.mask.hide(environSecrets(env))
+	a.level.Set(defaultLogLevel)
+	a.log = newLogger(a.mask, &a.level)
+	return a
+}
+
+// exit prints the error of a command, unless it was printed, and returns the exit code.
+func (a *app) exit(err error) int {
 	var shown *shownError
 	switch {
 	case errors.Is(err, errHard):
@@ -68,7 +84,7 @@ func run(ctx context.Context, args []string, env []string, s stdio, managed stri
 	return report(a.mask, err)
 }
 
-func (a *app) rootCommand() *cobra.Command {
+func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tenon",
 		Short: "An agent host: runs a coding agent in which everything but a small core is a plugin",
@@ -76,23 +92,26 @@ func (a *app) rootCommand() *cobra.Command {
   tenon run -c "and now add a test"
   git diff | tenon run "review this change"`,
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkFlags() },
 	}
 	group(root)
+	a.globalFlags(root)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%w", err)
+	})
+	root.AddCommand(a.runCommand(), a.chatCommand(), a.sessionCommand(), exitCodesTopic())
+	root.AddCommand(inspectCommands(a)...)
+	root.AddCommand(manageCommands(a, func(ctx context.Context) error { return a.approveRules(ctx) })...)
+	return root
+}
+
+// globalFlags adds the flags of all commands.
+func (a *app) globalFlags(root *cobra.Command) {
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkFlags() }
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.flags.logLevel, "log-level", "", "log to stderr from this level on: debug, info, warn or error (default warn)")
 	flags.StringVar(&a.flags.dir, "dir", "", "work in this directory")
 	flags.StringVar(&a.flags.dataDir, "data-dir", "", "keep sessions here (default $TENON_DATA_DIR, else the user's data directory)")
 	flags.StringVar(&a.flags.config, "config", "", "read one more configuration file, after the project's")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%w", err)
-	})
-	root.AddCommand(
-		a.runCommand(), a.chatCommand(), a.sessionCommand(), a.modelsCommand(), a.hooksCommand(), a.explainCommand(), a.pluginCommand(), a.mcpCommand(),
-		a.statsCommand(), a.agentCommand(), a.commandCommand(), a.skillCommand(), a.importRootCommand(),
-		a.configCommand(), a.permissionCommand(), a.doctorCommand(), a.versionCommand(), exitCodesTopic(),
-	)
-	return root
 }
 
 func (a *app) checkFlags() error {
@@ -166,7 +185,7 @@ func (a *app) write(text string) error {
 var errOutput = errors.New("write the output")
 
 func outputError(err error) error {
-	return &failure{exitTurn, fmt.Errorf("%w: %w", errOutput, err), "write it elsewhere, or make room; a turn that ran is stored: tenon session show prints it"}
+	return fail(exitTurn, fmt.Errorf("%w: %w", errOutput, err), "write it elsewhere, or make room; a turn that ran is stored: tenon session show prints it")
 }
 
 // checkedWriter remembers that something could not be written: cobra, which writes help and completion scripts, does not tell.

@@ -40,7 +40,7 @@ func (w *workspace) gather(ctx context.Context, o hostOptions) (*extensions.Set,
 	}
 	w.app.leftOut(set)
 	if _, err := set.Required(); err != nil {
-		return nil, errors.Join(&failure{exitConfig, err, "tenon plugin list shows its state; or take \"required\" away from it in plugins of tenon.json"}, set.Discard(ctx))
+		return nil, errors.Join(fail(exitConfig, err, "tenon plugin list shows its state; or take \"required\" away from it in plugins of tenon.json"), set.Discard(ctx))
 	}
 	return set, nil
 }
@@ -119,7 +119,7 @@ func kindText(k trust.Kind) string {
 
 // quarantine notes that a plugin was quarantined, so that it stays so in the next run. What the user configured himself, and what
 // tenon ships, has no entry to note it in: it is quarantined for this run.
-func (m *machine) quarantine(ctx context.Context, plugin, reason string) {
+func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
 	err := m.extensions[len(m.extensions)-1].Quarantine(ctx, plugin, reason)
@@ -129,7 +129,7 @@ func (m *machine) quarantine(ctx context.Context, plugin, reason string) {
 }
 
 // keepFailures notes which hooks failed in a row up to now: one that is called once in a run is counted over runs.
-func (m *machine) keepFailures(ctx context.Context) {
+func (m *wired) keepFailures(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
 	if err := m.extensions[len(m.extensions)-1].KeepFailures(ctx, m.Failures()); err != nil {
@@ -137,8 +137,8 @@ func (m *machine) keepFailures(ctx context.Context) {
 	}
 }
 
-// reload reads the plugins anew and puts them in force from the next turn on. What cannot be used leaves the old ones in force.
-func (m *machine) reload(ctx context.Context) error {
+// reloadPlugins reads the plugins anew and puts them in force from the next turn on. What cannot be used leaves the old ones in force.
+func (m *wired) reloadPlugins(ctx context.Context) error {
 	set, err := m.workspace.extensions(ctx, m.options.plugins, m.options.watch)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (m *machine) reload(ctx context.Context) error {
 	}
 	required, missing := set.Required()
 	if err = errors.Join(err, missing); err == nil {
-		err = m.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Strict: true})
+		err = m.Host.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Strict: true})
 	}
 	if err != nil {
 		return errors.Join(err, set.Close(ctx))

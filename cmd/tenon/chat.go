@@ -41,11 +41,11 @@ Without a terminal at stdin each line of it is a prompt or a command, what would
 func (a *app) chat(ctx context.Context, f *runFlags, args []string) error {
 	signals, stop := catchSignals()
 	defer stop()
-	w, m, in, err := a.prepare(ctx, f, args, signals, a.screen.answers)
+	m, in, err := a.prepare(ctx, f, args, signals, a.screen.answers)
 	if err != nil {
 		return err
 	}
-	c := newConversation(a, w, m, f, signals)
+	c := newConversation(a, m, f, signals)
 	c.commands = true
 	c.source = c.promptSource(ctx)
 	if m.options.interactive {
@@ -67,7 +67,7 @@ func (c *conversation) promptSource(ctx context.Context) promptSource {
 	case !s.live:
 		return &lineSource{keys: c.keys, screen: s, prompt: c.promptText}
 	}
-	history, err := openHistory(filepath.Join(c.w.dirs.data, historyFile))
+	history, err := openHistory(filepath.Join(c.m.workspace.dirs.data, historyFile))
 	if err != nil {
 		c.a.log.Warn("older prompts cannot be read", "err", err)
 	}
@@ -92,7 +92,7 @@ func (c *conversation) agentName() string {
 	case c.session != nil && c.session.Agent != "":
 		return c.session.Agent
 	}
-	return c.m.config.DefaultAgent
+	return c.m.Config().DefaultAgent
 }
 
 // modelName is the model that answers next, as provider/model; empty when that is not decided yet.
@@ -105,7 +105,7 @@ func (c *conversation) modelName() string {
 	case c.fallback != "":
 		return c.fallback
 	}
-	return c.m.config.Model
+	return c.m.Config().Model
 }
 
 // recalled is how many messages of an older session are shown when it is taken up.

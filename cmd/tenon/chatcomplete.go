@@ -63,9 +63,9 @@ func (c *conversation) subagentNames() []string {
 func (c *conversation) files(path string) []string {
 	cut := strings.LastIndexByte(path, '/') + 1
 	written, start := path[:cut], path[cut:]
-	dir := filepath.Join(c.w.project.Directory, filepath.FromSlash(written))
+	dir := filepath.Join(c.m.workspace.project.Directory, filepath.FromSlash(written))
 	if rest, ok := strings.CutPrefix(written, "~/"); ok {
-		dir = filepath.Join(c.w.dirs.home, filepath.FromSlash(rest))
+		dir = filepath.Join(c.m.workspace.dirs.home, filepath.FromSlash(rest))
 	} else if filepath.IsAbs(written) {
 		dir = filepath.FromSlash(written)
 	}

@@ -250,14 +250,14 @@ func (v *vt) String() string {
 
 func TestInputOnScreen(t *testing.T) {
 	t.Parallel()
-	terminal := &vt{}
+	display := &vt{}
 	width := 40
-	s := &screen{w: terminal, live: true, streams: true, width: func() int { return width }, height: func() int { return 10 }}
+	s := &screen{w: display, live: true, streams: true, width: func() int { return width }, height: func() int { return 10 }}
 	e := &lineEditor{}
 	e.reset()
 	see := func(want string) {
 		t.Helper()
-		if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), terminal.String()); diff != "" {
+		if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), display.String()); diff != "" {
 			t.Errorf("on the terminal (-want +have):\n%s", diff)
 		}
 	}
@@ -276,7 +276,7 @@ something happened
 > one two three four five six seven eig
   ht nine|`)
 	width = 20
-	terminal.narrow(width)
+	display.narrow(width)
 	draw()
 	see(`
 before

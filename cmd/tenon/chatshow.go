@@ -96,7 +96,7 @@ func (c *conversation) sessions(ctx context.Context, args string) error {
 
 func (c *conversation) projectSessions(ctx context.Context) ([]store.Listed, error) {
 	q := store.Query{Limit: listedSessions}
-	q.ProjectID, q.Directory = c.w.scope()
+	q.ProjectID, q.Directory = c.m.workspace.scope()
 	list, err := c.m.store.List(ctx, q)
 	return list, c.a.withoutDamage(err)
 }
@@ -113,8 +113,8 @@ func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name s
 		return err
 	}
 	c.session, c.model, c.agent, c.fallback = s, "", "", "" // it has its own
-	if s.Directory != c.w.project.Directory {
-		c.tell(fmt.Sprintf("note: the session was started in %s; this conversation works in %s", s.Directory, c.w.project.Directory))
+	if s.Directory != c.m.workspace.project.Directory {
+		c.tell(fmt.Sprintf("note: the session was started in %s; this conversation works in %s", s.Directory, c.m.workspace.project.Directory))
 	}
 	return c.recall(ctx)
 }
@@ -157,7 +157,7 @@ func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	case full && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, provider+"/") }):
 		c.model = args // providers may have models that they do not list
 	default:
-		return &failure{exitModel, fmt.Errorf("there is no model %q", args), "/model lists the models that can be used"}
+		return fail(exitModel, fmt.Errorf("there is no model %q", args), "/model lists the models that can be used")
 	}
 	c.tell(c.model + " answers from now on")
 	return nil
@@ -328,7 +328,7 @@ func (c *conversation) hooks(ctx context.Context, args string) error {
 
 // permissions lists what was allowed for good in this project, or takes one of it back.
 func (c *conversation) permissions(ctx context.Context, args string) error {
-	project := c.w.approvalProject()
+	project := c.m.workspace.approvalProject()
 	if id, ok := strings.CutPrefix(args, "forget "); ok {
 		n, err := strconv.ParseInt(strings.TrimSpace(id), 10, 64)
 		if err != nil || n < 1 {

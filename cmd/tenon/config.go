@@ -69,7 +69,7 @@ func (a *app) checkConfig(ctx context.Context) error {
 		bad = append(bad, err)
 	}
 	if err := errors.Join(bad...); err != nil {
-		return &failure{exitConfig, err, "correct the hooks; until then those of the file are left out"}
+		return fail(exitConfig, err, "correct the hooks; until then those of the file are left out")
 	}
 	if len(w.loaded.Files) == 0 {
 		return a.write("no configuration file was found: the defaults hold\n")

@@ -15,10 +15,9 @@ import (
 // goroutine.
 type conversation struct {
 	a       *app
-	w       *workspace
 	m       *machine
 	f       *runFlags
-	signals <-chan signal
+	signals <-chan os.Signal
 	keys    *keyboard
 	source  promptSource
 	watcher *watcher // nil: nothing is watched
@@ -70,8 +69,15 @@ const (
 	entrySuspend                  // the user wants the shell for a while
 )
 
-func newConversation(a *app, w *workspace, m *machine, f *runFlags, signals <-chan signal) *conversation {
-	return &conversation{a: a, w: w, m: m, f: f, signals: signals, keys: newKeyboard(a.in), model: f.model, agent: f.agent}
+func newConversation(a *app, m *machine, f *runFlags, signals <-chan os.Signal) *conversation {
+	return &conversation{a: a, m: m, f: f, signals: signals, keys: newKeyboard(a.in), model: f.model, agent: f.agent}
+}
+
+// watchLines runs the first prompt, and then the lines of stdin, in one session, and closes the machine.
+func watchLines(ctx context.Context, a *app, m *machine, f *runFlags, signals <-chan os.Signal, first *host.PromptInput) error {
+	c := newConversation(a, m, f, signals)
+	c.source = &lineSource{keys: c.keys}
+	return c.hold(ctx, first)
 }
 
 // hold runs the first prompt, unless it is empty, and then those of the source, and closes the machine. It ends when the
@@ -81,7 +87,7 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 	defer func() {
 		if !errors.Is(err, errHard) {
 			err = errors.Join(err, c.watcher.Close())
-			c.a.shutDown(ctx, c.m, c.signals)
+			shutDown(ctx, c.a, c.m, c.signals)
 		}
 	}()
 	if c.f.watch {
@@ -115,7 +121,7 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 	case c.ended != nil:
 		return c.ended
 	case c.failed != nil && !c.m.options.interactive: // who sat there has seen what failed
-		return &shownError{c.failed}
+		return shown(c.failed)
 	}
 	return nil
 }
@@ -184,11 +190,11 @@ func (c *conversation) next(ctx context.Context) (prompt promptEntry, more bool)
 
 // interruptedBetween reports whether a signal between turns ends the conversation. Who sits there, or develops a plugin,
 // leaves with Ctrl-C; for others it is an interruption.
-func (c *conversation) interruptedBetween(s signal) bool {
+func (c *conversation) interruptedBetween(s os.Signal) bool {
 	if s == os.Interrupt && (c.m.options.interactive || c.f.watch) {
 		return c.source.interrupted()
 	}
-	c.ended = &failure{exitInterrupted, errors.New("interrupted"), c.howToGoOn()}
+	c.ended = fail(exitInterrupted, errors.New("interrupted"), c.howToGoOn())
 	return true
 }
 
@@ -227,7 +233,7 @@ func (c *conversation) open(ctx context.Context, in *host.PromptInput) error {
 	if c.session == nil {
 		f := *c.f
 		f.model, f.agent, f.command = c.model, c.agent, in.Command
-		s, err := c.a.address(ctx, c.w, c.m, &f, in)
+		s, err := c.a.address(ctx, c.m, &f, in)
 		if err != nil {
 			return err
 		}
@@ -259,16 +265,12 @@ func (c *conversation) turn(ctx context.Context, in *host.PromptInput) {
 }
 
 // drive runs something as a turn: it is shown, may ask, and Ctrl-C ends it.
-func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), turn func(context.Context) (*sdk.MessageWithParts, error)) {
-	sub := c.m.Subscribe(subscriptionSize, true)
-	defer sub.Close()
-	o, err := c.a.drive(ctx, c.w, c.m, sub, c.signals, conductOptions{
-		format: c.f.format, quiet: c.f.quiet, interactive: c.m.options.interactive, keys: c.keys, talks: c.commands, begin: begin, turn: turn,
-	})
-	if err != nil {
-		c.problem(err)
-		return
+func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context) (*sdk.MessageWithParts, error)) {
+	t := &oneTurn{a: c.a, m: c.m, signals: c.signals, format: c.f.format, quiet: c.f.quiet, talks: c.commands, begin: begin, run: run}
+	if c.m.options.interactive {
+		t.keys = c.keys
 	}
+	o := t.drive(ctx)
 	switch f := (*failure)(nil); {
 	case errors.Is(o.err, errHard):
 		c.sayHowToGoOn()
@@ -277,14 +279,14 @@ func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*
 	case errors.As(o.err, &f) && f.code == exitInterrupted && !o.leave && c.m.options.interactive:
 		c.tell("interrupted; what was done so far is stored, and the next prompt goes on from there")
 	case errors.As(o.err, &f) && f.code == exitInterrupted:
-		c.ended = &failure{exitInterrupted, errors.New("interrupted"), c.howToGoOn()}
+		c.ended = fail(exitInterrupted, errors.New("interrupted"), c.howToGoOn())
 	case errors.Is(o.err, errOutput): // nobody reads it
 		c.ended = o.err
 	default:
 		c.problem(o.err)
 	}
 	if o.leave && c.ended == nil {
-		c.ended = &failure{exitInterrupted, errors.New("interrupted"), c.howToGoOn()}
+		c.ended = fail(exitInterrupted, errors.New("interrupted"), c.howToGoOn())
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *checkup) bad(what string, err error) {
 		c.line("", "", "fix: "+f.fix)
 	}
 	if c.first == nil {
-		c.first = &failure{f.code, errors.New("not all is well; see above"), "follow the lines that begin with fix"}
+		c.first = fail(f.code, errors.New("not all is well; see above"), "follow the lines that begin with fix")
 	}
 }
 
@@ -64,7 +64,7 @@ func (c *checkup) line(mark, what, text string) {
 // doctor checks one thing after another and fails with the exit code of the first problem.
 func (a *app) doctor(ctx context.Context, offline bool) error {
 	c := &checkup{a: a}
-	b := build()
+	b := build(c.a.version)
 	c.ok("version", "%s, %s, %s/%s", b.Version, b.Go, b.OS, b.Arch)
 	c.terminal()
 	c.git(ctx)
@@ -174,7 +174,7 @@ func (c *checkup) damaged(path string, rows []store.Damage) {
 		}
 		c.line("BAD", "database", path+": "+row.String())
 	}
-	c.bad("database", &failure{exitStore, fmt.Errorf("%s has damage: %s", path, plural(len(rows), "damaged row")), repairFix(rows)})
+	c.bad("database", fail(exitStore, fmt.Errorf("%s has damage: %s", path, plural(len(rows), "damaged row")), repairFix(rows)))
 }
 
 // writable tries to write a file in the directory, which it makes.
@@ -232,7 +232,7 @@ func (c *checkup) models(ctx context.Context, w *workspace, m *machine, offline 
 		return
 	}
 	if err := reach(ctx, address); err != nil {
-		c.bad("network", &failure{exitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and that the server runs"})
+		c.bad("network", fail(exitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and that the server runs"))
 		return
 	}
 	c.ok("network", "%s answers", address)
@@ -240,7 +240,7 @@ func (c *checkup) models(ctx context.Context, w *workspace, m *machine, offline 
 
 // baseURL returns where a provider is, from the configuration or from the plugin that knows it.
 func baseURL(m *machine, provider string) string {
-	if p, ok := m.config.Provider[provider]; ok && p.Options.BaseURL != "" {
+	if p, ok := m.Config().Provider[provider]; ok && p.Options.BaseURL != "" {
 		return p.Options.BaseURL
 	}
 	for _, p := range shipped() {

@@ -46,11 +46,17 @@ type failure struct {
 	fix  string
 }
 
+// fail returns an error that ends the command with this exit code and remedy.
+func fail(code int, err error, fix string) *failure { return &failure{code, err, fix} }
+
 // Error returns the cause.
 func (f *failure) Error() string { return f.err.Error() }
 
 // Unwrap returns the cause.
 func (f *failure) Unwrap() error { return f.err }
+
+// shown returns an error of which only the exit code counts: it was printed when it happened.
+func shown(err error) error { return &shownError{err} }
 
 // shownError is an error that was shown when it happened; only its exit code counts.
 type shownError struct{ err error }
@@ -63,7 +69,7 @@ func (e *shownError) Unwrap() error { return e.err }
 
 // usageError is a mistake on the command line.
 func usageError(fix, format string, args ...any) error {
-	return &failure{exitUsage, fmt.Errorf(format, args...), fix}
+	return fail(exitUsage, fmt.Errorf(format, args...), fix)
 }
 
 // report prints the error and its remedy and returns the exit code.

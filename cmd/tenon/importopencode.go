@@ -34,7 +34,7 @@ func (a *app) importOpencode(args []string, output string) error {
 	}
 	result, err := opencode.Translate(data)
 	if err != nil {
-		return &failure{exitConfig, fmt.Errorf("%s: %w", file, err), "correct the file, which must be JSON with or without comments; nothing was written"}
+		return fail(exitConfig, fmt.Errorf("%s: %w", file, err), "correct the file, which must be JSON with or without comments; nothing was written")
 	}
 	for _, n := range result.Notes {
 		a.screen.line("note: " + visible(n.String()))
@@ -43,7 +43,7 @@ func (a *app) importOpencode(args []string, output string) error {
 		return a.write(string(result.Config))
 	}
 	if err := writeNew(output, result.Config); err != nil {
-		return &failure{exitTurn, fmt.Errorf("write %q: %w", output, cause(err)), "choose a file that does not exist yet, or leave -o out and redirect stdout"}
+		return fail(exitTurn, fmt.Errorf("write %q: %w", output, cause(err)), "choose a file that does not exist yet, or leave -o out and redirect stdout")
 	}
 	a.screen.line(visible(output) + " is written; tenon config check looks for problems in it")
 	return nil

@@ -180,12 +180,7 @@ func (v *jsonView) finish(o *turnOutcome) error {
 		}
 	}
 	if o.err != nil {
-		words := onCommandLine()
-		if v.turn.talks {
-			words = inChat()
-		}
-		f := words.remedy(o.err)
-		l.Error, l.Fix, l.ExitCode = v.turn.clean(f.err.Error()), f.fix, f.code
+		l.Error, l.Fix, l.ExitCode = v.turn.remedy(o.err)
 	}
 	v.encode(l)
 	return v.err

@@ -133,7 +133,7 @@ func (a *app) addServer(ctx context.Context, f *mcpAdd, name string, args []stri
 			return err
 		}
 		if warning != nil {
-			return &failure{exitTurn, warning, fmt.Sprintf("it is added, but does not work yet: correct the command, or tenon mcp remove %s; tenon mcp logs %s shows what it printed", name, name)}
+			return fail(exitTurn, warning, fmt.Sprintf("it is added, but does not work yet: correct the command, or tenon mcp remove %s; tenon mcp logs %s shows what it printed", name, name))
 		}
 		return a.printTools(ctx, s, c, "text")
 	})
@@ -174,7 +174,7 @@ func (a *app) withServer(ctx context.Context, name string, f func(*extensions.Se
 func (a *app) approvedServer(ctx context.Context, name string, f func(*extensions.Set, *extensions.Candidate) error) error {
 	return a.withServer(ctx, name, func(s *extensions.Set, c *extensions.Candidate) error {
 		if c.State != plugins.StateReady {
-			return &failure{exitRefused, fmt.Errorf("the server %q does not run: it is %s", name, c.State), why(c)}
+			return fail(exitRefused, fmt.Errorf("the server %q does not run: it is %s", name, c.State), why(c))
 		}
 		return f(s, c)
 	})
@@ -274,7 +274,7 @@ func (a *app) mcpToolsCommand() *cobra.Command {
 func (a *app) printTools(ctx context.Context, s *extensions.Set, c *extensions.Candidate, form string) error {
 	offered, err := s.Offered(ctx, c)
 	if err != nil {
-		return &failure{exitTurn, err, "tenon mcp logs " + c.Name + " shows what it printed"}
+		return fail(exitTurn, err, "tenon mcp logs "+c.Name+" shows what it printed")
 	}
 	if form == "json" {
 		return a.writeJSON(offered)
@@ -327,10 +327,10 @@ func (a *app) callServer(ctx context.Context, s *extensions.Set, c *extensions.C
 	result, err := s.Call(ctx, c, tool, args)
 	var refusal *sdk.Refusal
 	if errors.As(err, &refusal) {
-		return &failure{exitRefused, err, "an administrator's file has the last word: docs/permissions.md"}
+		return fail(exitRefused, err, "an administrator's file has the last word: docs/permissions.md")
 	}
 	if err != nil {
-		return &failure{exitTurn, err, "tenon mcp tools " + c.Name + " lists its tools, tenon mcp logs " + c.Name + " shows what it printed"}
+		return fail(exitTurn, err, "tenon mcp tools "+c.Name+" lists its tools, tenon mcp logs "+c.Name+" shows what it printed")
 	}
 	if form == "json" {
 		return a.writeJSON(result)

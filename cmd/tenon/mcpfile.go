@@ -38,11 +38,11 @@ func readMCPFile(path string) (*mcpFile, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(content, &f.other); err != nil {
-		return nil, &failure{exitConfig, fmt.Errorf("%s: not valid JSON: %w", path, err), "correct the file by hand; tenon leaves it as it is"}
+		return nil, fail(exitConfig, fmt.Errorf("%s: not valid JSON: %w", path, err), "correct the file by hand; tenon leaves it as it is")
 	}
 	if servers, ok := f.other["mcpServers"]; ok {
 		if err := json.Unmarshal(servers, &f.servers); err != nil {
-			return nil, &failure{exitConfig, fmt.Errorf("%s: mcpServers: %w", path, err), "mcpServers holds one object per server"}
+			return nil, fail(exitConfig, fmt.Errorf("%s: mcpServers: %w", path, err), "mcpServers holds one object per server")
 		}
 	}
 	return f, nil

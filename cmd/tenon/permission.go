@@ -17,7 +17,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func (a *app) permissionCommand() *cobra.Command {
+// permissionCommand returns the command. approve approves the rules of the project's files.
+func (a *app) permissionCommand(approve func(context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "permission", Short: "Show, check and try permission rules, and take back what was allowed for good"}
 	group(cmd)
 	list := &cobra.Command{
@@ -49,11 +50,11 @@ func (a *app) permissionCommand() *cobra.Command {
 			return a.testRule(cmd.Context(), strings.Join(args, " "))
 		},
 	}
-	approve := &cobra.Command{
+	approval := &cobra.Command{
 		Use: "approve", Short: "Approve the rules that files of this project bring, after showing them", Args: arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.approveRules(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context()) },
 	}
-	cmd.AddCommand(list, forget, explain, lint, test, approve, a.sandboxCommand())
+	cmd.AddCommand(list, forget, explain, lint, test, approval, a.sandboxCommand())
 	return cmd
 }
 
@@ -231,5 +232,5 @@ func (a *app) lintPermissions(ctx context.Context) error {
 	if err := a.write(b.String()); err != nil {
 		return err
 	}
-	return &failure{exitConfig, fmt.Errorf("%s can never decide, %s", plural(len(shadows), "rule"), plural(slips, "name")+" may be misspelt or of no effect"), "correct or remove them, or put them behind the rules that cover them: the last rule that matches decides"}
+	return fail(exitConfig, fmt.Errorf("%s can never decide, %s", plural(len(shadows), "rule"), plural(slips, "name")+" may be misspelt or of no effect"), "correct or remove them, or put them behind the rules that cover them: the last rule that matches decides")
 }

@@ -157,13 +157,13 @@ func (a *app) approveRules(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	m, err := w.open(ctx, hostOptions{})
+	m, err := w.wire(ctx, hostOptions{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
 	p := m.rules
-	waiting, files := p.waitingRules(m)
+	waiting, files := p.waitingRules(m.machine)
 	shells := p.waitingCommands(m.CommandInfos(ctx))
 	for path := range shells {
 		if waiting[path] == nil {

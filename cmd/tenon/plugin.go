@@ -16,6 +16,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// manageCommands returns the commands for plugins, MCP servers and permissions. approveRules approves the rules of the project's
+// files.
+func manageCommands(a *app, approveRules func(context.Context) error) []*cobra.Command {
+	return []*cobra.Command{a.pluginCommand(), a.mcpCommand(), a.permissionCommand(approveRules), a.importRootCommand()}
+}
+
 func (a *app) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plugin", Aliases: []string{"plugins"}, Short: "List, approve, write and test plugins, MCP servers and command hooks",
@@ -250,7 +256,7 @@ func onePlace(verb string, found []*extensions.Candidate) error {
 // approve shows a candidate, asks, and notes the answer.
 func (a *app) approve(ctx context.Context, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) error {
 	if err := s.Describe(ctx, c); err != nil {
-		return &failure{exitTurn, err, "correct the plugin, or leave it out"}
+		return fail(exitTurn, err, "correct the plugin, or leave it out")
 	}
 	a.screen.line(strings.TrimRight(s.Text(c), "\n"))
 	if c.Config() != nil && c.State == plugins.StateReady {
@@ -269,7 +275,7 @@ func (a *app) approve(ctx context.Context, s *extensions.Set, c *extensions.Cand
 			return err
 		}
 		if !ok {
-			return &failure{exitRefused, fmt.Errorf("%s was not approved", c.Name), "nothing was changed"}
+			return fail(exitRefused, fmt.Errorf("%s was not approved", c.Name), "nothing was changed")
 		}
 	}
 	warning, err := s.Approve(ctx, c, grants)
@@ -287,7 +293,7 @@ func (a *app) approve(ctx context.Context, s *extensions.Set, c *extensions.Cand
 func (a *app) showDifferences(ctx context.Context, s *extensions.Set, c *extensions.Candidate) (bool, error) {
 	offered, err := s.Offered(ctx, c)
 	if err != nil {
-		return false, &failure{exitTurn, err, "tenon mcp logs " + c.Name + " shows what it printed"}
+		return false, fail(exitTurn, err, "tenon mcp logs "+c.Name+" shows what it printed")
 	}
 	differences, pinned, err := s.Differences(c, offered)
 	if err != nil {

@@ -84,7 +84,7 @@ func (a *app) testPlugin(ctx context.Context, t *pluginTest) (err error) {
 	}
 	switch {
 	case t.failed > 0:
-		return &failure{exitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "correct the plugin; where the new behaviour is what you want, tenon plugin test --update writes it down"}
+		return fail(exitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "correct the plugin; where the new behaviour is what you want, tenon plugin test --update writes it down")
 	case t.passed == 0:
 		return usageError("write tests/NAME.turn.json with a prompt, and run tenon plugin test --update", "there is no test in %s", filepath.Join(t.root(), "tests"))
 	}
@@ -147,7 +147,7 @@ func (a *app) buildPlugin(ctx context.Context, dir string) error {
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return &failure{exitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, visible(string(out))), "correct what the compiler names"}
+		return fail(exitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, visible(string(out))), "correct what the compiler names")
 	}
 	return nil
 }

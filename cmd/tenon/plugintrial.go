@@ -127,7 +127,7 @@ func (t *trial) run(ctx context.Context, a *app, under []sdk.Plugin) (_ *trialRe
 		}
 		cfg.Provider = map[string]sdk.ProviderConfig{"offline": {Options: sdk.ProviderOptions{Extra: sdk.Extra{"script": quoted}}}}
 	}
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "tenon.db"), Version: version, Logger: a.log})
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "tenon.db"), Version: a.version, Logger: a.log})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (t *trial) run(ctx context.Context, a *app, under []sdk.Plugin) (_ *trialRe
 	}
 	h, err := host.New(ctx, host.Options{
 		Config: cfg, PublicConfig: cfg, Project: project, Store: s, Plugins: append(shipped(), under...),
-		Logger: a.log, Version: version, Environ: a.env, AutoApprove: true, Managed: administrator.Managed,
+		Logger: a.log, Version: a.version, Environ: a.env, AutoApprove: true, Managed: administrator.Managed,
 	})
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (p *projectRules) choosing(key, origin string) []string {
 }
 
 // askReceivers shows the user who would receive conversations by the choice of the repository and keeps what is approved.
-func (m *machine) askReceivers(ctx context.Context) error {
+func (m *wired) askReceivers(ctx context.Context) error {
 	for _, r := range m.Receivers(ctx) {
 		a := m.workspace.app
 		a.screen.line("not approved: " + strings.TrimRight(m.rules.receiverText(&r), "\n"))

@@ -50,7 +50,7 @@ func (w *wording) remedy(err error) *failure {
 			return f
 		}
 	}
-	return &failure{exitTurn, err, "run it again with --log-level debug to see more"}
+	return fail(exitTurn, err, "run it again with --log-level debug to see more")
 }
 
 func (w *wording) storeRemedy(err error) *failure {
@@ -84,14 +84,14 @@ func (w *wording) storeRemedy(err error) *failure {
 	default:
 		return nil
 	}
-	return &failure{exitStore, err, fix}
+	return fail(exitStore, err, fix)
 }
 
 func configRemedy(err error) *failure {
 	var ce *config.Error
 	if !errors.As(err, &ce) {
 		if errors.Is(err, config.ErrConfig) {
-			return &failure{exitConfig, err, "tenon config check lists every problem"}
+			return fail(exitConfig, err, "tenon config check lists every problem")
 		}
 		return nil
 	}
@@ -111,7 +111,7 @@ func configRemedy(err error) *failure {
 	if len(fixes) == 0 {
 		fixes = []string{"correct the value; tenon config check lists every problem"}
 	}
-	return &failure{exitConfig, errors.New(strings.Join(lines, "\n")), strings.Join(fixes, "\n")}
+	return fail(exitConfig, errors.New(strings.Join(lines, "\n")), strings.Join(fixes, "\n"))
 }
 
 // turnRemedy knows how turns fail.
@@ -125,26 +125,26 @@ func (w *wording) turnRemedy(err error) *failure {
 	case errors.Is(err, host.ErrModel), errors.Is(err, host.ErrSubagent):
 		return w.hostRemedy(err)
 	case errors.As(err, &refusal):
-		return &failure{exitRefused, err, w.refusalFix(refusal)}
+		return fail(exitRefused, err, w.refusalFix(refusal))
 	}
 	switch te.Named.Name {
 	case sdk.ErrorAborted:
-		return &failure{exitInterrupted, errors.New("interrupted"), w.goOn + " where this stopped"}
+		return fail(exitInterrupted, errors.New("interrupted"), w.goOn+" where this stopped")
 	case sdk.ErrorProviderAuth:
-		return &failure{exitModel, err, fmt.Sprintf("check the key of provider %s: its variable, or provider.%s.options.apiKey in tenon.json; tenon models shows where it comes from", te.Named.Data.ProviderID, te.Named.Data.ProviderID)}
+		return fail(exitModel, err, fmt.Sprintf("check the key of provider %s: its variable, or provider.%s.options.apiKey in tenon.json; tenon models shows where it comes from", te.Named.Data.ProviderID, te.Named.Data.ProviderID))
 	case sdk.ErrorContextOverflow:
-		return &failure{exitTurn, err, w.fresh + ", or " + w.model + " with a larger context"}
+		return fail(exitTurn, err, w.fresh+", or "+w.model+" with a larger context")
 	case sdk.ErrorStructuredOutput:
-		return &failure{exitTurn, err, "try again, ask for less in the schema, or " + w.model}
+		return fail(exitTurn, err, "try again, ask for less in the schema, or "+w.model)
 	case sdk.ErrorContentFilter:
-		return &failure{exitTurn, err, "change the prompt, or " + w.model}
+		return fail(exitTurn, err, "change the prompt, or "+w.model)
 	case sdk.ErrorAPI:
-		return &failure{exitTurn, err, w.apiFix(te)}
+		return fail(exitTurn, err, w.apiFix(te))
 	}
 	if f := w.hostRemedy(te.Err); f != nil {
 		return f
 	}
-	return &failure{exitTurn, err, "what was done is stored: " + w.goOn + " from there"}
+	return fail(exitTurn, err, "what was done is stored: "+w.goOn+" from there")
 }
 
 func (w *wording) refusalFix(r *sdk.Refusal) string {
@@ -182,15 +182,15 @@ func (w *wording) apiFix(te *host.TurnError) string {
 func (w *wording) hostRemedy(err error) *failure {
 	switch {
 	case errors.Is(err, host.ErrReceiver):
-		return &failure{exitRefused, err, "look at the address and the files with tenon permission approve, which approves them; or choose a model yourself with -m"}
+		return fail(exitRefused, err, "look at the address and the files with tenon permission approve, which approves them; or choose a model yourself with -m")
 	case errors.Is(err, host.ErrModel):
-		return &failure{exitModel, err, w.usable}
+		return fail(exitModel, err, w.usable)
 	case errors.Is(err, host.ErrSubagent):
-		return &failure{exitUsage, err, "name a primary agent with --agent, or as default_agent in tenon.json; tenon agent list shows them"}
+		return fail(exitUsage, err, "name a primary agent with --agent, or as default_agent in tenon.json; tenon agent list shows them")
 	case errors.Is(err, host.ErrNotFound):
-		return &failure{exitUsage, err, "check the name; tenon session list, agent list and command list show what there is"}
+		return fail(exitUsage, err, "check the name; tenon session list, agent list and command list show what there is")
 	case errors.Is(err, context.Canceled):
-		return &failure{exitInterrupted, errors.New("interrupted"), "start it again"}
+		return fail(exitInterrupted, errors.New("interrupted"), "start it again")
 	}
 	return nil
 }

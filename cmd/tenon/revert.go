@@ -124,21 +124,21 @@ func revertProblem(err error) error {
 			lines[i] = visible(file)
 		}
 		if conflict.Forced {
-			return &failure{exitTurn, fmt.Errorf("nothing was changed: where files would come back somebody put others into directories:\n%s", strings.Join(lines, "\n")),
-				"move them away first"}
+			return fail(exitTurn, fmt.Errorf("nothing was changed: where files would come back somebody put others into directories:\n%s", strings.Join(lines, "\n")),
+				"move them away first")
 		}
-		return &failure{exitTurn, fmt.Errorf("nothing was changed: somebody changed files since the session wrote them:\n%s", strings.Join(lines, "\n")),
-			"put your changes aside first, or pass --force to overwrite these files"}
+		return fail(exitTurn, fmt.Errorf("nothing was changed: somebody changed files since the session wrote them:\n%s", strings.Join(lines, "\n")),
+			"put your changes aside first, or pass --force to overwrite these files")
 	case errors.Is(err, host.ErrBusy):
-		return &failure{exitStore, err, "wait until its turn is over, or abort it"}
+		return fail(exitStore, err, "wait until its turn is over, or abort it")
 	case errors.Is(err, host.ErrNothing):
-		return &failure{exitUsage, err, "tenon session revert --list shows what can be undone"}
+		return fail(exitUsage, err, "tenon session revert --list shows what can be undone")
 	case errors.Is(err, host.ErrElsewhere):
-		return &failure{exitTurn, err, "run it there, or pass --dir with the directory of that project"}
+		return fail(exitTurn, err, "run it there, or pass --dir with the directory of that project")
 	case errors.Is(err, snapshot.ErrGone):
-		return &failure{exitTurn, err, "states of files are kept for a week; take the files from version control or a backup"}
+		return fail(exitTurn, err, "states of files are kept for a week; take the files from version control or a backup")
 	case errors.Is(err, snapshot.ErrOff):
-		return &failure{exitTurn, err, "work in a git repository that is no home directory, with git in PATH"}
+		return fail(exitTurn, err, "work in a git repository that is no home directory, with git in PATH")
 	}
 	return err
 }

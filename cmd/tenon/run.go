@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -80,7 +80,7 @@ func (f *runFlags) check() error {
 	case f.title != "" && (f.resume || f.session != ""):
 		return usageError("leave --title out", "--title names a new session, and -c and -s go on with an old one")
 	case f.model != "" && !strings.Contains(f.model, "/"):
-		return &failure{exitModel, fmt.Errorf("model %q: want provider/model", f.model), "tenon models lists the models that can be used"}
+		return fail(exitModel, fmt.Errorf("model %q: want provider/model", f.model), "tenon models lists the models that can be used")
 	}
 	return nil
 }
@@ -90,52 +90,50 @@ func (a *app) runTurn(ctx context.Context, f *runFlags, args []string) error {
 	signals, stop := catchSignals()
 	defer stop()
 	interactive := a.screen.answers && f.format == "text"
-	w, m, in, err := a.prepare(ctx, f, args, signals, interactive)
+	m, in, err := a.prepare(ctx, f, args, signals, interactive)
 	if err != nil {
 		return err
 	}
 	if f.watch {
-		c := newConversation(a, w, m, f, signals)
-		c.source = &lineSource{keys: c.keys}
-		return c.hold(ctx, in)
+		return watchLines(ctx, a, m, f, signals, in)
 	}
-	o, err := a.conduct(ctx, w, m, signals, conductOptions{
-		format: f.format, quiet: f.quiet, interactive: interactive,
-		begin: func(ctx context.Context) (*sdk.Session, error) { return a.address(ctx, w, m, f, in) },
-		turn: func(ctx context.Context) (*sdk.MessageWithParts, error) {
-			return m.Prompt(ctx, *in)
-		},
-	})
-	if o == nil {
-		return err
+	t := &oneTurn{
+		a: a, m: m, signals: signals, format: f.format, quiet: f.quiet,
+		begin: func(ctx context.Context) (*sdk.Session, error) { return a.address(ctx, m, f, in) },
+		run:   func(ctx context.Context) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
 	}
-	return o.err
+	if interactive {
+		t.keys = newKeyboard(a.in)
+	}
+	return t.driveAndClose(ctx)
 }
 
 // prepare makes of flags and arguments a prompt and the machine to run it on, which the caller closes. interactive: somebody answers.
-func (a *app) prepare(ctx context.Context, f *runFlags, args []string, signals <-chan signal, interactive bool) (w *workspace, m *machine, in *host.PromptInput, err error) {
+func (a *app) prepare(ctx context.Context, f *runFlags, args []string, signals <-chan os.Signal, interactive bool) (*machine, *host.PromptInput, error) {
 	if err := f.check(); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if w, err = a.configured(ctx); err != nil {
-		return nil, nil, nil, err
+	w, err := a.configured(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	if in, err = a.input(ctx, f, args, signals); err != nil {
-		return nil, nil, nil, err
+	in, err := a.input(ctx, f, args, signals)
+	if err != nil {
+		return nil, nil, err
 	}
 	paths, err := absolute(f.plugins)
 	if err == nil && f.watch {
 		err = a.buildAll(ctx, paths)
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	m, err = w.open(ctx, hostOptions{interactive: interactive, auto: f.auto, plugins: paths, watch: f.watch})
-	return w, m, in, err
+	m, err := w.open(ctx, hostOptions{interactive: interactive, auto: f.auto, plugins: paths, watch: f.watch})
+	return m, in, err
 }
 
 // input is the prompt as the host takes it, but for the session.
-func (a *app) input(ctx context.Context, f *runFlags, args []string, signals <-chan signal) (*host.PromptInput, error) {
+func (a *app) input(ctx context.Context, f *runFlags, args []string, signals <-chan os.Signal) (*host.PromptInput, error) {
 	in := &host.PromptInput{Command: f.command, Agent: f.agent, Model: f.model, Variant: f.variant}
 	var err error
 	if in.Parts, err = attachments(f.files); err != nil {
@@ -153,7 +151,7 @@ func (a *app) input(ctx context.Context, f *runFlags, args []string, signals <-c
 	go func() { // ends with input
 		select {
 		case <-signals:
-			cancel(&failure{exitInterrupted, errors.New("interrupted"), ""})
+			cancel(fail(exitInterrupted, errors.New("interrupted"), ""))
 		case <-done:
 		}
 	}()
@@ -169,14 +167,14 @@ func (a *app) input(ctx context.Context, f *runFlags, args []string, signals <-c
 }
 
 // address finds or creates the session and, where nobody chose one, the model.
-func (a *app) address(ctx context.Context, w *workspace, m *machine, f *runFlags, in *host.PromptInput) (*sdk.Session, error) {
+func (a *app) address(ctx context.Context, m *machine, f *runFlags, in *host.PromptInput) (*sdk.Session, error) {
 	var s *sdk.Session
 	var err error
 	switch {
 	case f.session != "":
 		s, err = findSession(ctx, m.store, f.session)
 	case f.resume:
-		s, err = latestSession(ctx, w, m.store)
+		s, err = latestSession(ctx, m.workspace, m.store)
 	default:
 		if err := a.chooseModel(ctx, m, f, in); err != nil {
 			return nil, err
@@ -189,8 +187,8 @@ func (a *app) address(ctx context.Context, w *workspace, m *machine, f *runFlags
 	if err != nil {
 		return nil, err
 	}
-	if s.Directory != w.project.Directory {
-		a.screen.line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", visible(s.Directory), visible(w.project.Directory)))
+	if here := m.workspace.project.Directory; s.Directory != here {
+		a.screen.line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", visible(s.Directory), visible(here)))
 	}
 	in.SessionID = s.ID
 	return s, nil
@@ -198,7 +196,7 @@ func (a *app) address(ctx context.Context, w *workspace, m *machine, f *runFlags
 
 // chooseModel picks the model when neither flags nor configuration name one, and says which and why.
 func (a *app) chooseModel(ctx context.Context, m *machine, f *runFlags, in *host.PromptInput) error {
-	if f.model != "" || f.command != "" || m.config.Model != "" || agentModel(m, f.agent) {
+	if f.model != "" || f.command != "" || m.Config().Model != "" || agentModel(m, f.agent) {
 		return nil
 	}
 	choice, err := m.DefaultModel(ctx)
@@ -215,7 +213,7 @@ func (a *app) chooseModel(ctx context.Context, m *machine, f *runFlags, in *host
 // agentModel reports whether the agent that will answer brings its model.
 func agentModel(m *machine, name string) bool {
 	if name == "" {
-		name = m.config.DefaultAgent
+		name = m.Config().DefaultAgent
 	}
 	if name == "" {
 		name = sdk.AgentBuild
@@ -226,78 +224,6 @@ func agentModel(m *machine, name string) bool {
 		}
 	}
 	return false
-}
-
-// conductOptions say what to run and how to show it.
-type conductOptions struct {
-	format             string
-	quiet, interactive bool
-	keys               *keyboard // where answers come from; nil: a new one
-	talks              bool      // the turn is one of a conversation
-	begin              func(context.Context) (*sdk.Session, error)
-	turn               func(context.Context) (*sdk.MessageWithParts, error)
-}
-
-// conduct runs a turn, shows it and shuts the machine down.
-func (a *app) conduct(ctx context.Context, w *workspace, m *machine, signals <-chan signal, o conductOptions) (*turnOutcome, error) {
-	sub := m.Subscribe(subscriptionSize, true)
-	outcome, err := a.drive(ctx, w, m, sub, signals, o)
-	sub.Close()
-	if outcome != nil && errors.Is(outcome.err, errHard) {
-		return outcome, nil
-	}
-	if !a.shutDown(ctx, m, signals) && outcome != nil && outcome.err != nil {
-		return &turnOutcome{err: errHard}, nil
-	}
-	return outcome, err // where the turn was over, only winding up was cut short
-}
-
-// shutDown closes the machine and reports whether that was done; a signal cuts it short.
-func (a *app) shutDown(ctx context.Context, m *machine, signals <-chan signal) bool {
-	closed := make(chan error, 1)
-	go func() { closed <- m.Close(context.WithoutCancel(ctx)) }() // ends when the host has wound up; waited for below
-	select {
-	case err := <-closed:
-		if err != nil {
-			a.log.Warn("not shut down cleanly", "err", err)
-		}
-		return true
-	case <-signals:
-		return false
-	}
-}
-
-func (a *app) drive(ctx context.Context, w *workspace, m *machine, sub *host.Subscription, signals <-chan signal, o conductOptions) (*turnOutcome, error) {
-	s, err := o.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shown := &turnShown{
-		session: s, directory: w.project.Directory, retries: retryLimit(m.config),
-		logsNotices: a.level.Level() <= slog.LevelWarn, clean: a.mask.clean, talks: o.talks,
-	}
-	var v view
-	if o.format == "json" {
-		v = newJSONView(a.out, shown)
-	} else {
-		v = newTextView(a.screen, a.out, a.mask, shown, o.quiet)
-	}
-	l := &turnLoop{host: m.Host, view: v, screen: a.screen, signals: signals, session: s.ID}
-	if o.interactive {
-		keys := o.keys
-		if keys == nil {
-			keys = newKeyboard(a.in)
-		}
-		l.asker = newAsker(a.screen, keys, m.Host)
-	}
-	return l.run(ctx, sub, o.turn), nil
-}
-
-func retryLimit(c *sdk.Config) int {
-	if c.Retry.Max != nil {
-		return *c.Retry.Max
-	}
-	return 5 // the documented default
 }
 
 // findSession finds a session by its identifier or the beginning of it. Beside a *store.DamageError it returns what is known

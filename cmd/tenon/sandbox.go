@@ -52,7 +52,7 @@ func (a *app) showSandbox(ctx context.Context, all bool) error {
 func (w *workspace) sandbox() ([]sandbox.Path, error) {
 	list, err := sandbox.Find(sandbox.Options{Project: w.project, Environ: w.app.env, Config: w.loaded.Config.Sandbox, Skills: w.loaded.Config.Skills.Paths, Origin: w.loaded.Origin})
 	if err != nil {
-		return nil, &failure{exitConfig, err, "change sandbox in the configuration; see docs/permissions.md"}
+		return nil, fail(exitConfig, err, "change sandbox in the configuration; see docs/permissions.md")
 	}
 	return list, nil
 }

@@ -72,15 +72,16 @@ const (
 	maxLive = 6
 )
 
-func newScreen(s stdio, env environ) *screen {
-	out, err, in := isTerminal(s.out), isTerminal(s.err), isTerminal(s.in)
-	c := &screen{w: s.err, fd: int(s.err.Fd()), streams: out, answers: in && (out || err)}
+// newScreen returns the screen of a process with these streams. env looks up the variables of its environment.
+func newScreen(stdin, stdout, stderr *os.File, env func(string) string) *screen {
+	out, err, in := isTerminal(stdout), isTerminal(stderr), isTerminal(stdin)
+	c := &screen{w: stderr, fd: int(stderr.Fd()), streams: out, answers: in && (out || err)}
 	if out {
-		c.w, c.fd = s.out, int(s.out.Fd())
+		c.w, c.fd = stdout, int(stdout.Fd())
 	}
-	dumb := env.lookup("TERM") == "dumb"
+	dumb := env("TERM") == "dumb"
 	c.live = (out || err) && !dumb && enableEscapes(c.fd)
-	c.color = c.live && env.lookup("NO_COLOR") == ""
+	c.color = c.live && env("NO_COLOR") == ""
 	c.width = func() int {
 		if w, _, err := term.GetSize(c.fd); err == nil && w > 0 {
 			return w

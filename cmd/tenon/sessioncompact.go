@@ -33,22 +33,17 @@ func (a *app) compact(ctx context.Context, args []string, model, form string) er
 	if err != nil {
 		return err
 	}
+	t := &oneTurn{a: a, m: m, signals: signals, format: form}
 	id := ""
-	o, err := a.conduct(ctx, w, m, signals, conductOptions{
-		format: form,
-		begin: func(ctx context.Context) (*sdk.Session, error) {
-			s, err := argumentSession(ctx, w, m.store, args)
-			if err == nil {
-				id = s.ID
-			}
-			return s, err
-		},
-		turn: func(ctx context.Context) (*sdk.MessageWithParts, error) { return nil, m.Compact(ctx, id, model) },
-	})
-	if o == nil {
-		return err
+	t.begin = func(ctx context.Context) (*sdk.Session, error) {
+		s, err := argumentSession(ctx, w, m.store, args)
+		if err == nil {
+			id = s.ID
+		}
+		return s, err
 	}
-	return o.err
+	t.run = func(ctx context.Context) (*sdk.MessageWithParts, error) { return nil, m.Compact(ctx, id, model) }
+	return t.driveAndClose(ctx)
 }
 
 func (a *app) uncompactCommand() *cobra.Command {
@@ -75,7 +70,7 @@ func (a *app) uncompact(ctx context.Context, args []string) (err error) {
 	}
 	err = m.Uncompact(ctx, s.ID)
 	if errors.Is(err, host.ErrNothing) {
-		return &failure{exitUsage, err, "tenon session compact makes one"}
+		return fail(exitUsage, err, "tenon session compact makes one")
 	}
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func (a *app) export(ctx context.Context, s store.Store, info *sdk.Session, o ex
 		return a.write(text)
 	}
 	if err := writeExport(o.file, text); err != nil {
-		return &failure{exitTurn, fmt.Errorf("export to %q: %w", o.file, cause(err)), "choose another file with -o, or leave -o out and redirect stdout"}
+		return fail(exitTurn, fmt.Errorf("export to %q: %w", o.file, cause(err)), "choose another file with -o, or leave -o out and redirect stdout")
 	}
 	a.screen.line(fmt.Sprintf("%s with %s is in %s", info.ID, plural(len(f.Messages), "message"), visible(o.file)))
 	return nil

@@ -78,7 +78,7 @@ func (a *app) repairSessions(ctx context.Context, w *workspace, s store.Store, s
 			a.screen.line(fmt.Sprintf("%s of %s set aside in %s", plural(len(kept), "row"), id, visible(file)))
 		}
 		if len(left) > 0 {
-			return &failure{exitStore, &store.DamageError{Store: w.database(), Rows: left}, "tenon session repair, without a session, writes a new database from what can be read"}
+			return fail(exitStore, &store.DamageError{Store: w.database(), Rows: left}, "tenon session repair, without a session, writes a new database from what can be read")
 		}
 		total += len(kept)
 	}
@@ -103,7 +103,7 @@ func (a *app) rebuild(ctx context.Context, w *workspace, s store.Store) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.database(), Version: version, Logger: a.log})
+	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.database(), Version: a.version, Logger: a.log})
 	if err != nil {
 		return err
 	}

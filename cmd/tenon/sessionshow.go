@@ -67,8 +67,7 @@ func (a *app) show(ctx context.Context, w *workspace, s store.Store, info *sdk.S
 		return err
 	}
 	if len(todos) > 0 {
-		v := &textView{s: c}
-		fmt.Fprintf(&b, "\n%s\n", v.todos(todos))
+		fmt.Fprintf(&b, "\n%s\n", todoLine(c, todos))
 	}
 	return a.write(b.String())
 }

@@ -2,27 +2,25 @@ package main
 
 import (
 	"os"
-	ossignal "os/signal"
+	"os/signal"
 	"syscall"
 )
-
-type signal = os.Signal
 
 // catchSignals delivers what asks the process to end. Writes to a closed pipe become errors, so that a turn
 // whose reader went away is still wound up.
 //
 // Signals that were ignored when the process started, as nohup does, stay ignored.
-func catchSignals() (<-chan signal, func()) {
-	end := make(chan signal, 2)
-	for _, s := range []signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !ossignal.Ignored(s) {
-			ossignal.Notify(end, s)
+func catchSignals() (<-chan os.Signal, func()) {
+	end := make(chan os.Signal, 2)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(end, s)
 		}
 	}
-	broken := make(chan signal, 1)
-	ossignal.Notify(broken, syscall.SIGPIPE)
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
 	return end, func() {
-		ossignal.Stop(end)
-		ossignal.Stop(broken)
+		signal.Stop(end)
+		signal.Stop(broken)
 	}
 }

@@ -4,7 +4,7 @@ package main
 
 import (
 	"os"
-	ossignal "os/signal"
+	"os/signal"
 	"syscall"
 	"time"
 
@@ -44,10 +44,10 @@ func typedAhead(f *os.File) bool {
 }
 
 // catchResize delivers changes of the terminal's size.
-func catchResize() (<-chan signal, func()) {
-	c := make(chan signal, 1)
-	ossignal.Notify(c, syscall.SIGWINCH)
-	return c, func() { ossignal.Stop(c) }
+func catchResize() (<-chan os.Signal, func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGWINCH)
+	return c, func() { signal.Stop(c) }
 }
 
 // suspendGrace is how long suspend waits for the stop that it asked for: the system stops no job that nobody could let go
@@ -56,9 +56,9 @@ const suspendGrace = 200 * time.Millisecond
 
 // suspend stops the processes of this one's job, as Ctrl-Z does, until the shell lets them go on.
 func suspend() {
-	goesOn := make(chan signal, 1)
-	ossignal.Notify(goesOn, syscall.SIGCONT)
-	defer ossignal.Stop(goesOn)
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, syscall.SIGCONT)
+	defer signal.Stop(goesOn)
 	if syscall.Kill(0, syscall.SIGTSTP) != nil {
 		return
 	}

@@ -33,7 +33,7 @@ func rawInput(f *os.File) (restore func(), err error) {
 func typedAhead(*os.File) bool { return false }
 
 // catchResize would deliver changes of the console's size, of which there are no signals.
-func catchResize() (<-chan signal, func()) { return nil, func() {} }
+func catchResize() (<-chan os.Signal, func()) { return nil, func() {} }
 
 // suspend does nothing: there are no jobs to stop.
 func suspend() {}

@@ -104,7 +104,7 @@ func (v *textView) event(e *sdk.Event) {
 		v.status(p)
 	case *sdk.TodoInfo:
 		if p.SessionID == v.f.root {
-			v.line(v.todos(p.Todos))
+			v.line(todoLine(v.s, p.Todos))
 		}
 	case *sdk.SessionRef:
 		if e.Type == sdk.EventSessionCompacted && p.SessionID == v.f.root {
@@ -300,8 +300,8 @@ func roughly(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// todos is the task list in one line.
-func (v *textView) todos(list []sdk.Todo) string {
+// todoLine is the task list in one line.
+func todoLine(s *screen, list []sdk.Todo) string {
 	marks := map[string]string{"pending": "○", "in_progress": "▸", "completed": "✓", "cancelled": "✗"}
 	done := 0
 	var items []string
@@ -315,7 +315,7 @@ func (v *textView) todos(list []sdk.Todo) string {
 		}
 		item := mark + " " + clip(oneLine(t.Content), 60)
 		if t.Status == "completed" || t.Status == "cancelled" {
-			item = v.s.paint(styleDim, item)
+			item = s.paint(styleDim, item)
 		}
 		items = append(items, item)
 	}

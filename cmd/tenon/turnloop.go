@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"time"
 
@@ -30,11 +31,6 @@ type view interface {
 	finish(o *turnOutcome) error
 }
 
-// turnHost is what the loop needs of the host.
-type turnHost interface {
-	Abort(session string) bool
-}
-
 // turnShown is what views know of the turn before it begins.
 type turnShown struct {
 	session     *sdk.Session
@@ -42,7 +38,9 @@ type turnShown struct {
 	retries     int                 // how often a step is tried again
 	logsNotices bool                // the log tells of plugins that failed
 	clean       func(string) string // takes secrets out of the text of errors
-	talks       bool                // the turn is one of a conversation, which says at its end how to go on
+	// remedy returns the text of an error that ends a turn, without secrets, what the user can do about it, and the exit code.
+	remedy func(error) (text, fix string, code int)
+	talks  bool // the turn is one of a conversation, which says at its end how to go on
 }
 
 // turnOutcome is how a turn ended.
@@ -53,36 +51,111 @@ type turnOutcome struct {
 	leave   bool // a signal asked for more than the end of the turn: that of the process
 }
 
-// turnLoop runs one turn: events go to the view, questions to the user, interrupts to the host.
-type turnLoop struct {
-	host    turnHost
-	view    view
-	asker   *asker // nil: nobody answers
-	screen  *screen
-	signals <-chan signal
-	session string
+// oneTurn is one turn as a command runs it: events go to the view, questions to the user, interrupts to the host.
+type oneTurn struct {
+	a       *app
+	m       *machine
+	signals <-chan os.Signal
+	format  string
+	quiet   bool
+	talks   bool      // the turn is one of a conversation
+	keys    *keyboard // of the user who answers questions; nil: they are refused
+	// begin finds or creates the session.
+	begin func(context.Context) (*sdk.Session, error)
+	// run runs the turn.
+	run func(context.Context) (*sdk.MessageWithParts, error)
 
-	held        []sdk.Event // while a question stands on the screen
+	session string // empty until it has begun
+	view    view
+	asker   *asker // nil: there is no user to ask
+
+	held        []sdk.Event // while a question is on the screen
 	interrupted bool
 	leave       bool             // by more than Ctrl-C
 	broken      error            // the view cannot show any more
 	again       <-chan time.Time // tries the abort again
 }
 
-// run runs the turn and returns when it has ended, or at the second interrupt with errHard.
-func (l *turnLoop) run(ctx context.Context, sub *host.Subscription, turn func(context.Context) (*sdk.MessageWithParts, error)) *turnOutcome {
+// drive begins the turn, runs it, and returns when it has ended; at the second interrupt the error is errHard.
+func (t *oneTurn) drive(ctx context.Context) *turnOutcome {
+	sub := t.m.Subscribe(subscriptionSize, true)
+	defer sub.Close()
+	s, err := t.begin(ctx)
+	if err != nil {
+		return &turnOutcome{err: err}
+	}
+	t.session, t.view = s.ID, t.newView(s)
+	if t.keys != nil {
+		t.asker = newAsker(t.a.screen, t.keys, t.m.Host)
+	}
+	return t.loop(ctx, sub.Events())
+}
+
+// driveAndClose runs the turn and closes the machine.
+func (t *oneTurn) driveAndClose(ctx context.Context) error {
+	o := t.drive(ctx)
+	if errors.Is(o.err, errHard) {
+		return o.err
+	}
+	if !shutDown(ctx, t.a, t.m, t.signals) && t.session != "" && o.err != nil {
+		return errHard
+	}
+	return o.err // after the turn only the shutdown was cut short
+}
+
+// shutDown closes the machine and reports whether that was done; a signal cuts it short.
+func shutDown(ctx context.Context, a *app, m *machine, signals <-chan os.Signal) bool {
+	closed := make(chan error, 1)
+	go func() { closed <- m.Close(context.WithoutCancel(ctx)) }() // ends when the host is closed; waited for below
+	select {
+	case err := <-closed:
+		if err != nil {
+			a.log.Warn("not shut down cleanly", "err", err)
+		}
+		return true
+	case <-signals:
+		return false
+	}
+}
+
+func (t *oneTurn) newView(s *sdk.Session) view {
+	a, words := t.a, onCommandLine()
+	if t.talks {
+		words = inChat()
+	}
+	shown := &turnShown{
+		session: s, directory: t.m.workspace.project.Directory, retries: retryLimit(t.m.Config()),
+		logsNotices: a.level.Level() <= slog.LevelWarn, clean: a.mask.clean, talks: t.talks,
+		remedy: func(err error) (text, fix string, code int) {
+			f := words.remedy(err)
+			return a.mask.clean(f.err.Error()), f.fix, f.code
+		},
+	}
+	if t.format == "json" {
+		return newJSONView(a.out, shown)
+	}
+	return newTextView(a.screen, a.out, a.mask, shown, t.quiet)
+}
+
+func retryLimit(c *sdk.Config) int {
+	if c.Retry.Max != nil {
+		return *c.Retry.Max
+	}
+	return 5 // the documented default
+}
+
+func (t *oneTurn) loop(ctx context.Context, events <-chan sdk.Event) *turnOutcome {
 	begun := time.Now()
 	ended := make(chan *turnOutcome, 1)
 	go func() { // ends with the turn
-		m, err := turn(ctx)
+		m, err := t.run(ctx)
 		ended <- &turnOutcome{message: m, err: err, took: time.Since(begun)}
 	}()
 	ticks := time.NewTicker(tickEvery)
 	defer ticks.Stop()
-	if !l.screen.live {
+	if !t.a.screen.live {
 		ticks.Stop()
 	}
-	events := sub.Events()
 	for {
 		select {
 		case e, open := <-events:
@@ -90,88 +163,88 @@ func (l *turnLoop) run(ctx context.Context, sub *host.Subscription, turn func(co
 				events = nil
 				continue
 			}
-			l.take(e)
-		case p := <-l.answers():
-			l.asker.input(p)
-			l.release()
+			t.take(e)
+		case p := <-t.answers():
+			t.asker.input(p)
+			t.release()
 		case now := <-ticks.C:
-			l.tick(now)
-		case s := <-l.signals:
-			if l.interrupted {
+			t.tick(now)
+		case s := <-t.signals:
+			if t.interrupted {
 				return &turnOutcome{err: errHard}
 			}
-			l.interrupted, l.leave = true, s != os.Interrupt
-			l.screen.line("interrupting the turn (once more: leave at once)")
-			l.abort()
-		case <-l.again:
-			l.abort()
+			t.interrupted, t.leave = true, s != os.Interrupt
+			t.a.screen.line("interrupting the turn (once more: leave at once)")
+			t.abort()
+		case <-t.again:
+			t.abort()
 		case o := <-ended:
-			l.drain(events)
-			return l.finish(o)
+			t.drain(events)
+			return t.finish(o)
 		}
-		l.checkView()
+		t.checkView()
 	}
 }
 
 // answers is where what the user types comes from.
-func (l *turnLoop) answers() <-chan piece {
-	if l.asker == nil {
+func (t *oneTurn) answers() <-chan piece {
+	if t.asker == nil {
 		return nil
 	}
-	return l.asker.keys.pieces
+	return t.asker.keys.pieces
 }
 
 // take shows an event, later when a question stands on the screen.
-func (l *turnLoop) take(e sdk.Event) {
-	if l.asker != nil {
-		l.asker.event(&e)
-		if l.asker.asking() {
-			l.held = append(l.held, e)
+func (t *oneTurn) take(e sdk.Event) {
+	if t.asker != nil {
+		t.asker.event(&e)
+		if t.asker.asking() {
+			t.held = append(t.held, e)
 			return
 		}
-		l.release()
+		t.release()
 	}
-	l.view.event(&e)
+	t.view.event(&e)
 }
 
 // release shows what was held back, once no question stands on the screen.
-func (l *turnLoop) release() {
-	for len(l.held) > 0 && !l.asker.asking() {
-		e := l.held[0]
-		l.held = l.held[1:]
-		l.view.event(&e)
+func (t *oneTurn) release() {
+	for len(t.held) > 0 && !t.asker.asking() {
+		e := t.held[0]
+		t.held = t.held[1:]
+		t.view.event(&e)
 	}
 }
 
-func (l *turnLoop) tick(now time.Time) {
-	if l.asker == nil || !l.asker.asking() {
-		l.view.tick(now)
+func (t *oneTurn) tick(now time.Time) {
+	if t.asker == nil || !t.asker.asking() {
+		t.view.tick(now)
 	}
 }
 
 // abort ends the turn. One that has not begun yet is tried again.
-func (l *turnLoop) abort() {
-	l.again = nil
-	if !l.host.Abort(l.session) {
-		l.again = time.After(abortEvery)
+func (t *oneTurn) abort() {
+	t.again = nil
+	if !t.m.Abort(t.session) {
+		t.again = time.After(abortEvery)
 	}
 }
 
 // checkView ends a turn whose output nobody reads any more.
-func (l *turnLoop) checkView() {
-	if l.broken != nil {
+func (t *oneTurn) checkView() {
+	if t.broken != nil {
 		return
 	}
-	if l.broken = l.view.failed(); l.broken != nil {
-		l.abort()
+	if t.broken = t.view.failed(); t.broken != nil {
+		t.abort()
 	}
 }
 
 // drain shows what was published before the turn ended.
-func (l *turnLoop) drain(events <-chan sdk.Event) {
-	if l.asker != nil {
-		l.asker.withdraw()
-		l.release()
+func (t *oneTurn) drain(events <-chan sdk.Event) {
+	if t.asker != nil {
+		t.asker.withdraw()
+		t.release()
 	}
 	for {
 		select {
@@ -179,24 +252,24 @@ func (l *turnLoop) drain(events <-chan sdk.Event) {
 			if !open {
 				return
 			}
-			l.view.event(&e)
+			t.view.event(&e)
 		default:
 			return
 		}
 	}
 }
 
-func (l *turnLoop) finish(o *turnOutcome) *turnOutcome {
+func (t *oneTurn) finish(o *turnOutcome) *turnOutcome {
 	var te *host.TurnError
-	o.leave = l.leave
-	if l.interrupted && errors.As(o.err, &te) && te.Named.Name == sdk.ErrorAborted {
-		o.err = &failure{exitInterrupted, errors.New("interrupted"), "tenon run -s " + l.session + " goes on where this stopped"}
+	o.leave = t.leave
+	if t.interrupted && errors.As(o.err, &te) && te.Named.Name == sdk.ErrorAborted {
+		o.err = fail(exitInterrupted, errors.New("interrupted"), "tenon run -s "+t.session+" goes on where this stopped")
 	}
-	if l.broken != nil {
-		o.err = outputError(l.broken)
+	if t.broken != nil {
+		o.err = outputError(t.broken)
 		return o
 	}
-	if err := l.view.finish(o); err != nil && o.err == nil {
+	if err := t.view.finish(o); err != nil && o.err == nil {
 		o.err = outputError(err)
 	}
 	return o

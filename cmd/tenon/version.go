@@ -18,8 +18,16 @@ type buildInfo struct {
 	Arch     string `json:"arch"`
 }
 
+// inspectCommands returns the commands that show something and change nothing.
+func inspectCommands(a *app) []*cobra.Command {
+	return []*cobra.Command{
+		a.statsCommand(), a.doctorCommand(), a.explainCommand(), a.hooksCommand(), a.modelsCommand(), a.configCommand(),
+		a.agentCommand(), a.commandCommand(), a.skillCommand(), a.versionCommand(),
+	}
+}
+
 // build reads what the linker and the Go tool wrote into the binary.
-func build() buildInfo {
+func build(version string) buildInfo {
 	b := buildInfo{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -49,7 +57,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Use: "version", Short: "Print the version",
 		Args: arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
-			b := build()
+			b := build(a.version)
 			if form == "json" {
 				return a.writeJSON(b)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -96,7 +97,7 @@ func (w *workspace) projectID() string {
 
 // openStore opens the session store.
 func (w *workspace) openStore(ctx context.Context) (*sqlite.Store, error) {
-	return sqlite.Open(ctx, sqlite.Options{Path: w.database(), Version: version, Logger: w.app.log})
+	return sqlite.Open(ctx, sqlite.Options{Path: w.database(), Version: w.app.version, Logger: w.app.log})
 }
 
 func (w *workspace) database() string { return filepath.Join(w.dirs.data, "tenon.db") }
@@ -105,7 +106,7 @@ func (w *workspace) database() string { return filepath.Join(w.dirs.data, "tenon
 func (w *workspace) extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
 	return extensions.Open(ctx, extensions.Options{
 		Project: w.project, Config: w.loaded, Reserved: names(shipped()), Shipped: shippedContributions, Flags: paths, Watch: watch, CacheDir: w.dirs.cache,
-		Environ: w.app.env, Version: version, Logger: w.app.log,
+		Environ: w.app.env, Version: w.app.version, Logger: w.app.log,
 	})
 }
 
@@ -134,13 +135,22 @@ func shippedContributions() (tools, providers []string) {
 	return tools, providers
 }
 
-// machine is a host, the store below it and what third parties brought.
+// machine is a host and the store below it.
 type machine struct {
 	*host.Host
-	store      *sqlite.Store
-	config     *sdk.Config
-	workspace  *workspace
-	options    hostOptions
+	store     store.Store
+	workspace *workspace
+	options   hostOptions
+
+	// reload reads the plugins again and puts them in force from the next turn on.
+	reload func(context.Context) error
+	// Close closes the host, what its plugins shared, and the store.
+	Close func(context.Context) error
+}
+
+// wired is a machine with what it was made of.
+type wired struct {
+	*machine
 	rules      *projectRules
 	extensions []*extensions.Set // those in use, the latest last
 	shipped    []sdk.Plugin      // in every generation
@@ -156,6 +166,20 @@ type hostOptions struct {
 
 // open opens the store and starts the host with the plugins that are approved. The caller closes the machine.
 func (w *workspace) open(ctx context.Context, o hostOptions) (*machine, error) {
+	return w.app.start(ctx, w, o)
+}
+
+// openMachine opens the store and starts the host with the plugins that are approved.
+func openMachine(ctx context.Context, w *workspace, o hostOptions) (*machine, error) {
+	m, err := w.wire(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return m.machine, nil
+}
+
+// wire is openMachine for those that need what the machine was made of.
+func (w *workspace) wire(ctx context.Context, o hostOptions) (*wired, error) {
 	w.projectID()
 	opened := make(chan struct{})
 	var s *sqlite.Store
@@ -186,7 +210,7 @@ func (w *workspace) open(ctx context.Context, o hostOptions) (*machine, error) {
 	return m, nil
 }
 
-func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Set, s *sqlite.Store) (*machine, error) {
+func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Set, s *sqlite.Store) (*wired, error) {
 	public, err := w.loaded.Redacted()
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -200,10 +224,11 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 			return nil, errors.Join(err, s.Close())
 		}
 	}
-	m := &machine{store: s, workspace: w, options: o, extensions: []*extensions.Set{set}, shipped: shipped()}
+	m := &wired{machine: &machine{store: s, workspace: w, options: o}, extensions: []*extensions.Set{set}, shipped: shipped()}
+	m.machine.Close, m.machine.reload = m.close, m.reloadPlugins
 	options := host.Options{
 		Config: withSkills(w.loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.project, Store: s,
-		Plugins: slices.Concat(m.shipped, set.Plugins), Logger: w.app.log, Version: version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign,
+		Plugins: slices.Concat(m.shipped, set.Plugins), Logger: w.app.log, Version: w.app.version, Environ: w.app.env, Secrets: w.loaded.Secrets, Foreign: w.loaded.Foreign,
 		Interactive: o.interactive, AutoApprove: o.auto, Quarantined: set.Quarantined(), Required: required,
 		Failures:   set.Failures(),
 		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
@@ -214,7 +239,6 @@ func (w *workspace) start(ctx context.Context, o hostOptions, set *extensions.Se
 	if m.Host, err = host.New(ctx, options); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	m.config = m.Config()
 	return m, nil
 }
 
@@ -229,7 +253,7 @@ func withSkills(c *sdk.Config, dirs []string) *sdk.Config {
 }
 
 // Close closes the host, then what its plugins shared, then the store.
-func (m *machine) Close(ctx context.Context) error {
+func (m *wired) close(ctx context.Context) error {
 	m.keepFailures(ctx)
 	err := m.Host.Close(ctx)
 	for _, set := range m.extensions {
