@@ -403,6 +403,9 @@ func (t *turn) conclude(c *call, o outcome) {
 				state.Metadata = withKey(state.Metadata, "interrupted", true)
 			case sdk.OutcomeDenied:
 				state.Metadata = withKey(state.Metadata, "denied", true)
+				if r := (*sdk.Refusal)(nil); errors.As(o.err, &r) && r.By != "" {
+					state.Metadata = withKey(state.Metadata, "refusedBy", r.By)
+				}
 			}
 		}
 		c.part.State = state

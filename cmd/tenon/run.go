@@ -30,7 +30,7 @@ answer alone and what would have to be asked is refused, unless --auto allows it
   tenon run --format json --auto "update the changelog"`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runTurn(cmd.Context(), a, &f, args) },
 	}
-	cli.FormatFlag(cmd, &f.Format)
+	a.FormatFlag(cmd)
 	f.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.Command, "command", "", "run this command with the prompt as its arguments")
@@ -43,7 +43,7 @@ answer alone and what would have to be asked is refused, unless --auto allows it
 func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
 	signals, stop := turn.CatchSignals()
 	defer stop()
-	interactive := a.Screen.Answers && f.Format == "text"
+	interactive := a.Screen.Answers && !a.JSON
 	m, in, err := turn.Prepare(ctx, a, f, args, signals, interactive)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 		return chat.WatchLines(ctx, a, m, f, signals, in)
 	}
 	t := &turn.Turn{
-		App: a, Machine: m, Signals: signals, Format: f.Format, Quiet: f.Quiet,
+		App: a, Machine: m, Signals: signals, Quiet: f.Quiet,
 		Begin: func(ctx context.Context) (*sdk.Session, error) { return turn.Address(ctx, a, m, f, in) },
 		Do:    func(ctx context.Context) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
 	}

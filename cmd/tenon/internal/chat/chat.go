@@ -16,7 +16,7 @@ import (
 )
 
 func Command(a *cli.App) *cobra.Command {
-	f := turn.Flags{Format: "text", Chat: true}
+	f := turn.Flags{Chat: true}
 	cmd := &cobra.Command{
 		Use:   "chat [flags] [prompt…]",
 		Short: "Hold a conversation: prompts and commands, one after another",

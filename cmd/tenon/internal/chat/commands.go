@@ -159,7 +159,7 @@ func (c *conversation) undo(ctx context.Context, args string) error {
 	if err != nil {
 		return undoProblem(err, "/undo")
 	}
-	if err := sessions.ShowReverted(c.a, r, "text", "undone", "/redo brings it back until the next prompt"); err != nil {
+	if err := sessions.ShowReverted(c.a, r, "undone", "/redo brings it back until the next prompt"); err != nil {
 		return err
 	}
 	return c.suggestUndone(ctx, r.MessageID)
@@ -190,7 +190,7 @@ func (c *conversation) redo(ctx context.Context, args string) error {
 	if err != nil {
 		return undoProblem(err, "/redo")
 	}
-	return errors.Join(sessions.ShowReverted(c.a, r, "text", "brought back", ""), c.open(ctx, nil))
+	return errors.Join(sessions.ShowReverted(c.a, r, "brought back", ""), c.open(ctx, nil))
 }
 
 // undoProblem gives errors of undoing the remedies that a conversation has.
@@ -217,7 +217,7 @@ func (c *conversation) diff(ctx context.Context, args string) error {
 	if err != nil {
 		return sessions.RevertProblem(err)
 	}
-	return sessions.ShowChanges(c.a, list, "text", args == "names")
+	return sessions.ShowChanges(c.a, list, args == "names")
 }
 
 func (c *conversation) compact(ctx context.Context, _ string) error {

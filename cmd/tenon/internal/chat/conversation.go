@@ -270,7 +270,7 @@ func (c *conversation) turn(ctx context.Context, in *host.PromptInput) {
 
 // drive runs something as a turn: it is shown, may ask, and Ctrl-C ends it.
 func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context) (*sdk.MessageWithParts, error)) {
-	t := &turn.Turn{App: c.a, Machine: c.m, Signals: c.signals, Format: c.f.Format, Quiet: c.f.Quiet, Talks: c.commands, Begin: begin, Do: run}
+	t := &turn.Turn{App: c.a, Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, Talks: c.commands, Begin: begin, Do: run}
 	if c.m.Options.Interactive {
 		t.Keys = c.keys
 	}

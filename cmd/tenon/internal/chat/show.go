@@ -139,7 +139,7 @@ func (c *conversation) sessionIDs(ctx context.Context) []string {
 // chooseModel shows the models, or takes one: by its name, or by a part that only one has.
 func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	if args == "" {
-		if err := inspect.ListModels(ctx, c.a, c.m, "", "text"); err != nil {
+		if err := inspect.ListModels(ctx, c.a, c.m, ""); err != nil {
 			return err
 		}
 		if name := c.modelName(); name != "" {
@@ -295,7 +295,7 @@ func (c *conversation) hooks(ctx context.Context, args string) error {
 	switch args {
 	case "":
 	case "list":
-		return inspect.ListHooks(c.a, c.m.Hooks(), "", "text")
+		return inspect.ListHooks(c.a, c.m.Hooks(), "")
 	default:
 		return cli.UsageError(`the argument is "list": the hooks that there are`, "%q is unknown", args)
 	}

@@ -25,6 +25,7 @@ type App struct {
 	Mask   *maskWriter // stderr for errors and log, without secrets
 	Level  slog.LevelVar
 	Log    *slog.Logger
+	JSON   bool // the command prints JSON
 
 	Managed string // the administrator's file
 	Version string // of this binary

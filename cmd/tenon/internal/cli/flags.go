@@ -65,16 +65,12 @@ func Args(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// FormatFlag is a flag that chooses among forms of output.
-func FormatFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "format", "text", "form of the output: text or json")
-	check := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if *to != "text" && *to != "json" {
-			return UsageError("use text or json", "format %q is unknown", *to)
-		}
-		if check != nil {
-			return check(cmd, args)
+// FormatFlag adds the flag that selects the output format.
+func (a *App) FormatFlag(cmd *cobra.Command) {
+	format := cmd.Flags().String("format", "text", "output format: text or json")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if a.JSON = *format == "json"; !a.JSON && *format != "text" {
+			return UsageError("use text or json", "unknown format %q", *format)
 		}
 		return nil
 	}

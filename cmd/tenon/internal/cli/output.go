@@ -63,6 +63,40 @@ func readLine(r io.Reader) (string, error) {
 	}
 }
 
+// Show prints a value as JSON if the user asked for that, else calls text.
+func (a *App) Show(v any, text func() error) error {
+	if a.JSON {
+		return a.PrintJSON(v)
+	}
+	return text()
+}
+
+// Listing says how a list is printed as a table.
+type Listing[T any] struct {
+	Empty string   // printed instead of an empty table; empty: nothing
+	Head  []string // names of the columns; nil: none
+	Row   func(*T) []string
+}
+
+// List prints a list as JSON if the user asked for that, else as a table.
+func List[T any](a *App, list []T, l Listing[T]) error {
+	if a.JSON {
+		return a.PrintJSON(append([]T{}, list...))
+	}
+	if len(list) == 0 && l.Empty != "" {
+		a.Screen.Line(l.Empty)
+		return nil
+	}
+	t := &view.Table{}
+	if l.Head != nil {
+		t.Add(l.Head...)
+	}
+	for i := range list {
+		t.Add(l.Row(&list[i])...)
+	}
+	return a.PrintTable(t)
+}
+
 // PrintTable prints a table to stdout.
 func (a *App) PrintTable(t *view.Table) error {
 	width := 0

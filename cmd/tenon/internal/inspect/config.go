@@ -22,13 +22,12 @@ import (
 func configCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Show, check and describe the configuration"}
 	cli.Group(cmd)
-	var form string
 	show := &cobra.Command{
 		Use: "show", Short: "Print each value of the configuration with where it was set",
 		Args: cli.Args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return showConfig(cmd.Context(), a, form) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return showConfig(cmd.Context(), a) },
 	}
-	cli.FormatFlag(show, &form)
+	a.FormatFlag(show)
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration and print every problem",
 		Args: cli.Args(0, 0, ""),
@@ -80,7 +79,7 @@ func checkConfig(ctx context.Context, a *cli.App) error {
 	return a.Print(strings.Join(w.Loaded.Files, "\n") + "\nno problems\n")
 }
 
-func showConfig(ctx context.Context, a *cli.App, form string) error {
+func showConfig(ctx context.Context, a *cli.App) error {
 	w, err := a.Configured(ctx)
 	if err != nil {
 		return err
@@ -89,7 +88,7 @@ func showConfig(ctx context.Context, a *cli.App, form string) error {
 	if err != nil {
 		return err
 	}
-	if form == "json" {
+	if a.JSON {
 		return a.PrintJSON(struct {
 			Config  *sdk.Config       `json:"config"`
 			Origins map[string]string `json:"origins"`

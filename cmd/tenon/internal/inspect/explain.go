@@ -19,7 +19,6 @@ import (
 )
 
 func explainCommand(a *cli.App) *cobra.Command {
-	var form string
 	var step int
 	cmd := &cobra.Command{
 		Use: "explain [session]", Short: "Show what plugins changed on the way, request by request",
@@ -31,11 +30,11 @@ and where several plugins changed the same place. Values are shown by the first 
 				return cli.UsageError("steps count from 1", "there is no step %d", step)
 			}
 			return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
-				return explainSession(cmd.Context(), a, s, info, step, form)
+				return explainSession(cmd.Context(), a, s, info, step)
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&step, "step", 0, "only this step of the session, from 1")
 	return cmd
 }
@@ -49,7 +48,7 @@ type Explained struct {
 	Conflicts []hooks.Conflict `json:"conflicts"`
 }
 
-func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, step int, form string) error {
+func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, step int) error {
 	list, steps, err := ReadLedger(ctx, s, info.ID, a.WithoutDamage)
 	if err != nil {
 		return err
@@ -60,11 +59,8 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 	if step > 0 {
 		list = slices.DeleteFunc(list, func(e Explained) bool { return e.Step != step })
 	}
-	if form == "json" {
-		if list == nil {
-			list = []Explained{}
-		}
-		return a.PrintJSON(list)
+	if a.JSON {
+		return a.PrintJSON(append([]Explained{}, list...))
 	}
 	if len(list) == 0 {
 		a.Screen.Line(fmt.Sprintf("no hook was called for %s; tenon hooks shows which are there", info.ID))

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,13 +9,12 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 func hooksCommand(a *cli.App) *cobra.Command {
-	var form, point string
+	var point string
 	cmd := &cobra.Command{
 		Use: "hooks", Short: "Show which plugins are called where, in which order",
 		Args: cli.Args(0, 0, ""),
@@ -23,11 +23,11 @@ func hooksCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error {
-				return ListHooks(a, m.Hooks(), point, form)
+				return ListHooks(a, m.Hooks(), point)
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().StringVar(&point, "point", "", "only the hooks at this point")
 	return cmd
 }
@@ -49,38 +49,30 @@ func checkPoint(point *string) error {
 	return nil
 }
 
-func ListHooks(a *cli.App, all []hooks.HookInfo, point, form string) error {
-	list := []hooks.HookInfo{}
+func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
+	var list []hooks.HookInfo
 	for _, h := range all {
 		if point == "" || string(h.Point) == point {
 			list = append(list, h)
 		}
 	}
-	if form == "json" {
-		return a.PrintJSON(list)
-	}
-	if len(list) == 0 {
-		where := "at any point"
-		if point != "" {
-			where = "at " + point
-		}
-		a.Screen.Line("no plugin has a hook " + where)
-		return nil
-	}
-	t := &view.Table{}
-	t.Add("point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes")
-	for _, h := range list {
-		plugin := terminal.OneLine(h.Plugin)
-		if h.Version != "" {
-			plugin += " " + terminal.OneLine(h.Version)
-		}
-		if h.Quarantined != "" {
-			plugin += " (quarantined: " + terminal.OneLine(h.Quarantined) + ")"
-		}
-		t.Add(string(h.Point), fmt.Sprint(h.Position), plugin+" ("+string(h.Carrier)+")", terminal.OneLine(h.Hook), fmt.Sprint(h.Priority),
-			string(h.OnError), h.Timeout.String(), fields(h.Reads), fields(h.Writes))
-	}
-	return a.PrintTable(t)
+	return cli.List(a, list, cli.Listing[hooks.HookInfo]{
+		Empty: "no plugin has a hook at " + cmp.Or(point, "any point"),
+		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},
+		Row: func(h *hooks.HookInfo) []string {
+			plugin := terminal.OneLine(h.Plugin)
+			if h.Version != "" {
+				plugin += " " + terminal.OneLine(h.Version)
+			}
+			if h.Quarantined != "" {
+				plugin += " (quarantined: " + terminal.OneLine(h.Quarantined) + ")"
+			}
+			return []string{
+				string(h.Point), fmt.Sprint(h.Position), plugin + " (" + string(h.Carrier) + ")", terminal.OneLine(h.Hook), fmt.Sprint(h.Priority),
+				string(h.OnError), h.Timeout.String(), fields(h.Reads), fields(h.Writes),
+			}
+		},
+	})
 }
 
 // fields writes a list of JSON pointers; the empty one is the whole value.

@@ -14,14 +14,11 @@ import (
 	"github.com/tenonhq/tenon/host"
 )
 
-// inventory is what "agent", "command" and "skill" have in common: "list" prints what plugins and configuration contribute,
-// "show" one of them in full.
+// inventory is the "list" and "show" commands for what plugins and configuration contribute: agents, commands or skills.
 type inventory[T any] struct {
-	name, what string
-	none       string // what is printed when there are none, with how to make one
-	head       []string
+	name, what string // singular and plural
+	listing    cli.Listing[T]
 	all        func(ctx context.Context, m *cli.Machine) []T
-	row        func(v *T) []string
 	id         func(v *T) string
 	details    func(v *T) []string // pairs of a label and a value, and last the text
 }
@@ -30,51 +27,34 @@ type inventory[T any] struct {
 func inventoryCommand[T any](a *cli.App, v inventory[T]) *cobra.Command {
 	cmd := &cobra.Command{Use: v.name, Aliases: []string{v.name + "s"}, Short: "List and show the " + v.what}
 	cli.Group(cmd)
-	var form string
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the " + v.what + " and where each came from",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error { return v.list(a, v.all(cmd.Context(), m), form) })
+			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error { return cli.List(a, v.all(cmd.Context(), m), v.listing) })
 		},
 	}
-	cli.FormatFlag(list, &form)
+	a.FormatFlag(list)
 	show := &cobra.Command{
 		Use: "show NAME", Short: "Show one of the " + v.what + " in full, and what it replaces",
 		Args: cli.Args(1, 1, "the name, as tenon "+v.name+" list has it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error {
-				return v.show(a, v.all(cmd.Context(), m), args[0], form)
+				return v.show(a, v.all(cmd.Context(), m), args[0])
 			})
 		},
 	}
-	cli.FormatFlag(show, &form)
+	a.FormatFlag(show)
 	cmd.AddCommand(list, show)
 	return cmd
 }
 
-func (v *inventory[T]) list(a *cli.App, all []T, form string) error {
-	if form == "json" {
-		return a.PrintJSON(append([]T{}, all...))
-	}
-	if len(all) == 0 {
-		a.Screen.Line(v.none)
-		return nil
-	}
-	t := &view.Table{}
-	t.Add(v.head...)
-	for i := range all {
-		t.Add(v.row(&all[i])...)
-	}
-	return a.PrintTable(t)
-}
-
-func (v *inventory[T]) show(a *cli.App, all []T, name, form string) error {
+func (v *inventory[T]) show(a *cli.App, all []T, name string) error {
 	i := slices.IndexFunc(all, func(one T) bool { return v.id(&one) == strings.TrimPrefix(name, "/") })
 	if i < 0 {
 		return cli.UsageError("tenon "+v.name+" list shows what there is", "there is no %s %q", v.name, name)
 	}
-	if form == "json" {
+	if a.JSON {
 		return a.PrintJSON(all[i])
 	}
 	var b strings.Builder
@@ -105,12 +85,15 @@ func agentCommand(a *cli.App) *cobra.Command {
 		return terminal.OneLine(l.Mode)
 	}
 	return inventoryCommand(a, inventory[host.AgentInfo]{
-		name: "agent", what: "agents", none: "there are no agents: write one in .tenon/agents/NAME.md",
-		head: []string{"agent", "mode", "from", "description"},
-		all:  func(ctx context.Context, m *cli.Machine) []host.AgentInfo { return m.AgentInfos(ctx) },
-		id:   func(l *host.AgentInfo) string { return l.Name },
-		row: func(l *host.AgentInfo) []string {
-			return []string{terminal.OneLine(l.Name), mode(l), from(l) + over(l.Replaces), terminal.OneLine(l.Description)}
+		name: "agent", what: "agents",
+		all: func(ctx context.Context, m *cli.Machine) []host.AgentInfo { return m.AgentInfos(ctx) },
+		id:  func(l *host.AgentInfo) string { return l.Name },
+		listing: cli.Listing[host.AgentInfo]{
+			Empty: "no agents found; write one in .tenon/agents/NAME.md",
+			Head:  []string{"agent", "mode", "from", "description"},
+			Row: func(l *host.AgentInfo) []string {
+				return []string{terminal.OneLine(l.Name), mode(l), from(l) + over(l.Replaces), terminal.OneLine(l.Description)}
+			},
 		},
 		details: func(l *host.AgentInfo) []string {
 			out := []string{"agent", terminal.OneLine(l.Name), "mode", mode(l), "from", from(l), "over", places(l.Replaces), "description", terminal.OneLine(l.Description)}
@@ -134,12 +117,14 @@ func agentCommand(a *cli.App) *cobra.Command {
 func commandCommand(a *cli.App) *cobra.Command {
 	return inventoryCommand(a, inventory[host.CommandInfo]{
 		name: "command", what: "commands",
-		none: "there are no commands: write one in .tenon/commands/NAME.md, or under command in tenon.json",
-		head: []string{"command", "agent", "from", "description"},
-		all:  func(ctx context.Context, m *cli.Machine) []host.CommandInfo { return m.CommandInfos(ctx) },
-		id:   func(l *host.CommandInfo) string { return l.Name },
-		row: func(l *host.CommandInfo) []string {
-			return []string{"/" + terminal.OneLine(l.Name), terminal.OneLine(l.Agent), Source(l.Plugin, l.Origin) + over(l.Replaces), terminal.OneLine(l.Description)}
+		all: func(ctx context.Context, m *cli.Machine) []host.CommandInfo { return m.CommandInfos(ctx) },
+		id:  func(l *host.CommandInfo) string { return l.Name },
+		listing: cli.Listing[host.CommandInfo]{
+			Empty: "no commands found; write one in .tenon/commands/NAME.md, or under command in tenon.json",
+			Head:  []string{"command", "agent", "from", "description"},
+			Row: func(l *host.CommandInfo) []string {
+				return []string{"/" + terminal.OneLine(l.Name), terminal.OneLine(l.Agent), Source(l.Plugin, l.Origin) + over(l.Replaces), terminal.OneLine(l.Description)}
+			},
 		},
 		details: func(l *host.CommandInfo) []string {
 			subtask := ""
@@ -156,12 +141,15 @@ func commandCommand(a *cli.App) *cobra.Command {
 
 func skillCommand(a *cli.App) *cobra.Command {
 	return inventoryCommand(a, inventory[host.SkillInfo]{
-		name: "skill", what: "skills", none: "there are no skills: write one in .tenon/skills/NAME/SKILL.md",
-		head: []string{"skill", "from", "description"},
-		all:  func(ctx context.Context, m *cli.Machine) []host.SkillInfo { return m.SkillInfos(ctx) },
-		id:   func(l *host.SkillInfo) string { return l.Name },
-		row: func(l *host.SkillInfo) []string {
-			return []string{terminal.OneLine(l.Name), Source(l.Plugin, l.Location) + over(l.Replaces), terminal.OneLine(l.Description)}
+		name: "skill", what: "skills",
+		all: func(ctx context.Context, m *cli.Machine) []host.SkillInfo { return m.SkillInfos(ctx) },
+		id:  func(l *host.SkillInfo) string { return l.Name },
+		listing: cli.Listing[host.SkillInfo]{
+			Empty: "no skills found; write one in .tenon/skills/NAME/SKILL.md",
+			Head:  []string{"skill", "from", "description"},
+			Row: func(l *host.SkillInfo) []string {
+				return []string{terminal.OneLine(l.Name), Source(l.Plugin, l.Location) + over(l.Replaces), terminal.OneLine(l.Description)}
+			},
 		},
 		details: func(l *host.SkillInfo) []string {
 			return []string{

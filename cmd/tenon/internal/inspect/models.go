@@ -15,17 +15,16 @@ import (
 )
 
 func modelsCommand(a *cli.App) *cobra.Command {
-	var form string
 	cmd := &cobra.Command{
 		Use: "models [filter]", Short: "List the models that can be used, and the one that would be",
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error {
-				return ListModels(cmd.Context(), a, m, strings.Join(args, ""), form)
+				return ListModels(cmd.Context(), a, m, strings.Join(args, ""))
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	return cmd
 }
 
@@ -37,7 +36,7 @@ type listedModel struct {
 	Reason  string `json:"reason,omitempty"`  // why it is the default
 }
 
-func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter, form string) error {
+func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string) error {
 	choice, chooseErr := m.DefaultModel(ctx)
 	var list []listedModel
 	for _, info := range m.Models(ctx) {
@@ -51,11 +50,8 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter, form st
 		}
 		list = append(list, l)
 	}
-	if form == "json" {
-		if list == nil {
-			list = []listedModel{}
-		}
-		return a.PrintJSON(list)
+	if a.JSON {
+		return a.PrintJSON(append([]listedModel{}, list...))
 	}
 	if err := a.PrintTable(modelTable(list)); err != nil {
 		return err

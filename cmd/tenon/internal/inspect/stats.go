@@ -20,7 +20,6 @@ import (
 )
 
 func statsCommand(a *cli.App) *cobra.Command {
-	var form string
 	var days int
 	var project bool
 	cmd := &cobra.Command{
@@ -44,11 +43,11 @@ title, or for messages that are gone, counts on the day it was created. Days are
 				if err := c.take(cmd.Context(), s, q); err != nil {
 					return err
 				}
-				return showStats(a, c.stats(days), form)
+				return showStats(a, c.stats(days))
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&days, "days", 30, "how many days back, today included")
 	cmd.Flags().BoolVar(&project, "project", false, "only the sessions of this project")
 	return cmd
@@ -328,8 +327,8 @@ func (b *breakdown) calls() (tools, hooks int) {
 	return tools, hooks
 }
 
-func showStats(a *cli.App, s *stats, form string) error {
-	if form == "json" {
+func showStats(a *cli.App, s *stats) error {
+	if a.JSON {
 		return a.PrintJSON(s)
 	}
 	if s.Sessions == 0 && s.Total == (Usage{}) {

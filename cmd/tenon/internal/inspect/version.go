@@ -46,22 +46,18 @@ func build(version string) buildInfo {
 }
 
 func versionCommand(a *cli.App) *cobra.Command {
-	var form string
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			b := build(a.Version)
-			if form == "json" {
-				return a.PrintJSON(b)
-			}
 			line := fmt.Sprintf("tenon %s (%s %s/%s", b.Version, b.Go, b.OS, b.Arch)
 			if b.Revision != "" {
 				line += ", " + b.Revision
 			}
-			return a.Print(line + ")\n")
+			return a.Show(b, func() error { return a.Print(line + ")\n") })
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	return cmd
 }

@@ -138,7 +138,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		if warning != nil {
 			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("it is added, but does not work yet: correct the command, or tenon mcp remove %s; tenon mcp logs %s shows what it printed", name, name))
 		}
-		return printTools(ctx, a, s, c, "text")
+		return printTools(ctx, a, s, c)
 	})
 }
 
@@ -184,15 +184,14 @@ func approvedServer(ctx context.Context, a *cli.App, name string, f func(*extens
 }
 
 func mcpListCommand(a *cli.App) *cobra.Command {
-	var form string
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the MCP servers",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listServers(a, s, form) })
+			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listServers(a, s) })
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	return cmd
 }
 
@@ -206,26 +205,20 @@ type listedServer struct {
 	Why     string        `json:"why,omitempty"`
 }
 
-func listServers(a *cli.App, s *extensions.Set, form string) error {
-	list := []listedServer{}
+func listServers(a *cli.App, s *extensions.Set) error {
+	var list []listedServer
 	for _, c := range s.Candidates {
 		if c.Config() != nil || c.Kind == "mcp" {
 			list = append(list, listedServer{c.Name, c.State, strings.Join(c.Lines(), " "), c.From, c.Project, why(c)})
 		}
 	}
-	if form == "json" {
-		return a.PrintJSON(list)
-	}
-	if len(list) == 0 {
-		a.Screen.Line("there is no MCP server; tenon mcp add adds one")
-		return nil
-	}
-	t := &view.Table{}
-	t.Add("name", "state", "", "from", "")
-	for _, l := range list {
-		t.Add(terminal.OneLine(l.Name), string(l.State), terminal.OneLine(l.Starts), terminal.OneLine(l.From), terminal.OneLine(l.Why))
-	}
-	return a.PrintTable(t)
+	return cli.List(a, list, cli.Listing[listedServer]{
+		Empty: "there is no MCP server; tenon mcp add adds one",
+		Head:  []string{"name", "state", "", "from", ""},
+		Row: func(l *listedServer) []string {
+			return []string{terminal.OneLine(l.Name), string(l.State), terminal.OneLine(l.Starts), terminal.OneLine(l.From), terminal.OneLine(l.Why)}
+		},
+	})
 }
 
 func mcpRemoveCommand(a *cli.App) *cobra.Command {
@@ -260,26 +253,25 @@ func removeServer(ctx context.Context, a *cli.App, name string, project bool) er
 }
 
 func mcpToolsCommand(a *cli.App) *cobra.Command {
-	var form string
 	cmd := &cobra.Command{
 		Use: "tools NAME", Short: "Start a server and list its tools",
 		Args: cli.Args(1, 1, "the name of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				return printTools(cmd.Context(), a, s, c, form)
+				return printTools(cmd.Context(), a, s, c)
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	return cmd
 }
 
-func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, form string) error {
+func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) error {
 	offered, err := s.Offered(ctx, c)
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows what it printed")
 	}
-	if form == "json" {
+	if a.JSON {
 		return a.PrintJSON(offered)
 	}
 	differences, _, err := s.Differences(c, offered)
@@ -303,7 +295,6 @@ func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 }
 
 func mcpCallCommand(a *cli.App) *cobra.Command {
-	var form string
 	cmd := &cobra.Command{
 		Use: "call NAME TOOL [ARGUMENTS]", Short: "Start a server and call one of its tools, with arguments as a JSON object",
 		Example: `  tenon mcp call files read_text_file '{"path": "README.md"}'`,
@@ -318,15 +309,15 @@ func mcpCallCommand(a *cli.App) *cobra.Command {
 				return cli.UsageError(`write an object, such as '{"path": "README.md"}'`, "arguments: %w", err)
 			}
 			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				return callServer(cmd.Context(), a, s, c, args[1], arguments, form)
+				return callServer(cmd.Context(), a, s, c, args[1], arguments)
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	return cmd
 }
 
-func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, tool string, args json.RawMessage, form string) error {
+func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, tool string, args json.RawMessage) error {
 	result, err := s.Call(ctx, c, tool, args)
 	var refusal *sdk.Refusal
 	if errors.As(err, &refusal) {
@@ -335,10 +326,7 @@ func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Name+" lists its tools, tenon mcp logs "+c.Name+" shows what it printed")
 	}
-	if form == "json" {
-		return a.PrintJSON(result)
-	}
-	return a.Print(strings.TrimRight(result.Output, "\n") + "\n")
+	return a.Show(result, func() error { return a.Print(strings.TrimRight(result.Output, "\n") + "\n") })
 }
 
 func mcpLogsCommand(a *cli.App) *cobra.Command {

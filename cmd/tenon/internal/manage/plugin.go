@@ -13,7 +13,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
@@ -32,15 +31,14 @@ have approved exactly that content; what changes has to be approved again.`,
 }
 
 func pluginListCommand(a *cli.App) *cobra.Command {
-	var form string
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks with their state",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listPlugins(a, s, form) })
+			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listPlugins(a, s) })
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	return cmd
 }
 
@@ -57,27 +55,23 @@ type listedPlugin struct {
 	Grants  []sdk.Capability `json:"grants,omitempty"`
 }
 
-func listPlugins(a *cli.App, s *extensions.Set, form string) error {
-	list := []listedPlugin{}
+func listPlugins(a *cli.App, s *extensions.Set) error {
+	var list []listedPlugin
 	for _, c := range s.Candidates {
 		list = append(list, listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, c.State, c.From, c.Project, why(c), c.Grants})
 	}
-	if form == "json" {
-		return a.PrintJSON(list)
+	if !a.JSON {
+		for _, warning := range s.Warnings {
+			a.Log.Warn(terminal.Visible(warning))
+		}
 	}
-	for _, warning := range s.Warnings {
-		a.Log.Warn(terminal.Visible(warning))
-	}
-	if len(list) == 0 {
-		a.Screen.Line("there is no plugin, MCP server or command hook; tenon plugin new writes a plugin, tenon mcp add adds a server")
-		return nil
-	}
-	t := &view.Table{}
-	t.Add("name", "version", "carrier", "state", "from", "")
-	for _, p := range list {
-		t.Add(terminal.OneLine(p.Name), terminal.OneLine(p.Version), string(p.Carrier), string(p.State), terminal.OneLine(p.From), terminal.OneLine(p.Why))
-	}
-	return a.PrintTable(t)
+	return cli.List(a, list, cli.Listing[listedPlugin]{
+		Empty: "there is no plugin, MCP server or command hook; tenon plugin new writes a plugin, tenon mcp add adds a server",
+		Head:  []string{"name", "version", "carrier", "state", "from", ""},
+		Row: func(p *listedPlugin) []string {
+			return []string{terminal.OneLine(p.Name), terminal.OneLine(p.Version), string(p.Carrier), string(p.State), terminal.OneLine(p.From), terminal.OneLine(p.Why)}
+		},
+	})
 }
 
 // why says what keeps a candidate from running.

@@ -13,20 +13,20 @@ import (
 )
 
 func compactCommand(a *cli.App) *cobra.Command {
-	var model, form string
+	var model string
 	cmd := &cobra.Command{
 		Use: "compact [session]", Short: "Summarise a session's conversation to make room; the originals stay stored",
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return compactSession(cmd.Context(), a, args, model, form)
+			return compactSession(cmd.Context(), a, args, model)
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().StringVarP(&model, "model", "m", "", "model that summarises, as provider/model")
 	return cmd
 }
 
-func compactSession(ctx context.Context, a *cli.App, args []string, model, form string) error {
+func compactSession(ctx context.Context, a *cli.App, args []string, model string) error {
 	signals, stop := turn.CatchSignals()
 	defer stop()
 	w, err := a.Configured(ctx)
@@ -37,7 +37,7 @@ func compactSession(ctx context.Context, a *cli.App, args []string, model, form 
 	if err != nil {
 		return err
 	}
-	t := &turn.Turn{App: a, Machine: m, Signals: signals, Format: form}
+	t := &turn.Turn{App: a, Machine: m, Signals: signals}
 	id := ""
 	t.Begin = func(ctx context.Context) (*sdk.Session, error) {
 		s, err := cli.ArgumentSession(ctx, w, m.Store, args)

@@ -17,7 +17,7 @@ import (
 )
 
 func diffCommand(a *cli.App) *cobra.Command {
-	var form, from string
+	var from string
 	var names bool
 	cmd := &cobra.Command{
 		Use: "diff [session]", Short: "Print what a session and its subagents did to files",
@@ -32,18 +32,18 @@ func diffCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return RevertProblem(err)
 				}
-				return ShowChanges(a, list, form, names)
+				return ShowChanges(a, list, names)
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().StringVar(&from, "from", "", "only what was done from this message on, named by its id or the beginning of it")
 	cmd.Flags().BoolVar(&names, "name-only", false, "print the names of the files alone")
 	return cmd
 }
 
-func ShowChanges(a *cli.App, list []host.FileChange, form string, names bool) error {
-	if form == "json" {
+func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
+	if a.JSON {
 		out := []sdk.FileDiff{}
 		for _, c := range list {
 			d := sdk.FileDiff{File: c.Path, Status: c.Status, Patch: unified(&c)}

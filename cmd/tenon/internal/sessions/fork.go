@@ -11,7 +11,7 @@ import (
 )
 
 func forkCommand(a *cli.App) *cobra.Command {
-	var form, at string
+	var at string
 	cmd := &cobra.Command{
 		Use: "fork [session]", Short: "Make a new session that begins with the messages of another one",
 		Args: cli.Args(0, 1, ""),
@@ -25,15 +25,14 @@ func forkCommand(a *cli.App) *cobra.Command {
 				if err = a.WithoutDamage(err); err != nil {
 					return err
 				}
-				if form == "json" {
-					return a.PrintJSON(fork)
-				}
-				a.Screen.Line(fmt.Sprintf("forked from %s; tenon run -s goes on with it, files are as they were", s.ID))
-				return a.Print(fork.ID + "\n")
+				return a.Show(fork, func() error {
+					a.Screen.Line(fmt.Sprintf("forked from %s; tenon run -s goes on with it, files are as they were", s.ID))
+					return a.Print(fork.ID + "\n")
+				})
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "begin with the messages before this one, named by its id or the beginning of it")
 	return cmd
 }

@@ -19,7 +19,6 @@ const rememberPrompts = 30 * 24 * time.Hour
 func gcCommand(a *cli.App) *cobra.Command {
 	var dry bool
 	var days int
-	var form string
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Remove from the session store what nobody needs any more",
 		Long: `Remove from the session store, of all projects, what nobody needs any more: large outputs that no message mentions, the
@@ -36,11 +35,11 @@ ago. Sessions in use are left alone. The room is used again; the file itself doe
 				o.Archived = now.AddDate(0, 0, -days).UnixMilli() + 1
 			}
 			return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
-				return collect(cmd.Context(), a, s, o, form)
+				return collect(cmd.Context(), a, s, o)
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be removed, remove nothing")
 	cmd.Flags().IntVar(&days, "archived-days", 0, "delete the sessions that were archived at least so many days ago")
 	return cmd
@@ -58,13 +57,13 @@ type collectedReport struct {
 	InUse     int `json:"inUse"`
 }
 
-func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC, form string) error {
+func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
 	got, err := s.Collect(ctx, o)
 	if err != nil {
 		return err
 	}
 	kb := (got.BlobBytes + 1023) / 1024
-	if form == "json" {
+	if a.JSON {
 		return a.PrintJSON(collectedReport{o.DryRun, append([]string{}, got.Sessions...), got.Blobs, kb, got.Prompts, got.Leftovers, got.Skipped})
 	}
 	done := "removed"

@@ -19,7 +19,7 @@ import (
 )
 
 func revertCommand(a *cli.App) *cobra.Command {
-	var form, to string
+	var to string
 	var force, list bool
 	cmd := &cobra.Command{
 		Use: "revert [session]", Short: "Undo the last prompt: what it did to files, and its messages",
@@ -35,7 +35,7 @@ everything back.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
-					return listPrompts(cmd.Context(), a, s, info, form)
+					return listPrompts(cmd.Context(), a, s, info)
 				})
 			}
 			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
@@ -47,11 +47,11 @@ everything back.`,
 				if err != nil {
 					return RevertProblem(err)
 				}
-				return ShowReverted(a, r, form, "undone", "tenon session unrevert brings it back until the next prompt")
+				return ShowReverted(a, r, "undone", "tenon session unrevert brings it back until the next prompt")
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "undo everything from this message on, named by its id or the beginning of it")
 	cmd.Flags().BoolVar(&force, "force", false, "take files back that were changed by somebody else since")
 	cmd.Flags().BoolVar(&list, "list", false, "undo nothing, list the prompts that can be undone")
@@ -59,7 +59,6 @@ everything back.`,
 }
 
 func unrevertCommand(a *cli.App) *cobra.Command {
-	var form string
 	var force bool
 	cmd := &cobra.Command{
 		Use: "unrevert [session]", Short: "Bring back what was undone, files and messages",
@@ -70,18 +69,18 @@ func unrevertCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return RevertProblem(err)
 				}
-				return ShowReverted(a, r, form, "brought back", "")
+				return ShowReverted(a, r, "brought back", "")
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "write files that were changed by somebody else since")
 	return cmd
 }
 
 // ShowReverted tells what was done: the session on stderr, the files on stdout, a line each.
-func ShowReverted(a *cli.App, r *host.Reverted, form, what, hint string) error {
-	if form == "json" {
+func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
+	if a.JSON {
 		return a.PrintJSON(r)
 	}
 	text := fmt.Sprintf("%s: %s %s", r.SessionID, view.Plural(len(r.Files), "file"), what)
@@ -137,12 +136,13 @@ type listedPrompt struct {
 	Text   string     `json:"text"`
 }
 
-func listPrompts(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, form string) error {
+func listPrompts(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session) error {
 	messages, err := s.Messages(ctx, info.ID, store.Page{})
 	if err = a.WithoutDamage(err); err != nil {
 		return err
 	}
-	list, undone := []listedPrompt{}, false
+	var list []listedPrompt
+	undone := false
 	files := map[string]bool{}
 	for _, m := range messages {
 		undone = undone || info.Revert != nil && info.Revert.MessageID == m.Info.Head().ID
@@ -160,16 +160,11 @@ func listPrompts(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 			}
 		}
 	}
-	if form == "json" {
-		return a.PrintJSON(list)
-	}
-	t := &view.Table{}
-	for _, p := range list {
+	return cli.List(a, list, cli.Listing[listedPrompt]{Row: func(p *listedPrompt) []string {
 		state := view.Plural(p.Files, "file")
 		if p.Undone {
 			state += ", undone"
 		}
-		t.Add(p.ID, view.Ago(p.Time, time.Now()), state, terminal.OneLine(p.Text))
-	}
-	return a.PrintTable(t)
+		return []string{p.ID, view.Ago(p.Time, time.Now()), state, terminal.OneLine(p.Text)}
+	}})
 }

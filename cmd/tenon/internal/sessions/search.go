@@ -18,7 +18,6 @@ import (
 )
 
 type searchOptions struct {
-	form          string
 	limit         int
 	all, archived bool
 }
@@ -37,7 +36,7 @@ started last come first.`,
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &o.form)
+	a.FormatFlag(cmd)
 	cmd.Flags().IntVarP(&o.limit, "limit", "n", 20, "most sessions to find")
 	cmd.Flags().BoolVar(&o.all, "all", false, "search the sessions of all projects")
 	cmd.Flags().BoolVar(&o.archived, "archived", false, "search archived sessions too")
@@ -66,30 +65,23 @@ func searchSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 	if err = a.WithoutDamage(err); err != nil {
 		return err
 	}
-	if o.form == "json" {
-		list := []foundSession{}
-		for _, h := range hits {
-			list = append(list, foundSession{h.Session, h.MessageID, h.Text})
-		}
-		return a.PrintJSON(list)
+	var list []foundSession
+	for _, h := range hits {
+		list = append(list, foundSession{h.Session, h.MessageID, h.Text})
 	}
-	if len(hits) == 0 {
-		a.Screen.Line("no session has these words; --all searches other projects too, --archived archived sessions")
-		return nil
-	}
-	t := &view.Table{}
-	for i := range hits {
-		info := &hits[i].Session
-		t.Add(info.ID, view.Ago(info.Time.Updated, time.Now()), terminal.OneLine(info.Title), excerpt(&hits[i], words))
-	}
-	return a.PrintTable(t)
+	return cli.List(a, list, cli.Listing[foundSession]{
+		Empty: "no session has these words; --all searches other projects too, --archived archived sessions",
+		Row: func(f *foundSession) []string {
+			return []string{f.Session.ID, view.Ago(f.Session.Time.Updated, time.Now()), terminal.OneLine(f.Session.Title), excerpt(f, words)}
+		},
+	})
 }
 
 // excerptLength is how much of a text is shown, in runes.
 const excerptLength = 80
 
 // excerpt returns what stands around the first word that is found, nothing when the title is what matches.
-func excerpt(h *store.Hit, words []string) string {
+func excerpt(h *foundSession, words []string) string {
 	if h.MessageID == "" {
 		return ""
 	}

@@ -25,7 +25,6 @@ func Command(a *cli.App) *cobra.Command {
 }
 
 func listCommand(a *cli.App) *cobra.Command {
-	var form string
 	var limit int
 	var all, archived bool
 	cmd := &cobra.Command{
@@ -33,18 +32,18 @@ func listCommand(a *cli.App) *cobra.Command {
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				return listSessions(cmd.Context(), a, w, s, form, limit, all, archived)
+				return listSessions(cmd.Context(), a, w, s, limit, all, archived)
 			})
 		},
 	}
-	cli.FormatFlag(cmd, &form)
+	a.FormatFlag(cmd)
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "most sessions to list")
 	cmd.Flags().BoolVar(&all, "all", false, "list the sessions of all projects")
 	cmd.Flags().BoolVar(&archived, "archived", false, "list archived sessions too")
 	return cmd
 }
 
-func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, form string, limit int, all, archived bool) error {
+func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, limit int, all, archived bool) error {
 	if limit < 1 {
 		return cli.UsageError("pass a number from 1 on", "-n %d lists nothing", limit)
 	}
@@ -52,7 +51,7 @@ func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Sto
 	if !all {
 		q.ProjectID, q.Directory = w.Scope()
 	}
-	if form == "json" {
+	if a.JSON {
 		list, err := s.Sessions(ctx, q)
 		if err = a.WithoutDamage(err); err != nil {
 			return err
@@ -63,25 +62,21 @@ func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Sto
 	if err = a.WithoutDamage(err); err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		a.Screen.Line(noSessions(all, archived))
-		return nil
-	}
 	now := time.Now()
-	t := &view.Table{}
-	for i := range list {
-		info := &list[i]
-		cells := []string{info.ID, view.Ago(info.Updated, now), view.Money(info.Cost)}
-		if all {
-			cells = append(cells, terminal.OneLine(info.Directory))
-		}
-		title := terminal.OneLine(info.Title)
-		if info.Archived != 0 {
-			title += " (archived)"
-		}
-		t.Add(append(cells, title)...)
-	}
-	return a.PrintTable(t)
+	return cli.List(a, list, cli.Listing[store.Listed]{
+		Empty: noSessions(all, archived),
+		Row: func(info *store.Listed) []string {
+			cells := []string{info.ID, view.Ago(info.Updated, now), view.Money(info.Cost)}
+			if all {
+				cells = append(cells, terminal.OneLine(info.Directory))
+			}
+			title := terminal.OneLine(info.Title)
+			if info.Archived != 0 {
+				title += " (archived)"
+			}
+			return append(cells, title)
+		},
+	})
 }
 
 // noSessions says that a listing is empty, and which one may not be.

@@ -19,13 +19,13 @@ import (
 
 // Flags are the flags of "tenon run".
 type Flags struct {
-	Format, Model, Agent, Variant string
-	Session, Command, Title       string
-	Schema                        string
-	files, plugins                []string
-	Resume, auto, Quiet, Watch    bool
-	Fork                          bool
-	Chat                          bool // "tenon chat": lines of stdin are prompts
+	Model, Agent, Variant      string
+	Session, Command, Title    string
+	Schema                     string
+	files, plugins             []string
+	Resume, auto, Quiet, Watch bool
+	Fork                       bool
+	Chat                       bool // "tenon chat": lines of stdin are prompts
 }
 
 // Register adds the flags that say which session goes on, and how its turns are run.

@@ -39,7 +39,6 @@ type Turn struct {
 	App     *cli.App
 	Machine *cli.Machine
 	Signals <-chan os.Signal
-	Format  string
 	Quiet   bool
 	Talks   bool               // the turn is one of a conversation
 	Keys    *terminal.Keyboard // of the user who answers questions; nil: they are refused
@@ -114,7 +113,7 @@ func (t *Turn) newView(s *sdk.Session) display {
 			return a.Mask.Clean(f.Err.Error()), f.Fix, f.Code
 		},
 	}
-	if t.Format == "json" {
+	if t.App.JSON {
 		return view.NewJSON(a.Out, shown)
 	}
 	return view.NewText(a.Screen, a.Out, a.Mask, shown, t.Quiet)

@@ -257,7 +257,7 @@ func (v *textView) toolPart(p *sdk.ToolPart) {
 	v.finished[p.ID] = true
 	delete(v.calls, p.ID)
 	v.order = without(v.order, p.ID)
-	if p.State.Metadata["denied"] == true && strings.Contains(p.State.Error, "(refused by headless)") {
+	if p.State.Metadata["refusedBy"] == "headless" {
 		v.refused++
 	}
 	v.draw()
