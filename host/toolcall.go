@@ -405,6 +405,9 @@ func (t *turn) conclude(c *call, o outcome) {
 				state.Metadata = live.WithKey(state.Metadata, "interrupted", true)
 			case sdk.OutcomeDenied:
 				state.Metadata = live.WithKey(state.Metadata, "denied", true)
+				if r := (*sdk.Refusal)(nil); errors.As(o.err, &r) && r.By != "" {
+					state.Metadata = live.WithKey(state.Metadata, "refusedBy", r.By)
+				}
 			}
 		}
 		c.part.State = state

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -19,21 +21,21 @@ var templateShell = regexp.MustCompile("!`[^`]+`")
 
 // projectFile returns the file that came with the repository and that an origin names, "" when it names none: an absolute path,
 // or one below ~ or where tenon was started.
-func (w *workspace) projectFile(origin string) string {
+func projectFile(w *cli.Workspace, origin string) string {
 	path := origin
 	if rest, ok := strings.CutPrefix(path, "~"+string(filepath.Separator)); ok {
-		path = filepath.Join(w.dirs.home, rest)
+		path = filepath.Join(w.Dirs.Home, rest)
 	} else if !filepath.IsAbs(path) {
-		path = filepath.Join(w.project.Directory, filepath.FromSlash(path))
+		path = filepath.Join(w.Project.Directory, filepath.FromSlash(path))
 	}
-	if slices.Contains(w.loaded.ProjectFiles, path) {
+	if slices.Contains(w.Loaded.ProjectFiles, path) {
 		return path
 	}
 	within := func(dir string) bool {
 		rel, err := filepath.Rel(dir, path)
 		return dir != "" && err == nil && filepath.IsLocal(rel)
 	}
-	if strings.EqualFold(filepath.Ext(path), ".md") && within(w.project.Worktree) && !within(w.dirs.config) {
+	if strings.EqualFold(filepath.Ext(path), ".md") && within(w.Project.Worktree) && !within(w.Dirs.Config) {
 		return path
 	}
 	return ""
@@ -48,16 +50,16 @@ func (p *projectRules) own(rules sdk.PermissionRules) sdk.PermissionRules {
 // hook can add it, is nobody's whom the user trusts.
 func (p *projectRules) trustCommand(c *sdk.Command) host.CommandTrust {
 	path, known := p.commandFile(c)
-	return host.CommandTrust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path) && p.w.holds(path, c)}
+	return host.CommandTrust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path) && holds(p.w, path, c)}
 }
 
 // holds reports whether a Markdown file still holds the template that was read from it: what was swapped since counts as not
 // approved. Of other files nothing can be said, as they are decoded.
-func (w *workspace) holds(path string, c *sdk.Command) bool {
+func holds(w *cli.Workspace, path string, c *sdk.Command) bool {
 	if c.Origin == inConfiguration {
 		return true
 	}
-	data, err := w.readProjectFile(path)
+	data, err := readProjectFile(w, path)
 	return err == nil && strings.Contains(strings.ReplaceAll(string(data), "\r\n", "\n"), c.Template)
 }
 
@@ -65,10 +67,10 @@ func (w *workspace) holds(path string, c *sdk.Command) bool {
 // say where it stands.
 func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
 	if c.Origin != inConfiguration {
-		return p.w.projectFile(c.Origin), true
+		return projectFile(p.w, c.Origin), true
 	}
-	o, known := p.w.loaded.Origins["command."+c.Name+".template"]
-	return p.w.projectFile(o.Source), known
+	o, known := p.w.Loaded.Origins["command."+c.Name+".template"]
+	return projectFile(p.w, o.Source), known
 }
 
 // waitingCommands returns what templates of the project's commands run and nobody approved, for people, by file.
@@ -77,11 +79,11 @@ func (p *projectRules) waitingCommands(list []host.CommandInfo) map[string][]str
 	for i := range list {
 		c := &list[i].Command
 		path, _ := p.commandFile(c)
-		if path == "" || !shippedNames()[list[i].Plugin] || p.isApproved(path) {
+		if path == "" || !cli.ShippedNames()[list[i].Plugin] || p.isApproved(path) {
 			continue
 		}
 		for _, shell := range templateShell.FindAllString(c.Template, -1) {
-			out[path] = append(out[path], fmt.Sprintf("/%s runs %s", oneLine(c.Name), oneLine(shell)))
+			out[path] = append(out[path], fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(shell)))
 		}
 	}
 	return out

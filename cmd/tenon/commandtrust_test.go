@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -14,10 +15,10 @@ func TestCommandTrust(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	root := filepath.Join(home, "p")
-	w := &workspace{
-		dirs:    dirs{home: home, config: filepath.Join(root, "conf")}, // of a user who keeps their configuration in a repository
-		project: sdk.Project{Directory: filepath.Join(root, "sub"), Worktree: root},
-		loaded: &config.Loaded{ProjectFiles: []string{filepath.Join(root, "tenon.json")}, Origins: map[string]config.Origin{
+	w := &cli.Workspace{
+		Dirs:    cli.Dirs{Home: home, Config: filepath.Join(root, "conf")}, // of a user who keeps their configuration in a repository
+		Project: sdk.Project{Directory: filepath.Join(root, "sub"), Worktree: root},
+		Loaded: &config.Loaded{ProjectFiles: []string{filepath.Join(root, "tenon.json")}, Origins: map[string]config.Origin{
 			"command.theirs.template": {Source: filepath.Join(root, "tenon.json"), Line: 3},
 			"command.ours.template":   {Source: filepath.Join(root, "conf", "tenon.json"), Line: 3},
 		}},
@@ -58,8 +59,8 @@ func TestCommandIsApprovedAsItIs(t *testing.T) {
 		}
 	}
 	write("---\r\ndescription: x\r\n---\r\nOne.\r\n!`git log`\r\n")
-	w := &workspace{project: sdk.Project{Directory: root, Worktree: root}, loaded: &config.Loaded{}}
-	key, err := w.approvalKey(path)
+	w := &cli.Workspace{Project: sdk.Project{Directory: root, Worktree: root}, Loaded: &config.Loaded{}}
+	key, err := approvalKey(w, path)
 	if err != nil {
 		t.Fatal(err)
 	}

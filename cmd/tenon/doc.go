@@ -1,15 +1,23 @@
-// Command tenon runs a coding agent. It is the only package that knows all others: it reads flags and
-// configuration, puts the plugins into their order (wire.go), starts the host and shows what happens.
+// Command tenon runs a coding agent. It is the only package that knows all others: it puts the plugins in order, starts the
+// host, and connects the commands, which are in packages below internal:
 //
-// Files, in the order a run passes them:
+//	terminal    the user's terminal: screen, keyboard, text that is safe to print
+//	view        a turn as text or JSON lines; messages, tables
+//	cli         shared by all commands: streams, flags, directories, configuration, store, errors with remedies, exit codes
+//	extensions  plugins, MCP servers and command hooks, and what the user approved
+//	turn        one turn: prompt, session, events, questions, interrupts
+//	chat        tenon chat
+//	sessions    tenon session
+//	inspect     tenon stats, doctor, explain, hooks, models, config, agent, command, skill, version
+//	manage      tenon plugin, mcp, permission, import
 //
-//	main.go, app.go      process, global flags, commands
-//	wire.go, project.go  configuration, store, plugins and host; where the project is
-//	run.go, prompt.go    flags and prompt of a run
-//	conversation.go      turns one after another: chat.go and watch.go; where their prompts come from is chatinput.go
-//	turnloop.go          events to the view, questions to the user, interrupts to the host
-//	textview.go, jsonview.go, asker.go, keyboard.go  what the user sees, is asked and types
-//	exit.go, remedy.go   errors: cause, remedy, exit code
+// Each imports only those above it. This package holds the rest:
+//
+//	main.go, app.go     the process, the list of commands
+//	run.go              tenon run
+//	wire.go             the store, plugins and host of a command
+//	approval.go         extensions at the start of a host, and their reload
+//	permissiontrust.go, commandtrust.go, receivers.go  what files of a repository may decide
 //
 // stdout carries the answer or JSON lines, stderr everything else.
 package main

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 )
 
 // version is set at link time: -ldflags "-X main.version=1.2.3".
@@ -12,5 +14,5 @@ func main() { os.Exit(command(managedFile())) }
 
 // command runs tenon with the process's own arguments and streams and returns its exit code. managed is as in run.
 func command(managed string) int {
-	return run(context.Background(), os.Args[1:], os.Environ(), stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, managed)
+	return run(context.Background(), os.Args[1:], os.Environ(), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, managed)
 }

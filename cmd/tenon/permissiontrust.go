@@ -14,6 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -39,7 +42,7 @@ func managedFile() string {
 
 // projectRules decides which rules of the project's files may allow something.
 type projectRules struct {
-	w        *workspace
+	w        *cli.Workspace
 	warn     func(text string)
 	approved map[string]bool // path@digest
 
@@ -47,9 +50,9 @@ type projectRules struct {
 	warned    sync.Once
 }
 
-func (w *workspace) projectRules(ctx context.Context, s store.Store) (*projectRules, error) {
-	p := &projectRules{w: w, warn: func(text string) { w.app.log.Warn(text) }, approved: map[string]bool{}}
-	list, err := s.Approvals(ctx, w.approvalProject())
+func newProjectRules(ctx context.Context, w *cli.Workspace, s store.Store) (*projectRules, error) {
+	p := &projectRules{w: w, warn: func(text string) { w.App.Log.Warn(text) }, approved: map[string]bool{}}
+	list, err := s.Approvals(ctx, w.ApprovalProject())
 	for _, a := range list {
 		if a.Permission == rulesPermission {
 			p.approved[a.Pattern] = true
@@ -68,7 +71,7 @@ func (p *projectRules) trust(rules sdk.PermissionRules) sdk.PermissionRules {
 		}
 		if !approved[path] {
 			p.warned.Do(func() {
-				p.warn(fmt.Sprintf("%s allows something without being asked; until you approve that, it asks: tenon permission approve", visible(path)))
+				p.warn(fmt.Sprintf("%s allows something without being asked; until you approve that, it asks: tenon permission approve", terminal.Visible(path)))
 			})
 		}
 		return approved[path]
@@ -115,18 +118,18 @@ func (p *projectRules) source(r sdk.PermissionRule) string {
 	if at := strings.LastIndexByte(path, ':'); at > 1 && strings.Trim(path[at+1:], "0123456789") == "" {
 		path = path[:at]
 	}
-	return p.w.projectFile(path)
+	return projectFile(p.w, path)
 }
 
 // isApproved reports whether the file is approved as it is now.
 func (p *projectRules) isApproved(path string) bool {
-	key, err := p.w.approvalKey(path)
+	key, err := approvalKey(p.w, path)
 	return err == nil && p.approved[key]
 }
 
 // approvalKey names a file with its content.
-func (w *workspace) approvalKey(path string) (string, error) {
-	data, err := w.readProjectFile(path)
+func approvalKey(w *cli.Workspace, path string) (string, error) {
+	data, err := readProjectFile(w, path)
 	if err != nil {
 		return "", err
 	}
@@ -138,8 +141,8 @@ func (w *workspace) approvalKey(path string) (string, error) {
 const maxProjectFile = 1 << 20
 
 // readProjectFile reads a file that came with the repository.
-func (w *workspace) readProjectFile(path string) ([]byte, error) {
-	f, _, err := projectfs.ForProject(w.project).Open(path)
+func readProjectFile(w *cli.Workspace, path string) ([]byte, error) {
+	f, _, err := projectfs.ForProject(w.Project).Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -152,18 +155,18 @@ func (w *workspace) readProjectFile(path string) ([]byte, error) {
 
 // approveRules shows the rules of this project's files that allow something, the shell commands in templates of its commands, and
 // who receives conversations by its choice, and approves them.
-func (a *app) approveRules(ctx context.Context) (err error) {
-	w, err := a.configured(ctx)
+func approveRules(ctx context.Context, a *cli.App) (err error) {
+	w, err := a.Configured(ctx)
 	if err != nil {
 		return err
 	}
-	m, err := w.open(ctx, hostOptions{})
+	m, err := wire(ctx, w, cli.HostOptions{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
 	p := m.rules
-	waiting, files := p.waitingRules(m)
+	waiting, files := p.waitingRules(m.Machine)
 	shells := p.waitingCommands(m.CommandInfos(ctx))
 	for path := range shells {
 		if waiting[path] == nil {
@@ -172,42 +175,42 @@ func (a *app) approveRules(ctx context.Context) (err error) {
 	}
 	receivers := m.Receivers(ctx)
 	if len(files)+len(receivers) == 0 {
-		return a.write("no rules of this project wait for approval, no commands and no addresses\n")
+		return a.Print("no rules of this project wait for approval, no commands and no addresses\n")
 	}
 	slices.Sort(files)
 	var b strings.Builder
 	var list []store.Approval
 	for _, path := range files {
-		key, err := w.approvalKey(path)
+		key, err := approvalKey(w, path)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "approved: %s\n", visible(path))
+		fmt.Fprintf(&b, "approved: %s\n", terminal.Visible(path))
 		for _, r := range waiting[path] {
-			fmt.Fprintf(&b, "  %s\n", ruleText(r))
+			fmt.Fprintf(&b, "  %s\n", view.RuleText(r))
 		}
 		for _, shell := range shells[path] {
 			fmt.Fprintf(&b, "  %s\n", shell)
 		}
 		list = append(list, store.Approval{
-			Project: w.approvalProject(), Permission: rulesPermission, Pattern: key, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
+			Project: w.ApprovalProject(), Permission: rulesPermission, Pattern: key, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
 		})
 	}
 	for _, r := range receivers {
 		b.WriteString("approved: " + p.receiverText(&r))
-		list = append(list, w.receiverApproval(&r))
+		list = append(list, receiverApproval(w, &r))
 	}
-	if err := m.store.Approve(ctx, list); err != nil {
+	if err := m.Store.Approve(ctx, list); err != nil {
 		return err
 	}
 	b.WriteString("until this changes; tenon permission forget takes it back\n")
-	return a.write(b.String())
+	return a.Print(b.String())
 }
 
 // waitingRules returns, by file of the project, the rules that allow something and are not approved, and the files.
-func (p *projectRules) waitingRules(m *machine) (map[string]sdk.PermissionRules, []string) {
-	all := slices.Clone(p.w.loaded.Config.Permission)
-	for _, agent := range p.w.loaded.Config.Agent {
+func (p *projectRules) waitingRules(m *cli.Machine) (map[string]sdk.PermissionRules, []string) {
+	all := slices.Clone(p.w.Loaded.Config.Permission)
+	for _, agent := range p.w.Loaded.Config.Agent {
 		all = append(all, agent.Permission...)
 	}
 	for _, agent := range m.Agents() {
@@ -229,13 +232,13 @@ func (p *projectRules) waitingRules(m *machine) (map[string]sdk.PermissionRules,
 }
 
 // permissionOptions adds to the host's options what bounds and trusts permission rules and receivers.
-func (w *workspace) permissionOptions(ctx context.Context, s store.Store, o *host.Options) (*projectRules, error) {
-	p, err := w.projectRules(ctx, s)
+func permissionOptions(ctx context.Context, w *cli.Workspace, s store.Store, o *host.Options) (*projectRules, error) {
+	p, err := newProjectRules(ctx, w, s)
 	if err != nil {
 		return nil, err
 	}
-	o.Own, o.ApprovedReceiver = w.loaded.Own, p.receivers.has
-	o.FromProject = func(origin string) bool { return w.projectFile(origin) != "" }
-	o.Managed, o.TrustRules, o.OwnRules, o.TrustCommand, o.MayLift = w.loaded.Managed, p.trust, p.own, p.trustCommand, p.mayLift
+	o.Own, o.ApprovedReceiver = w.Loaded.Own, p.receivers.has
+	o.FromProject = func(origin string) bool { return projectFile(w, origin) != "" }
+	o.Managed, o.TrustRules, o.OwnRules, o.TrustCommand, o.MayLift = w.Loaded.Managed, p.trust, p.own, p.trustCommand, p.mayLift
 	return p, nil
 }

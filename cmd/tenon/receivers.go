@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store"
@@ -44,9 +46,9 @@ func (a *approvedReceivers) has(digest string) bool {
 }
 
 // receiverApproval is the approval of a receiver.
-func (w *workspace) receiverApproval(r *host.Receiver) store.Approval {
+func receiverApproval(w *cli.Workspace, r *host.Receiver) store.Approval {
 	return store.Approval{
-		Project: w.approvalProject(), Permission: receiverPermission, Pattern: r.Provider + " " + r.Address + "@" + r.Digest,
+		Project: w.ApprovalProject(), Permission: receiverPermission, Pattern: r.Provider + " " + r.Address + "@" + r.Digest,
 		Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
 	}
 }
@@ -54,45 +56,45 @@ func (w *workspace) receiverApproval(r *host.Receiver) store.Approval {
 // receiverText says who would receive conversations, and which files of the project choose that.
 func (p *projectRules) receiverText(r *host.Receiver) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s at %s receives conversations\n", visible(r.Provider), visible(r.Address))
+	fmt.Fprintf(&b, "%s at %s receives conversations\n", terminal.Visible(r.Provider), terminal.Visible(r.Address))
 	for i, key := range r.Keys {
-		fmt.Fprintf(&b, "  %s in %s\n", visible(key), visible(strings.Join(p.choosing(key, r.Origins[i]), ", ")))
+		fmt.Fprintf(&b, "  %s in %s\n", terminal.Visible(key), terminal.Visible(strings.Join(p.choosing(key, r.Origins[i]), ", ")))
 	}
 	return b.String()
 }
 
 // choosing returns the files of the project that set the value of a key of a Receiver, or something below it.
 func (p *projectRules) choosing(key, origin string) []string {
-	if path := p.w.projectFile(origin); path != "" {
+	if path := projectFile(p.w, origin); path != "" {
 		return []string{path}
 	}
 	var files []string
-	for k, o := range p.w.loaded.Origins {
+	for k, o := range p.w.Loaded.Origins {
 		if o.Layer == config.LayerProject && strings.HasPrefix(k+".", key+".") && !slices.Contains(files, o.Source) {
 			files = append(files, o.Source)
 		}
 	}
 	if len(files) == 0 { // what is there decides, such as a provider that is configured where no model is
-		files = slices.Clone(p.w.loaded.ProjectFiles)
+		files = slices.Clone(p.w.Loaded.ProjectFiles)
 	}
 	slices.Sort(files)
 	return files
 }
 
 // askReceivers shows the user who would receive conversations by the choice of the repository and keeps what is approved.
-func (m *machine) askReceivers(ctx context.Context) error {
+func (m *wired) askReceivers(ctx context.Context) error {
 	for _, r := range m.Receivers(ctx) {
-		a := m.workspace.app
-		a.screen.line("not approved: " + strings.TrimRight(m.rules.receiverText(&r), "\n"))
-		ok, err := a.confirm("  approve it? [y/N] ")
+		a := m.Workspace.App
+		a.Screen.Line("not approved: " + strings.TrimRight(m.rules.receiverText(&r), "\n"))
+		ok, err := a.Confirm("  approve it? [y/N] ")
 		if err != nil {
 			return err
 		}
 		if !ok {
 			continue
 		}
-		approval := m.workspace.receiverApproval(&r)
-		if err := m.store.Approve(ctx, []store.Approval{approval}); err != nil {
+		approval := receiverApproval(m.Workspace, &r)
+		if err := m.Store.Approve(ctx, []store.Approval{approval}); err != nil {
 			return err
 		}
 		m.rules.receivers.add(approval)

@@ -2,32 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/chat"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// runFlags are the flags of "tenon run".
-type runFlags struct {
-	format, model, agent, variant string
-	session, command, title       string
-	schema                        string
-	files, plugins                []string
-	resume, auto, quiet, watch    bool
-	fork                          bool
-	chat                          bool // "tenon chat": lines of stdin are prompts
-}
-
-func (a *app) runCommand() *cobra.Command {
-	var f runFlags
+func runCommand(a *cli.App) *cobra.Command {
+	var f turn.Flags
 	cmd := &cobra.Command{
 		Use:   "run [flags] [prompt…]",
 		Short: "Run one turn: from a prompt to the answer",
@@ -42,323 +28,36 @@ answer alone and what would have to be asked is refused, unless --auto allows it
   tenon run -c "now document it"
   git diff | tenon run "review this change"
   tenon run --format json --auto "update the changelog"`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runTurn(cmd.Context(), &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runTurn(cmd.Context(), a, &f, args) },
 	}
-	format(cmd, &f.format)
-	f.conversation(cmd)
+	a.FormatFlag(cmd)
+	f.Register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.command, "command", "", "run this command with the prompt as its arguments")
-	flags.StringVar(&f.schema, "schema", "", "file with a JSON schema that the answer must meet")
-	flags.BoolVar(&f.watch, "watch", false, "stay, take further prompts from stdin a line each, and load the plugins of --plugin anew when they change")
+	flags.StringVar(&f.Command, "command", "", "run this command with the prompt as its arguments")
+	flags.StringVar(&f.Schema, "schema", "", "file with a JSON schema that the answer must meet")
+	flags.BoolVar(&f.Watch, "watch", false, "stay, take further prompts from stdin a line each, and load the plugins of --plugin anew when they change")
 	return cmd
 }
 
-// conversation adds the flags that say which session goes on, and how its turns are run.
-func (f *runFlags) conversation(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVarP(&f.model, "model", "m", "", "model, as provider/model")
-	flags.StringVar(&f.agent, "agent", "", "agent that answers")
-	flags.StringVar(&f.variant, "variant", "", "variant of the model, such as a reasoning effort")
-	flags.BoolVarP(&f.resume, "continue", "c", false, "go on with the latest session of this directory")
-	flags.StringVarP(&f.session, "session", "s", "", "go on with this session, by its id or the beginning of it")
-	flags.BoolVar(&f.fork, "fork", false, "with -c or -s: go on in a copy of the session, which stays as it is")
-	flags.StringArrayVarP(&f.files, "file", "f", nil, "attach a file or a directory; may be repeated")
-	flags.StringVar(&f.title, "title", "", "title of the new session")
-	flags.BoolVar(&f.auto, "auto", false, "allow what no rule denies, without asking")
-	flags.StringArrayVar(&f.plugins, "plugin", nil, "use the plugin at this path too: a package, a .wasm module or an executable; may be repeated")
-	flags.BoolVar(&f.quiet, "quiet", false, "print nothing but the answer and errors")
-}
-
-func (f *runFlags) check() error {
-	switch {
-	case f.resume && f.session != "":
-		return usageError("use one of them", "-c and -s both name the session to go on with")
-	case f.fork && !f.resume && f.session == "":
-		return usageError("name the session with -c or -s", "--fork needs a session to go on from")
-	case f.watch && len(f.plugins) == 0:
-		return usageError("name the plugin to develop, as in tenon run --plugin . --watch", "--watch needs --plugin")
-	case f.title != "" && (f.resume || f.session != ""):
-		return usageError("leave --title out", "--title names a new session, and -c and -s go on with an old one")
-	case f.model != "" && !strings.Contains(f.model, "/"):
-		return &failure{exitModel, fmt.Errorf("model %q: want provider/model", f.model), "tenon models lists the models that can be used"}
-	}
-	return nil
-}
-
 // runTurn runs one turn in a new or an older session.
-func (a *app) runTurn(ctx context.Context, f *runFlags, args []string) error {
-	signals, stop := catchSignals()
+func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
+	signals, stop := turn.CatchSignals()
 	defer stop()
-	interactive := a.screen.answers && f.format == "text"
-	w, m, in, err := a.prepare(ctx, f, args, signals, interactive)
+	interactive := a.Screen.Answers && !a.JSON
+	m, in, err := turn.Prepare(ctx, a, f, args, signals, interactive)
 	if err != nil {
 		return err
 	}
-	if f.watch {
-		c := newConversation(a, w, m, f, signals)
-		c.source = &lineSource{keys: c.keys}
-		return c.hold(ctx, in)
+	if f.Watch {
+		return chat.WatchLines(ctx, a, m, f, signals, in)
 	}
-	o, err := a.conduct(ctx, w, m, signals, conductOptions{
-		format: f.format, quiet: f.quiet, interactive: interactive,
-		begin: func(ctx context.Context) (*sdk.Session, error) { return a.address(ctx, w, m, f, in) },
-		turn: func(ctx context.Context) (*sdk.MessageWithParts, error) {
-			return m.Prompt(ctx, *in)
-		},
-	})
-	if o == nil {
-		return err
+	t := &turn.Turn{
+		App: a, Machine: m, Signals: signals, Quiet: f.Quiet,
+		Begin: func(ctx context.Context) (*sdk.Session, error) { return turn.Address(ctx, a, m, f, in) },
+		Do:    func(ctx context.Context) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
 	}
-	return o.err
-}
-
-// prepare makes of flags and arguments a prompt and the machine to run it on, which the caller closes. interactive: somebody answers.
-func (a *app) prepare(ctx context.Context, f *runFlags, args []string, signals <-chan signal, interactive bool) (w *workspace, m *machine, in *host.PromptInput, err error) {
-	if err := f.check(); err != nil {
-		return nil, nil, nil, err
+	if interactive {
+		t.Keys = terminal.NewKeyboard(a.In)
 	}
-	if w, err = a.configured(ctx); err != nil {
-		return nil, nil, nil, err
-	}
-	if in, err = a.input(ctx, f, args, signals); err != nil {
-		return nil, nil, nil, err
-	}
-	paths, err := absolute(f.plugins)
-	if err == nil && f.watch {
-		err = a.buildAll(ctx, paths)
-	}
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	m, err = w.open(ctx, hostOptions{interactive: interactive, auto: f.auto, plugins: paths, watch: f.watch})
-	return w, m, in, err
-}
-
-// input is the prompt as the host takes it, but for the session.
-func (a *app) input(ctx context.Context, f *runFlags, args []string, signals <-chan signal) (*host.PromptInput, error) {
-	in := &host.PromptInput{Command: f.command, Agent: f.agent, Model: f.model, Variant: f.variant}
-	var err error
-	if in.Parts, err = attachments(f.files); err != nil {
-		return nil, err
-	}
-	if f.schema != "" {
-		if in.Format, err = readSchema(f.schema); err != nil {
-			return nil, err
-		}
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	done := make(chan struct{})
-	defer close(done)
-	go func() { // ends with input
-		select {
-		case <-signals:
-			cancel(&failure{exitInterrupted, errors.New("interrupted"), ""})
-		case <-done:
-		}
-	}()
-	p, err := a.readPrompt(ctx, args, f.command != "", f.watch || f.chat)
-	if err != nil {
-		return nil, err
-	}
-	in.Text = p.text
-	if p.piped != "" {
-		in.Parts = append(sdk.Parts{&sdk.TextPart{Text: p.piped}}, in.Parts...)
-	}
-	return in, nil
-}
-
-// address finds or creates the session and, where nobody chose one, the model.
-func (a *app) address(ctx context.Context, w *workspace, m *machine, f *runFlags, in *host.PromptInput) (*sdk.Session, error) {
-	var s *sdk.Session
-	var err error
-	switch {
-	case f.session != "":
-		s, err = findSession(ctx, m.store, f.session)
-	case f.resume:
-		s, err = latestSession(ctx, w, m.store)
-	default:
-		if err := a.chooseModel(ctx, m, f, in); err != nil {
-			return nil, err
-		}
-		s, err = m.CreateSession(ctx, host.NewSession{Title: f.title})
-	}
-	if err == nil && f.fork {
-		s, err = m.Fork(ctx, s.ID, "")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if s.Directory != w.project.Directory {
-		a.screen.line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", visible(s.Directory), visible(w.project.Directory)))
-	}
-	in.SessionID = s.ID
-	return s, nil
-}
-
-// chooseModel picks the model when neither flags nor configuration name one, and says which and why.
-func (a *app) chooseModel(ctx context.Context, m *machine, f *runFlags, in *host.PromptInput) error {
-	if f.model != "" || f.command != "" || m.config.Model != "" || agentModel(m, f.agent) {
-		return nil
-	}
-	choice, err := m.DefaultModel(ctx)
-	if err != nil {
-		return err
-	}
-	in.Model = choice.Model.Ref().String()
-	if !f.quiet {
-		a.screen.line(a.screen.paint(styleDim, fmt.Sprintf("using %s: %s", visible(in.Model), visible(choice.Reason))))
-	}
-	return nil
-}
-
-// agentModel reports whether the agent that will answer brings its model.
-func agentModel(m *machine, name string) bool {
-	if name == "" {
-		name = m.config.DefaultAgent
-	}
-	if name == "" {
-		name = sdk.AgentBuild
-	}
-	for _, agent := range m.Agents() {
-		if agent.Name == name {
-			return agent.Model != nil
-		}
-	}
-	return false
-}
-
-// conductOptions say what to run and how to show it.
-type conductOptions struct {
-	format             string
-	quiet, interactive bool
-	keys               *keyboard // where answers come from; nil: a new one
-	talks              bool      // the turn is one of a conversation
-	begin              func(context.Context) (*sdk.Session, error)
-	turn               func(context.Context) (*sdk.MessageWithParts, error)
-}
-
-// conduct runs a turn, shows it and shuts the machine down.
-func (a *app) conduct(ctx context.Context, w *workspace, m *machine, signals <-chan signal, o conductOptions) (*turnOutcome, error) {
-	sub := m.Subscribe(subscriptionSize, true)
-	outcome, err := a.drive(ctx, w, m, sub, signals, o)
-	sub.Close()
-	if outcome != nil && errors.Is(outcome.err, errHard) {
-		return outcome, nil
-	}
-	if !a.shutDown(ctx, m, signals) && outcome != nil && outcome.err != nil {
-		return &turnOutcome{err: errHard}, nil
-	}
-	return outcome, err // where the turn was over, only winding up was cut short
-}
-
-// shutDown closes the machine and reports whether that was done; a signal cuts it short.
-func (a *app) shutDown(ctx context.Context, m *machine, signals <-chan signal) bool {
-	closed := make(chan error, 1)
-	go func() { closed <- m.Close(context.WithoutCancel(ctx)) }() // ends when the host has wound up; waited for below
-	select {
-	case err := <-closed:
-		if err != nil {
-			a.log.Warn("not shut down cleanly", "err", err)
-		}
-		return true
-	case <-signals:
-		return false
-	}
-}
-
-func (a *app) drive(ctx context.Context, w *workspace, m *machine, sub *host.Subscription, signals <-chan signal, o conductOptions) (*turnOutcome, error) {
-	s, err := o.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shown := &turnShown{
-		session: s, directory: w.project.Directory, retries: retryLimit(m.config),
-		logsNotices: a.level.Level() <= slog.LevelWarn, clean: a.mask.clean, talks: o.talks,
-	}
-	var v view
-	if o.format == "json" {
-		v = newJSONView(a.out, shown)
-	} else {
-		v = newTextView(a.screen, a.out, a.mask, shown, o.quiet)
-	}
-	l := &turnLoop{host: m.Host, view: v, screen: a.screen, signals: signals, session: s.ID}
-	if o.interactive {
-		keys := o.keys
-		if keys == nil {
-			keys = newKeyboard(a.in)
-		}
-		l.asker = newAsker(a.screen, keys, m.Host)
-	}
-	return l.run(ctx, sub, o.turn), nil
-}
-
-func retryLimit(c *sdk.Config) int {
-	if c.Retry.Max != nil {
-		return *c.Retry.Max
-	}
-	return 5 // the documented default
-}
-
-// findSession finds a session by its identifier or the beginning of it. Beside a *store.DamageError it returns what is known
-// without the damaged row.
-func findSession(ctx context.Context, s store.Store, id string) (*sdk.Session, error) {
-	found, _, err := s.Session(ctx, id)
-	if err == nil || !errors.Is(err, store.ErrNotFound) {
-		return found, err
-	}
-	all, err := s.List(ctx, store.Query{Children: true, Archived: true, Limit: maxSessions})
-	if _, err = store.Readable(err); err != nil { // a damaged one is in the list all the same
-		return nil, err
-	}
-	var matches []store.Listed
-	for _, candidate := range all {
-		if strings.HasPrefix(candidate.ID, id) || strings.HasPrefix(candidate.ID, sdk.PrefixSession+"_"+id) {
-			matches = append(matches, candidate)
-		}
-	}
-	switch len(matches) {
-	case 1:
-		found, _, err := s.Session(ctx, matches[0].ID)
-		return found, err
-	case 0:
-		return nil, usageError("tenon session list shows the sessions", "there is no session %q", id)
-	}
-	var lines strings.Builder
-	for i, match := range matches {
-		if i == 10 {
-			fmt.Fprintf(&lines, "\nand %d more", len(matches)-i)
-			break
-		}
-		fmt.Fprintf(&lines, "\n%s  %s", match.ID, oneLine(match.Title))
-	}
-	return nil, usageError("write more of the id", "session %q is ambiguous:%s", id, lines.String())
-}
-
-// maxSessions is how many sessions are looked through for the beginning of an identifier.
-const maxSessions = 1 << 20
-
-// latestSession finds, with errors like findSession, the session of the directory that was updated last; when there is none, that of the directories of the same
-// working tree. Another clone of a repository is the same project, but its files are others.
-func latestSession(ctx context.Context, w *workspace, s store.Store) (*sdk.Session, error) {
-	list, err := s.Sessions(ctx, store.Query{Directory: w.project.Directory, Limit: 1})
-	if len(list) > 0 {
-		return &list[0], err
-	}
-	if err != nil {
-		return nil, err
-	}
-	if w.project.Git {
-		all, err := s.List(ctx, store.Query{ProjectID: w.projectID(), Limit: maxSessions})
-		if _, err = store.Readable(err); err != nil {
-			return nil, err
-		}
-		for i := range all {
-			if rel, err := filepath.Rel(w.project.Worktree, all[i].Directory); err == nil && filepath.IsLocal(rel) {
-				found, _, err := s.Session(ctx, all[i].ID)
-				return found, err
-			}
-		}
-	}
-	return nil, usageError("leave out -c to start one, or name one with -s; tenon session list --all shows all", "there is no session in %s yet", w.project.Directory)
+	return t.RunAndClose(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"go/ast"
 	"maps"
+	pathpkg "path"
 	"slices"
 	"strings"
 )
@@ -34,9 +35,19 @@ func Imports(m *Module) []Violation {
 			if !slices.Contains(allowed, anywhere) && !slices.Contains(allowed, target) && !slices.Contains(allowed, rest) {
 				out = append(out, m.at(f, spec.Pos(), "%s must not import %s, only %s", tree, path, cmp.Or(strings.Join(allowed, ", "), "the standard library")))
 			}
+			if folder, name := pathpkg.Split(f.Dir); against(strings.TrimSuffix(folder, "/"), name, rest) {
+				out = append(out, m.at(f, spec.Pos(), "%s must not import %s, which is above it; see layers, %s", f.Dir, path, policyFile))
+			}
 		})
 	}
 	return out
+}
+
+// against reports whether an import goes against the layers of a folder.
+func against(folder, name, target string) bool {
+	order := layers()[folder]
+	from, to := slices.Index(order, name), slices.Index(order, strings.TrimPrefix(target, folder+"/"))
+	return from >= 0 && to > from
 }
 
 // Libraries keeps each outside library behind its folder, and cgo out.

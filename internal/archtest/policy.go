@@ -27,6 +27,13 @@ func trees() map[string][]string {
 	}
 }
 
+// layers returns folders whose packages build on each other, each on those before it alone.
+func layers() map[string][]string {
+	return map[string][]string{
+		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "turn", "sessions", "chat"},
+	}
+}
+
 // libraries returns for each outside library the folders behind which it lives. A library in two places is two
 // places to change when it changes: wrap it in one instead. A path within a library allows that part of it alone: openai-go as a
 // whole, and the clients and servers of mcp-go, cost every start time and memory for what we do ourselves.

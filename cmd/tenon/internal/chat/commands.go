@@ -1,0 +1,260 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// chatCommand is a command of the conversation. Its names are those that other agents have for it.
+type chatCommand struct {
+	name    string
+	aliases []string
+	args    string // as help shows them
+	short   string
+	run     func(c *conversation, ctx context.Context, args string) error
+	// choices completes the arguments; nil: there is nothing to complete.
+	choices func(c *conversation, ctx context.Context) []string
+}
+
+// chatCommands lists the commands in the order of help.
+func chatCommands() []chatCommand {
+	return []chatCommand{
+		{name: "help", aliases: []string{"?"}, args: "[command]", short: "list the commands and keys, or explain one", run: (*conversation).help, choices: (*conversation).commandNames},
+		{name: "undo", args: "[force]", short: "undo the last prompt: what it did to files, and its messages", run: (*conversation).undo},
+		{name: "redo", args: "[force]", short: "bring back what was undone, until the next prompt", run: (*conversation).redo},
+		{name: "diff", args: "[names]", short: "show what the session did to files", run: (*conversation).diff},
+		{name: "compact", aliases: []string{"summarize"}, short: "summarise the conversation to make room", run: (*conversation).compact},
+		{name: "fork", args: "[message]", short: "go on in a copy of the session, which stays as it is", run: (*conversation).fork},
+		{name: "new", aliases: []string{"clear"}, short: "start a new session", run: (*conversation).fresh},
+		{name: "sessions", aliases: []string{"resume"}, args: "[session]", short: "list the sessions of this project, or go on with one", run: (*conversation).sessions, choices: (*conversation).sessionIDs},
+		{name: "model", aliases: []string{"models"}, args: "[model]", short: "show the models, or choose the one that answers", run: (*conversation).chooseModel, choices: (*conversation).modelNames},
+		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "show the agents, or choose the one that answers", run: (*conversation).chooseAgent, choices: (*conversation).agentNames},
+		{name: "cost", aliases: []string{"usage", "stats"}, short: "show tokens and cost of the session", run: (*conversation).cost},
+		{name: "hooks", args: "[list]", short: "show what hooks did in the last turn, or which there are", run: (*conversation).hooks},
+		{name: "permissions", args: "[forget ID]", short: "list what is allowed for good, or take it back", run: (*conversation).permissions},
+		{name: "exit", aliases: []string{"quit", "q"}, short: "leave", run: func(c *conversation, _ context.Context, _ string) error { c.left = true; return nil }},
+	}
+}
+
+// leaving are the words that leave without a slash, as in other agents.
+func leaving() []string { return []string{"exit", "quit", ":q"} }
+
+// commandLine takes a command apart. A line that begins with a space is none.
+func commandLine(text string) (name, args string, ok bool) {
+	if slices.Contains(leaving(), strings.TrimSpace(text)) {
+		return "exit", "", true
+	}
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return "", "", false
+	}
+	end := strings.IndexAny(rest, " \t\n")
+	if end < 0 {
+		end = len(rest)
+	}
+	return rest[:end], strings.TrimSpace(rest[end:]), true
+}
+
+func findChatCommand(name string) (chatCommand, bool) {
+	for _, command := range chatCommands() {
+		if command.name == name || slices.Contains(command.aliases, name) {
+			return command, true
+		}
+	}
+	return chatCommand{}, false
+}
+
+// command runs a command of the conversation, else one that configuration or a plugin brings. What fails is shown.
+func (c *conversation) command(ctx context.Context, name, args string) {
+	if name == "" {
+		name = "help"
+	}
+	if command, ok := findChatCommand(name); ok {
+		if args != "" && command.args == "" {
+			c.problem(cli.UsageError("leave it out, or put it on a line of its own: that is a prompt", "/%s takes no argument, and has %q", name, args))
+			return
+		}
+		c.done(command.run(c, ctx, args))
+		return
+	}
+	configured := c.configuredCommands(ctx)
+	if slices.ContainsFunc(configured, func(info host.CommandInfo) bool { return info.Name == name }) {
+		c.turn(ctx, &host.PromptInput{Command: name, Text: args})
+		return
+	}
+	if strings.Contains(name, "/") { // a path
+		c.turn(ctx, &host.PromptInput{Text: strings.TrimSpace("/" + name + " " + args)})
+		return
+	}
+	c.problem(cli.UsageError(nearest.Remedy(name, c.commandNames(ctx))+`; /help lists the commands, and a space before the "/" makes it a prompt`, "there is no command %q", "/"+name))
+}
+
+// done shows what went wrong with a command. When nobody reads the output any more that is the end.
+func (c *conversation) done(err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, cli.ErrOutput):
+		c.ended = err
+	default:
+		c.problem(err)
+	}
+}
+
+// configuredCommands lists the commands of configuration and plugins that no command of the conversation hides.
+func (c *conversation) configuredCommands(ctx context.Context) []host.CommandInfo {
+	return slices.DeleteFunc(c.m.CommandInfos(ctx), func(info host.CommandInfo) bool {
+		_, hidden := findChatCommand(info.Name)
+		return hidden
+	})
+}
+
+func (c *conversation) commandNames(ctx context.Context) []string {
+	var names []string
+	for _, command := range chatCommands() {
+		names = append(names, command.name)
+	}
+	for _, info := range c.configuredCommands(ctx) {
+		names = append(names, info.Name)
+	}
+	return names
+}
+
+// needSession reads the session anew; one that has not begun is an error.
+func (c *conversation) needSession(ctx context.Context) error {
+	if c.session == nil {
+		return cli.UsageError("write a prompt first; /sessions lists older sessions", "this session has not begun")
+	}
+	return c.open(ctx, nil)
+}
+
+// forced reads the argument of undo and redo.
+func forced(args string) (bool, error) {
+	switch args {
+	case "":
+		return false, nil
+	case "force":
+		return true, nil
+	}
+	return false, cli.UsageError(`the argument is "force": also where somebody else changed the files since`, "%q is unknown", args)
+}
+
+func (c *conversation) undo(ctx context.Context, args string) error {
+	force, err := forced(args)
+	if err == nil {
+		err = c.needSession(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := c.m.Revert(ctx, host.RevertOptions{SessionID: c.session.ID, Force: force})
+	if err != nil {
+		return undoProblem(err, "/undo")
+	}
+	if err := sessions.ShowReverted(c.a, r, "undone", "/redo brings it back until the next prompt"); err != nil {
+		return err
+	}
+	return c.suggestUndone(ctx, r.MessageID)
+}
+
+// suggestUndone gives the user the prompt that was undone, to write it anew.
+func (c *conversation) suggestUndone(ctx context.Context, id string) error {
+	if err := c.open(ctx, nil); err != nil {
+		return err
+	}
+	messages, err := c.m.Store.Messages(ctx, c.session.ID, storeFrom(id))
+	if err = c.a.WithoutDamage(err); err != nil || len(messages) == 0 {
+		return err
+	}
+	c.source.suggest(view.TypedText(messages[0].Parts))
+	return nil
+}
+
+func (c *conversation) redo(ctx context.Context, args string) error {
+	force, err := forced(args)
+	if err == nil {
+		err = c.needSession(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := c.m.Unrevert(ctx, c.session.ID, force)
+	if err != nil {
+		return undoProblem(err, "/redo")
+	}
+	return errors.Join(sessions.ShowReverted(c.a, r, "brought back", ""), c.open(ctx, nil))
+}
+
+// undoProblem gives errors of undoing the remedies that a conversation has.
+func undoProblem(err error, command string) error {
+	var conflict *host.ConflictError
+	f := cli.InChat().Remedy(sessions.RevertProblem(err))
+	switch {
+	case errors.As(err, &conflict) && !conflict.Forced:
+		f.Fix = "put your changes aside first; " + command + " force overwrites these files"
+	case errors.Is(err, host.ErrNothing):
+		f.Fix = "/diff shows what the session did to files"
+	}
+	return f
+}
+
+func (c *conversation) diff(ctx context.Context, args string) error {
+	if args != "" && args != "names" {
+		return cli.UsageError(`the argument is "names": the names of the files alone`, "%q is unknown", args)
+	}
+	if err := c.needSession(ctx); err != nil {
+		return err
+	}
+	list, err := c.m.SessionChanges(ctx, c.session.ID, "")
+	if err != nil {
+		return sessions.RevertProblem(err)
+	}
+	return sessions.ShowChanges(c.a, list, args == "names")
+}
+
+func (c *conversation) compact(ctx context.Context, _ string) error {
+	if err := c.needSession(ctx); err != nil {
+		return err
+	}
+	c.drive(ctx, func(context.Context) (*sdk.Session, error) { return c.session, nil },
+		func(ctx context.Context) (*sdk.MessageWithParts, error) {
+			return nil, c.m.Compact(ctx, c.session.ID, c.model)
+		})
+	return nil
+}
+
+func (c *conversation) fork(ctx context.Context, args string) error {
+	if err := c.needSession(ctx); err != nil {
+		return err
+	}
+	id, err := cli.FindMessage(ctx, c.m.Store, c.session.ID, args)
+	if err != nil {
+		return err
+	}
+	fork, err := c.m.Fork(ctx, c.session.ID, id)
+	if err != nil {
+		return err
+	}
+	c.tell("this goes on in " + fork.ID + "; " + c.session.ID + " stays as it is, and so do files")
+	c.session = fork
+	return nil
+}
+
+// fresh begins a new session with the next prompt.
+func (c *conversation) fresh(context.Context, string) error {
+	if c.session == nil {
+		c.tell("this session is new")
+		return nil
+	}
+	c.tell("the next prompt starts a new session; /sessions " + c.session.ID + " goes back")
+	c.session = nil
+	return nil
+}

@@ -1,0 +1,92 @@
+package chat
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxChoices bounds the completions of one word.
+const maxChoices = 500
+
+// completions returns what could stand in place of the last word before the cursor: commands and their arguments, and
+// files and subagents behind @.
+func (c *conversation) completions(ctx context.Context, before string) completion {
+	from := strings.LastIndexAny(before, " \t\n") + 1
+	word := before[from:]
+	if rest, ok := strings.CutPrefix(before, "/"); ok && !strings.HasPrefix(word, "@") {
+		if from == 0 {
+			return matching(from+1, word[1:], c.commandNames(ctx))
+		}
+		name, _, _ := strings.Cut(rest, " ")
+		if command, ok := findChatCommand(name); ok && command.choices != nil {
+			return matching(from, word, command.choices(c, ctx))
+		}
+		return completion{}
+	}
+	if rest, ok := strings.CutPrefix(word, "@"); ok {
+		return matching(from+1, rest, append(c.files(rest), c.subagentNames()...))
+	}
+	return completion{}
+}
+
+// matching returns the choices that begin with the word.
+func matching(from int, word string, all []string) completion {
+	out := completion{from: from}
+	for _, choice := range all {
+		if strings.HasPrefix(choice, word) && len(out.choices) < maxChoices {
+			out.choices = append(out.choices, choice)
+		}
+	}
+	slices.Sort(out.choices)
+	out.choices = slices.Compact(out.choices)
+	return out
+}
+
+// subagentNames lists the agents that @ asks for.
+func (c *conversation) subagentNames() []string {
+	var out []string
+	for _, agent := range c.m.Agents() {
+		if agent.Mode != sdk.ModePrimary && !agent.Hidden {
+			out = append(out, agent.Name)
+		}
+	}
+	return out
+}
+
+// files lists the entries of the directory that a path is in, as they would be written behind @: those that cannot be are left
+// out, and hidden ones unless the path asks for them.
+func (c *conversation) files(path string) []string {
+	cut := strings.LastIndexByte(path, '/') + 1
+	written, start := path[:cut], path[cut:]
+	dir := filepath.Join(c.m.Workspace.Project.Directory, filepath.FromSlash(written))
+	if rest, ok := strings.CutPrefix(written, "~/"); ok {
+		dir = filepath.Join(c.m.Workspace.Dirs.Home, filepath.FromSlash(rest))
+	} else if filepath.IsAbs(written) {
+		dir = filepath.FromSlash(written)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // there is nothing to complete
+	}
+	var out []string
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasPrefix(name, start) || strings.HasPrefix(name, ".") && !strings.HasPrefix(start, ".") {
+			continue
+		}
+		if strings.ContainsAny(name, " \t`,;\"')]") || strings.ContainsFunc(name, terminal.Controls) {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() {
+			name += "/"
+		}
+		out = append(out, written+name)
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/internal/atomicfile"
+)
+
+const (
+	// historyFile is the name of the history in the data directory.
+	historyFile = "chat-history.jsonl"
+	// maxHistory is how many prompts are kept. The file may have twice as many before it is written anew.
+	maxHistory = 1000
+	// maxHistoryEntry bounds a prompt that is kept, in bytes; longer ones were pasted.
+	maxHistoryEntry = 16 << 10
+	// maxHistoryFile bounds what is read of the file, in bytes: the end of it.
+	maxHistoryFile = 4 << 20
+)
+
+// promptHistory is what the user entered in conversations, in all projects. It is used from one goroutine. Several
+// processes may add to the file; each sees what was there when it began.
+type promptHistory struct {
+	path    string // empty: nothing is kept
+	entries []string
+}
+
+// historyRecord is a line of the file.
+type historyRecord struct {
+	Time int64  `json:"time"` // milliseconds since 1970
+	Text string `json:"text"`
+}
+
+// openHistory reads the history. The error says why there is none; what was read until then is used.
+func openHistory(path string) (*promptHistory, error) {
+	h := &promptHistory{path: path}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err != nil {
+		return h, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > maxHistoryFile {
+		if _, err := f.Seek(-maxHistoryFile, io.SeekEnd); err != nil {
+			return h, err
+		}
+	}
+	records, err := readHistory(f)
+	if err != nil {
+		return h, err
+	}
+	if len(records) > 2*maxHistory {
+		if err := rewriteHistory(path, records[len(records)-maxHistory:]); err != nil {
+			return h, err
+		}
+	}
+	for _, r := range records[max(0, len(records)-maxHistory):] {
+		h.entries = append(h.entries, r.Text)
+	}
+	return h, nil
+}
+
+// readHistory decodes a history. Lines that are none, such as one that a full disk cut off, are left out.
+func readHistory(r io.Reader) ([]historyRecord, error) {
+	var out []historyRecord
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxHistoryFile+1)
+	for lines.Scan() {
+		var record historyRecord
+		if json.Unmarshal(lines.Bytes(), &record) != nil {
+			continue
+		}
+		if record.Text = pasted(record.Text); strings.TrimSpace(record.Text) != "" {
+			out = append(out, record)
+		}
+	}
+	return out, lines.Err()
+}
+
+// rewriteHistory replaces the file. What another process adds at the same moment may be lost.
+func rewriteHistory(path string, records []historyRecord) error {
+	var b bytes.Buffer
+	for _, r := range records {
+		b.Write(r.line())
+	}
+	return atomicfile.Write(path, b.Bytes(), atomicfile.Options{}) // only the user may read it
+}
+
+func (r historyRecord) line() []byte {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil // a number and a text always encode
+	}
+	return append(line, '\n')
+}
+
+// add adds a prompt, unless it is the latest already, and stores it. The file is for the user alone. The error says why it
+// could not be stored; it is kept for this process all the same.
+func (h *promptHistory) add(text string, now time.Time) error {
+	if n := len(h.entries); n > 0 && h.entries[n-1] == text {
+		return nil
+	}
+	h.entries = append(h.entries, text)
+	if over := len(h.entries) - maxHistory; over > 0 {
+		h.entries = h.entries[over:]
+	}
+	if h.path == "" || len(text) > maxHistoryEntry {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(historyRecord{now.UnixMilli(), text}.line())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", h.path, cli.Cause(err))
+	}
+	return nil
+}

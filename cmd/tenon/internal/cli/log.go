@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+
+	charm "github.com/charmbracelet/log"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+)
+
+// defaultLogLevel shows what is degraded and what the user must act on.
+const defaultLogLevel = slog.LevelWarn
+
+func parseLevel(s string) (slog.Level, error) {
+	switch strings.ToLower(s) {
+	case "debug":
+		return slog.LevelDebug, nil
+	case "info":
+		return slog.LevelInfo, nil
+	case "warn":
+		return slog.LevelWarn, nil
+	case "error":
+		return slog.LevelError, nil
+	}
+	return 0, UsageError("use debug, info, warn or error", "log level %q is unknown", s)
+}
+
+// lazyHandler is a slog handler that is built at the first record: most runs log nothing.
+type lazyHandler struct {
+	level *slog.LevelVar
+	build func() slog.Handler
+}
+
+var _ slog.Handler = (*lazyHandler)(nil)
+
+// newLogger returns a logger that writes lines for people to w.
+func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
+	return slog.New(&lazyHandler{level, sync.OnceValue(func() slog.Handler {
+		return charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel})
+	})})
+}
+
+// Enabled reports whether records of the level are shown.
+func (h *lazyHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
+
+// Handle builds the handler, once, and passes the record on, so that nothing in it controls the terminal.
+func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
+	clean := slog.NewRecord(r.Time, r.Level, terminal.Visible(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(visibleAttr(a))
+		return true
+	})
+	return h.build().Handle(ctx, clean)
+}
+
+// visibleAttr returns an attribute with visible texts.
+func visibleAttr(a slog.Attr) slog.Attr {
+	a.Key = terminal.Visible(a.Key)
+	switch a.Value = a.Value.Resolve(); a.Value.Kind() {
+	case slog.KindString, slog.KindAny:
+		a.Value = slog.StringValue(terminal.Visible(a.Value.String()))
+	case slog.KindGroup:
+		a.Value = slog.GroupValue(visibleAttrs(a.Value.Group())...)
+	}
+	return a
+}
+
+func visibleAttrs(attrs []slog.Attr) []slog.Attr {
+	out := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		out[i] = visibleAttr(a)
+	}
+	return out
+}
+
+// WithAttrs returns a handler with more attributes.
+func (h *lazyHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	attrs = visibleAttrs(attrs)
+	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithAttrs(attrs) })}
+}
+
+// WithGroup returns a handler whose attributes belong to a group.
+func (h *lazyHandler) WithGroup(name string) slog.Handler {
+	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithGroup(name) })}
+}
+
+// masked is what stands in place of a secret.
+const masked = "********"
+
+// minSecret is the length from which on a value is worth masking; shorter ones would hit harmless text.
+const minSecret = 8
+
+// maskWriter replaces secrets in everything that is written. Each Write must be a whole record.
+type maskWriter struct {
+	w io.Writer
+
+	mu       sync.Mutex
+	replacer *strings.Replacer // nil: nothing to mask
+}
+
+// hide sets what is secret, longest first.
+func (m *maskWriter) hide(secrets []string) {
+	var pairs []string
+	seen := map[string]bool{}
+	for _, s := range secrets {
+		// The log quotes values with unusual characters, which changes what a secret looks like there.
+		for _, form := range []string{s, strings.Trim(fmt.Sprintf("%q", s), `"`)} {
+			if len(s) >= minSecret && !seen[form] {
+				seen[form] = true
+				pairs = append(pairs, form, masked)
+			}
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.replacer = nil
+	if len(pairs) > 0 {
+		m.replacer = strings.NewReplacer(pairs...)
+	}
+}
+
+// Clean returns the text without the secrets.
+func (m *maskWriter) Clean(text string) string {
+	m.mu.Lock()
+	r := m.replacer
+	m.mu.Unlock()
+	if r == nil {
+		return text
+	}
+	return r.Replace(text)
+}
+
+// Write writes p without the secrets.
+func (m *maskWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(m.w, m.Clean(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// environSecrets returns the values of variables that hold keys by their names: configuration may not name
+// them, and an error text of a server may repeat them.
+func environSecrets(env environ) []string {
+	var out []string
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		name = strings.ToUpper(name)
+		for _, end := range []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD"} {
+			if strings.HasSuffix(name, end) && len(value) >= minSecret {
+				out = append(out, value)
+				break
+			}
+		}
+	}
+	return out
+}

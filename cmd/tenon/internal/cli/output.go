@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+)
+
+// Print prints to stdout. What reads it may have gone away, which is an error like any other.
+func (a *App) Print(text string) error {
+	if _, err := io.WriteString(a.Out, text); err != nil {
+		return OutputError(err)
+	}
+	return nil
+}
+
+// errOutput means that stdout cannot be written.
+var ErrOutput = errors.New("write the output")
+
+func OutputError(err error) error {
+	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "write it elsewhere, or make room; a turn that ran is stored: tenon session show prints it")
+}
+
+// Confirm asks a question whose answer is no unless the user says yes.
+func (a *App) Confirm(question string) (bool, error) {
+	if !a.Screen.Answers {
+		return false, UsageError("pass --yes", "nobody is there to confirm")
+	}
+	terminal.DropInput(a.In)
+	a.Screen.Ask(question)
+	line, err := readLine(a.In)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	if err == nil {
+		a.Screen.Answered()
+	}
+	switch strings.ToLower(line) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}
+
+// readLine reads one line and not a byte more.
+func readLine(r io.Reader) (string, error) {
+	var line []byte
+	b := make([]byte, 1)
+	for {
+		n, err := r.Read(b)
+		if n == 1 && b[0] == '\n' {
+			return strings.TrimSpace(string(line)), nil
+		}
+		line = append(line, b[:n]...)
+		if err != nil {
+			return strings.TrimSpace(string(line)), err
+		}
+	}
+}
+
+// Show prints a value as JSON if the user asked for that, else calls text.
+func (a *App) Show(v any, text func() error) error {
+	if a.JSON {
+		return a.PrintJSON(v)
+	}
+	return text()
+}
+
+// Listing says how a list is printed as a table.
+type Listing[T any] struct {
+	Empty string   // printed instead of an empty table; empty: nothing
+	Head  []string // names of the columns; nil: none
+	Row   func(*T) []string
+}
+
+// List prints a list as JSON if the user asked for that, else as a table.
+func List[T any](a *App, list []T, l Listing[T]) error {
+	if a.JSON {
+		return a.PrintJSON(append([]T{}, list...))
+	}
+	if len(list) == 0 && l.Empty != "" {
+		a.Screen.Line(l.Empty)
+		return nil
+	}
+	t := &view.Table{}
+	if l.Head != nil {
+		t.Add(l.Head...)
+	}
+	for i := range list {
+		t.Add(l.Row(&list[i])...)
+	}
+	return a.PrintTable(t)
+}
+
+// PrintTable prints a table to stdout.
+func (a *App) PrintTable(t *view.Table) error {
+	width := 0
+	if a.Screen.Streams {
+		width = a.Screen.Width()
+	}
+	return a.Print(t.Text(width))
+}
+
+// PrintJSON prints a value to stdout, indented.
+func (a *App) PrintJSON(v any) error {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return OutputError(err)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+)
+
+// globalProject is the identifier of work outside of any repository.
+const GlobalProject = "global"
+
+// gitTimeout bounds the search for the root commit, which walks the whole history once per repository.
+const gitTimeout = 3 * time.Second
+
+// commitID is what git prints for a commit, by SHA-1 or SHA-256.
+var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// findWorktree looks upward from dir for the root of a git repository, by its .git directory or, in a
+// worktree or a submodule, its .git file. It reads two files and starts nothing.
+func findWorktree(dir string) (root string, found bool) {
+	for {
+		if isGit(filepath.Join(dir, ".git")) {
+			return dir, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+func isGit(path string) bool {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return false
+	case info.IsDir():
+		_, err := os.Stat(filepath.Join(path, "HEAD"))
+		return err == nil
+	case !info.Mode().IsRegular() || info.Size() > 1<<16:
+		return false
+	}
+	content, err := os.ReadFile(path)
+	return err == nil && bytes.HasPrefix(content, []byte("gitdir: "))
+}
+
+// projectID finds the identifier of a repository, its root commit. Asking git takes milliseconds, on a
+// long history seconds; so the answer is kept in the data directory, and the question runs beside the rest
+// of the start.
+type projectID struct {
+	done chan struct{} // closed when id is there
+	id   string
+}
+
+// lookUpProject starts looking. The goroutine ends with git, after gitTimeout at the latest; wait waits.
+func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
+	p := &projectID{done: make(chan struct{}), id: GlobalProject}
+	cache := filepath.Join(dataDir, "projects", projectKey(worktree))
+	if content, err := os.ReadFile(cache); err == nil {
+		if id := strings.TrimSpace(string(content)); commitID.MatchString(id) {
+			p.id = id
+			close(p.done)
+			return p
+		}
+	}
+	go func() {
+		defer close(p.done)
+		if id := rootCommit(ctx, worktree); id != "" {
+			p.id = id
+			keepProject(cache, id)
+		}
+	}()
+	return p
+}
+
+// projectKey names what is remembered of a worktree.
+func projectKey(worktree string) string {
+	sum := sha256.Sum256([]byte(worktree))
+	return hex.EncodeToString(sum[:8])
+}
+
+// wait returns the identifier; globalProject when git is not there, too slow or the repository is empty.
+func (p *projectID) wait() string {
+	<-p.done
+	return p.id
+}
+
+// rootCommit asks git for the first of the root commits by name. A repository can configure programs to
+// run; what could make git fetch is switched off.
+func rootCommit(ctx context.Context, worktree string) string {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", "--no-replace-objects", "rev-list", "--max-parents=0", "HEAD")
+	cmd.Dir = worktree
+	cmd.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	roots := strings.Fields(string(out))
+	slices.Sort(roots)
+	if len(roots) == 0 || !commitID.MatchString(roots[0]) {
+		return ""
+	}
+	return roots[0]
+}
+
+// keepProject remembers the identifier. Without it the next start asks git again, so errors do not matter.
+func keepProject(cache, id string) {
+	if os.MkdirAll(filepath.Dir(cache), 0o700) != nil {
+		return
+	}
+	_ = atomicfile.Write(cache, []byte(id+"\n"), atomicfile.Options{})
+}

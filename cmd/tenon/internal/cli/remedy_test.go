@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// A remedy names what the user can do where the error is shown: flags on the command line, commands in a conversation. Both have the
+// same exit code.
+func TestRemedyWording(t *testing.T) {
+	t.Parallel()
+	turn := func(name string, status int) error {
+		return &host.TurnError{Named: &sdk.NamedError{Name: name, Data: sdk.ErrorData{Message: "no", StatusCode: status}}, Err: errors.New("no")}
+	}
+	answer := func(err error) error {
+		return &host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAPI}, Err: err}
+	}
+	for name, c := range map[string]struct {
+		err           error
+		line, talking string
+	}{
+		"interrupted":     {turn(sdk.ErrorAborted, 0), "tenon run -c goes on where this stopped", `"go on" continues where this stopped`},
+		"too long":        {turn(sdk.ErrorContextOverflow, 0), "use another model (-m) with a larger context", "choose another model (/model) with a larger context"},
+		"filtered":        {turn(sdk.ErrorContentFilter, 0), "or use another model (-m)", "or choose another model (/model)"},
+		"no schema":       {turn(sdk.ErrorStructuredOutput, 0), "or use another model (-m)", "or choose another model (/model)"},
+		"limit":           {turn(sdk.ErrorAPI, 429), "(-m); tenon run -c goes on", `(/model); "go on" continues`},
+		"server":          {turn(sdk.ErrorAPI, 500), "tenon run -c tries again from", `"go on" tries again from`},
+		"answer too long": {answer(&sdk.ProviderError{Err: sdk.ErrAnswerLimit}), "ask for less at a time, or use another model (-m)", "or choose another model (/model)"},
+		"answer broken":   {answer(&sdk.ProviderError{Cut: true}), "tenon run -c tries again; if it happens again", `"go on" tries again; if it happens again`},
+		"no answer":       {answer(&sdk.ProviderError{}), "check that the server runs", "check that the server runs"},
+		"unknown":         {turn(sdk.ErrorUnknown, 0), "stored: tenon run -c goes on", `stored: "go on" continues`},
+		"no model":        {fmt.Errorf("x: %w", host.ErrModel), "choose one with -m", "/model lists the models"},
+		"owned":           {&store.OwnedError{PID: 7}, "leave out -c and -s", "start a new session with /new"},
+		"fenced":          {fmt.Errorf("x: %w", store.ErrFenced), "leave out -c and -s", "start a new session with /new"},
+		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, "tenon run -c goes on; answer [m]", `"go on" continues; answer [m]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			line, talking := Remedy(c.err), InChat().Remedy(c.err)
+			if !strings.Contains(line.Fix, c.line) {
+				t.Errorf("on the command line: %q, want %q", line.Fix, c.line)
+			}
+			if !strings.Contains(talking.Fix, c.talking) || strings.Contains(talking.Fix, "tenon run") || strings.Contains(talking.Fix, "-m") {
+				t.Errorf("in a conversation: %q, want %q", talking.Fix, c.talking)
+			}
+			if line.Code != talking.Code {
+				t.Errorf("exit codes %d and %d", line.Code, talking.Code)
+			}
+		})
+	}
+}

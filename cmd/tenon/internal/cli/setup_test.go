@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestRemedyOfEveryError(t *testing.T) {
+	t.Parallel()
+	turn := func(name string, data sdk.ErrorData) error {
+		return &host.TurnError{Named: &sdk.NamedError{Name: name, Data: data}, Err: errors.New("cause")}
+	}
+	refusal := func(by string) error {
+		return &host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown}, Err: &sdk.Refusal{By: by, Reason: "no", Halt: true}}
+	}
+	for name, c := range map[string]struct {
+		err  error
+		code int
+	}{
+		"owned":            {&store.OwnedError{Session: "ses_1", PID: 7}, ExitStore},
+		"full":             {fmt.Errorf("append: %w", store.ErrFull), ExitStore},
+		"full in a turn":   {&host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown}, Err: store.ErrFull}, ExitStore},
+		"read-only":        {store.ErrReadOnly, ExitStore},
+		"damaged":          {store.ErrCorrupt, ExitStore},
+		"newer":            {store.ErrNewer, ExitStore},
+		"fenced":           {store.ErrFenced, ExitStore},
+		"configuration":    {&config.Error{Problems: []config.Problem{{File: "tenon.json", Line: 1, Column: 2, Key: "modle", Message: "unknown key"}}}, ExitConfig},
+		"model":            {fmt.Errorf("%w: gone", host.ErrModel), ExitModel},
+		"model in a turn":  {&host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown}, Err: host.ErrModel}, ExitModel},
+		"key":              {turn(sdk.ErrorProviderAuth, sdk.ErrorData{ProviderID: "acme"}), ExitModel},
+		"not found":        {fmt.Errorf("agent: %w", host.ErrNotFound), ExitUsage},
+		"provider":         {turn(sdk.ErrorAPI, sdk.ErrorData{StatusCode: 500}), ExitTurn},
+		"rate limit":       {turn(sdk.ErrorAPI, sdk.ErrorData{StatusCode: 429}), ExitTurn},
+		"unknown name":     {turn(sdk.ErrorAPI, sdk.ErrorData{StatusCode: 404}), ExitTurn},
+		"no server":        {turn(sdk.ErrorAPI, sdk.ErrorData{}), ExitTurn},
+		"overflow":         {turn(sdk.ErrorContextOverflow, sdk.ErrorData{}), ExitTurn},
+		"structured":       {turn(sdk.ErrorStructuredOutput, sdk.ErrorData{}), ExitTurn},
+		"content filter":   {turn(sdk.ErrorContentFilter, sdk.ErrorData{}), ExitTurn},
+		"aborted":          {turn(sdk.ErrorAborted, sdk.ErrorData{}), ExitInterrupted},
+		"refused headless": {refusal("headless"), ExitRefused},
+		"refused by user":  {refusal("user"), ExitRefused},
+		"refused by hook":  {refusal("plugin strict"), ExitRefused},
+		"refused by rule":  {refusal("rule"), ExitRefused},
+		"anything":         {errors.New("something else"), ExitTurn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			if code := report(&out, c.err); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			if len(lines) != 2 || !strings.HasPrefix(lines[0], "error: ") || !strings.HasPrefix(lines[1], "fix:   ") {
+				t.Errorf("want one line of error and one of fix, have %q", out.String())
+			}
+		})
+	}
+}
+
+func TestEveryExitCodeIsDescribed(t *testing.T) {
+	t.Parallel()
+	described := map[int]bool{}
+	for _, c := range ExitCodes() {
+		if described[c.Code] || c.Meaning == "" {
+			t.Errorf("exit code %d is described twice or not at all", c.Code)
+		}
+		described[c.Code] = true
+	}
+	for _, code := range []int{exitOK, ExitTurn, ExitUsage, ExitConfig, ExitStore, ExitRefused, ExitModel, ExitInterrupted} {
+		if !described[code] {
+			t.Errorf("exit code %d is not described", code)
+		}
+	}
+}
+
+func TestLogHidesSecrets(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	m := &maskWriter{w: &out}
+	m.hide(append([]string{`quo"ted secret`, "short"}, environSecrets(environ{"OPENAI_API_KEY=sk-12345678", "PATH=/usr/bin:/bin", "X_TOKEN=abc"})...))
+	var level slog.LevelVar
+	level.Set(slog.LevelDebug)
+	log := newLogger(m, &level)
+	log.With("header", "Bearer sk-12345678").WithGroup("g").Info("asked", "err", errors.New(`bad key sk-12345678 or quo"ted secret`), "path", "/usr/bin:/bin", "n", "short abc")
+	text := out.String()
+	for _, secret := range []string{"sk-12345678", "ted secret"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the log shows %q: %s", secret, text)
+		}
+	}
+	for _, harmless := range []string{"/usr/bin:/bin", "short abc", "asked"} {
+		if !strings.Contains(text, harmless) {
+			t.Errorf("the log lost %q: %s", harmless, text)
+		}
+	}
+	out.Reset()
+	level.Set(slog.LevelError)
+	if log.Warn("quiet"); out.Len() > 0 {
+		t.Errorf("a warning was shown at level error: %s", out.String())
+	}
+}
+
+func TestFindWorktree(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write := func(name, content string) {
+		t.Helper()
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("repo/.git/HEAD", "ref: refs/heads/main\n")
+	write("repo/a/b/file", "")
+	write("repo/linked/.git", "gitdir: ../.git/worktrees/linked\n")
+	write("repo/linked/c/file", "")
+	write("repo/odd/.git", "no git at all")
+	write("plain/.git/keep", "")
+	for dir, want := range map[string]string{
+		"repo": "repo", "repo/a/b": "repo", "repo/linked/c": "repo/linked", "repo/odd": "repo", "plain": "",
+	} {
+		have, ok := findWorktree(filepath.Join(root, filepath.FromSlash(dir)))
+		if rel, err := filepath.Rel(root, have); ok && err == nil && filepath.IsLocal(rel) {
+			have = filepath.ToSlash(rel)
+		} else {
+			have = "" // a repository above the test's directory is none of its own
+		}
+		if have != want {
+			t.Errorf("findWorktree(%q) = %q, want %q", dir, have, want)
+		}
+	}
+}
+
+func TestProjectIsRememberedAndGitNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	id := strings.Repeat("ab", 20)
+	asked := lookUpProject(t.Context(), "/nowhere", data)
+	if have := asked.wait(); have != GlobalProject {
+		t.Fatalf("identifier %q of a place that is no repository, want %q", have, GlobalProject)
+	}
+	if _, err := os.Stat(filepath.Join(data, "projects")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something was remembered of it: %v", err)
+	}
+	keepProject(filepath.Join(data, "projects", projectKey("/nowhere")), id)
+	if have := lookUpProject(t.Context(), "/nowhere", data).wait(); have != id {
+		t.Errorf("identifier %q, want the remembered %q", have, id)
+	}
+}
+
+func TestFindDirs(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	for name, c := range map[string]struct {
+		env  environ
+		flag string
+		want string
+	}{
+		"flag":     {environ{"TENON_DATA_DIR=" + base + "/env"}, base + "/flag", base + "/flag"},
+		"variable": {environ{"TENON_DATA_DIR=" + base + "/env", "XDG_DATA_HOME=" + base + "/xdg"}, "", base + "/env"},
+		"xdg":      {environ{"XDG_DATA_HOME=" + base + "/xdg"}, "", base + "/xdg/tenon"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := FindDirs(c.env, c.flag)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Data != filepath.FromSlash(c.want) {
+				t.Errorf("data directory %q, want %q", d.Data, c.want)
+			}
+		})
+	}
+	if d, err := FindDirs(environ{"XDG_DATA_HOME=relative", "XDG_CONFIG_HOME=relative"}, ""); err == nil && (!filepath.IsAbs(d.Data) || strings.Contains(d.Data, "relative") || strings.Contains(d.Config, "relative")) {
+		t.Errorf("relative XDG directories were used: %+v", d)
+	}
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/tenonhq/tenon/builtin"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func ShippedNames() map[string]bool {
+	out := map[string]bool{}
+	for _, n := range names(Shipped()) {
+		out[n] = true
+	}
+	return out
+}
+
+// ApprovalProject is the project as the host knows it.
+func (w *Workspace) ApprovalProject() string {
+	w.ProjectID()
+	return host.ApprovalProject(w.Project)
+}
+
+// Scope returns what selects the sessions of this project: its identifier, or outside of a repository its directory.
+func (w *Workspace) Scope() (projectID, directory string) {
+	if id := w.ProjectID(); id != GlobalProject {
+		return id, ""
+	}
+	return "", w.Project.Directory
+}
+
+// Shipped returns the plugins that tenon ships in their order, which is the order of their hooks where nothing else decides.
+func Shipped() []sdk.Plugin { return builtin.All() }
+
+// Workspace is where the command works and what configuration it found there.
+type Workspace struct {
+	App     *App
+	Dirs    Dirs
+	Project sdk.Project // without its identifier, which comes from id
+	id      *projectID  // nil outside of a repository
+	Loaded  *config.Loaded
+}
+
+// Place finds directories and project, without reading configuration.
+func (a *App) Place(ctx context.Context) (*Workspace, error) {
+	directory, err := a.Directory()
+	if err != nil {
+		return nil, err
+	}
+	d, err := FindDirs(a.Env, a.Flags.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	w := &Workspace{App: a, Dirs: d}
+	worktree, git := findWorktree(directory)
+	if git {
+		w.id = lookUpProject(ctx, worktree, d.Data)
+	} else {
+		worktree = directory
+	}
+	w.Project = sdk.Project{
+		ID: GlobalProject, Directory: directory, Worktree: worktree, Home: d.Home, ConfigDir: d.Config, DataDir: d.Data, CacheDir: d.Cache, Git: git,
+	}
+	return w, nil
+}
+
+// Configured finds directories and project and reads the configuration. What is secret in it is masked in
+// log and errors from then on.
+func (a *App) Configured(ctx context.Context) (*Workspace, error) {
+	w, err := a.Place(ctx)
+	if err != nil {
+		return nil, err
+	}
+	env := a.Env
+	if a.Flags.config != "" {
+		path, err := filepath.Abs(a.Flags.config)
+		if err != nil {
+			return nil, err
+		}
+		env = append(append(environ{}, env...), "TENON_CONFIG="+path)
+	}
+	w.Loaded, err = config.Load(ctx, config.Options{
+		Directory: w.Project.Directory, Worktree: w.Project.Worktree, Home: w.Dirs.Home, ConfigDir: w.Dirs.Config, Environ: env,
+		Managed: a.Managed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.Mask.hide(append(w.Loaded.Secrets, environSecrets(a.Env)...))
+	if level := w.Loaded.Config.LogLevel; level != "" && a.Flags.logLevel == "" {
+		l, err := parseLevel(level)
+		if err != nil {
+			return nil, err
+		}
+		a.Level.Set(l)
+	}
+	for _, warning := range w.Loaded.Warnings {
+		a.Log.Warn(warning.String())
+	}
+	return w, nil
+}
+
+// ProjectID returns the identifier of the project.
+func (w *Workspace) ProjectID() string {
+	if w.id != nil {
+		w.Project.ID = w.id.wait()
+	}
+	return w.Project.ID
+}
+
+// OpenStore opens the session store.
+func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
+	return sqlite.Open(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
+}
+
+func (w *Workspace) Database() string { return filepath.Join(w.Dirs.Data, "tenon.db") }
+
+// Extensions finds what third parties bring. paths are plugins that the command line names; watch is for who develops them.
+func (w *Workspace) Extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
+	return extensions.Open(ctx, extensions.Options{
+		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, Flags: paths, Watch: watch, CacheDir: w.Dirs.Cache,
+		Environ: w.App.Env, Version: w.App.Version, Logger: w.App.Log,
+	})
+}
+
+func names(list []sdk.Plugin) []string {
+	out := make([]string, len(list))
+	for i, p := range list {
+		out[i] = p.Manifest().Name
+	}
+	return out
+}
+
+// shippedContributions returns the ids of the tools and providers of the plugins that tenon ships.
+func shippedContributions() (tools, providers []string) {
+	for _, p := range Shipped() {
+		if source, ok := p.(sdk.ToolSource); ok {
+			for _, t := range source.Tools() {
+				tools = append(tools, t.Definition().ID)
+			}
+		}
+		if source, ok := p.(sdk.ProviderSource); ok {
+			for _, info := range source.Providers() {
+				providers = append(providers, info.ID)
+			}
+		}
+	}
+	return tools, providers
+}

@@ -1,0 +1,294 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// reachTimeout bounds the try to reach a provider.
+const reachTimeout = 5 * time.Second
+
+func doctorCommand(a *cli.App) *cobra.Command {
+	var offline bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check what tenon needs: directories, database, git, keys, the provider, the terminal",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, offline) },
+	}
+	cmd.Flags().BoolVar(&offline, "offline", false, "do not try to reach the provider")
+	return cmd
+}
+
+// checkup collects the results of checks.
+type checkup struct {
+	a     *cli.App
+	first error // the first problem
+}
+
+func (c *checkup) ok(what, format string, args ...any) {
+	c.line("ok", what, fmt.Sprintf(format, args...))
+}
+
+func (c *checkup) note(what, format string, args ...any) {
+	c.line("note", what, fmt.Sprintf(format, args...))
+}
+
+func (c *checkup) bad(what string, err error) {
+	f := cli.Remedy(err)
+	c.line("BAD", what, f.Err.Error())
+	if f.Fix != "" {
+		c.line("", "", "fix: "+f.Fix)
+	}
+	if c.first == nil {
+		c.first = cli.Fail(f.Code, errors.New("not all is well; see above"), "follow the lines that begin with fix")
+	}
+}
+
+func (c *checkup) line(mark, what, text string) {
+	fmt.Fprintf(c.a.Out, "%-4s  %-9s  %s\n", mark, what, terminal.OneLine(c.a.Mask.Clean(text)))
+}
+
+// checkAll checks one thing after another and fails with the exit code of the first problem.
+func checkAll(ctx context.Context, a *cli.App, offline bool) error {
+	c := &checkup{a: a}
+	b := build(c.a.Version)
+	c.ok("version", "%s, %s, %s/%s", b.Version, b.Go, b.OS, b.Arch)
+	c.terminal()
+	c.git(ctx)
+	w, err := a.Place(ctx)
+	if err != nil {
+		c.bad("place", err)
+		return c.first
+	}
+	if w.Project.Git {
+		c.ok("project", "%s, a git repository (%s)", w.Project.Worktree, w.ProjectID())
+	} else {
+		c.ok("project", "%s, no git repository", w.Project.Directory)
+	}
+	stored := c.data(ctx, w)
+	w, err = a.Configured(ctx)
+	if err != nil {
+		c.bad("config", err)
+		return c.first
+	}
+	c.config(w)
+	c.sandbox(w)
+	if !stored {
+		c.note("host", "not started: it needs the database")
+		return c.first
+	}
+	m, err := w.Open(ctx, cli.HostOptions{})
+	if err != nil {
+		c.bad("host", err)
+		return c.first
+	}
+	c.models(ctx, w, m, offline)
+	if err := m.Close(ctx); err != nil {
+		c.bad("host", err)
+	}
+	return c.first
+}
+
+func (c *checkup) terminal() {
+	s := c.a.Screen
+	if !s.Live {
+		c.note("terminal", "none on stdout or stderr: runs print the answer alone")
+		return
+	}
+	c.ok("terminal", "%s, %d columns, colours %v, questions can be asked %v", c.a.Env.Lookup("TERM"), s.Width(), s.Color, s.Answers)
+}
+
+func (c *checkup) git(ctx context.Context) {
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	if err != nil {
+		c.note("git", "not found: sessions of all repositories are kept together")
+		return
+	}
+	c.ok("git", "%s", strings.TrimSpace(string(out)))
+}
+
+// data reports whether sessions can be stored.
+func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
+	if err := writable(w.Dirs.Data); err != nil {
+		kind := store.ErrReadOnly
+		if errors.Is(err, syscall.ENOSPC) {
+			kind = store.ErrFull
+		}
+		c.bad("data", fmt.Errorf("%w: %s: %w", kind, w.Dirs.Data, cli.Cause(err)))
+		return false
+	}
+	c.ok("data", "%s can be written", w.Dirs.Data)
+	s, err := w.OpenStore(ctx)
+	if err != nil {
+		c.bad("database", err)
+		return false
+	}
+	defer s.Close()
+	damaged, err := store.Readable(s.Check(ctx, ""))
+	if err != nil {
+		c.bad("database", err)
+		return false
+	}
+	list, err := s.List(ctx, store.Query{Limit: cli.MaxSessions, Archived: true})
+	if _, err = store.Readable(err); err != nil {
+		c.bad("database", err)
+		return false
+	}
+	if len(damaged) > 0 {
+		c.damaged(w.Database(), damaged)
+		return true
+	}
+	archived := 0
+	for i := range list {
+		if list[i].Archived != 0 {
+			archived++
+		}
+	}
+	size := int64(0)
+	if info, err := os.Stat(w.Database()); err == nil {
+		size = info.Size()
+	}
+	c.ok("database", "%s is sound: %s, %d of them archived, %d KiB", w.Database(), view.Plural(len(list), "session"), archived, size>>10)
+	return true
+}
+
+// damaged names damaged rows; what is not damaged can be used.
+func (c *checkup) damaged(path string, rows []store.Damage) {
+	for i, row := range rows {
+		if i == cli.MaxDamaged {
+			c.line("", "", fmt.Sprintf("and %d more damaged rows", len(rows)-i))
+			break
+		}
+		c.line("BAD", "database", path+": "+row.String())
+	}
+	c.bad("database", cli.Fail(cli.ExitStore, fmt.Errorf("%s has damage: %s", path, view.Plural(len(rows), "damaged row")), cli.RepairFix(rows)))
+}
+
+// writable tries to write a file in the directory, which it makes.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".tenon-doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("doctor\n")
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+func (c *checkup) config(w *cli.Workspace) {
+	files := "no file, the defaults hold"
+	if len(w.Loaded.Files) > 0 {
+		files = strings.Join(w.Loaded.Files, ", ")
+	}
+	c.ok("config", "%s", files)
+	for _, warning := range w.Loaded.Warnings {
+		c.note("config", "%s", warning.String())
+	}
+	for _, dir := range []string{w.Dirs.Config, filepath.Join(w.Project.Directory, ".tenon")} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			c.ok("config", "%s is looked into", dir)
+		}
+	}
+}
+
+func (c *checkup) models(ctx context.Context, w *cli.Workspace, m *cli.Machine, offline bool) {
+	sources := map[string]int{}
+	var order []string
+	for _, info := range m.Models(ctx) {
+		source := info.Model.ProviderID + " (" + info.Source + ")"
+		if sources[source]++; sources[source] == 1 {
+			order = append(order, source)
+		}
+	}
+	for _, source := range order {
+		c.ok("provider", "%s: %s", source, view.Plural(sources[source], "model"))
+	}
+	for _, r := range m.Receivers(ctx) {
+		c.note("provider", "%s at %s: chosen by the repository and not approved; tenon permission approve approves it", r.Provider, r.Address)
+	}
+	choice, err := m.DefaultModel(ctx)
+	if err != nil {
+		c.bad("model", err)
+		return
+	}
+	c.ok("model", "%s: %s", choice.Model.Ref(), choice.Reason)
+	address := baseURL(m, choice.Model.ProviderID)
+	if offline || address == "" {
+		return
+	}
+	if err := reach(ctx, address); err != nil {
+		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and that the server runs"))
+		return
+	}
+	c.ok("network", "%s answers", address)
+}
+
+// baseURL returns where a provider is, from the configuration or from the plugin that knows it.
+func baseURL(m *cli.Machine, provider string) string {
+	if p, ok := m.Config().Provider[provider]; ok && p.Options.BaseURL != "" {
+		return p.Options.BaseURL
+	}
+	for _, p := range cli.Shipped() {
+		source, ok := p.(sdk.ProviderSource)
+		if !ok {
+			continue
+		}
+		for _, info := range source.Providers() {
+			if info.ID == provider {
+				return info.BaseURL
+			}
+		}
+	}
+	return ""
+}
+
+// reach asks the provider's server for anything, without a key: every answer will do.
+func reach(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/models", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// sandbox reports whether commands of the model run confined.
+func (c *checkup) sandbox(w *cli.Workspace) {
+	list, err := w.Sandbox()
+	if err != nil {
+		c.bad("sandbox", err)
+		return
+	}
+	for _, name := range w.Loaded.Config.Sandbox.Unconfined {
+		c.note("sandbox", "%s runs unconfined: listed at %s", terminal.OneLine(name), w.Loaded.Origin("sandbox.unconfined"))
+	}
+	text := w.Confinement(list)
+	if strings.HasPrefix(text, "not confined") {
+		c.note("sandbox", "commands of the model are %s", text)
+		return
+	}
+	c.ok("sandbox", "commands of the model are %s", text)
+}

@@ -1,0 +1,187 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func explainCommand(a *cli.App) *cobra.Command {
+	var step int
+	cmd := &cobra.Command{
+		Use: "explain [session]", Short: "Show what plugins changed on the way, request by request",
+		Long: `Show how the model requests of a session came about: which hooks were called, what each changed, how long it took
+and where several plugins changed the same place. Values are shown by the first digits of their SHA-256.`,
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("step") && step < 1 {
+				return cli.UsageError("steps count from 1", "there is no step %d", step)
+			}
+			return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
+				return explainSession(cmd.Context(), a, s, info, step)
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	cmd.Flags().IntVar(&step, "step", 0, "only this step of the session, from 1")
+	return cmd
+}
+
+// Explained is what happened on the way to one message.
+type Explained struct {
+	Step      int              `json:"step,omitempty"` // of the session, from 1; 0 for what came before or beside the steps
+	MessageID string           `json:"messageID"`
+	Purpose   sdk.Purpose      `json:"purpose"`
+	Entries   []hooks.Entry    `json:"entries"`
+	Conflicts []hooks.Conflict `json:"conflicts"`
+}
+
+func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, step int) error {
+	list, steps, err := ReadLedger(ctx, s, info.ID, a.WithoutDamage)
+	if err != nil {
+		return err
+	}
+	if step > steps {
+		return cli.UsageError("tenon explain without --step shows all", "session %s has %s, there is no step %d", info.ID, view.Plural(steps, "step"), step)
+	}
+	if step > 0 {
+		list = slices.DeleteFunc(list, func(e Explained) bool { return e.Step != step })
+	}
+	if a.JSON {
+		return a.PrintJSON(append([]Explained{}, list...))
+	}
+	if len(list) == 0 {
+		a.Screen.Line(fmt.Sprintf("no hook was called for %s; tenon hooks shows which are there", info.ID))
+		return nil
+	}
+	c := a.Screen.ForStdout()
+	var b strings.Builder
+	for i := range list {
+		ExplainRequest(c, &b, &list[i])
+	}
+	return a.Print(b.String())
+}
+
+// ledgerDamage is a ledger entry that is JSON, but no ledger.
+func ledgerDamage(session, message string) error {
+	return &store.DamageError{Rows: []store.Damage{{Type: store.DamagedLedger, Session: session, Message: message, Problem: "its content cannot be decoded"}}}
+}
+
+// ReadLedger returns what hooks did in a session, in the order it was stored, and the number of steps. leftOut gets errors of damage.
+func ReadLedger(ctx context.Context, s store.Store, session string, leftOut func(error) error) ([]Explained, int, error) {
+	rows, err := s.Ledger(ctx, session, "")
+	if err = leftOut(err); err != nil {
+		return nil, 0, err
+	}
+	messages, err := s.Messages(ctx, session, store.Page{})
+	if err = leftOut(err); err != nil {
+		return nil, 0, err
+	}
+	stepOf := map[string]int{}
+	for i := range messages {
+		if m, ok := messages[i].Info.(*sdk.AssistantMessage); ok && !m.Summary {
+			stepOf[m.ID] = len(stepOf) + 1
+		}
+	}
+	var list []Explained
+	for _, row := range rows {
+		e := Explained{Step: stepOf[row.MessageID], MessageID: row.MessageID, Purpose: row.Purpose}
+		if err := json.Unmarshal(row.Entries, &e.Entries); err != nil {
+			_ = leftOut(ledgerDamage(session, row.MessageID)) // which is named
+			continue
+		}
+		if len(e.Entries) == 0 {
+			continue
+		}
+		if e.Conflicts = hooks.Conflicts(e.Entries); e.Conflicts == nil {
+			e.Conflicts = []hooks.Conflict{}
+		}
+		list = append(list, e)
+	}
+	return list, len(stepOf), nil
+}
+
+func ExplainRequest(c *terminal.Screen, b *strings.Builder, e *Explained) {
+	head := fmt.Sprintf("step %d", e.Step)
+	if e.Step == 0 {
+		head = "beside the steps"
+	}
+	fmt.Fprintf(b, "%s %s\n", c.Paint(terminal.Bold, head), c.Paint(terminal.Dim, fmt.Sprintf("· %s · %s", e.Purpose, e.MessageID)))
+	for i := range e.Entries {
+		explainEntry(c, b, &e.Entries[i])
+	}
+	for _, conflict := range e.Conflicts {
+		place := conflict.Pointer
+		if place == "" {
+			place = "(all)"
+		}
+		fmt.Fprintf(b, "  %s\n", c.Paint(terminal.Yellow, fmt.Sprintf(
+			"conflict: %s: %s was changed by %s; %s won", conflict.Point, terminal.Visible(place), terminal.Visible(strings.Join(conflict.Plugins, ", ")), terminal.Visible(conflict.Winner))))
+	}
+	b.WriteByte('\n')
+}
+
+func explainEntry(c *terminal.Screen, b *strings.Builder, e *hooks.Entry) {
+	hook := terminal.OneLine(e.Plugin)
+	if e.Version != "" {
+		hook += " " + terminal.OneLine(e.Version)
+	}
+	if e.Hook != string(e.Point) {
+		hook += " hook " + terminal.OneLine(e.Hook)
+	}
+	outcome := string(e.Outcome)
+	if e.Outcome == hooks.OutcomeError || e.Outcome == hooks.OutcomeTimeout {
+		outcome = c.Paint(terminal.Red, outcome)
+	}
+	fmt.Fprintf(b, "  %s  %s  %s %s\n", e.Point, hook, outcome, c.Paint(terminal.Dim, micros(e.DurationUS)+subjectOf(e)))
+	if e.Error != "" {
+		fmt.Fprintf(b, "      %s\n", c.Paint(terminal.Red, terminal.OneLine(e.Error)))
+	}
+	if e.Reason != "" {
+		fmt.Fprintf(b, "      because: %s\n", terminal.OneLine(e.Reason))
+	}
+	for _, change := range e.Changes {
+		place := terminal.Visible(change.Pointer)
+		if place == "" {
+			place = "(all)"
+		}
+		fmt.Fprintf(b, "      %s  %s → %s\n", place, hash(change.Old), hash(change.New))
+	}
+	for _, pointer := range e.Dropped {
+		fmt.Fprintf(b, "      %s\n", c.Paint(terminal.Yellow, terminal.Visible(pointer)+"  dropped: the hook does not declare that it writes this"))
+	}
+}
+
+func subjectOf(e *hooks.Entry) string {
+	if e.Subject == "" {
+		return ""
+	}
+	return " · " + terminal.OneLine(e.Subject)
+}
+
+func micros(us int64) string {
+	if us < 1000 {
+		return fmt.Sprintf("%d µs", us)
+	}
+	return view.Duration(time.Duration(us) * time.Microsecond)
+}
+
+// hash names a value; an empty one means that nothing stood there.
+func hash(h string) string {
+	if h == "" {
+		return "nothing"
+	}
+	return h
+}

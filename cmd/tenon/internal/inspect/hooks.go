@@ -1,0 +1,90 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func hooksCommand(a *cli.App) *cobra.Command {
+	var point string
+	cmd := &cobra.Command{
+		Use: "hooks", Short: "Show which plugins are called where, in which order",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkPoint(&point); err != nil {
+				return err
+			}
+			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error {
+				return ListHooks(a, m.Hooks(), point)
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	cmd.Flags().StringVar(&point, "point", "", "only the hooks at this point")
+	return cmd
+}
+
+// checkPoint puts the point's own name in place of an alias.
+func checkPoint(point *string) error {
+	if *point == "" {
+		return nil
+	}
+	info, ok := sdk.PointOf(*point)
+	if !ok {
+		var names []string
+		for _, p := range sdk.Points() {
+			names = append(names, string(p.Point))
+		}
+		return cli.UsageError("the points are "+strings.Join(names, ", "), "hook point %q is unknown", *point)
+	}
+	*point = string(info.Point)
+	return nil
+}
+
+func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
+	var list []hooks.HookInfo
+	for _, h := range all {
+		if point == "" || string(h.Point) == point {
+			list = append(list, h)
+		}
+	}
+	return cli.List(a, list, cli.Listing[hooks.HookInfo]{
+		Empty: "no plugin has a hook at " + cmp.Or(point, "any point"),
+		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},
+		Row: func(h *hooks.HookInfo) []string {
+			plugin := terminal.OneLine(h.Plugin)
+			if h.Version != "" {
+				plugin += " " + terminal.OneLine(h.Version)
+			}
+			if h.Quarantined != "" {
+				plugin += " (quarantined: " + terminal.OneLine(h.Quarantined) + ")"
+			}
+			return []string{
+				string(h.Point), fmt.Sprint(h.Position), plugin + " (" + string(h.Carrier) + ")", terminal.OneLine(h.Hook), fmt.Sprint(h.Priority),
+				string(h.OnError), h.Timeout.String(), fields(h.Reads), fields(h.Writes),
+			}
+		},
+	})
+}
+
+// fields writes a list of JSON pointers; the empty one is the whole value.
+func fields(pointers []string) string {
+	if len(pointers) == 0 {
+		return "-"
+	}
+	out := make([]string, len(pointers))
+	for i, p := range pointers {
+		if out[i] = terminal.OneLine(p); p == "" {
+			out[i] = "(all)"
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,387 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func statsCommand(a *cli.App) *cobra.Command {
+	var days int
+	var project bool
+	cmd := &cobra.Command{
+		Use: "stats", Short: "Count tokens, cost, tools, models and plugins, by day",
+		Long: `Count what the sessions of the last days took: tokens and cost, by day and by model; tool calls and hook calls of plugins,
+with failures. With --format json each day has its own models, tools and plugins. Cost is exact: the sum of what the steps cost by the price table of their models. What a session paid for its
+title, or for messages that are gone, counts on the day it was created. Days are those of the local time zone.`,
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if days < 1 || days > maxDays {
+				return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "--days %d cannot be counted", days)
+			}
+			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
+				y, m, d := time.Now().Date()
+				c := newCensus(time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local).UnixMilli())
+				q := store.Query{Children: true, Archived: true, Limit: CensusPage}
+				if project {
+					q.ProjectID, q.Directory = w.Scope()
+				}
+				c.withoutDamage = a.WithoutDamage
+				if err := c.take(cmd.Context(), s, q); err != nil {
+					return err
+				}
+				return showStats(a, c.stats(days))
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	cmd.Flags().IntVar(&days, "days", 30, "how many days back, today included")
+	cmd.Flags().BoolVar(&project, "project", false, "only the sessions of this project")
+	return cmd
+}
+
+// maxDays is how far back the statistics can look: a hundred years.
+const maxDays = 36_500
+
+// Usage is what requests to models took.
+type Usage struct {
+	Steps  int        `json:"steps"`
+	Tokens sdk.Tokens `json:"tokens"`
+	Cost   sdk.USD    `json:"cost"`
+}
+
+func (u *Usage) Add(steps int, t sdk.Tokens, cost sdk.USD) {
+	u.Steps += steps
+	u.Tokens = u.Tokens.Add(t)
+	u.Cost += cost
+}
+
+// The rows of the statistics.
+type (
+	dayStats struct {
+		Day string `json:"day"`
+		Usage
+		breakdown
+	}
+	modelStats struct {
+		Model string `json:"model"`
+		Usage
+	}
+	toolStats struct {
+		Tool   string `json:"tool"`
+		Calls  int    `json:"calls"`
+		Failed int    `json:"failed"`
+	}
+	pluginStats struct {
+		Plugin     string `json:"plugin"`
+		Calls      int    `json:"calls"`
+		Failed     int    `json:"failed"`
+		DurationUS int64  `json:"durationUS"` // of all calls
+	}
+	breakdown struct {
+		Models  []modelStats  `json:"models"`
+		Tools   []toolStats   `json:"tools"`
+		Plugins []pluginStats `json:"plugins"`
+	}
+	stats struct {
+		Days     int        `json:"days"`
+		Sessions int        `json:"sessions"`
+		Turns    int        `json:"turns"`
+		Total    Usage      `json:"total"`
+		ByDay    []dayStats `json:"byDay"`
+		breakdown
+	}
+)
+
+// censusPage is how many sessions or messages are in memory at once.
+const CensusPage = 256
+
+// census counts what happened since a point in time.
+type census struct {
+	since           sdk.Millis
+	sessions, turns int
+	total           *tally
+	days            map[string]*tally
+	withoutDamage   func(error) error // names damaged rows and returns other errors
+}
+
+func newCensus(since sdk.Millis) *census {
+	return &census{since: since, total: newTally(), days: map[string]*tally{}}
+}
+
+// tallies returns what counts for a point in time: the whole and its day.
+func (c *census) tallies(at sdk.Millis) [2]*tally {
+	day := time.UnixMilli(at).Format(time.DateOnly)
+	if c.days[day] == nil {
+		c.days[day] = newTally()
+	}
+	return [2]*tally{c.total, c.days[day]}
+}
+
+// tally counts what happened in a span of time.
+type tally struct {
+	Usage
+	models  map[string]*Usage
+	tools   map[string]*toolStats
+	plugins map[string]*pluginStats
+}
+
+func newTally() *tally {
+	return &tally{models: map[string]*Usage{}, tools: map[string]*toolStats{}, plugins: map[string]*pluginStats{}}
+}
+
+// take counts the sessions that the query selects, page by page; they come with the one updated last first.
+func (c *census) take(ctx context.Context, s store.Store, q store.Query) error {
+	for {
+		list, err := s.Sessions(ctx, q)
+		if err = c.withoutDamage(err); err != nil {
+			return err
+		}
+		for i := range list {
+			if list[i].Time.Updated < c.since {
+				return nil
+			}
+			if err := c.session(ctx, s, &list[i]); err != nil {
+				return err
+			}
+		}
+		if len(list) < q.Limit {
+			return nil
+		}
+		q.Before = &list[len(list)-1]
+	}
+}
+
+func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) error {
+	paid := sdk.USD(0)
+	seen := map[string]sdk.Millis{} // when the messages that count were made
+	page := store.Page{Limit: CensusPage}
+	for more := true; more; {
+		messages, err := s.Messages(ctx, info.ID, page)
+		damaged, _ := store.Readable(err)
+		if err = c.withoutDamage(err); err != nil {
+			return err
+		}
+		more = len(messages) > 0 && len(messages)+len(damaged) >= CensusPage
+		for i := range slices.Backward(messages) {
+			cost, at, counts := c.message(&messages[i])
+			if !counts {
+				more = false
+				continue
+			}
+			paid += cost
+			if at != 0 {
+				seen[messages[i].Info.Head().ID] = at
+			}
+		}
+		if more {
+			page.Before = messages[0].Info.Head().ID
+		}
+	}
+	if len(seen) > 0 {
+		c.sessions++
+	}
+	if rest := info.Cost - paid; rest > 0 && info.Time.Created >= c.since {
+		for _, t := range c.tallies(info.Time.Created) {
+			t.Cost += rest
+		}
+	}
+	return c.ledger(ctx, s, info.ID, seen)
+}
+
+// message counts a message and returns its cost and when it was made; zero is not known. One from before does not count.
+func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, counts bool) {
+	switch info := m.Info.(type) {
+	case *sdk.UserMessage:
+		if info.Time.Created < c.since {
+			return 0, 0, false
+		}
+		c.turns++
+		return 0, info.Time.Created, true
+	case *sdk.AssistantMessage:
+		if info.Time.Created < c.since {
+			return 0, 0, false
+		}
+		for _, t := range c.tallies(info.Time.Created) {
+			t.Add(1, info.Tokens, info.Cost)
+			entry(t.models, info.ProviderID+"/"+info.ModelID).Add(1, info.Tokens, info.Cost)
+			t.calls(m.Parts)
+		}
+		return info.Cost, info.Time.Created, true
+	}
+	return 0, 0, true
+}
+
+func (t *tally) calls(parts sdk.Parts) {
+	for _, p := range parts {
+		call, ok := p.(*sdk.ToolPart)
+		if !ok {
+			continue
+		}
+		row := entry(t.tools, call.Tool)
+		row.Calls++
+		if call.State.Status == sdk.ToolError {
+			row.Failed++
+		}
+	}
+}
+
+func (c *census) ledger(ctx context.Context, s store.Store, session string, seen map[string]sdk.Millis) error {
+	rows, err := s.Ledger(ctx, session, "")
+	if err = c.withoutDamage(err); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		at, counts := seen[row.MessageID]
+		if !counts {
+			continue
+		}
+		var entries []hooks.Entry
+		if err := json.Unmarshal(row.Entries, &entries); err != nil {
+			_ = c.withoutDamage(ledgerDamage(session, row.MessageID)) // which is named
+			continue
+		}
+		for _, t := range c.tallies(at) {
+			t.hooks(entries)
+		}
+	}
+	return nil
+}
+
+func (t *tally) hooks(entries []hooks.Entry) {
+	for i := range entries {
+		if entries[i].Outcome == hooks.OutcomeSkipped {
+			continue // quarantined: it was not called
+		}
+		p := entry(t.plugins, entries[i].Plugin)
+		p.Calls++
+		p.DurationUS += entries[i].DurationUS
+		if o := entries[i].Outcome; o == hooks.OutcomeError || o == hooks.OutcomeTimeout {
+			p.Failed++
+		}
+	}
+}
+
+// entry returns the value of a key, a new one if there is none.
+func entry[V any](m map[string]*V, key string) *V {
+	if m[key] == nil {
+		m[key] = new(V)
+	}
+	return m[key]
+}
+
+// stats returns the rows in order: days by time, the others by what took most.
+func (c *census) stats(days int) *stats {
+	out := &stats{
+		Days: days, Sessions: c.sessions, Turns: c.turns, Total: c.total.Usage,
+		ByDay: []dayStats{}, breakdown: c.total.breakdown(),
+	}
+	for _, day := range slices.Sorted(maps.Keys(c.days)) {
+		out.ByDay = append(out.ByDay, dayStats{day, c.days[day].Usage, c.days[day].breakdown()})
+	}
+	return out
+}
+
+func (t *tally) breakdown() breakdown {
+	out := breakdown{Models: []modelStats{}, Tools: []toolStats{}, Plugins: []pluginStats{}}
+	for _, name := range slices.Sorted(maps.Keys(t.models)) {
+		out.Models = append(out.Models, modelStats{name, *t.models[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.tools)) {
+		t.tools[name].Tool = name
+		out.Tools = append(out.Tools, *t.tools[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.plugins)) {
+		t.plugins[name].Plugin = name
+		out.Plugins = append(out.Plugins, *t.plugins[name])
+	}
+	slices.SortStableFunc(out.Models, func(a, b modelStats) int {
+		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens.Sum(), a.Tokens.Sum()))
+	})
+	slices.SortStableFunc(out.Tools, func(a, b toolStats) int { return cmp.Compare(b.Calls, a.Calls) })
+	slices.SortStableFunc(out.Plugins, func(a, b pluginStats) int { return cmp.Compare(b.Calls, a.Calls) })
+	return out
+}
+
+// calls returns how many calls of tools and of hooks there were.
+func (b *breakdown) calls() (tools, hooks int) {
+	for _, t := range b.Tools {
+		tools += t.Calls
+	}
+	for _, p := range b.Plugins {
+		hooks += p.Calls
+	}
+	return tools, hooks
+}
+
+func showStats(a *cli.App, s *stats) error {
+	if a.JSON {
+		return a.PrintJSON(s)
+	}
+	if s.Sessions == 0 && s.Total == (Usage{}) {
+		a.Screen.Line(fmt.Sprintf("nothing happened in the last %s; --days N looks further back", view.Plural(s.Days, "day")))
+		return nil
+	}
+	head := fmt.Sprintf("%s, %s, %s, $%s\n\n", view.Plural(s.Sessions, "session"), view.Plural(s.Turns, "prompt"), view.Plural(s.Total.Steps, "step"), s.Total.Cost)
+	if err := a.Print(head); err != nil {
+		return err
+	}
+	// What matters most stands on the left: a narrow terminal cuts the rest off.
+	tokens := func(u *Usage) []string {
+		t := u.Tokens
+		return []string{view.Count(t.Input), view.Count(t.Output), view.Count(t.Reasoning), view.Count(t.Cache.Read), view.Count(t.Cache.Write)}
+	}
+	kinds := []string{"input", "output", "reasoning", "cached", "to cache"}
+	days := &view.Table{}
+	days.Add(append([]string{"day", "cost", "steps", "tools", "hooks"}, kinds...)...)
+	day := func(name string, u *Usage, b *breakdown) {
+		tools, hooks := b.calls()
+		days.Add(append([]string{name, view.Money(u.Cost), fmt.Sprint(u.Steps), view.Count(int64(tools)), view.Count(int64(hooks))}, tokens(u)...)...)
+	}
+	for i := range s.ByDay {
+		day(s.ByDay[i].Day, &s.ByDay[i].Usage, &s.ByDay[i].breakdown)
+	}
+	day("all", &s.Total, &s.breakdown)
+	if err := a.PrintTable(days); err != nil {
+		return err
+	}
+	models := &view.Table{}
+	models.Add("")
+	models.Add(append([]string{"model", "cost", "steps"}, kinds...)...)
+	for i := range s.Models {
+		m := &s.Models[i]
+		models.Add(append([]string{terminal.OneLine(m.Model), view.Money(m.Cost), fmt.Sprint(m.Steps)}, tokens(&m.Usage)...)...)
+	}
+	if err := a.PrintTable(models); err != nil {
+		return err
+	}
+	calls := &view.Table{}
+	if len(s.Tools) > 0 {
+		calls.Add("")
+		calls.Add("tool", "calls", "failed")
+	}
+	for _, t := range s.Tools {
+		calls.Add(terminal.OneLine(t.Tool), fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
+	}
+	if len(s.Plugins) > 0 {
+		calls.Add("")
+		calls.Add("plugin", "calls", "failed", "a call took")
+	}
+	for _, p := range s.Plugins {
+		calls.Add(terminal.OneLine(p.Plugin), fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(p.Calls)))
+	}
+	return a.PrintTable(calls)
+}

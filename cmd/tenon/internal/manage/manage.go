@@ -1,0 +1,15 @@
+package manage
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+)
+
+// Commands returns the commands for plugins, MCP servers and permissions. approveRules approves the rules of the project's
+// files.
+func Commands(a *cli.App, approveRules func(context.Context) error) []*cobra.Command {
+	return []*cobra.Command{pluginCommand(a), mcpCommand(a), permissionCommand(a, approveRules), importRootCommand(a)}
+}

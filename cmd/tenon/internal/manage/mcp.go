@@ -1,0 +1,359 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func mcpCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "mcp", Short: "Add, list, try and remove MCP servers",
+		Long: `MCP servers come from mcp in tenon.json, from mcp.json in your configuration directory (which tenon mcp add keeps), from the
+project's .mcp.json and from plugins. Those of a project run only after you approved them: tenon plugin trust NAME.`,
+	}
+	cli.Group(cmd)
+	cmd.AddCommand(mcpAddCommand(a), mcpListCommand(a), mcpRemoveCommand(a), mcpToolsCommand(a), mcpCallCommand(a), mcpLogsCommand(a))
+	return cmd
+}
+
+// mcpAdd is a server as "tenon mcp add" gets it.
+type mcpAdd struct {
+	env, headers     []string
+	transport        string
+	project, noProbe bool
+}
+
+func mcpAddCommand(a *cli.App) *cobra.Command {
+	var f mcpAdd
+	cmd := &cobra.Command{
+		Use: "add NAME [flags] -- COMMAND [ARG…] | add NAME URL", Short: "Add an MCP server",
+		Long: `Add an MCP server: one that is started with a command, or one at an address. It is started once, to see that it works and
+what it offers; what it offers then counts as approved.`,
+		Example: `  tenon mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+  tenon mcp add docs https://example.com/mcp --header "Authorization=Bearer $TOKEN"`,
+		Args: cli.Args(2, -1, "a name, and a command or an address"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return addServer(cmd.Context(), a, &f, args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "NAME=VALUE in the server's environment; ${NAME} stands for a variable of yours; may be repeated")
+	flags.StringArrayVar(&f.headers, "header", nil, "NAME=VALUE of an HTTP header; may be repeated")
+	flags.StringVar(&f.transport, "transport", "", "of an address: http (default) or sse")
+	flags.BoolVar(&f.project, "project", false, "write it to the project's .mcp.json instead of your own configuration")
+	flags.BoolVar(&f.noProbe, "no-probe", false, "do not start it now")
+	flags.SetInterspersed(true)
+	return cmd
+}
+
+func (f *mcpAdd) entry(args []string) (*mcpEntry, error) {
+	e := &mcpEntry{}
+	var err error
+	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
+		e.Type, e.URL = "http", args[0]
+		if f.transport != "" {
+			e.Type = f.transport
+		}
+		if len(args) > 1 || len(f.env) > 0 {
+			return nil, cli.UsageError("leave them out", "a server at an address takes no arguments and no --env")
+		}
+		e.Headers, err = pairs("--header", f.headers)
+		return e, err
+	}
+	if len(f.headers) > 0 || f.transport != "" {
+		return nil, cli.UsageError("leave them out", "a server that is started with a command takes no --header and no --transport")
+	}
+	e.Command, e.Args = args[0], args[1:]
+	e.Env, err = pairs("--env", f.env)
+	return e, err
+}
+
+func pairs(flag string, list []string) (map[string]string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := map[string]string{}
+	for _, pair := range list {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, cli.UsageError("write "+flag+" NAME=VALUE", "%s %q has no value", flag, pair)
+		}
+		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return out, nil
+}
+
+func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []string) error {
+	entry, err := f.entry(args)
+	if err != nil {
+		return err
+	}
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return err
+	}
+	file, err := readMCPFile(serverFile(w, f.project))
+	if err != nil {
+		return err
+	}
+	if _, taken := file.servers[name]; taken {
+		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s has a server %q already", file.path, name)
+	}
+	raw, err := json.Marshal(entry)
+	if err != nil {
+		return err
+	}
+	file.servers[name] = raw
+	if err := checkServer(w, name, raw); err != nil {
+		return err
+	}
+	if err := file.write(); err != nil {
+		return err
+	}
+	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), file.path))
+	if f.noProbe {
+		return nil
+	}
+	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
+		warning, err := s.Approve(ctx, c, nil) // who adds a server approves it
+		if err != nil {
+			return err
+		}
+		if warning != nil {
+			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("it is added, but does not work yet: correct the command, or tenon mcp remove %s; tenon mcp logs %s shows what it printed", name, name))
+		}
+		return printTools(ctx, a, s, c)
+	})
+}
+
+// serverFile is the file that servers are added to.
+func serverFile(w *cli.Workspace, project bool) string {
+	if project {
+		return filepath.Join(w.Project.Worktree, extensions.ProjectServerFile)
+	}
+	return filepath.Join(w.Dirs.Config, extensions.ServerFile)
+}
+
+// checkServer checks an entry as it will be read.
+func checkServer(w *cli.Workspace, name string, entry json.RawMessage) error {
+	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
+	if err != nil {
+		return err
+	}
+	if _, _, err := mcp.ReadConfig(data, "the new server", func(string) (string, bool) { return "", true }); err != nil {
+		return cli.UsageError("tenon mcp add --help shows examples", "%w", err)
+	}
+	return nil
+}
+
+// withServer runs f with a server that is configured.
+func withServer(ctx context.Context, a *cli.App, name string, f func(*extensions.Set, *extensions.Candidate) error) error {
+	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
+		c, ok := s.Server(name)
+		if !ok {
+			return cli.UsageError("tenon mcp list shows the servers", "there is no MCP server %q", name)
+		}
+		return f(s, c)
+	})
+}
+
+// approvedServer runs f with a server that may run.
+func approvedServer(ctx context.Context, a *cli.App, name string, f func(*extensions.Set, *extensions.Candidate) error) error {
+	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
+		if c.State != plugins.StateReady {
+			return cli.Fail(cli.ExitRefused, fmt.Errorf("the server %q does not run: it is %s", name, c.State), why(c))
+		}
+		return f(s, c)
+	})
+}
+
+func mcpListCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the MCP servers",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listServers(a, s) })
+		},
+	}
+	a.FormatFlag(cmd)
+	return cmd
+}
+
+// listedServer is a server in the JSON listing.
+type listedServer struct {
+	Name    string        `json:"name"`
+	State   plugins.State `json:"state"`
+	Starts  string        `json:"starts"` // the command or the address
+	From    string        `json:"from"`
+	Project bool          `json:"project"`
+	Why     string        `json:"why,omitempty"`
+}
+
+func listServers(a *cli.App, s *extensions.Set) error {
+	var list []listedServer
+	for _, c := range s.Candidates {
+		if c.Config() != nil || c.Kind == "mcp" {
+			list = append(list, listedServer{c.Name, c.State, strings.Join(c.Lines(), " "), c.From, c.Project, why(c)})
+		}
+	}
+	return cli.List(a, list, cli.Listing[listedServer]{
+		Empty: "there is no MCP server; tenon mcp add adds one",
+		Head:  []string{"name", "state", "", "from", ""},
+		Row: func(l *listedServer) []string {
+			return []string{terminal.OneLine(l.Name), string(l.State), terminal.OneLine(l.Starts), terminal.OneLine(l.From), terminal.OneLine(l.Why)}
+		},
+	})
+}
+
+func mcpRemoveCommand(a *cli.App) *cobra.Command {
+	var project bool
+	cmd := &cobra.Command{
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server that tenon mcp add added",
+		Args: cli.Args(1, 1, "a name"),
+		RunE: func(cmd *cobra.Command, args []string) error { return removeServer(cmd.Context(), a, args[0], project) },
+	}
+	cmd.Flags().BoolVar(&project, "project", false, "from the project's .mcp.json")
+	return cmd
+}
+
+func removeServer(ctx context.Context, a *cli.App, name string, project bool) error {
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return err
+	}
+	file, err := readMCPFile(serverFile(w, project))
+	if err != nil {
+		return err
+	}
+	if _, there := file.servers[name]; !there {
+		return cli.UsageError("tenon mcp list shows where each server comes from; take it out of that file", "there is no server %q in %s", name, file.path)
+	}
+	delete(file.servers, name)
+	if err := file.write(); err != nil {
+		return err
+	}
+	a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), file.path))
+	return nil
+}
+
+func mcpToolsCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "tools NAME", Short: "Start a server and list its tools",
+		Args: cli.Args(1, 1, "the name of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
+				return printTools(cmd.Context(), a, s, c)
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	return cmd
+}
+
+func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) error {
+	offered, err := s.Offered(ctx, c)
+	if err != nil {
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows what it printed")
+	}
+	if a.JSON {
+		return a.PrintJSON(offered)
+	}
+	differences, _, err := s.Differences(c, offered)
+	if err != nil {
+		return err
+	}
+	t := &view.Table{}
+	for _, tool := range offered.Tools {
+		t.Add(terminal.OneLine(tool.Name), view.Clip(terminal.OneLine(tool.Description), 100))
+	}
+	if err := a.PrintTable(t); err != nil {
+		return err
+	}
+	for _, d := range differences {
+		a.Screen.Line(terminal.Visible(d.String()))
+	}
+	if len(differences) > 0 {
+		a.Screen.Line("what differs from what was approved is withheld; approve it with tenon plugin trust " + terminal.Visible(c.Name))
+	}
+	return nil
+}
+
+func mcpCallCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "call NAME TOOL [ARGUMENTS]", Short: "Start a server and call one of its tools, with arguments as a JSON object",
+		Example: `  tenon mcp call files read_text_file '{"path": "README.md"}'`,
+		Args:    cli.Args(2, 3, "the names of a server and a tool"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			arguments := json.RawMessage("{}")
+			if len(args) == 3 {
+				arguments = json.RawMessage(args[2])
+			}
+			var object map[string]json.RawMessage
+			if err := json.Unmarshal(arguments, &object); err != nil {
+				return cli.UsageError(`write an object, such as '{"path": "README.md"}'`, "arguments: %w", err)
+			}
+			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
+				return callServer(cmd.Context(), a, s, c, args[1], arguments)
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	return cmd
+}
+
+func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, tool string, args json.RawMessage) error {
+	result, err := s.Call(ctx, c, tool, args)
+	var refusal *sdk.Refusal
+	if errors.As(err, &refusal) {
+		return cli.Fail(cli.ExitRefused, err, "an administrator's file has the last word: docs/permissions.md")
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Name+" lists its tools, tenon mcp logs "+c.Name+" shows what it printed")
+	}
+	return a.Show(result, func() error { return a.Print(strings.TrimRight(result.Output, "\n") + "\n") })
+}
+
+func mcpLogsCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "logs NAME", Short: "Print what a server logged",
+		Args: cli.Args(1, 1, "the name of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
+				return printLog(a, s.LogPath(c), c.Name)
+			})
+		},
+	}
+}
+
+// printLog prints a server's log, the older half first.
+func printLog(a *cli.App, path, name string) error {
+	var text strings.Builder
+	for _, file := range []string{path + ".1", path} {
+		content, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		text.Write(content)
+	}
+	if text.Len() == 0 {
+		a.Screen.Line("the server " + terminal.Visible(name) + " has logged nothing yet")
+		return nil
+	}
+	return a.Print(terminal.Visible(text.String()))
+}

@@ -1,0 +1,229 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// permissionCommand returns the command. approve approves the rules of the project's files.
+func permissionCommand(a *cli.App, approve func(context.Context) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "permission", Short: "Show, check and try permission rules, and take back what was allowed for good"}
+	cli.Group(cmd)
+	list := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List what was allowed for good in this project", Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return listApprovals(cmd.Context(), a) },
+	}
+	var all bool
+	forget := &cobra.Command{
+		Use: "forget [ID]", Short: "Take back what was allowed for good", Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error { return forgetApprovals(cmd.Context(), a, args, all) },
+	}
+	forget.Flags().BoolVar(&all, "all", false, "take back all of this project")
+	var agent string
+	explain := &cobra.Command{
+		Use: "explain PERMISSION TEXT", Short: "Say which rule decides, and which ones it beats",
+		Example: "  tenon permission explain 'bash git push --force'\n  tenon permission explain edit src/x.go --agent plan",
+		Args:    cli.Args(1, -1, "a permission and what it is needed for"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return explainPermission(cmd.Context(), a, args, agent) },
+	}
+	explain.Flags().StringVar(&agent, "agent", "", "under the rules of this agent (default build)")
+	lint := &cobra.Command{
+		Use: "lint", Short: "Find rules that can never decide", Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return lintPermissions(cmd.Context(), a) },
+	}
+	test := &cobra.Command{
+		Use: "test RULE", Short: "Show which recorded calls a rule would have decided otherwise",
+		Example: `  tenon permission test 'bash "git push *" deny'`, Args: cli.Args(1, -1, "a rule: PERMISSION PATTERN ACTION"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return testRule(cmd.Context(), a, strings.Join(args, " "))
+		},
+	}
+	approval := &cobra.Command{
+		Use: "approve", Short: "Approve the rules that files of this project bring, after showing them", Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context()) },
+	}
+	cmd.AddCommand(list, forget, explain, lint, test, approval, sandboxCommand(a))
+	return cmd
+}
+
+func listApprovals(ctx context.Context, a *cli.App) error {
+	return a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
+		list, err := s.Approvals(ctx, w.ApprovalProject())
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			a.Screen.Line("nothing was allowed for good here; an answer \"always\" to a permission request does")
+			return nil
+		}
+		return a.PrintTable(ApprovalTable(list))
+	})
+}
+
+// ApprovalTable lists what was allowed for good.
+func ApprovalTable(list []store.Approval) *view.Table {
+	t := &view.Table{}
+	for _, p := range list {
+		when := time.UnixMilli(p.Created).Format(time.DateOnly)
+		t.Add(strconv.FormatInt(p.ID, 10), terminal.OneLine(p.Permission), terminal.OneLine(p.Pattern), when, p.Session, terminal.OneLine(p.Origin))
+	}
+	return t
+}
+
+func forgetApprovals(ctx context.Context, a *cli.App, args []string, all bool) error {
+	var id int64
+	switch {
+	case all == (len(args) == 1):
+		return cli.UsageError("tenon permission list shows the identifiers", "name what to forget: an identifier or --all")
+	case !all:
+		n, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || n < 1 {
+			return cli.UsageError("tenon permission list shows the identifiers", "%q is no identifier of an approval", args[0])
+		}
+		id = n
+	}
+	return a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
+		n, err := s.Forget(ctx, w.ApprovalProject(), id)
+		if errors.Is(err, store.ErrNotFound) {
+			return cli.UsageError("tenon permission list shows what there is", "%w", err)
+		}
+		if err != nil {
+			return err
+		}
+		return a.Print(fmt.Sprintf("forgotten: %d\n", n))
+	})
+}
+
+// explainPermission prints the rules that matter for each thing that is judged.
+func explainPermission(ctx context.Context, a *cli.App, args []string, agent string) (err error) {
+	key, text, _ := strings.Cut(strings.Join(args, " "), " ")
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := w.Open(ctx, cli.HostOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
+	rules, err := m.Rules(agent)
+	if err != nil {
+		return cli.UsageError("tenon agent list shows the agents", "%w", err)
+	}
+	approvals, err := m.Store.Approvals(ctx, host.ApprovalProject(w.Project))
+	if err != nil {
+		return err
+	}
+	requests, err := judged(ctx, w, key, text)
+	if err != nil {
+		return err
+	}
+	approved := permission.Compile("", host.ApprovedRules(approvals))
+	var b strings.Builder
+	for i := range requests {
+		explainRequest(&b, rules, approved, &requests[i])
+	}
+	fmt.Fprintf(&b, "together: %s\n", decided(rules, requests))
+	return a.Print(b.String())
+}
+
+// explainRequest prints the rules that matter for each thing that a request asks for.
+func explainRequest(b *strings.Builder, rules, approved *permission.Rules, r *sdk.PermissionRequest) {
+	for _, pattern := range r.Patterns {
+		explainPattern(b, rules, approved, r.Permission, pattern)
+	}
+	if r.Verbatim != "" {
+		why := ""
+		if rules.DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow && !rules.AllowsVerbatim(r.Permission) {
+			why = "; it asks, as only the rule * allows such a text"
+			if rules.NamesOthers(r.Permission) {
+				why += ", and not while a rule denies or asks for a command by name, which it could hide"
+			}
+		}
+		fmt.Fprintf(b, "  shown whole, because it holds %s%s\n", terminal.OneLine(r.Verbatim), why)
+	}
+	for _, i := range r.Implied {
+		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && (d.Rule.Pattern != "*" && !i.Maybe || d.Guarded != "")) {
+			b.WriteString(map[bool]string{false: "included: ", true: "possibly included, so it asks: "}[i.Maybe])
+			explainPattern(b, rules, approved, i.Permission, i.Pattern)
+		}
+	}
+}
+
+func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, pattern string) {
+	d := rules.Decide(key, pattern)
+	fmt.Fprintf(b, "%s %q: %s\n", key, terminal.OneLine(pattern), d.Action)
+	steps := rules.Explain(key, pattern)
+	if !d.Matched {
+		b.WriteString("  no rule matches, so it is asked for\n")
+	}
+	t := &view.Table{}
+	// One rule may stand in several lists: an agent's bounds, what a repository may not lift.
+	type place struct{ permission, pattern, origin string }
+	shown := map[place]bool{}
+	for _, verdict := range []struct {
+		text string
+		wins bool
+	}{{"  decides", true}, {"  beaten", false}} {
+		for _, step := range slices.Backward(steps) {
+			at := place{step.Rule.Permission, step.Rule.Pattern, step.Rule.Origin}
+			if step.Wins == verdict.wins && !shown[at] {
+				shown[at] = true
+				t.Add(verdict.text, view.RuleText(step.Rule), step.Rule.Origin)
+			}
+		}
+	}
+	if by := approved.Decide(key, pattern); d.Action == sdk.ActionAsk && !d.Final && by.Action == sdk.ActionAllow {
+		t.Add("  allowed for good", view.RuleText(by.Rule), by.Rule.Origin)
+	}
+	b.WriteString(t.Text(0))
+	if d.Guarded != "" {
+		fmt.Fprintf(b, "  always asked for: programs run %s by themselves or it steers agents; a rule that names it allows it\n", d.Guarded)
+	}
+}
+
+// lintPermissions prints the rules of the configuration that never decide.
+func lintPermissions(ctx context.Context, a *cli.App) error {
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return err
+	}
+	c := w.Loaded.Config
+	shadows := permission.Shadowed(w.Dirs.Home, c.Permission)
+	for _, agent := range c.Agent {
+		shadows = append(shadows, permission.Shadowed(w.Dirs.Home, agent.Permission)...)
+	}
+	var b strings.Builder
+	slips := 0
+	for _, w := range w.Loaded.Warnings {
+		if strings.HasPrefix(w.Key, "permission") || strings.Contains(w.Key, ".permission") {
+			slips++
+			b.WriteString(terminal.OneLine(w.String()) + "\n")
+		}
+	}
+	if len(shadows)+slips == 0 {
+		return a.Print("every rule can decide something\n")
+	}
+	for _, s := range shadows {
+		fmt.Fprintf(&b, "%s: %s never decides: %s (%s) stands behind it and matches all of it\n", s.Rule.Origin, view.RuleText(s.Rule), view.RuleText(s.By), s.By.Origin)
+	}
+	if err := a.Print(b.String()); err != nil {
+		return err
+	}
+	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s can never decide, %s", view.Plural(len(shadows), "rule"), view.Plural(slips, "name")+" may be misspelt or of no effect"), "correct or remove them, or put them behind the rules that cover them: the last rule that matches decides")
+}

@@ -1,0 +1,249 @@
+package manage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// trialTimeout bounds one scripted turn.
+const trialTimeout = 2 * time.Minute
+
+// trial is one scripted turn of a plugin's tests: a file tests/*.turn.json.
+type trial struct {
+	// Prompt is what the user says. Without a script the offline model runs the tool calls in it.
+	Prompt string `json:"prompt"`
+	// Script is what the offline model answers: a list of steps, as in a script of the offline provider.
+	Script json.RawMessage `json:"script,omitempty"`
+	// Files are written into the project before the turn, by their names.
+	Files map[string]string `json:"files,omitempty"`
+	// Options are the plugin's options.
+	Options json.RawMessage `json:"options,omitempty"`
+	// Expect is how the turn has to go; --update writes it.
+	Expect *trialResult `json:"expect,omitempty"`
+}
+
+// trialResult is what of a turn a test compares: nothing in it changes from run to run.
+type trialResult struct {
+	Answer string      `json:"answer"`
+	Error  string      `json:"error,omitempty"`
+	Tools  []trialTool `json:"tools,omitempty"`
+	Hooks  []trialHook `json:"hooks,omitempty"` // what the hooks of the plugin did
+}
+
+// trialTool is one tool call of the turn.
+type trialTool struct {
+	Tool   string          `json:"tool"`
+	Input  json.RawMessage `json:"input"`
+	Status sdk.ToolStatus  `json:"status"`
+	Output string          `json:"output,omitempty"` // or the error
+}
+
+// trialHook is one call of a hook.
+type trialHook struct {
+	Point    sdk.Point     `json:"point"`
+	Hook     string        `json:"hook,omitempty"` // when it is not the point
+	Purpose  sdk.Purpose   `json:"purpose,omitempty"`
+	Outcome  hooks.Outcome `json:"outcome"`
+	Changed  []string      `json:"changed,omitempty"` // JSON pointers
+	Dropped  []string      `json:"dropped,omitempty"`
+	Reason   string        `json:"reason,omitempty"`
+	ErrorMsg string        `json:"error,omitempty"`
+}
+
+// readTrial reads a file of a plugin's tests.
+func readTrial(path string) (*trial, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	t := &trial{}
+	if err := decoder.Decode(t); err != nil {
+		return nil, fmt.Errorf("%s: %w; its fields are prompt, script, files, options and expect", path, err)
+	}
+	if t.Prompt == "" {
+		return nil, fmt.Errorf("%s: prompt is missing: write what the user says", path)
+	}
+	return t, nil
+}
+
+// write writes the test back, with its expectation.
+func (t *trial) write(path string) error {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(t); err != nil {
+		return err
+	}
+	return os.WriteFile(path, out.Bytes(), 0o644)
+}
+
+// run runs the turn with the offline model in a project and with a store of its own, both gone afterwards. What would be asked is
+// allowed, but for what an administrator's file denies or asks for. plugins are the ones under test; their own entries of the ledger count.
+func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *trialResult, err error) {
+	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "tenon-trial-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	project := sdk.Project{ID: cli.GlobalProject, Directory: filepath.Join(dir, "project"), Home: dir, ConfigDir: filepath.Join(dir, "config"), DataDir: filepath.Join(dir, "data")}
+	project.Worktree = project.Directory
+	if err := t.lay(project.Directory); err != nil {
+		return nil, err
+	}
+	administrator, err := config.Load(ctx, config.Options{Directory: project.Directory, Home: dir, Managed: a.Managed})
+	if err != nil {
+		return nil, err
+	}
+	cfg := &sdk.Config{Model: "offline/offline"}
+	if len(t.Script) > 0 {
+		script := filepath.Join(dir, "script.json")
+		if err := os.WriteFile(script, t.Script, 0o600); err != nil {
+			return nil, err
+		}
+		quoted, err := json.Marshal(script)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Provider = map[string]sdk.ProviderConfig{"offline": {Options: sdk.ProviderOptions{Extra: sdk.Extra{"script": quoted}}}}
+	}
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "tenon.db"), Version: a.Version, Logger: a.Log})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for _, p := range under {
+		if m := p.Manifest(); len(t.Options) > 0 {
+			cfg.Plugins = append(cfg.Plugins, sdk.PluginConfig{Path: m.Name, Options: t.Options})
+		}
+	}
+	h, err := host.New(ctx, host.Options{
+		Config: cfg, PublicConfig: cfg, Project: project, Store: s, Plugins: append(cli.Shipped(), under...),
+		Logger: a.Log, Version: a.Version, Environ: a.Env, AutoApprove: true, Managed: administrator.Managed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
+	return t.turn(ctx, h, s, under)
+}
+
+// lay writes the project's files.
+func (t *trial) lay(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, text := range t.Files {
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("files: %q is no path inside of the project", name)
+		}
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *trial) turn(ctx context.Context, h *host.Host, s store.Store, under []sdk.Plugin) (*trialResult, error) {
+	session, err := h.CreateSession(ctx, host.NewSession{Title: "trial"})
+	if err != nil {
+		return nil, err
+	}
+	answer, turnErr := h.Prompt(ctx, host.PromptInput{SessionID: session.ID, Text: t.Prompt})
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("the turn did not end in %s", trialTimeout)
+	}
+	result := &trialResult{}
+	if turnErr != nil {
+		result.Error = turnErr.Error()
+	}
+	if answer != nil {
+		result.Answer = view.AnswerText(answer)
+	}
+	messages, err := s.Messages(ctx, session.ID, store.Page{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range messages {
+		result.tools(&messages[i])
+	}
+	ledger, _, err := inspect.ReadLedger(ctx, s, session.ID, func(err error) error { return err })
+	if err != nil {
+		return nil, err
+	}
+	for i := range ledger {
+		result.hooks(&ledger[i], under)
+	}
+	return result, nil
+}
+
+func (r *trialResult) tools(m *sdk.MessageWithParts) {
+	for _, part := range m.Parts {
+		p, ok := part.(*sdk.ToolPart)
+		if !ok {
+			continue
+		}
+		tool := trialTool{Tool: p.Tool, Input: p.State.Input, Status: p.State.Status, Output: p.State.Output}
+		if p.State.Status == sdk.ToolError {
+			tool.Output = p.State.Error
+		}
+		r.Tools = append(r.Tools, tool)
+	}
+}
+
+func (r *trialResult) hooks(e *inspect.Explained, under []sdk.Plugin) {
+	for _, entry := range e.Entries {
+		own := func(p sdk.Plugin) bool { return p.Manifest().Name == entry.Plugin }
+		if !slices.ContainsFunc(under, own) {
+			continue
+		}
+		h := trialHook{Point: entry.Point, Outcome: entry.Outcome, Dropped: entry.Dropped, Reason: entry.Reason, ErrorMsg: entry.Error}
+		if entry.Hook != string(entry.Point) {
+			h.Hook = entry.Hook
+		}
+		if e.Purpose != sdk.PurposeTurn {
+			h.Purpose = e.Purpose
+		}
+		for _, change := range entry.Changes {
+			h.Changed = append(h.Changed, change.Pointer)
+		}
+		r.Hooks = append(r.Hooks, h)
+	}
+}
+
+// differences returns how a result differs from the one that is expected, as a unified diff; empty when it does not.
+func (r *trialResult) differences(want *trialResult) (string, error) {
+	before, err := json.MarshalIndent(want, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	after, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	return udiff.Unified("expected", "got", string(before)+"\n", string(after)+"\n"), nil
+}

@@ -1,0 +1,107 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func diffCommand(a *cli.App) *cobra.Command {
+	var from string
+	var names bool
+	cmd := &cobra.Command{
+		Use: "diff [session]", Short: "Print what a session and its subagents did to files",
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+				id, err := cli.FindMessage(ctx, m.Store, s.ID, from)
+				if err != nil {
+					return err
+				}
+				list, err := m.SessionChanges(ctx, s.ID, id)
+				if err != nil {
+					return RevertProblem(err)
+				}
+				return ShowChanges(a, list, names)
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	cmd.Flags().StringVar(&from, "from", "", "only what was done from this message on, named by its id or the beginning of it")
+	cmd.Flags().BoolVar(&names, "name-only", false, "print the names of the files alone")
+	return cmd
+}
+
+func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
+	if a.JSON {
+		out := []sdk.FileDiff{}
+		for _, c := range list {
+			d := sdk.FileDiff{File: c.Path, Status: c.Status, Patch: unified(&c)}
+			d.Additions, d.Deletions = countLines(d.Patch)
+			out = append(out, d)
+		}
+		return a.PrintJSON(out)
+	}
+	if len(list) == 0 {
+		a.Screen.Line("the session changed no files, or what it changed is undone")
+		return nil
+	}
+	var b strings.Builder
+	for _, c := range list {
+		if names {
+			fmt.Fprintln(&b, terminal.Visible(c.Path))
+			continue
+		}
+		b.WriteString(unified(&c))
+	}
+	return a.Print(b.String())
+}
+
+// unified returns the change of a file as a patch.
+func unified(c *host.FileChange) string {
+	before, after := "a/"+c.Path, "b/"+c.Path
+	switch c.Status {
+	case "added":
+		before = "/dev/null"
+	case "deleted":
+		after = "/dev/null"
+	}
+	if binary(c.Before) || binary(c.After) {
+		return fmt.Sprintf("Binary files %s and %s differ\n", terminal.Visible(before), terminal.Visible(after))
+	}
+	if bytes.Equal(c.Before, c.After) {
+		what := "is the same, but for its kind or its permissions"
+		if c.Status != "modified" {
+			what = "with nothing in it was " + c.Status
+		}
+		return fmt.Sprintf("%s %s\n", terminal.Visible(c.Path), what)
+	}
+	return udiff.Unified(terminal.Visible(before), terminal.Visible(after), string(c.Before), string(c.After))
+}
+
+// binary reports whether a content is no text.
+func binary(content []byte) bool { return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) }
+
+// countLines counts the lines that a patch adds and takes away.
+func countLines(patch string) (added, deleted int) {
+	_, hunks, _ := strings.Cut(patch, "\n@@")
+	for line := range strings.SplitSeq(hunks, "\n") {
+		switch {
+		case strings.HasPrefix(line, "+"):
+			added++
+		case strings.HasPrefix(line, "-"):
+			deleted++
+		}
+	}
+	return added, deleted
+}

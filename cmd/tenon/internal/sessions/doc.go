@@ -1,0 +1,2 @@
+// Package sessions holds the commands for stored sessions, "tenon session".
+package sessions

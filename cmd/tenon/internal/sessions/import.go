@@ -1,0 +1,125 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/transfer"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+type importOptions struct{ force, renew bool }
+
+func importCommand(a *cli.App) *cobra.Command {
+	var o importOptions
+	cmd := &cobra.Command{
+		Use: "import file", Short: "Store a session that tenon or opencode exported",
+		Long: `Store a session that tenon session export or opencode export wrote; - reads stdin.
+
+The session becomes one of this project: it goes on in this directory, with the permissions that are configured here. It is
+stored whole or not at all. What cannot be carried over is told on stderr.`,
+		Args: cli.Args(1, 1, "a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.force && o.renew {
+				return cli.UsageError("pass one of them", "--force replaces the session, --new keeps it")
+			}
+			f, err := readExport(a, args[0])
+			if err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
+				return importSession(cmd.Context(), a, w, s, f, o)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&o.force, "force", false, "replace a session that is there by the same id")
+	cmd.Flags().BoolVar(&o.renew, "new", false, "give the session a new id")
+	return cmd
+}
+
+func readExport(a *cli.App, file string) (*transfer.File, error) {
+	var in io.Reader = a.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, cli.UsageError("pass a file that tenon session export or opencode export wrote", "import %q: %w", file, cli.Cause(err))
+		}
+		defer f.Close()
+		in = f
+	}
+	f, err := transfer.Read(in)
+	if errors.Is(err, transfer.ErrFile) {
+		return nil, cli.UsageError("export the session again; nothing was stored", "import %q: %w", file, err)
+	}
+	if err != nil {
+		return nil, cli.UsageError("pass a file that can be read", "import %q: %w", file, cli.Cause(err))
+	}
+	return f, nil
+}
+
+func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, f *transfer.File, o importOptions) error {
+	if !o.renew && !o.force {
+		if done, err := importedBefore(ctx, a, s, f); done || err != nil {
+			return err
+		}
+	}
+	if o.renew {
+		renewed, err := f.Renew(&sdk.IDs{})
+		if err != nil {
+			return err
+		}
+		f = renewed
+	}
+	notes := f.Adopt(transfer.Place{ProjectID: w.ProjectID(), Directory: w.Project.Directory})
+	if !o.renew && !o.force {
+		// A file from elsewhere is not the same as what was made of it.
+		if done, err := importedBefore(ctx, a, s, f); done || err != nil {
+			return err
+		}
+	}
+	err := s.Import(ctx, f.Imports(), o.force)
+	if errors.Is(err, store.ErrExists) {
+		return cli.UsageError("--force replaces it, --new stores the file under a new id; tenon session show "+f.Info.ID+" prints it",
+			"%w, with another conversation", err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		a.Screen.Line("note: " + terminal.Visible(note))
+	}
+	a.Screen.Line(fmt.Sprintf("%s with %s is stored", f.Info.ID, view.Plural(len(f.Messages), "message")))
+	return nil
+}
+
+// importedBefore reports whether the session of the file is there with the same conversation, and says so.
+func importedBefore(ctx context.Context, a *cli.App, s store.Store, f *transfer.File) (bool, error) {
+	info, _, err := s.Session(ctx, f.Info.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		var there *transfer.File
+		if there, err = transfer.Export(ctx, s, info, false); err == nil {
+			return sameConversation(a, there, f)
+		}
+	}
+	return false, a.WithoutDamage(err) // one with damage is not the same
+}
+
+func sameConversation(a *cli.App, there, f *transfer.File) (bool, error) {
+	same, err := transfer.Same(there, f)
+	if same {
+		a.Screen.Line(f.Info.ID + " is there already, with the same conversation; nothing was changed")
+	}
+	return same, err
+}

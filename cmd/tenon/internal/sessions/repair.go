@@ -1,0 +1,150 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/internal/atomicfile"
+)
+
+func repairCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "repair [session]", Short: "Set damaged rows aside, of all sessions by default",
+		Long: `Set damaged rows aside, so that sessions work without them. Each row is first written, as it is stored, to a file in
+damaged/ of the data directory. Without a session the structure of the database is checked too; when it is damaged, all that
+can be read goes into a new database, and the damaged one is kept beside it.`,
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
+				if len(args) == 0 {
+					return repairAll(cmd.Context(), a, w, s)
+				}
+				info, err := cli.FindSession(cmd.Context(), s, args[0])
+				if _, err = store.Readable(err); err != nil {
+					return err
+				}
+				return repairSessions(cmd.Context(), a, w, s, []string{info.ID})
+			})
+		},
+	}
+}
+
+func repairAll(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) error {
+	rows, err := store.Readable(s.Check(ctx, ""))
+	if err != nil {
+		return err
+	}
+	var sessions []string
+	for _, row := range rows {
+		if row.Type == store.DamagedStore {
+			return rebuild(ctx, a, w, s)
+		}
+		if !slices.Contains(sessions, row.Session) {
+			sessions = append(sessions, row.Session)
+		}
+	}
+	return repairSessions(ctx, a, w, s, sessions)
+}
+
+func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, sessions []string) error {
+	total := 0
+	for _, id := range sessions {
+		file := filepath.Join(w.Dirs.Data, "damaged", plainName(id)+time.Now().UTC().Format("-20060102-150405.000")+".json")
+		var kept []store.Aside
+		err := s.Repair(ctx, id, func(rows []store.Aside) error {
+			kept = rows
+			return writeAsides(file, rows)
+		})
+		left, err := store.Readable(err)
+		if err != nil {
+			return err
+		}
+		for i := range kept {
+			if err := a.Print(terminal.OneLine(kept[i].String()) + "\n"); err != nil {
+				return err
+			}
+		}
+		if len(kept) > 0 {
+			a.Screen.Line(fmt.Sprintf("%s of %s set aside in %s", view.Plural(len(kept), "row"), id, terminal.Visible(file)))
+		}
+		if len(left) > 0 {
+			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: left}, "tenon session repair, without a session, writes a new database from what can be read")
+		}
+		total += len(kept)
+	}
+	if total == 0 {
+		a.Screen.Line("no damage found; nothing was changed")
+	}
+	return nil
+}
+
+// plainName returns an identifier, which may be damaged, for a file name.
+func plainName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+// rebuild writes a new database. The one that is open is closed.
+func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) error {
+	if err := s.Close(); err != nil {
+		return err
+	}
+	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.Database(), Version: a.Version, Logger: a.Log})
+	if err != nil {
+		return err
+	}
+	for _, row := range out.Lost {
+		if err := a.Print(terminal.OneLine(row.String()) + "\n"); err != nil {
+			return err
+		}
+	}
+	a.Screen.Line(fmt.Sprintf("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), terminal.Visible(w.Database()), terminal.Visible(out.Kept)))
+	return nil
+}
+
+// asideRow is a damaged row in a file.
+type asideRow struct {
+	store.Damage
+	Text   string `json:"text,omitempty"`   // as it is stored, when that is text
+	Binary []byte `json:"base64,omitempty"` // otherwise
+}
+
+// writeAsides stores damaged rows durably; a crash leaves no half of a file.
+func writeAsides(path string, rows []store.Aside) error {
+	list := make([]asideRow, len(rows))
+	for i, row := range rows {
+		list[i].Damage = row.Damage
+		if list[i].Binary = row.Data; utf8.Valid(row.Data) {
+			list[i].Text, list[i].Binary = string(row.Data), nil
+		}
+	}
+	data, err := json.MarshalIndent(list, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = atomicfile.Write(path, data, atomicfile.Options{Sync: true, SyncDir: true})
+	}
+	if err != nil {
+		return fmt.Errorf("%w: damaged rows cannot be kept, nothing was changed: %w", store.ErrReadOnly, cli.Cause(err))
+	}
+	return nil
+}

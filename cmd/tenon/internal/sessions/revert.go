@@ -1,0 +1,170 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/snapshot"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func revertCommand(a *cli.App) *cobra.Command {
+	var to string
+	var force, list bool
+	cmd := &cobra.Command{
+		Use: "revert [session]", Short: "Undo the last prompt: what it did to files, and its messages",
+		Long: `Undo the last prompt: what it did to files, and its messages. Once more undoes the one before it.
+
+Only files that the session changed are touched. When somebody changed one of them since, nothing is done and the
+files are listed. The messages are dropped with the next prompt; until then tenon session unrevert brings
+everything back.`,
+		Example: `  tenon session revert
+  tenon session revert --list
+  tenon session revert --to msg_1fcbe32a8002DJipDyifsBpiex`,
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
+					return listPrompts(cmd.Context(), a, s, info)
+				})
+			}
+			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+				id, err := cli.FindMessage(ctx, m.Store, s.ID, to)
+				if err != nil {
+					return err
+				}
+				r, err := m.Revert(ctx, host.RevertOptions{SessionID: s.ID, MessageID: id, Force: force})
+				if err != nil {
+					return RevertProblem(err)
+				}
+				return ShowReverted(a, r, "undone", "tenon session unrevert brings it back until the next prompt")
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	cmd.Flags().StringVar(&to, "to", "", "undo everything from this message on, named by its id or the beginning of it")
+	cmd.Flags().BoolVar(&force, "force", false, "take files back that were changed by somebody else since")
+	cmd.Flags().BoolVar(&list, "list", false, "undo nothing, list the prompts that can be undone")
+	return cmd
+}
+
+func unrevertCommand(a *cli.App) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "unrevert [session]", Short: "Bring back what was undone, files and messages",
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+				r, err := m.Unrevert(ctx, s.ID, force)
+				if err != nil {
+					return RevertProblem(err)
+				}
+				return ShowReverted(a, r, "brought back", "")
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "write files that were changed by somebody else since")
+	return cmd
+}
+
+// ShowReverted tells what was done: the session on stderr, the files on stdout, a line each.
+func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
+	if a.JSON {
+		return a.PrintJSON(r)
+	}
+	text := fmt.Sprintf("%s: %s %s", r.SessionID, view.Plural(len(r.Files), "file"), what)
+	if r.Messages > 0 {
+		text = fmt.Sprintf("%s: %s and %s %s", r.SessionID, view.Plural(r.Messages, "message"), view.Plural(len(r.Files), "file"), what)
+	}
+	if hint != "" {
+		text += "; " + hint
+	}
+	a.Screen.Line(text)
+	var b strings.Builder
+	for _, file := range r.Files {
+		fmt.Fprintln(&b, terminal.Visible(file))
+	}
+	return a.Print(b.String())
+}
+
+// RevertProblem gives errors of undoing their remedies.
+func RevertProblem(err error) error {
+	var conflict *host.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		lines := make([]string, len(conflict.Files))
+		for i, file := range conflict.Files {
+			lines[i] = terminal.Visible(file)
+		}
+		if conflict.Forced {
+			return cli.Fail(cli.ExitTurn, fmt.Errorf("nothing was changed: where files would come back somebody put others into directories:\n%s", strings.Join(lines, "\n")),
+				"move them away first")
+		}
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("nothing was changed: somebody changed files since the session wrote them:\n%s", strings.Join(lines, "\n")),
+			"put your changes aside first, or pass --force to overwrite these files")
+	case errors.Is(err, host.ErrBusy):
+		return cli.Fail(cli.ExitStore, err, "wait until its turn is over, or abort it")
+	case errors.Is(err, host.ErrNothing):
+		return cli.Fail(cli.ExitUsage, err, "tenon session revert --list shows what can be undone")
+	case errors.Is(err, host.ErrElsewhere):
+		return cli.Fail(cli.ExitTurn, err, "run it there, or pass --dir with the directory of that project")
+	case errors.Is(err, snapshot.ErrGone):
+		return cli.Fail(cli.ExitTurn, err, "states of files are kept for a week; take the files from version control or a backup")
+	case errors.Is(err, snapshot.ErrOff):
+		return cli.Fail(cli.ExitTurn, err, "work in a git repository that is no home directory, with git in PATH")
+	}
+	return err
+}
+
+// listedPrompt is one line of a list of prompts.
+type listedPrompt struct {
+	ID     string     `json:"id"`
+	Time   sdk.Millis `json:"time"`
+	Files  int        `json:"files"` // that the answer changed, those of subagents not among them
+	Undone bool       `json:"undone,omitempty"`
+	Text   string     `json:"text"`
+}
+
+func listPrompts(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session) error {
+	messages, err := s.Messages(ctx, info.ID, store.Page{})
+	if err = a.WithoutDamage(err); err != nil {
+		return err
+	}
+	var list []listedPrompt
+	undone := false
+	files := map[string]bool{}
+	for _, m := range messages {
+		undone = undone || info.Revert != nil && info.Revert.MessageID == m.Info.Head().ID
+		if u, ok := m.Info.(*sdk.UserMessage); ok {
+			if text := view.TypedText(m.Parts); text != "" {
+				list, files = append(list, listedPrompt{ID: u.ID, Time: u.Time.Created, Undone: undone, Text: text}), map[string]bool{}
+			}
+		}
+		for _, p := range m.Parts {
+			if patch, ok := p.(*sdk.PatchPart); ok && len(list) > 0 {
+				for _, file := range patch.Files {
+					files[file] = true
+				}
+				list[len(list)-1].Files = len(files)
+			}
+		}
+	}
+	return cli.List(a, list, cli.Listing[listedPrompt]{Row: func(p *listedPrompt) []string {
+		state := view.Plural(p.Files, "file")
+		if p.Undone {
+			state += ", undone"
+		}
+		return []string{p.ID, view.Ago(p.Time, time.Now()), state, terminal.OneLine(p.Text)}
+	}})
+}

@@ -1,0 +1,290 @@
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// Screen is where people look: stdout when it is a terminal, else stderr. On a terminal it keeps live
+// lines at the bottom, for what is under way, below everything that is written. Safe for use from many
+// goroutines.
+type Screen struct {
+	Color bool
+	Live  bool // the terminal can erase lines
+	// Streams says that stdout is the terminal: the answer appears as it comes.
+	Streams bool
+	// Answers says that a user is at stdin to be asked.
+	Answers bool
+
+	Out    io.Writer
+	fd     int
+	Width  func() int
+	Height func() int // rows of the terminal
+
+	mu      sync.Mutex
+	buf     bytes.Buffer
+	bottom  []string // the live lines
+	drawn   int      // how many of them are on the terminal
+	input   *InputBlock
+	inLine  bool    // streamed text, or a question, has not ended its line
+	section section // of what was written last
+	err     error   // the first failed write
+}
+
+// section is a kind of output; blank lines stand between sections.
+type section int
+
+const (
+	sectionNone section = iota
+	sectionText
+	sectionLines
+)
+
+// InputBlock is what a user edits, with the cursor in it. It stands below everything else. Its rows are narrower than the
+// terminal.
+type InputBlock struct {
+	Rows     []string // as they are written
+	Widths   []int    // of rows, in columns
+	Row, Col int      // of the cursor
+}
+
+// above returns how many lines of the terminal are above the cursor's. Rows that were written to a wider terminal take
+// several: terminals break them when they become narrower.
+func (b *InputBlock) above(width int) int {
+	n := b.Col / width
+	for _, w := range b.Widths[:b.Row] {
+		n += max(1, (w+width-1)/width)
+	}
+	return n
+}
+
+const (
+	defaultWidth  = 80
+	defaultHeight = 24
+	// maxLive bounds the live lines: more would scroll a small terminal.
+	maxLive = 6
+)
+
+// NewScreen returns the screen of a process with these streams. env looks up the variables of its environment.
+func NewScreen(stdin, stdout, stderr *os.File, env func(string) string) *Screen {
+	out, err, in := isTerminal(stdout), isTerminal(stderr), isTerminal(stdin)
+	c := &Screen{Out: stderr, fd: int(stderr.Fd()), Streams: out, Answers: in && (out || err)}
+	if out {
+		c.Out, c.fd = stdout, int(stdout.Fd())
+	}
+	dumb := env("TERM") == "dumb"
+	c.Live = (out || err) && !dumb && enableEscapes(c.fd)
+	c.Color = c.Live && env("NO_COLOR") == ""
+	c.Width = func() int {
+		if w, _, err := term.GetSize(c.fd); err == nil && w > 0 {
+			return w
+		}
+		return defaultWidth
+	}
+	c.Height = func() int {
+		if _, h, err := term.GetSize(c.fd); err == nil && h > 0 {
+			return h
+		}
+		return defaultHeight
+	}
+	return c
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// Line writes a line of its own.
+func (c *Screen) Line(text string) {
+	c.update(func() {
+		c.enter(sectionLines)
+		c.buf.WriteString(text)
+		c.buf.WriteByte('\n')
+	})
+}
+
+// Stream writes text as it comes, without ending the line.
+func (c *Screen) Stream(text string) {
+	if text == "" {
+		return
+	}
+	c.update(func() {
+		if c.section != sectionText {
+			c.enter(sectionText)
+		}
+		c.buf.WriteString(text)
+		c.inLine = !strings.HasSuffix(text, "\n")
+	})
+}
+
+// Ask writes a question and leaves the cursor behind it. The user's answer ends the line.
+func (c *Screen) Ask(text string) {
+	c.update(func() {
+		c.enter(sectionLines)
+		c.buf.WriteString(text)
+		c.inLine = true
+	})
+}
+
+// Answered says that the user's input has ended the line of the question.
+func (c *Screen) Answered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inLine = false
+}
+
+// BottomLines replaces the live lines. Elsewhere than on a terminal they are not shown.
+func (c *Screen) BottomLines(lines []string) {
+	if !c.Live {
+		return
+	}
+	if over := len(lines) - maxLive; over > 0 {
+		lines = lines[over:]
+	}
+	c.mu.Lock()
+	same := slices.Equal(c.bottom, lines)
+	c.mu.Unlock()
+	if !same {
+		c.update(func() { c.bottom = lines })
+	}
+}
+
+// Edit shows what the user edits in place of what was shown of it; nil takes it away.
+func (c *Screen) Edit(b *InputBlock) {
+	c.update(func() {
+		if c.input == nil && b != nil {
+			c.endLine()
+		}
+		c.input = b
+	})
+}
+
+// Entered leaves what the user edited where it is and goes on below it.
+func (c *Screen) Entered(b *InputBlock) {
+	c.update(func() {
+		c.input, c.section = nil, sectionLines
+		for _, row := range b.Rows {
+			c.buf.WriteString(row)
+			c.buf.WriteByte('\n')
+		}
+	})
+}
+
+// Control writes a sequence that shows nothing.
+func (c *Screen) Control(sequence string) { c.update(func() { c.buf.WriteString(sequence) }) }
+
+// Close takes the live lines away and ends the line.
+func (c *Screen) Close() {
+	c.update(func() {
+		c.bottom, c.input = nil, nil
+		c.endLine()
+	})
+}
+
+// Failed returns the first error of a write, nil when all went well.
+func (c *Screen) Failed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Besides returns a writer to f that leaves the screen in order when both are the same terminal.
+func (c *Screen) Besides(f *os.File) io.Writer {
+	if !isTerminal(f) {
+		return f
+	}
+	return &besidesWriter{c, f}
+}
+
+type besidesWriter struct {
+	c *Screen
+	f *os.File
+}
+
+// Write writes whole lines.
+func (b *besidesWriter) Write(p []byte) (n int, err error) {
+	b.c.update(func() {
+		b.c.enter(sectionLines)
+		b.c.flush()
+		n, err = b.f.Write(p)
+	})
+	return n, err
+}
+
+// update erases the live lines and the input, lets f write into the buffer, draws them again and writes it all at once.
+func (c *Screen) update(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.input != nil {
+		c.buf.WriteByte('\r')
+		if n := c.input.above(c.Width()); n > 0 {
+			fmt.Fprintf(&c.buf, "\x1b[%dA", n)
+		}
+		c.buf.WriteString("\x1b[J")
+	}
+	if c.drawn > 0 {
+		c.buf.WriteString(strings.Repeat("\x1b[1A\x1b[2K", c.drawn))
+		c.drawn = 0
+	}
+	f()
+	if !c.inLine && len(c.bottom) > 0 {
+		width := c.Width() - 1
+		for _, l := range c.bottom {
+			c.buf.WriteString(Fit(l, width))
+			c.buf.WriteByte('\n')
+		}
+		c.drawn = len(c.bottom)
+	}
+	if c.input != nil {
+		c.input.draw(&c.buf)
+	}
+	c.flush()
+}
+
+// draw writes the rows and puts the cursor into them.
+func (b *InputBlock) draw(to *bytes.Buffer) {
+	to.WriteString(strings.Join(b.Rows, "\n"))
+	if up := len(b.Rows) - 1 - b.Row; up > 0 {
+		fmt.Fprintf(to, "\x1b[%dA", up)
+	}
+	to.WriteByte('\r')
+	if b.Col > 0 {
+		fmt.Fprintf(to, "\x1b[%dC", b.Col)
+	}
+}
+
+// enter begins a section: on a line of its own, after a blank line where text and lines meet.
+func (c *Screen) enter(s section) {
+	c.endLine()
+	if c.section != s && c.section != sectionNone && c.Live {
+		c.buf.WriteByte('\n')
+	}
+	c.section = s
+}
+
+func (c *Screen) endLine() {
+	if c.inLine {
+		c.buf.WriteByte('\n')
+		c.inLine = false
+	}
+}
+
+func (c *Screen) flush() {
+	if c.buf.Len() == 0 {
+		return
+	}
+	if _, err := c.Out.Write(c.buf.Bytes()); err != nil && c.err == nil {
+		c.err = err
+	}
+	c.buf.Reset()
+}
+
+// ForStdout returns a screen that paints only what is printed to a terminal.
+func (c *Screen) ForStdout() *Screen {
+	return &Screen{Color: c.Color && c.Streams, Width: c.Width}
+}

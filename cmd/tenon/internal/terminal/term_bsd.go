@@ -1,0 +1,18 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package terminal
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// The requests that read and set how a terminal behaves.
+const getTermios, setTermios = unix.TIOCGETA, unix.TIOCSETA
+
+// DropInput forgets what was typed before a question was asked.
+func DropInput(f *os.File) {
+	const input = 1 // FREAD
+	_ = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, input)
+}

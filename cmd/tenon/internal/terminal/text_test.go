@@ -1,0 +1,75 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ in, want string }{
+		"plain":           {"a b\n\tc äöü 漢字 🙂", "a b\n\tc äöü 漢字 🙂"},
+		"escape":          {"\x1b[31mred", `\u{1b}[31mred`},
+		"title":           {"\x1b]0;x\x07", `\u{1b}]0;x\u{7}`},
+		"carriage return": {"safe\rrm -rf", `safe\u{d}rm -rf`},
+		"C1":              {"\u009b31m", `\u{9b}31m`},
+		"direction":       {"a\u202eb", `a\u{202e}b`},
+		"tag":             {"read\U000e0041", `read\u{e0041}`},
+		"no width":        {"re\u200bad\u200d", `re\u{200b}ad\u{200d}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if have := Visible(c.in); have != c.want {
+				t.Errorf("visible(%q) = %q, want %q", c.in, have, c.want)
+			}
+		})
+	}
+}
+
+func TestFit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in      string
+		columns int
+		want    string
+	}{
+		"shorter":        {"abc", 4, "abc"},
+		"exact":          {"abcd", 4, "abcd"},
+		"longer":         {"abcde", 4, "abc…"},
+		"wide":           {"漢字漢", 4, "漢…"},
+		"wide exact":     {"漢字", 4, "漢字"},
+		"painted":        {"\x1b[1mab\x1b[0mcde", 4, "\x1b[1mab\x1b[0mc…\x1b[0m"},
+		"painted, short": {"\x1b[1mab\x1b[0m", 2, "\x1b[1mab\x1b[0m"},
+		"one column":     {"ab", 1, "…"},
+		"empty":          {"", 3, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if have := Fit(c.in, c.columns); have != c.want {
+				t.Errorf("fit(%q, %d) = %q, want %q", c.in, c.columns, have, c.want)
+			}
+		})
+	}
+}
+
+// FuzzFit holds that whatever a model writes, a live line stays one line that fits the terminal.
+func FuzzFit(f *testing.F) {
+	for _, s := range []string{"", "abc", "\x1b[31mx", "漢字\u0301", "a\nb\rc", strings.Repeat("🙂", 50), "\xff\xfe"} {
+		f.Add(s, 10)
+	}
+	f.Fuzz(func(t *testing.T, s string, columns int) {
+		columns = max(1, columns%200)
+		line := Fit(OneLine(s), columns)
+		if strings.ContainsAny(line, "\n\r\x1b") {
+			t.Errorf("fit(%q) = %q: control characters", s, line)
+		}
+		width := 0
+		for _, r := range line {
+			width += RuneWidth(r)
+		}
+		if width > columns && utf8.ValidString(s) {
+			t.Errorf("fit(%q, %d) = %q: %d columns", s, columns, line, width)
+		}
+	})
+}

@@ -1,0 +1,347 @@
+package turn
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// maxAskLines bounds what is shown of a diff or a command; the rest is counted.
+	maxAskLines = 60
+	// maxAskArgs bounds the arguments of a tool that has nothing better to show, in characters.
+	maxAskArgs = 600
+)
+
+// answerHost takes the user's answers.
+type answerHost interface {
+	ReplyPermission(id string, reply sdk.Reply, message string) error
+	ReplyQuestion(id string, answers [][]string) error
+}
+
+// typed is a line of the user's. EOF means that there will be no more.
+type typed struct {
+	text string
+	eof  bool
+}
+
+// asker asks the user on the terminal, one thing after another. It is used from one goroutine.
+type asker struct {
+	s    *terminal.Screen
+	keys *terminal.Keyboard
+	host answerHost
+
+	queue   []ask
+	current ask
+}
+
+// ask is something the user is asked: an *askPermission or an *askQuestions.
+type ask interface {
+	id() string
+	show(a *asker)
+	// take takes an answer and reports whether that was all.
+	take(a *asker, t typed) bool
+}
+
+func newAsker(s *terminal.Screen, keys *terminal.Keyboard, host answerHost) *asker {
+	return &asker{s: s, keys: keys, host: host}
+}
+
+// asking reports whether a question stands on the screen.
+func (a *asker) asking() bool { return a.current != nil }
+
+// event takes up what there is to ask and what needs no answer any more.
+func (a *asker) event(e *sdk.Event) {
+	switch p := e.Properties.(type) {
+	case *sdk.PermissionRequest:
+		a.queue = append(a.queue, &askPermission{request: p})
+	case *sdk.QuestionRequest:
+		a.queue = append(a.queue, &askQuestions{request: p})
+	case *sdk.PermissionReplied:
+		a.drop(p.RequestID)
+	case *sdk.QuestionReplied:
+		a.drop(p.RequestID)
+	}
+	a.next()
+}
+
+// drop forgets a question that was answered in another way.
+func (a *asker) drop(id string) {
+	if a.current != nil && a.current.id() == id {
+		a.current = nil
+		a.s.Line(a.s.Paint(terminal.Dim, "(no answer needed any more)"))
+	}
+	kept := a.queue[:0]
+	for _, q := range a.queue {
+		if q.id() != id {
+			kept = append(kept, q)
+		}
+	}
+	a.queue = kept
+}
+
+// withdraw forgets all questions.
+func (a *asker) withdraw() {
+	a.queue, a.current = nil, nil
+}
+
+// next asks the next question, if none stands on the screen.
+func (a *asker) next() {
+	for a.current == nil && len(a.queue) > 0 {
+		a.current, a.queue = a.queue[0], a.queue[1:]
+		if a.keys.Ended {
+			a.current.take(a, typed{eof: true})
+			a.current = nil
+			continue
+		}
+		a.keys.Drop() // what was typed before the question was asked is no answer to it
+		a.current.show(a)
+		a.keys.Want()
+	}
+}
+
+// input takes what the user typed. Lines that no question waits for are dropped: most likely they were meant for one
+// that needs no answer any more.
+func (a *asker) input(p terminal.Piece) {
+	a.keys.Took(p)
+	for {
+		line, ok := a.keys.Line()
+		switch {
+		case ok:
+			a.take(typed{text: strings.TrimSpace(line)})
+		case a.keys.Ended:
+			a.take(typed{eof: true})
+			return
+		default:
+			if a.asking() {
+				a.keys.Want()
+			}
+			return
+		}
+	}
+}
+
+// take takes a line of the user's.
+func (a *asker) take(t typed) {
+	if a.current == nil {
+		return
+	}
+	if !t.eof {
+		a.s.Answered()
+	}
+	if a.current.take(a, t) {
+		a.current = nil
+		a.next()
+	}
+}
+
+// askPermission asks for leave.
+type askPermission struct {
+	request *sdk.PermissionRequest
+	message bool // the user writes why not
+}
+
+func (q *askPermission) id() string { return q.request.ID }
+
+func (q *askPermission) show(a *asker) {
+	r := q.request
+	head := "permission " + a.s.Paint(terminal.Bold, terminal.Visible(r.Permission))
+	if r.Agent != "" {
+		head += a.s.Paint(terminal.Dim, " (agent "+terminal.Visible(r.Agent)+")")
+	}
+	if plugin, _ := r.Metadata["plugin"].(string); plugin != "" {
+		head += a.s.Paint(terminal.Dim, " (asked for by plugin "+terminal.OneLine(plugin)+")")
+	}
+	a.s.Line(a.s.Paint(terminal.Yellow, "? ") + head)
+	if template, _ := r.Metadata["template"].(string); template != "" {
+		a.s.Line("  in the template of " + terminal.OneLine(template) + ", not asked for by the model:")
+	}
+	if guarded, _ := r.Metadata["guarded"].(string); guarded != "" {
+		a.s.Line("  always asked for: programs run " + terminal.OneLine(guarded) + " by themselves, or it steers agents")
+	}
+	for _, pattern := range r.Patterns {
+		a.s.Line("    " + strings.ReplaceAll(terminal.Visible(pattern), "\n", "\n    "))
+	}
+	if r.Verbatim != "" {
+		a.s.Line(a.s.Paint(terminal.Dim, "  shown whole, because it holds "+terminal.OneLine(r.Verbatim)))
+	}
+	if sandbox, _ := r.Metadata["sandbox"].(string); sandbox != "" {
+		a.s.Line("  " + a.s.Paint(terminal.Dim, terminal.OneLine(sandbox)))
+	}
+	for _, line := range q.preview(a.s) {
+		a.s.Line("  " + line)
+	}
+	q.prompt(a)
+}
+
+func (q *askPermission) prompt(a *asker) {
+	always := ""
+	if len(q.request.Always) > 0 {
+		always = "  [a]lways (" + terminal.Visible(q.request.Permission+" "+strings.Join(q.request.Always, ", ")) + ")"
+	}
+	a.s.Ask("  [o]nce" + always + "  [r]eject  reject with a [m]essage: ")
+}
+
+// preview shows what would happen: the diff, the command, else the arguments.
+func (q *askPermission) preview(s *terminal.Screen) []string {
+	r := q.request
+	if diff, ok := r.Metadata["diff"].(string); ok && diff != "" {
+		return diffLines(s, diff)
+	}
+	var args map[string]json.RawMessage
+	if json.Unmarshal(r.Args, &args) != nil || len(args) == 0 {
+		return nil
+	}
+	var command string
+	if json.Unmarshal(args["command"], &command) == nil && command != "" {
+		if len(r.Patterns) == 1 && r.Patterns[0] == command {
+			return nil
+		}
+		return clipLines(strings.Split(terminal.Visible(command), "\n"))
+	}
+	if len(r.Patterns) == 1 && r.Patterns[0] != "*" {
+		return nil // a path, a URL: it says all
+	}
+	return []string{s.Paint(terminal.Dim, view.Clip(terminal.OneLine(string(r.Args)), maxAskArgs))}
+}
+
+func diffLines(s *terminal.Screen, diff string) []string {
+	lines := clipLines(strings.Split(strings.TrimRight(terminal.Visible(diff), "\n"), "\n"))
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+			lines[i] = s.Paint(terminal.Bold, line)
+		case strings.HasPrefix(line, "+"):
+			lines[i] = s.Paint(terminal.Green, line)
+		case strings.HasPrefix(line, "-"):
+			lines[i] = s.Paint(terminal.Red, line)
+		case strings.HasPrefix(line, "@@"):
+			lines[i] = s.Paint(terminal.Cyan, line)
+		}
+	}
+	return lines
+}
+
+func clipLines(lines []string) []string {
+	if len(lines) <= maxAskLines {
+		return lines
+	}
+	return append(lines[:maxAskLines:maxAskLines], fmt.Sprintf("… %d more lines", len(lines)-maxAskLines))
+}
+
+func (q *askPermission) take(a *asker, t typed) bool {
+	reply := func(r sdk.Reply, message string) bool {
+		// An error means that nobody waits for the answer any more.
+		_ = a.host.ReplyPermission(q.request.ID, r, message)
+		return true
+	}
+	switch {
+	case t.eof:
+		return reply(sdk.ReplyReject, "")
+	case q.message && t.text != "":
+		return reply(sdk.ReplyReject, t.text)
+	case q.message:
+		q.message = false
+		q.prompt(a)
+		return false
+	}
+	switch strings.ToLower(t.text) {
+	case "o", "once", "y", "yes":
+		return reply(sdk.ReplyOnce, "")
+	case "a", "always":
+		if len(q.request.Always) > 0 {
+			return reply(sdk.ReplyAlways, "")
+		}
+	case "r", "reject", "n", "no":
+		return reply(sdk.ReplyReject, "")
+	case "m", "message":
+		q.message = true
+		a.s.Ask("  what should the model do instead? ")
+		return false
+	}
+	q.prompt(a)
+	return false
+}
+
+// askQuestions asks what the model wants to know, question by question.
+type askQuestions struct {
+	request *sdk.QuestionRequest
+	answers [][]string
+}
+
+func (q *askQuestions) id() string { return q.request.ID }
+
+func (q *askQuestions) show(a *asker) {
+	question := &q.request.Questions[len(q.answers)]
+	a.s.Line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, terminal.Prose(question.Question)))
+	for i, o := range question.Options {
+		line := fmt.Sprintf("  %d. %s", i+1, terminal.OneLine(o.Label))
+		if o.Description != "" {
+			line += a.s.Paint(terminal.Dim, " · "+terminal.OneLine(o.Description))
+		}
+		a.s.Line(line)
+	}
+	q.prompt(a, question)
+}
+
+func (q *askQuestions) prompt(a *asker, question *sdk.Question) {
+	want := "number"
+	if question.Multiple {
+		want = "numbers, such as 1,3"
+	}
+	switch {
+	case len(question.Options) == 0:
+		want = "answer"
+	case custom(question):
+		want += ", or your own answer"
+	}
+	a.s.Ask("  " + want + " (empty: no answer): ")
+}
+
+func custom(q *sdk.Question) bool { return q.Custom == nil || *q.Custom }
+
+func (q *askQuestions) take(a *asker, t typed) bool {
+	if t.eof || t.text == "" {
+		_ = a.host.ReplyQuestion(q.request.ID, nil) // an error: nobody waits any more
+		return true
+	}
+	question := &q.request.Questions[len(q.answers)]
+	answer, ok := choose(question, t.text)
+	if !ok {
+		q.prompt(a, question)
+		return false
+	}
+	q.answers = append(q.answers, answer)
+	if len(q.answers) < len(q.request.Questions) {
+		q.show(a)
+		return false
+	}
+	_ = a.host.ReplyQuestion(q.request.ID, q.answers) // an error: nobody waits any more
+	return true
+}
+
+// choose reads an answer: numbers of options, or free text where that is allowed.
+func choose(q *sdk.Question, text string) ([]string, bool) {
+	var labels []string
+	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, field := range fields {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 1 || n > len(q.Options) {
+			labels = nil
+			break
+		}
+		labels = append(labels, q.Options[n-1].Label)
+	}
+	switch {
+	case len(labels) == 1, len(labels) > 1 && q.Multiple:
+		return labels, true
+	case custom(q) && len(labels) == 0:
+		return []string{text}, true
+	}
+	return nil, false
+}

@@ -1,0 +1,258 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// subscriptionSize is how many events may wait for the view before the host waits too.
+	subscriptionSize = 256
+	// tickEvery is how often what is under way is drawn anew.
+	tickEvery = 200 * time.Millisecond
+	// abortEvery is how often an interrupt is tried again while the turn has not begun.
+	abortEvery = 20 * time.Millisecond
+)
+
+// display shows a turn. It is used from one goroutine.
+type display interface {
+	Event(e *sdk.Event)
+	// tick draws again what changes with time.
+	Tick(now time.Time)
+	// failed returns why nothing can be shown any more, nil while all is well.
+	Failed() error
+	// finish shows how the turn ended.
+	Finish(o *view.Outcome) error
+}
+
+// Turn is one turn as a command runs it: events go to the view, questions to the user, interrupts to the host.
+type Turn struct {
+	App     *cli.App
+	Machine *cli.Machine
+	Signals <-chan os.Signal
+	Quiet   bool
+	Talks   bool               // the turn is one of a conversation
+	Keys    *terminal.Keyboard // of the user who answers questions; nil: they are refused
+	// Begin finds or creates the session.
+	Begin func(context.Context) (*sdk.Session, error)
+	// Do runs the turn.
+	Do func(context.Context) (*sdk.MessageWithParts, error)
+
+	session string // empty until it has begun
+	view    display
+	asker   *asker // nil: there is no user to ask
+
+	held        []sdk.Event // while a question is on the screen
+	interrupted bool
+	leave       bool             // by more than Ctrl-C
+	broken      error            // the view cannot show any more
+	again       <-chan time.Time // tries the abort again
+}
+
+// Run begins the turn, runs it, and returns when it has ended; at the second interrupt the error is errHard.
+func (t *Turn) Run(ctx context.Context) *view.Outcome {
+	sub := t.Machine.Subscribe(subscriptionSize, true)
+	defer sub.Close()
+	s, err := t.Begin(ctx)
+	if err != nil {
+		return &view.Outcome{Err: err}
+	}
+	t.session, t.view = s.ID, t.newView(s)
+	if t.Keys != nil {
+		t.asker = newAsker(t.App.Screen, t.Keys, t.Machine.Host)
+	}
+	return t.loop(ctx, sub.Events())
+}
+
+// RunAndClose runs the turn and closes the machine.
+func (t *Turn) RunAndClose(ctx context.Context) error {
+	o := t.Run(ctx)
+	if errors.Is(o.Err, cli.ErrHard) {
+		return o.Err
+	}
+	if !ShutDown(ctx, t.App, t.Machine, t.Signals) && t.session != "" && o.Err != nil {
+		return cli.ErrHard
+	}
+	return o.Err // after the turn only the shutdown was cut short
+}
+
+// ShutDown closes the machine and reports whether that was done; a signal cuts it short.
+func ShutDown(ctx context.Context, a *cli.App, m *cli.Machine, signals <-chan os.Signal) bool {
+	closed := make(chan error, 1)
+	go func() { closed <- m.Close(context.WithoutCancel(ctx)) }() // ends when the host is closed; waited for below
+	select {
+	case err := <-closed:
+		if err != nil {
+			a.Log.Warn("not shut down cleanly", "err", err)
+		}
+		return true
+	case <-signals:
+		return false
+	}
+}
+
+func (t *Turn) newView(s *sdk.Session) display {
+	a, words := t.App, cli.OnCommandLine()
+	if t.Talks {
+		words = cli.InChat()
+	}
+	shown := &view.Turn{
+		Session: s, Directory: t.Machine.Workspace.Project.Directory, Retries: retryLimit(t.Machine.Config()),
+		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, Talks: t.Talks,
+		Remedy: func(err error) (text, fix string, code int) {
+			f := words.Remedy(err)
+			return a.Mask.Clean(f.Err.Error()), f.Fix, f.Code
+		},
+	}
+	if t.App.JSON {
+		return view.NewJSON(a.Out, shown)
+	}
+	return view.NewText(a.Screen, a.Out, a.Mask, shown, t.Quiet)
+}
+
+func retryLimit(c *sdk.Config) int {
+	if c.Retry.Max != nil {
+		return *c.Retry.Max
+	}
+	return 5 // the documented default
+}
+
+func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome {
+	begun := time.Now()
+	ended := make(chan *view.Outcome, 1)
+	go func() { // ends with the turn
+		m, err := t.Do(ctx)
+		ended <- &view.Outcome{Message: m, Err: err, Took: time.Since(begun)}
+	}()
+	ticks := time.NewTicker(tickEvery)
+	defer ticks.Stop()
+	if !t.App.Screen.Live {
+		ticks.Stop()
+	}
+	for {
+		select {
+		case e, open := <-events:
+			if !open {
+				events = nil
+				continue
+			}
+			t.take(e)
+		case p := <-t.answers():
+			t.asker.input(p)
+			t.release()
+		case now := <-ticks.C:
+			t.tick(now)
+		case s := <-t.Signals:
+			if t.interrupted {
+				return &view.Outcome{Err: cli.ErrHard}
+			}
+			t.interrupted, t.leave = true, s != os.Interrupt
+			t.App.Screen.Line("interrupting the turn (once more: leave at once)")
+			t.abort()
+		case <-t.again:
+			t.abort()
+		case o := <-ended:
+			t.drain(events)
+			return t.finish(o)
+		}
+		t.checkView()
+	}
+}
+
+// answers is where what the user types comes from.
+func (t *Turn) answers() <-chan terminal.Piece {
+	if t.asker == nil {
+		return nil
+	}
+	return t.asker.keys.Pieces
+}
+
+// take shows an event, later when a question stands on the screen.
+func (t *Turn) take(e sdk.Event) {
+	if t.asker != nil {
+		t.asker.event(&e)
+		if t.asker.asking() {
+			t.held = append(t.held, e)
+			return
+		}
+		t.release()
+	}
+	t.view.Event(&e)
+}
+
+// release shows what was held back, once no question stands on the screen.
+func (t *Turn) release() {
+	for len(t.held) > 0 && !t.asker.asking() {
+		e := t.held[0]
+		t.held = t.held[1:]
+		t.view.Event(&e)
+	}
+}
+
+func (t *Turn) tick(now time.Time) {
+	if t.asker == nil || !t.asker.asking() {
+		t.view.Tick(now)
+	}
+}
+
+// abort ends the turn. One that has not begun yet is tried again.
+func (t *Turn) abort() {
+	t.again = nil
+	if !t.Machine.Abort(t.session) {
+		t.again = time.After(abortEvery)
+	}
+}
+
+// checkView ends a turn whose output nobody reads any more.
+func (t *Turn) checkView() {
+	if t.broken != nil {
+		return
+	}
+	if t.broken = t.view.Failed(); t.broken != nil {
+		t.abort()
+	}
+}
+
+// drain shows what was published before the turn ended.
+func (t *Turn) drain(events <-chan sdk.Event) {
+	if t.asker != nil {
+		t.asker.withdraw()
+		t.release()
+	}
+	for {
+		select {
+		case e, open := <-events:
+			if !open {
+				return
+			}
+			t.view.Event(&e)
+		default:
+			return
+		}
+	}
+}
+
+func (t *Turn) finish(o *view.Outcome) *view.Outcome {
+	var te *host.TurnError
+	o.Leave = t.leave
+	if t.interrupted && errors.As(o.Err, &te) && te.Named.Name == sdk.ErrorAborted {
+		o.Err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "tenon run -s "+t.session+" goes on where this stopped")
+	}
+	if t.broken != nil {
+		o.Err = cli.OutputError(t.broken)
+		return o
+	}
+	if err := t.view.Finish(o); err != nil && o.Err == nil {
+		o.Err = cli.OutputError(err)
+	}
+	return o
+}

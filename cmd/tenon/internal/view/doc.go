@@ -1,0 +1,2 @@
+// Package view shows a turn as text or as JSON lines, and lays out what commands print: messages, tool calls, tables.
+package view

@@ -1,0 +1,106 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// follower keeps what views must know of the messages and sessions that events speak of.
+type follower struct {
+	root    string
+	parents map[string]string                // of the subagents' sessions
+	steps   map[string]*sdk.AssistantMessage // by message, of all sessions
+	order   []string                         // of steps
+}
+
+func newFollower(root string) *follower {
+	return &follower{root: root, parents: map[string]string{}, steps: map[string]*sdk.AssistantMessage{}}
+}
+
+// take notes what the event tells.
+func (f *follower) take(e *sdk.Event) {
+	switch p := e.Properties.(type) {
+	case *sdk.SessionInfo:
+		if p.Info.ParentID != "" {
+			f.parents[p.SessionID] = p.Info.ParentID
+		}
+	case *sdk.MessageInfo:
+		m, ok := p.Info.(*sdk.AssistantMessage)
+		if !ok {
+			return
+		}
+		if f.steps[m.ID] == nil {
+			f.order = append(f.order, m.ID)
+		}
+		f.steps[m.ID] = m
+	}
+}
+
+// depth is how far below the root session a session is. An older session of a subagent that is taken up
+// again was never announced: it counts as the root's child.
+func (f *follower) depth(session string) int {
+	depth := 0
+	for session != f.root && depth < len(f.parents)+1 {
+		depth++
+		parent, known := f.parents[session]
+		if !known {
+			break
+		}
+		session = parent
+	}
+	return depth
+}
+
+// answers reports whether the part belongs to the answer: a step of the root session that is no summary.
+func (f *follower) answers(h *sdk.PartHead) bool {
+	m := f.steps[h.MessageID]
+	return h.SessionID == f.root && m != nil && !m.Summary
+}
+
+// totals are the figures of a turn, subagents included.
+type totals struct {
+	model  string
+	steps  int // of the root session
+	tokens sdk.Tokens
+	cost   sdk.USD
+}
+
+func (f *follower) totals() totals {
+	var t totals
+	for _, id := range f.order {
+		m := f.steps[id]
+		t.tokens = t.tokens.Add(m.Tokens)
+		t.cost += m.Cost
+		if m.SessionID == f.root && !m.Summary {
+			t.steps++
+			t.model = m.ProviderID + "/" + m.ModelID
+		}
+	}
+	return t
+}
+
+// AnswerText returns what a message says to the user.
+func AnswerText(m *sdk.MessageWithParts) string {
+	if m == nil || m.Info.Role() != sdk.RoleAssistant {
+		return ""
+	}
+	var texts []string
+	for _, p := range m.Parts {
+		if t, ok := p.(*sdk.TextPart); ok && !t.Ignored && !t.Synthetic && t.Text != "" {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// structured returns the answer that meets the prompt's schema, nil when none was given.
+func structured(m *sdk.MessageWithParts) []byte {
+	if m == nil {
+		return nil
+	}
+	if a, ok := m.Info.(*sdk.AssistantMessage); ok {
+		return a.Structured
+	}
+	return nil
+}

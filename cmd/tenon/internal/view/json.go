@@ -1,0 +1,187 @@
+package view
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// jsonLine is one line of "tenon run --format json". Type says which other fields there are; step_start to
+// error have the names and shapes of opencode's:
+//
+//	session      info        the session, before anything else
+//	step_start   part        a step began
+//	text         part        a finished block of the answer
+//	reasoning    part        a finished block of reasoning
+//	tool_use     part        a finished tool call; part.state.status is completed or error
+//	step_finish  part        a step ended: reason, tokens, cost
+//	error        error       the turn failed: name and data
+//	retry        attempt, limit, message, next   a model request failed and is tried again
+//	permission   request     a permission was asked for
+//	notice       plugin, hook, message           a plugin failed and was skipped, denied or quarantined; without
+//	                                             a plugin: a damaged row is left out of the conversation
+//	compacted                the conversation was summarised
+//	subagent     sessionID of the subagent, parentID, event   one of step_start to retry, of a subagent
+//	done         result, structured, messageID, model, finish, cost, tokens, steps, durationMS, error, exitCode
+//
+// The last line is done, unless the process was killed. Every part stands in the store before its line is
+// written.
+type jsonLine struct {
+	Type      string     `json:"type"`
+	Timestamp sdk.Millis `json:"timestamp"`
+	SessionID string     `json:"sessionID"`
+	ParentID  string     `json:"parentID,omitempty"`
+
+	Info    *sdk.Session           `json:"info,omitempty"`
+	Part    sdk.Part               `json:"part,omitempty"`
+	Error   *sdk.NamedError        `json:"error,omitempty"`
+	Event   *jsonLine              `json:"event,omitempty"`
+	Request *sdk.PermissionRequest `json:"request,omitempty"`
+
+	Attempt int        `json:"attempt,omitempty"`
+	Limit   int        `json:"limit,omitempty"`
+	Next    sdk.Millis `json:"next,omitempty"`
+	Plugin  string     `json:"plugin,omitempty"`
+	Hook    string     `json:"hook,omitempty"`
+	Message string     `json:"message,omitempty"`
+}
+
+// doneLine is the last line.
+type doneLine struct {
+	Type       string          `json:"type"`
+	Timestamp  sdk.Millis      `json:"timestamp"`
+	SessionID  string          `json:"sessionID"`
+	Result     string          `json:"result"`
+	Structured json.RawMessage `json:"structured,omitempty"`
+	MessageID  string          `json:"messageID,omitempty"`
+	Model      string          `json:"model,omitempty"`
+	Finish     string          `json:"finish,omitempty"`
+	Cost       sdk.USD         `json:"cost"`
+	Tokens     sdk.Tokens      `json:"tokens"`
+	Steps      int             `json:"steps"`
+	DurationMS int64           `json:"durationMS"`
+	Error      string          `json:"error,omitempty"`
+	Fix        string          `json:"fix,omitempty"`
+	ExitCode   int             `json:"exitCode"`
+}
+
+// jsonView writes a turn as JSON, a line an event.
+type jsonView struct {
+	enc     *json.Encoder
+	turn    *Turn
+	f       *follower
+	now     func() time.Time
+	written map[string]bool // parts that have their line
+	err     error
+}
+
+func NewJSON(w io.Writer, turn *Turn) *jsonView {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	v := &jsonView{enc: enc, turn: turn, f: newFollower(turn.Session.ID), now: time.Now, written: map[string]bool{}}
+	v.write(jsonLine{Type: "session", SessionID: turn.Session.ID, Info: turn.Session})
+	return v
+}
+
+// Failed returns why stdout cannot be written.
+func (v *jsonView) Failed() error { return v.err }
+
+// Tick does nothing: time alone is no event.
+func (v *jsonView) Tick(time.Time) {}
+
+func (v *jsonView) write(l jsonLine) {
+	l.Timestamp = v.now().UnixMilli()
+	if l.SessionID != v.f.root && l.SessionID != "" {
+		inner := l
+		l = jsonLine{Type: "subagent", Timestamp: l.Timestamp, SessionID: l.SessionID, ParentID: v.f.parents[l.SessionID], Event: &inner}
+	}
+	v.encode(l)
+}
+
+func (v *jsonView) encode(line any) {
+	if v.err == nil {
+		v.err = v.enc.Encode(line)
+	}
+}
+
+// Event writes the line of an event, if it has one.
+func (v *jsonView) Event(e *sdk.Event) {
+	v.f.take(e)
+	switch p := e.Properties.(type) {
+	case *sdk.PartInfo:
+		v.part(p.Part)
+	case *sdk.SessionErrorInfo:
+		v.write(jsonLine{Type: "error", SessionID: p.SessionID, Error: p.Error})
+	case *sdk.SessionStatusInfo:
+		if s := p.Status; s.Type == sdk.StatusRetry {
+			v.write(jsonLine{Type: "retry", SessionID: p.SessionID, Attempt: s.Attempt, Limit: v.turn.Retries, Message: v.turn.Clean(s.Message), Next: s.Next})
+		}
+	case *sdk.SessionRef:
+		if e.Type == sdk.EventSessionCompacted {
+			v.write(jsonLine{Type: "compacted", SessionID: p.SessionID})
+		}
+	case *sdk.PermissionRequest:
+		v.write(jsonLine{Type: "permission", SessionID: p.SessionID, Request: p})
+	case *sdk.PluginNotice:
+		v.write(jsonLine{Type: "notice", SessionID: v.f.root, Plugin: p.Plugin, Hook: p.Hook, Message: p.Message})
+	}
+}
+
+func (v *jsonView) part(p sdk.Part) {
+	h := p.Head()
+	step := v.f.steps[h.MessageID]
+	if step == nil || step.Summary || v.written[h.ID] {
+		return
+	}
+	kind := lineOf(p)
+	if kind == "" {
+		return
+	}
+	v.written[h.ID] = true
+	v.write(jsonLine{Type: kind, SessionID: h.SessionID, Part: p})
+}
+
+// lineOf names the line of a part, empty while the part is open and for those that have none.
+func lineOf(p sdk.Part) string {
+	switch p := p.(type) {
+	case *sdk.StepStartPart:
+		return "step_start"
+	case *sdk.StepFinishPart:
+		return "step_finish"
+	case *sdk.TextPart:
+		if !p.Ignored && !p.Synthetic && p.Time != nil && p.Time.End != 0 {
+			return "text"
+		}
+	case *sdk.ReasoningPart:
+		if p.Time.End != 0 {
+			return "reasoning"
+		}
+	case *sdk.ToolPart:
+		if !p.State.Open() {
+			return "tool_use"
+		}
+	}
+	return ""
+}
+
+// Finish writes the last line.
+func (v *jsonView) Finish(o *Outcome) error {
+	t := v.f.totals()
+	l := doneLine{
+		Type: "done", Timestamp: v.now().UnixMilli(), SessionID: v.f.root, Result: AnswerText(o.Message), Structured: structured(o.Message),
+		Model: t.model, Cost: t.cost, Tokens: t.tokens, Steps: t.steps, DurationMS: o.Took.Milliseconds(),
+	}
+	if o.Message != nil {
+		l.MessageID = o.Message.Info.Head().ID
+		if a, ok := o.Message.Info.(*sdk.AssistantMessage); ok {
+			l.Finish = a.Finish
+		}
+	}
+	if o.Err != nil {
+		l.Error, l.Fix, l.ExitCode = v.turn.Remedy(o.Err)
+	}
+	v.encode(l)
+	return v.err
+}

@@ -1,0 +1,78 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TypedText is what a user wrote in a message; empty for messages that the host wrote.
+func TypedText(parts sdk.Parts) string {
+	var out []string
+	for _, p := range parts {
+		if text, ok := p.(*sdk.TextPart); ok && !text.Synthetic {
+			out = append(out, text.Text)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string) {
+	var head string
+	switch info := m.Info.(type) {
+	case *sdk.UserMessage:
+		head = "user · " + clock(info.Time.Created)
+	case *sdk.AssistantMessage:
+		head = "assistant · " + terminal.Visible(info.ProviderID+"/"+info.ModelID) + " · " + clock(info.Time.Created)
+		if info.Summary {
+			head = "summary of what came before · " + clock(info.Time.Created)
+		}
+	default:
+		head = terminal.Visible(m.Info.Role())
+	}
+	fmt.Fprintf(b, "\n%s\n", c.Paint(terminal.Cyan, head))
+	for _, p := range m.Parts {
+		if text := showPart(c, p, directory); text != "" {
+			b.WriteString(text + "\n")
+		}
+	}
+	if a, ok := m.Info.(*sdk.AssistantMessage); ok && a.Error != nil {
+		fmt.Fprintf(b, "%s\n", c.Paint(terminal.Red, terminal.Visible(a.Error.Name+": "+a.Error.Error())))
+	}
+}
+
+func clock(millis sdk.Millis) string { return time.UnixMilli(millis).Format("15:04:05") }
+
+func showPart(c *terminal.Screen, p sdk.Part, directory string) string {
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		switch {
+		case p.Text == "":
+			return ""
+		case p.Synthetic:
+			return c.Paint(terminal.Dim, "("+Clip(terminal.OneLine(p.Text), reasoningLength)+")")
+		case p.Ignored:
+			return c.Paint(terminal.Dim, "(cut off: "+Clip(terminal.OneLine(p.Text), reasoningLength)+")")
+		}
+		return strings.TrimRight(terminal.Prose(p.Text), "\n")
+	case *sdk.ReasoningPart:
+		return c.Paint(terminal.Dim, "thought: "+Clip(terminal.OneLine(p.Text), reasoningLength))
+	case *sdk.FilePart:
+		return c.Paint(terminal.Dim, "attached "+terminal.OneLine(p.Filename)+" ("+terminal.OneLine(p.Mime)+")")
+	case *sdk.ToolPart:
+		if p.State.Open() {
+			return "… " + terminal.Visible(p.Tool) + " " + subject(&p.State, directory)
+		}
+		return toolLine(c, p, directory, 0)
+	case *sdk.RetryPart:
+		return c.Paint(terminal.Yellow, fmt.Sprintf("try %d failed: %s", p.Attempt, Clip(terminal.OneLine(p.Error.Error()), errorLength)))
+	case *sdk.SubtaskPart:
+		return c.Paint(terminal.Dim, "subtask for "+terminal.Visible(p.Agent)+": "+Clip(terminal.OneLine(p.Prompt), reasoningLength))
+	case *sdk.CompactionPart:
+		return c.Paint(terminal.Dim, "(the conversation so far was to be summarised)")
+	}
+	return ""
+}

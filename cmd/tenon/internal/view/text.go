@@ -1,0 +1,445 @@
+package view
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// reasoningLength bounds what is shown of finished reasoning.
+	reasoningLength = 160
+	// silence is how long a model may take to begin before the wait is shown.
+	silence = 2 * time.Second
+)
+
+// textView shows a turn to people: on a terminal the answer as it is written with the tool calls between
+// it, elsewhere a line for each tool call on stderr and, at the end, the answer alone on stdout.
+type textView struct {
+	s      *terminal.Screen
+	answer io.Writer // stdout
+	footer io.Writer // stderr
+	turn   *Turn
+	quiet  bool
+	f      *follower
+	now    func() time.Time
+
+	text     *streamed            // the block of the answer that is being written
+	thinking *thought             // the reasoning that is being written
+	calls    map[string]*openCall // under way, by part
+	order    []string             // of calls
+	finished map[string]bool      // calls whose line was written
+	retry    *sdk.SessionStatus
+	asked    time.Time // when the model was asked that has not begun to answer; zero otherwise
+	refused  int       // calls refused because nobody is there to be asked
+}
+
+// streamed is a part whose text arrives and is written.
+type streamed struct {
+	id      string
+	written interface { // a hash of the text so far, which may be long
+		io.Writer
+		Sum(b []byte) []byte
+	}
+}
+
+func newStreamed(id string) *streamed { return &streamed{id: id, written: sha256.New()} }
+
+func (s *streamed) write(text string) { _, _ = io.WriteString(s.written, text) } // a hash takes everything
+
+// is reports whether what was written is the text.
+func (s *streamed) is(text string) bool {
+	whole := newStreamed(s.id)
+	whole.write(text)
+	return bytes.Equal(whole.written.Sum(nil), s.written.Sum(nil))
+}
+
+// thought is reasoning that arrives. Its end is shown, and no more is kept.
+type thought struct {
+	id   string
+	tail string
+}
+
+// maxTail bounds what is kept of reasoning, in bytes: enough for reasoningLength characters of any kind with white space in between.
+const maxTail = 4 << 10
+
+func (t *thought) write(text string) {
+	t.tail += text
+	if extra := len(t.tail) - maxTail; extra > 0 {
+		t.tail = strings.Clone(strings.ToValidUTF8(t.tail[extra:], ""))
+	}
+}
+
+// openCall is a tool call that is under way.
+type openCall struct {
+	part     *sdk.ToolPart
+	received int // bytes of arguments
+}
+
+func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *textView {
+	return &textView{
+		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, f: newFollower(turn.Session.ID), now: time.Now,
+		calls: map[string]*openCall{}, finished: map[string]bool{},
+	}
+}
+
+// Failed returns why the terminal cannot be written.
+func (v *textView) Failed() error { return v.s.Failed() }
+
+// Event shows an event.
+func (v *textView) Event(e *sdk.Event) {
+	v.f.take(e)
+	switch p := e.Properties.(type) {
+	case *sdk.PartDelta:
+		v.delta(p)
+	case *sdk.PartInfo:
+		v.part(p.Part)
+	case *sdk.SessionStatusInfo:
+		v.status(p)
+	case *sdk.TodoInfo:
+		if p.SessionID == v.f.root {
+			v.line(TodoLine(v.s, p.Todos))
+		}
+	case *sdk.SessionRef:
+		if e.Type == sdk.EventSessionCompacted && p.SessionID == v.f.root {
+			v.line(v.s.Paint(terminal.Dim, "the conversation was summarised to make room (tenon session uncompact takes that back)"))
+		}
+	case *sdk.Object:
+		v.template(*p)
+	case *sdk.PluginNotice:
+		if !v.turn.LogsNotices {
+			from := ""
+			if p.Plugin != "" {
+				from = fmt.Sprintf("plugin %s %s: ", terminal.Visible(p.Plugin), terminal.Visible(p.Hook))
+			}
+			v.line(from + terminal.OneLine(p.Message))
+		}
+	}
+}
+
+// template tells of a shell command in the template of a command, before it is asked for.
+func (v *textView) template(p sdk.Object) {
+	from, _ := p["template"].(string)
+	input, _ := p["input"].(json.RawMessage)
+	var args struct{ Command string }
+	if from == "" || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
+		return
+	}
+	v.line(v.s.Paint(terminal.Dim, terminal.Visible(from)+" runs "+terminal.OneLine(args.Command)))
+}
+
+// line writes a line, unless the user wants the answer alone.
+func (v *textView) line(text string) {
+	if !v.quiet {
+		v.s.Line(text)
+	}
+}
+
+func (v *textView) delta(d *sdk.PartDelta) {
+	v.heard()
+	switch {
+	case v.text != nil && d.PartID == v.text.id:
+		v.text.write(d.Delta)
+		v.s.Stream(terminal.Prose(d.Delta))
+	case v.thinking != nil && d.PartID == v.thinking.id:
+		v.thinking.write(d.Delta)
+	case d.Field == "raw":
+		if c := v.calls[d.PartID]; c != nil {
+			c.received += len(d.Delta)
+		}
+	}
+}
+
+func (v *textView) part(p sdk.Part) {
+	if p.Type() != sdk.PartTypeStepStart {
+		v.heard()
+	}
+	switch p := p.(type) {
+	case *sdk.StepStartPart:
+		if v.f.answers(p.Head()) {
+			v.asked = v.now()
+		}
+	case *sdk.TextPart:
+		if v.s.Streams && v.f.answers(p.Head()) && !p.Synthetic {
+			v.textPart(p)
+		}
+	case *sdk.ReasoningPart:
+		if v.f.answers(p.Head()) {
+			v.reasoningPart(p)
+		}
+	case *sdk.ToolPart:
+		if v.f.steps[p.MessageID] != nil {
+			v.toolPart(p)
+		}
+	}
+}
+
+// heard ends the wait for the model.
+func (v *textView) heard() {
+	shown := v.waits(v.now())
+	v.asked = time.Time{}
+	if shown {
+		v.draw()
+	}
+}
+
+// waits reports whether the model takes long enough to begin that the wait is shown.
+func (v *textView) waits(now time.Time) bool { return !v.asked.IsZero() && now.Sub(v.asked) >= silence }
+
+// textPart begins or ends a block of the answer.
+func (v *textView) textPart(p *sdk.TextPart) {
+	closed := p.Time != nil && p.Time.End != 0
+	if v.text == nil || v.text.id != p.ID {
+		if closed && p.Ignored || v.finished[p.ID] {
+			return
+		}
+		v.text = newStreamed(p.ID)
+		v.text.write(p.Text)
+		v.s.Stream(terminal.Prose(p.Text))
+	}
+	if !closed {
+		return
+	}
+	same := v.text.is(p.Text)
+	v.text = nil
+	v.finished[p.ID] = true
+	if !p.Ignored && !same {
+		v.line(v.s.Paint(terminal.Dim, "a plugin changed this text; it now reads:"))
+		v.s.Stream(terminal.Prose(p.Text))
+	}
+	if !strings.HasSuffix(p.Text, "\n") {
+		v.s.Stream("\n")
+	}
+}
+
+// reasoningPart shows, when the model is done with it, the beginning of what it thought.
+func (v *textView) reasoningPart(p *sdk.ReasoningPart) {
+	if p.Time.End == 0 {
+		if v.thinking == nil || v.thinking.id != p.ID {
+			v.thinking = &thought{id: p.ID}
+			v.draw()
+		}
+		return
+	}
+	if v.thinking == nil || v.thinking.id != p.ID {
+		return
+	}
+	v.thinking = nil
+	v.draw()
+	took := Duration(time.Duration(p.Time.End-p.Time.Start) * time.Millisecond)
+	v.line(v.s.Paint(terminal.Dim, "thought for "+took+": "+Clip(terminal.OneLine(Clip(p.Text, maxTail)), reasoningLength)))
+}
+
+func (v *textView) toolPart(p *sdk.ToolPart) {
+	if v.finished[p.ID] {
+		return
+	}
+	if p.State.Open() {
+		c := v.calls[p.ID]
+		if c == nil {
+			c = &openCall{}
+			v.calls[p.ID] = c
+			v.order = append(v.order, p.ID)
+		}
+		fresh := c.part == nil || c.part.State.Status != p.State.Status
+		if c.part = p; fresh {
+			v.draw()
+		}
+		return
+	}
+	v.finished[p.ID] = true
+	delete(v.calls, p.ID)
+	v.order = without(v.order, p.ID)
+	if p.State.Metadata["refusedBy"] == "headless" {
+		v.refused++
+	}
+	v.draw()
+	v.line(toolLine(v.s, p, v.turn.Directory, v.f.depth(p.SessionID)))
+}
+
+func without(list []string, item string) []string {
+	out := list[:0]
+	for _, s := range list {
+		if s != item {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (v *textView) status(p *sdk.SessionStatusInfo) {
+	if p.Status.Type != sdk.StatusRetry {
+		if v.retry != nil {
+			v.retry, v.asked = nil, v.now()
+			v.draw()
+		}
+		return
+	}
+	v.text, v.thinking, v.asked = nil, nil, time.Time{}
+	status := p.Status
+	if p.SessionID == v.f.root {
+		v.retry = &status
+	}
+	wait := max(time.UnixMilli(status.Next).Sub(v.now()), 0)
+	v.line(strings.Repeat("  ", v.f.depth(p.SessionID)) + v.s.Paint(terminal.Yellow, fmt.Sprintf(
+		"%s; next try in %s (%d/%d)", Clip(terminal.OneLine(v.turn.Clean(status.Message)), errorLength), Duration(roughly(wait)), status.Attempt, v.turn.Retries)))
+	v.draw()
+}
+
+// roughly rounds a wait to what people want to know.
+func roughly(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
+
+// TodoLine is the task list in one line.
+func TodoLine(s *terminal.Screen, list []sdk.Todo) string {
+	marks := map[string]string{"pending": "○", "in_progress": "▸", "completed": "✓", "cancelled": "✗"}
+	done := 0
+	var items []string
+	for _, t := range list {
+		if t.Status == "completed" {
+			done++
+		}
+		mark, ok := marks[t.Status]
+		if !ok {
+			mark = "○"
+		}
+		item := mark + " " + Clip(terminal.OneLine(t.Content), 60)
+		if t.Status == "completed" || t.Status == "cancelled" {
+			item = s.Paint(terminal.Dim, item)
+		}
+		items = append(items, item)
+	}
+	return fmt.Sprintf("tasks %d/%d: %s", done, len(list), strings.Join(items, "  "))
+}
+
+// Tick draws the live lines again.
+func (v *textView) Tick(now time.Time) {
+	if v.thinking != nil || len(v.order) > 0 || v.retry != nil || v.waits(now) {
+		v.draw()
+	}
+}
+
+// draw shows what is under way in the live lines.
+func (v *textView) draw() {
+	if !v.s.Live || v.quiet {
+		return
+	}
+	now := v.now()
+	var lines []string
+	if v.thinking != nil {
+		tail := terminal.OneLine(v.thinking.tail)
+		if r := []rune(tail); len(r) > reasoningLength {
+			tail = "…" + string(r[len(r)-reasoningLength:])
+		}
+		lines = append(lines, v.s.Paint(terminal.Dim, "thinking "+tail))
+	}
+	for _, id := range v.order {
+		c := v.calls[id]
+		lines = append(lines, runningLine(v.s, c.part, c.received, v.turn.Directory, v.f.depth(c.part.SessionID), now))
+	}
+	if v.waits(now) {
+		lines = append(lines, v.s.Paint(terminal.Dim, "waiting for the model · "+Duration(roughly(now.Sub(v.asked)))))
+	}
+	if v.retry != nil {
+		wait := max(time.UnixMilli(v.retry.Next).Sub(now), 0)
+		lines = append(lines, v.s.Paint(terminal.Dim, "next try in "+Duration(roughly(wait))))
+	}
+	v.s.BottomLines(lines)
+}
+
+// Finish writes the answer where it was not streamed, and the figures of the turn.
+func (v *textView) Finish(o *Outcome) error {
+	v.s.BottomLines(nil)
+	if err := v.writeAnswer(o); err != nil {
+		return err
+	}
+	if v.quiet || o.Message == nil {
+		return v.s.Failed()
+	}
+	if v.refused > 0 {
+		fmt.Fprintf(v.footer, "note: %s refused because nobody could be asked; the line of each says what allows it\n", was(v.refused, "tool call"))
+	}
+	if a, ok := o.Message.Info.(*sdk.AssistantMessage); ok && a.Finish == sdk.FinishLength && o.Err == nil {
+		remedy := `tenon run -c "go on" continues it`
+		if v.turn.Talks {
+			remedy = `"go on" continues it`
+		}
+		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; "+remedy)
+	}
+	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.figures(o)))
+	return v.s.Failed()
+}
+
+func (v *textView) writeAnswer(o *Outcome) error {
+	if data := structured(o.Message); len(data) > 0 && o.Err == nil {
+		return v.writeStructured(data)
+	}
+	if v.s.Streams || o.Err != nil {
+		return nil
+	}
+	text := AnswerText(o.Message)
+	if text == "" {
+		return nil
+	}
+	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n")+"\n")
+	return err
+}
+
+// writeStructured writes JSON: for people indented, for programs on one line.
+func (v *textView) writeStructured(data []byte) error {
+	var b bytes.Buffer
+	compact := json.Compact
+	if v.s.Streams {
+		compact = func(dst *bytes.Buffer, src []byte) error { return json.Indent(dst, src, "", "  ") }
+	}
+	if err := compact(&b, data); err != nil {
+		return err
+	}
+	if v.s.Streams {
+		v.s.Stream(terminal.Prose(b.String()) + "\n")
+		return nil
+	}
+	b.WriteByte('\n')
+	_, err := v.answer.Write(b.Bytes())
+	return err
+}
+
+// figures is the line at the end: model, steps, tokens, cost, time and how to go on.
+func (v *textView) figures(o *Outcome) string {
+	t := v.f.totals()
+	var words []string
+	if t.model != "" {
+		words = append(words, terminal.Visible(t.model))
+	}
+	unit := "steps"
+	if t.steps == 1 {
+		unit = "step"
+	}
+	words = append(words, fmt.Sprintf("%d %s", t.steps, unit))
+	if t.tokens.Sum() > 0 {
+		in := Count(t.tokens.Input+t.tokens.Cache.Read+t.tokens.Cache.Write) + " in"
+		if t.tokens.Cache.Read > 0 {
+			in += " (" + Count(t.tokens.Cache.Read) + " cached)"
+		}
+		words = append(words, in, Count(t.tokens.Output+t.tokens.Reasoning)+" out")
+	}
+	if t.cost > 0 {
+		words = append(words, Money(t.cost))
+	}
+	words = append(words, Duration(o.Took.Round(time.Millisecond)))
+	if !v.turn.Talks {
+		words = append(words, "tenon run -s "+v.f.root+" goes on")
+	}
+	return strings.Join(words, " · ")
+}

@@ -1,0 +1,177 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// SubjectLength bounds what a tool call touches, in its line.
+	SubjectLength = 200
+	// errorLength bounds an error in a line; a refusal, which says what to do, fits.
+	errorLength = 600
+)
+
+// sgr is what programs colour their output with.
+var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// subjectKeys are the arguments that say what a call touches, the most telling first.
+var subjectKeys = [...]string{"command", "filePath", "file_path", "path", "url", "pattern", "query", "description", "name"}
+
+// subject says in a few words what a tool call touches.
+func subject(s *sdk.ToolState, directory string) string {
+	var args map[string]any
+	if json.Unmarshal(s.Input, &args) != nil {
+		return terminal.OneLine(s.Title)
+	}
+	if pattern, ok := args["pattern"].(string); ok {
+		where, _ := args["path"].(string)
+		if where != "" {
+			where = " in " + relative(where, directory)
+		}
+		return Clip(terminal.OneLine(pattern+where), SubjectLength)
+	}
+	for _, key := range subjectKeys {
+		value, ok := args[key].(string)
+		if !ok || value == "" {
+			continue
+		}
+		if strings.Contains(strings.ToLower(key), "path") {
+			value = relative(value, directory)
+		}
+		first, rest, cut := strings.Cut(strings.TrimSpace(value), "\n")
+		if cut && strings.TrimSpace(rest) != "" {
+			first += " …"
+		}
+		return Clip(terminal.OneLine(first), SubjectLength)
+	}
+	return Clip(terminal.OneLine(s.Title), SubjectLength)
+}
+
+// relative shortens a path below the directory.
+func relative(path, directory string) string {
+	if rel, err := filepath.Rel(directory, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// details are the figures of a finished call: what it changed, how a command ended.
+func details(s *sdk.ToolState) []string {
+	var out []string
+	if added, removed, ok := diffSize(s.Metadata); ok {
+		out = append(out, fmt.Sprintf("+%d -%d", added, removed))
+	}
+	if code, ok := number(s.Metadata["exit"]); ok {
+		if code != 0 {
+			out = append(out, fmt.Sprintf("exit %d", code))
+		}
+		if last := lastLine(s.Metadata); last != "" {
+			out = append(out, last)
+		}
+	}
+	return out
+}
+
+// diffSize counts the lines that the unified diff of a call added and removed.
+func diffSize(metadata sdk.Object) (added, removed int, ok bool) {
+	diff, ok := metadata["diff"].(string)
+	if !ok || diff == "" {
+		return 0, 0, false
+	}
+	for line := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+		case line[0] == '+':
+			added++
+		case line[0] == '-':
+			removed++
+		}
+	}
+	return added, removed, true
+}
+
+// lastLine is the last line of a command's output that has anything in it.
+func lastLine(metadata sdk.Object) string {
+	output, _ := metadata["output"].(string)
+	output = strings.TrimSpace(sgr.ReplaceAllString(output, ""))
+	if i := strings.LastIndexByte(output, '\n'); i >= 0 {
+		output = output[i+1:]
+	}
+	if i := strings.LastIndexByte(output, '\r'); i >= 0 {
+		output = output[i+1:] // what a progress bar left on the line
+	}
+	return Clip(terminal.OneLine(output), SubjectLength)
+}
+
+// number reads a number of metadata, which is a Go value while the call's process runs and JSON afterwards.
+func number(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), true
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), true
+	case json.Number:
+		n, err := v.Int64()
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// toolLine is the line of a finished call.
+func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int) string {
+	s := &p.State
+	mark, name := c.Paint(terminal.Green, "✓"), terminal.Visible(p.Tool)
+	if s.Status == sdk.ToolError {
+		mark = c.Paint(terminal.Red, "✗")
+	}
+	words := []string{strings.Repeat("  ", depth) + mark, c.Paint(terminal.Bold, name)}
+	if subject := subject(s, directory); subject != "" {
+		words = append(words, subject)
+	}
+	notes := details(s)
+	if s.Time.End > s.Time.Start {
+		notes = append(notes, Duration(time.Duration(s.Time.End-s.Time.Start)*time.Millisecond))
+	}
+	if len(notes) > 0 {
+		words = append(words, c.Paint(terminal.Dim, "· "+strings.Join(notes, " · ")))
+	}
+	line := strings.Join(words, " ")
+	if s.Status == sdk.ToolError {
+		line += "\n" + strings.Repeat("  ", depth+1) + c.Paint(terminal.Red, Clip(terminal.OneLine(s.Error), errorLength))
+	}
+	return line
+}
+
+// runningLine is the live line of a call that is under way.
+func runningLine(c *terminal.Screen, p *sdk.ToolPart, received int, directory string, depth int, now time.Time) string {
+	s := &p.State
+	words := []string{strings.Repeat("  ", depth) + c.Paint(terminal.Cyan, "◦"), c.Paint(terminal.Bold, terminal.Visible(p.Tool))}
+	if s.Status == sdk.ToolPending {
+		words = append(words, c.Paint(terminal.Dim, fmt.Sprintf("%d bytes of arguments", received)))
+		return strings.Join(words, " ")
+	}
+	if subject := subject(s, directory); subject != "" {
+		words = append(words, subject)
+	}
+	var notes []string
+	if took := now.Sub(time.UnixMilli(s.Time.Start)); s.Time.Start > 0 && took >= time.Second {
+		notes = append(notes, Duration(took.Truncate(time.Second)))
+	}
+	if last := lastLine(s.Metadata); last != "" {
+		notes = append(notes, last)
+	}
+	if len(notes) > 0 {
+		words = append(words, c.Paint(terminal.Dim, "· "+strings.Join(notes, " · ")))
+	}
+	return strings.Join(words, " ")
+}

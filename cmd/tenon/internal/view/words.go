@@ -1,0 +1,103 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Limit writes a number of tokens, and nothing for one that is unknown.
+func Limit(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return Count(n)
+}
+
+func RuleText(r sdk.PermissionRule) string {
+	return terminal.OneLine(fmt.Sprintf("%s %q %s", r.Permission, r.Pattern, r.Action))
+}
+
+// Ago says how long something is past, and beyond a week its date.
+func Ago(millis int64, now time.Time) string {
+	t := time.UnixMilli(millis)
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return Plural(int(d/time.Minute), "minute") + " ago"
+	case d < 24*time.Hour:
+		return Plural(int(d/time.Hour), "hour") + " ago"
+	case d < 7*24*time.Hour:
+		return Plural(int(d/(24*time.Hour)), "day") + " ago"
+	}
+	return t.Format("2006-01-02")
+}
+
+func Plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+func was(n int, word string) string {
+	if n == 1 {
+		return "1 " + word + " was"
+	}
+	return Plural(n, word) + " were"
+}
+
+// Clip cuts text to so many characters.
+func Clip(text string, most int) string {
+	n, end := 0, 0
+	for i := range text {
+		if n == most {
+			return text[:end] + "…"
+		}
+		if n++; n == most {
+			end = i // where the last character begins that fits
+		}
+	}
+	return text
+}
+
+// Duration writes a time as people do: 12 ms, 2.3 s, 1m 02s.
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute && d%time.Second == 0:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
+}
+
+// Count writes a number of tokens in at most four characters.
+func Count(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 100_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+// Money writes an amount in dollars to four places; less than that shows as "<$0.0001".
+func Money(u sdk.USD) string {
+	const place = 100_000_000 // picodollars in $0.0001
+	if u > 0 && u < place {
+		return "<$0.0001"
+	}
+	tenths := (int64(u) + place/2) / place
+	return fmt.Sprintf("$%d.%04d", tenths/10_000, tenths%10_000)
+}
