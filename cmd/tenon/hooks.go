@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/hooks"
-	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 )
 
 func (a *app) hooksCommand() *cobra.Command {
@@ -34,10 +34,10 @@ func checkPoint(point *string) error {
 	if *point == "" {
 		return nil
 	}
-	info, ok := sdk.PointOf(*point)
+	info, ok := hookpoint.Of(*point)
 	if !ok {
 		var names []string
-		for _, p := range sdk.Points() {
+		for _, p := range hookpoint.All() {
 			names = append(names, string(p.Point))
 		}
 		return usageError("the points are "+strings.Join(names, ", "), "hook point %q is unknown", *point)
