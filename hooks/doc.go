@@ -8,7 +8,7 @@
 //
 // Every call is guarded: it has a deadline, a panic ends nothing but the call, what it answers is checked
 // before it counts, and what went wrong is handled by the hook's failure policy. Three failures in a row
-// quarantine the plugin; that it was not ready yet (sdk.ErrNotReady) is none of them.
+// quarantine the plugin; that it was not ready yet (ErrNotReady) is none of them.
 //
 // A hook works on a copy. The engine finds what it changed, drops what the hook did not declare in
 // Writes, applies the rest and writes it to the ledger; hooks in this process and hooks behind a carrier

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -62,7 +63,7 @@ type Engine struct {
 
 // station is a hook point that has hooks.
 type station struct {
-	info  sdk.PointInfo
+	info  hookpoint.Info
 	input reflect.Type
 	value reflect.Type // nil without a value
 	hooks []*bound     // in order
@@ -72,7 +73,7 @@ type station struct {
 // bound is a hook in its place, with what the user set over its manifest.
 type bound struct {
 	sdk.Hook
-	info   sdk.PointInfo
+	info   hookpoint.Info
 	member *member
 	index  int // in configuration order
 
@@ -176,7 +177,7 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride, quarantined string) []
 	return problems
 }
 
-func newStation(info sdk.PointInfo) *station {
+func newStation(info hookpoint.Info) *station {
 	s := &station{info: info, input: reflect.TypeOf(info.NewInput())}
 	if info.NewValue != nil {
 		s.value = reflect.TypeOf(info.NewValue())
@@ -190,7 +191,7 @@ func (e *Engine) Has(p sdk.Point) bool { return e.points[p] != nil }
 // Order lists all hooks: the points in the order a turn passes them, the hooks of each as they are called.
 func (e *Engine) Order() []HookInfo {
 	var infos []HookInfo
-	for _, info := range sdk.Points() {
+	for _, info := range hookpoint.All() {
 		s := e.points[info.Point]
 		if s == nil {
 			continue
@@ -226,7 +227,7 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // check refuses a call with types that do not belong to the point: a mistake of the caller that handlers
 // would be blamed for.
-func (s *station) check(kind sdk.Kind, in, value any) error {
+func (s *station) check(kind hookpoint.Kind, in, value any) error {
 	if s.info.Kind != kind {
 		return fmt.Errorf("hook point %s is no %s point", s.info.Point, kind)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,7 +34,7 @@ func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (GateRe
 	if at == nil {
 		return GateResult{}, nil
 	}
-	if err := at.check(sdk.KindGate, in, nil); err != nil {
+	if err := at.check(hookpoint.KindGate, in, nil); err != nil {
 		return GateResult{}, err
 	}
 	r := e.newRun(ctx, at, s, in, nil).walk()

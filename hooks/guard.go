@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -95,7 +96,7 @@ func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
 	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	if h.info.Kind == sdk.KindTransform && answer.Verdict == sdk.VerdictAbstain {
+	if h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
 		answer.Changes, t.dropped = value.Restrict(answer.Changes, h.Writes)
 	}
 	return nil
@@ -121,7 +122,7 @@ func (h *bound) judge(answer *sdk.Answer, err error, took time.Duration) error {
 	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
 		return fmt.Errorf("%w: verdict %q without a message to go on with", ErrAnswer, answer.Verdict)
 	}
-	if len(answer.Changes) > 0 && (h.Handler != nil || h.info.Kind != sdk.KindTransform) {
+	if len(answer.Changes) > 0 && (h.Handler != nil || h.info.Kind != hookpoint.KindTransform) {
 		return fmt.Errorf("%w: changes where none are expected", ErrAnswer)
 	}
 	return nil
@@ -132,11 +133,11 @@ func (h *bound) mayAnswer(v sdk.Verdict) bool {
 	case sdk.VerdictAbstain:
 		return true
 	case sdk.VerdictDeny, sdk.VerdictHalt:
-		return h.info.Kind == sdk.KindGate || h.info.MayDeny
+		return h.info.Kind == hookpoint.KindGate || h.info.MayDeny
 	case sdk.VerdictAllow:
-		return h.info.Kind == sdk.KindGate
+		return h.info.Kind == hookpoint.KindGate
 	case sdk.VerdictAsk:
-		return h.info.Kind == sdk.KindGate && h.Point != sdk.PointTurnStop
+		return h.info.Kind == hookpoint.KindGate && h.Point != sdk.PointTurnStop
 	case sdk.VerdictContinue:
 		return h.Point == sdk.PointTurnStop
 	}
@@ -145,10 +146,10 @@ func (h *bound) mayAnswer(v sdk.Verdict) bool {
 
 // timeoutError says that the deadline passed; err is what the handler returned, if it did. What was not ready yet says so.
 func (h *bound) timeoutError(err error) error {
-	if r, ok := h.Remote.(sdk.RemoteReadier); ok && !errors.Is(err, sdk.ErrNotReady) {
+	if r, ok := h.Remote.(RemoteReadier); ok && !errors.Is(err, ErrNotReady) {
 		err = r.Ready()
 	}
-	if errors.Is(err, sdk.ErrNotReady) {
+	if errors.Is(err, ErrNotReady) {
 		return fmt.Errorf("%w after %s: %w", ErrTimeout, h.Timeout, err)
 	}
 	return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
@@ -158,7 +159,7 @@ func (h *bound) timeoutError(err error) error {
 // counted.
 func (e *Engine) blame(h *bound, err error, mute bool) {
 	reason := ""
-	if !errors.Is(err, sdk.ErrNotReady) {
+	if !errors.Is(err, ErrNotReady) {
 		reason = h.failed(err)
 	}
 	e.log.Debug("hook failed", "plugin", h.member.name, "hook", h.label(), "err", err)

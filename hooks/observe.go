@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,7 +21,7 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 	if at == nil {
 		return
 	}
-	if err := at.check(sdk.KindObserve, in, nil); err != nil {
+	if err := at.check(hookpoint.KindObserve, in, nil); err != nil {
 		e.log.Error("event not observed", "err", err)
 		return
 	}
@@ -36,7 +37,7 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 
 func (e *Engine) addObservers() {
 	for _, s := range e.points {
-		if s.info.Kind != sdk.KindObserve {
+		if s.info.Kind != hookpoint.KindObserve {
 			continue
 		}
 		for _, h := range s.hooks {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,7 +34,7 @@ func bind(m *member, list []sdk.Hook, override sdk.HookOverride) ([]*bound, []er
 }
 
 func bindHook(m *member, hook sdk.Hook, override sdk.HookOverride) (*bound, error) {
-	info, ok := sdk.PointOf(string(hook.Point))
+	info, ok := hookpoint.Of(string(hook.Point))
 	if !ok {
 		return nil, fmt.Errorf("unknown point %q", hook.Point)
 	}
@@ -93,9 +94,9 @@ func (h *bound) checkOnError() error {
 func (h *bound) fits(policy sdk.OnError) bool {
 	switch policy {
 	case sdk.OnErrorDeny:
-		return h.info.Kind == sdk.KindGate || h.info.MayDeny
+		return h.info.Kind == hookpoint.KindGate || h.info.MayDeny
 	case sdk.OnErrorStop:
-		return h.info.Kind != sdk.KindObserve
+		return h.info.Kind != hookpoint.KindObserve
 	}
 	return true
 }
@@ -111,7 +112,7 @@ func (h *bound) override(o sdk.HookOverride) {
 	}
 	if h.OnError == sdk.OnErrorDefault {
 		h.OnError = sdk.OnErrorSkip
-		if h.info.Kind == sdk.KindGate {
+		if h.info.Kind == hookpoint.KindGate {
 			h.OnError = sdk.OnErrorDeny
 		}
 	}
@@ -140,7 +141,7 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) []error {
 		return problems
 	}
 	for _, hook := range list {
-		info, ok := sdk.PointOf(string(hook.Point))
+		info, ok := hookpoint.Of(string(hook.Point))
 		if !ok || (&bound{info: info}).fits(o.OnError) {
 			return problems
 		}

@@ -98,7 +98,7 @@ func (w *warming) HandleRemote(ctx context.Context, _ *sdk.RemoteCall) (sdk.Answ
 
 func (w *warming) Ready() error {
 	if w.cold.Load() {
-		return fmt.Errorf("%w: it warms up", sdk.ErrNotReady)
+		return fmt.Errorf("%w: it warms up", hooks.ErrNotReady)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func TestNotReadyIsNoFailure(t *testing.T) {
 	says := system(func(context.Context, *sdk.ChatSystemValue) error {
 		switch {
 		case cold.Load():
-			return fmt.Errorf("%w: it warms up", sdk.ErrNotReady)
+			return fmt.Errorf("%w: it warms up", hooks.ErrNotReady)
 		case broken.Load():
 			return errors.New("no luck")
 		}
@@ -168,7 +168,7 @@ func TestNotReadyIsNoFailure(t *testing.T) {
 func TestNotReadyDenies(t *testing.T) {
 	t.Parallel()
 	e, _ := engine(t, plugin("slow", sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
-		return sdk.Decision{}, sdk.ErrNotReady
+		return sdk.Decision{}, hooks.ErrNotReady
 	})))
 	for range 4 {
 		r, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{}, &sdk.PermissionRequest{})

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -105,7 +106,7 @@ func guest(h sdk.Handler, line []byte) (sdk.Answer, error) {
 	if err := json.Unmarshal(line, &call); err != nil {
 		return sdk.Answer{}, err
 	}
-	info, _ := sdk.PointOf(string(call.Point))
+	info, _ := hookpoint.Of(string(call.Point))
 	local := &sdk.HookCall{Point: call.Point, Input: info.NewInput()}
 	if err := json.Unmarshal(call.Input, local.Input); err != nil {
 		return sdk.Answer{}, err

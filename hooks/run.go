@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -35,7 +36,7 @@ const (
 // state inEngine alone, and the caller does not return in that state.
 type run struct {
 	engine *Engine
-	kind   sdk.Kind
+	kind   hookpoint.Kind
 	ctx    context.Context
 	scope  Scope
 	firing int // in the ledger
@@ -206,7 +207,7 @@ func (r *run) step(h *bound) (goOn, abandoned bool) {
 	if err := h.judge(&answer, err, took); err != nil {
 		return r.failed(h, err, took), false
 	}
-	if r.kind == sdk.KindGate {
+	if r.kind == hookpoint.KindGate {
 		h.succeeded()
 		r.vote(h, &answer, took)
 		return true, false
@@ -326,7 +327,7 @@ func (r *run) consequence(h *bound, outcome Outcome, err error, took time.Durati
 		r.err = blamed
 	case sdk.OnErrorDeny:
 		entry.Verdict, entry.Reason = sdk.VerdictDeny, blamed.Error()
-		if r.kind == sdk.KindGate {
+		if r.kind == hookpoint.KindGate {
 			r.votes.add(sdk.VerdictDeny, entry.Reason, "", h.member.name)
 		} else {
 			r.result = Result{Verdict: sdk.VerdictDeny, Reason: entry.Reason, Plugin: h.member.name}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -35,7 +36,7 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 	if at == nil {
 		return Result{}, nil
 	}
-	if err := at.check(sdk.KindTransform, in, value); err != nil {
+	if err := at.check(hookpoint.KindTransform, in, value); err != nil {
 		return Result{}, err
 	}
 	r := e.newRun(ctx, at, s, in, value).walk()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -102,7 +103,7 @@ func (r *recorder) hooks(t *testing.T) []sdk.Hook {
 			return nil
 		}),
 	}
-	for _, p := range sdk.Points() {
+	for _, p := range hookpoint.All() {
 		if !slices.ContainsFunc(list, func(h sdk.Hook) bool { return h.Point == p.Point }) {
 			t.Errorf("point %s has no hook in this test", p.Point)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -25,7 +26,7 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 	for i := range p.server.Hooks {
 		c := &p.server.Hooks[i]
 		d := c.Description()
-		h, err := d.Hook("", &toolHook{p, c.Tool})
+		h, err := hookpoint.Hook(&d, "", &toolHook{p, c.Tool})
 		if err != nil {
 			continue // Validate refused it
 		}

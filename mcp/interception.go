@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -60,7 +61,7 @@ func interceptions() []*interception {
 			reads: []string{"/text"}, writes: []string{"/text"}, payload: textPayload, changes: textChanges,
 		},
 	}
-	for _, info := range sdk.Points() {
+	for _, info := range hookpoint.All() {
 		i := &interception{
 			point: info.Point, event: ownEvent + string(info.Point), phase: phaseRequest, kinds: both, payload: ownPayload,
 		}
@@ -75,11 +76,11 @@ func interceptions() []*interception {
 // block is the answer to what was refused: a verdict where there is one to give, the refusal in the place of what was refused where
 // that can be, else an error that ends the turn.
 func (i *interception) block(reason string) (sdk.Answer, error) {
-	info, _ := sdk.PointOf(string(i.point))
+	info, _ := hookpoint.Of(string(i.point))
 	switch {
-	case info.Kind == sdk.KindObserve:
+	case info.Kind == hookpoint.KindObserve:
 		return sdk.Answer{}, nil
-	case info.Kind == sdk.KindGate, info.MayDeny:
+	case info.Kind == hookpoint.KindGate, info.MayDeny:
 		return sdk.Answer{Verdict: sdk.VerdictDeny, Reason: reason}, nil
 	case i.withheldOutput == "":
 		return sdk.Answer{}, &refused{"refused: " + reason}
@@ -97,11 +98,11 @@ func (i *interception) block(reason string) (sdk.Answer, error) {
 
 // onError is what the failure of a chain means at the point.
 func (i *interception) onError(mustNotFail bool) sdk.OnError {
-	info, _ := sdk.PointOf(string(i.point))
+	info, _ := hookpoint.Of(string(i.point))
 	switch {
-	case !mustNotFail || info.Kind == sdk.KindObserve:
+	case !mustNotFail || info.Kind == hookpoint.KindObserve:
 		return sdk.OnErrorSkip
-	case info.Kind == sdk.KindGate || info.MayDeny:
+	case info.Kind == hookpoint.KindGate || info.MayDeny:
 		return sdk.OnErrorDeny
 	}
 	return sdk.OnErrorStop
@@ -267,7 +268,7 @@ func ownChanges(point sdk.Point) func(*sdk.RemoteCall, json.RawMessage, json.Raw
 
 // diffValue returns the changes that make one value of a hook point another.
 func diffValue(point sdk.Point, before, after json.RawMessage) ([]sdk.Change, error) {
-	info, ok := sdk.PointOf(string(point))
+	info, ok := hookpoint.Of(string(point))
 	if !ok || info.NewValue == nil {
 		return nil, fmt.Errorf("there is no value at %s", point)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -223,7 +224,7 @@ func FuzzInterceptorAnswers(f *testing.F) {
 			if at.changes == nil {
 				continue
 			}
-			info, _ := sdk.PointOf(string(at.point))
+			info, _ := hookpoint.Of(string(at.point))
 			value, err := value.Select(info.NewValue(), []string{""})
 			if err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -88,7 +89,7 @@ func (s *Server) problem() error {
 			return fmt.Errorf("hooks[%d].tool: is missing; name the tool to call", i)
 		}
 		d := s.Hooks[i].Description()
-		if _, err := d.Hook(fmt.Sprintf("hooks[%d]", i), nil); err != nil {
+		if _, err := hookpoint.Hook(&d, fmt.Sprintf("hooks[%d]", i), nil); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
@@ -92,7 +93,7 @@ func (h *held) Hooks() []sdk.Hook {
 
 // approved reports whether a hook is among those that were approved.
 func (h *held) approved(hook sdk.Hook) bool {
-	info, ok := sdk.PointOf(string(hook.Point))
+	info, ok := hookpoint.Of(string(hook.Point))
 	if !ok {
 		return true // the hook engine tells what is wrong with it
 	}

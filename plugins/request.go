@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
@@ -71,7 +72,7 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 
 // HookRequest says what a hook asks for; false when there is no such point.
 func HookRequest(h *sdk.HookDescription) (trust.Hook, bool) {
-	info, ok := sdk.PointOf(h.Point)
+	info, ok := hookpoint.Of(h.Point)
 	if !ok {
 		return trust.Hook{}, false
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -40,7 +41,7 @@ func (s *stub) Hooks() []sdk.Hook {
 			Point: string(h.Point), Name: h.Name, Reads: h.Reads, Writes: h.Writes, OnError: h.OnError, TimeoutMS: h.TimeoutMS,
 			Priority: h.Priority, Before: h.Before, After: h.After,
 		}
-		hook, err := d.Hook("hooks", s)
+		hook, err := hookpoint.Hook(&d, "hooks", s)
 		if err != nil {
 			s.log.Warn("hook of a plugin in quarantine left out", "plugin", s.item.Name, "err", err)
 			continue

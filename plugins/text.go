@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/envname"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
@@ -194,10 +195,10 @@ func hookLines(hooks []trust.Hook) []string {
 	out := make([]string, 0, 2*len(hooks))
 	for _, h := range hooks {
 		line := h.Label()
-		info, ok := sdk.PointOf(string(h.Point))
+		info, ok := hookpoint.Of(string(h.Point))
 		if ok {
 			line += ": " + info.Summary
-			if info.Kind == sdk.KindGate {
+			if info.Kind == hookpoint.KindGate {
 				line += "; it decides"
 			}
 			if info.MayDeny {
@@ -249,9 +250,9 @@ func rightText(h trust.Hook) string {
 }
 
 // failureText says what the failure of a hook leads to, and when it counts as one.
-func failureText(h trust.Hook, info sdk.PointInfo) string {
+func failureText(h trust.Hook, info hookpoint.Info) string {
 	policy := h.OnError
-	if policy == sdk.OnErrorDefault && info.Kind == sdk.KindGate {
+	if policy == sdk.OnErrorDefault && info.Kind == hookpoint.KindGate {
 		policy = sdk.OnErrorDeny
 	}
 	limit := sdk.DefaultHookTimeout

@@ -159,20 +159,3 @@ func TestObjectNumbers(t *testing.T) {
 		}
 	}
 }
-
-func TestPointOf(t *testing.T) {
-	t.Parallel()
-	for _, p := range sdk.Points() {
-		for _, name := range []string{string(p.Point), "experimental." + string(p.Point)} {
-			if got, ok := sdk.PointOf(name); !ok || got.Point != p.Point {
-				t.Errorf("PointOf(%q) = %s, %v", name, got.Point, ok)
-			}
-		}
-		if (p.NewValue != nil) != (p.Kind == sdk.KindTransform) {
-			t.Errorf("%s of kind %s: has a value: %v", p.Point, p.Kind, p.NewValue != nil)
-		}
-	}
-	if _, ok := sdk.PointOf("chat.nonsense"); ok {
-		t.Error("PointOf finds a point that is not there")
-	}
-}

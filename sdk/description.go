@@ -1,10 +1,6 @@
 package sdk
 
-import (
-	"encoding/json"
-	"fmt"
-	"time"
-)
+import "encoding/json"
 
 // ExtensionNamespace is where tenon's part of an Agent Plugins manifest stands: extensions[ExtensionNamespace].
 const ExtensionNamespace = "io.github.tenonhq"
@@ -92,38 +88,4 @@ type ToolDescription struct {
 	// Prepares says that the plugin is to be asked what each call needs leave for (ToolPreparer).
 	Prepares  bool  `json:"prepares,omitempty"`
 	TimeoutMS int64 `json:"timeout,omitempty"` // milliseconds; default, and most, DefaultToolTimeout
-}
-
-// Hook makes the hook described, to be run by h. Errors wrap ErrManifest and name the field; where says what comes before the
-// field's name, such as "hooks[2]".
-func (d *HookDescription) Hook(where string, h RemoteHandler) (Hook, error) {
-	info, ok := PointOf(d.Point)
-	if !ok {
-		return Hook{}, fmt.Errorf("%w: %s.point: there is no hook point %q", ErrManifest, where, d.Point)
-	}
-	switch d.OnError {
-	case OnErrorDefault, OnErrorSkip, OnErrorDeny, OnErrorStop:
-	default:
-		return Hook{}, fmt.Errorf("%w: %s.onError: %q is none of skip, deny and stop", ErrManifest, where, d.OnError)
-	}
-	timeout := time.Duration(d.TimeoutMS) * time.Millisecond
-	if d.TimeoutMS < 0 || timeout > MaxHookTimeout {
-		return Hook{}, fmt.Errorf("%w: %s.timeout: %d is not between 0 and %d milliseconds", ErrManifest, where, d.TimeoutMS, MaxHookTimeout.Milliseconds())
-	}
-	name := d.Name
-	if name == "" {
-		name = string(info.Point)
-	}
-	return Hook{
-		Point: info.Point, Name: name, Reads: d.Reads, Writes: d.Writes, Priority: d.Priority,
-		Before: d.Before, After: d.After, OnError: d.OnError, Timeout: timeout, Remote: h,
-	}, nil
-}
-
-// Describe returns what a hook is without its handler.
-func (h *Hook) Describe() HookDescription {
-	return HookDescription{
-		Point: string(h.Point), Name: h.Name, Reads: h.Reads, Writes: h.Writes, Priority: h.Priority,
-		Before: h.Before, After: h.After, OnError: h.OnError, TimeoutMS: h.Timeout.Milliseconds(),
-	}
 }

@@ -52,19 +52,6 @@ type RemoteHandler interface {
 	HandleRemote(ctx context.Context, call *RemoteCall) (Answer, error)
 }
 
-// ErrNotReady is wrapped by the error of a hook that cannot be called yet through no fault of its plugin, such as one whose module is
-// still being compiled. The hook's OnError holds as for any failure, but a failure in a row, of which three quarantine a plugin, it
-// is not.
-var ErrNotReady = errors.New("not ready yet")
-
-// RemoteReadier is implemented by remote handlers that need time before the first call, which the deadline of a hook does not wait
-// for.
-type RemoteReadier interface {
-	// Ready returns an error that wraps ErrNotReady while calls cannot be answered yet, else nil. It is asked when a call ran out of
-	// time, from any goroutine, and must return at once.
-	Ready() error
-}
-
 // RemoteCall is one call of a hook as it goes over a wire.
 type RemoteCall struct {
 	Point Point           `json:"point"`

@@ -100,17 +100,14 @@ func (p ToolPart) MarshalJSON() ([]byte, error) {
 	if reflect.ValueOf(state).IsZero() || len(p.Extra)+len(state.Extra) > 0 {
 		return value.Marshal(&p)
 	}
-	// The state is the last field and most of the JSON: added by hand, it is not checked and copied once more.
+	// The state is the last field and most of the JSON. Appended here, it is not checked and copied a second time.
 	p.State = ToolState{}
 	body, err := value.Marshal(&p)
 	if err != nil {
 		return nil, err
 	}
-	inner, err := state.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(body[:len(body)-1], []byte(`,"state":`), inner, []byte("}")), nil
+	body, err = value.AppendState(append(body[:len(body)-1], `,"state":`...), &state)
+	return append(body, '}'), err
 }
 
 // UnmarshalJSON decodes the state by its status. Errors wrap ErrWire.
@@ -125,4 +122,4 @@ func (s *ToolState) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON encodes the fields that belong to the status.
-func (s ToolState) MarshalJSON() ([]byte, error) { return value.MarshalState(&s) }
+func (s ToolState) MarshalJSON() ([]byte, error) { return value.AppendState(nil, &s) }

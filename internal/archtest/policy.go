@@ -12,18 +12,20 @@ const anywhere = "*"
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
-		"sdk":      {"sdk", "internal/value"},
-		"hooks":    {"hooks", "sdk", "internal/value"},
+		"sdk":      {"sdk", "internal/value", "internal/hookpoint"},
+		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile"},
 		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
 		"internal": {anywhere},
 
-		"internal/value": {}, // part of every plugin
+		// parts of every plugin
+		"internal/value":     {},
+		"internal/hookpoint": {"sdk"},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
@@ -24,7 +25,7 @@ func mcpServer(t *testing.T, c plugintest.Case, interceptors bool) mcp.Server {
 	s := setup{Options: c.Options, Interceptors: interceptors}
 	server := mcp.Server{Name: conformance.Name, Transport: mcp.TransportStdio, Command: shop.build(t, "mcp", nil), Cwd: t.TempDir(), Own: true}
 	for i, d := range c.Description.Hooks {
-		hook, err := d.Hook("hook", nil)
+		hook, err := hookpoint.Hook(&d, "hook", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +121,7 @@ func (d *described) Hooks() []sdk.Hook {
 			if h.Point != string(own.Point) || !d.is(&own) {
 				continue
 			}
-			if hook, err := h.Hook("hook", own.Remote); err == nil {
+			if hook, err := hookpoint.Hook(&h, "hook", own.Remote); err == nil {
 				hook.Handler = own.Handler
 				out = append(out, hook)
 			}

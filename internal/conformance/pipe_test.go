@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/plugintest"
@@ -45,7 +46,7 @@ func (p *pipe) Start(ctx context.Context, h sdk.Host) error {
 	p.broker.Bind(h)
 	req := guest.StartRequest{Options: h.Options(), Project: h.Project()}
 	for _, d := range p.description.Hooks {
-		hook, err := d.Hook("hook", nil)
+		hook, err := hookpoint.Hook(&d, "hook", nil)
 		if err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ func lost(ctx context.Context, err error) error {
 func (p *pipe) Hooks() []sdk.Hook {
 	var out []sdk.Hook
 	for i, d := range p.description.Hooks {
-		hook, err := d.Hook("hook", pipeHook{p, i})
+		hook, err := hookpoint.Hook(&d, "hook", pipeHook{p, i})
 		if err == nil {
 			out = append(out, hook)
 		}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -69,7 +70,7 @@ In the order a turn passes them.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(intro)
-	for _, p := range sdk.Points() {
+	for _, p := range hookpoint.All() {
 		fmt.Fprintf(&b, "\n### %s\n\n%s%s. Kind: **%s**", p.Point, strings.ToUpper(p.Summary[:1]), p.Summary[1:], p.Kind)
 		if p.MayDeny {
 			b.WriteString(", may refuse")
@@ -85,7 +86,7 @@ func Reference() string {
 }
 
 // constructor returns the name of the function that makes a hook at the point.
-func constructor(p sdk.PointInfo) string {
+func constructor(p hookpoint.Info) string {
 	if name, ok := map[sdk.Point]string{
 		sdk.PointCommand: "OnCommand", sdk.PointChatMessages: "OnChatMessages", sdk.PointChatSystem: "OnChatSystem",
 		sdk.PointToolBefore: "OnToolBefore", sdk.PointToolAfter: "OnToolAfter", sdk.PointCompacting: "OnCompacting",

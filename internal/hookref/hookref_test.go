@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/hookref"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 var update = flag.Bool("update", false, "write docs/hooks.md")
@@ -50,7 +50,7 @@ func TestReferenceNamesConstructors(t *testing.T) {
 			t.Errorf("the page names sdk.%s, which is not in sdk/on.go", name)
 		}
 	}
-	if got := strings.Count(text, "- In Go:"); got != len(sdk.Points()) {
-		t.Errorf("%d points on the page, want %d", got, len(sdk.Points()))
+	if got := strings.Count(text, "- In Go:"); got != len(hookpoint.All()) {
+		t.Errorf("%d points on the page, want %d", got, len(hookpoint.All()))
 	}
 }

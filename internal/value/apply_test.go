@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -304,7 +305,7 @@ func TestSelect(t *testing.T) {
 // change it then makes fits the host's value.
 func TestSelectDecodes(t *testing.T) {
 	t.Parallel()
-	for _, p := range sdk.Points() {
+	for _, p := range hookpoint.All() {
 		if p.NewValue == nil {
 			continue
 		}

@@ -84,8 +84,9 @@ func (u *Union) decode(data []byte) (any, error) {
 	}
 	// The first field of the name of the tag may not be the one that counts.
 	if t, known := u.members[string(firstString(data, u.tag))]; known {
-		if member := reflect.New(t).Interface(); member.(json.Unmarshaler).UnmarshalJSON(data) == nil {
-			return member, nil
+		v, d := reflect.New(t), ordinary{data: data}
+		if d.keeping(planOf(t), v.UnsafePointer()) && d.atEnd() {
+			return v.Interface(), nil
 		}
 	}
 	t, known := u.members[StringField(data, u.tag)]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -17,7 +18,7 @@ import (
 // checkDecode holds that Decode makes of data what json.Unmarshal does, for the input and the value of every point.
 func checkDecode(t *testing.T, data []byte) {
 	t.Helper()
-	for _, p := range sdk.Points() {
+	for _, p := range hookpoint.All() {
 		for _, fresh := range []func() any{p.NewInput, p.NewValue} {
 			if fresh != nil {
 				checkDecodeInto(t, data, fresh)
@@ -51,7 +52,7 @@ func TestDecodeAgrees(t *testing.T) {
 	}
 	for seed := range uint64(60) {
 		g := newGenerator(seed)
-		for _, p := range sdk.Points() {
+		for _, p := range hookpoint.All() {
 			data := []byte(encode(t, g.value(p.NewInput())))
 			checkDecodeInto(t, data, p.NewInput)
 			checkDecodeInto(t, g.garble(data), p.NewInput)
@@ -118,8 +119,8 @@ func FuzzDecodeCall(f *testing.F) {
 		f.Add([]byte(`{"input":`+sample+`,"value":{}}`), uint(4))
 		f.Add([]byte(`{"input":{},"value":`+sample+`}`), uint(5))
 	}
-	for seed := range uint64(len(sdk.Points())) {
-		g, p := newGenerator(seed), sdk.Points()[seed]
+	for seed := range uint64(len(hookpoint.All())) {
+		g, p := newGenerator(seed), hookpoint.All()[seed]
 		data := `{"input":` + encode(f, g.value(p.NewInput()))
 		if p.NewValue != nil {
 			data += `,"value":` + encode(f, g.value(p.NewValue()))
@@ -127,7 +128,7 @@ func FuzzDecodeCall(f *testing.F) {
 		f.Add([]byte(data+"}"), uint(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, n uint) {
-		p := sdk.Points()[n%uint(len(sdk.Points()))]
+		p := hookpoint.All()[n%uint(len(hookpoint.All()))]
 		in, v := p.NewInput(), any(nil)
 		if p.NewValue != nil {
 			v = p.NewValue()

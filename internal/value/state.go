@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 )
@@ -29,8 +30,8 @@ func UnmarshalState(data []byte, state any) error {
 	return nil
 }
 
-// MarshalState encodes state, a pointer to the State of the contract: the fields that belong to its status.
-func MarshalState(state any) ([]byte, error) {
+// AppendState appends the JSON of state, a pointer to the State of the contract, to out: the fields that belong to its status.
+func AppendState(out []byte, state any) ([]byte, error) {
 	v := reflect.ValueOf(state).Elem()
 	p := planOf(v.Type()).at(v)
 	if p.wire == nil {
@@ -49,5 +50,13 @@ func MarshalState(state any) ([]byte, error) {
 			to.Set(reflect.MakeMap(to.Type()))
 		}
 	}
-	return planOf(p.wire).encode(wire.Addr().Interface(), *p.extraAt(v))
+	buf := bytes.NewBuffer(out)
+	if err := encodeTo(buf, wire.Addr().Interface()); err != nil {
+		return nil, err
+	}
+	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if extra := *p.extraAt(v); len(extra) > 0 {
+		return append(out, mergeExtra(body[len(out):], extra, planOf(p.wire))...), nil
+	}
+	return body, nil
 }

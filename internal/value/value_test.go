@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -28,7 +29,7 @@ func encode(t testing.TB, v any) string {
 // samples returns a new input and value of every hook point.
 func samples() map[string]any {
 	out := map[string]any{}
-	for _, p := range sdk.Points() {
+	for _, p := range hookpoint.All() {
 		if p.NewValue != nil {
 			out[string(p.Point)+" value"] = p.NewValue()
 		}
@@ -132,7 +133,7 @@ func FuzzDiffApply(f *testing.F) {
 		f.Add(seed, uint8(seed), uint8(3))
 	}
 	values := []any{}
-	for _, p := range sdk.Points() {
+	for _, p := range hookpoint.All() {
 		if p.NewValue != nil {
 			values = append(values, p.NewValue())
 		}

@@ -13,9 +13,10 @@ import (
 // Unmarshal decodes data into v, a pointer to a struct that has a field Extra for the fields that it does not declare. A member of a
 // union may lack its tag, but not have another one. Errors wrap ErrWire.
 func Unmarshal(data []byte, v any) error {
-	extra, err := DecodeStruct(data, v)
 	target := reflect.ValueOf(v).Elem()
-	*planOf(target.Type()).extraAt(target) = extra
+	p := planOf(target.Type())
+	extra, err := p.decode(data, target)
+	*p.extraAt(target) = extra
 	return err
 }
 
@@ -23,7 +24,10 @@ func Unmarshal(data []byte, v any) error {
 // plain struct the unknown fields are returned under its name. An UnmarshalJSON of v itself is not called.
 func DecodeStruct(data []byte, v any) (Extra, error) {
 	target := reflect.ValueOf(v).Elem()
-	p := planOf(target.Type())
+	return planOf(target.Type()).decode(data, target)
+}
+
+func (p *plan) decode(data []byte, target reflect.Value) (Extra, error) {
 	if extra, ok := decodeOrdinary(data, p, target); ok {
 		return extra, nil
 	}

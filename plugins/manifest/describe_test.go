@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -52,9 +53,9 @@ func TestDescribeTakesHooksOfTheSDK(t *testing.T) {
 	d := sdk.Description{Name: "all", Tools: []sdk.ToolDescription{{ToolDefinition: sdk.ToolDefinition{
 		ID: "t", Description: "d", Parameters: json.RawMessage(`{"type":"object","properties":{}}`),
 	}}}}
-	for _, p := range sdk.Points() {
+	for _, p := range hookpoint.All() {
 		hook := sdk.Hook{Point: p.Point, Name: string(p.Point), Reads: []string{""}, Writes: []string{""}}
-		d.Hooks = append(d.Hooks, hook.Describe())
+		d.Hooks = append(d.Hooks, hookpoint.Describe(&hook))
 	}
 	data, err := json.Marshal(d)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -37,7 +38,7 @@ func FuzzPackage(f *testing.F) {
 			t.Error(err)
 		}
 		for i := range p.Description.Hooks {
-			if _, err := p.Description.Hooks[i].Hook("hooks", nil); err != nil {
+			if _, err := hookpoint.Hook(&p.Description.Hooks[i], "hooks", nil); err != nil {
 				t.Error(err)
 			}
 		}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -10,7 +11,7 @@ import (
 // hooks checks the hooks and gives those without a name that of their point.
 func (v *validator) hooks(hooks []sdk.HookDescription) {
 	unique(v, v.at("hooks"), hooks, func(where string, h sdk.HookDescription) string {
-		info, ok := sdk.PointOf(h.Point)
+		info, ok := hookpoint.Of(h.Point)
 		if !ok {
 			v.add(at(where, "point"), nearest.Remedy(h.Point, pointNames()), "there is no hook point %s", quoted(h.Point))
 			return ""
@@ -33,7 +34,7 @@ func (v *validator) hooks(hooks []sdk.HookDescription) {
 
 func pointNames() []string {
 	var names []string
-	for _, p := range sdk.Points() {
+	for _, p := range hookpoint.All() {
 		names = append(names, string(p.Point))
 	}
 	return names
@@ -46,14 +47,14 @@ func (v *validator) hookName(where, name string) {
 }
 
 // onError refuses policies that make no sense at the point, as the hook engine does.
-func (v *validator) onError(where string, policy sdk.OnError, info sdk.PointInfo) {
+func (v *validator) onError(where string, policy sdk.OnError, info hookpoint.Info) {
 	fits := true
 	switch policy {
 	case sdk.OnErrorDefault, sdk.OnErrorSkip:
 	case sdk.OnErrorDeny:
-		fits = info.Kind == sdk.KindGate || info.MayDeny
+		fits = info.Kind == hookpoint.KindGate || info.MayDeny
 	case sdk.OnErrorStop:
-		fits = info.Kind != sdk.KindObserve
+		fits = info.Kind != hookpoint.KindObserve
 	default:
 		v.add(where, "write skip, deny or stop", "unknown policy %s", quoted(string(policy)))
 	}
@@ -71,7 +72,7 @@ func (v *validator) neighbours(where string, names []string) {
 }
 
 // fields checks JSON pointers into the value of a point.
-func (v *validator) fields(where string, pointers []string, info sdk.PointInfo) {
+func (v *validator) fields(where string, pointers []string, info hookpoint.Info) {
 	if len(pointers) > maxContributions {
 		v.add(where, "name a field above them", "has %d entries, at most %d are allowed", len(pointers), maxContributions)
 		return
@@ -85,7 +86,7 @@ func (v *validator) fields(where string, pointers []string, info sdk.PointInfo) 
 	}
 }
 
-func (v *validator) field(where, pointer string, info sdk.PointInfo) {
+func (v *validator) field(where, pointer string, info hookpoint.Info) {
 	if pointer == "" {
 		return // the whole value
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -98,22 +99,22 @@ func (s *suite) failures() map[string]func(t *testing.T) {
 
 func (s *suite) failed(t *testing.T, o *outcome, p sdk.Point, policy sdk.OnError) {
 	t.Helper()
-	info, _ := sdk.PointOf(string(p))
-	if info.Kind == sdk.KindObserve {
+	info, _ := hookpoint.Of(string(p))
+	if info.Kind == hookpoint.KindObserve {
 		if len(o.Notices) != 1 || o.Notices[0].Plugin != conformance.Name {
 			t.Errorf("notices = %+v, want one that names the plugin", o.Notices)
 		}
 		return
 	}
 	fails(t, o, hooks.OutcomeError)
-	denies := policy == sdk.OnErrorDeny || policy == sdk.OnErrorDefault && info.Kind == sdk.KindGate
+	denies := policy == sdk.OnErrorDeny || policy == sdk.OnErrorDefault && info.Kind == hookpoint.KindGate
 	if got := o.Gate.Verdict == sdk.VerdictDeny || o.Result.Verdict == sdk.VerdictDeny; got != denies {
 		t.Errorf("denied: %t, want %t (%+v %+v)", got, denies, o.Gate, o.Result)
 	}
 	if stops := policy == sdk.OnErrorStop; (o.Err != "") != stops {
 		t.Errorf("error = %q, want one: %t", o.Err, stops)
 	}
-	if info.Kind == sdk.KindTransform {
+	if info.Kind == hookpoint.KindTransform {
 		if want := toJSON(t, sampleOf(p).value()); toJSON(t, o.Value) != want {
 			t.Errorf("a hook that failed changed the value to\n%s", toJSON(t, o.Value))
 		}

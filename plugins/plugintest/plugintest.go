@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -68,7 +69,7 @@ func (c Case) InProcess() sdk.Plugin {
 	p := conformance.New(sdk.CarrierBuiltin)
 	var hooks []sdk.Hook
 	for _, d := range c.Description.Hooks {
-		hook, err := d.Hook("hook", nil)
+		hook, err := hookpoint.Hook(&d, "hook", nil)
 		if err != nil {
 			continue // the case asks for a hook that cannot be: the carriers refuse it, too
 		}

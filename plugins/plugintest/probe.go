@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -212,16 +213,16 @@ func newFiring(t *testing.T, members ...member) *firing {
 
 // fire fires a point of any kind. After an observe point the engine has ended.
 func (f *firing) fire(p sdk.Point, in, value any) *outcome {
-	info, _ := sdk.PointOf(string(p))
+	info, _ := hookpoint.Of(string(p))
 	scope := hooks.Scope{Ledger: f.ledger, Subject: "call_1"}
 	o := &outcome{Value: value}
 	var err error
 	switch info.Kind {
-	case sdk.KindTransform:
+	case hookpoint.KindTransform:
 		o.Result, err = f.engine.Transform(within(f.t), p, scope, in, value)
-	case sdk.KindGate:
+	case hookpoint.KindGate:
 		o.Gate, err = f.engine.Gate(within(f.t), p, scope, in)
-	case sdk.KindObserve:
+	case hookpoint.KindObserve:
 		f.engine.Observe(p, in)
 		f.close()
 	}

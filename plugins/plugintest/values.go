@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
@@ -15,10 +16,10 @@ import (
 // points: at every point input and value arrive complete, and a change has effect.
 func (s *suite) points() map[string]func(t *testing.T) {
 	list := map[string]probe{}
-	for _, info := range sdk.Points() {
+	for _, info := range hookpoint.All() {
 		sample := sampleOf(info.Point)
 		script := conformance.Script{Record: recordKey, Input: sample.text}
-		if info.Kind == sdk.KindTransform {
+		if info.Kind == hookpoint.KindTransform {
 			script.Set = []sdk.Change{sample.change}
 		}
 		list[string(info.Point)] = probe{point: info.Point, script: script, check: func(t *testing.T, o *outcome) {
@@ -162,7 +163,7 @@ func (s *suite) sends(t *testing.T, p sdk.Point, fields []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, _ := sdk.PointOf(string(p))
+	info, _ := hookpoint.Of(string(p))
 	value := info.NewValue()
 	if err := json.Unmarshal(selected, value); err != nil {
 		t.Fatal(err)

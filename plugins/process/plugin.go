@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -32,7 +33,7 @@ var (
 func newPlugin(o Options, s *Spec) (*remotePlugin, error) {
 	p := &remotePlugin{spec: s, super: newSupervisor(o, s)}
 	for i := range s.Description.Hooks {
-		hook, err := s.Description.Hooks[i].Hook(fmt.Sprintf("plugin %q: hooks[%d]", s.Description.Name, i), &remoteHook{p.super, i})
+		hook, err := hookpoint.Hook(&s.Description.Hooks[i], fmt.Sprintf("plugin %q: hooks[%d]", s.Description.Name, i), &remoteHook{p.super, i})
 		if err != nil {
 			return nil, err
 		}

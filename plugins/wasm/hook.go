@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -15,8 +16,8 @@ type hook struct {
 }
 
 var (
-	_ sdk.RemoteHandler = (*hook)(nil)
-	_ sdk.RemoteReadier = (*hook)(nil)
+	_ sdk.RemoteHandler   = (*hook)(nil)
+	_ hooks.RemoteReadier = (*hook)(nil)
 )
 
 // Ready returns ErrCompiling while the module is compiled.

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/hooks"
 )
 
 // The kinds of errors of this package. What a plugin's own code reports (tenon_call returned 1) is a plain error with its text.
@@ -20,8 +20,8 @@ var (
 	// ErrAnswer means that what the guest answered is not what the ABI asks for.
 	ErrAnswer = errors.New("bad answer")
 	// ErrCompiling means that the call's time ended while the module was compiled, which goes on: a later call will find it done. It is
-	// an sdk.ErrNotReady: no failure of the plugin.
-	ErrCompiling = fmt.Errorf("%w: the module is still being compiled for the first time", sdk.ErrNotReady)
+	// an hooks.ErrNotReady: no failure of the plugin.
+	ErrCompiling = fmt.Errorf("%w: the module is still being compiled for the first time", hooks.ErrNotReady)
 	// ErrDepth means that calls of a plugin led to calls of the same plugin too often.
 	ErrDepth = errors.New("the plugin's calls led back to itself too often")
 	// ErrClosed means that the plugin or the runtime was closed.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -176,7 +177,7 @@ func (p *plugin) contributions() error {
 	}
 	for i := range d.Hooks {
 		remote := &hook{plugin: p, op: guest.HookOp + uint32(i)}
-		h, err := d.Hooks[i].Hook(fmt.Sprintf("hooks[%d]", i), remote)
+		h, err := hookpoint.Hook(&d.Hooks[i], fmt.Sprintf("hooks[%d]", i), remote)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -106,15 +107,15 @@ func TestCompiling(t *testing.T) {
 	p := started(t, newRuntime(t, wasm.Options{}), spec, host{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	ready := p.(sdk.Hooker).Hooks()[0].Remote.(sdk.RemoteReadier).Ready
+	ready := p.(sdk.Hooker).Hooks()[0].Remote.(hooks.RemoteReadier).Ready
 	if err := ready(); err != nil {
 		t.Errorf("Ready before anybody asked = %v", err)
 	}
 	if _, err := ask(ctx, p, 0, ""); !errors.Is(err, wasm.ErrCompiling) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v, want %v", err, wasm.ErrCompiling)
 	}
-	if err := ready(); !errors.Is(err, sdk.ErrNotReady) {
-		t.Errorf("Ready = %v, want %v", err, sdk.ErrNotReady)
+	if err := ready(); !errors.Is(err, hooks.ErrNotReady) {
+		t.Errorf("Ready = %v, want %v", err, hooks.ErrNotReady)
 	}
 	if _, err := ask(t.Context(), p, 0, ""); err != nil {
 		t.Fatal(err)

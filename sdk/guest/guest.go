@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -59,7 +60,7 @@ type Guest struct {
 
 // hook is what of a hook a call needs.
 type hook struct {
-	point   sdk.PointInfo
+	point   hookpoint.Info
 	handler sdk.Handler
 }
 
@@ -74,7 +75,7 @@ func (g *Guest) Describe() (sdk.Description, error) {
 	}
 	if p, ok := g.plugin.(sdk.Hooker); ok {
 		for _, h := range p.Hooks() {
-			d.Hooks = append(d.Hooks, h.Describe())
+			d.Hooks = append(d.Hooks, hookpoint.Describe(&h))
 		}
 	}
 	if p, ok := g.plugin.(sdk.ToolSource); ok {
@@ -141,7 +142,7 @@ func (g *Guest) findHooks(refs []HookRef) error {
 		if at < 0 {
 			return fmt.Errorf("the manifest names the hook %q at %s, which the plugin has not", ref.Name, ref.Point)
 		}
-		info, known := sdk.PointOf(string(ref.Point))
+		info, known := hookpoint.Of(string(ref.Point))
 		if !known || own[at].Handler == nil {
 			return fmt.Errorf("the hook %q at %s has no handler, or the point is not known to this sdk", ref.Name, ref.Point)
 		}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -23,7 +24,7 @@ var ErrPanic = errors.New("panicked")
 // The first hook that fails, or answers what its point does not allow, ends the firing with an error that names it. A plugin
 // without a hook at the point is an error too.
 func (h *Host) Fire(ctx context.Context, p sdk.Point, input, v any) (sdk.Answer, error) {
-	info, ok := sdk.PointOf(string(p))
+	info, ok := hookpoint.Of(string(p))
 	if !ok {
 		return sdk.Answer{}, fmt.Errorf("there is no hook point %q", p)
 	}
@@ -45,7 +46,7 @@ func (h *Host) Fire(ctx context.Context, p sdk.Point, input, v any) (sdk.Answer,
 			return all, err
 		}
 		combine(&all, &answer)
-		if info.Kind == sdk.KindTransform && answer.Verdict != sdk.VerdictAbstain {
+		if info.Kind == hookpoint.KindTransform && answer.Verdict != sdk.VerdictAbstain {
 			break
 		}
 	}
@@ -53,7 +54,7 @@ func (h *Host) Fire(ctx context.Context, p sdk.Point, input, v any) (sdk.Answer,
 }
 
 // fire calls one hook and applies what it may change.
-func (h *Host) fire(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, input json.RawMessage, v any) (sdk.Answer, error) {
+func (h *Host) fire(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, input json.RawMessage, v any) (sdk.Answer, error) {
 	call := &sdk.RemoteCall{Point: info.Point, Hook: hook.Name, Input: input}
 	if info.NewValue != nil {
 		raw, err := value.Select(v, hook.Reads)
@@ -85,7 +86,7 @@ func (h *Host) fire(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, in
 }
 
 // run calls a hook with its deadline, over its carrier or, in this process, as a guest runs it.
-func run(ctx context.Context, info *sdk.PointInfo, hook *sdk.Hook, call *sdk.RemoteCall) (answer sdk.Answer, err error) {
+func run(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, call *sdk.RemoteCall) (answer sdk.Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(hook.Timeout, sdk.DefaultHookTimeout))
 	defer cancel()
 	defer func() {
@@ -126,7 +127,7 @@ func late(ctx context.Context, err error) error {
 }
 
 // judge returns what is wrong with an answer, nil for nothing.
-func judge(info *sdk.PointInfo, answer *sdk.Answer) error {
+func judge(info *hookpoint.Info, answer *sdk.Answer) error {
 	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func judge(info *sdk.PointInfo, answer *sdk.Answer) error {
 	switch {
 	case info.Point == sdk.PointTurnStop:
 		allowed = append(allowed, sdk.VerdictAllow, sdk.VerdictDeny, sdk.VerdictHalt, sdk.VerdictContinue)
-	case info.Kind == sdk.KindGate:
+	case info.Kind == hookpoint.KindGate:
 		allowed = append(allowed, sdk.VerdictAllow, sdk.VerdictAsk, sdk.VerdictDeny, sdk.VerdictHalt)
 	case info.MayDeny:
 		allowed = append(allowed, sdk.VerdictDeny, sdk.VerdictHalt)
@@ -145,7 +146,7 @@ func judge(info *sdk.PointInfo, answer *sdk.Answer) error {
 	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
 		return errors.New("verdict continue needs a message to go on with")
 	}
-	if info.Kind != sdk.KindTransform && len(answer.Changes) > 0 {
+	if info.Kind != hookpoint.KindTransform && len(answer.Changes) > 0 {
 		return errors.New("changes where none are expected")
 	}
 	return nil
@@ -180,7 +181,7 @@ func hooksAt(p sdk.Plugin, at sdk.Point) []sdk.Hook {
 	}
 	var out []sdk.Hook
 	for _, hook := range hooker.Hooks() {
-		info, ok := sdk.PointOf(string(hook.Point))
+		info, ok := hookpoint.Of(string(hook.Point))
 		if !ok || info.Point != at {
 			continue
 		}
@@ -199,7 +200,7 @@ func label(hook *sdk.Hook) string {
 	return string(hook.Point) + " (" + hook.Name + ")"
 }
 
-func checkTypes(info *sdk.PointInfo, input, value any) error {
+func checkTypes(info *hookpoint.Info, input, value any) error {
 	if want := reflect.TypeOf(info.NewInput()); reflect.TypeOf(input) != want {
 		return fmt.Errorf("hook point %s: the input is %T, want %s", info.Point, input, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -90,7 +91,7 @@ func decodeRecord(line []byte) (Record, error) {
 
 // check refuses what no hook can be called with: then it is the recording that is wrong, not the plugin.
 func (r *Record) check() error {
-	info, ok := sdk.PointOf(string(r.Point))
+	info, ok := hookpoint.Of(string(r.Point))
 	if !ok {
 		return fmt.Errorf("%w: point: there is no hook point %q", ErrRecord, r.Point)
 	}

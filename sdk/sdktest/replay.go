@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -65,7 +66,7 @@ func Replay(ctx context.Context, p sdk.Plugin, records []Record) ([]Difference, 
 }
 
 func replay(ctx context.Context, p sdk.Plugin, r *Record) ([]Difference, error) {
-	info, _ := sdk.PointOf(string(r.Point)) // checked
+	info, _ := hookpoint.Of(string(r.Point)) // checked
 	name := cmp.Or(r.Hook, string(info.Point))
 	var hook *sdk.Hook
 	hooks := hooksAt(p, info.Point)
@@ -102,7 +103,7 @@ func replay(ctx context.Context, p sdk.Plugin, r *Record) ([]Difference, error) 
 }
 
 // compareValues makes the changes that were recorded and those that came now, and compares what they lead to.
-func compareValues(info *sdk.PointInfo, r *Record, changes []sdk.Change) ([]Difference, error) {
+func compareValues(info *hookpoint.Info, r *Record, changes []sdk.Change) ([]Difference, error) {
 	before, want, got := info.NewValue(), info.NewValue(), info.NewValue()
 	for _, v := range []any{before, want, got} {
 		if err := value.Decode(r.Value, v); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -123,7 +124,7 @@ func (s *server) interceptorList() []map[string]any {
 	var out []map[string]any
 	for i, ref := range s.Hooks {
 		kind := "mutation"
-		if info, ok := sdk.PointOf(string(ref.Point)); ok && info.NewValue == nil {
+		if info, ok := hookpoint.Of(string(ref.Point)); ok && info.NewValue == nil {
 			kind = "validation"
 		}
 		out = append(out, map[string]any{
@@ -151,7 +152,7 @@ func (s *server) invoke(ctx context.Context, params json.RawMessage) (any, error
 	if err != nil {
 		return nil, err
 	}
-	info, _ := sdk.PointOf(string(s.Hooks[n].Point))
+	info, _ := hookpoint.Of(string(s.Hooks[n].Point))
 	if info.NewValue == nil {
 		refuses := answer.Verdict == sdk.VerdictDeny || answer.Verdict == sdk.VerdictHalt
 		messages := []map[string]string{}

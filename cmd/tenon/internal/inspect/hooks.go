@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/hooks"
-	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 )
 
 func hooksCommand(a *cli.App) *cobra.Command {
@@ -37,10 +37,10 @@ func checkPoint(point *string) error {
 	if *point == "" {
 		return nil
 	}
-	info, ok := sdk.PointOf(*point)
+	info, ok := hookpoint.Of(*point)
 	if !ok {
 		var names []string
-		for _, p := range sdk.Points() {
+		for _, p := range hookpoint.All() {
 			names = append(names, string(p.Point))
 		}
 		return cli.UsageError("the points are "+strings.Join(names, ", "), "hook point %q is unknown", *point)

@@ -1,0 +1,42 @@
+package hookpoint
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Hook makes the hook described by d, to be run by h. Errors wrap sdk.ErrManifest and name the field; where says what comes before the
+// field's name, such as "hooks[2]".
+func Hook(d *sdk.HookDescription, where string, h sdk.RemoteHandler) (sdk.Hook, error) {
+	info, ok := Of(d.Point)
+	if !ok {
+		return sdk.Hook{}, fmt.Errorf("%w: %s.point: there is no hook point %q", sdk.ErrManifest, where, d.Point)
+	}
+	switch d.OnError {
+	case sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop:
+	default:
+		return sdk.Hook{}, fmt.Errorf("%w: %s.onError: %q is none of skip, deny and stop", sdk.ErrManifest, where, d.OnError)
+	}
+	timeout := time.Duration(d.TimeoutMS) * time.Millisecond
+	if d.TimeoutMS < 0 || timeout > sdk.MaxHookTimeout {
+		return sdk.Hook{}, fmt.Errorf("%w: %s.timeout: %d is not between 0 and %d milliseconds", sdk.ErrManifest, where, d.TimeoutMS, sdk.MaxHookTimeout.Milliseconds())
+	}
+	name := d.Name
+	if name == "" {
+		name = string(info.Point)
+	}
+	return sdk.Hook{
+		Point: info.Point, Name: name, Reads: d.Reads, Writes: d.Writes, Priority: d.Priority,
+		Before: d.Before, After: d.After, OnError: d.OnError, Timeout: timeout, Remote: h,
+	}, nil
+}
+
+// Describe returns what a hook is without its handler.
+func Describe(h *sdk.Hook) sdk.HookDescription {
+	return sdk.HookDescription{
+		Point: string(h.Point), Name: h.Name, Reads: h.Reads, Writes: h.Writes, Priority: h.Priority,
+		Before: h.Before, After: h.After, OnError: h.OnError, TimeoutMS: h.Timeout.Milliseconds(),
+	}
+}
