@@ -3,10 +3,10 @@ package host
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/secret"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -25,8 +25,8 @@ const (
 // wireError turns an error into its form on the wire, bounded and without secrets.
 func (g *generation) wireError(err error) *sdk.NamedError {
 	n := *namedError(err)
-	n.Data.Message = clipped(g.hide(n.Data.Message), maxErrorText)
-	n.Data.ResponseBody = clipped(g.hide(n.Data.ResponseBody), maxErrorBody)
+	n.Data.Message = visible.Cut(g.hide(n.Data.Message), maxErrorText, "…")
+	n.Data.ResponseBody = visible.Cut(g.hide(n.Data.ResponseBody), maxErrorBody, "…")
 	n.Data.ResponseHeaders = g.storedHeaders(n.Data.ResponseHeaders)
 	return &n
 }
@@ -38,21 +38,13 @@ func (g *generation) storedHeaders(headers map[string]string) map[string]string 
 	}
 	out, room := map[string]string{}, maxErrorHeaders
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		value := clipped(g.hide(headers[name]), maxErrorHeader)
+		value := visible.Cut(g.hide(headers[name]), maxErrorHeader, "…")
 		if room -= len(name) + len(value); room < 0 {
 			break
 		}
 		out[name] = value
 	}
 	return out
-}
-
-// clipped cuts text from outside to max bytes, at the end of a character.
-func clipped(text string, max int) string {
-	if len(text) <= max {
-		return text
-	}
-	return strings.ToValidUTF8(text[:max], "") + "…"
 }
 
 // hideEntries takes the secrets out of what hooks said; entries are the caller's.

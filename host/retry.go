@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -57,7 +58,7 @@ func classify(err error) class {
 	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) {
 		return classFatal
 	}
-	said := clipped(pe.Code, maxErrorText) + " " + clipped(pe.Message, maxErrorText) + " " + clipped(pe.Body, maxErrorBody)
+	said := visible.Cut(pe.Code, maxErrorText, "…") + " " + visible.Cut(pe.Message, maxErrorText, "…") + " " + visible.Cut(pe.Body, maxErrorBody, "…")
 	if pe.StatusCode != http.StatusTooManyRequests && !rateText().MatchString(said) &&
 		(overflowText().MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {
 		return classOverflow
@@ -203,12 +204,12 @@ func setAsidePart(p sdk.Part) bool {
 		if p.Ignored {
 			return false
 		}
-		p.Text, p.Ignored = clipped(p.Text, maxCutText), true
+		p.Text, p.Ignored = visible.Cut(p.Text, maxCutText, "…"), true
 	case *sdk.ReasoningPart:
 		if p.Metadata[ignoredKey] == true {
 			return false
 		}
-		p.Text, p.Metadata = clipped(p.Text, maxCutText), withKey(p.Metadata, ignoredKey, true)
+		p.Text, p.Metadata = visible.Cut(p.Text, maxCutText, "…"), withKey(p.Metadata, ignoredKey, true)
 	case *sdk.ToolPart:
 		if p.Metadata[ignoredKey] == true {
 			return false

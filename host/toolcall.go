@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -122,7 +123,7 @@ func (t *turn) find(c *call) error {
 	t.c.locked(func() { c.part.Tool = c.tool.definition.ID })
 	if err != nil {
 		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q",
-			c.part.Tool, err, clipped(string(c.raw), 200))
+			c.part.Tool, err, visible.Cut(string(c.raw), 200, "…"))
 	}
 	return nil
 }

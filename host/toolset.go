@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -239,7 +240,7 @@ func (s *schemas) check(def *sdk.ToolDefinition, args json.RawMessage) error {
 		return err
 	}
 	if err = resolved.Validate(v); err != nil && len(err.Error()) > maxMismatch {
-		return errors.New(strings.ToValidUTF8(err.Error()[:maxMismatch], "") + " …")
+		return errors.New(visible.Cut(err.Error(), maxMismatch, " …"))
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 const (
@@ -130,7 +132,7 @@ func (g *guard) judge(resp *http.Response) error {
 		return nil
 	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	return &statusError{resp.StatusCode, strings.TrimSpace(clean(string(text)))}
+	return &statusError{resp.StatusCode, strings.TrimSpace(visible.Strip(string(text)))}
 }
 
 func mediaType(resp *http.Response) string {
@@ -147,10 +149,10 @@ func resourceMetadata(challenges []string) string {
 		}
 		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
 			value, _, _ := strings.Cut(quoted, `"`)
-			return clean(value)
+			return visible.Strip(value)
 		}
 		value, _, _ := strings.Cut(rest, ",")
-		return clean(strings.TrimSpace(value))
+		return visible.Strip(strings.TrimSpace(value))
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -71,7 +72,7 @@ func (p *Plugin) interceptorHooks(list []Interceptor) []sdk.Hook {
 	}
 	for _, i := range list {
 		if !called[i.Name] {
-			p.logger.Warn("an interceptor is never called: what it listens to does not happen here", "server", p.server.Name, "interceptor", clean(i.Name), "hooks", i.Hooks)
+			p.logger.Warn("an interceptor is never called: what it listens to does not happen here", "server", p.server.Name, "interceptor", visible.Strip(i.Name), "hooks", i.Hooks)
 		}
 	}
 	if notes {
@@ -104,7 +105,7 @@ func (p *Plugin) addInstructions(_ context.Context, in *sdk.ChatInput, v *sdk.Ch
 	if text == "" || in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
 		return nil
 	}
-	v.System = append(v.System, fmt.Sprintf("The MCP server %s says about its tools:\n\n%s", clean(p.server.Name), text))
+	v.System = append(v.System, fmt.Sprintf("The MCP server %s says about its tools:\n\n%s", visible.Strip(p.server.Name), text))
 	return nil
 }
 
@@ -157,7 +158,7 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 	}
 	text := []byte(b.String())
 	if r.IsError {
-		return sdk.Answer{}, toolError(cut(b.String(), 4<<10))
+		return sdk.Answer{}, toolError(visible.Cut(b.String(), 4<<10, " …"))
 	}
 	if len(r.Structured) > 0 && !bytes.Equal(r.Structured, []byte("null")) {
 		text = r.Structured

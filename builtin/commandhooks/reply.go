@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -230,8 +231,5 @@ func (r *reply) because(e *entry) string {
 
 // clip bounds a text for people.
 func clip(s string) string {
-	if len(s) <= maxReason {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return strings.ToValidUTF8(s[:maxReason], "") + " …"
+	return visible.Cut(strings.ToValidUTF8(s, "\uFFFD"), maxReason, " …")
 }

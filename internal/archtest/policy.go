@@ -13,11 +13,11 @@ const anywhere = "*"
 func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk"},
-		"hooks":    {"hooks", "sdk"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/atomicfile"},
-		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/atomicfile", "internal/confine", "internal/sandbox"},
+		"hooks":    {"hooks", "sdk", "internal/visible"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/atomicfile", "internal/visible"},
+		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/atomicfile", "internal/confine", "internal/sandbox", "internal/visible"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/atomicfile", "internal/visible"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/atomicfile"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/atomicfile", "internal/visible"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -90,6 +90,13 @@ func places() []place {
 			"mcp":                 "rotates logs",
 			"plugins/trust":       "moves a directory",
 			"plugins/wasm":        "renames files for guests, and a file that wazero looks for by name",
+		},
+	}, {
+		home: "internal/visible", pkg: "unicode", names: []string{"Cc", "Cf", "Zl", "Zp", "C", "Bidi_Control", "IsControl", "IsPrint", "IsGraphic"},
+		remedy: "clean text from outside with internal/visible",
+		reasons: map[string]string{
+			"builtin/skills": "checks names",
+			"cmd/tenon":      "measures the width of characters",
 		},
 	}}
 }

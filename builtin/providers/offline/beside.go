@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,7 +25,7 @@ func title(req *sdk.ModelRequest) string {
 		return "Untitled"
 	}
 	fields := strings.Fields(userText(&req.Messages[last]))
-	text := clip(strings.Join(fields[:min(len(fields), titleWords)], " "), titleBytes)
+	text := visible.Cut(strings.Join(fields[:min(len(fields), titleWords)], " "), titleBytes, "…")
 	if text == "" {
 		return "Untitled"
 	}
@@ -124,7 +125,7 @@ func (s *summed) String() string {
 	}
 	for _, text := range asked {
 		if text = strings.Join(strings.Fields(text), " "); text != "" {
-			fmt.Fprintf(&out, "- %s\n", clip(text, askedBytes))
+			fmt.Fprintf(&out, "- %s\n", visible.Cut(text, askedBytes, "…"))
 		}
 	}
 	counts := map[string]int{}

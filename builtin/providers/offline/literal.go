@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -76,7 +77,7 @@ func (o *outcome) report() string {
 		how = "error"
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s %s: %s\n", o.tool, clip(o.args, shownArgs), how)
+	fmt.Fprintf(&out, "%s %s: %s\n", o.tool, visible.Cut(o.args, shownArgs, "…"), how)
 	if o.files {
 		out.WriteString("(with files attached)\n")
 	}
@@ -90,20 +91,11 @@ func (o *outcome) report() string {
 func excerpt(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	shown := strings.Join(lines[:min(len(lines), shownLines)], "")
-	if len(shown) > shownBytes {
-		shown = strings.ToValidUTF8(shown[:shownBytes], "")
-	}
+	shown = visible.Cut(shown, shownBytes, "")
 	if len(shown) == len(text) {
 		return text
 	}
 	return fmt.Sprintf("%s\n[%d of %d bytes shown]", strings.TrimRight(shown, "\n"), len(shown), len(text))
-}
-
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // callID names a call. It follows from the place of the call, so that an answer can be given again, and

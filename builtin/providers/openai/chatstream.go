@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -72,7 +73,7 @@ func (d *chatDecoder) event(data []byte) (done bool, err error) {
 	}
 	var chunk chatChunk
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return false, fmt.Errorf("%w: event %q: %w", errMalformed, clip(string(data), 200), err)
+		return false, fmt.Errorf("%w: event %q: %w", errMalformed, visible.Cut(string(data), 200, "…"), err)
 	}
 	d.shape.learn(data, &chunk)
 	return false, d.chunk(data, &chunk)
@@ -84,7 +85,7 @@ func (d *chatDecoder) whole(data []byte) error {
 		if said := readError(data); said.message != "" && json.Valid(data) {
 			return &refusal{body: data}
 		}
-		return fmt.Errorf("%w: %q: %w", errMalformed, clip(string(data), 200), err)
+		return fmt.Errorf("%w: %q: %w", errMalformed, visible.Cut(string(data), 200, "…"), err)
 	}
 	if err := d.chunk(data, &chunk); err != nil {
 		return err
@@ -245,7 +246,7 @@ func (d *chatDecoder) contentText(raw json.RawMessage) (string, error) {
 		Thinking json.RawMessage `json:"thinking"` // a string or a list of texts
 	}
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", fmt.Errorf("%w: content %q: %w", errMalformed, clip(string(raw), 200), err)
+		return "", fmt.Errorf("%w: content %q: %w", errMalformed, visible.Cut(string(raw), 200, "…"), err)
 	}
 	var text strings.Builder
 	for _, p := range parts {

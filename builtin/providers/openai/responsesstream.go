@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -75,13 +76,13 @@ func (d *responsesDecoder) event(data []byte) (done bool, err error) {
 	}
 	var ev responsesEvent
 	if err := json.Unmarshal(data, &ev); err != nil {
-		return false, fmt.Errorf("%w: event %q: %w", errMalformed, clip(string(data), 200), err)
+		return false, fmt.Errorf("%w: event %q: %w", errMalformed, visible.Cut(string(data), 200, "…"), err)
 	}
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.done":
 		var r response
 		if err := json.Unmarshal(ev.Response, &r); err != nil {
-			return false, fmt.Errorf("%w: event %q: %w", errMalformed, clip(string(data), 200), err)
+			return false, fmt.Errorf("%w: event %q: %w", errMalformed, visible.Cut(string(data), 200, "…"), err)
 		}
 		return true, d.end(&r)
 	case "response.failed", "error":
@@ -110,7 +111,7 @@ func (d *responsesDecoder) whole(data []byte) error {
 		if json.Valid(data) && readError(data).message != "" {
 			return &refusal{body: data}
 		}
-		return fmt.Errorf("%w: %q: %w", errMalformed, clip(string(data), 200), err)
+		return fmt.Errorf("%w: %q: %w", errMalformed, visible.Cut(string(data), 200, "…"), err)
 	}
 	if present(r.Error) || r.Status == "" {
 		return &refusal{body: data}

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // errTooLarge means that the body is larger than MaxBytes.
@@ -137,10 +139,7 @@ func statusError(resp *http.Response) error {
 	if p.isText() {
 		text, _ = p.text(resp.Request.Context(), "text")
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > excerpt {
-		text = strings.ToValidUTF8(text[:excerpt], "") + " …"
-	}
+	text = visible.Cut(strings.Join(strings.Fields(text), " "), excerpt, " …")
 	if text == "" {
 		return fmt.Errorf("status %s", resp.Status)
 	}
