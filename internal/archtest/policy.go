@@ -15,9 +15,9 @@ func trees() map[string][]string {
 		"sdk":      {"sdk"},
 		"hooks":    {"hooks", "sdk", "internal/visible"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/atomicfile", "internal/visible"},
-		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/atomicfile", "internal/confine", "internal/sandbox", "internal/visible"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/atomicfile", "internal/visible"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/atomicfile", "internal/visible"},
+		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/atomicfile", "internal/confine", "internal/sandbox", "internal/visible", "internal/httpx"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/atomicfile", "internal/visible", "internal/httpx"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/atomicfile", "internal/visible", "internal/httpx"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -98,6 +98,21 @@ func places() []place {
 			"builtin/skills": "checks names",
 			"cmd/tenon":      "measures the width of characters",
 		},
+	}, {
+		home: "internal/httpx", pkg: "net/http", names: []string{"Client", "DefaultClient", "Get", "Head", "Post", "PostForm"},
+		remedy: "use the client of the folder, which judges redirects",
+		reasons: map[string]string{
+			"builtin/providers/openai":  "stays with one origin",
+			"builtin/tools/web":         "asks the user before each redirect",
+			"mcp":                       "stays with one origin",
+			"plugins/ability":           "compares each redirect with the grants",
+			"examples/process-provider": "is a plugin",
+			"internal/perf/bareclient":  "measures",
+		},
+	}, {
+		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
+		remedy:  "read bodies with internal/httpx",
+		reasons: map[string]string{"examples/process-provider": "is a plugin", "host": "reads attached files"},
 	}}
 }
 
