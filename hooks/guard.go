@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -188,21 +187,9 @@ func (h *bound) consequence(err error) string {
 	return "skipped: " + oneLine(err)
 }
 
-// maxSaid bounds what a notice has of a plugin's error, in bytes.
+// maxSaid is the maximum length of an error in a notice, in characters.
 const maxSaid = 500
 
-// oneLine returns the text of an error as one line for people. Part of it are the plugin's words, which must not look like lines of
-// anybody else, or steer a terminal.
-func oneLine(err error) string {
-	text := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(err.Error(), " "))
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= maxSaid {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxSaid], "") + " …"
-}
+// oneLine returns the text of an error as one line. A plugin wrote part of it, which must not look like another line or control a
+// terminal.
+func oneLine(err error) string { return visible.Clean(err.Error(), maxSaid) }

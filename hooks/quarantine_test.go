@@ -233,7 +233,7 @@ func TestOtherHookDoesNotSave(t *testing.T) {
 	}
 }
 
-// TestNoticeIsOneLine: a plugin's words cannot look like anybody else's, or steer a terminal.
+// TestNoticeIsOneLine: a plugin's error cannot look like another notice or control a terminal.
 func TestNoticeIsOneLine(t *testing.T) {
 	t.Parallel()
 	hook := sdk.OnChatSystem(func(context.Context, *sdk.ChatInput, *sdk.ChatSystemValue) error {
@@ -244,7 +244,7 @@ func TestNoticeIsOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := n.all()[0].Message
-	if !strings.HasPrefix(got, "skipped: a WARN all is well [2J x") || len(got) > 600 {
+	if !strings.HasPrefix(got, `skipped: a WARN all is well\u{1b}[2J\u{0}\u{202e}x`) || len(got) > 600 {
 		t.Errorf("notice %q", got)
 	}
 }

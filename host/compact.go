@@ -9,6 +9,7 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -249,7 +250,7 @@ func (t *turn) renderConversation(messages []sdk.MessageWithParts) string {
 	}
 	if from == len(blocks) && from > 0 { // even the newest alone is too long
 		from--
-		blocks[from] = strings.ToValidUTF8(blocks[from][len(blocks[from])-int(room):], "")
+		blocks[from] = visible.Tail(blocks[from], int(room))
 	}
 	if from > 0 {
 		blocks[from] = fmt.Sprintf("[%d older messages left out]\n\n%s", from, blocks[from])
@@ -272,9 +273,7 @@ func renderMessage(m *sdk.MessageWithParts) string {
 			if p.State.Status == sdk.ToolError {
 				result = "error: " + p.State.Error
 			}
-			if len(result) > renderedResult {
-				result = strings.ToValidUTF8(result[:renderedResult], "") + " […]"
-			}
+			result = visible.Cut(result, renderedResult, " […]")
 			out = append(out, fmt.Sprintf("[called %s %s]\n%s", p.Tool, p.State.Input, result))
 		}
 	}

@@ -3,10 +3,10 @@ package host
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -75,10 +75,7 @@ func cutOutput(s string, lines, size int, tail bool) string {
 		}
 		if end+line > size {
 			if n == 0 { // one long line: cut it
-				end = size
-				for end > 0 && !utf8.RuneStart(s[end]) {
-					end--
-				}
+				end = len(visible.Cut(s, size, ""))
 			}
 			break
 		}
@@ -93,10 +90,7 @@ func cutTail(s string, lines, size int) string {
 		before := strings.LastIndexByte(s[:start-1], '\n') + 1
 		if len(s)-before > size {
 			if n == 0 {
-				start = len(s) - size
-				for start < len(s) && !utf8.RuneStart(s[start]) {
-					start++
-				}
+				start = len(s) - len(visible.Tail(s, size))
 			}
 			break
 		}

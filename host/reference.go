@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -110,11 +110,8 @@ func clip(text string) string {
 	if len(text) <= attachBytes {
 		return text
 	}
-	end := attachBytes
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s\n[the first %d of %d bytes]", text[:end], end, len(text))
+	head := visible.Cut(text, attachBytes, "")
+	return fmt.Sprintf("%s\n[the first %d of %d bytes]", head, len(head), len(text))
 }
 
 // referenceName returns the name in text[start:end], what follows an @, as plugins get it. A URI may hold characters that end

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -67,15 +67,7 @@ func previewOf(req *sdk.SampleRequest) string {
 	for i := range req.Messages {
 		texts = append(texts, renderMessage(&req.Messages[i]))
 	}
-	text := strings.TrimSpace(strings.Join(texts, "\n"))
-	if len(text) <= samplePreview {
-		return text
-	}
-	end := samplePreview
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + " […]"
+	return visible.Cut(strings.TrimSpace(strings.Join(texts, "\n")), samplePreview, " […]")
 }
 
 // sample asks the model; t is a copy of the turn that belongs to the request.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -104,7 +105,7 @@ func (t *turn) templateCall(ctx context.Context, c *command, p *piece) (hooks.En
 	var running sync.WaitGroup
 	t.callTool(ctx, one, &running)
 	running.Wait()
-	said := clipBytes(p.text, maxTemplateReason)
+	said := visible.Cut(p.text, maxTemplateReason, "…")
 	entry := hooks.Entry{
 		Point: pointPluginCall, Plugin: c.owner.manifest.Name, Version: c.owner.manifest.Version, Hook: shellTool, Subject: one.part.CallID,
 		Outcome: hooks.Outcome(one.outcome.kind), DurationUS: time.Since(begun).Microseconds(), Reason: "in the template of " + c.label() + ": " + said,
@@ -127,12 +128,4 @@ func fitShell(r *sdk.ToolResult, lines, size int) string {
 		kept = fmt.Sprintf("[the last %d of %d bytes]\n%s", len(kept), len(output), kept)
 	}
 	return strings.TrimRight(kept, "\r\n")
-}
-
-// clipBytes cuts a text for a line of a report.
-func clipBytes(text string, size int) string {
-	if len(text) <= size {
-		return text
-	}
-	return strings.ToValidUTF8(text[:size], "") + "…"
 }

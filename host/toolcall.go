@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -124,7 +125,7 @@ func (t *turn) find(c *call) error {
 	t.c.Locked(func() { c.part.Tool = c.tool.definition.ID })
 	if err != nil {
 		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q",
-			c.part.Tool, err, live.Clip(string(c.raw), 200))
+			c.part.Tool, err, visible.Cut(string(c.raw), 200, "…"))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -240,7 +241,7 @@ func (s *schemas) check(def *sdk.ToolDefinition, args json.RawMessage) error {
 		return err
 	}
 	if err = resolved.Validate(v); err != nil && len(err.Error()) > maxMismatch {
-		return errors.New(strings.ToValidUTF8(err.Error()[:maxMismatch], "") + " …")
+		return errors.New(visible.Cut(err.Error(), maxMismatch, " …"))
 	}
 	return err
 }

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 const (
@@ -74,7 +75,7 @@ func (d *dialer) handshake(ctx context.Context, c *conn, a attempt) error {
 		return inTime(ctx, "answer the first message", d.server.timeout(), err)
 	}
 	def := &Definition{
-		Title: clean(hello.ServerInfo.Name + " " + hello.ServerInfo.Version), Protocol: c.version,
+		Title: visible.Strip(hello.ServerInfo.Name + " " + hello.ServerInfo.Version), Protocol: c.version,
 		Instructions: bound(hello.Instructions, maxInstructions), Resources: hello.Capabilities.Resources != nil,
 	}
 	return c.list(ctx, def, offersInterceptors(raw))
@@ -225,12 +226,4 @@ func decodePrompt(raw json.RawMessage) (Prompt, error) {
 }
 
 // bound cuts a stranger's text at a number of bytes and takes out what could change a terminal.
-func bound(text string, limit int) string { return cut(clean(text), limit) }
-
-// cut cuts a text at a number of bytes.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + " …"
-}
+func bound(text string, limit int) string { return visible.Cut(visible.Strip(text), limit, " …") }

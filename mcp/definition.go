@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // Definition is what a server says it offers: what the model and the host get to know of it, and what the user approves.
@@ -117,7 +118,7 @@ func (t *Tool) parameters() (json.RawMessage, error) {
 		fields["type"] = json.RawMessage(`"object"`)
 		return json.Marshal(fields)
 	default:
-		return nil, fmt.Errorf("its inputSchema is of type %s, not object", clean(kind))
+		return nil, fmt.Errorf("its inputSchema is of type %s, not object", visible.Strip(kind))
 	}
 }
 
@@ -164,7 +165,7 @@ type Difference struct {
 func (d Difference) String() string {
 	what := d.Kind
 	if d.Name != "" {
-		what += " " + clean(d.Name)
+		what += " " + visible.Strip(d.Name)
 	}
 	state := " changed"
 	if d.New {
@@ -213,7 +214,7 @@ func pretty(v any) string {
 
 // diffText returns the lines that went and those that came, between what is equal at both ends.
 func diffText(old, new string) string {
-	a, b := splitLines(clean(old)), splitLines(clean(new))
+	a, b := splitLines(visible.Strip(old)), splitLines(visible.Strip(new))
 	start := 0
 	for start < len(a) && start < len(b) && a[start] == b[start] {
 		start++

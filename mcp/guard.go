@@ -11,6 +11,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 const (
@@ -72,27 +75,12 @@ func newGuard(base *url.URL, headers map[string]string) *guard {
 }
 
 func (g *guard) client() *http.Client {
-	return &http.Client{Transport: g, CheckRedirect: g.redirect}
-}
-
-// redirect follows redirects within the origin alone.
-func (g *guard) redirect(req *http.Request, via []*http.Request) error {
-	if len(via) >= maxRedirects {
-		return fmt.Errorf("the server redirected %d times", maxRedirects)
-	}
-	return g.allow(req.URL)
-}
-
-func (g *guard) allow(u *url.URL) error {
-	if u.Scheme != g.base.Scheme || u.Host != g.base.Host {
-		return fmt.Errorf("the server sends us to another origin, %s://%s, which gets nothing from us; if that is right, configure it as the url", u.Scheme, u.Host)
-	}
-	return nil
+	return &http.Client{Transport: g, CheckRedirect: httpx.CheckRedirect(maxRedirects, "the url")}
 }
 
 // RoundTrip sends one request.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := g.allow(req.URL); err != nil {
+	if err := httpx.Stay(g.base, req.URL, "the url"); err != nil {
 		return nil, err
 	}
 	cancel := context.CancelFunc(func() {})
@@ -129,8 +117,8 @@ func (g *guard) judge(resp *http.Response) error {
 	case mediaType(resp) == "application/json":
 		return nil
 	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	return &statusError{resp.StatusCode, strings.TrimSpace(clean(string(text)))}
+	text := httpx.Excerpt(resp.Body, maxErrorBody)
+	return &statusError{resp.StatusCode, strings.TrimSpace(visible.Strip(string(text)))}
 }
 
 func mediaType(resp *http.Response) string {
@@ -147,10 +135,10 @@ func resourceMetadata(challenges []string) string {
 		}
 		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
 			value, _, _ := strings.Cut(quoted, `"`)
-			return clean(value)
+			return visible.Strip(value)
 		}
 		value, _, _ := strings.Cut(rest, ",")
-		return clean(strings.TrimSpace(value))
+		return visible.Strip(strings.TrimSpace(value))
 	}
 	return ""
 }

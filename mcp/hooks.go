@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -72,7 +73,7 @@ func (p *Plugin) interceptorHooks(list []Interceptor) []sdk.Hook {
 	}
 	for _, i := range list {
 		if !called[i.Name] {
-			p.logger.Warn("an interceptor is never called: what it listens to does not happen here", "server", p.server.Name, "interceptor", clean(i.Name), "hooks", i.Hooks)
+			p.logger.Warn("an interceptor is never called: what it listens to does not happen here", "server", p.server.Name, "interceptor", visible.Strip(i.Name), "hooks", i.Hooks)
 		}
 	}
 	if notes {
@@ -105,7 +106,7 @@ func (p *Plugin) addInstructions(_ context.Context, in *sdk.ChatInput, v *sdk.Ch
 	if text == "" || in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
 		return nil
 	}
-	v.System = append(v.System, fmt.Sprintf("The MCP server %s says about its tools:\n\n%s", clean(p.server.Name), text))
+	v.System = append(v.System, fmt.Sprintf("The MCP server %s says about its tools:\n\n%s", visible.Strip(p.server.Name), text))
 	return nil
 }
 
@@ -158,7 +159,7 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 	}
 	text := []byte(b.String())
 	if r.IsError {
-		return sdk.Answer{}, toolError(cut(b.String(), 4<<10))
+		return sdk.Answer{}, toolError(visible.Cut(b.String(), 4<<10, " …"))
 	}
 	if len(r.Structured) > 0 && !bytes.Equal(r.Structured, []byte("null")) {
 		text = r.Structured

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/secret"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 const (
@@ -104,7 +105,7 @@ func (l *serverLog) put(line []byte) {
 	if l.file == nil {
 		return
 	}
-	n, _ := fmt.Fprintf(l.file, "%s %s\n", time.Now().UTC().Format(time.RFC3339), clean(secret.Hide(string(line), l.secrets)))
+	n, _ := fmt.Fprintf(l.file, "%s %s\n", time.Now().UTC().Format(time.RFC3339), visible.Strip(secret.Hide(string(line), l.secrets)))
 	l.size += int64(n)
 }
 
@@ -135,7 +136,7 @@ func (l *serverLog) open() {
 func (l *serverLog) lastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	text := strings.TrimSpace(clean(string(l.tail)))
+	text := strings.TrimSpace(visible.Strip(string(l.tail)))
 	l.tail = nil
 	if text == "" {
 		return ""
@@ -151,17 +152,4 @@ func (l *serverLog) close() {
 		_ = l.file.Close()
 		l.file = nil
 	}
-}
-
-// clean takes out of a stranger's text what could change a terminal. Line ends and tabs stay.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // notified takes a notification of the server. It is called on a reading goroutine and does not block.
@@ -28,11 +30,11 @@ func (d *dialer) message(fields map[string]any) {
 		raw = []byte(text)
 	}
 	level, _ := fields["level"].(string)
-	d.log.print("message, "+clean(level), raw)
+	d.log.print("message, "+visible.Strip(level), raw)
 	tell := d.logger.Debug
 	switch level {
 	case "error", "critical", "alert", "emergency":
 		tell = d.logger.Warn
 	}
-	tell("message of an MCP server", "server", d.server.Name, "level", clean(level), "text", bound(string(raw), 1<<10))
+	tell("message of an MCP server", "server", d.server.Name, "level", visible.Strip(level), "text", bound(string(raw), 1<<10))
 }

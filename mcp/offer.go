@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -146,7 +147,7 @@ func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bo
 		}
 		seen[t.Name] = true
 		if why, bad := p.pin.Unusable[t.Name]; bad { // the tool is what was approved, and so is its schema
-			next.withheld = append(next.withheld, Withheld{Kind: "tool", Name: clean(t.Name), Reason: why})
+			next.withheld = append(next.withheld, Withheld{Kind: "tool", Name: visible.Strip(t.Name), Reason: why})
 			continue
 		}
 		parameters, err := t.parameters()
@@ -175,7 +176,7 @@ func (p *Plugin) tellWithheld(list []Withheld) {
 	for _, w := range list {
 		what := w.Kind
 		if w.Name != "" {
-			what += " " + clean(w.Name)
+			what += " " + visible.Strip(w.Name)
 		}
 		args := []any{"server", p.server.Name, "what", what, "reason", w.Reason}
 		if w.Diff != "" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // Pin is what was approved of a server.
@@ -74,7 +75,7 @@ func newPin(d *Definition) *Pin {
 	p := &Pin{Definition: *d, Unusable: map[string]string{}, Checked: time.Now()}
 	for i := range d.Tools {
 		if err := d.Tools[i].usable(); err != nil {
-			p.Unusable[d.Tools[i].Name] = clean(err.Error())
+			p.Unusable[d.Tools[i].Name] = visible.Strip(err.Error())
 		}
 	}
 	return p

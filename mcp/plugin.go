@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -96,7 +97,7 @@ func New(s Server, o Options) *Plugin {
 func (p *Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{
 		Name: p.server.PluginName(), Carrier: sdk.CarrierMCP, Server: p.server.Name,
-		Description: fmt.Sprintf("MCP server %s (%s)", clean(p.server.Name), p.server.Transport),
+		Description: fmt.Sprintf("MCP server %s (%s)", visible.Strip(p.server.Name), p.server.Transport),
 	}
 }
 
@@ -230,7 +231,7 @@ func (p *Plugin) Status() Status {
 		p.link.mu.Lock()
 		s.State, s.Starts = p.link.state, p.link.starts
 		if p.link.reason != nil {
-			s.Reason = clean(p.link.reason.Error())
+			s.Reason = visible.Strip(p.link.reason.Error())
 		}
 		p.link.mu.Unlock()
 	}

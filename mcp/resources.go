@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -217,7 +218,7 @@ func usage(p *Prompt) string {
 			b.WriteString("[" + a.Name + "=…]")
 		}
 	}
-	return clean(b.String())
+	return visible.Strip(b.String())
 }
 
 // RenderCommand asks the server for the text of a prompt.

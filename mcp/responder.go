@@ -12,6 +12,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -191,7 +192,7 @@ func (r *responder) elicit(ctx context.Context, p *mcp.ElicitationParams) (*mcp.
 	defer on.pause()()
 	content, err := form.fill(func(questions []sdk.Question) ([][]string, error) {
 		return r.question(ctx, on, questions)
-	}, fmt.Sprintf("MCP server %s: %s", clean(r.server), bound(p.Message, 2<<10)))
+	}, fmt.Sprintf("MCP server %s: %s", visible.Strip(r.server), bound(p.Message, 2<<10)))
 	result := &mcp.ElicitationResult{}
 	var refusal *sdk.Refusal
 	switch {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -100,7 +101,7 @@ func checkOutput(schema, value json.RawMessage) error {
 		return err
 	}
 	if err := resolved.Validate(v); err != nil {
-		return errors.New(cut(err.Error(), 2<<10)) // it may list every name that the server made up
+		return errors.New(visible.Cut(err.Error(), 2<<10, " …")) // it may list every name that the server made up
 	}
 	return nil
 }
@@ -125,10 +126,9 @@ func (b *builder) text(s string) {
 	if b.out.Len() > 0 {
 		b.out.WriteString("\n\n")
 	}
-	if room := maxResultText - b.out.Len(); len(s) > room {
-		b.full = true
-		s = strings.ToValidUTF8(s[:max(room, 0)], "") + "\n\n[the rest of the result is left out: it is too large]"
-	}
+	room := max(maxResultText-b.out.Len(), 0)
+	b.full = len(s) > room
+	s = visible.Cut(s, room, "\n\n[the rest of the result is left out: it is too large]")
 	b.out.WriteString(s)
 }
 
@@ -136,7 +136,7 @@ func (b *builder) text(s string) {
 func (b *builder) add(raw json.RawMessage) {
 	var c content
 	if err := json.Unmarshal(raw, &c); err != nil {
-		b.text("[a part of the result cannot be read: " + clean(err.Error()) + "]")
+		b.text("[a part of the result cannot be read: " + visible.Strip(err.Error()) + "]")
 		return
 	}
 	switch c.Type {
@@ -187,7 +187,7 @@ func (b *builder) file(data, mimeType, name, what string) {
 	}
 	size := base64.StdEncoding.DecodedLen(len(data))
 	describe := func(why string) {
-		b.text(fmt.Sprintf("[%s, %s, about %d bytes, %s]", clean(what), media, size, why))
+		b.text(fmt.Sprintf("[%s, %s, about %d bytes, %s]", visible.Strip(what), media, size, why))
 	}
 	switch {
 	case !usable(media):
@@ -199,7 +199,7 @@ func (b *builder) file(data, mimeType, name, what string) {
 			describe("not shown: it is not valid base64")
 			return
 		}
-		b.files = append(b.files, &sdk.FilePart{Mime: media, Filename: clean(name), URL: "data:" + media + ";base64," + data})
+		b.files = append(b.files, &sdk.FilePart{Mime: media, Filename: visible.Strip(name), URL: "data:" + media + ";base64," + data})
 	}
 }
 

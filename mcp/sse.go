@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // sse is the carrier from before streamable HTTP: one stream of events with all that the server says, whose first event names the address
@@ -74,7 +76,7 @@ func (s *sse) address(events *eventReader) (string, error) {
 		}
 		endpoint, err := base.Parse(string(data))
 		if err != nil {
-			return "", fmt.Errorf("the server's address for messages, %q, is none", clean(string(data)))
+			return "", fmt.Errorf("the server's address for messages, %q, is none", visible.Strip(string(data)))
 		}
 		return endpoint.String(), nil
 	}

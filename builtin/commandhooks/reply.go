@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -208,8 +209,5 @@ func (r *reply) because(e *entry) string {
 
 // clip limits a human-readable text.
 func clip(s string) string {
-	if len(s) <= maxReason {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return strings.ToValidUTF8(s[:maxReason], "") + " …"
+	return visible.Cut(strings.ToValidUTF8(s, "\uFFFD"), maxReason, " …")
 }

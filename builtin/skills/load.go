@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -117,10 +118,7 @@ func describe(skills []sdk.Skill) string {
 			fmt.Fprintf(&out, "… and %d more; the tool skill names them\n", len(skills)-i)
 			break
 		}
-		text := strings.Join(strings.Fields(s.Description), " ")
-		if len(text) > maxDescription {
-			text = strings.ToValidUTF8(text[:maxDescription], "") + "…"
-		}
+		text := visible.Cut(strings.Join(strings.Fields(s.Description), " "), maxDescription, "…")
 		fmt.Fprintf(&out, "- %s: %s (%s)\n", s.Name, text, s.Location)
 	}
 	out.WriteString("</skills>")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/secret"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -137,16 +138,16 @@ func (c *checker) leaf(p place, v hujson.Value, t reflect.Type) (any, bool) {
 
 func (c *checker) number(p place, literal hujson.Literal, t reflect.Type) (any, bool) {
 	if literal[0] == '-' && !mayBeNegative(p.schema) {
-		return nil, c.bad(p, fmt.Sprintf("want 0 or more, have %s", clip(literal)), "")
+		return nil, c.bad(p, fmt.Sprintf("want 0 or more, have %s", visible.Cut(string(literal), maxShown, "…")), "")
 	}
 	if json.Unmarshal(literal, reflect.New(t).Interface()) == nil {
 		return json.Number(literal), true
 	}
 	whole := t.Kind() == reflect.Int || t.Kind() == reflect.Int64
 	if whole && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return nil, c.bad(p, fmt.Sprintf("want a whole number, have %s", clip(literal)), "")
+		return nil, c.bad(p, fmt.Sprintf("want a whole number, have %s", visible.Cut(string(literal), maxShown, "…")), "")
 	}
-	return nil, c.bad(p, fmt.Sprintf("number out of range: %s", clip(literal)), "")
+	return nil, c.bad(p, fmt.Sprintf("number out of range: %s", visible.Cut(string(literal), maxShown, "…")), "")
 }
 
 // text returns a string with its references replaced, and remembers what must not be shown.
@@ -289,9 +290,7 @@ func (c *checker) mismatch(p place, want string, v hujson.Value) bool {
 	have := map[hujson.Kind]string{'n': "null", 'f': "false", 't': "true", '{': "an object", '[': "a list"}[v.Value.Kind()]
 	if literal, ok := v.Value.(hujson.Literal); ok && have == "" {
 		have = string(literal)
-		if len(have) > 40 {
-			have = clip(literal)
-		}
+		have = visible.Cut(have, maxShown, "…")
 		if holdsSecrets(p.schema) {
 			have = map[hujson.Kind]string{'"': "a string", '0': "a number"}[literal.Kind()]
 		}
@@ -299,15 +298,8 @@ func (c *checker) mismatch(p place, want string, v hujson.Value) bool {
 	return c.bad(p, fmt.Sprintf("want %s, have %s", want, have), "")
 }
 
-// clip shortens what came from outside for a message.
-func clip(literal hujson.Literal) string {
-	const most = 40
-	text := []rune(string(literal))
-	if len(text) <= most {
-		return string(text)
-	}
-	return string(text[:most]) + "…"
-}
+// maxShown is the maximum length of a value in a message, in bytes.
+const maxShown = 40
 
 func isNumber(k reflect.Kind) bool {
 	return k >= reflect.Int && k <= reflect.Float64

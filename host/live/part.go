@@ -1,8 +1,7 @@
 package live
 
 import (
-	"strings"
-
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -108,12 +107,12 @@ func SetAsidePart(p sdk.Part) bool {
 		if p.Ignored {
 			return false
 		}
-		p.Text, p.Ignored = Clip(p.Text, MaxCutText), true
+		p.Text, p.Ignored = visible.Cut(p.Text, MaxCutText, "…"), true
 	case *sdk.ReasoningPart:
 		if p.Metadata[IgnoredKey] == true {
 			return false
 		}
-		p.Text, p.Metadata = Clip(p.Text, MaxCutText), WithKey(p.Metadata, IgnoredKey, true)
+		p.Text, p.Metadata = visible.Cut(p.Text, MaxCutText, "…"), WithKey(p.Metadata, IgnoredKey, true)
 	case *sdk.ToolPart:
 		if p.Metadata[IgnoredKey] == true {
 			return false
@@ -139,12 +138,4 @@ func WithKey(o sdk.Object, key string, value any) sdk.Object {
 	}
 	c[key] = value
 	return c
-}
-
-// Clip cuts text from outside to max bytes, at the end of a character.
-func Clip(text string, max int) string {
-	if len(text) <= max {
-		return text
-	}
-	return strings.ToValidUTF8(text[:max], "") + "…"
 }

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -21,8 +21,8 @@ const (
 // WireError turns an error into its form on the wire, bounded and without what hide takes out.
 func WireError(err error, hide func(string) string) *sdk.NamedError {
 	n := *namedError(err)
-	n.Data.Message = live.Clip(hide(n.Data.Message), maxErrorText)
-	n.Data.ResponseBody = live.Clip(hide(n.Data.ResponseBody), maxErrorBody)
+	n.Data.Message = visible.Cut(hide(n.Data.Message), maxErrorText, "…")
+	n.Data.ResponseBody = visible.Cut(hide(n.Data.ResponseBody), maxErrorBody, "…")
 	n.Data.ResponseHeaders = storedHeaders(n.Data.ResponseHeaders, hide)
 	return &n
 }
@@ -34,7 +34,7 @@ func storedHeaders(headers map[string]string, hide func(string) string) map[stri
 	}
 	out, room := map[string]string{}, maxErrorHeaders
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		value := live.Clip(hide(headers[name]), maxErrorHeader)
+		value := visible.Cut(hide(headers[name]), maxErrorHeader, "…")
 		if room -= len(name) + len(value); room < 0 {
 			break
 		}

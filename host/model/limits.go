@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -139,7 +139,7 @@ func (m *meter) take(e sdk.StreamEvent) error {
 	if m.taken += cost; m.taken > m.limit {
 		return m.tooLong()
 	}
-	e.Tool = live.Clip(e.Tool, maxToolName)
+	e.Tool = visible.Cut(e.Tool, maxToolName, "…")
 	return m.sink(e)
 }
 

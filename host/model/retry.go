@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -58,7 +58,7 @@ func Classify(err error) class {
 	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) {
 		return classFatal
 	}
-	said := live.Clip(pe.Code, maxErrorText) + " " + live.Clip(pe.Message, maxErrorText) + " " + live.Clip(pe.Body, maxErrorBody)
+	said := visible.Cut(pe.Code, maxErrorText, "…") + " " + visible.Cut(pe.Message, maxErrorText, "…") + " " + visible.Cut(pe.Body, maxErrorBody, "…")
 	if pe.StatusCode != http.StatusTooManyRequests && !rateText().MatchString(said) &&
 		(overflowText().MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {
 		return ClassOverflow

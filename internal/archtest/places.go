@@ -8,11 +8,12 @@ import (
 
 // place is the one folder that may use some names of a package.
 type place struct {
-	home    string
-	pkg     string            // import path of the package that declares the names; empty also means methods of any type
-	names   []string          // uses of these are violations elsewhere
-	remedy  string            // what other folders call instead
-	reasons map[string]string // other folders that may use the names, and why
+	home      string
+	pkg       string            // import path of the package that declares the names; empty also means methods of any type
+	names     []string          // uses of these are violations elsewhere
+	importing string            // only files that import this package are checked, if not empty
+	remedy    string            // what other folders call instead
+	reasons   map[string]string // other folders that may use the names, and why
 }
 
 // Places forbids uses of names outside of their one place. Tests may use them.
@@ -21,7 +22,7 @@ func Places(m *Module) []Violation {
 	for _, p := range places() {
 		needed := map[string]bool{}
 		for _, f := range m.Files {
-			if f.Test || f.inside(p.home) {
+			if f.Test || f.inside(p.home) || p.importing != "" && f.localName(p.importing) == "" {
 				continue
 			}
 			for _, sel := range p.uses(f) {

@@ -13,11 +13,11 @@ const anywhere = "*"
 func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk", "internal/value", "internal/hookpoint"},
-		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile"},
-		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint"},
+		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
+		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -102,6 +102,28 @@ func places() []place {
 			"plugins/trust":       "moves a directory",
 			"plugins/wasm":        "renames files for guests, and a file that wazero looks for by name",
 		},
+	}, {
+		home: "internal/visible", pkg: "unicode", names: []string{"Cc", "Cf", "Zl", "Zp", "C", "Bidi_Control", "IsControl", "IsPrint", "IsGraphic"},
+		remedy: "clean text from outside with internal/visible",
+		reasons: map[string]string{
+			"builtin/skills":              "checks names",
+			"cmd/tenon/internal/terminal": "measures the width of characters",
+		},
+	}, {
+		home: "internal/httpx", pkg: "net/http", names: []string{"Client", "DefaultClient", "Get", "Head", "Post", "PostForm"},
+		remedy: "use the client of the folder, which judges redirects",
+		reasons: map[string]string{
+			"builtin/providers/openai":  "stays with one origin",
+			"builtin/tools/web":         "asks the user before each redirect",
+			"mcp":                       "stays with one origin",
+			"plugins/ability":           "compares each redirect with the grants",
+			"examples/process-provider": "is a plugin",
+			"internal/perf/bareclient":  "measures",
+		},
+	}, {
+		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
+		remedy:  "read bodies with internal/httpx",
+		reasons: map[string]string{"examples/process-provider": "is a plugin", "host": "reads attached files"},
 	}}
 }
 

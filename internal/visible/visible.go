@@ -1,4 +1,5 @@
-// Package visible makes text from outside safe to show on a terminal.
+// Package visible prepares text from outside: it makes text safe to show on a terminal and cuts it at the boundary of a character.
+// It is not called text because that is the most used name of a variable.
 package visible
 
 import (
@@ -92,4 +93,36 @@ func Clean(s string, most int) string {
 		b.WriteString(character(s, i, r, Is(r)))
 	}
 	return b.String()
+}
+
+// Strip returns s without the characters that control a terminal or reverse the direction of writing. Line feeds and tabs stay;
+// bytes that are not UTF-8 become U+FFFD. Text and Clean show what Strip removes: use Strip for text that a model reads.
+func Strip(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// Cut returns s if it has at most limit bytes. A longer text is cut there, between characters, loses bytes that are not UTF-8 and gets
+// the mark, such as "…".
+func Cut(s string, limit int, mark string) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + mark
+}
+
+// Tail returns at most limit bytes of the end of s, from the start of a character.
+func Tail(s string, limit int) string {
+	start := len(s) - min(len(s), max(limit, 0))
+	for start > 0 && start < len(s) && !utf8.RuneStart(s[start]) {
+		start++
+	}
+	return s[start:]
 }

@@ -70,6 +70,41 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	const in, want = "a\x1b[31m\u009b\r\n\tb\u202ec\u2066\u200dd\xff", "a[31m\n\tbc\u200dd\ufffd"
+	if got := visible.Strip(in); got != want {
+		t.Errorf("Strip(%q) = %q, want %q", in, got, want)
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in        string
+		limit     int
+		cut, tail string
+	}{
+		"short":           {"äö", 4, "äö", "äö"},
+		"inside of a":     {"äö", 3, "ä…", "ö"},
+		"between letters": {"äö", 2, "ä…", "ö"},
+		"nothing fits":    {"äö", 1, "…", ""},
+		"zero":            {"a", 0, "…", ""},
+		"not UTF-8":       {"\xffab", 2, "a…", "ab"},
+		"empty":           {"", 0, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := visible.Cut(c.in, c.limit, "…"); got != c.cut {
+				t.Errorf("Cut(%q, %d) = %q, want %q", c.in, c.limit, got, c.cut)
+			}
+			if got := visible.Tail(c.in, c.limit); got != c.tail {
+				t.Errorf("Tail(%q, %d) = %q, want %q", c.in, c.limit, got, c.tail)
+			}
+		})
+	}
+}
+
 func FuzzText(f *testing.F) {
 	f.Add("a\x1b]0;title\x07\n\tb")
 	f.Add("\u202e\xff\u200d\xef\xbf")

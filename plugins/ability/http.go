@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -133,12 +133,12 @@ func (b *Broker) send(r *http.Request) (*sdk.FetchResponse, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(b.limits.HTTPBytes)+1))
-	if len(body) > b.limits.HTTPBytes {
+	body, err := httpx.ReadAll(resp.Body, b.limits.HTTPBytes)
+	if errors.Is(err, httpx.ErrTooLarge) {
 		return nil, limited("the answer has more than %d bytes", b.limits.HTTPBytes)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)
+		return nil, err
 	}
 	answer := &sdk.FetchResponse{Status: resp.StatusCode, Headers: map[string]string{}, Body: body}
 	for name, values := range resp.Header {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -91,7 +92,7 @@ func (r *report) texts() []string {
 func quoted(s string) string {
 	const most = 80
 	if len(s) > most {
-		return fmt.Sprintf("%q…", strings.ToValidUTF8(s[:most], ""))
+		return fmt.Sprintf("%q…", visible.Cut(s, most, ""))
 	}
 	return fmt.Sprintf("%q", s)
 }

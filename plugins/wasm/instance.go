@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/sys"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
@@ -166,10 +166,7 @@ func clean(text []byte) string {
 	if len(text) == 0 {
 		return "the plugin reported an error without a text"
 	}
-	if len(text) > maxText {
-		text = text[:maxText]
-	}
-	return strings.ToValidUTF8(strings.TrimSpace(string(text)), string(utf8.RuneError))
+	return visible.Cut(strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"), maxText, "")
 }
 
 // trap returns the error for how wazero says a guest ended. The stack goes to the log.

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // Bounds of what one plugin writes to the log.
@@ -60,28 +59,7 @@ func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 	if dropped > 0 {
 		log.Warn(droppedNotice, "count", dropped)
 	}
-	log.Log(ctx, l, printable(text))
-}
-
-// printable makes text of a guest fit for a terminal: one line, no control characters, bounded.
-func printable(text []byte) string {
-	cut := len(text) > maxLine
-	if cut {
-		text = text[:maxLine]
-	}
-	s := strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return ' '
-		}
-		if !unicode.IsPrint(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, string(bytes.TrimSpace(text)))
-	if cut {
-		s += " …"
-	}
-	return s
+	log.Log(ctx, l, visible.Clean(string(text), maxLine))
 }
 
 // outputLog is where stdout and stderr of a guest go: each line becomes one of the log. One goroutine at a time uses it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -76,7 +77,7 @@ func (o *outcome) report() string {
 	if o.failed {
 		how = "error"
 	}
-	report := fmt.Sprintf("%s %s: %s\n", o.tool, clip(o.args, shownArgs), how)
+	report := fmt.Sprintf("%s %s: %s\n", o.tool, visible.Cut(o.args, shownArgs, "…"), how)
 	if o.files {
 		report += "(with files attached)\n"
 	}
@@ -90,18 +91,11 @@ func (o *outcome) report() string {
 func excerpt(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	shown := strings.Join(lines[:min(len(lines), shownLines)], "")
-	shown = strings.ToValidUTF8(shown[:min(len(shown), shownBytes)], "")
+	shown = visible.Cut(shown, shownBytes, "")
 	if len(shown) == len(text) {
 		return text
 	}
 	return fmt.Sprintf("%s\n[%d of %d bytes shown]", strings.TrimRight(shown, "\n"), len(shown), len(text))
-}
-
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // callID returns the ID of a call. It depends on the call's position, so that answers can be repeated, and on the

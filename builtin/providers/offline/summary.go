@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -23,7 +24,7 @@ const (
 // title returns the first words of the prompt.
 func title(req *sdk.ModelRequest) string {
 	words := strings.Fields(lastWords(req))
-	return cmp.Or(clip(strings.Join(words[:min(len(words), titleWords)], " "), titleBytes), "Untitled")
+	return cmp.Or(visible.Cut(strings.Join(words[:min(len(words), titleWords)], " "), titleBytes, "…"), "Untitled")
 }
 
 // lastWords returns the user's text of the last user message.
@@ -82,7 +83,7 @@ func writeSummary(asked []string, tools map[string]int, replies int) string {
 	}
 	for _, text := range asked {
 		if text = strings.Join(strings.Fields(text), " "); text != "" {
-			fmt.Fprintf(&out, "- %s\n", clip(text, askedBytes))
+			fmt.Fprintf(&out, "- %s\n", visible.Cut(text, askedBytes, "…"))
 		}
 	}
 	var used []string

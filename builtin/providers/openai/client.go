@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -49,7 +50,7 @@ func newClient(info sdk.ProviderInfo, responses bool, transport *http.Transport,
 	}
 	return &client{
 		settings: s, info: info, responses: responses, secrets: secretsOf(info, base),
-		base: base, http: &http.Client{Transport: transport, CheckRedirect: sameOrigin},
+		base: base, http: &http.Client{Transport: transport, CheckRedirect: httpx.CheckRedirect(maxRedirects, "options.baseURL")},
 	}, nil
 }
 
@@ -71,31 +72,8 @@ func checkHeaders(info sdk.ProviderInfo) error {
 	return nil
 }
 
-// maxRedirects is how often one request may be sent on, as in net/http.
+// maxRedirects is the limit of net/http.
 const maxRedirects = 10
-
-// sameOrigin follows redirects within the origin of the first request alone: another one gets neither the key nor the conversation.
-func sameOrigin(req *http.Request, via []*http.Request) error {
-	first := via[0].URL
-	if !strings.EqualFold(req.URL.Scheme, first.Scheme) || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) || port(req.URL) != port(first) {
-		return fmt.Errorf("it redirects to another origin, %s://%s, which gets nothing from us; if that is right, set options.baseURL to it", req.URL.Scheme, req.URL.Host)
-	}
-	if len(via) >= maxRedirects {
-		return fmt.Errorf("it redirected %d times", maxRedirects)
-	}
-	return nil
-}
-
-// port returns the port of the URL's server, the scheme's own when the URL names none.
-func port(u *url.URL) string {
-	switch p := u.Port(); {
-	case p != "":
-		return p
-	case strings.EqualFold(u.Scheme, "https"):
-		return "443"
-	}
-	return "80"
-}
 
 // newTransport returns the pool of connections. Compression is off because it would hold back the
 // events of a stream; the read buffer is large because a stream is many small events.

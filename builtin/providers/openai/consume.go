@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // decoder turns the events of one protocol into an answer.
@@ -36,7 +38,7 @@ var (
 // unmarshal decodes a part of an answer. The error quotes it.
 func unmarshal(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%w: %q: %w", errMalformed, clip(string(data), 200), err)
+		return fmt.Errorf("%w: %q: %w", errMalformed, visible.Cut(string(data), 200, "…"), err)
 	}
 	return nil
 }

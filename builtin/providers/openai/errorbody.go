@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // maxErrorMessage bounds the message shown to the user, in bytes; the body keeps more.
@@ -31,7 +33,7 @@ func readError(body []byte) serverError {
 		return serverError{message: plainText(string(body))}
 	}
 	said := errorValue(v)
-	said.message = clip(said.message, maxErrorMessage)
+	said.message = visible.Cut(said.message, maxErrorMessage, "…")
 	return said
 }
 
@@ -86,7 +88,7 @@ func plainText(body string) string {
 	if strings.HasPrefix(body, "<") {
 		return ""
 	}
-	return clip(body, 300)
+	return visible.Cut(body, 300, "…")
 }
 
 func text(v any) string {
@@ -97,12 +99,4 @@ func text(v any) string {
 		return ""
 	}
 	return fmt.Sprint(v)
-}
-
-// clip cuts s to at most n bytes, at the end of a character.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -38,9 +39,7 @@ func succeeded(res *http.Response) (*http.Response, error) {
 		return res, nil
 	}
 	defer res.Body.Close()
-	// What came of a body that breaks off is still worth showing.
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-	return nil, &refusal{status: res.StatusCode, header: res.Header, body: body}
+	return nil, &refusal{status: res.StatusCode, header: res.Header, body: httpx.Excerpt(res.Body, maxErrorBody)}
 }
 
 // failure makes a *sdk.ProviderError of what ended an exchange, unless it was the caller.

@@ -5,11 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // errTooLarge means that the body is larger than MaxBytes.
@@ -87,22 +89,12 @@ func accept(format string) string {
 
 // sameHost reports whether a redirect stays on the same server.
 func sameHost(from, to *url.URL) bool {
-	return from.Hostname() == to.Hostname() && (from.Scheme == to.Scheme && port(from) == port(to) || upgrades(from, to))
+	return httpx.SameOrigin(from, to) || upgrades(from, to)
 }
 
 // upgrades reports whether the redirect goes from plain http to https at their usual ports.
 func upgrades(from, to *url.URL) bool {
-	return from.Scheme == "http" && to.Scheme == "https" && port(from) == "80" && port(to) == "443"
-}
-
-func port(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
+	return from.Hostname() == to.Hostname() && from.Scheme == "http" && to.Scheme == "https" && httpx.Port(from) == "80" && httpx.Port(to) == "443"
 }
 
 func isRedirect(status int) bool {
@@ -117,30 +109,22 @@ func readBody(resp *http.Response) ([]byte, error) {
 	if resp.ContentLength > MaxBytes {
 		return nil, fmt.Errorf("%w: %d", errTooLarge, resp.ContentLength)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)
-	}
-	if len(body) > MaxBytes {
+	body, err := httpx.ReadAll(resp.Body, MaxBytes)
+	if errors.Is(err, httpx.ErrTooLarge) {
 		return nil, errTooLarge
 	}
-	return body, nil
+	return body, err
 }
 
 // statusError returns an error with the status and the beginning of the body.
 func statusError(resp *http.Response) error {
 	const excerpt = 600
-	// An unreadable explanation is ignored.
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	p := &page{url: resp.Request.URL, contentType: resp.Header.Get("Content-Type"), body: body}
+	p := &page{url: resp.Request.URL, contentType: resp.Header.Get("Content-Type"), body: httpx.Excerpt(resp.Body, 64<<10)}
 	text := ""
 	if p.isText() {
 		text, _ = p.text(resp.Request.Context(), "text")
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > excerpt {
-		text = strings.ToValidUTF8(text[:excerpt], "") + " …"
-	}
+	text = visible.Cut(strings.Join(strings.Fields(text), " "), excerpt, " …")
 	if text == "" {
 		return fmt.Errorf("status %s", resp.Status)
 	}

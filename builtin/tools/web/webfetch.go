@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -180,10 +181,10 @@ func host(u *url.URL) string {
 	if strings.Contains(name, ":") {
 		name = "[" + name + "]"
 	}
-	if p := port(u); u.Scheme == "http" && p == "80" || u.Scheme == "https" && p == "443" {
+	if p := httpx.Port(u); u.Scheme == "http" && p == "80" || u.Scheme == "https" && p == "443" {
 		return name
 	}
-	return name + ":" + port(u)
+	return name + ":" + httpx.Port(u)
 }
 
 func (a fetchArgs) timeout() time.Duration {

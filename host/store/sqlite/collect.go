@@ -3,9 +3,11 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // idle is a session that was looked through, with the blobs it no longer mentions.
@@ -15,12 +17,15 @@ type idle struct {
 	unused  []int64
 }
 
+// errDryRun rolls a transaction back.
+var errDryRun = errors.New("dry run")
+
 // Collect looks for garbage while others write, and takes it out of sight in one short transaction, which leaves out the
-// sessions that changed since. Then it removes it a portion at a time.
-func (s *Store) Collect(ctx context.Context, o store.GC) (out store.Collected, err error) {
+// sessions that changed since. Then it removes it a portion at a time. A dry run rolls the transaction back.
+func (s *Store) Collect(ctx context.Context, o store.GC) (store.Collected, error) {
 	left, err := s.leftovers(ctx)
 	if err != nil {
-		return out, err
+		return store.Collected{}, err
 	}
 	var garbage []idle
 	err = s.read(ctx, func(c *conn) (err error) {
@@ -28,22 +33,21 @@ func (s *Store) Collect(ctx context.Context, o store.GC) (out store.Collected, e
 		return err
 	})
 	if err != nil {
-		return out, err
+		return store.Collected{}, err
 	}
 	var g *collector
 	err = s.submit(ctx, func(ctx context.Context, c *conn) error {
-		g = &collector{s: s, c: c, o: &o, settled: map[int64]bool{}}
-		return g.collect(ctx, garbage)
+		g = &collector{s: s, c: c, out: store.Collected{Leftovers: len(left)}}
+		return g.collect(ctx, o, garbage)
 	})
+	if errors.Is(err, errDryRun) {
+		return g.out, nil
+	}
 	if err != nil {
-		return out, err
+		return store.Collected{}, err
 	}
-	g.out.Leftovers = len(left)
-	if !o.DryRun {
-		s.clearAll(ctx, append(left, g.left...))
-		err = s.dropBlobs(ctx, g.unused)
-	}
-	return g.out, err
+	s.clearAll(ctx, append(left, g.hidden...))
+	return g.out, s.dropBlobs(ctx, g.unused)
 }
 
 // dropBlobs removes blobs that no session needs, some at a time: one may have been needed again since.
@@ -51,7 +55,7 @@ func (s *Store) dropBlobs(ctx context.Context, keys []int64) error {
 	for some := range slices.Chunk(keys, dropAtOnce) {
 		err := s.submit(ctx, func(ctx context.Context, c *conn) error {
 			for _, key := range some {
-				if err := run1(ctx, c, unusedBlob, key); err != nil {
+				if _, err := c.exec(ctx, dropUnused, key); err != nil {
 					return err
 				}
 			}
@@ -66,6 +70,9 @@ func (s *Store) dropBlobs(ctx context.Context, keys []int64) error {
 	}
 	return nil
 }
+
+// dropUnused deletes a blob unless a session needs it.
+const dropUnused = "DELETE FROM blob WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM blob_session WHERE blob = ?1)"
 
 // dropAtOnce is how many blobs one transaction removes; most have less than 100 KB.
 const dropAtOnce = 16
@@ -116,49 +123,64 @@ func (g *idle) look(ctx context.Context, c *conn) error {
 type collector struct {
 	s      *Store
 	c      *conn
-	o      *store.GC
 	out    store.Collected
-	left   []string // names of the sessions' rows
+	hidden []string // names of the rows of deleted sessions
 	unused []int64  // blobs
-
-	settled map[int64]bool // sessions that are deleted, or were left alone
 }
 
-func (g *collector) collect(ctx context.Context, garbage []idle) error {
-	if err := g.sessions(ctx); err != nil {
-		return err
+func (g *collector) collect(ctx context.Context, o store.GC, garbage []idle) error {
+	archived := map[int64]bool{}
+	if o.Archived != 0 {
+		if err := g.sessions(ctx, o.Archived, archived); err != nil {
+			return err
+		}
 	}
 	for i := range garbage {
+		if archived[garbage[i].session] || len(garbage[i].unused) == 0 {
+			continue
+		}
 		if err := g.forget(ctx, &garbage[i]); err != nil {
 			return err
 		}
 	}
-	if err := g.blobs(ctx, garbage); err != nil {
+	err := g.c.query(ctx, unusedBlobs, func(r row) error {
+		g.unused = append(g.unused, r.int(0))
+		g.out.Blobs++
+		g.out.BlobBytes += r.int(1)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	return g.prompts(ctx)
+	n, err := g.c.exec(ctx, dropAnswered, o.Untouched)
+	g.out.Prompts = int(n)
+	if err == nil && o.DryRun {
+		err = errDryRun
+	}
+	return err
 }
 
-const archivedBefore = `SELECT id FROM session WHERE archived = 1 AND parent = ''
+const (
+	archivedBefore = `SELECT id FROM session WHERE archived = 1 AND parent = ''
 	AND CASE WHEN json_valid(data) THEN json_extract(data, '$.time.archived') < ? END ORDER BY key`
+	unusedBlobs  = "SELECT key, length(data) FROM blob WHERE NOT EXISTS (SELECT 1 FROM blob_session s WHERE s.blob = blob.key) ORDER BY key"
+	dropAnswered = "DELETE FROM prompt WHERE data IS NULL AND session IN (SELECT key FROM session WHERE updated < ?)"
+)
 
-// sessions deletes archived sessions that nobody uses.
-func (g *collector) sessions(ctx context.Context) error {
-	if g.o.Archived == 0 {
-		return nil
-	}
+// sessions deletes archived sessions that nobody uses. It adds the keys of all that it looked at to seen.
+func (g *collector) sessions(ctx context.Context, before sdk.Millis, seen map[int64]bool) error {
 	var ids []string
 	err := g.c.query(ctx, archivedBefore, func(r row) error {
 		ids = append(ids, r.text(0))
 		return nil
-	}, g.o.Archived)
+	}, before)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
 		keys, err := g.s.familyOf(ctx, g.c, id)
 		for _, key := range keys {
-			g.settled[key] = true
+			seen[key] = true
 		}
 		if owned(err) {
 			g.out.Skipped++
@@ -167,15 +189,12 @@ func (g *collector) sessions(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		g.out.Sessions = append(g.out.Sessions, id)
-		if g.o.DryRun {
-			continue
-		}
-		left, err := g.s.hideAll(ctx, g.c, keys)
+		hidden, err := g.s.hideAll(ctx, g.c, keys)
 		if err != nil {
 			return err
 		}
-		g.left = append(g.left, left...)
+		g.out.Sessions = append(g.out.Sessions, id)
+		g.hidden = append(g.hidden, hidden...)
 	}
 	return nil
 }
@@ -183,66 +202,20 @@ func (g *collector) sessions(ctx context.Context) error {
 // forget takes from a session the blobs it does not mention, unless it changed since or is in use: a blob is stored
 // before what mentions it.
 func (g *collector) forget(ctx context.Context, i *idle) error {
-	if g.settled[i.session] {
-		i.unused = nil
-	}
-	if len(i.unused) == 0 {
-		return nil
-	}
 	var seq int64
 	var node string
 	found, err := g.c.first(ctx, "SELECT seq, node FROM head WHERE key = ?", func(r row) { seq, node = r.int(0), r.text(1) }, i.session)
-	if err != nil {
+	if err != nil || !found {
 		return err
 	}
-	if !found || seq != i.seq || g.s.node.lives(node) {
-		i.unused = nil
-		if found {
-			g.out.Skipped++
-		}
+	if seq != i.seq || g.s.node.lives(node) {
+		g.out.Skipped++
 		return nil
 	}
 	for _, blob := range i.unused {
-		if g.o.DryRun {
-			break
-		}
 		if _, err := g.c.exec(ctx, "DELETE FROM blob_session WHERE session = ? AND blob = ?", i.session, blob); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// blobs counts the blobs that no session needs. A dry run has taken none from their sessions: it leaves out what it would
-// have taken.
-func (g *collector) blobs(ctx context.Context, garbage []idle) error {
-	taken := map[int64]int64{}
-	if g.o.DryRun {
-		for _, i := range garbage {
-			for _, blob := range i.unused {
-				taken[blob]++
-			}
-		}
-	}
-	const query = "SELECT key, length(data), (SELECT count(*) FROM blob_session s WHERE s.blob = blob.key) FROM blob ORDER BY key"
-	err := g.c.query(ctx, query, func(r row) error {
-		if r.int(2) == taken[r.int(0)] {
-			g.unused = append(g.unused, r.int(0))
-			g.out.BlobBytes += r.int(1)
-		}
-		return nil
-	})
-	g.out.Blobs = len(g.unused)
-	return err
-}
-
-const answered = " FROM prompt WHERE data IS NULL AND session IN (SELECT key FROM session WHERE updated < ?)"
-
-func (g *collector) prompts(ctx context.Context) error {
-	n, err := g.c.number(ctx, "SELECT count(*)"+answered, g.o.Untouched)
-	if g.out.Prompts = int(n); err != nil || g.o.DryRun {
-		return err
-	}
-	_, err = g.c.exec(ctx, "DELETE"+answered, g.o.Untouched)
-	return err
 }

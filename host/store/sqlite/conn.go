@@ -79,6 +79,16 @@ func (c *conn) exec(ctx context.Context, sql string, args ...any) (int64, error)
 	return res.RowsAffected()
 }
 
+// execAll runs several statements with the same arguments.
+func (c *conn) execAll(ctx context.Context, statements []string, args ...any) error {
+	for _, sql := range statements {
+		if _, err := c.exec(ctx, sql, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // row is one row of a result, valid until the next.
 type row []driver.Value
 

@@ -35,19 +35,11 @@ func hiddenID() string { return hiddenPrefix + rand.Text() }
 // hide makes a session vanish, and returns the name its rows have from then on.
 func (s *Store) hide(ctx context.Context, c *conn, key int64) (string, error) {
 	id := hiddenID()
-	for _, d := range []struct {
-		sql  string
-		args []any
-	}{
-		{"INSERT OR REPLACE INTO gone(id, epoch) SELECT id, epoch FROM head WHERE key = ?", []any{key}},
-		{"UPDATE head SET id = ?, node = ?, pid = ?, turn = 0 WHERE key = ?", []any{id, s.node.held(), int64(os.Getpid()), key}},
-		{"DELETE FROM session WHERE key = ?", []any{key}},
-	} {
-		if _, err := c.exec(ctx, d.sql, d.args...); err != nil {
-			return "", err
-		}
-	}
-	return id, nil
+	err := errors.Join(
+		c.execAll(ctx, []string{"INSERT OR REPLACE INTO gone(id, epoch) SELECT id, epoch FROM head WHERE key = ?", "DELETE FROM session WHERE key = ?"}, key),
+		c.execAll(ctx, []string{"UPDATE head SET id = ?, node = ?, pid = ?, turn = 0 WHERE key = ?"}, id, s.node.held(), int64(os.Getpid()), key),
+	)
+	return id, err
 }
 
 func (s *Store) hideAll(ctx context.Context, c *conn, keys []int64) ([]string, error) {
@@ -101,97 +93,64 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// clearPortion reports whether nothing is left. It finds the head by its name each time: somebody else may have cleared it,
-// and its number may be that of a new session.
+// A removal removes rows of a session a portion at a time.
+type removal struct {
+	last   string // returns the last key of a portion: of the span ?1 to ?2, at most ?3 rows and about ?4 bytes
+	in     func(session int64) span
+	remove []string // rows from ?1 to ?2
+}
+
+// removals returns the removals of a session in order. The span of blobs starts with the session itself.
+func removals() []removal {
+	const between = " BETWEEN ?1 AND ?2"
+	return []removal{
+		{lastOf("key", "octet_length(data)", "part WHERE key"+between), partsOfSession, []string{
+			unindexSpan, "DELETE FROM delta WHERE part" + between, "DELETE FROM part WHERE key" + between,
+		}},
+		{lastOf("key", "0", "message WHERE key"+between), messagesOf, []string{"DELETE FROM message WHERE key" + between}},
+		{lastOf("stamp", "0", "removed WHERE stamp"+between), stampsOf, []string{"DELETE FROM removed WHERE stamp" + between}},
+		{lastOf("key", "0", "ledger WHERE key"+between), stampsOf, []string{"DELETE FROM ledger WHERE key" + between}},
+		{lastOf("s.blob", "coalesce(length(b.data), 0)", "blob_session s LEFT JOIN blob b ON b.key = s.blob WHERE s.session = ?1"),
+			func(session int64) span { return span{low: session} }, []string{
+				`DELETE FROM blob WHERE key IN (SELECT blob FROM blob_session WHERE session = ?1 AND blob <= ?2)
+					AND NOT EXISTS (SELECT 1 FROM blob_session s WHERE s.blob = blob.key AND s.session <> ?1)`,
+				"DELETE FROM blob_session WHERE session = ?1 AND blob <= ?2",
+			}},
+	}
+}
+
+// lastOf returns the query for the last key of a portion. The first row is always in it, however large.
+func lastOf(key, size, from string) string {
+	return "SELECT max(key) FROM (SELECT key, sum(size) OVER (ORDER BY key) - size AS before" +
+		" FROM (SELECT " + key + " AS key, " + size + " AS size FROM " + from + " ORDER BY 1 LIMIT ?3)) WHERE before < ?4"
+}
+
+// clearPortion reports whether no rows are left. It finds the head by its name each time: another process may have cleared it, and a
+// new session may have its number.
 func clearPortion(ctx context.Context, c *conn, id string) (done bool, err error) {
 	key, err := c.number(ctx, "SELECT key FROM head WHERE id = ?", id)
 	if err != nil || key == 0 {
 		return err == nil, err
 	}
-	parts := partsOfSession(key)
-	high, err := lastOfPortion(ctx, c, parts)
-	if err != nil {
-		return false, err
-	}
-	if high != 0 {
-		return false, errors.Join(
-			run1(ctx, c, unindexSpan, parts.low, high),
-			run1(ctx, c, "DELETE FROM delta WHERE part BETWEEN ? AND ?", parts.low, high),
-			run1(ctx, c, "DELETE FROM part WHERE key BETWEEN ? AND ?", parts.low, high),
-		)
-	}
-	messages, stamps := messagesOf(key), stampsOf(key)
-	for _, d := range []struct {
-		sql  string
-		args []any
-	}{
-		{"DELETE FROM message WHERE key IN (SELECT key FROM message WHERE key BETWEEN ? AND ? LIMIT ?)", []any{messages.low, messages.high}},
-		{"DELETE FROM removed WHERE stamp IN (SELECT stamp FROM removed WHERE stamp BETWEEN ? AND ? LIMIT ?)", []any{stamps.low, stamps.high}},
-		{"DELETE FROM ledger WHERE key IN (SELECT key FROM ledger WHERE key BETWEEN ? AND ? LIMIT ?)", []any{stamps.low, stamps.high}},
-	} {
-		if n, err := c.exec(ctx, d.sql, append(d.args, int64(portionRows))...); err != nil || n > 0 {
+	for _, r := range removals() {
+		in := r.in(key)
+		last, err := c.number(ctx, r.last, in.low, in.high, int64(portionRows), int64(4*portion)) // removing is quicker than writing
+		if err != nil {
 			return false, err
 		}
+		if last != 0 {
+			return false, c.execAll(ctx, r.remove, in.low, last)
+		}
 	}
-	if more, err := clearBlobs(ctx, c, key); err != nil || more {
-		return false, err
-	}
+	parts := partsOfSession(key)
 	return true, errors.Join(
-		run1(ctx, c, unindexSpan, parts.low, parts.high),
-		run1(ctx, c, "DELETE FROM delta WHERE part BETWEEN ? AND ?", parts.low, parts.high),
-		run1(ctx, c, "DELETE FROM todo WHERE session = ?", key),
-		run1(ctx, c, "DELETE FROM prompt WHERE session = ?", key),
-		run1(ctx, c, "DELETE FROM session WHERE key = ?", key),
-		run1(ctx, c, "DELETE FROM head WHERE key = ?", key),
+		c.execAll(ctx, []string{unindexSpan, "DELETE FROM delta WHERE part BETWEEN ? AND ?"}, parts.low, parts.high),
+		c.execAll(ctx, []string{
+			"DELETE FROM todo WHERE session = ?", "DELETE FROM prompt WHERE session = ?",
+			"DELETE FROM session WHERE key = ?", "DELETE FROM head WHERE key = ?",
+		}, key),
 	)
 }
-
-func run1(ctx context.Context, c *conn, sql string, args ...any) error {
-	_, err := c.exec(ctx, sql, args...)
-	return err
-}
-
-const sizesOfParts = "SELECT key, octet_length(data) FROM part WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"
-
-// lastOfPortion returns the key of the last part that goes with the first of the span, zero when there is none.
-func lastOfPortion(ctx context.Context, c *conn, in span) (last int64, err error) {
-	size := int64(0)
-	err = c.query(ctx, sizesOfParts, func(r row) error {
-		if size < 4*portion { // removing is quicker than writing
-			last = r.int(0)
-		}
-		size += r.int(1)
-		return nil
-	}, in.low, in.high, int64(portionRows))
-	return last, err
-}
-
-const blobsOf = "SELECT s.blob, length(b.data) FROM blob_session s JOIN blob b ON b.key = s.blob WHERE s.session = ?"
-
-// clearBlobs takes blobs from a session, and removes those that no other session needs.
-func clearBlobs(ctx context.Context, c *conn, session int64) (more bool, err error) {
-	var blobs []int64
-	size := int64(0)
-	err = c.query(ctx, blobsOf, func(r row) error {
-		if more = size >= 4*portion; !more {
-			blobs = append(blobs, r.int(0))
-			size += r.int(1)
-		}
-		return nil
-	}, session)
-	for _, blob := range blobs {
-		if err == nil {
-			err = run1(ctx, c, "DELETE FROM blob_session WHERE session = ? AND blob = ?", session, blob)
-		}
-		if err == nil {
-			err = run1(ctx, c, unusedBlob, blob)
-		}
-	}
-	return more, err
-}
-
-// unusedBlob deletes a blob unless a session needs it.
-const unusedBlob = "DELETE FROM blob WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM blob_session WHERE blob = ?1)"
 
 // leftovers returns the hidden heads of processes that do not live any more.
 func (s *Store) leftovers(ctx context.Context) (ids []string, err error) {

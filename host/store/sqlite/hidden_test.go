@@ -114,25 +114,24 @@ func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	s, other := openAt(t, dir), openAt(t, dir)
 	in := many("ses_a")
-	m := staged{from: &in}
-	var err error
-	m.columns, err = sessionColumns(in.Session)
+	m, err := newStaged(&in)
 	must(t, err)
-	must(t, s.stage(t.Context(), &m))
+	must(t, s.stage(t.Context(), m))
 	got, err := other.Collect(t.Context(), store.GC{})
 	must(t, err)
 	if got.Leftovers != 0 || got.Skipped != 0 || got.Blobs != 0 {
 		t.Errorf("a live import looks like %+v", got)
 	}
-	must(t, s.ifRoom(t.Context(), []staged{m}, false, func(ctx context.Context, c *conn, keys []int64) error {
-		_, err := s.publish(ctx, c, []staged{m}, keys)
+	must(t, s.ifRoom(t.Context(), []*staged{m}, false, func(ctx context.Context, c *conn, keys []int64) error {
+		_, err := s.publish(ctx, c, []*staged{m}, keys)
 		return err
 	}))
 	if n := len(texts(t, s, "ses_a")); n != 400 {
 		t.Errorf("%d texts, want 400", n)
 	}
-	second := staged{from: &in, columns: m.columns}
-	must(t, s.stage(t.Context(), &second))
+	second, err := newStaged(&in)
+	must(t, err)
+	must(t, s.stage(t.Context(), second))
 	must(t, s.Close()) // without publishing it
 	for _, dry := range []bool{true, false} {
 		got, err = other.Collect(t.Context(), store.GC{DryRun: dry})

@@ -5,29 +5,47 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
 )
 
 // staged is a session that is written out of sight.
 type staged struct {
-	from    *store.Import
+	id      string
 	hidden  string // the name of its head until it is published
 	columns []any
-	late    []change // what makes a session be seen, for the end
+	ops     []store.Op
+	late    []store.Op // what makes a session be seen
+}
+
+func newStaged(in *store.Import) (*staged, error) {
+	m := &staged{id: in.Session.ID, hidden: hiddenID()}
+	var err error
+	if m.columns, err = sessionColumns(in.Session); err != nil {
+		return nil, fmt.Errorf("import session %s: %w", m.id, err)
+	}
+	for _, op := range in.Ops {
+		switch op.(type) {
+		case store.PutSession, store.SetTurn:
+			m.late = append(m.late, op)
+		default:
+			m.ops = append(m.ops, op)
+		}
+	}
+	return m, nil
 }
 
 // Import writes the sessions out of sight, in many short transactions, and publishes them in one.
 func (s *Store) Import(ctx context.Context, sessions []store.Import, replace bool) error {
-	list := make([]staged, len(sessions))
+	list := make([]*staged, len(sessions))
 	for i := range sessions {
 		var err error
-		list[i].from = &sessions[i]
-		if list[i].columns, err = sessionColumns(sessions[i].Session); err != nil {
-			return fmt.Errorf("import session %s: %w", sessions[i].Session.ID, err)
+		if list[i], err = newStaged(&sessions[i]); err != nil {
+			return err
 		}
 	}
-	// First without any effect, so that what must be refused is refused at once.
+	// First without any effect, so that what must be refused is refused before anything is written.
 	if err := s.ifRoom(ctx, list, replace, func(context.Context, *conn, []int64) error { return nil }); err != nil {
 		return err
 	}
@@ -36,13 +54,11 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 		return err
 	}
 	s.clearAll(ctx, left)
-	for i := range list {
-		if err = s.stage(ctx, &list[i]); err != nil {
-			err = fmt.Errorf("import session %s: %w", list[i].from.Session.ID, err)
-			break
-		}
+	written, old := []string{}, []string{}
+	for i := 0; err == nil && i < len(list); i++ {
+		written = append(written, list[i].hidden)
+		err = s.stage(ctx, list[i])
 	}
-	var old []string
 	if err == nil {
 		err = s.ifRoom(ctx, list, replace, func(ctx context.Context, c *conn, keys []int64) (err error) {
 			old, err = s.publish(ctx, c, list, keys)
@@ -50,10 +66,6 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 		})
 	}
 	if err != nil {
-		var written []string
-		for i := range list {
-			written = append(written, list[i].hidden)
-		}
 		s.clearAll(ctx, written)
 		return err
 	}
@@ -61,47 +73,32 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 	return nil
 }
 
-// ifRoom calls f, in a transaction, with the keys of what is to be replaced, or refuses.
-func (s *Store) ifRoom(ctx context.Context, list []staged, replace bool, f func(context.Context, *conn, []int64) error) error {
+// ifRoom calls f, in a transaction, with the keys of the sessions to be replaced, or refuses.
+func (s *Store) ifRoom(ctx context.Context, list []*staged, replace bool, f func(context.Context, *conn, []int64) error) error {
 	return outlast(ctx, func() error {
 		return s.submit(ctx, func(ctx context.Context, c *conn) error {
-			keys, err := s.makeRoom(ctx, c, list, replace)
-			if err != nil {
-				return err
+			var old []int64
+			for _, m := range list {
+				keys, err := s.familyOf(ctx, c, m.id)
+				if errors.Is(err, store.ErrNotFound) {
+					continue
+				}
+				if err == nil && !replace {
+					err = refuse(fmt.Errorf("session %s: %w", m.id, store.ErrExists))
+				}
+				if err != nil {
+					return err
+				}
+				old = append(old, keys...)
 			}
-			return f(ctx, c, keys)
+			slices.Sort(old) // one session may be in two families
+			return f(ctx, c, slices.Compact(old))
 		})
 	})
 }
 
-// makeRoom returns the keys of what is to be replaced, or refuses.
-func (s *Store) makeRoom(ctx context.Context, c *conn, list []staged, replace bool) (old []int64, err error) {
-	seen := map[int64]bool{}
-	for i := range list {
-		id := list[i].from.Session.ID
-		keys, err := s.familyOf(ctx, c, id)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err == nil && !replace {
-			err = refuse(fmt.Errorf("session %s: %w", id, store.ErrExists))
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range keys {
-			if !seen[key] {
-				seen[key] = true
-				old = append(old, key)
-			}
-		}
-	}
-	return old, nil
-}
-
 // stage writes all that belongs to the session but what makes it be seen.
 func (s *Store) stage(ctx context.Context, m *staged) error {
-	m.hidden = hiddenID()
 	err := s.submit(ctx, func(ctx context.Context, c *conn) error {
 		if err := s.node.hold(); err != nil {
 			return refuse(s.explainFile(err))
@@ -110,52 +107,28 @@ func (s *Store) stage(ctx context.Context, m *staged) error {
 		_, err := c.exec(ctx, "INSERT INTO head(id, seq, epoch, node, pid, turn) VALUES(?, 1, 0, ?, ?, 0)", m.hidden, s.node.id, int64(os.Getpid()))
 		return err
 	})
-	var ready []change
-	for next := 0; err == nil && (next < len(m.from.Ops) || len(ready) > 0); {
-		for ; err == nil && next < len(m.from.Ops) && len(ready) < 64; next++ {
-			ready, err = s.prepare(m, next, ready)
-		}
-		if err != nil {
-			break
-		}
+	for next := 0; err == nil && next < len(m.ops); {
 		made := 0
 		err = s.submit(ctx, func(ctx context.Context, c *conn) (err error) {
-			made, err = m.write(ctx, c, ready)
+			made, err = s.writePortion(ctx, c, m, m.ops[next:])
 			return err
 		})
-		if err == nil {
-			if ready = ready[made:]; next < len(m.from.Ops) || len(ready) > 0 {
-				err = pause(ctx)
-			}
+		if next += made; err == nil && next < len(m.ops) {
+			err = pause(ctx)
 		}
 	}
 	return err
 }
 
-// prepare adds an op to the changes that are ready to be written, or to those for the end.
-func (s *Store) prepare(m *staged, i int, ready []change) ([]change, error) {
-	op := m.from.Ops[i]
-	change, err := s.encode(m.from.Session.ID, op)
-	if err != nil {
-		return nil, fmt.Errorf("change %d: %w", i, err)
-	}
-	switch op.(type) {
-	case store.PutSession, store.SetTurn:
-		m.late = append(m.late, change)
-		return ready, nil
-	}
-	return append(ready, change), nil
-}
-
-// write makes changes until a portion is full and returns how many.
-func (m *staged) write(ctx context.Context, c *conn, ready []change) (made int, err error) {
+// writePortion makes changes until a portion is full and returns how many.
+func (s *Store) writePortion(ctx context.Context, c *conn, m *staged, ops []store.Op) (made int, err error) {
 	h, err := readHead(ctx, c, m.hidden)
 	if err != nil {
 		return 0, err
 	}
 	x := &tx{ctx: ctx, c: c, session: h.key, seq: h.seq}
-	for made < len(ready) && x.written < portion {
-		if err := ready[made](x); err != nil {
+	for made < len(ops) && x.written < portion {
+		if err := s.make(x, m, ops[made]); err != nil {
 			return 0, err
 		}
 		made++
@@ -163,39 +136,46 @@ func (m *staged) write(ctx context.Context, c *conn, ready []change) (made int, 
 	return made, x.exec("UPDATE head SET seq = ? WHERE key = ?", int64(x.seq), h.key)
 }
 
+func (s *Store) make(x *tx, m *staged, op store.Op) error {
+	change, err := s.encode(m.id, op)
+	if err == nil {
+		err = change(x)
+	}
+	if err != nil {
+		return fmt.Errorf("import session %s: %w", m.id, err)
+	}
+	return nil
+}
+
 // publish puts the sessions in the place of old ones and returns the names of what is left of those.
-func (s *Store) publish(ctx context.Context, c *conn, list []staged, old []int64) ([]string, error) {
+func (s *Store) publish(ctx context.Context, c *conn, list []*staged, old []int64) ([]string, error) {
 	left, err := s.hideAll(ctx, c, old)
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		if err := list[i].publish(ctx, c); err != nil {
-			return nil, fmt.Errorf("import session %s: %w", list[i].from.Session.ID, err)
+	for _, m := range list {
+		before, err := c.number(ctx, "SELECT epoch FROM gone WHERE id = ?", m.id)
+		if err != nil {
+			return nil, err
+		}
+		h, err := readHead(ctx, c, m.hidden)
+		if err != nil {
+			return nil, err
+		}
+		x := &tx{ctx: ctx, c: c, session: h.key}
+		if err := x.putSession(m.columns); err != nil { // takes number 1
+			return nil, fmt.Errorf("import session %s: %w", m.id, err)
+		}
+		x.seq = h.seq
+		for _, op := range m.late {
+			if err := s.make(x, m, op); err != nil {
+				return nil, err
+			}
+		}
+		const show = "UPDATE head SET id = ?, seq = ?, epoch = ?, node = '', pid = 0 WHERE key = ?"
+		if err := x.exec(show, m.id, int64(x.seq), before+1, h.key); err != nil {
+			return nil, err
 		}
 	}
 	return left, nil
-}
-
-func (m *staged) publish(ctx context.Context, c *conn) error {
-	id := m.from.Session.ID
-	before, err := c.number(ctx, "SELECT epoch FROM gone WHERE id = ?", id)
-	if err != nil {
-		return err
-	}
-	h, err := readHead(ctx, c, m.hidden)
-	if err != nil {
-		return err
-	}
-	x := &tx{ctx: ctx, c: c, session: h.key}
-	if err := x.putSession(m.columns); err != nil { // takes number 1
-		return err
-	}
-	x.seq = h.seq
-	for _, change := range m.late {
-		if err := change(x); err != nil {
-			return err
-		}
-	}
-	return x.exec("UPDATE head SET id = ?, seq = ?, epoch = ?, node = '', pid = 0 WHERE key = ?", id, int64(x.seq), before+1, h.key)
 }

@@ -87,13 +87,8 @@ func (b *broken) setAside(x *tx) error {
 	case store.DamagedMessage:
 		return b.replaceMessage(x)
 	case store.DamagedPart:
-		for _, sql := range []string{
-			"DELETE FROM search WHERE rowid IN (SELECT id FROM search_docsize WHERE id = ?)",
-			"DELETE FROM delta WHERE part = ?", "DELETE FROM part WHERE key = ?",
-		} {
-			if err := x.exec(sql, b.key); err != nil {
-				return err
-			}
+		if err := x.c.execAll(x.ctx, []string{unindexSpan, "DELETE FROM delta WHERE part BETWEEN ? AND ?", "DELETE FROM part WHERE key BETWEEN ? AND ?"}, b.key, b.key); err != nil {
+			return err
 		}
 		return x.noteRemoved(rowPartRemoved, b.ID)
 	case store.DamagedTodos:
@@ -129,12 +124,10 @@ func (b *broken) replaceMessage(x *tx) error {
 // dropBlob removes the blob for all sessions, because as long as it is there nobody can store the same content again. Calls of this
 // session refer to it no more: their preview is what is left.
 func (b *broken) dropBlob(x *tx) error {
-	for _, sql := range []string{
+	if err := x.c.execAll(x.ctx, []string{
 		"DELETE FROM blob_session WHERE blob IN (SELECT key FROM blob WHERE hash = ?)", "DELETE FROM blob WHERE hash = ?",
-	} {
-		if err := x.exec(sql, b.ID); err != nil {
-			return err
-		}
+	}, b.ID); err != nil {
+		return err
 	}
 	for _, call := range b.calls {
 		without := *call

@@ -268,7 +268,7 @@ func reach(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := http.DefaultTransport.RoundTrip(req) // a redirect is an answer, too
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,70 @@
+// Package httpx bounds the answers of HTTP servers and keeps requests within one origin.
+package httpx
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// ErrTooLarge is returned when a body is longer than its limit.
+var ErrTooLarge = errors.New("the answer is too large")
+
+// ReadAll reads a body of at most limit bytes. Errors: ErrTooLarge, and those of the body with the number of bytes read before.
+func ReadAll(body io.Reader, limit int) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(body, int64(limit)+1))
+	if len(content) > limit {
+		return nil, ErrTooLarge
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(content), err)
+	}
+	return content, nil
+}
+
+// Excerpt returns at most limit bytes from the beginning of a body, for an error: it does not matter if the rest cannot be read.
+func Excerpt(body io.Reader, limit int) []byte {
+	content, _ := io.ReadAll(io.LimitReader(body, int64(limit)))
+	return content
+}
+
+// Port returns the port of the URL, or the usual port of http and https.
+func Port(u *url.URL) string {
+	switch p := u.Port(); {
+	case p != "":
+		return p
+	case strings.EqualFold(u.Scheme, "https"):
+		return "443"
+	}
+	return "80"
+}
+
+// SameOrigin reports whether two URLs have the same scheme, host and port.
+func SameOrigin(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && Port(a) == Port(b)
+}
+
+// Stay returns an error if u is of another origin than base. option is the name of the user's setting for base.
+func Stay(base, u *url.URL, option string) error {
+	if SameOrigin(base, u) {
+		return nil
+	}
+	return fmt.Errorf("redirect to another origin, %s://%s, is not followed; if it is right, set %s to it", u.Scheme, u.Host, option)
+}
+
+// CheckRedirect returns a function for http.Client that follows at most limit redirects, all within the origin of the first request:
+// another origin must not receive its headers or its body.
+func CheckRedirect(limit int, option string) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		if err := Stay(via[0].URL, req.URL, option); err != nil {
+			return err
+		}
+		if len(via) >= limit {
+			return fmt.Errorf("the server redirected %d times", limit)
+		}
+		return nil
+	}
+}
