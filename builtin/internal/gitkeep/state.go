@@ -98,7 +98,7 @@ func (s *state) readCommon(dir string) {
 	}
 	text, err := readFile(path)
 	if err != nil {
-		text = []byte{0} // no path: git may follow it, and nobody else
+		text = []byte{0} // not a path: only git can tell where this leads
 	}
 	s.common[dir] = string(text)
 }
