@@ -235,7 +235,7 @@ func TestSurvivors(t *testing.T) {
 		"unconfined and a session":  {`(setsid sh -c 'echo $$; exec sleep 1000' &); sleep 0.2`, true},
 		"stopped, in a session":     {`(setsid sh -c 'echo $$; kill -STOP $$' &); sleep 0.2`, false},
 		"ignores what it can":       {`(setsid sh -c 'trap "" TERM HUP INT; echo $$; while :; do sleep 0.1; done' &); sleep 0.2`, false},
-		"a daemon of the same kind": {`(env -i setsid -f sleep 1000); pgrep -n -x sleep | head -1`, false},
+		"a daemon of the same kind": {`(env -i setsid -f /bin/sh -c 'echo $$; exec sleep 1000'); sleep 0.2`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result := f.run(t, map[string]any{"command": c.command, "unconfined": c.unconfined})
