@@ -6,7 +6,7 @@
 // What a confined process, and everything it starts, cannot do:
 //
 //   - open, create, rename or remove files that its [Policy] does not allow;
-//   - read the memory or the environment of processes outside of its own command, or trace them;
+//   - read the memory or the environment of processes outside of its command, or trace them;
 //   - signal them, or connect to their abstract Unix sockets (ABI 6 and newer);
 //   - gain privileges by running a program (no_new_privs); as root it has only the capabilities that building software needs.
 //
@@ -29,7 +29,7 @@ type Policy struct {
 	// Write are directories and files that exist, to read, write, create in, remove from and run. Device files are written only
 	// when they are listed themselves. They may lie below a path of Hide.
 	Write []string
-	// Read are directories and files to read and run. What does not exist is left out. "/" stands for everything.
+	// Read are directories and files to read and run. What does not exist is left out. "/" means everything.
 	Read []string
 	// Hide is taken out of Read, whether it exists or not. It may not lie in a path of Write: see [ConflictError]. A directory
 	// above a hidden path cannot be listed, and what is created in it later is not readable before the ruleset is built again.
@@ -46,7 +46,7 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s is writable and contains %s, which must stay hidden; a confined process gets a directory as a whole", e.Write, e.Hidden)
 }
 
-// Gaps returns what the given ABI version of Landlock does not confine although a newer kernel does, for people.
+// Gaps returns, for messages to the user, what newer kernels confine and the given ABI version of Landlock does not.
 func Gaps(abi int) []string {
 	var out []string
 	for _, g := range []struct {

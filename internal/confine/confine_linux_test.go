@@ -104,7 +104,7 @@ func TestFiles(t *testing.T) {
 		"write in the project":       {"echo b > " + project + "/b", true},
 		"directories in the project": {"mkdir -p " + project + "/d/e && mv " + project + "/a " + project + "/d/e/a && rm -r " + project + "/d", true},
 		"write a cache":              {"echo b > " + cache + "/b", true},
-		"write beside the cache":     {"echo b > " + home + "/.cache/other", false},
+		"write next to the cache":    {"echo b > " + home + "/.cache/other", false},
 		"make a directory at home":   {"mkdir " + home + "/new", false},
 		"overwrite a file":           {"echo b > " + home + "/notes", false},
 		"truncate a file":            {"truncate -s 0 " + home + "/notes", false},
@@ -218,7 +218,7 @@ func TestMainThread(t *testing.T) {
 	}
 }
 
-// The thread of a confined command has started nothing before: its end would be that of processes with a parent death signal. (With the
+// The thread of a confined command has started no process before: its end would end processes with a parent death signal. (With the
 // scope for signals, ABI 6, the kernel does not let it send that signal out of the sandbox; older ones do.)
 func TestOthersOutliveTheThread(t *testing.T) {
 	t.Parallel()

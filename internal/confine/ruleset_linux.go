@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Access rights, see landlock(7). Devices are created by nobody.
+// Access rights, see landlock(7). No process may create devices.
 const (
 	readOnly  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	ofFiles   = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
@@ -86,7 +86,7 @@ func stampOf(path string) (stamp, bool) {
 	return stamp{uint64(st.Dev), st.Ino, st.Mtim, st.Ctim}, true
 }
 
-// New builds the ruleset of a policy. The caller closes it. Errors are [ErrUnsupported], a [*ConflictError], and those of paths of
+// New builds the ruleset of a policy. The caller closes it. Errors are [ErrUnsupported], a [*ConflictError], and errors about paths in
 // Write, which must exist.
 func New(p Policy) (*Ruleset, error) {
 	abi, err := Supported()
@@ -135,7 +135,7 @@ func (r *Ruleset) fill(p Policy) error {
 	return nil
 }
 
-// read allows reading a tree without what is hidden in it. What cannot be opened cannot be read by the command either.
+// read allows reading a tree except for the hidden paths in it. Files that cannot be opened here are not readable to the command either.
 func (r *Ruleset) read(path string, hidden tree) {
 	if hidden.has(path) {
 		return
@@ -191,7 +191,7 @@ func (r *Ruleset) allow(path string, access uint64) error {
 	return nil
 }
 
-// Stale reports whether names came to or went from a directory that is allowed name by name. A ruleset built again knows them.
+// Stale reports whether names were added to or removed from a directory that is allowed name by name. A new ruleset includes them.
 func (r *Ruleset) Stale() bool {
 	for path, was := range r.split {
 		if now, ok := stampOf(path); !ok || now != was {

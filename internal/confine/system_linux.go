@@ -15,7 +15,7 @@ func System() []string {
 }
 
 // Devices returns the device files of this system that programs need to write to, and the directory of shared memory. New terminals are
-// not among them: they lie in one directory with those of the user, whose keys could be read.
+// excluded: they share a directory with the user's terminals, whose input could be read.
 func Devices() []string {
 	all := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm"}
 	return slices.DeleteFunc(all, func(path string) bool {

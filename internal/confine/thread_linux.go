@@ -11,15 +11,15 @@ import (
 
 var errClosed = errors.New("the ruleset is closed")
 
-// Do runs start on a thread of its own that is confined for good. The processes it starts are confined like the thread; nothing else
-// in this process is. Do returns when start has.
+// Do runs start on a new thread that stays confined. The processes that start creates are confined like the thread; the rest of this
+// process is not. Do returns when start returns.
 //
-// The thread has the rights of the processes it started, and so they have rights over it: they may signal it, which ends this process
-// when it is SIGKILL. Therefore it ends as soon as start returns. A process with a parent death signal (SysProcAttr.Pdeathsig) would
-// get it then; give wait to keep the thread until that has returned, at that price. wait may be nil.
+// The processes may signal the thread, because it is confined like them, and SIGKILL would end this process. Therefore the thread ends as
+// soon as start returns. A process with a parent death signal (SysProcAttr.Pdeathsig) would receive the signal then. If wait is not nil,
+// the thread ends when wait returns, and can be signalled until then.
 //
-// Reading and tracing this process through the thread is refused always: Do makes the process undumpable. It then leaves no core
-// dumps, and a debugger without privileges cannot attach to it.
+// Processes can never read or trace this process through the thread: Do makes the process undumpable. It then leaves no core dumps, and a
+// debugger without privileges cannot attach to it.
 func (r *Ruleset) Do(start func() error, wait func()) error {
 	if err := undumpable(); err != nil {
 		return fmt.Errorf("confine: %w", err)
@@ -38,10 +38,10 @@ func (r *Ruleset) Do(start func() error, wait func()) error {
 	return <-started
 }
 
-// onThread runs f on a thread that ends with it: a goroutine that returns locked to its thread takes it along. Two kinds of threads are
-// not for that. The main thread would not end, and its restriction shows as that of the process. And a thread that started processes
-// would take those along that have a parent death signal (package child). So a goroutine on such a thread holds it until another
-// goroutine has a better one.
+// onThread runs f on a thread that ends with f: a goroutine that returns while it is locked to its thread ends the thread. Two kinds of
+// threads are unsuitable. The main thread would not end, and its restriction shows as that of the process. The end of a thread that
+// started processes would end those with a parent death signal (package child). A goroutine on such a thread keeps the thread busy until
+// another goroutine runs on a suitable one.
 func onThread(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != unix.Getpid() && childless() {
@@ -57,7 +57,7 @@ func onThread(f func()) {
 	runtime.UnlockOSThread()
 }
 
-// childless reports whether this thread has no children. It waits for none: the call only looks.
+// childless reports whether this thread has no children. The call does not reap any.
 func childless() bool {
 	const look = unix.WEXITED | unix.WNOHANG | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 	return unix.Waitid(unix.P_ALL, 0, nil, look, nil) == unix.ECHILD
@@ -85,14 +85,14 @@ func (r *Ruleset) enter() error {
 	return nil
 }
 
-// kept are the capabilities root keeps: owning, reading and writing files, other users, the network. Everything else goes, also what
-// later kernels add. Of what goes, these would lead out: SYS_PTRACE, PERFMON, SYS_ADMIN (memory of others, mounts), BPF, SYS_MODULE,
+// kept are the capabilities root keeps: owning, reading and writing files, other users, the network. All others are dropped, including
+// those of later kernels. Of the dropped ones, these would break the confinement: SYS_PTRACE, PERFMON, SYS_ADMIN (memory of others, mounts), BPF, SYS_MODULE,
 // SYS_RAWIO, MKNOD (the kernel and disks), DAC_READ_SEARCH (open_by_handle_at), SYS_TIME (forged ctime), SYS_RESOURCE, SETPCAP.
 const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID |
 	1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE | 1<<unix.CAP_NET_RAW
 
-// dropCapabilities takes from the thread what kept does not name: from the effective, permitted, inheritable, ambient and bounding
-// sets. The bounding set of a thread without CAP_SETPCAP stays; no_new_privs keeps programs from gaining anything by it.
+// dropCapabilities removes the capabilities that kept does not name from the effective, permitted, inheritable, ambient and bounding
+// sets of the thread. Without CAP_SETPCAP the bounding set stays; no_new_privs keeps programs from gaining capabilities by it.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// caches adds the caches that builds write, for the programs that are installed: each named, never a directory that holds more.
+// caches adds the caches that builds write, for installed programs: each by name, never a directory with other files.
 func (f *finder) caches() {
 	home := f.Project.Home
 	if _, err := os.Stat(home); home == "" || err != nil {
@@ -54,7 +54,7 @@ func (f *finder) installed(program string) bool {
 	})
 }
 
-// goSettings returns what "go env -w" wrote.
+// goSettings returns the variables that "go env -w" set.
 func (f *finder) goSettings() map[string]string {
 	file := f.lookup("GOENV")
 	if file == "" {

@@ -1,5 +1,5 @@
-// Package sandbox says what the confined commands of a project may read and write, and where each path comes from. It looks at the
-// file system and the environment, and starts nothing.
+// Package sandbox lists the paths that confined commands of a project may read and write, with the origin of each. It reads the file
+// system and the environment, and starts no process.
 //
 //	project, temporary directory, caches, devices ──► written
 //	everything else                              ──► read
@@ -38,26 +38,26 @@ type Path struct {
 // Own is the origin of tenon's directories.
 const Own = "files of tenon"
 
-// Origins of what is hidden only where commands do not write anyway.
+// Origins of paths that are hidden only where commands cannot write.
 const (
 	deeper    = "secret by its name" // one level down in the home directory: copies and dotfiles
-	temporary = "temporary files of others"
+	temporary = "temporary files of other programs"
 )
 
-// Options say whose commands they are.
+// Options describe the project and the user.
 type Options struct {
 	Project sdk.Project
 	Environ []string // of tenon: its caches, PATH and TENON_CONFIG
 	Config  sdk.SandboxConfig
 	Skills  []string // directories of skills; commands run what is in them
-	// Create makes the directories of caches that do not exist yet, as the programs would.
+	// Create creates missing cache directories, as the programs would.
 	Create bool
-	// Origin says where the value of a key such as sandbox.write was set. Nil: it is called "configuration".
+	// Origin returns the place that set a key such as sandbox.write. If nil, the origin is "configuration".
 	Origin func(key string) string
 }
 
-// Find returns the paths for a project, without the project and its temporary directory, which Policy adds. It fails when the
-// configuration makes writable what must not be.
+// Find returns the paths for a project, without the project and its temporary directory, which Policy adds. It returns an error if the
+// configuration makes a path writable that must not be.
 func Find(o Options) ([]Path, error) {
 	f := &finder{Options: o, seen: map[Path]bool{}}
 	f.add(Read, "default", "/")
@@ -79,8 +79,8 @@ func Find(o Options) ([]Path, error) {
 	return f.out, nil
 }
 
-// Policy returns what a command may reach that writes these directories, such as the project and a temporary one. Hidden
-// paths that the configuration lets be read are not hidden, nor what is hidden for its name or as a temporary file where commands write.
+// Policy returns the policy for a command that writes these directories, such as the project and a temporary one. Hidden paths that the
+// configuration makes readable are not hidden. Neither are paths in writable directories that are hidden by name or as temporary files.
 func Policy(list []Path, writable ...string) confine.Policy {
 	p := confine.Policy{Write: slices.Clone(writable)}
 	read := map[string]bool{}
@@ -131,7 +131,7 @@ func (f *finder) lookup(name string) string {
 	return ""
 }
 
-// own returns where tenon keeps its files.
+// own returns tenon's directories and files.
 func (f *finder) own() []string {
 	var out []string
 	for _, path := range []string{f.Project.ConfigDir, f.Project.DataDir, f.Project.CacheDir, f.lookup("TENON_CONFIG"), f.lookup("TENON_DATA_DIR")} {
@@ -147,7 +147,7 @@ func (f *finder) own() []string {
 	return out
 }
 
-// configured adds what the configuration says.
+// configured adds the paths of the configuration.
 func (f *finder) configured() error {
 	for _, c := range []struct {
 		key    string
@@ -180,7 +180,7 @@ func (f *finder) configured() error {
 	return nil
 }
 
-// refuse says why a path is not made writable: a command would replace programs that the user runs, or tenon's own files.
+// refuse returns an error for a path that must not be writable, because commands could replace programs of the user or tenon's files.
 func (f *finder) refuse(path string) error {
 	if f.precious == nil {
 		for _, own := range f.own() {
@@ -204,7 +204,7 @@ func (f *finder) refuse(path string) error {
 	return nil
 }
 
-// precious is a path that commands must not write, without links, and why.
+// precious is a path, without links, that commands must not write, and the reason.
 type precious struct{ path, why string }
 
 // inside reports whether path is dir or below it.
@@ -213,7 +213,7 @@ func inside(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// real returns the path with its links followed, as far as it exists.
+// real returns the path with links resolved, as far as it exists.
 func real(path string) string {
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		return r

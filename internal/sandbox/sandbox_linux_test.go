@@ -53,7 +53,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// A file that is hidden for its name alone is not in the project that commands write anyway.
+// A file that is hidden by its name alone is not hidden in the project.
 func TestProjectWithANameOfASecret(t *testing.T) {
 	t.Parallel()
 	home := newHome(t, "project/.npmrc", "other/.npmrc")
@@ -126,7 +126,7 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// Nothing is created for who only wants to see the paths, nor in a home directory that does not exist.
+// Without Create nothing is created, and neither is a home directory that does not exist.
 func TestCreatesNothing(t *testing.T) {
 	t.Parallel()
 	home := newHome(t)

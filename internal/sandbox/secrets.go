@@ -48,7 +48,7 @@ func shareSecrets() []string {
 	}
 }
 
-// secrets hides what is secret in the home directory, and what is called so in the directories in it.
+// secrets hides the secrets of the home directory, and files with the names of secrets in its directories.
 func (f *finder) secrets() {
 	home := f.Project.Home
 	if home == "" {
@@ -82,7 +82,7 @@ func (f *finder) secrets() {
 	}
 }
 
-// below hides what is called like a secret in the directories of place. Links are not followed: the files are elsewhere.
+// below hides files with the names of secrets in the directories of place. Links are not followed: their files are elsewhere.
 func (f *finder) below(place string, known map[string]bool) {
 	entries, _ := os.ReadDir(place) // what cannot be listed is not readable by a command either
 	for _, e := range entries {

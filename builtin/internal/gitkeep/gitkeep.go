@@ -1,11 +1,12 @@
-// Package gitkeep keeps what git runs by itself in a repository (settings that name programs, hooks) as it was before a command.
+// Package gitkeep keeps what git runs by itself in a repository and in its submodules (settings that name programs, hooks) as it was
+// before a command.
 //
 //	Enter ──► state: a few stats while nothing changed, else git is asked ──► the command runs
-//	Leave ──► the same; what differs and could make git run something is put back and named
-//	EndTurn ──► once more: what could not be put back before, and what a process that outlived its command changed
+//	Leave ──► the same; changes that could make git run something are put back and named
+//	EndTurn ──► again: changes that could not be put back before, and those of a process that outlived its command
 //
-// A change counts as the command's when it happened while commands ran. So what another program changes in the same moment is put back
-// as well, and named; what it changes at another time is left alone, and only named.
+// A change counts as the command's if it happened while commands ran. So a change by another program at that time is put back and named
+// too; one at another time is left alone and only named.
 package gitkeep
 
 import (
@@ -20,7 +21,7 @@ import (
 	"time"
 )
 
-// Keeper watches the repository of one working tree. Safe for use from many goroutines.
+// Keeper compares the repository of one working tree. Safe for concurrent use.
 type Keeper struct {
 	worktree string
 	environ  []string // of git
@@ -28,28 +29,28 @@ type Keeper struct {
 	mu     sync.Mutex
 	active int       // commands that run
 	since  time.Time // when the first of those began
-	alive  bool      // a process of one that ended could not be ended
-	last   *state    // when nothing ran, or as the first of those began; while something is owed, as the first command began that owes it
+	alive  bool      // a process of a command that has ended still runs
+	last   *state    // when no command ran, or when the first of those began; while owed is set, when the first command began whose changes stay
 
-	owed  bool             // something differs from last that is to be put back
-	spans []span           // when commands ran, since something is owed
-	locks map[string]stamp // that kept files from being put back
+	owed  bool             // a difference from last has yet to be put back
+	spans []span           // when commands ran, since owed was set
+	locks map[string]stamp // lock files that kept files from being put back
 }
 
-// span is a time in which commands ran. The zero from is the time of the state that is compared with, the zero to has not come yet.
+// span is a time in which commands ran. A zero from is the time of the earlier state, a zero to is still open.
 type span struct{ from, to time.Time }
 
 func (s span) contains(t time.Time) bool {
 	return !t.Before(s.from) && (s.to.IsZero() || !t.After(s.to))
 }
 
-// New returns the keeper of a working tree. environ is the environment that git is asked in, without variables that change what it reads.
+// New returns the keeper of a working tree. git runs in the environment environ, without the variables that change what git reads.
 func New(worktree string, environ []string) *Keeper {
 	clean := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "GIT_") })
 	return &Keeper{worktree: worktree, environ: append(clean, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")}
 }
 
-// Enter notes the state before a command. Each call is followed by one of Leave.
+// Enter records the state before a command. The caller calls Leave after the command.
 func (k *Keeper) Enter(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,8 +67,9 @@ func (k *Keeper) Enter(ctx context.Context) {
 	}
 }
 
-// Leave compares after a command, and puts back. ended is false if a process of the command could not be ended: what changes until the
-// end of the turn counts as its work then. When several commands overlap, the last one does. It returns what it did, for people.
+// Leave compares the state after a command with the one before, and puts changes back. If commands overlap, the last Leave does. ended is
+// false if a process of the command still runs: changes until the end of the turn then count as the command's. It returns messages for
+// the user, one a change.
 func (k *Keeper) Leave(ctx context.Context, ended bool) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -87,8 +89,8 @@ func (k *Keeper) Leave(ctx context.Context, ended bool) []string {
 	return k.restore(ctx)
 }
 
-// EndTurn puts back what the commands of a turn still owe. What else differs from the state that the last command left was no command's
-// work: it stays. It returns what it did and what stays, for people; nothing while commands run.
+// EndTurn puts back the changes of a turn's commands that could not be put back before. Other changes since the last command are not the
+// command's: they stay. It returns messages for the user about both, and nothing while commands run.
 func (k *Keeper) EndTurn(ctx context.Context) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,7 +98,7 @@ func (k *Keeper) EndTurn(ctx context.Context) []string {
 		return nil
 	}
 	if !k.owed {
-		k.spans = nil // all of that was compared
+		k.spans = nil // their changes were compared
 	}
 	for i := range k.spans {
 		if k.spans[i].to.IsZero() {
@@ -126,7 +128,7 @@ func (k *Keeper) restore(ctx context.Context) []string {
 	return notes
 }
 
-// unlock removes locks that commands left behind: they came while commands ran, and nobody has released them since.
+// unlock removes lock files that were created while commands ran and still exist.
 func (k *Keeper) unlock() []string {
 	var notes []string
 	for lock, was := range k.locks {
@@ -156,7 +158,7 @@ type restorer struct {
 
 func (r *restorer) note(what, verb string) { r.notes = append(r.notes, what+" "+verb) }
 
-// put does what puts something back, and names it. What another process changed, at a time when no command ran, stays.
+// put calls do, which puts a change back, and notes it. A change of another process, made while no command ran, stays.
 func (r *restorer) put(what, path string, do func() error) {
 	if !r.k.ran(r.now.stamps[path]) {
 		r.note(what, "was changed by another process, and left alone")

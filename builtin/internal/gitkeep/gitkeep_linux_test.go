@@ -16,7 +16,7 @@ import (
 func repository(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	run(t, dir, `git init -q . && git config user.name somebody && git config alias.mine status && echo '#!/bin/sh' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push &&
+	run(t, dir, `git init -q . && git config user.name someone && git config alias.mine status && echo '#!/bin/sh' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push &&
 		git -c user.email=a@b.c commit -q --allow-empty -m first`)
 	return dir
 }

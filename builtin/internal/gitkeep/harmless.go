@@ -2,8 +2,8 @@ package gitkeep
 
 import "strings"
 
-// Harmless reports whether a setting runs no program, reads no other file and sends git nowhere that the user would not see, whoever
-// wrote it. The key is as git prints it: section and name in lower case, the part between them as written.
+// Harmless reports whether a setting runs no program, reads no other file and sends git nowhere that the user would not see. It does
+// not matter who wrote it. The key is as git prints it: section and name in lower case, the part between them as written.
 func Harmless(key string) bool {
 	return listed(key) && !strings.HasSuffix(key, ".promisor") && !strings.HasSuffix(key, ".partialclonefilter") && key != "extensions.partialclone"
 }

@@ -14,8 +14,8 @@ const lockSuffix = ".lock"
 
 var errMeanwhile = errors.New("another process changes it at this moment")
 
-// rewrite gives the keys of one file of settings the values they had. git does it to a copy that no command can reach; so no link in the
-// repository leads it elsewhere.
+// rewrite resets keys of one file of settings to the values in was. git edits a copy that commands cannot reach, so that no link in the
+// repository redirects it.
 func (k *Keeper) rewrite(ctx context.Context, now *state, path string, keys []string, was map[string][]string) error {
 	dir, err := os.MkdirTemp("", "tenon-git-")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stamp tells whether a file changed. The change time cannot be set by a program without the right to set the clock. The zero value is a
-// file that does not exist.
+// stamp changes when a file changes. A program without the right to set the clock cannot set the change time. The zero value is a file
+// that does not exist.
 type stamp struct {
 	dev, ino     uint64
 	size         int64
@@ -23,13 +23,13 @@ func stampOf(path string) stamp {
 	return stamp{uint64(st.Dev), st.Ino, st.Size, st.Mode, st.Mtim, st.Ctim}
 }
 
-// identity returns what stays while the content of a directory changes.
+// identity returns the part that does not change with the content of a directory.
 func (s stamp) identity() stamp { return stamp{dev: s.dev, ino: s.ino} }
 
 // changed returns when the file changed last.
 func (s stamp) changed() time.Time { return time.Unix(s.ctime.Unix()) }
 
-// clock returns the time as the system notes it of files that change now: that of the last tick, up to 10 ms ago.
+// clock returns the time that the system records for a file that changes now. It is the time of the last tick, up to 10 ms ago.
 func clock() time.Time {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &ts); err != nil {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// stamp tells whether a file changed, as far as it is known without confinement, which there is none of here. The zero value is a file
-// that does not exist.
+// stamp changes when a file changes. Systems without confinement need no more than this. The zero value is a file that does not exist.
 type stamp struct {
 	size  int64
 	mode  os.FileMode

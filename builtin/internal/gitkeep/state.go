@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -98,7 +99,7 @@ func (s *state) readCommon(dir string) {
 	}
 	text, err := readFile(path)
 	if err != nil {
-		text = []byte{0} // no path: git may follow it, and nobody else
+		text = []byte{0} // not a path: only git can tell where this leads
 	}
 	s.common[dir] = string(text)
 }
@@ -127,7 +128,11 @@ func (s *state) modules(parent string, depth int) {
 	}
 }
 
+// add adds a git directory, unless it is that of the working tree.
 func (s *state) add(dir string) {
+	if slices.Contains(s.dirs[:s.own], dir) {
+		return
+	}
 	s.dirs = append(s.dirs, dir)
 	s.stamps[dir] = stampOf(dir).identity()
 }

@@ -82,7 +82,7 @@ func (t *bash) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.Permissio
 	if request := bashRequest(&args, &found); request != nil {
 		requests = append(requests, *request)
 	}
-	return t.confinement(call, &args, requests)
+	return t.confinement(ctx, call, &args, requests)
 }
 
 // bashRequest asks for the commands, or for the whole text where they are not all that runs; nil if there is nothing to ask.

@@ -102,7 +102,7 @@ func TestAbort(t *testing.T) {
 		<-f.host.seen
 		cancel()
 	}()
-	// A child in the group, one in a group of its own, one that left for good.
+	// A child in the group, one in its own group, one that left for good.
 	command := `sleep 1000 & echo $!; set -m; sleep 1001 & echo $!; setsid sleep 1002 & (setsid sh -c 'echo $$; exec sleep 1003' &); sleep 0.3; echo go; wait`
 	if runtime.GOOS != "linux" {
 		command = `sleep 1000 & echo $!; wait`
@@ -216,7 +216,7 @@ func TestBinaryFlood(t *testing.T) {
 	f := newFixture(t, "")
 	result := f.run(t, map[string]any{"command": "head -c 3000000 /dev/urandom"})
 	if !utf8.ValidString(result.Output) || !utf8.ValidString(result.Metadata["output"].(string)) || strings.Contains(result.Output, "\x00") {
-		t.Error("the output is no valid text")
+		t.Error("the output is not valid text")
 	}
 }
 
@@ -258,7 +258,7 @@ func TestParallelCalls(t *testing.T) {
 	}
 }
 
-// TestHostKilled: when the host dies by SIGKILL nothing of its command goes on.
+// TestHostKilled: a command and all that it started end with a host that dies by SIGKILL.
 func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{

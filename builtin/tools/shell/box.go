@@ -20,8 +20,8 @@ import (
 
 var errSwitchedOff = errors.New("the configuration switches the sandbox off (sandbox)")
 
-// box confines commands: what they may reach is found when the first one of a project starts, and again when files came to or went from
-// a directory that they see only in parts. Its fields before mu are set once; the rest is safe for use from many goroutines.
+// box confines commands. The rules of a project are built for its first command, and rebuilt when files are added to or removed from a
+// directory that commands see only in parts. The fields before mu are set once; the rest is safe for concurrent use.
 type box struct {
 	project sdk.Project
 	config  sdk.SandboxConfig
@@ -33,7 +33,7 @@ type box struct {
 	tmp   string           // holds the temporary directories of sessions; empty before the first
 }
 
-// room is what commands in one working tree may reach.
+// room holds the rules for commands in one working tree.
 type room struct {
 	worktree string
 	rules    *confine.Ruleset       // nil until they are built, and while conflict is set
@@ -42,8 +42,8 @@ type room struct {
 }
 
 // open returns the room of a working tree. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that
-// contains what must stay hidden, and those of a configuration that cannot be followed.
-func (b *box) open(worktree string) (*room, error) {
+// contains hidden paths, and errors in the configuration.
+func (b *box) open(ctx context.Context, worktree string) (*room, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if on := b.config.Enabled; on != nil && !*on {
@@ -60,11 +60,11 @@ func (b *box) open(worktree string) (*room, error) {
 		}
 		b.rooms[worktree] = r
 	}
-	return r, b.ready(r)
+	return r, b.ready(ctx, r)
 }
 
 // start starts a command in a room with rules. Rules that files have outdated are rebuilt first.
-func (b *box) start(r *room, start func() error) error {
+func (b *box) start(ctx context.Context, r *room, start func() error) error {
 	b.mu.Lock() // the rules stay open until the command has started
 	defer b.mu.Unlock()
 	if r.rules != nil && r.rules.Stale() {
@@ -73,16 +73,16 @@ func (b *box) start(r *room, start func() error) error {
 		}
 		r.rules = nil
 	}
-	if err := b.ready(r); err != nil {
+	if err := b.ready(ctx, r); err != nil {
 		return err
 	}
 	return r.rules.Do(start, nil)
 }
 
 // ready builds the rules of a room that has none, unless its project cannot be confined.
-func (b *box) ready(r *room) error {
+func (b *box) ready(ctx context.Context, r *room) error {
 	if r.rules == nil && r.conflict == nil {
-		rules, err := b.rules(r.worktree)
+		rules, err := b.rules(ctx, r.worktree)
 		if err != nil && !errors.As(err, &r.conflict) {
 			return fmt.Errorf("sandbox: %w", err)
 		}
@@ -95,7 +95,7 @@ func (b *box) ready(r *room) error {
 }
 
 // rules returns the rules for commands in a working tree.
-func (b *box) rules(worktree string) (*confine.Ruleset, error) {
+func (b *box) rules(ctx context.Context, worktree string) (*confine.Ruleset, error) {
 	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config, Skills: b.skills, Create: true})
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (b *box) rules(worktree string) (*confine.Ruleset, error) {
 			return nil, fmt.Errorf("temporary directory of commands: %w", err)
 		}
 	}
-	return confine.New(sandbox.Policy(list, append(linkedRepository(worktree), worktree, b.tmp)...))
+	return confine.New(sandbox.Policy(list, append(linkedRepository(ctx, worktree), worktree, b.tmp)...))
 }
 
 // temporary returns the directory that holds the temporary ones of sessions, empty before the first.
@@ -118,7 +118,7 @@ func (b *box) temporary() string {
 // linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git names a
 // directory in the repository, gitdir in that directory names this .git, and commondir names the repository. So a .git file in a project
 // cannot name any other repository. git has to find the same directory; it does not check gitdir by itself.
-func linkedRepository(worktree string) []string {
+func linkedRepository(ctx context.Context, worktree string) []string {
 	link := filepath.Join(worktree, ".git")
 	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -147,7 +147,7 @@ func linkedRepository(worktree string) []string {
 	if dir == "" || common == "" || read(dir, filepath.Join(dir, "gitdir")) != own || filepath.Join(common, "worktrees", filepath.Base(dir)) != dir {
 		return nil
 	}
-	found, err := gitCheck{context.Background()}.ask(worktree, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	found, err := gitCheck{context.WithoutCancel(ctx)}.ask(worktree, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if real, linkErr := filepath.EvalSymlinks(strings.TrimSuffix(found, "\n")); err != nil || linkErr != nil || real != common {
 		return nil
 	}
@@ -172,8 +172,8 @@ func (b *box) close() error {
 	return err
 }
 
-// endTurn puts back what commands of a turn changed in git's settings and hooks as far as that could not be done before. It returns that, and
-// what another process changed since the last command.
+// endTurn puts back changes of git's settings and hooks that could not be put back after their command. It returns these, and the changes
+// that other processes made since the last command.
 func (b *box) endTurn(ctx context.Context) []string {
 	b.mu.Lock()
 	rooms := make([]*room, 0, len(b.rooms))
@@ -203,7 +203,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*v
 	if args.Unconfined {
 		return v, nil
 	}
-	r, err := b.open(worktreeOf(call))
+	r, err := b.open(ctx, worktreeOf(call))
 	if free(err) {
 		return v, nil
 	}
@@ -214,7 +214,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*v
 	if err := os.MkdirAll(v.tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("temporary directory of the command: %w", err)
 	}
-	v.start = func(start func() error) error { return b.start(r, start) }
+	v.start = func(start func() error) error { return b.start(ctx, r, start) }
 	r.git.Enter(ctx)
 	return v, nil
 }
@@ -227,7 +227,7 @@ func plain(r rune) rune {
 	return '-'
 }
 
-// free reports whether commands run unconfined for a reason that is no failure.
+// free reports whether commands run unconfined for a reason other than a failure.
 func free(err error) bool {
 	var conflict *confine.ConflictError
 	return errors.Is(err, errSwitchedOff) || errors.Is(err, confine.ErrUnsupported) || errors.As(err, &conflict)
@@ -242,7 +242,7 @@ func worktreeOf(call *sdk.ToolCall) string {
 
 func (v *visit) confined() bool { return v.room != nil }
 
-// environ returns the environment of the command: a confined one has a temporary directory of its own.
+// environ returns the environment of the command, with the session's temporary directory if it is confined.
 func (v *visit) environ(env []string) []string {
 	if v.room == nil {
 		return env
@@ -251,7 +251,7 @@ func (v *visit) environ(env []string) []string {
 	return append(env, "TMPDIR="+v.tmp)
 }
 
-// leave looks after the command and returns what the model and the user are told. It is called when everything the command started has
+// leave puts back changes to git and returns notes for the model and the user. It is called when everything the command started has
 // ended, or, if ended is false, could not be ended.
 func (v *visit) leave(ctx context.Context, end *ending, ended bool, out *output) []string {
 	if v.room == nil {

@@ -62,27 +62,27 @@ func TestConfined(t *testing.T) {
 		command string
 		ok      bool
 	}{
-		"write the project":         {"echo b > b && mkdir -p c/d && mv b c/d && rm -r c", true},
-		"its own TMPDIR":            {`case $TMPDIR in /*/tenon-*/session-*) ;; *) exit 1;; esac; echo x > $TMPDIR/x && mktemp`, true},
-		"read elsewhere":            {"cat ~/notes ~/other/file /etc/hostname", true},
-		"write elsewhere":           {"echo x >> ~/notes", false},
-		"write in /tmp":             {"echo x > /tmp/tenon-test-$$", false},
-		"read in /tmp":              {"ls /tmp", false},
-		"read a key":                {"cat ~/.ssh/id", false},
-		"read a token":              {"cat ~/.config/gh/hosts.yml", false},
-		"read a file of secrets":    {"cat ~/.netrc", false},
-		"read a copy of secrets":    {"cat ~/dotfiles/.aws/credentials", false},
-		"read a keyring":            {"cat ~/.local/share/keyrings/k", false},
-		"read tenon's files":        {"cat ~/.config/tenon/tenon.json", false},
-		"change tenon's files":      {"echo '{}' > ~/.config/tenon/tenon.json", false},
-		"the environment of tenon":  {"cat /proc/$PPID/environ", false},
-		"the environment of others": {"cat /proc/1/environ", false},
-		"a skill of tenon's":        {"cat ~/.config/tenon/skills/s/SKILL.md", true},
-		"signal tenon":              {"kill -CONT $PPID", false},
-		"mount":                     {"mount -t tmpfs none .", false},
-		"set the clock":             {"date -s @0", false},
-		"devices":                   {"head -c 1 /dev/zero > /dev/null", true},
-		"redirections of bash":      {"cat <<< x > /dev/stderr && diff <(echo a) <(echo a)", true},
+		"write the project":        {"echo b > b && mkdir -p c/d && mv b c/d && rm -r c", true},
+		"its own TMPDIR":           {`case $TMPDIR in /*/tenon-*/session-*) ;; *) exit 1;; esac; echo x > $TMPDIR/x && mktemp`, true},
+		"read elsewhere":           {"cat ~/notes ~/other/file /etc/hostname", true},
+		"write elsewhere":          {"echo x >> ~/notes", false},
+		"write in /tmp":            {"echo x > /tmp/tenon-test-$$", false},
+		"read in /tmp":             {"ls /tmp", false},
+		"read a key":               {"cat ~/.ssh/id", false},
+		"read a token":             {"cat ~/.config/gh/hosts.yml", false},
+		"read a file of secrets":   {"cat ~/.netrc", false},
+		"read a copy of secrets":   {"cat ~/dotfiles/.aws/credentials", false},
+		"read a keyring":           {"cat ~/.local/share/keyrings/k", false},
+		"read tenon's files":       {"cat ~/.config/tenon/tenon.json", false},
+		"change tenon's files":     {"echo '{}' > ~/.config/tenon/tenon.json", false},
+		"the environment of tenon": {"cat /proc/$PPID/environ", false},
+		"another environment":      {"cat /proc/1/environ", false},
+		"a skill of tenon's":       {"cat ~/.config/tenon/skills/s/SKILL.md", true},
+		"signal tenon":             {"kill -CONT $PPID", false},
+		"mount":                    {"mount -t tmpfs none .", false},
+		"set the clock":            {"date -s @0", false},
+		"devices":                  {"head -c 1 /dev/zero > /dev/null", true},
+		"redirections of bash":     {"cat <<< x > /dev/stderr && diff <(echo a) <(echo a)", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,7 +210,7 @@ func TestPrepareConfined(t *testing.T) {
 	}
 }
 
-// What a command leaves behind ends with it, also in a session of its own and without its environment; other processes stay.
+// What a command leaves behind ends with it, even in its own session and without its environment; other processes stay.
 func TestSurvivors(t *testing.T) {
 	t.Parallel()
 	home, project := newHome(t)
@@ -260,7 +260,7 @@ func TestSurvivors(t *testing.T) {
 	}
 }
 
-// Of calls that run side by side, one does not end what another one started.
+// A call does not end processes of a concurrent call.
 func TestSurvivorsOfOthers(t *testing.T) {
 	t.Parallel()
 	home, project := newHome(t)
@@ -291,7 +291,7 @@ func TestSurvivorsOfOthers(t *testing.T) {
 	}
 }
 
-// What git runs by itself is put back, and the model is told.
+// Settings and hooks of git are put back, and the result names them.
 func TestGitIsPutBack(t *testing.T) {
 	t.Parallel()
 	home, project := newHome(t)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,10 +11,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// confinement completes the requests of a call: each says whether the command runs confined, and one more asks for leave to run
-// unconfined where the call wants that, or the project cannot be confined.
-func (t *bash) confinement(call *sdk.ToolCall, args *bashArgs, requests []sdk.PermissionRequest) ([]sdk.PermissionRequest, error) {
-	_, err := t.box.open(worktreeOf(call))
+// confinement completes the requests of a call: each says whether the command runs confined. One more asks for permission to run
+// unconfined, if the call asks for it or the project cannot be confined.
+func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashArgs, requests []sdk.PermissionRequest) ([]sdk.PermissionRequest, error) {
+	_, err := t.box.open(ctx, worktreeOf(call))
 	if err != nil && !free(err) {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (t *bash) confinement(call *sdk.ToolCall, args *bashArgs, requests []sdk.Pe
 	return requests, nil
 }
 
-// unconfinedRequest asks for leave to run the command outside of the sandbox. "Always" is that very text, where a pattern can say it.
+// unconfinedRequest asks for permission to run the command outside of the sandbox. "Always" is exactly this text, if a pattern can express it.
 func unconfinedRequest(args *bashArgs) *sdk.PermissionRequest {
 	r := &sdk.PermissionRequest{
 		Permission: sdk.PermissionUnconfined, Patterns: []string{args.Command},
@@ -51,8 +52,8 @@ func unconfinedRequest(args *bashArgs) *sdk.PermissionRequest {
 	return r
 }
 
-// refusal is what programs print when the system refuses them something.
+// refusal matches what programs print when the system denies them access.
 var refusal = regexp.MustCompile(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|read-only file system|cross-device link|os error 13\b|errno 13\b`)
 
-// refused reports whether an output looks like that of a program that was refused something.
+// refused reports whether an output looks like that of a program without access.
 func refused(output string) bool { return refusal.MatchString(output) }

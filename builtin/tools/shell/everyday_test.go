@@ -86,7 +86,7 @@ func TestEveryday(t *testing.T) {
 }
 
 // necessary matches what asks whatever its words are: programs that hand their work to a daemon or gain other rights, that run code from
-// their arguments, or that run other programs on names which nobody sees.
+// their arguments, or that run other programs on names which are not in the text.
 var necessary = regexp.MustCompile(`\b(docker|podman|sudo|ssh|scp|rsync|tmux|kubectl|xargs)\b|\bnode -e|\bpython3? -c|\bfind .* -exec`)
 
 // named returns rules that allow every word of a command as the name of a program, and editing.

@@ -17,7 +17,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/tools/shell"
 )
 
-// printer writes the words that it is called with, itself among them, to a file of its own, with a NUL before each but the first.
+// printer writes the words that it is called with, itself among them, to its own file, with a NUL before each but the first.
 const printer = `#!/bin/sh
 exec >"$WORDS.$$"
 printf %s "${0##*/}"

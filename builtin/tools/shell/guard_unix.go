@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// guardScript keeps a list of process groups. Its input ends when the host does. If the host did not say goodbye, the script kills the
+// guardScript keeps a list of process groups. Its input ends when the host does. If the host did not close the guard, the script kills the
 // groups, and on Linux everything with the host's token in its environment, until it finds nothing more, and removes the temporary
 // directory. Its argument is the token.
 const guardScript = `groups= bye= tmp=
@@ -40,8 +40,8 @@ done
 exit 0
 `
 
-// guard is a small process that outlives the host for the moment it takes to kill the commands that run.
-// It starts with the first command. The zero value is ready; safe for use from many goroutines.
+// guard is a small process that outlives the host until it has killed the commands that run. It starts with the first command. The zero
+// value is ready; safe for concurrent use.
 type guard struct {
 	mu    sync.Mutex
 	cmd   *exec.Cmd
@@ -53,7 +53,7 @@ type guard struct {
 	tmp   string        // directory that it removes
 }
 
-// ready starts the guard unless it runs. One that somebody killed is replaced. tmp is a directory that it removes if the
+// ready starts the guard unless it runs. A killed guard is replaced. tmp is a directory that it removes if the
 // host dies, empty for none.
 func (g *guard) ready(tmp string) error {
 	g.mu.Lock()
@@ -61,7 +61,7 @@ func (g *guard) ready(tmp string) error {
 	if g.cmd != nil {
 		select {
 		case <-g.ended:
-			_ = g.stop() // killed by somebody: that it failed is known
+			_ = g.stop() // killed: its error is expected
 		default:
 		}
 	}
@@ -72,12 +72,12 @@ func (g *guard) ready(tmp string) error {
 	}
 	if tmp != g.tmp {
 		g.tmp = tmp
-		_, _ = fmt.Fprintf(g.input, "tmp %s\n", tmp) // an error: it died, as in tell
+		_, _ = fmt.Fprintf(g.input, "tmp %s\n", tmp) // an error: it died, as in send
 	}
 	return nil
 }
 
-// expect marks a command that is about to start: if the host dies, the guard finds it, and all that it starts, by that.
+// expect marks a command that is about to start: if the host dies, the guard finds the command, and all that it starts, by the mark.
 func (g *guard) expect(group *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,13 +89,13 @@ func (g *guard) expect(group *group) {
 }
 
 // add puts the group of a command that started under guard.
-func (g *guard) add(group *group) { g.tell("+", group) }
+func (g *guard) add(group *group) { g.send("+", group) }
 
-// remove takes a group that is gone off the list.
-func (g *guard) remove(group *group) { g.tell("-", group) }
+// remove removes a group that has ended from the list.
+func (g *guard) remove(group *group) { g.send("-", group) }
 
-// tell writes to the guard. One that died meanwhile is replaced by ready of the next command.
-func (g *guard) tell(op string, group *group) {
+// send writes to the guard. ready replaces a dead guard before the next command.
+func (g *guard) send(op string, group *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// place is where a hostile command is judged, and run if nothing asks: a project beside what it must not reach. The file hostile.txt
+// place is where a hostile command is judged, and run if nothing asks: a project next to files that it must not reach. The file hostile.txt
 // describes it.
 type place struct{ root string }
 
@@ -100,13 +100,13 @@ func (p *place) command(t *testing.T, text string) *exec.Cmd {
 	return cmd
 }
 
-// goCache returns the build cache of whoever runs the test, so that not every case compiles the standard library.
+// goCache returns the build cache of the user who runs the test, so that not every case compiles the standard library.
 var goCache = sync.OnceValue(func() string {
 	out, _ := exec.Command("go", "env", "GOCACHE").Output() // without Go there is nothing to cache
 	return strings.TrimSpace(string(out))
 })
 
-// state returns what stands outside of the project, and PWNED files anywhere.
+// state returns the files outside of the project, and PWNED files anywhere.
 func (p *place) state(t *testing.T) (victim, outside, pwned string) {
 	t.Helper()
 	data, _ := os.ReadFile(filepath.Join(p.root, "proj/victim"))

@@ -41,7 +41,7 @@ func (f *fixture) prepare(t *testing.T, args map[string]any) asked {
 	return a
 }
 
-// newProject returns a fixture whose project is <tmp>/project, beside <tmp>/other, with some files and links.
+// newProject returns a fixture whose project is <tmp>/project, next to <tmp>/other, with some files and links.
 func newProject(t *testing.T, shell string) (f *fixture, tmp string) {
 	t.Helper()
 	f = newFixture(t, shell)
@@ -204,9 +204,9 @@ func TestRules(t *testing.T) {
 		"star allows what is not understood": {[]string{"*", "allow"}, "echo $X", allow},
 		"a named rule does not":              {[]string{"echo *", "allow"}, "echo $X", ask},
 		"nor the very text":                  {[]string{"echo $X", "allow"}, "echo $X", ask},
-		"nor star beside a named deny":       {[]string{"*", "allow", "rm *", "deny"}, "echo $X", ask},
-		"nor star beside a named ask":        {[]string{"*", "allow", "rm *", "ask"}, "echo $X", ask},
-		"nor beside a file that is denied":   {[]string{"*", "allow", "edit:x", "deny"}, "echo $X", ask},
+		"nor star with a named deny":         {[]string{"*", "allow", "rm *", "deny"}, "echo $X", ask},
+		"nor star with a named ask":          {[]string{"*", "allow", "rm *", "ask"}, "echo $X", ask},
+		"nor with a file that is denied":     {[]string{"*", "allow", "edit:x", "deny"}, "echo $X", ask},
 		"star below a later ask":             {[]string{"*", "allow", "*", "ask"}, "echo $X", ask},
 		"star and a named allow":             {[]string{"*", "allow", "ls *", "allow"}, "echo $X", allow},
 		"deny sees through quotes":           {[]string{"*", "allow", "rm *", "deny"}, "r\\m a", deny},

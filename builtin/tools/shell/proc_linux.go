@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// processAttributes let the kernel kill an unconfined shell when the host dies before the guard knows of it. The thread that starts a
-// confined one ends at once, and that would kill it: see confine.Ruleset.Do.
+// processAttributes let the kernel kill an unconfined shell when the host dies before the guard knows the shell. A confined shell has no
+// such signal: the thread that starts it ends immediately, which would kill it; see confine.Ruleset.Do.
 func processAttributes(confined bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if !confined {

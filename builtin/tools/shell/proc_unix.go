@@ -9,11 +9,10 @@ import (
 	"syscall"
 )
 
-// tokenVariable marks everything a call starts, also what leaves its group.
+// tokenVariable marks everything a call starts, including processes that leave its group.
 const tokenVariable = "TENON_SHELL_CALL"
 
-// group is the process group of a command, which is also a session of its own: without a terminal,
-// programs fail that would otherwise wait for somebody to type.
+// group is the process group of a command, which is also its session: without a terminal, programs fail instead of waiting for input.
 type group struct {
 	pid      int
 	token    string
@@ -21,7 +20,7 @@ type group struct {
 	guard    int // process that guards it; 0: none
 }
 
-// newGroup prepares the command to start in a group of its own.
+// newGroup prepares the command to start in its own group.
 func newGroup(cmd *exec.Cmd, confined bool) *group {
 	g := &group{token: rand.Text(), confined: confined}
 	cmd.SysProcAttr = processAttributes(confined)

@@ -202,7 +202,7 @@ func (j *judge) written(p *program, operands []word, place bool) error {
 	return nil
 }
 
-// options parts arguments into operands and what stands behind --, or behind the first operand where that ends the options. place is set if
+// options parts arguments into operands and the words behind --, or behind the first operand where that ends the options. place is set if
 // an option says that operands are written in place; ok is false if one is not in the table.
 func (j *judge) options(p *program, args []word) (operands, rest []word, place, ok bool) {
 	for i := 0; i < len(args); i++ {

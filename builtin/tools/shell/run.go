@@ -15,7 +15,7 @@ import (
 // Waits of the end of a command.
 const (
 	termGrace  = 3 * time.Second        // after a timeout, from SIGTERM to SIGKILL
-	abortGrace = 500 * time.Millisecond // the same after an abort: somebody waits
+	abortGrace = 500 * time.Millisecond // the same after an abort: the user waits
 	leftGrace  = 200 * time.Millisecond // the same for jobs left behind by a shell that ended
 	killWait   = 5 * time.Second        // for a killed process to vanish
 	drainWait  = time.Second            // for output still in the pipe
@@ -43,7 +43,7 @@ type ending struct {
 	aborted  bool
 }
 
-// run runs the job and returns when the shell and everything it started is gone: on Linux also what left the group and the session.
+// run runs the job and returns when the shell and everything it started have ended: on Linux including processes that left the group and the session.
 func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -118,7 +118,7 @@ func (t *bash) start(cmd *exec.Cmd, group *group, confine func(func() error) err
 	return done, <-started
 }
 
-// wait returns when the shell ended, or has to.
+// wait returns when the shell has ended, or has to be ended.
 func (j *job) wait(ctx context.Context, exited <-chan struct{}) ending {
 	timeout := time.NewTimer(j.timeout)
 	defer timeout.Stop()
@@ -142,7 +142,7 @@ func (j *job) wait(ctx context.Context, exited <-chan struct{}) ending {
 	}
 }
 
-// finish ends what is left of the group, first politely.
+// finish ends the processes left in the group, with SIGTERM first.
 func finish(end ending, group *group, exited <-chan struct{}) error {
 	grace := leftGrace
 	switch {
@@ -163,7 +163,7 @@ func finish(end ending, group *group, exited <-chan struct{}) error {
 		group.terminate()
 		waitFor(gone, grace)
 	}
-	group.kill() // also when it seems gone: what forks at this moment may have been missed
+	group.kill() // even if it seems empty: a process that forks at this moment may have been missed
 	select {
 	case <-exited:
 		return nil
@@ -172,7 +172,7 @@ func finish(end ending, group *group, exited <-chan struct{}) error {
 	}
 }
 
-// waitFor returns when done comes true, or after the time. It looks every few milliseconds, as nothing tells when a group of processes is empty.
+// waitFor returns when done comes true, or after the time. It looks every few milliseconds, as the system does not report when a group of processes is empty.
 func waitFor(done func() bool, most time.Duration) {
 	deadline := time.NewTimer(most)
 	defer deadline.Stop()
@@ -187,7 +187,7 @@ func waitFor(done func() bool, most time.Duration) {
 	}
 }
 
-// drain waits for the rest of the output; what escaped the group may hold the pipe open for ever.
+// drain waits for the rest of the output; a process that left the group may hold the pipe open forever.
 func drain(r *os.File, drained <-chan struct{}) {
 	timer := time.NewTimer(drainWait)
 	defer timer.Stop()
@@ -199,7 +199,7 @@ func drain(r *os.File, drained <-chan struct{}) {
 	}
 }
 
-// trailer tells the model what the output does not.
+// trailer returns the lines that follow the output: how the command ended, and notes.
 func (e ending) trailer(timeout time.Duration, more ...string) string {
 	var notes []string
 	switch {

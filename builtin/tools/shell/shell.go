@@ -2,14 +2,14 @@
 //
 // # A call
 //
-//	Prepare: text ──parse──► simple commands ──► permission "bash", one pattern each
-//	              ├─trace──► paths they name ──► permission "external_directory" for those outside
-//	              └─judge──► commands within, files written, what cannot be told ──► further patterns of "bash"
+//	Prepare: text ──parse──► simple commands ──judge──► permission "bash", one pattern each, or one for the whole text
+//	                                            ├─────► permission "external_directory" for paths outside of the project
+//	                                            └─────► permission "edit" for files that are written
 //	Execute: sandbox, fresh process group ──► output, bounded ──► result
-//	         timeout, abort, end of the shell ──► all it started is ended ──► git's settings and hooks are looked at
+//	         timeout, abort, end of the shell ──► all processes of the call end ──► changes to git's settings and hooks are put back
 //
-// Reading the text (parse.go, trace.go, judge.go, special*.go, hidden.go, …) and running it (run.go, proc_*.go) know nothing of each
-// other. What confines it is in box.go, confinement.go and git*.go.
+// The judgement (grammar.go, judge.go, program.go, programs.txt, deny.go, git.go) and the run (run.go, proc_*.go, survivors_*.go) are
+// independent of each other. The confinement is in box.go and confinement.go.
 package shell
 
 import (
@@ -41,7 +41,7 @@ func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "shell", Description: "runs shell commands", Carrier: sdk.CarrierBuiltin}
 }
 
-// Start remembers which shell the user wants. It looks for none and starts nothing.
+// Start records the configuration. It starts no process.
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.tool.log = h.Logger()
 	p.tool.home = h.Project().Home
@@ -53,7 +53,7 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close ends what watches over running commands, and with it commands that still run, and removes their temporary files.
+// Close ends the guard of running commands, and with it these commands, and removes their temporary files.
 func (p *Plugin) Close(context.Context) error {
 	return errors.Join(p.tool.guard.close(), p.tool.box.close())
 }
@@ -61,8 +61,8 @@ func (p *Plugin) Close(context.Context) error {
 // Tools returns bash.
 func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.tool} }
 
-// Hooks looks at what git runs by itself once more when a turn ends: what commands still owe is put back, what another process changed is
-// named. The log shows both to the user.
+// Hooks returns a hook for the end of a turn. It puts back changes to git that could not be put back after their command, and logs these and
+// the changes of other processes.
 func (p *Plugin) Hooks() []sdk.Hook {
 	return []sdk.Hook{sdk.OnTurnStop(func(ctx context.Context, _ *sdk.TurnStopInput) (sdk.StopDecision, error) {
 		for _, note := range p.tool.box.endTurn(ctx) {

@@ -7,8 +7,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// BenchmarkStep is what a shell command costs: started by itself, judged and run by the tool without the sandbox, and with it. The ratios of
-// one run are what docs/performance.md holds.
+// BenchmarkStep measures a shell command: bash alone, judged and run by the tool without the sandbox, and with it. See docs/performance.md.
 func BenchmarkStep(b *testing.B) {
 	b.Run("bash", func(b *testing.B) {
 		dir := b.TempDir()

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls are the calls of this process that run: what the kernel gives to a process as children, and whether it does, is one for all.
+// calls are the running calls of this process. There is one list, because the kernel gives orphans to the process as a whole.
 var calls family
 
-// family is calls that run. While there are any, this process is a child subreaper: what a command started and left behind
-// becomes its child, and is ended with the call. The zero value is ready; safe for use from many goroutines.
+// family is a set of running calls. While it is not empty, this process is a child subreaper: processes that a command leaves behind
+// become its children, and end with the call. The zero value is ready; safe for concurrent use.
 type family struct {
 	mu      sync.Mutex
 	running map[*group]int // and their shells; 0 before one started
@@ -52,7 +52,7 @@ func ticks() uint64 {
 	return uint64(ts.Nano() / 1e7)
 }
 
-// leave ends what is left of the call, whose shell has ended.
+// leave ends the processes left of the call, whose shell has ended.
 func (f *family) leave(g *group) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,11 +96,10 @@ func (f *family) shell(pid int) bool {
 	return false
 }
 
-// survives reports whether a child of this process is one that the call left behind. Every descendant of a command is in a session
-// other than ours, which nothing can change; that of a plugin or of an MCP server is in ours, unless it left it. Where that does not
-// tell whose a process is, the call's token in its environment does. A process without any token, in a session of its own, that cannot
-// gain privileges and is no older than the calls that run comes from a confined command that cleared its environment; it ends with the
-// last of them.
+// survives reports whether the call left a child of this process behind. Every descendant of a command is in another session than this
+// process, and cannot join its session. Processes of plugins and MCP servers are in its session unless they leave it. If the session is
+// not that of a shell, the token in the environment names the call. A process without a token, in another session, that cannot gain
+// privileges and is not older than the running calls belongs to a confined command that cleared its environment. It ends with the last of them.
 func (f *family) survives(g *group, p process) bool {
 	for other, shell := range f.running {
 		if p.session == shell {
@@ -115,7 +114,7 @@ func (f *family) survives(g *group, p process) bool {
 	return g.confined && len(f.running) == 1 && p.session != own && p.start >= f.since && noNewPrivileges(p.pid)
 }
 
-// process is what /proc tells of a process.
+// process is one line of /proc/PID/stat.
 type process struct {
 	pid, session int
 	start        uint64
