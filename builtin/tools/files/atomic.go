@@ -11,20 +11,20 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// errReadOnly is wrapped by the error about a file that nobody may write.
+// errReadOnly is wrapped by the error for a file without write permission.
 var errReadOnly = errors.New("file is read-only")
 
-// location is where a file is, or will be: an open directory and a name in it. Nothing that happens to the path of the directory
-// afterwards leads a change elsewhere. The caller closes it.
+// location is the place of an existing or new file: an open directory and a name in it. Later changes of the directory's path
+// cannot redirect a write. The caller closes it.
 type location struct {
 	name string
-	path string           // for people
-	dirs []*projectfs.Dir // the last one holds the file; before it those in which directories were created
+	path string           // for messages
+	dirs []*projectfs.Dir // the last one contains the file; the others are those in which directories were created
 	made []string         // made[i] was created in dirs[i]
-	info fs.FileInfo      // of the content that was put here last
+	info fs.FileInfo      // of the content written last
 }
 
-// at returns the place of the file at the real path, whose directory must exist.
+// at returns the location of the file at the real path, whose directory must exist.
 func (t target) at(real string) (*location, error) {
 	dir, name, err := projectfs.Parent(t.trusted, real)
 	if err != nil {
@@ -33,7 +33,7 @@ func (t target) at(real string) (*location, error) {
 	return &location{name: name, path: real, dirs: []*projectfs.Dir{dir}}, nil
 }
 
-// make returns the place of the target and creates the directories that are missing above it.
+// make returns the location of the target and creates the missing directories above it.
 func (t target) make() (*location, error) {
 	p := &location{name: filepath.Base(t.real), path: t.real}
 	path := filepath.Dir(t.real)
@@ -56,7 +56,7 @@ func (t target) make() (*location, error) {
 	return p, nil
 }
 
-// descend creates a directory in the last one, unless another program just did, and opens it.
+// descend creates a directory in the last one, unless another program has just created it, and opens it.
 func (p *location) descend(name string) error {
 	err := p.dir().Mkdir(name, 0o777)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -64,7 +64,7 @@ func (p *location) descend(name string) error {
 	}
 	made := name
 	if err != nil {
-		made = "" // not ours to remove
+		made = "" // must not be removed
 	}
 	p.made = append(p.made, made)
 	next, err := p.dir().Dir(name)
@@ -74,14 +74,14 @@ func (p *location) descend(name string) error {
 	return err
 }
 
-// dir returns the directory that holds the file.
+// dir returns the directory that contains the file.
 func (p *location) dir() *projectfs.Dir { return p.dirs[len(p.dirs)-1] }
 
-// undo removes the directories that were created, as far as they are empty.
+// undo removes the created directories that are empty.
 func (p *location) undo() {
 	for i := len(p.made) - 1; i >= 0; i-- {
 		if p.made[i] == "" || p.dirs[i].Remove(p.made[i]) != nil {
-			return // another program has put something there
+			return // another program has used it
 		}
 	}
 }
@@ -94,10 +94,10 @@ func (p *location) close() error {
 	return errors.Join(errs...)
 }
 
-// write puts content in place: into a new file in the same directory that then takes the name, so that
-// at every moment the old or the new content is there, whole. An existing file, described by old, keeps
-// its mode and, as far as the system lets us, its owner; other names of it (hard links) keep the old
-// content. A new file has old nil. When an error is returned the old content stands and nothing is left.
+// write writes content to a new file in the same directory and renames it, so that
+// the file always has the complete old or new content. An existing file, described by old, keeps
+// its mode and, if the system allows it, its owner; its other names (hard links) keep the old
+// content. For a new file, old is nil. After an error the old content is unchanged and no temporary file is left.
 func (p *location) write(content []byte, old fs.FileInfo) error {
 	staged, err := p.stage(content, old, nil)
 	if err != nil {
@@ -106,21 +106,21 @@ func (p *location) write(content []byte, old fs.FileInfo) error {
 	return staged.commit()
 }
 
-// staged is a file that is written and has not its name yet.
+// staged is a written file under a temporary name.
 type staged struct {
 	*location
 	temp string
 }
 
-// stage writes content to a new file in the directory. A new file gets the mode of like, if that is not nil. Either commit or
-// discard has to follow.
+// stage writes content to a temporary file in the directory. A new file gets the mode of like, unless that is nil. The caller calls
+// commit or discard.
 func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error) {
 	mode := fs.FileMode(0o666) // less the umask
 	if old != nil {
 		if err := p.checkWritable(old); err != nil {
 			return nil, explain(p.path, err)
 		}
-		mode = 0o600 // until it has the content's own mode
+		mode = 0o600 // until it has the mode of old
 	}
 	s := &staged{location: p, temp: ".tenon-" + rand.Text()}
 	f, err := p.dir().Create(s.temp, mode)
@@ -135,7 +135,7 @@ func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error)
 		err = f.Chmod(like.Mode())
 	}
 	if err == nil {
-		// Without this a power cut could leave the name with no content on some file systems.
+		// Without this, a power failure could leave an empty file on some file systems.
 		err = f.Sync()
 	}
 	if err == nil {
@@ -147,7 +147,7 @@ func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error)
 	return s, nil
 }
 
-// commit gives the file its name.
+// commit renames the file to its name.
 func (s *staged) commit() error {
 	if err := s.dir().Rename(s.temp, s.name); err != nil {
 		return errors.Join(explain(s.path, err), s.discard())
@@ -158,7 +158,7 @@ func (s *staged) commit() error {
 // discard removes the file.
 func (s *staged) discard() error { return s.dir().Remove(s.temp) }
 
-// checkWritable reports whether the existing file may be written. A rename would not mind.
+// checkWritable returns an error unless the existing file is writable, which a rename does not check.
 func (p *location) checkWritable(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o222 == 0 {
 		return fmt.Errorf("%w (mode %s); make it writable first", errReadOnly, info.Mode())
@@ -170,7 +170,7 @@ func (p *location) checkWritable(info fs.FileInfo) error {
 	return f.Close()
 }
 
-// explain says what a failed write means for the user, and what to do.
+// explain adds the consequence and the remedy to the error of a failed write.
 func explain(path string, err error) error {
 	remedy := ""
 	switch {
