@@ -29,8 +29,16 @@ type call struct {
 	paused int // requests of the server that are being answered
 }
 
-// hookCall returns a request on behalf of a hook.
-func hookCall(c *sdk.RemoteCall) *call { return &call{session: sessionOf(c.Input)} }
+// hookCall returns a request on behalf of a hook, for the session in the hook's input.
+func hookCall(c *sdk.RemoteCall) *call {
+	var in struct {
+		SessionID string `json:"sessionID"`
+	}
+	if json.Unmarshal(c.Input, &in) != nil {
+		return &call{}
+	}
+	return &call{session: in.SessionID}
+}
 
 type callKey struct{}
 

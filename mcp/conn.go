@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/mcp/interceptor"
 )
 
 const (
@@ -113,7 +115,7 @@ func (c *conn) list(ctx context.Context, def *Definition, interceptors bool) err
 		}
 	}
 	if interceptors {
-		if def.Interceptors, err = listAll(ctx, c, "interceptors", decodeInterceptor); err != nil {
+		if def.Interceptors, err = listAll(ctx, c, "interceptors", interceptor.Decode); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/mcp/interceptor"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -18,7 +19,7 @@ type offer struct {
 	prompts      []Prompt
 	instructions string
 	resources    bool
-	interceptors []Interceptor
+	interceptors []interceptor.Spec
 	withheld     []Withheld
 	approved     map[string]bool // "tool NAME" and "interceptor NAME": may be called
 }

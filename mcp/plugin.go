@@ -74,8 +74,6 @@ type Plugin struct {
 	mu    sync.Mutex
 	pin   *Pin // nil: nothing was approved
 	offer *offer
-
-	names toolNames // of tool calls that are about to be permitted
 }
 
 var (
