@@ -17,14 +17,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// client asks the models of one provider in one of the two protocols.
+// client sends requests to one provider in one of the two protocols.
 type client struct {
 	settings
 	info      sdk.ProviderInfo
 	responses bool
-	base      *url.URL // with the query every request has
+	base      *url.URL // including the query of every request
 	http      *http.Client
-	secrets   []string // never to be seen in an error
+	secrets   []string // must not appear in errors
 }
 
 var (
@@ -53,8 +53,8 @@ func newClient(info sdk.ProviderInfo, responses bool, transport *http.Transport,
 	}, nil
 }
 
-// checkHeaders refuses a key or header that HTTP cannot carry, such as one read from a file with a line end in the middle. It does not
-// show the value.
+// checkHeaders returns an error for a key or header with invalid characters, for example a line end from a file. The error does not
+// contain the value.
 func checkHeaders(info sdk.ProviderInfo) error {
 	control := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if strings.ContainsFunc(info.Key, control) {
@@ -71,22 +71,22 @@ func checkHeaders(info sdk.ProviderInfo) error {
 	return nil
 }
 
-// maxRedirects is how often one request may be sent on, as in net/http.
+// maxRedirects is the maximum number of redirects of a request, as in net/http.
 const maxRedirects = 10
 
-// sameOrigin follows redirects within the origin of the first request alone: another one gets neither the key nor the conversation.
+// sameOrigin follows redirects only within the origin of the first request: no other origin may get the key or the conversation.
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if !strings.EqualFold(req.URL.Scheme, first.Scheme) || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) || port(req.URL) != port(first) {
-		return fmt.Errorf("it redirects to another origin, %s://%s, which gets nothing from us; if that is right, set options.baseURL to it", req.URL.Scheme, req.URL.Host)
+		return fmt.Errorf("redirect to another origin, %s://%s; tenon does not send requests there; if it is correct, set options.baseURL to it", req.URL.Scheme, req.URL.Host)
 	}
 	if len(via) >= maxRedirects {
-		return fmt.Errorf("it redirected %d times", maxRedirects)
+		return fmt.Errorf("more than %d redirects", maxRedirects)
 	}
 	return nil
 }
 
-// port returns the port of the URL's server, the scheme's own when the URL names none.
+// port returns the port of the URL, or the default port of its scheme.
 func port(u *url.URL) string {
 	switch p := u.Port(); {
 	case p != "":
@@ -97,8 +97,8 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// newTransport returns the pool of connections. Compression is off because it would hold back the
-// events of a stream; the read buffer is large because a stream is many small events.
+// newTransport returns the connection pool. Compression is off because it would delay the
+// events of a stream; the read buffer is large because a stream has many small events.
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -115,7 +115,7 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Stream asks the model and passes on its answer.
+// Stream sends the request and passes on the answer.
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	path, encode := "chat/completions", c.chatBody
 	if c.responses {
@@ -123,7 +123,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	}
 	body, err := encode(req)
 	if err != nil {
-		return fmt.Errorf("provider %s: encode the request: %w", c.info.ID, err) // no *sdk.ProviderError: asking again would not help
+		return fmt.Errorf("provider %s: encode the request: %w", c.info.ID, err) // not a *sdk.ProviderError: a retry would not help
 	}
 	ex, err := c.send(ctx, http.MethodPost, path, body, req.Model.Headers, req.Headers, map[string]string{"Accept": "text/event-stream"})
 	if err != nil {
@@ -140,8 +140,8 @@ func (c *client) decoder(out *answer) decoder {
 	return &chatDecoder{answer: out}
 }
 
-// send makes one request; later headers replace earlier ones of the same name, and all of them the provider's. The caller closes the
-// exchange. It never asks twice: the host retries.
+// send sends one request; later headers replace earlier ones of the same name, and all replace the provider's. The caller closes the
+// exchange. The host does the retries.
 func (c *client) send(ctx context.Context, method, path string, body []byte, headers ...map[string]string) (*exchange, error) {
 	ex := newExchange(ctx, c.headerTimeout)
 	res, err := c.do(ex.ctx, method, path, body, headers)
@@ -153,7 +153,7 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, hea
 	return ex, nil
 }
 
-// do returns a response that is a success. The caller closes its body.
+// do returns a successful response. The caller closes its body.
 func (c *client) do(ctx context.Context, method, path string, body []byte, headers []map[string]string) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {
