@@ -1,4 +1,4 @@
-// Package builtin lists the plugins that are compiled into tenon. They use sdk alone, as any plugin does.
+// Package builtin lists the plugins that are compiled into tenon. They use only sdk, like any plugin.
 package builtin
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// All returns the plugins that come with tenon, each new and not started. The order is that of their
+// All returns new instances of the built-in plugins, not started. The order determines the order of
 // hooks and contributions: providers and tools; agents, whose hook reminds of the mode; instructions, then
-// skills, which follow each other so in the system prompt; commands.
+// skills, in the order of the system prompt; commands.
 func All() []sdk.Plugin {
 	return []sdk.Plugin{
 		openai.New(), catalog.New(), offline.New(),

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// promptArguments maps what the user wrote behind a command to the arguments of a prompt: words in the order of the arguments, or
-// name=value. The last argument takes all words that are left. Quotes keep a word together.
+// promptArguments maps the text after a command to the arguments of a prompt: words in the order of the arguments, or
+// name=value. The last argument gets all remaining words. Quotes group words.
 func promptArguments(p *Prompt, text string) (map[string]string, error) {
 	words, err := splitWords(text)
 	if err != nil {
@@ -23,7 +23,7 @@ func promptArguments(p *Prompt, text string) (map[string]string, error) {
 		}
 		positional = append(positional, w)
 	}
-	var open []PromptArgument // not named
+	var open []PromptArgument // not given by name
 	for _, a := range p.Arguments {
 		if _, set := args[a.Name]; !set {
 			open = append(open, a)
@@ -39,11 +39,11 @@ func promptArguments(p *Prompt, text string) (map[string]string, error) {
 		}
 	}
 	if len(positional) > 0 {
-		return nil, fmt.Errorf("%q is too much: it takes no more arguments", strings.Join(positional, " "))
+		return nil, fmt.Errorf("too many arguments: %q", strings.Join(positional, " "))
 	}
 	for _, a := range p.Arguments {
 		if _, set := args[a.Name]; a.Required && !set {
-			return nil, fmt.Errorf("the argument %q is missing", a.Name)
+			return nil, fmt.Errorf("missing argument %q", a.Name)
 		}
 	}
 	return args, nil
@@ -58,8 +58,8 @@ func (p *Prompt) has(argument string) bool {
 	return false
 }
 
-// splitWords splits at white space outside of quotes, single or double, which open at the start of a word or of a value. A backslash
-// in double quotes keeps a quote.
+// splitWords splits at white space outside single or double quotes, which open at the start of a word or of a value. In double
+// quotes, a backslash escapes a quote.
 func splitWords(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -76,7 +76,7 @@ func splitWords(text string) ([]string, error) {
 			quote = 0
 		case quote != 0:
 			word.WriteRune(r)
-		case (r == '"' || r == '\'') && (!inWord || strings.HasSuffix(word.String(), "=")): // not the one in "don't"
+		case (r == '"' || r == '\'') && (!inWord || strings.HasSuffix(word.String(), "=")): // not the apostrophe in "don't"
 			quote, inWord = r, true
 		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
 			if inWord {
@@ -90,7 +90,7 @@ func splitWords(text string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, errors.New("a quote is not closed")
+		return nil, errors.New("unclosed quote")
 	}
 	if inWord {
 		words = append(words, word.String())

@@ -14,23 +14,31 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxCallTime bounds one call however much progress the server shows.
+// maxCallTime is the maximum duration of a call, whatever its progress.
 const maxCallTime = 10 * time.Minute
 
-// call is one request on behalf of somebody: what the server asks or tells meanwhile belongs to it.
+// call is a request on behalf of a session. The server's own requests and notifications during the call belong to it.
 type call struct {
 	session string
-	host    sdk.ToolHost // nil outside of a tool call
-	token   string       // of progress
+	host    sdk.ToolHost // nil outside a tool call
+	token   string       // of its progress notifications
 
 	mu     sync.Mutex
 	timer  *time.Timer
 	limit  time.Duration
-	paused int // requests of the server that are being answered
+	paused int // number of the server's requests in progress
 }
 
-// hookCall returns a request on behalf of a hook.
-func hookCall(c *sdk.RemoteCall) *call { return &call{session: sessionOf(c.Input)} }
+// hookCall returns a request on behalf of a hook, for the session in the hook's input.
+func hookCall(c *sdk.RemoteCall) *call {
+	var in struct {
+		SessionID string `json:"sessionID"`
+	}
+	if json.Unmarshal(c.Input, &in) != nil {
+		return &call{}
+	}
+	return &call{session: in.SessionID}
+}
 
 type callKey struct{}
 
@@ -43,10 +51,10 @@ type calls struct {
 
 func newCalls() *calls { return &calls{} }
 
-// errNoAnswer is the cause of a call that ran out of time.
+// errNoAnswer is the cause of a call that exceeded its timeout.
 var errNoAnswer = errors.New("no answer in time")
 
-// begin notes the call and bounds its time: limit without a sign of life, maxCallTime at most. done ends it.
+// begin records the call and limits its time: limit without progress, maxCallTime in total. done ends it.
 func (l *calls) begin(ctx context.Context, c *call, limit time.Duration) (_ context.Context, done func()) {
 	ctx, stop := context.WithTimeoutCause(ctx, max(maxCallTime, limit), errNoAnswer)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -67,8 +75,8 @@ func (l *calls) begin(ctx context.Context, c *call, limit time.Duration) (_ cont
 	}
 }
 
-// of returns the call that a request of the server belongs to: the one its context names, or the latest in flight when all of them are
-// of one session. Nil when that cannot be told.
+// of returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all of them
+// belong to one session. Otherwise it returns nil.
 func (l *calls) of(ctx context.Context) *call {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c
@@ -85,7 +93,7 @@ func (l *calls) of(ctx context.Context) *call {
 	return found
 }
 
-// progress shows what a call does now. It is called on a reading goroutine.
+// progress displays a call's progress. It is called on a reading goroutine.
 func (l *calls) progress(params map[string]any) {
 	token, _ := params["progressToken"].(string)
 	l.mu.Lock()
@@ -123,7 +131,7 @@ func progressTitle(meta sdk.Object) string {
 	return fmt.Sprint(meta["progress"])
 }
 
-// touch gives the call its time anew.
+// touch restarts the call's time limit.
 func (c *call) touch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +140,7 @@ func (c *call) touch() {
 	}
 }
 
-// pause stops the call's time while the server waits for us; the returned function lets it go on.
+// pause stops the call's time while the server waits for an answer; the returned function resumes it.
 func (c *call) pause() (resume func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,21 +155,21 @@ func (c *call) pause() (resume func()) {
 	}
 }
 
-// maxSilent is how many calls in a row may run out of time without a word of the server, before it is taken to be stuck: as many failures
-// quarantine a plugin, whose hooks are then not called any more.
+// maxSilent is the number of consecutive timeouts without any message of the server after which it counts as stuck. The same number of
+// failures quarantines a plugin, whose hooks are then no longer called.
 const maxSilent = 3
 
-// errStuck means that a server was ended because it said nothing any more.
-var errStuck = fmt.Errorf("it said nothing during %d calls in a row, all of which ran out of time", maxSilent)
+// errStuck is the cause of a server's end after it stopped responding.
+var errStuck = fmt.Errorf("it sent nothing during %d consecutive calls, all of which timed out", maxSilent)
 
-// owner is a carrier that runs the server itself.
+// owner is a carrier that runs the server as its child.
 type owner interface {
-	// heard returns how many messages came from the server.
+	// heard returns the number of messages from the server.
 	heard() int64
 }
 
-// watch notes where the server stands when a call begins; the returned function takes the call's end. A process that is stuck would be
-// stuck for good, and might use a processor meanwhile, so it is ended and started anew.
+// watch records the number of the server's messages at the start of a call; the returned function is called at its end. A stuck process
+// never recovers and may use a processor, so it is ended and restarted.
 func (c *conn) watch(ctx context.Context) (ended func(err error)) {
 	t, ok := c.wire.carrier.(owner)
 	if !ok {
@@ -179,7 +187,7 @@ func (c *conn) watch(ctx context.Context) (ended func(err error)) {
 	}
 }
 
-// do runs f, which makes the requests of a call, and returns the result as it came.
+// do runs f, which sends the requests of a call, and returns the raw result.
 func (c *conn) do(ctx context.Context, on *call, limit time.Duration, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
 	ctx, done := c.calls.begin(ctx, on, limit)
 	defer done()
@@ -190,12 +198,12 @@ func (c *conn) do(ctx context.Context, on *call, limit time.Duration, f func(ctx
 	case err != nil && errors.Is(context.Cause(ctx), errNoAnswer):
 		return nil, fmt.Errorf("it did not answer in %s; raise its timeout if it needs longer: %w", limit, errNoAnswer)
 	case err == nil && (len(raw) == 0 || string(raw) == "null"):
-		return nil, errors.New("it answered with nothing")
+		return nil, errors.New("its answer is empty")
 	}
 	return raw, err
 }
 
-// wantsInput reports whether a result is a question instead, in the stateless revision.
+// wantsInput reports whether a result is a request for input, in the stateless revision.
 func wantsInput(raw json.RawMessage) bool {
 	var r struct {
 		ResultType string `json:"resultType"`

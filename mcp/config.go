@@ -13,8 +13,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// FromConfig converts the servers of tenon's configuration, sorted by name; those that are switched off are left out. The caller sets
-// Origin and Own. Servers that are wrong are left out and named by the error, which wraps ErrConfig.
+// FromConfig converts the enabled servers of tenon's configuration, sorted by name. The caller sets
+// Origin and Own. It omits invalid servers; the error, which wraps ErrConfig, names them.
 func FromConfig(configured map[string]sdk.MCPConfig) ([]Server, error) {
 	var servers []Server
 	var problems []error
@@ -49,7 +49,7 @@ func FromConfig(configured map[string]sdk.MCPConfig) ([]Server, error) {
 	return servers, errors.Join(append(problems, err)...)
 }
 
-// distinct takes servers out whose plugin would have the name of an earlier one.
+// distinct removes servers whose plugin would have the name of an earlier one.
 func distinct(servers []Server) ([]Server, error) {
 	var problems []error
 	seen := map[string]string{}
@@ -57,7 +57,7 @@ func distinct(servers []Server) ([]Server, error) {
 	for _, s := range servers {
 		name := s.PluginName()
 		if other, taken := seen[name]; taken {
-			problems = append(problems, fmt.Errorf("%w: servers %q and %q have names that are too much alike (both %s); rename one", ErrConfig, other, s.Name, name))
+			problems = append(problems, fmt.Errorf("%w: servers %q and %q have names that are too similar (both %s); rename one", ErrConfig, other, s.Name, name))
 			continue
 		}
 		seen[name] = s.Name
@@ -80,11 +80,11 @@ type entry struct {
 	Hooks    []sdk.MCPHookConfig `json:"hooks"`
 }
 
-// ReadConfig reads the servers of a .mcp.json, sorted by name. ${VAR} and ${VAR:-default} in it are replaced by what lookupEnv knows.
+// ReadConfig reads the servers of a .mcp.json, sorted by name. It replaces ${VAR} and ${VAR:-default} by values of lookupEnv.
 // path is for messages and becomes the Origin of the servers.
 //
-// Servers that are wrong are left out and named by the error, which wraps ErrConfig; the others are returned beside it. Warnings name
-// keys that mean nothing here.
+// It omits invalid servers; the error, which wraps ErrConfig, names them, and the other servers are returned too. Warnings list
+// unknown keys.
 func ReadConfig(data []byte, path string, lookupEnv func(name string) (string, bool)) (servers []Server, warnings []string, err error) {
 	var file map[string]json.RawMessage
 	if err := json.Unmarshal(data, &file); err != nil {
@@ -159,7 +159,7 @@ func transportOf(e *entry) (Transport, error) {
 	case "":
 		switch {
 		case e.Command != "" && e.URL != "":
-			return "", errors.New("has both command and url; say which with type")
+			return "", errors.New("has both command and url; set type")
 		case e.URL != "":
 			return TransportHTTP, nil
 		case e.Command == "":
@@ -173,10 +173,10 @@ func transportOf(e *entry) (Transport, error) {
 	case "sse":
 		return TransportSSE, nil
 	}
-	return "", fmt.Errorf("type: %q is none of stdio, http, streamable-http and sse", e.Type)
+	return "", fmt.Errorf("type: %q: want stdio, http, streamable-http or sse", e.Type)
 }
 
-// expand returns the server with variables replaced.
+// expand returns the server with its variables replaced.
 func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 	var problems []error
 	expand := func(field, text string) string {
@@ -205,7 +205,7 @@ func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 	return s, errors.Join(problems...)
 }
 
-// expandText replaces ${VAR} and ${VAR:-default} once. What does not look like one of the two stays.
+// expandText replaces ${VAR} and ${VAR:-default} once. It keeps any other text.
 func expandText(text string, lookup func(string) (string, bool)) (string, error) {
 	var out strings.Builder
 	for {
@@ -228,7 +228,7 @@ func expandText(text string, lookup func(string) (string, bool)) (string, error)
 		case hasFallback:
 			out.WriteString(fallback)
 		default:
-			return "", fmt.Errorf("the variable %s is not set; set it, or give a default with ${%s:-…}", name, name)
+			return "", fmt.Errorf("variable %s is not set; set it, or add a default with ${%s:-…}", name, name)
 		}
 		text = after
 	}

@@ -56,17 +56,17 @@ func TestReadConfig(t *testing.T) {
 func TestReadConfigErrors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ entry, want string }{
-		"unset variable": {`{"command":"x","args":["${NOPE}"]}`, "args[0]: the variable NOPE is not set; set it, or give a default with ${NOPE:-…}"},
+		"unset variable": {`{"command":"x","args":["${NOPE}"]}`, "args[0]: variable NOPE is not set; set it, or add a default with ${NOPE:-…}"},
 		"wrong type":     {`{"command":["npx","x"]}`, "command: is a array, want string"},
 		"no object":      {`7`, "want an object"},
-		"unknown type":   {`{"type":"carrier-pigeon","url":"https://x"}`, `type: "carrier-pigeon" is none of`},
+		"unknown type":   {`{"type":"carrier-pigeon","url":"https://x"}`, `type: "carrier-pigeon": want stdio`},
 		"neither":        {`{}`, "neither command nor url"},
 		"both":           {`{"command":"x","url":"https://x"}`, "both command and url"},
 		"no host":        {`{"url":"https:///x"}`, "absolute http or https"},
 		"other scheme":   {`{"url":"ftp://x/y"}`, "absolute http or https"},
 		"user":           {`{"url":"https://me:pw@x/y"}`, "put a token into headers"},
-		"header":         {`{"url":"https://x","headers":{"A":"b\nC: d"}}`, "no valid header"},
-		"variable name":  {`{"command":"x","env":{"A=B":"c"}}`, "no name of a variable"},
+		"header":         {`{"url":"https://x","headers":{"A":"b\nC: d"}}`, "invalid header"},
+		"variable name":  {`{"command":"x","env":{"A=B":"c"}}`, "invalid variable name"},
 		"hook":           {`{"command":"x","hooks":[{"tool":"a","point":"tool.execute.later"}]}`, `no hook point "tool.execute.later"`},
 		"hook tool":      {`{"command":"x","hooks":[{"point":"event"}]}`, "hooks[0].tool"},
 		"timeout":        {`{"command":"x","timeout":-1}`, "negative"},
@@ -147,7 +147,7 @@ func TestPackage(t *testing.T) {
 	s.Command = "./escape"
 	p := start(t, newTestHost(t), s, mcp.Options{})
 	eventually(t, "failed", func() bool { return p.Status().State == mcp.StateFailed })
-	if reason := p.Status().Reason; !strings.Contains(reason, "not inside of the plugin") {
+	if reason := p.Status().Reason; !strings.Contains(reason, "not inside the plugin") {
 		t.Errorf("reason = %q", reason)
 	}
 }

@@ -11,36 +11,37 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/interceptor"
 )
 
 const (
-	// probeTimeout bounds the question whether a server speaks the stateless revision of the protocol: older ones may ignore it.
+	// probeTimeout limits the request that detects the stateless revision of the protocol: older servers may ignore it.
 	probeTimeout = 2 * time.Second
-	// maxPages and maxEntries bound the lists of a server.
+	// maxPages and maxEntries limit the lists of a server.
 	maxPages   = 100
 	maxEntries = 2000
-	// maxInstructions bounds a server's instructions, in bytes.
+	// maxInstructions is the maximum size of a server's instructions in bytes.
 	maxInstructions = 8 << 10
-	// interceptorExtension is how a server says that it offers interceptors (SEP-2624).
+	// interceptorExtension is the capability of a server with interceptors (SEP-2624).
 	interceptorExtension = "io.modelcontextprotocol/interceptors"
 )
 
-// conn is one connection. Safe for use from many goroutines.
+// conn is one connection. It is safe for concurrent use.
 type conn struct {
 	wire      *wire
 	calls     *calls
 	responder *responder
-	def       *Definition // as the server says now; replaced by refresh
+	def       *Definition // the current one; replaced by refresh
 
 	// Set by the handshake.
 	version string // of the protocol
 	server  mcp.ServerCapabilities
 
-	info         mcp.Implementation // ours
+	info         mcp.Implementation // of tenon
 	capabilities mcp.ClientCapabilities
 
-	silent   atomic.Int32        // calls in a row that ran out of time without a word of the server
-	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; behind calls.mu
+	silent   atomic.Int32        // consecutive timeouts without any message of the server
+	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; guarded by calls.mu
 }
 
 func newConn(t carrier, version string, r *responder) *conn {
@@ -57,7 +58,7 @@ func newConn(t carrier, version string, r *responder) *conn {
 	return c
 }
 
-// handshake introduces both sides and asks what the server offers.
+// handshake agrees on a revision and requests the server's lists.
 func (d *dialer) handshake(ctx context.Context, c *conn, a attempt) error {
 	us := peer{
 		notified: func(method string, params map[string]any) { d.notified(c, method, params) },
@@ -81,7 +82,7 @@ func (d *dialer) handshake(ctx context.Context, c *conn, a attempt) error {
 	return c.list(ctx, def, offersInterceptors(raw))
 }
 
-// offersInterceptors reports whether the server's first answer names the extension, in any of the places drafts of it had.
+// offersInterceptors reports whether the server's first answer contains the extension, at the position of any of its drafts.
 func offersInterceptors(raw json.RawMessage) bool {
 	var answer struct {
 		Capabilities struct {
@@ -100,7 +101,7 @@ func offersInterceptors(raw json.RawMessage) bool {
 	return extension || experimental || early || len(c.Interceptors) > 0 && string(c.Interceptors) != "null"
 }
 
-// list fills a definition with what the server lists.
+// list sets the lists of a definition.
 func (c *conn) list(ctx context.Context, def *Definition, interceptors bool) error {
 	var err error
 	if c.server.Tools != nil {
@@ -114,7 +115,7 @@ func (c *conn) list(ctx context.Context, def *Definition, interceptors bool) err
 		}
 	}
 	if interceptors {
-		if def.Interceptors, err = listAll(ctx, c, "interceptors", decodeInterceptor); err != nil {
+		if def.Interceptors, err = listAll(ctx, c, "interceptors", interceptor.Decode); err != nil {
 			return err
 		}
 	}
@@ -124,7 +125,7 @@ func (c *conn) list(ctx context.Context, def *Definition, interceptors bool) err
 	return nil
 }
 
-// refresh asks again what the server offers.
+// refresh requests the server's lists again.
 func (c *conn) refresh(ctx context.Context) (*Definition, error) {
 	def := *c.definition()
 	if err := c.list(ctx, &def, len(def.Interceptors) > 0); err != nil {
@@ -139,8 +140,8 @@ func (c *conn) definition() *Definition {
 	return c.def
 }
 
-// listAll follows a list over its pages. An element that cannot be read is left out: it must not take the others with it. Only an
-// interceptor must not be overlooked.
+// listAll reads all pages of a list. It omits invalid elements, so that they do not hide the others. Only an invalid interceptor is
+// an error.
 func listAll[T any](ctx context.Context, c *conn, what string, decode func(json.RawMessage) (T, error)) ([]T, error) {
 	var out []T
 	cursor := ""
@@ -152,7 +153,7 @@ func listAll[T any](ctx context.Context, c *conn, what string, decode func(json.
 		var page map[string]json.RawMessage
 		var elements []json.RawMessage
 		if json.Unmarshal(raw, &page) != nil || json.Unmarshal(page[what], &elements) != nil {
-			return nil, fmt.Errorf("list its %s: the answer has no list %q", what, what)
+			return nil, fmt.Errorf("list its %s: missing list %q in the answer", what, what)
 		}
 		for _, e := range elements {
 			one, err := decode(e)
@@ -172,7 +173,7 @@ func listAll[T any](ctx context.Context, c *conn, what string, decode func(json.
 	return out, nil
 }
 
-// page asks for one page of a list.
+// page requests one page of a list.
 func (c *conn) page(ctx context.Context, method, cursor string) (json.RawMessage, error) {
 	params := map[string]any{}
 	if cursor != "" {
@@ -181,22 +182,22 @@ func (c *conn) page(ctx context.Context, method, cursor string) (json.RawMessage
 	return c.request(ctx, method, params)
 }
 
-// announces reports whether the server tells when its lists change.
+// announces reports whether the server sends notifications about changed lists.
 func (c *conn) announces() bool {
 	return c.server.Tools != nil && c.server.Tools.ListChanged || c.server.Prompts != nil && c.server.Prompts.ListChanged
 }
 
-// listen asks a server of the stateless revision for its news, until ctx ends.
+// listen requests the notifications of a server of the stateless revision, until ctx ends.
 func (c *conn) listen(ctx context.Context) {
 	if c.modern() && c.announces() {
-		// An error means no news: the lists are asked for at the next start.
+		// After an error the lists are requested at the next start.
 		_, _ = c.request(ctx, string(mcp.MethodSubscriptionsListen), map[string]any{
 			"notifications": mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true},
 		})
 	}
 }
 
-// hearNews listens to what a server of the older revisions tells over HTTP, where that needs a stream of its own.
+// hearNews receives the notifications of a server of the older revisions over HTTP, which need a separate stream.
 func (c *conn) hearNews() {
 	if s, ok := c.wire.carrier.(*streamable); ok {
 		s.hearNews()
@@ -205,7 +206,7 @@ func (c *conn) hearNews() {
 
 func (c *conn) close() { c.wire.close() }
 
-// inTime says what the server did not do in time, when that is why it failed.
+// inTime returns a readable error for a timeout, else err.
 func inTime(ctx context.Context, what string, timeout time.Duration, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("it did not %s in %s; raise its timeout if it needs longer: %w", what, timeout, context.DeadlineExceeded)

@@ -7,21 +7,23 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/interceptor"
 )
 
-// Definition is what a server says it offers: what the model and the host get to know of it, and what the user approves.
+// Definition is the list of everything a server offers, which the user approves.
 type Definition struct {
-	Title        string        `json:"title,omitempty"` // the server's own name and version
-	Protocol     string        `json:"protocol,omitempty"`
-	Instructions string        `json:"instructions,omitempty"`
-	Tools        []Tool        `json:"tools,omitempty"`
-	Prompts      []Prompt      `json:"prompts,omitempty"`
-	Resources    bool          `json:"resources,omitempty"`
-	Interceptors []Interceptor `json:"interceptors,omitempty"`
+	Title        string             `json:"title,omitempty"` // the server's own name and version
+	Protocol     string             `json:"protocol,omitempty"`
+	Instructions string             `json:"instructions,omitempty"`
+	Tools        []Tool             `json:"tools,omitempty"`
+	Prompts      []Prompt           `json:"prompts,omitempty"`
+	Resources    bool               `json:"resources,omitempty"`
+	Interceptors []interceptor.Spec `json:"interceptors,omitempty"`
 }
 
 // Tool is a tool as the server describes it.
@@ -35,16 +37,16 @@ type Tool struct {
 	Execution    Execution       `json:"execution,omitzero"`
 }
 
-// Execution says how a tool wants to be called.
+// Execution describes how a tool is called.
 type Execution struct {
 	TaskSupport string `json:"taskSupport,omitempty"`
 }
 
-// Annotations are what a server says about the effects of a tool. They are hints of a stranger: nothing is permitted because of them.
+// Annotations are the server's claims about the effects of a tool. Permissions never depend on them.
 type Annotations struct {
 	Title    string `json:"title,omitempty"`
 	ReadOnly bool   `json:"readOnlyHint,omitempty"`
-	// Others are compared, but not used.
+	// The others are compared but not used.
 	Destructive *bool `json:"destructiveHint,omitempty"`
 	Idempotent  *bool `json:"idempotentHint,omitempty"`
 	OpenWorld   *bool `json:"openWorldHint,omitempty"`
@@ -92,7 +94,7 @@ func decodeTool(raw json.RawMessage) (Tool, error) {
 	return t, nil
 }
 
-// usable says why a tool cannot be offered.
+// usable returns an error if a tool cannot be offered.
 func (t *Tool) usable() error {
 	parameters, err := t.parameters()
 	if err != nil {
@@ -104,12 +106,12 @@ func (t *Tool) usable() error {
 	return nil
 }
 
-// parameters returns the tool's schema as the model gets it, byte for byte; a schema that does not say that it is one of an object is
-// given that.
+// parameters returns the tool's schema for the model, byte for byte, except that it adds the type object if
+// the schema has no type.
 func (t *Tool) parameters() (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(t.InputSchema, &fields); err != nil || fields == nil {
-		return nil, errors.New("its inputSchema is no object")
+		return nil, errors.New("its inputSchema is not an object")
 	}
 	switch kind := string(fields["type"]); kind {
 	case `"object"`:
@@ -153,12 +155,12 @@ func canonical(v any) []byte {
 
 func same(a, b any) bool { return bytes.Equal(canonical(a), canonical(b)) }
 
-// Difference is something a server offers otherwise than it was approved.
+// Difference is a difference between an offered and an approved item.
 type Difference struct {
 	Kind string // tool, prompt, interceptor or instructions
 	Name string
-	New  bool   // it was not there when the server was approved
-	Diff string // for people: the lines that went and came, - and +
+	New  bool   // not part of the approved definition
+	Diff string // human-readable: removed and added lines, marked with - and +
 }
 
 // String describes the difference in a few lines.
@@ -174,7 +176,7 @@ func (d Difference) String() string {
 	return what + state + ":\n" + d.Diff
 }
 
-// Compare returns what current offers otherwise than approved. What is no longer offered is no difference: there is nothing to approve.
+// Compare returns the differences of current from approved. Items that are no longer offered are not differences: they need no approval.
 func Compare(approved, current *Definition) []Difference {
 	var out []Difference
 	if approved.Instructions != current.Instructions && current.Instructions != "" {
@@ -182,7 +184,7 @@ func Compare(approved, current *Definition) []Difference {
 	}
 	out = append(out, compareLists("tool", approved.Tools, current.Tools, func(t Tool) string { return t.Name })...)
 	out = append(out, compareLists("prompt", approved.Prompts, current.Prompts, func(p Prompt) string { return p.Name })...)
-	return append(out, compareLists("interceptor", approved.Interceptors, current.Interceptors, func(i Interceptor) string { return i.Name })...)
+	return append(out, compareLists("interceptor", approved.Interceptors, current.Interceptors, func(i interceptor.Spec) string { return i.Name })...)
 }
 
 func compareLists[T any](kind string, approved, current []T, name func(T) string) []Difference {
@@ -203,7 +205,7 @@ func compareLists[T any](kind string, approved, current []T, name func(T) string
 	return out
 }
 
-// pretty returns a value as people read it.
+// pretty returns a value as indented JSON.
 func pretty(v any) string {
 	var out bytes.Buffer
 	if json.Indent(&out, canonical(v), "", "  ") != nil {
@@ -212,29 +214,18 @@ func pretty(v any) string {
 	return out.String()
 }
 
-// diffText returns the lines that went and those that came, between what is equal at both ends.
+// diffText returns the removed and the added lines.
 func diffText(old, new string) string {
-	a, b := splitLines(visible.Strip(old)), splitLines(visible.Strip(new))
-	start := 0
-	for start < len(a) && start < len(b) && a[start] == b[start] {
-		start++
-	}
-	for len(a) > start && len(b) > start && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
+	lines := func(text string) string { return strings.TrimPrefix(visible.Strip(text)+"\n", "\n") }
+	old = lines(old)
 	var out strings.Builder
-	for _, line := range a[start:] {
-		out.WriteString("  - " + line + "\n")
-	}
-	for _, line := range b[start:] {
-		out.WriteString("  + " + line + "\n")
+	for _, edit := range udiff.Lines(old, lines(new)) {
+		for line := range strings.Lines(old[edit.Start:edit.End]) {
+			out.WriteString("  - " + line)
+		}
+		for line := range strings.Lines(edit.New) {
+			out.WriteString("  + " + line)
+		}
 	}
 	return out.String()
-}
-
-func splitLines(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
 }

@@ -18,12 +18,12 @@ type dialer struct {
 	project sdk.Project
 	log     *serverLog
 	logger  *slog.Logger
-	// changed is told that the server's lists changed. It must not block.
+	// changed is called when the server's lists have changed. It must not block.
 	changed func()
-	answers func() *responder // who answers the server's requests
+	answers func() *responder // answers the server's requests
 }
 
-// dial connects and asks what the server offers. ctx bounds it as a whole, and each of its requests has the server's deadline.
+// dial connects and requests the server's lists. ctx limits it as a whole; each of its requests has the server's timeout.
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	if err := d.server.Validate(); err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	return d.dialHTTP(ctx)
 }
 
-// dialStdio starts the server. It is spoken to in the older way first, which every server of today understands: one that is asked
-// something it does not know may ignore it, and be waited for at every start.
+// dialStdio starts the server. It tries the older revisions first, which every current server understands: an unknown request
+// may be ignored, and each start would wait for it.
 func (d *dialer) dialStdio(ctx context.Context) (*conn, error) {
 	c, err := d.open(ctx, d.stdio, attempt{legacy: true, timeout: d.server.timeout()})
 	if err == nil || broken(err) || ctx.Err() != nil || !errors.As(err, new(*refusal)) {
@@ -50,7 +50,7 @@ func (d *dialer) dialStdio(ctx context.Context) (*conn, error) {
 	return nil, err
 }
 
-// dialHTTP tries streamable HTTP, then, when the server refuses the first message as such, the transport from before.
+// dialHTTP tries streamable HTTP and, if the server refuses the first message, the older transport.
 func (d *dialer) dialHTTP(ctx context.Context) (*conn, error) {
 	c, err := d.open(ctx, d.streamable, attempt{timeout: d.server.timeout()})
 	if err == nil && !c.modern() && c.announces() {
@@ -64,28 +64,28 @@ func (d *dialer) dialHTTP(ctx context.Context) (*conn, error) {
 	if c, old := d.open(ctx, d.sse, attempt{legacy: true, timeout: d.server.timeout()}); old == nil {
 		return c, nil
 	}
-	return nil, fmt.Errorf("it speaks neither streamable HTTP nor SSE at this address: %w", err)
+	return nil, fmt.Errorf("no streamable HTTP or SSE endpoint at this address: %w", err)
 }
 
 // attempt is one way to connect.
 type attempt struct {
-	legacy  bool // the handshake from before the stateless revision
+	legacy  bool // the handshake of the older revisions
 	timeout time.Duration
 }
 
-// refusal is the answer of a server that does not want our handshake.
+// refusal is the error of a server that refuses the handshake.
 type refusal struct{ err error }
 
-// Error returns what the server said.
+// Error returns the server's error.
 func (r *refusal) Error() string { return r.err.Error() }
 
-// Unwrap returns what the server said.
+// Unwrap returns the server's error.
 func (r *refusal) Unwrap() error { return r.err }
 
 func (d *dialer) stdio() (carrier, error) {
 	s := d.server.placed()
 	if s.Root != "" && s.Command != d.server.Command && !inside(s.Root, s.Command) {
-		return nil, fmt.Errorf("command: %s is not inside of the plugin", d.server.Command)
+		return nil, fmt.Errorf("command: %s is not inside the plugin", d.server.Command)
 	}
 	return newStdio(&s, s.Directory(d.project.Directory), d.options, d.log)
 }

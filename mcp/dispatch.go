@@ -6,7 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// receive takes one line of the server.
+// receive handles one line of the server.
 func (t *stdio) receive(line []byte) {
 	if len(line) == 0 {
 		return
@@ -31,7 +31,7 @@ func (t *stdio) receive(line []byte) {
 	}
 }
 
-// respond hands an answer to who waits for it. An answer that comes late, twice or for nobody is dropped.
+// respond passes an answer to the waiting request. It drops late, duplicate and unexpected answers.
 func (t *stdio) respond(m *message, raw []byte) {
 	t.mu.Lock()
 	waiting, ok := t.pending[string(m.ID)]
@@ -44,7 +44,7 @@ func (t *stdio) respond(m *message, raw []byte) {
 	waiting <- m
 }
 
-// requested answers a request of the server on a goroutine of its own.
+// requested answers a request of the server on its own goroutine.
 func (t *stdio) requested(m *message) {
 	select {
 	case t.incoming <- struct{}{}:
@@ -52,7 +52,7 @@ func (t *stdio) requested(m *message) {
 		t.reply(refusing(m, mcp.INTERNAL_ERROR, "too many requests at the same time"))
 		return
 	}
-	t.running.Go(func() { // ends with the connection at the latest: life does
+	t.running.Go(func() { // ends with life at the latest
 		defer func() { <-t.incoming }()
 		t.reply(t.peer.respond(t.life, m))
 	})

@@ -1,13 +1,13 @@
-// Package mcp makes a plugin of an MCP server. It takes the types of the protocol from mcp-go, and starts, watches and restarts servers itself.
+// Package mcp turns an MCP server into a plugin. It uses mcp-go's types of the protocol and starts, watches and restarts servers itself.
 //
-//	Plugin            what the host sees: tools, commands, references, hooks
-//	  │  offer        what of the server's definition the user approved (Pins)
+//	Plugin            the contributions: tools, commands, references, hooks (interceptors: package interceptor)
+//	  │  offer        the part of the server's definition that the user approved (Pins)
 //	  │  link         one goroutine that keeps the server connected
 //	  └── conn        one connection: the protocol, over a wire with a carrier: stdio, streamable HTTP or SSE
 //
-// Nothing here waits for a server that nobody needs: Start returns at once, Tools answers from what is known, and only a call waits,
-// for as long as the server's deadline. What a server says of itself is data of a stranger: it is bounded, checked and compared with
-// what was approved before any of it reaches a model.
+// No turn waits for a server it does not need: Start returns immediately, Tools returns the known tools, and only a call waits,
+// at most for the server's timeout. A server's description of itself is untrusted: it is limited, checked and compared with the
+// approved one before any of it reaches a model.
 //
-// The package does not decide which servers may run: its caller passes only those that were approved.
+// The package does not decide which servers may run: its caller passes only approved servers.
 package mcp

@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	// reconnectDelay is the wait before a stream that ended is asked for again, unless the server names another one.
+	// reconnectDelay is the default wait before a stream that ended is requested again.
 	reconnectDelay = time.Second
-	// minReconnectDelay and maxReconnectDelay bound what a server may name.
+	// minReconnectDelay and maxReconnectDelay limit a delay set by the server.
 	minReconnectDelay = 100 * time.Millisecond
 	maxReconnectDelay = 30 * time.Second
 )
 
 // eventReader reads a stream of events, see https://html.spec.whatwg.org/multipage/server-sent-events.html ("Parsing an event stream").
-// Each event is bounded by maxMessageBytes.
+// The maximum size of an event is maxMessageBytes.
 type eventReader struct {
 	lines  *lineReader
-	lastID string        // of the last whole event that had one: where the stream can go on
-	delay  time.Duration // the wait that the server asks for, or reconnectDelay
+	lastID string        // of the last complete event with an ID, from which the stream can resume
+	delay  time.Duration // set by the server, or reconnectDelay
 }
 
 func newEventReader(in io.Reader) *eventReader {
 	return &eventReader{lines: newLineReader(in, maxMessageBytes), delay: reconnectDelay}
 }
 
-// resume makes the reader go on with another stream.
+// resume continues with another stream.
 func (r *eventReader) resume(in io.Reader) { r.lines = newLineReader(in, maxMessageBytes) }
 
-// next returns the kind and the data of the next event that has data; the kind is "message" when the event names none. At the end of the
-// stream an event that was not ended counts. Errors: io.EOF at the end, errTooLong, those of the stream.
+// next returns the kind and the data of the next event with data; the default kind is "message". At the end of the
+// stream it also returns an unterminated event. Errors: io.EOF at the end, errTooLong, those of the stream.
 func (r *eventReader) next() (kind string, data []byte, err error) {
 	kind, id, hasID := "message", "", false
 	for {

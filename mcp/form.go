@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// maxFields bounds a form, so that a server cannot keep the user busy.
+	// maxFields is the maximum number of fields, so that a server cannot keep the user busy.
 	maxFields = 20
-	// maxHeader is how long the header of a question may be.
+	// maxHeader is the maximum length of a question's header.
 	maxHeader = 30
-	// formTries is how often a form is asked for again whose answers do not fit.
+	// formTries is the number of attempts for a form with invalid answers.
 	formTries = 3
 )
 
-// form is what a server wants to know of the user: a flat object of simple values.
+// form is a server's request for input: a flat object of simple values.
 type form struct {
 	fields []field
 }
@@ -39,7 +39,7 @@ type field struct {
 	Enum        []string  `json:"enum"`
 	EnumNames   []string  `json:"enumNames"`
 	OneOf       []choice  `json:"oneOf"`
-	Items       *struct { // of several choices
+	Items       *struct { // for multiple choices
 		Enum  []string `json:"enum"`
 		AnyOf []choice `json:"anyOf"`
 	} `json:"items"`
@@ -50,13 +50,13 @@ type field struct {
 	required  bool
 }
 
-// choice is one of the values a field may have, and how it is called.
+// choice is an allowed value of a field, and its label.
 type choice struct {
 	Const string `json:"const"`
 	Title string `json:"title"`
 }
 
-// readForm reads the schema of a form. The fields keep the order they are written in, as far as that is known, else that of their names.
+// readForm reads the schema of a form. The fields keep the order of the schema if it is known, else they are sorted by name.
 func readForm(schema any) (*form, error) {
 	raw, err := json.Marshal(schema)
 	if err != nil {
@@ -67,10 +67,10 @@ func readForm(schema any) (*form, error) {
 		Required   []string                   `json:"required"`
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, fmt.Errorf("the form cannot be read: %w", err)
+		return nil, fmt.Errorf("invalid form: %w", err)
 	}
 	if len(s.Properties) > maxFields {
-		return nil, fmt.Errorf("the form has %d fields, more than %d", len(s.Properties), maxFields)
+		return nil, fmt.Errorf("the form has %d fields, want at most %d", len(s.Properties), maxFields)
 	}
 	f := &form{}
 	for name, raw := range s.Properties {
@@ -82,15 +82,15 @@ func readForm(schema any) (*form, error) {
 		case "string", "number", "integer", "boolean":
 		case "array":
 			if one.Items == nil {
-				return nil, fmt.Errorf("field %q of the form: the choices are missing", name)
+				return nil, fmt.Errorf("field %q of the form: missing choices", name)
 			}
 		default:
-			return nil, fmt.Errorf("field %q of the form is of the kind %q, which is not supported", name, one.Type)
+			return nil, fmt.Errorf("field %q of the form: unsupported type %q", name, one.Type)
 		}
 		f.fields = append(f.fields, one)
 	}
 	slices.SortFunc(f.fields, func(a, b field) int {
-		if a.required != b.required { // what must be answered comes first
+		if a.required != b.required { // required fields come first
 			if a.required {
 				return -1
 			}
@@ -101,7 +101,7 @@ func readForm(schema any) (*form, error) {
 	return f, nil
 }
 
-// fill asks until the answers fit. A nil map means that the user said no.
+// fill asks until the answers are valid. A nil map means that the user declined.
 func (f *form) fill(ask func([]sdk.Question) ([][]string, error), message string) (map[string]any, error) {
 	if len(f.fields) == 0 {
 		answers, err := ask([]sdk.Question{{
@@ -142,7 +142,7 @@ func (f *form) read(answers [][]string) (map[string]any, error) {
 		one := &f.fields[i]
 		if len(given) == 0 {
 			if one.required {
-				return nil, fmt.Errorf("%s must be given", one.label())
+				return nil, fmt.Errorf("%s is required", one.label())
 			}
 			continue
 		}
@@ -182,7 +182,7 @@ func (f *field) question(message string) sdk.Question {
 	return q
 }
 
-// choices returns the values a field may have; none means any.
+// choices returns the allowed values of a field; none if any value is allowed.
 func (f *field) choices() []choice {
 	list, values := f.OneOf, f.Enum
 	if f.Items != nil {
@@ -211,14 +211,14 @@ func (f *field) choices() []choice {
 	return out
 }
 
-// value reads an answer.
+// value parses an answer.
 func (f *field) value(given []string) (any, error) {
 	choices := f.choices()
 	if len(choices) > 0 {
 		for i, g := range given {
 			at := slices.IndexFunc(choices, func(c choice) bool { return c.Title == g })
 			if at < 0 {
-				return nil, fmt.Errorf("%q is none of the choices", g)
+				return nil, fmt.Errorf("%q is not one of the choices", g)
 			}
 			given[i] = choices[at].Const
 		}
@@ -239,7 +239,7 @@ func (f *field) number(text string) (any, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
-		return nil, fmt.Errorf("%q is no number", text)
+		return nil, fmt.Errorf("%q is not a number", text)
 	case f.Minimum != nil && n < *f.Minimum:
 		return nil, fmt.Errorf("%v is less than %v", n, *f.Minimum)
 	case f.Maximum != nil && n > *f.Maximum:
@@ -247,7 +247,7 @@ func (f *field) number(text string) (any, error) {
 	case f.Type == "integer":
 		whole, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no whole number", text)
+			return nil, fmt.Errorf("%q is not an integer", text)
 		}
 		return whole, nil
 	}
@@ -269,7 +269,7 @@ func (f *field) checkText(text string) error {
 	case "uri":
 		var u *url.URL
 		if u, err = url.Parse(text); err == nil && u.Scheme == "" {
-			err = errors.New("want an absolute address")
+			err = errors.New("want an absolute URL")
 		}
 	case "date":
 		_, err = time.Parse(time.DateOnly, text)
@@ -277,7 +277,7 @@ func (f *field) checkText(text string) error {
 		_, err = time.Parse(time.RFC3339, text)
 	}
 	if err != nil {
-		return fmt.Errorf("%q is no %s", text, f.Format)
+		return fmt.Errorf("%q is not a valid %s", text, f.Format)
 	}
 	return nil
 }

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// goodbyeTimeout bounds the request that ends a session: nobody waits for it.
+	// goodbyeTimeout limits the request that ends a session, which runs in the background.
 	goodbyeTimeout = time.Second
-	// maxErrorBody bounds what of a server's error page goes into an error.
+	// maxErrorBody is the maximum part of a server's error page in an error, in bytes.
 	maxErrorBody = 512
 	maxRedirects = 5
 )
 
-// statusError is an HTTP answer that is none of the protocol.
+// statusError is an HTTP answer outside the protocol.
 type statusError struct {
 	status int
 	body   string
 }
 
-// Error names the status and what the server said.
+// Error returns the status and the beginning of the body.
 func (e *statusError) Error() string {
 	text := fmt.Sprintf("the server answered with HTTP status %d (%s)", e.status, http.StatusText(e.status))
 	if e.body != "" {
@@ -39,14 +39,14 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// authError means that the server wants to know who asks.
+// authError is returned if the server requires authentication.
 type authError struct {
 	status   int
-	metadata string // where the server describes its OAuth, if it does
+	metadata string // URL of the server's OAuth metadata, if it has any
 	token    bool   // a token was sent
 }
 
-// Error says what can be done.
+// Error returns the remedy.
 func (e *authError) Error() string {
 	const remedy = `put a token into its headers, such as "Authorization": "Bearer …"`
 	switch {
@@ -58,8 +58,8 @@ func (e *authError) Error() string {
 	return fmt.Sprintf("the server asks who you are (HTTP status %d), and tenon does not support OAuth yet; %s", e.status, remedy)
 }
 
-// guard is the one way to a server over HTTP. It sends the configured headers, to the server's origin alone, and bounds what comes
-// back.
+// guard sends all HTTP requests to a server. It sends the configured headers only to the server's origin and limits the
+// answers.
 type guard struct {
 	base    *url.URL
 	headers map[string]string
@@ -105,8 +105,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// judge turns answers that are none of the protocol into errors. It leaves alone what streamable reads a meaning into: a session that is
-// not known (404), a stream that is not offered (405), and errors in the form of the protocol.
+// judge turns answers outside the protocol into errors. It keeps the answers that streamable handles: an unknown
+// session (404), an unsupported stream (405), and errors of the protocol.
 func (g *guard) judge(resp *http.Response) error {
 	switch {
 	case resp.StatusCode < 400, resp.StatusCode == http.StatusNotFound, resp.StatusCode == http.StatusMethodNotAllowed:
@@ -126,7 +126,7 @@ func mediaType(resp *http.Response) string {
 	return media
 }
 
-// resourceMetadata returns where the server says how to get leave, see RFC 9728, section 5.1.
+// resourceMetadata returns the URL of the server's authorization metadata, see RFC 9728, section 5.1.
 func resourceMetadata(challenges []string) string {
 	for _, c := range challenges {
 		_, rest, found := strings.Cut(c, "resource_metadata=")
@@ -143,7 +143,7 @@ func resourceMetadata(challenges []string) string {
 	return ""
 }
 
-// boundedBody bounds a body, or each event of a stream of events.
+// boundedBody limits the size of a body, or of each event of an event stream.
 type boundedBody struct {
 	body   io.ReadCloser
 	cancel context.CancelFunc
@@ -152,7 +152,7 @@ type boundedBody struct {
 	blank  bool
 }
 
-// Read reads until the bound is passed.
+// Read returns an error once the limit is exceeded.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	if b.stream {
@@ -190,7 +190,7 @@ func (b *boundedBody) Close() error {
 	return b.body.Close()
 }
 
-// refusedAsSuch reports whether the server answered, if only to refuse: there is no connection to mend.
+// refusedAsSuch reports whether the server answered, even with a refusal: the connection works.
 func refusedAsSuch(err error) bool {
 	var status *statusError
 	var auth *authError

@@ -7,14 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/interceptor"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// makeHooks makes the plugin's hooks from what was approved of the server and from its configuration. They stay as they are until the
-// host starts the plugin anew.
+// makeHooks returns the plugin's hooks, from the approved definition of the server and from its configuration. They do not change until
+// the host restarts the plugin.
 func (p *Plugin) makeHooks() []sdk.Hook {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -29,7 +31,7 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 		d := c.Description()
 		h, err := hookpoint.Hook(&d, "", &toolHook{p, c.Tool})
 		if err != nil {
-			continue // Validate refused it
+			continue // refused by Validate
 		}
 		if c.Name == "" {
 			h.Name = c.Tool
@@ -37,68 +39,39 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 		hooks = append(hooks, h)
 	}
 	if p.pin != nil {
-		hooks = append(hooks, p.interceptorHooks(p.offer.interceptors)...)
+		hooks = append(hooks, interceptor.Hooks(p.offer.interceptors, p.interceptors())...)
 	}
 	return hooks
 }
 
-// interceptorHooks makes one hook for each point at which interceptors are called. A hook's priority is that of its first interceptor.
-func (p *Plugin) interceptorHooks(list []Interceptor) []sdk.Hook {
-	var hooks []sdk.Hook
-	notes := false
-	called := map[string]bool{}
-	for _, at := range interceptions() {
-		c := &chain{plugin: p, point: at}
-		for _, kind := range at.kinds {
-			if kind == mutation {
-				c.mutations = inOrder(list, mutation, at.event, at.phase)
-			} else {
-				c.validations = inOrder(list, validation, at.event, at.phase)
-			}
-		}
-		all := append(append([]Interceptor{}, c.mutations...), c.validations...)
-		if len(all) == 0 {
-			continue
-		}
-		h := sdk.Hook{
-			Point: at.point, Name: "interceptors " + at.event, Reads: at.reads, Writes: at.writes,
-			OnError: at.onError(c.mustNotFail()), Priority: all[0].priority(at.phase), Remote: c,
-		}
-		for _, i := range all {
-			h.Priority = min(h.Priority, i.priority(at.phase))
-			called[i.Name] = true
-		}
-		hooks = append(hooks, h)
-		notes = notes || at.point == sdk.PointPermissionAsk
-	}
-	for _, i := range list {
-		if !called[i.Name] {
-			p.logger.Warn("an interceptor is never called: what it listens to does not happen here", "server", p.server.Name, "interceptor", visible.Strip(i.Name), "hooks", i.Hooks)
-		}
-	}
-	if notes {
-		hooks = append(hooks, sdk.Hook{Point: sdk.PointToolBefore, Name: "interceptors note", Remote: &noteCall{&p.names}})
-	}
-	return hooks
+// interceptors returns the server for its interceptors.
+func (p *Plugin) interceptors() *interceptor.Server {
+	return &interceptor.Server{Name: p.server.Name, Logger: p.logger, Invoke: p.invoke}
 }
 
-// noteCall notes which tool a call is of.
-type noteCall struct{ names *toolNames }
-
-// HandleRemote notes it.
-func (n *noteCall) HandleRemote(_ context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
-	var in struct {
-		Tool   string `json:"tool"`
-		CallID string `json:"callID"`
+// invoke calls one interceptor. Interceptors have no side effects, so a call whose connection broke is repeated.
+func (p *Plugin) invoke(ctx context.Context, on *sdk.RemoteCall, in interceptor.Invocation) (json.RawMessage, error) {
+	limit, request := p.server.timeout(), hookCall(on)
+	left := limit
+	if end, ok := ctx.Deadline(); ok {
+		left = min(limit, time.Until(end))
 	}
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return sdk.Answer{}, err
+	params := map[string]any{
+		"name": in.Name, "event": in.Event, "phase": in.Phase, "payload": in.Payload, "timeoutMs": max(left.Milliseconds(), 1),
+		"context": map[string]any{"sessionId": request.session, "timestamp": time.Now().UTC().Format(time.RFC3339Nano)},
 	}
-	n.names.note(in.CallID, in.Tool)
-	return sdk.Answer{}, nil
+	var raw json.RawMessage
+	err := p.ask(ctx, true, func(c *conn) (err error) {
+		if err := p.mayCall(c, "interceptor", in.Name); err != nil {
+			return err
+		}
+		raw, err = c.raw(ctx, request, limit, "interceptor/invoke", params)
+		return err
+	})
+	return raw, err
 }
 
-// addInstructions adds what the server wants the model to know, as far as it was approved.
+// addInstructions adds the approved instructions of the server to the system prompt.
 func (p *Plugin) addInstructions(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
 	p.mu.Lock()
 	text := strings.TrimSpace(p.offer.instructions)
@@ -110,8 +83,8 @@ func (p *Plugin) addInstructions(_ context.Context, in *sdk.ChatInput, v *sdk.Ch
 	return nil
 }
 
-// toolHook is a tool of the server that the configuration made a hook. It is called with {"point", "input", "value"} and answers with
-// an answer as hooks give it, or with {"value": …}, the value as it is to be.
+// toolHook is a tool of the server that the configuration uses as a hook. Its arguments are {"point", "input", "value"}. It returns an
+// answer like that of other hooks, or {"value": …} with the new value.
 type toolHook struct {
 	plugin *Plugin
 	name   string
@@ -141,17 +114,17 @@ func (h *toolHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.
 		return sdk.Answer{}, err
 	}
 	answer, err := decodeHookAnswer(call.Point, raw, call.Value)
-	if err != nil && !errors.Is(err, errTool) { // the tool's own words need no addition: the engine says whose they are
+	if err != nil && !errors.Is(err, errTool) { // the engine adds the name of the tool
 		err = fmt.Errorf("tool %q: %w", h.name, err)
 	}
 	return answer, err
 }
 
-// decodeHookAnswer reads what a tool answered to a hook.
+// decodeHookAnswer decodes the answer of a tool that is used as a hook.
 func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, error) {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return sdk.Answer{}, fmt.Errorf("its result cannot be read: %w", err)
+		return sdk.Answer{}, fmt.Errorf("invalid result: %w", err)
 	}
 	var b builder
 	for _, one := range r.Content {
@@ -172,7 +145,7 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 		Value json.RawMessage `json:"value"`
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
-		return sdk.Answer{}, fmt.Errorf("its answer is no JSON object of a hook's answer: %w", err)
+		return sdk.Answer{}, fmt.Errorf("its answer is not a JSON object with a hook's answer: %w", err)
 	}
 	if len(answer.Value) == 0 {
 		return answer.Answer, nil
@@ -181,9 +154,9 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 		return sdk.Answer{}, errors.New("its answer has both changes and value")
 	}
 	if len(value) == 0 {
-		return sdk.Answer{}, errors.New("its answer has a value where there is none")
+		return sdk.Answer{}, errors.New("its answer has a value, but the hook point has none")
 	}
 	var err error
-	answer.Changes, err = diffValue(point, value, answer.Value)
+	answer.Changes, err = interceptor.DiffValue(point, value, answer.Value)
 	return answer.Answer, err
 }

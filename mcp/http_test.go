@@ -165,7 +165,7 @@ func TestRefusedOverHTTP(t *testing.T) {
 		"who are you":   {authorized(status(500)), map[string]string{}, "OAuth (https://auth.example/.well-known/oauth-protected-resource), which tenon does not support yet; put a token"},
 		"wrong token":   {authorized(status(500)), map[string]string{"Authorization": "Bearer old"}, "refused the token"},
 		"broken":        {status(500), nil, "HTTP status 500 (Internal Server Error): go away [31m"},
-		"not there":     {status(404), nil, "neither streamable HTTP nor SSE"},
+		"not there":     {status(404), nil, "no streamable HTTP or SSE endpoint"},
 		"redirect":      {http.RedirectHandler(elsewhere.URL+"/mcp", http.StatusTemporaryRedirect), nil, "another origin"},
 		"hangs":         {hanging(), nil, "did not"},
 		"drips":         {dripping(), nil, "did not"},

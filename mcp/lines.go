@@ -8,13 +8,13 @@ import (
 	"io"
 )
 
-// maxMessageBytes bounds one message of a server. It leaves room for a resource of 10 MiB in base64.
+// maxMessageBytes is the maximum size of one message of a server, enough for a resource of 10 MiB in base64.
 const maxMessageBytes = 16 << 20
 
-// errTooLong means that a server sent a message that nobody may be made to hold in memory.
+// errTooLong is returned if a message of a server is too large.
 var errTooLong = fmt.Errorf("the server sent a message of more than %d MiB", maxMessageBytes>>20)
 
-// lineReader reads lines of bounded length.
+// lineReader reads lines of limited length.
 type lineReader struct {
 	in    *bufio.Reader
 	limit int
@@ -25,8 +25,8 @@ func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
 
-// next returns the next line without its end and without surrounding white space; it is valid until the next call. Errors: io.EOF
-// after the last line, errTooLong, after which there is nothing more to read.
+// next returns the next line without surrounding white space; it is valid until the next call. Errors: io.EOF
+// after the last line, errTooLong, after which the reader cannot be used.
 func (r *lineReader) next() ([]byte, error) {
 	r.line = r.line[:0]
 	for {

@@ -9,38 +9,38 @@ import (
 	"time"
 )
 
-// State is where a server stands.
+// State is the state of a server.
 type State string
 
 // The states of a server.
 const (
-	StateIdle       State = "idle"       // not started: nobody has needed it yet
-	StateStarting   State = "starting"   // for the first time
+	StateIdle       State = "idle"       // not started: not needed yet
+	StateStarting   State = "starting"   // first start
 	StateReady      State = "ready"      // connected
-	StateRestarting State = "restarting" // it went away and is started again
-	StateFailed     State = "failed"     // it could not be started; a call tries again
+	StateRestarting State = "restarting" // connection lost; starting again
+	StateFailed     State = "failed"     // start failed; a call tries again
 	StateClosed     State = "closed"
 )
 
 const (
-	// firstBackoff is the wait before the second try in a row; it doubles up to maxBackoff.
+	// firstBackoff is the wait before the second consecutive attempt; it doubles up to maxBackoff.
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = time.Minute
-	// maxFailures is how often a server is started in a row without being of use. Then only a call starts it again.
+	// maxFailures is the number of consecutive failed starts after which only a call starts the server again.
 	maxFailures = 6
-	// retryGap is how long after a failed start a call does not cause another one.
+	// retryGap is the time after a failed start during which a call does not start the server.
 	retryGap = time.Second
 )
 
 var errClosed = errors.New("the server was closed")
 
-// link keeps one server connected. One goroutine, run, owns the connection; others ask for it with get.
+// link keeps one server connected. One goroutine, run, owns the connection; others get it with get.
 type link struct {
 	dial func(ctx context.Context) (*conn, error)
-	// ready is called with every new connection, before anybody else gets it.
+	// ready is called with every new connection, before get returns it.
 	ready func(ctx context.Context, c *conn)
 
-	wanted chan struct{} // somebody needs the server now
+	wanted chan struct{} // the server is needed now
 	done   chan struct{}
 
 	mu       sync.Mutex
@@ -48,9 +48,9 @@ type link struct {
 	reason   error // of StateFailed and StateRestarting
 	conn     *conn // of StateReady
 	changed  chan struct{}
-	failures int // tries that failed, since the start
+	failures int // consecutive failed attempts
 	failed   time.Time
-	starts   int // connections made
+	starts   int // number of connections
 	used     bool
 }
 
@@ -61,7 +61,7 @@ func newLink(dial func(context.Context) (*conn, error), ready func(context.Conte
 	}
 }
 
-// run connects, again and again, until ctx ends. With eager it does not wait to be needed.
+// run connects repeatedly until ctx ends. If eager is set, it does not wait until the server is needed.
 func (l *link) run(ctx context.Context, eager bool) {
 	defer close(l.done)
 	defer l.set(StateClosed, nil, errClosed)
@@ -90,7 +90,7 @@ func (l *link) run(ctx context.Context, eager bool) {
 	}
 }
 
-// serve offers the connection until it is lost and reports whether it was of use.
+// serve offers the connection until it is lost and reports whether it was used successfully.
 func (l *link) serve(ctx context.Context, c *conn) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	var listening sync.WaitGroup
@@ -113,8 +113,8 @@ func (l *link) serve(ctx context.Context, c *conn) bool {
 	return used
 }
 
-// await waits until the next try is due: after d, or when somebody needs the server. A negative d waits for need alone. It reports
-// false when ctx ended.
+// await waits until the next attempt: after d, or when the server is needed. If d is negative, it waits only until the server is
+// needed. It returns false if ctx ended.
 func (l *link) await(ctx context.Context, d time.Duration) bool {
 	var due <-chan time.Time
 	if d >= 0 {
@@ -128,14 +128,14 @@ func (l *link) await(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-	select { // a need from before the try is met by it
+	select { // an earlier need is met by this attempt
 	case <-l.wanted:
 	default:
 	}
 	return true
 }
 
-// backoff returns the wait after a number of tries in a row that were of no use: none at first, none that ends by itself after many.
+// backoff returns the wait after a number of consecutive failures: none at first, a negative one after too many.
 func backoff(inRow int) time.Duration {
 	switch {
 	case inRow == 0:
@@ -144,7 +144,7 @@ func backoff(inRow int) time.Duration {
 		return -1
 	}
 	d := min(firstBackoff<<(inRow-1), maxBackoff)
-	return d + rand.N(d/4+1) // not all at once
+	return d + rand.N(d/4+1) // spread the restarts
 }
 
 func (l *link) set(state State, c *conn, reason error) {
@@ -172,8 +172,8 @@ func (l *link) stateNow() State {
 	return l.state
 }
 
-// get returns the connection, and starts the server when it does not run. It waits for as long as ctx lasts, and not at all for a
-// server that just could not be started.
+// get returns the connection and starts the server if necessary. It waits at most until ctx ends, and not at all for a
+// server whose start has just failed.
 func (l *link) get(ctx context.Context) (*conn, error) {
 	before := -1
 	for {
@@ -209,14 +209,14 @@ func (l *link) get(ctx context.Context) (*conn, error) {
 	}
 }
 
-// worked notes that the connection was of use: when it is lost, it is made again at once.
+// worked records a successful request: a lost connection is then replaced immediately.
 func (l *link) worked() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used = true
 }
 
-// settled waits until the server is ready or could not be started, for as long as ctx lasts.
+// settled waits until the server is ready or its start has failed, at most until ctx ends.
 func (l *link) settled(ctx context.Context) {
 	for {
 		l.mu.Lock()

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// maxLogBytes is the size at which a log is moved aside; the one before that is overwritten.
+	// maxLogBytes is the size at which a log is rotated; only one old log is kept.
 	maxLogBytes = 1 << 20
-	// maxLogLine bounds one line of a log.
+	// maxLogLine is the maximum length of a log line in bytes.
 	maxLogLine = 4 << 10
-	// tailBytes is how much of what a server said last goes into an error.
+	// tailBytes is the size of a server's last output that is included in an error.
 	tailBytes = 512
 )
 
-// LogPath returns the log of a server: what it wrote to its standard error, and what of its output was no message. dir is
-// Options.Dir. The part before it was moved to the same name with ".1" behind it.
+// LogPath returns the log of a server: its standard error, and the invalid lines of its output. dir is
+// Options.Dir. The previous part has the same name with the suffix ".1".
 func LogPath(dir string, s Server) string { return filepath.Join(dir, s.PluginName()+".log") }
 
-// serverLog is the bounded log of one server. Safe for use from many goroutines. A log that cannot be written is given up silently:
+// serverLog is the log of one server, of limited size. It is safe for concurrent use. Write errors are ignored:
 // a full disk must not stop a server.
 type serverLog struct {
 	path    string
@@ -37,19 +37,19 @@ type serverLog struct {
 	mu   sync.Mutex
 	file *os.File
 	size int64
-	line []byte // the line that is being written
+	line []byte // the current line
 	tail []byte
 }
 
-// newServerLog returns the log of a server at path. What its configuration gives it as secrets is masked.
+// newServerLog returns the log of a server at path. It masks the secrets in the server's configuration.
 func newServerLog(path string, s Server) *serverLog {
 	return &serverLog{path: path, secrets: s.secrets()}
 }
 
-// Mask returns text with what the configuration gives the server as secrets masked.
+// Mask returns text with the secrets in the server's configuration masked.
 func (s *Server) Mask(text string) string { return secret.Hide(text, s.secrets()) }
 
-// secrets returns what must not be repeated: values of variables and headers, and what stands in its arguments and its address;
+// secrets returns the secrets: values of variables and headers, and secrets in the arguments and the URL;
 // longest first.
 func (s *Server) secrets() []string {
 	all := append(secret.InArgs(s.Args), secret.InURL(s.URL)...)
@@ -65,7 +65,7 @@ func (s *Server) secrets() []string {
 	return slices.Compact(all)
 }
 
-// Write takes what the server wrote to its standard error.
+// Write logs the server's standard error.
 func (l *serverLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *serverLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// print writes a line of our own about something the server sent.
+// print writes a line of tenon about a message of the server.
 func (l *serverLog) print(what string, raw []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *serverLog) put(line []byte) {
 	l.size += int64(n)
 }
 
-// open opens the log, and moves the old one aside when it is full.
+// open opens the log and rotates it if it is full.
 func (l *serverLog) open() {
 	if l.file != nil {
 		_ = l.file.Close()
@@ -132,7 +132,7 @@ func (l *serverLog) open() {
 	}
 }
 
-// lastWords returns what the server wrote last, as the end of an error, and forgets it.
+// lastWords returns the server's last output as the end of an error, and clears it.
 func (l *serverLog) lastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,17 +2,17 @@ package mcp
 
 import "strings"
 
-// maxToolID is how long the identifier of a tool may be.
+// maxToolID is the maximum length of a tool's identifier.
 const maxToolID = 64
 
-// Names of the tools for a server's resources, behind the server's name.
+// Names of the tools for a server's resources, after the server's name.
 const (
 	listResources = "list_resources"
 	readResource  = "read_resource"
 )
 
-// toolIDs returns the identifiers of a server's tools: the server's name and the tool's, joined by an underscore, in which characters
-// that an identifier may not hold are underscores. One that is too long, or would be that of another tool too, ends in a hash.
+// toolIDs returns the identifiers of a server's tools: the server's name and the tool's, joined by an underscore. It replaces characters
+// that are not allowed by underscores. An identifier that is too long or not unique ends in a hash.
 func toolIDs(server string, names []string) []string {
 	ids := make([]string, len(names))
 	count := map[string]int{}
@@ -29,8 +29,8 @@ func toolIDs(server string, names []string) []string {
 	return ids
 }
 
-// ToolID returns the identifier under which permission rules know a tool of a server. It differs from the one that the model sees
-// where two tools of the server would have the same.
+// ToolID returns the identifier of a server's tool for permission rules. It differs from the one in requests
+// if two tools of the server would have the same.
 func ToolID(server, tool string) string { return toolIDs(server, []string{tool})[0] }
 
 func identifier(name string) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// notified takes a notification of the server. It is called on a reading goroutine and does not block.
+// notified handles a notification of the server. It is called on a reading goroutine and does not block.
 func (d *dialer) notified(c *conn, method string, fields map[string]any) {
 	switch method {
 	case "notifications/progress":
@@ -20,7 +20,7 @@ func (d *dialer) notified(c *conn, method string, fields map[string]any) {
 	}
 }
 
-// message writes a log message of the server to its log, and what is serious to ours.
+// message writes a log message of the server to its log, and serious ones also to tenon's log.
 func (d *dialer) message(fields map[string]any) {
 	raw, err := json.Marshal(fields["data"])
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/interceptor"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// offer is what of a server's definition is offered to the host.
+// offer is the part of a server's definition that is offered to the host.
 type offer struct {
 	title        string
 	current      *Definition // nil: not connected yet
@@ -19,22 +20,22 @@ type offer struct {
 	prompts      []Prompt
 	instructions string
 	resources    bool
-	interceptors []Interceptor
+	interceptors []interceptor.Spec
 	withheld     []Withheld
 	approved     map[string]bool // "tool NAME" and "interceptor NAME": may be called
 }
 
-// Withheld is something that a server offers and the host does not get.
+// Withheld is an item of a server that is not offered to the host.
 type Withheld struct {
 	Kind   string `json:"kind"` // tool, prompt, interceptor or instructions
 	Name   string `json:"name,omitempty"`
 	Reason string `json:"reason"`
-	Diff   string `json:"diff,omitempty"` // to what was approved
+	Diff   string `json:"diff,omitempty"` // from the approved item
 }
 
-// settle decides what is offered: of what the server says now, or of what was approved while it has not said anything yet, the part
-// that is as it was approved.
-func (p *Plugin) settle(current *Definition) {
+// update sets the offer to the approved part of the current definition, or to the approved definition before the server is
+// connected (current is nil).
+func (p *Plugin) update(current *Definition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if current == nil && p.offer.current != nil {
@@ -43,12 +44,12 @@ func (p *Plugin) settle(current *Definition) {
 	p.approve(current)
 	next := p.makeOffer(current)
 	if !slices.EqualFunc(next.withheld, p.offer.withheld, func(a, b Withheld) bool { return a == b }) {
-		p.tellWithheld(next.withheld)
+		p.logWithheld(next.withheld)
 	}
 	p.offer = next
 }
 
-// approve keeps what a server of the user's own offers at first as approved, and notes that one was checked; p.mu is held.
+// approve stores the first definition of a server configured by the user as approved, and the time of a check. p.mu must be held.
 func (p *Plugin) approve(current *Definition) {
 	switch {
 	case current == nil:
@@ -61,7 +62,7 @@ func (p *Plugin) approve(current *Definition) {
 		return
 	}
 	if err := p.options.Pins.Save(p.server, p.pin); err != nil {
-		p.logger.Warn("what was approved of an MCP server could not be kept", "server", p.server.Name, "err", err)
+		p.logger.Warn("the approval of an MCP server could not be stored", "server", p.server.Name, "err", err)
 	}
 }
 
@@ -71,7 +72,7 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 	if p.pin == nil {
 		if current != nil {
 			next.title = current.Title
-			next.withheld = []Withheld{{Kind: "tool", Name: "*", Reason: "nothing the server offers was approved yet; approve it with " + p.remedy()}}
+			next.withheld = []Withheld{{Kind: "tool", Name: "*", Reason: "nothing of the server is approved yet; approve it with " + p.remedy()}}
 		}
 		return next
 	}
@@ -86,7 +87,7 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 		differs[d.Kind+" "+d.Name] = true
 		reason := "changed since it was approved"
 		if d.New {
-			reason = "was not there when the server was approved"
+			reason = "is not part of the approved definition"
 		}
 		next.withheld = append(next.withheld, Withheld{d.Kind, d.Name, reason + "; approve it with " + p.remedy(), d.Diff})
 	}
@@ -109,14 +110,14 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 	return next
 }
 
-// mayCall refuses what the server, as it is now, offers otherwise than it was approved: the call was made for what the model saw.
+// mayCall returns an error unless the current definition of the item is the approved one, which the model saw.
 func (p *Plugin) mayCall(c *conn, kind, name string) error {
 	now := c.definition()
 	p.mu.Lock()
 	known, pinned, ok := p.offer.current == now, p.pin != nil, p.offer.approved[kind+" "+name]
 	p.mu.Unlock()
 	if !known {
-		p.settle(now)
+		p.update(now)
 		p.mu.Lock()
 		ok = p.offer.approved[kind+" "+name]
 		p.mu.Unlock()
@@ -125,10 +126,10 @@ func (p *Plugin) mayCall(c *conn, kind, name string) error {
 	case ok:
 		return nil
 	case !pinned:
-		return errors.New("nothing of the server was approved; approve it with " + p.remedy())
+		return errors.New("nothing of the server is approved; approve it with " + p.remedy())
 	}
 	if _, there := now.tool(name); kind == "tool" && !there {
-		return fmt.Errorf("the server has no tool %q any more", name)
+		return fmt.Errorf("the server no longer has a tool %q", name)
 	}
 	return fmt.Errorf("the %s %q is not what was approved; approve it again with %s", kind, name, p.remedy())
 }
@@ -137,7 +138,7 @@ func (p *Plugin) remedy() string {
 	return fmt.Sprintf("\"tenon plugin trust %s\"", p.server.Name)
 }
 
-// offerTools makes the tools that are as they were approved, and those for the server's resources.
+// offerTools adds the approved tools and those for the server's resources.
 func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bool) {
 	var approved []Tool
 	seen := map[string]bool{}
@@ -152,7 +153,7 @@ func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bo
 		}
 		parameters, err := t.parameters()
 		if err != nil {
-			continue // which makes it unusable
+			continue // unusable
 		}
 		t.InputSchema = parameters
 		approved = append(approved, t)
@@ -171,8 +172,8 @@ func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bo
 	}
 }
 
-// tellWithheld tells the user what is not offered and why.
-func (p *Plugin) tellWithheld(list []Withheld) {
+// logWithheld logs the items that are not offered, and why.
+func (p *Plugin) logWithheld(list []Withheld) {
 	for _, w := range list {
 		what := w.Kind
 		if w.Name != "" {
@@ -182,6 +183,6 @@ func (p *Plugin) tellWithheld(list []Withheld) {
 		if w.Diff != "" {
 			args = append(args, "diff", strings.TrimRight(w.Diff, "\n"))
 		}
-		p.logger.Warn("withheld what an MCP server offers", args...)
+		p.logger.Warn("withheld an item of an MCP server", args...)
 	}
 }

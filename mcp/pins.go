@@ -13,24 +13,24 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// Pin is what was approved of a server.
+// Pin is the approval of a server.
 type Pin struct {
 	Definition Definition `json:"definition"`
-	// Unusable holds the tools that cannot be offered, by name, and why: it was found out when they were approved.
+	// Unusable contains the reasons, by name, why tools cannot be offered; they are determined at the approval.
 	Unusable map[string]string `json:"unusable,omitempty"`
-	// Checked is when the server last offered what it was approved for. While that is fresh, the server is started only when it is
+	// Checked is the last time the server's definition equalled the approved one. While it is fresh, the server is started only when
 	// needed.
 	Checked time.Time `json:"checked"`
 }
 
-// Pins keeps what was approved. Safe for use from many goroutines and processes.
+// Pins stores approvals. It is safe for concurrent use by goroutines and processes.
 type Pins interface {
-	// Load returns the pin of a server; nil when nothing of it was approved. A server whose configuration changed is another one.
+	// Load returns the pin of a server, or nil if it has none. A server with a changed configuration has none.
 	Load(s Server) (*Pin, error)
 	Save(s Server, p *Pin) error
 }
 
-// FilePins keeps pins as files in a directory, which is made when it is needed.
+// FilePins stores pins as files in a directory, which it creates when needed.
 func FilePins(dir string) Pins { return filePins(dir) }
 
 type filePins string
@@ -44,11 +44,11 @@ func (dir filePins) Load(s Server) (*Pin, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("what was approved of MCP server %q: %w", s.Name, err)
+		return nil, fmt.Errorf("approval of MCP server %q: %w", s.Name, err)
 	}
 	p := &Pin{}
 	if err := json.Unmarshal(content, p); err != nil {
-		return nil, fmt.Errorf("what was approved of MCP server %q: %s is damaged (%w); remove it and approve the server again", s.Name, dir.path(s), err)
+		return nil, fmt.Errorf("approval of MCP server %q: %s is damaged (%w); remove it and approve the server again", s.Name, dir.path(s), err)
 	}
 	return p, nil
 }
@@ -60,7 +60,7 @@ func (dir filePins) Save(s Server, p *Pin) error {
 		return err
 	}
 	if err := os.MkdirAll(string(dir), 0o700); err != nil {
-		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
+		return fmt.Errorf("store the approval of MCP server %q: %w", s.Name, err)
 	}
 	if err := atomicfile.Write(dir.path(s), content, atomicfile.Options{}); err != nil {
 		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
@@ -68,7 +68,7 @@ func (dir filePins) Save(s Server, p *Pin) error {
 	return nil
 }
 
-// Approve keeps a definition as what the user approved of the server.
+// Approve stores a definition as the user's approval of the server.
 func Approve(pins Pins, s Server, d *Definition) error { return pins.Save(s, newPin(d)) }
 
 func newPin(d *Definition) *Pin {

@@ -33,7 +33,7 @@ func TestChangedTools(t *testing.T) {
 	for _, w := range p.Status().Withheld {
 		switch w.Name {
 		case "new":
-			if !strings.Contains(w.Reason, "was not there") || !strings.Contains(w.Reason, "tenon plugin trust fake") {
+			if !strings.Contains(w.Reason, "is not part of") || !strings.Contains(w.Reason, "tenon plugin trust fake") {
 				t.Errorf("new: %+v", w)
 			}
 		case "two":
@@ -165,7 +165,7 @@ func TestCall(t *testing.T) {
 	if err != nil || r.Output != "once" {
 		t.Errorf("Call = %v, %v", r, err)
 	}
-	if _, err := mcp.Call(t.Context(), fake(t, "plain"), h.project, o, "nothing", nil); err == nil || !strings.Contains(err.Error(), `no tool "nothing"`) {
+	if _, err := mcp.Call(t.Context(), fake(t, "plain"), h.project, o, "nothing", nil); err == nil || !strings.Contains(err.Error(), `tool "nothing" not found`) {
 		t.Errorf("error = %v", err)
 	}
 	if _, err := mcp.Probe(t.Context(), fake(t, "exit"), h.project, o); err == nil || !strings.Contains(err.Error(), "cannot find my configuration") {

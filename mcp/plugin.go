@@ -15,26 +15,26 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// freshFor is how long after it was last checked a server is taken for what it was then, and started only when it is needed.
+// freshFor is the time after its last check during which a server is assumed to be unchanged and started only when needed.
 const freshFor = 24 * time.Hour
 
-// Options are what all servers have in common. The zero value works.
+// Options are the common options of all servers. The zero value works.
 type Options struct {
-	// Pins keeps what was approved. Default: FilePins(Dir).
+	// Pins stores the approvals. Default: FilePins(Dir).
 	Pins Pins
-	// Dir is where logs and pins are kept. Default: the folder mcp in the project's data directory.
+	// Dir is the directory of logs and pins. Default: the folder mcp in the project's data directory.
 	Dir string
-	// Environ is the environment of the host, in the form of os.Environ, of which servers get what every program needs. Default:
+	// Environ is the host's environment, in the form of os.Environ; servers get the part that every program needs. Default:
 	// os.Environ().
 	Environ []string
-	// Confine returns what a server that is started reaches, at each start. Nil: it runs with all the rights of the user.
+	// Confine returns the files a server may access; it is called at each start. If nil, servers run with all rights of the user.
 	Confine func() (confine.Policy, error)
-	// Version is what servers are told of us.
+	// Version is tenon's version for the handshake.
 	Version string
-	// Eager starts every server at once, in the background. Otherwise one that was checked within a day, and has no hooks, is started
+	// Eager starts every server immediately, in the background. Otherwise a server without hooks that was checked within a day is started
 	// when it is first needed.
 	Eager bool
-	// Wait is how long Start waits for a server of which nothing is known yet. Default: not at all; its tools come with a later step.
+	// Wait is the maximum time Start waits for an unknown server. By default Start does not wait; the tools appear in a later step.
 	Wait time.Duration
 }
 
@@ -45,7 +45,7 @@ func (o *Options) version() string {
 	return o.Version
 }
 
-// withDefaults fills in what was left out.
+// withDefaults sets the defaults.
 func (o Options) withDefaults(project sdk.Project) Options {
 	if o.Dir == "" {
 		o.Dir = filepath.Join(project.DataDir, "mcp")
@@ -59,7 +59,7 @@ func (o Options) withDefaults(project sdk.Project) Options {
 	return o
 }
 
-// Plugin is one server as a plugin. Safe for use from many goroutines.
+// Plugin is one server as a plugin. It is safe for concurrent use.
 type Plugin struct {
 	server  Server
 	options Options
@@ -69,14 +69,12 @@ type Plugin struct {
 	link    *link
 	hooks   []sdk.Hook
 	stop    context.CancelFunc
-	news    chan struct{} // the server's lists changed
+	news    chan struct{} // signals changed lists of the server
 	running sync.WaitGroup
 
 	mu    sync.Mutex
-	pin   *Pin // nil: nothing was approved
+	pin   *Pin // nil if nothing is approved
 	offer *offer
-
-	names toolNames // of tool calls that are about to be permitted
 }
 
 var (
@@ -88,7 +86,7 @@ var (
 	_ sdk.ReferenceSource = (*Plugin)(nil)
 )
 
-// New makes a plugin of a server. Nothing runs before Start. The caller has asked the user whether the server may run.
+// New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.
 func New(s Server, o Options) *Plugin {
 	return &Plugin{server: s, options: o, news: make(chan struct{}, 1), offer: &offer{}}
 }
@@ -101,8 +99,8 @@ func (p *Plugin) Manifest() sdk.Manifest {
 	}
 }
 
-// Start loads what was approved of the server and starts it in the background. It waits for nothing but what Options.Wait says. An
-// error means that the configuration is wrong; a server that cannot be started is none.
+// Start loads the approval of the server and starts it in the background. It waits at most for Options.Wait. It returns an
+// error for an invalid configuration, but not if the server cannot be started.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	if err := p.server.Validate(); err != nil {
 		return err
@@ -115,7 +113,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 		return err
 	}
 	p.pin = pin
-	p.settle(nil)
+	p.update(nil)
 	d := p.dialer()
 	p.link = newLink(d.dial, p.connected)
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -144,8 +142,8 @@ func (p *Plugin) dialer() *dialer {
 	}
 }
 
-// eager reports whether the server is to be started before anybody needs it: a hook must not wait for a start, and what is not known,
-// or was not checked for long, has to be asked for.
+// eager reports whether the server is started before it is needed: hooks must not wait for a start, and unknown or
+// outdated definitions must be requested.
 func (p *Plugin) eager() bool {
 	return p.options.Eager || p.pin == nil || time.Since(p.pin.Checked) > freshFor || p.calledByHooks()
 }
@@ -154,10 +152,10 @@ func (p *Plugin) calledByHooks() bool {
 	return len(p.server.Hooks) > 0 || p.pin != nil && len(p.pin.Definition.Interceptors) > 0
 }
 
-// connected takes in what the server offers on a new connection.
-func (p *Plugin) connected(_ context.Context, c *conn) { p.settle(c.definition()) }
+// connected updates the offer after a new connection.
+func (p *Plugin) connected(_ context.Context, c *conn) { p.update(c.definition()) }
 
-// follow asks the server again when its lists changed.
+// follow requests the server's lists again when they have changed.
 func (p *Plugin) follow(ctx context.Context) {
 	for {
 		select {
@@ -175,21 +173,21 @@ func (p *Plugin) follow(ctx context.Context) {
 		def, err := c.refresh(ask)
 		cancel()
 		if err != nil {
-			p.logger.Warn("the lists of an MCP server changed and could not be read", "server", p.server.Name, "err", err)
+			p.logger.Warn("the changed lists of an MCP server could not be read", "server", p.server.Name, "err", err)
 			continue
 		}
-		p.settle(def)
+		p.update(def)
 	}
 }
 
-// Close ends the server and waits until everything it started is gone, at most until ctx ends.
+// Close ends the server and waits for its processes, at most until ctx ends.
 func (p *Plugin) Close(ctx context.Context) error {
 	if p.stop == nil {
 		return nil
 	}
 	p.stop()
 	done := make(chan struct{})
-	go func() { // ends with the goroutines of the plugin, each of which bounds itself
+	go func() { // ends with the goroutines of the plugin, each of which has a limit
 		p.running.Wait()
 		p.log.close()
 		close(done)
@@ -198,33 +196,33 @@ func (p *Plugin) Close(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("MCP server %q did not end in time: %w", p.server.Name, ctx.Err())
+		return fmt.Errorf("MCP server %q: shutdown timed out: %w", p.server.Name, ctx.Err())
 	}
 }
 
-// Hooks returns the server's interceptors, the tools that are configured as hooks, and what adds the server's instructions.
+// Hooks returns the server's interceptors, the tools configured as hooks, and the hook that adds the server's instructions.
 func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 
-// Tools returns what is known of the server's tools now.
+// Tools returns the tools known now.
 func (p *Plugin) Tools() []sdk.Tool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.offer.tools
 }
 
-// Status is where a server stands.
+// Status describes the state of a server.
 type Status struct {
 	Server string `json:"server"`
 	State  State  `json:"state"`
-	Reason string `json:"reason,omitempty"` // of StateFailed and StateRestarting
-	Title  string `json:"title,omitempty"`  // what the server calls itself
+	Reason string `json:"reason,omitempty"` // for StateFailed and StateRestarting
+	Title  string `json:"title,omitempty"`  // the server's own name
 	Tools  int    `json:"tools"`
-	Starts int    `json:"starts"` // how often it was connected
-	// Withheld is what the server offers and was not approved, or cannot be used.
+	Starts int    `json:"starts"` // number of connections
+	// Withheld lists the items that are not approved or cannot be used.
 	Withheld []Withheld `json:"withheld,omitempty"`
 }
 
-// Status returns where the server stands now.
+// Status returns the current state of the server.
 func (p *Plugin) Status() Status {
 	s := Status{Server: p.server.Name, State: StateIdle}
 	if p.link != nil {
@@ -241,15 +239,15 @@ func (p *Plugin) Status() Status {
 	return s
 }
 
-// Current returns what the server offers on its present connection, approved or not; nil when there is none.
+// Current returns the definition of the current connection, approved or not; nil without a connection.
 func (p *Plugin) Current() *Definition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.offer.current
 }
 
-// ask runs a request on the server's connection, which it waits for. A request that cannot have reached the server is made again, and
-// so is, once, one that changes nothing and whose connection broke.
+// ask waits for the server's connection and runs a request. It repeats a request once if it cannot have reached the server, or if it
+// is read-only and the connection broke.
 func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*conn) error) error {
 	for again := true; ; again = false {
 		c, err := p.connection(ctx)
@@ -267,14 +265,14 @@ func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*conn) error) er
 	}
 }
 
-// connection waits for the server for as long as a request may take.
+// connection waits for the server, at most for its timeout.
 func (p *Plugin) connection(ctx context.Context) (*conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.server.timeout(), fmt.Errorf("waited %s for it", p.server.timeout()))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.server.timeout(), fmt.Errorf("waited %s for the server", p.server.timeout()))
 	defer cancel()
 	return p.link.get(ctx)
 }
 
-// explain makes an error say which server it is about.
+// explain adds the server's name to an error.
 func (p *Plugin) explain(ctx context.Context, err error) error {
 	var refusal *sdk.Refusal
 	if errors.As(err, &refusal) {
@@ -286,13 +284,13 @@ func (p *Plugin) explain(ctx context.Context, err error) error {
 	return &serverError{p.server.Name, err}
 }
 
-// serverError is the failure of a request to a server.
+// serverError is the error of a request to a server.
 type serverError struct {
 	server string
 	err    error
 }
 
-// Error names the server.
+// Error returns the server's name and the cause.
 func (e *serverError) Error() string {
 	return fmt.Sprintf("MCP server %q: %s", e.server, bound(e.err.Error(), 4<<10))
 }

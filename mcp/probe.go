@@ -9,8 +9,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Probe connects to a server once and returns what it offers, without keeping it. With Approve that is how a server is approved: its
-// tools are then there from the first step on.
+// Probe connects to a server once and returns its definition, without storing it. After Approve, its
+// tools are available from the first step.
 func Probe(ctx context.Context, s Server, project sdk.Project, o Options) (*Definition, error) {
 	c, log, err := once(ctx, s, project, o)
 	if err != nil {
@@ -22,7 +22,7 @@ func Probe(ctx context.Context, s Server, project sdk.Project, o Options) (*Defi
 	return def, nil
 }
 
-// Call connects to a server once and calls a tool of it by the server's own name for it. It asks nobody for leave: the user does it.
+// Call connects to a server once and calls a tool by the server's name for it. It requests no permission: the user makes the call.
 func Call(ctx context.Context, s Server, project sdk.Project, o Options, name string, args json.RawMessage) (*sdk.ToolResult, error) {
 	c, log, err := once(ctx, s, project, o)
 	if err != nil {
@@ -32,7 +32,7 @@ func Call(ctx context.Context, s Server, project sdk.Project, o Options, name st
 	defer c.close()
 	t, ok := c.definition().tool(name)
 	if !ok {
-		return nil, &serverError{s.Name, fmt.Errorf("it has no tool %q", name)}
+		return nil, &serverError{s.Name, fmt.Errorf("tool %q not found", name)}
 	}
 	raw, err := c.callTool(ctx, &call{}, s.timeout(), &t, args)
 	if err != nil {

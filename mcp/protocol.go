@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// maxRounds bounds how often one call may ask for input of the user's before it is answered.
+	// maxRounds is the maximum number of requests for user input in one call.
 	maxRounds = 10
-	// maxEmptyRounds bounds how often in a row a server may ask to be called again without asking for anything: it is busy.
+	// maxEmptyRounds is the maximum number of consecutive requests of a busy server to be called again without input.
 	maxEmptyRounds = 3
 )
 
-// introduce agrees on a revision of the protocol: first the stateless one, in which a server is asked what it is (SEP-2575), then the
-// older ones, in which both sides shake hands. raw is the server's answer as it came.
+// introduce agrees on a revision of the protocol: first the stateless one with its discovery (SEP-2575), then the
+// older ones with a handshake. raw is the server's answer.
 func (c *conn) introduce(ctx context.Context, a attempt) (hello *mcp.InitializeResult, raw json.RawMessage, err error) {
 	if !a.legacy {
 		if hello, raw, err = c.discover(ctx, a); err == nil || errors.As(err, new(*authError)) {
@@ -30,7 +30,7 @@ func (c *conn) introduce(ctx context.Context, a attempt) (hello *mcp.InitializeR
 	return c.initialize(ctx)
 }
 
-// discover asks a server of the stateless revision what it is. A server that knows another such revision names it, and is asked again.
+// discover sends the discovery of the stateless revision. If the server names another such revision, it repeats the request with that.
 func (c *conn) discover(ctx context.Context, a attempt) (*mcp.InitializeResult, json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, a.timeout))
 	defer cancel()
@@ -59,7 +59,7 @@ func (c *conn) discover(ctx context.Context, a attempt) (*mcp.InitializeResult, 
 	return hello, raw, nil
 }
 
-// initialize shakes hands, see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle ("Initialization").
+// initialize performs the handshake, see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle ("Initialization").
 func (c *conn) initialize(ctx context.Context) (*mcp.InitializeResult, json.RawMessage, error) {
 	raw, err := c.request(ctx, string(mcp.MethodInitialize), map[string]any{
 		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION, "clientInfo": c.info, "capabilities": c.capabilities,
@@ -69,7 +69,7 @@ func (c *conn) initialize(ctx context.Context) (*mcp.InitializeResult, json.RawM
 	}
 	hello := &mcp.InitializeResult{}
 	if err := json.Unmarshal(raw, hello); err != nil {
-		return nil, nil, fmt.Errorf("its answer to the first message cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("invalid answer to the first message: %w", err)
 	}
 	if !mcp.IsValidProtocolVersion(hello.ProtocolVersion) {
 		return nil, nil, mcp.UnsupportedProtocolVersionError{Version: hello.ProtocolVersion}
@@ -82,7 +82,7 @@ func (c *conn) initialize(ctx context.Context) (*mcp.InitializeResult, json.RawM
 	return hello, raw, nil
 }
 
-// setVersion notes the revision, which requests over HTTP name.
+// setVersion sets the revision, which HTTP requests contain.
 func (c *conn) setVersion(version string) {
 	c.version = version
 	if web, ok := c.wire.carrier.(interface{ setVersion(string) }); ok {
@@ -90,10 +90,10 @@ func (c *conn) setVersion(version string) {
 	}
 }
 
-// modern reports whether the connection has no state, so that each request says everything.
+// modern reports whether the connection is stateless, so that each request is complete.
 func (c *conn) modern() bool { return mcp.IsModernProtocol(c.version) }
 
-// request sends a request and returns its result as it came.
+// request sends a request and returns its raw result.
 func (c *conn) request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
 	if !c.modern() {
 		if params == nil {
@@ -109,7 +109,7 @@ func (c *conn) request(ctx context.Context, method string, params map[string]any
 	return c.wire.request(ctx, method, params, header)
 }
 
-// complete adds what the stateless revision repeats in each request.
+// complete adds the fields that the stateless revision requires in each request.
 func (c *conn) complete(params map[string]any) map[string]any {
 	meta := map[string]any{
 		mcp.MetaKeyProtocolVersion: c.version, mcp.MetaKeyClientInfo: c.info, mcp.MetaKeyClientCapabilities: c.capabilities,
@@ -126,8 +126,8 @@ func (c *conn) complete(params map[string]any) map[string]any {
 	return out
 }
 
-// header returns what the stateless revision repeats in HTTP headers (SEP-2243): the method, what it is about, and the arguments that the
-// tool's schema says.
+// header returns the HTTP headers of the stateless revision (SEP-2243): the method, its target, and the arguments that the
+// tool's schema names.
 func (c *conn) header(method string, params map[string]any) (http.Header, error) {
 	if !c.overHTTP() {
 		return nil, nil
@@ -158,8 +158,8 @@ func (c *conn) overHTTP() bool {
 	return ok
 }
 
-// decodeTool decodes one element of a list of tools. In the stateless revision over HTTP a tool whose schema asks for headers that cannot
-// be made is to be left out (SEP-2243).
+// decodeTool decodes one element of a list of tools. In the stateless revision over HTTP, tools whose schemas require impossible headers
+// must be omitted (SEP-2243).
 func (c *conn) decodeTool(raw json.RawMessage) (Tool, error) {
 	tool, err := decodeTool(raw)
 	if err != nil || !c.modern() || !c.overHTTP() {
@@ -167,7 +167,7 @@ func (c *conn) decodeTool(raw json.RawMessage) (Tool, error) {
 	}
 	var whole mcp.Tool
 	if json.Unmarshal(raw, &whole) != nil {
-		return tool, nil // what cannot be read asks for no headers
+		return tool, nil // an invalid schema requires no headers
 	}
 	if err := mcp.ValidateParamHeaderAnnotations(&whole); err != nil {
 		return Tool{}, err
@@ -181,8 +181,8 @@ func (c *conn) decodeTool(raw json.RawMessage) (Tool, error) {
 	return tool, nil
 }
 
-// rounds asks until the server has the input it wants: in the stateless revision, a result may be questions, which are answered with the
-// same request again (SEP-2322).
+// rounds repeats a request until the server has all its input: in the stateless revision, a result can be questions, whose answers are
+// sent with the same request (SEP-2322).
 func (c *conn) rounds(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
 	empty := 0
 	for range maxRounds {
@@ -195,7 +195,7 @@ func (c *conn) rounds(ctx context.Context, method string, params map[string]any)
 			State    string            `json:"requestState"`
 		}
 		if err := json.Unmarshal(raw, &asked); err != nil {
-			return nil, fmt.Errorf("what it asks for cannot be read: %w", err)
+			return nil, fmt.Errorf("invalid request for input: %w", err)
 		}
 		if empty++; len(asked.Requests) > 0 {
 			empty = 0
@@ -219,5 +219,5 @@ func (c *conn) rounds(ctx context.Context, method string, params map[string]any)
 			params["requestState"] = asked.State
 		}
 	}
-	return nil, fmt.Errorf("it asked for something %d times without an answer to the call", maxRounds)
+	return nil, fmt.Errorf("it requested input %d times without a result", maxRounds)
 }

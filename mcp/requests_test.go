@@ -76,8 +76,8 @@ func TestElicitation(t *testing.T) {
 		"failure":         {orderForm, refuse(errors.New("the screen broke")), "the screen broke"},
 		"confirmed":       {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"Yes"}), `{"action":"accept","content":{}}`},
 		"not confirmed":   {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"No"}), `{"action":"decline"}`},
-		"to an address":   {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://evil.example"}`, answer(), "nobody is sent to an address"},
-		"a nested object": {`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, answer(), "not supported"},
+		"to an address":   {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://evil.example"}`, answer(), "does not open URLs"},
+		"a nested object": {`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, answer(), "unsupported type"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

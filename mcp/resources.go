@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// resourceTool is a tool for the resources of a server. It waits for the server as the server's own tools do.
+// resourceTool is a tool for the resources of a server. Like the server's own tools, it waits for the server.
 type resourceTool struct {
 	sdk.Tool
 	plugin *Plugin
@@ -35,7 +35,7 @@ func (p *Plugin) resourceTools(listID, readID string) []sdk.Tool {
 	return []sdk.Tool{&resourceTool{list, p}, &resourceTool{read, p}}
 }
 
-// listed is a resource or a template as the server lists it.
+// listed is a resource or a template in a server's list.
 type listed struct {
 	URI         string `json:"uri"`
 	Template    string `json:"uriTemplate"`
@@ -75,7 +75,7 @@ func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolR
 	return &sdk.ToolResult{Title: fmt.Sprintf("%d resources", len(resources)), Output: strings.ReplaceAll(b.String(), "\n\n", "\n")}, nil
 }
 
-// listTemplates returns the templates; a server that has no such list has none.
+// listTemplates returns the templates, or none if the server has no such list.
 func listTemplates(ctx context.Context, c *conn) ([]listed, error) {
 	raw, err := c.request(ctx, "resources/templates/list", map[string]any{})
 	if err != nil {
@@ -88,7 +88,7 @@ func listTemplates(ctx context.Context, c *conn) ([]listed, error) {
 		Templates []listed `json:"resourceTemplates"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil {
-		return nil, fmt.Errorf("the list of templates cannot be read: %w", err)
+		return nil, fmt.Errorf("invalid list of templates: %w", err)
 	}
 	return page.Templates, nil
 }
@@ -135,7 +135,7 @@ func (p *Plugin) resource(ctx context.Context, uri string, on *call) (*builder, 
 		Contents []*resourceText `json:"contents"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return nil, p.explain(ctx, fmt.Errorf("the resource %s cannot be read: %w", uri, err))
+		return nil, p.explain(ctx, fmt.Errorf("invalid resource %s: %w", uri, err))
 	}
 	b := &builder{}
 	for _, r := range result.Contents {
@@ -152,7 +152,7 @@ func (p *Plugin) resource(ctx context.Context, uri string, on *call) (*builder, 
 // Reference resolves @server:uri.
 func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, error) {
 	uri, ok := strings.CutPrefix(name, p.server.Name+":")
-	if !ok { // a name that cannot stand in a prompt
+	if !ok { // a name that a prompt cannot contain
 		uri, ok = strings.CutPrefix(name, identifier(p.server.Name)+":")
 	}
 	if !ok || uri == "" {
@@ -171,7 +171,7 @@ func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, e
 	return b.parts(), true, nil
 }
 
-// parts returns what was gathered as parts of a prompt.
+// parts returns the collected text and files as parts of a prompt.
 func (b *builder) parts() sdk.Parts {
 	var parts sdk.Parts
 	if b.out.Len() > 0 {
@@ -183,7 +183,7 @@ func (b *builder) parts() sdk.Parts {
 	return parts
 }
 
-// Commands returns the server's prompts, as far as they are known.
+// Commands returns the server's known prompts.
 func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +205,7 @@ func (p *Plugin) commandName(prompt string) string {
 	return identifier(p.server.Name) + ":" + identifier(prompt)
 }
 
-// usage says how a prompt is called. The text itself comes from the server.
+// usage returns the syntax of a prompt's command.
 func usage(p *Prompt) string {
 	var b strings.Builder
 	for _, a := range p.Arguments {
@@ -221,7 +221,7 @@ func usage(p *Prompt) string {
 	return visible.Strip(b.String())
 }
 
-// RenderCommand asks the server for the text of a prompt.
+// RenderCommand requests the text of a prompt from the server.
 func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk.Parts, error) {
 	prompt, ok := p.promptOf(name)
 	if !ok {
@@ -257,7 +257,7 @@ func (p *Plugin) promptOf(command string) (Prompt, bool) {
 	return Prompt{}, false
 }
 
-// decodePromptResult turns the messages of a prompt into parts. What the assistant is to have said is marked as such.
+// decodePromptResult converts the messages of a prompt to parts. It marks messages of the assistant.
 func decodePromptResult(raw json.RawMessage) (sdk.Parts, error) {
 	var result struct {
 		Messages []struct {
@@ -266,7 +266,7 @@ func decodePromptResult(raw json.RawMessage) (sdk.Parts, error) {
 		} `json:"messages"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return nil, fmt.Errorf("the text cannot be read: %w", err)
+		return nil, fmt.Errorf("invalid text: %w", err)
 	}
 	b := &builder{}
 	for _, m := range result.Messages {

@@ -16,18 +16,18 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// responder answers what a server asks of us while a call of it runs: the user's model, the user, the project's directory. Every
-// answer belongs to a session, so what cannot be told to belong to one is refused.
+// responder answers a server's requests during a call: to the user's model, to the user, for the project's directory. Every
+// answer belongs to a session, so requests without a known session are refused.
 type responder struct {
 	server  string
-	host    sdk.Host // nil when a server is only asked what it offers
+	host    sdk.Host // nil while a server is only probed
 	timeout time.Duration
 	calls   *calls
 }
 
-var errNoCall = errors.New("there is no tool call that this request could belong to")
+var errNoCall = errors.New("the request belongs to no tool call")
 
-// answer answers a request of the server; errNoMethod when there is no such request.
+// answer answers a request of the server; errNoMethod for an unknown method.
 func (r *responder) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	switch mcp.MCPMethod(method) {
 	case mcp.MethodPing:
@@ -37,20 +37,20 @@ func (r *responder) answer(ctx context.Context, method string, params json.RawMe
 	case mcp.MethodSamplingCreateMessage:
 		var p mcp.CreateMessageParams
 		if err := json.Unmarshal(params, &p); err != nil {
-			return nil, fmt.Errorf("the parameters cannot be read: %w", err)
+			return nil, fmt.Errorf("invalid parameters: %w", err)
 		}
 		return r.createMessage(ctx, &p)
 	case mcp.MethodElicitationCreate:
 		var p mcp.ElicitationParams
 		if err := json.Unmarshal(params, &p); err != nil {
-			return nil, fmt.Errorf("the parameters cannot be read: %w", err)
+			return nil, fmt.Errorf("invalid parameters: %w", err)
 		}
 		return r.elicit(ctx, &p)
 	}
 	return nil, errNoMethod
 }
 
-// input answers what a server of the stateless revision asks for in place of a result.
+// input answers a request for input of a server of the stateless revision.
 func (r *responder) input(ctx context.Context, in mcp.InputRequest) (mcp.InputResponse, error) {
 	switch {
 	case in.Method == mcp.MethodListRoots:
@@ -68,7 +68,7 @@ func (r *responder) input(ctx context.Context, in mcp.InputRequest) (mcp.InputRe
 		}
 		return mcp.NewElicitationInputResponse(*result), nil
 	}
-	return mcp.InputResponse{}, fmt.Errorf("there is no answer to %q", in.Method)
+	return mcp.InputResponse{}, fmt.Errorf("unsupported request %q", in.Method)
 }
 
 // roots returns the project's directory.
@@ -86,12 +86,12 @@ func (r *responder) roots() *mcp.ListRootsResult {
 	return result
 }
 
-// createMessage asks the user's model. The host asks the user for leave first.
+// createMessage sends a request to the user's model. The host asks the user for permission first.
 func (r *responder) createMessage(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	on := r.calls.of(ctx)
 	sampler, ok := r.host.(sdk.Sampler)
 	if !ok {
-		return nil, errors.New("there is no model to ask")
+		return nil, errors.New("no model available")
 	}
 	if on == nil || on.session == "" {
 		return nil, errNoCall
@@ -123,7 +123,7 @@ func stopReason(finish string) string {
 	return finish
 }
 
-// sampleRequest converts a request for the model.
+// sampleRequest converts a request to the model.
 func sampleRequest(p *mcp.CreateMessageParams, session string) (*sdk.SampleRequest, error) {
 	out := &sdk.SampleRequest{SessionID: session, System: p.SystemPrompt, MaxTokens: int64(p.MaxTokens)}
 	if p.Temperature != 0 {
@@ -158,7 +158,7 @@ func sampleRequest(p *mcp.CreateMessageParams, session string) (*sdk.SampleReque
 		out.Messages = append(out.Messages, message)
 	}
 	if len(out.Messages) == 0 {
-		return nil, errors.New("there are no messages")
+		return nil, errors.New("no messages")
 	}
 	return out, nil
 }
@@ -176,10 +176,10 @@ func samplePart(content any) (sdk.Part, error) {
 	return nil, fmt.Errorf("content of the kind %T is not supported", content)
 }
 
-// elicit asks the user. Without a user to ask, or when the user does not want to be asked, the server is told so.
+// elicit asks the user. If there is no user, or the user declines, the server gets that as the answer.
 func (r *responder) elicit(ctx context.Context, p *mcp.ElicitationParams) (*mcp.ElicitationResult, error) {
 	if p.Mode != "" && p.Mode != mcp.ElicitationModeForm {
-		return nil, fmt.Errorf("elicitation in the mode %q is not supported: nobody is sent to an address by a server", p.Mode)
+		return nil, fmt.Errorf("elicitation mode %q is not supported: tenon does not open URLs for a server", p.Mode)
 	}
 	form, err := readForm(p.RequestedSchema)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// maxResultText bounds the text of one result, in bytes. The host cuts what goes into the conversation.
+	// maxResultText is the maximum size of a result's text in bytes. The host shortens it further for the conversation.
 	maxResultText = 4 << 20
-	// maxAttachment bounds one attachment, in bytes, as opencode does.
+	// maxAttachment is the maximum size of an attachment in bytes, as in opencode.
 	maxAttachment = 10 << 20
 )
 
-// errTool is an error that a tool reported of itself.
+// errTool is wrapped by errors that a tool reported.
 var errTool = errors.New("the tool failed")
 
 // callResult is the result of tools/call.
@@ -53,11 +53,11 @@ type resourceText struct {
 	Blob     string  `json:"blob"`
 }
 
-// decodeResult turns a tool's answer into a result. An answer that says it is an error becomes one.
+// decodeResult converts a tool's answer to a result, or to an error if the tool reported one.
 func decodeResult(raw json.RawMessage, t *Tool) (*sdk.ToolResult, error) {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, fmt.Errorf("the result of %q cannot be read: %w", t.Name, err)
+		return nil, fmt.Errorf("invalid result of %q: %w", t.Name, err)
 	}
 	var b builder
 	for _, one := range r.Content {
@@ -76,16 +76,16 @@ func decodeResult(raw json.RawMessage, t *Tool) (*sdk.ToolResult, error) {
 	}
 	if hasStructured && len(t.OutputSchema) > 0 {
 		if err := checkOutput(t.OutputSchema, r.Structured); err != nil {
-			return nil, fmt.Errorf("%q ran, but what it returned does not meet its own outputSchema (%w); it said: %s", t.Name, err, bound(b.String(), 2<<10))
+			return nil, fmt.Errorf("%q ran, but its result violates its own outputSchema (%w); result: %s", t.Name, err, bound(b.String(), 2<<10))
 		}
 	}
 	return &sdk.ToolResult{Output: b.String(), Attachments: b.files}, nil
 }
 
-// toolError is what a tool said of its failure.
+// toolError is a tool's description of its failure.
 type toolError string
 
-// Error returns what the tool said.
+// Error returns the description.
 func (e toolError) Error() string { return string(e) }
 
 // Unwrap returns errTool.
@@ -106,7 +106,7 @@ func checkOutput(schema, value json.RawMessage) error {
 	return nil
 }
 
-// builder gathers contents into one text and attachments.
+// builder collects contents into one text and attachments.
 type builder struct {
 	out   strings.Builder
 	files []*sdk.FilePart
@@ -118,7 +118,7 @@ func (b *builder) empty() bool { return b.out.Len() == 0 && len(b.files) == 0 }
 // String returns the text.
 func (b *builder) String() string { return b.out.String() }
 
-// text adds a paragraph, as far as there is room.
+// text adds a paragraph, up to the maximum size.
 func (b *builder) text(s string) {
 	if b.full || s == "" {
 		return
@@ -132,7 +132,7 @@ func (b *builder) text(s string) {
 	b.out.WriteString(s)
 }
 
-// add adds one content. What cannot be read is named, not dropped.
+// add adds one content, or a note if it is invalid.
 func (b *builder) add(raw json.RawMessage) {
 	var c content
 	if err := json.Unmarshal(raw, &c); err != nil {
@@ -179,7 +179,7 @@ func (b *builder) resource(r *resourceText) {
 	b.file(r.Blob, r.MimeType, path.Base(r.URI), "resource "+r.URI)
 }
 
-// file attaches bytes in base64 where a model can use them, and says in words what they are where not.
+// file attaches base64 data if models can use it, else adds a description.
 func (b *builder) file(data, mimeType, name, what string) {
 	media, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {
@@ -203,7 +203,7 @@ func (b *builder) file(data, mimeType, name, what string) {
 	}
 }
 
-// usable reports whether models can be given files of the type.
+// usable reports whether models accept files of the type.
 func usable(media string) bool {
 	return strings.HasPrefix(media, "image/") || strings.HasPrefix(media, "audio/") || media == "application/pdf"
 }

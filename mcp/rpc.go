@@ -9,7 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// maxIncoming bounds the requests of a server that are answered at the same time.
+// maxIncoming is the maximum number of a server's requests answered concurrently.
 const maxIncoming = 16
 
 // request is a request to the server.
@@ -18,10 +18,10 @@ type request struct {
 	ID      int64       `json:"id"`
 	Method  string      `json:"method"`
 	Params  any         `json:"params,omitempty"`
-	header  http.Header // of the request over HTTP
+	header  http.Header // of the HTTP request
 }
 
-// response is our answer to a request of the server.
+// response is the answer to a request of the server.
 type response struct {
 	JSONRPC string                   `json:"jsonrpc"`
 	ID      json.RawMessage          `json:"id"`
@@ -29,7 +29,7 @@ type response struct {
 	Error   *mcp.JSONRPCErrorDetails `json:"error,omitempty"`
 }
 
-// notification tells the server something.
+// notification is a notification to the server.
 type notification struct {
 	JSONRPC string         `json:"jsonrpc"`
 	Method  string         `json:"method"`
@@ -51,7 +51,7 @@ func (m *message) isNotification() bool {
 	return m.Method != "" && (len(m.ID) == 0 || string(m.ID) == "null")
 }
 
-// decodeMessages reads what a server sent at once: a message, or a batch of them, as the revision of 2025-03-26 has it.
+// decodeMessages decodes a message, or a batch of messages as in the revision 2025-03-26.
 func decodeMessages(raw []byte) ([]*message, error) {
 	if len(raw) > 0 && raw[0] == '[' {
 		var batch []*message
@@ -60,42 +60,42 @@ func decodeMessages(raw []byte) ([]*message, error) {
 		}
 		for _, m := range batch {
 			if m == nil {
-				return nil, errors.New("a batch with nothing in it")
+				return nil, errors.New("empty batch")
 			}
 		}
 		return batch, nil
 	}
 	m := &message{}
 	if len(raw) == 0 || raw[0] != '{' {
-		return nil, errors.New("no JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	return []*message{m}, json.Unmarshal(raw, m)
 }
 
-// carrier takes messages to a server and brings its own. Safe for use from many goroutines after start.
+// carrier exchanges messages with a server. It is safe for concurrent use after start.
 type carrier interface {
-	// start connects, once. ctx bounds the connecting alone.
+	// start connects, once. ctx limits only the connecting.
 	start(ctx context.Context, p peer) error
-	// request sends a request and waits for its answer, for as long as ctx lasts.
+	// request sends a request and waits for its answer, at most until ctx ends.
 	request(ctx context.Context, r *request) (*message, error)
 	notify(ctx context.Context, n *notification) error
-	// close ends the connection; nothing of it runs after it returns. It may be called without start, and twice.
+	// close ends the connection and waits for its goroutines. It may be called without start, and twice.
 	close()
 }
 
-// peer is our side of a connection: who gets what the server sends by itself.
+// peer receives the messages that a server sends by itself.
 type peer struct {
-	// notified is told of notifications, on a reading goroutine. It must not block.
+	// notified is called for notifications, on a reading goroutine. It must not block.
 	notified func(method string, params map[string]any)
-	// answer answers a request of the server. errNoMethod: there is no such request.
+	// answer answers a request of the server; errNoMethod for an unknown method.
 	answer func(ctx context.Context, method string, params json.RawMessage) (any, error)
-	// lost is told why the connection is gone. It must not block.
+	// lost is called with the cause when the connection is lost. It must not block.
 	lost func(cause error)
 }
 
 var errNoMethod = errors.New("method not found")
 
-// notify passes a notification on and reports whether it could be read.
+// notify passes on a notification and reports whether it was valid.
 func (p *peer) notify(m *message) bool {
 	var params map[string]any
 	if len(m.Params) > 0 && json.Unmarshal(m.Params, &params) != nil {
@@ -105,7 +105,7 @@ func (p *peer) notify(m *message) bool {
 	return true
 }
 
-// respond answers a request of the server, whatever comes of it.
+// respond answers a request of the server with a result or an error.
 func (p *peer) respond(ctx context.Context, m *message) *response {
 	result, err := p.answer(ctx, m.Method, m.Params)
 	switch {
@@ -117,7 +117,7 @@ func (p *peer) respond(ctx context.Context, m *message) *response {
 	return &response{JSONRPC: mcp.JSONRPC_VERSION, ID: m.ID, Result: result}
 }
 
-// refusing answers a request with an error.
+// refusing returns an error response.
 func refusing(m *message, code int, text string) *response {
 	return &response{JSONRPC: mcp.JSONRPC_VERSION, ID: m.ID, Error: &mcp.JSONRPCErrorDetails{Code: code, Message: text}}
 }

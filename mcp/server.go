@@ -20,48 +20,48 @@ import (
 // ErrConfig is wrapped by every error about the configuration of a server.
 var ErrConfig = errors.New("bad MCP server configuration")
 
-// DefaultTimeout bounds a request to a server whose configuration does not say otherwise.
+// DefaultTimeout is the default timeout of a request to a server.
 const DefaultTimeout = 30 * time.Second
 
-// Transport is how a server is reached.
+// Transport is the kind of connection to a server.
 type Transport string
 
 // The transports.
 const (
 	TransportStdio Transport = "stdio"
-	TransportHTTP  Transport = "http" // streamable HTTP; servers that do not know it are tried over SSE
-	TransportSSE   Transport = "sse"  // the transport that streamable HTTP replaced
+	TransportHTTP  Transport = "http" // streamable HTTP, with SSE as the fallback
+	TransportSSE   Transport = "sse"  // the predecessor of streamable HTTP
 )
 
-// Server is the configuration of one server, with variables already replaced (but those of Root and Data).
+// Server is the configuration of one server, with all variables replaced except those of Root and Data.
 type Server struct {
 	Name      string
 	Transport Transport
 
-	// Of a server that runs here. Env is all it gets beside PATH, HOME, the locale and the like.
+	// For a local server. Env is its environment in addition to PATH, HOME, the locale and similar variables.
 	Command string
 	Args    []string
 	Env     map[string]string
 	Cwd     string // default: Root, else the folder of Origin, else (Own) the directory where tenon was started
 
-	// Of a server elsewhere. Headers go to the origin of URL alone.
+	// For a remote server. Headers are sent only to the origin of URL.
 	URL     string
 	Headers map[string]string
 
-	// Timeout bounds each request, and the wait for a server that starts. Zero means DefaultTimeout. Progress of a call starts it anew.
+	// Timeout limits each request, and the wait for a starting server. Zero means DefaultTimeout. Progress of a call restarts it.
 	Timeout time.Duration
-	// Hooks are tools of the server that are called at hook points.
+	// Hooks lists tools of the server that are called at hook points.
 	Hooks []sdk.MCPHookConfig
 
-	// Origin is the file that configured the server, for people.
+	// Origin is the file with the server's configuration, for messages.
 	Origin string
-	// Own says that the user configured the server: what it offers when it is first used counts as approved.
+	// Own reports whether the user configured the server: its first definition counts as approved.
 	Own bool
-	// Root and Data are set for a server of a plugin package: ${PLUGIN_ROOT} and ${PLUGIN_DATA} in Args, Env and Cwd stand for them, the
-	// server gets both in its environment, and Command and Cwd stay inside of Root.
+	// Root and Data are set for a server of a plugin package: they replace ${PLUGIN_ROOT} and ${PLUGIN_DATA} in Args, Env and Cwd, the
+	// server gets both in its environment, and Command and Cwd must be inside Root.
 	Root, Data string
 
-	written *Server // before variables were replaced; nil: the same
+	written *Server // before variables were replaced; nil if there were none
 }
 
 // Validate checks the configuration. Errors wrap ErrConfig and name the server and the field.
@@ -86,7 +86,7 @@ func (s *Server) problem() error {
 	}
 	for i := range s.Hooks {
 		if s.Hooks[i].Tool == "" {
-			return fmt.Errorf("hooks[%d].tool: is missing; name the tool to call", i)
+			return fmt.Errorf("hooks[%d].tool: missing; set it to the tool to call", i)
 		}
 		d := s.Hooks[i].Description()
 		if _, err := hookpoint.Hook(&d, fmt.Sprintf("hooks[%d]", i), nil); err != nil {
@@ -104,16 +104,16 @@ func (s *Server) problem() error {
 
 func (s *Server) stdioProblem() error {
 	if strings.TrimSpace(s.Command) == "" {
-		return errors.New("command: is missing")
+		return errors.New("command: missing")
 	}
 	for name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return fmt.Errorf("env: %q is no name of a variable", name)
+			return fmt.Errorf("env: invalid variable name %q", name)
 		}
 	}
 	for _, text := range slices.Concat([]string{s.Command, s.Cwd}, s.Args, slices.Collect(maps.Values(s.Env))) {
 		if strings.ContainsRune(text, 0) {
-			return errors.New("a command, argument or variable holds a zero byte")
+			return errors.New("a command, argument or variable contains a zero byte")
 		}
 	}
 	return nil
@@ -122,28 +122,28 @@ func (s *Server) stdioProblem() error {
 func (s *Server) httpProblem() error {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return errors.New("url: is malformed") // the text may hold a token
+		return errors.New("url: malformed") // the text may contain a token
 	}
 	switch {
 	case s.URL == "":
-		return errors.New("url: is missing")
+		return errors.New("url: missing")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return errors.New("url: want an absolute http or https address")
+		return errors.New("url: want an absolute http or https URL")
 	case u.User != nil:
-		return errors.New("url: holds a user or password; put a token into headers")
+		return errors.New("url: contains a user or password; put a token into headers")
 	case u.Fragment != "":
 		return errors.New("url: must not have a fragment")
 	}
 	for name, value := range s.Headers {
 		if name == "" || strings.ContainsAny(name, " \t\r\n:\x00") || strings.ContainsAny(value, "\r\n\x00") {
-			return fmt.Errorf("headers: %q is no valid header", name)
+			return fmt.Errorf("headers: invalid header %q", name)
 		}
 	}
 	return nil
 }
 
-// PluginName returns the name of the server's plugin: "mcp." and the server's name in lower case, in which what a plugin's name may
-// not hold is replaced by a hyphen.
+// PluginName returns the name of the server's plugin: "mcp." and the server's name in lower case, with hyphens instead of characters
+// that are not allowed.
 func (s *Server) PluginName() string {
 	const prefix, maxName = "mcp.", 64
 	var b strings.Builder
@@ -168,7 +168,7 @@ func (s *Server) PluginName() string {
 	return prefix + name
 }
 
-// definition is what trust in a server is about: all that decides what runs, or where data goes.
+// definition contains everything that determines which program runs or where data is sent.
 type definition struct {
 	Name      string              `json:"name"`
 	Transport Transport           `json:"transport"`
@@ -181,9 +181,9 @@ type definition struct {
 	Hooks     []sdk.MCPHookConfig `json:"hooks,omitempty"`
 }
 
-// Definition returns what a user who approves the server approves, in a canonical form to be shown and hashed. Variables stand in it
-// by name (${TOKEN}), not by value; what is written out stands in it as it is. What the files hold that the command line names is not
-// part of it: who asks about a server that came with a project adds that.
+// Definition returns the part of the configuration that the user approves, in a canonical form for display and hashing. It contains the
+// names of variables (${TOKEN}), not their values; other text is unchanged. The content of files on the command line is not
+// part of it: for a server of a project, the caller adds that.
 func (s *Server) Definition() []byte {
 	w := s
 	if s.written != nil {
@@ -200,11 +200,11 @@ func (s *Server) Definition() []byte {
 	return text
 }
 
-// key names the server's files: its plugin's name, and what tells configurations of one name apart.
+// key is the name of the server's files: its plugin's name, and a hash of the configuration.
 func (s *Server) key() string { return s.PluginName() + "-" + shortHash(s.Definition()) }
 
-// Directory returns where the server's command runs: Cwd, which is relative to the file that came with it, or to the project for a
-// server of the user.
+// Directory returns the working directory of the server's command: Cwd, relative to the file of its configuration, or to the project
+// for a server of the user.
 func (s *Server) Directory(project string) string {
 	base := project
 	if !s.Own && s.Origin != "" {
@@ -216,7 +216,7 @@ func (s *Server) Directory(project string) string {
 	return filepath.Join(base, s.Cwd)
 }
 
-// placed returns the server with the variables of its package replaced.
+// placed returns the server with its package's variables replaced.
 func (s *Server) placed() Server {
 	if s.Root == "" {
 		return *s
@@ -244,7 +244,7 @@ func (s *Server) placed() Server {
 	return out
 }
 
-// inside reports whether path stands below base, links followed.
+// inside reports whether path is below base after resolving links.
 func inside(base, path string) bool {
 	resolvedBase, err := filepath.EvalSymlinks(base)
 	if err != nil {
@@ -265,7 +265,7 @@ func (s *Server) timeout() time.Duration {
 	return s.Timeout
 }
 
-// shortHash tells texts apart in names that people see.
+// shortHash returns a short hash for names.
 func shortHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:4])

@@ -11,8 +11,8 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// sse is the carrier from before streamable HTTP: one stream of events with all that the server says, whose first event names the address
-// to send to, see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports ("HTTP with SSE").
+// sse is the predecessor of streamable HTTP: one event stream with all messages of the server, whose first event contains the URL for
+// messages to the server, see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports ("HTTP with SSE").
 type sse struct {
 	*web
 	endpoint string // set before start returns
@@ -25,7 +25,7 @@ func newSSE(url string, client *http.Client, log *serverLog) *sse {
 	return &sse{web: newWeb(url, client, log), pending: map[string]chan *message{}}
 }
 
-// start opens the stream and waits for the address.
+// start opens the stream and waits for the URL.
 func (s *sse) start(ctx context.Context, p peer) error {
 	s.begin(ctx, p)
 	stop := context.AfterFunc(ctx, s.end)
@@ -46,13 +46,13 @@ func (s *sse) start(ctx context.Context, p peer) error {
 	s.spawn(func() {
 		defer resp.Body.Close()
 		err := s.read(events)
-		s.end() // whoever waits for an answer need not wait any more
+		s.end() // cancels waiting requests
 		s.peer.lost(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
 	})
 	return nil
 }
 
-// startFailed prefers the reason why the time for starting is over.
+// startFailed returns the cause of the context's end, if it ended, else err.
 func startFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -60,12 +60,12 @@ func startFailed(ctx context.Context, err error) error {
 	return err
 }
 
-// address reads the events up to the one that says where to send to. The way there refuses other origins.
+// address reads the events up to the one with the URL for messages. The client refuses other origins.
 func (s *sse) address(events *eventReader) (string, error) {
 	for {
 		kind, data, err := events.next()
 		if err != nil {
-			return "", fmt.Errorf("the server did not say where to send messages to: %w", err)
+			return "", fmt.Errorf("the server did not send the URL for messages: %w", err)
 		}
 		if kind != "endpoint" {
 			continue
@@ -82,7 +82,7 @@ func (s *sse) address(events *eventReader) (string, error) {
 	}
 }
 
-// read takes the server's messages until the stream ends.
+// read handles the server's messages until the stream ends.
 func (s *sse) read(events *eventReader) error {
 	for {
 		kind, data, err := events.next()
@@ -106,7 +106,7 @@ func (s *sse) read(events *eventReader) error {
 	}
 }
 
-// respond hands an answer to who waits for it. An answer for nobody is dropped.
+// respond passes an answer to the waiting request. It drops unexpected answers.
 func (s *sse) respond(m *message) {
 	s.waiting.Lock()
 	defer s.waiting.Unlock()
@@ -138,7 +138,7 @@ func (s *sse) request(ctx context.Context, r *request) (*message, error) {
 	case <-bound.Done():
 	}
 	select {
-	case m := <-answer: // it came just before the end
+	case m := <-answer: // received just before the end
 		return m, nil
 	default:
 		return nil, s.failed(ctx, bound.Err())
@@ -158,7 +158,7 @@ func (s *sse) post(ctx context.Context, body any) error {
 	return nil
 }
 
-// reply sends an answer to the server. If it does not arrive, the server's own deadline ends what waits for it.
+// reply sends an answer to the server. If it is lost, the server's own timeout applies.
 func (s *sse) reply(ctx context.Context, r *response) { _ = s.post(ctx, r) }
 
 // notify sends a notification.

@@ -19,30 +19,30 @@ import (
 	"github.com/tenonhq/tenon/internal/confine"
 )
 
-// errLost means that the server went away, or broke the protocol so that nothing more can be read from it.
+// errLost is returned if the connection is lost, or unusable after a violation of the protocol.
 var errLost = errors.New("the connection to the server was lost")
 
-// errUnsent means that a request never reached the server.
+// errUnsent is returned if a request did not reach the server.
 var errUnsent = errors.New("not sent")
 
 const (
-	// closeGrace is how long a server may take to end by itself once its input is closed, and again once it was asked to end.
+	// closeGrace is the time for a server to end after its input is closed, and again after it was asked to end.
 	closeGrace = 500 * time.Millisecond
-	// drainGrace is how long the last words of a server that ended are waited for.
+	// drainGrace is the time to read the last output of a server that ended.
 	drainGrace = 100 * time.Millisecond
-	// maxWaiting bounds the messages that wait for a server that does not read.
+	// maxWaiting is the maximum number of messages queued for a server that does not read.
 	maxWaiting = 64
 )
 
-// stdio runs a server as a child process and speaks to it over its input and output, one message a line. The child has
-// a clean environment and a process group of its own, and its lines are of bounded length.
+// stdio runs a server as a child process and exchanges messages over its input and output, one per line. The child has
+// a clean environment and its own process group, and the length of its lines is limited.
 //
 // Goroutines: one reads, one writes, one waits for the process, one drains its errors, and one answers each request of the server. All
 // end with the process; close waits for them.
 type stdio struct {
 	cmd  *exec.Cmd
 	log  *serverLog
-	path string // of the command, for errors
+	path string // the command's path, for errors
 
 	confine func() (confine.Policy, error) // nil: unconfined
 	leave   func() error                   // cleans up after the process; set by start
@@ -52,9 +52,9 @@ type stdio struct {
 
 	mu        sync.Mutex
 	pending   map[string]chan *message
-	received  atomic.Int64 // messages of the server
+	received  atomic.Int64 // number of the server's messages
 	peer      peer
-	cause     error // why the connection is lost
+	cause     error // cause of the lost connection
 	lost      chan struct{}
 	exited    chan struct{} // the process is gone
 	drained   chan struct{} // closed at the end of its standard output
@@ -66,7 +66,7 @@ type stdio struct {
 	closeOnce sync.Once
 }
 
-// outgoing is a line for the server. Its state tells whether the server may have read it.
+// outgoing is a line for the server. Its state shows whether the server may have read it.
 type outgoing struct {
 	line  []byte
 	state atomic.Int32
@@ -76,7 +76,7 @@ type outgoing struct {
 const (
 	lineWaits  = iota
 	lineTaken  // the server may have read it
-	lineFailed // the server did not get the end of it
+	lineFailed // the server did not get all of it
 )
 
 // newStdio prepares the child; nothing runs before start.
@@ -87,7 +87,7 @@ func newStdio(s *Server, dir string, o *Options, log *serverLog) (*stdio, error)
 		return nil, err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("cwd: %s is no directory", dir)
+		return nil, fmt.Errorf("cwd: %s is not a directory", dir)
 	}
 	cmd := &exec.Cmd{Path: path, Args: append([]string{s.Command}, s.Args...), Dir: dir, Env: env}
 	child.Prepare(cmd)
@@ -118,7 +118,7 @@ func lookPath(command, dir string, env []string) (string, error) {
 		}
 		for _, folder := range filepath.SplitList(list) {
 			if !filepath.IsAbs(folder) {
-				continue // never what lies in the project by chance
+				continue // never run a file of the project by accident
 			}
 			if path, err := exec.LookPath(filepath.Join(folder, command)); err == nil {
 				return path, nil
@@ -149,11 +149,11 @@ func (t *stdio) start(ctx context.Context, p peer) error {
 	go t.read(pipes.Stdout)
 	go t.write()
 	go t.drain(pipes.Stderr)
-	go t.wait(pipes.Stdout, pipes.Stderr)
+	go t.wait(pipes)
 	return nil
 }
 
-// read takes the server's messages until its output ends.
+// read handles the server's messages until its output ends.
 func (t *stdio) read(out io.ReadCloser) {
 	defer t.running.Done()
 	defer close(t.drained)
@@ -165,13 +165,13 @@ func (t *stdio) read(out io.ReadCloser) {
 				t.fail(err)
 				_ = child.Kill(t.cmd)
 			}
-			return // the end of the process says the rest
+			return // the end of the process has the cause
 		}
 		t.receive(line)
 	}
 }
 
-// write sends the lines, one after the other. A server that does not read blocks this goroutine alone, until it ends.
+// write sends the lines, one after the other. A server that does not read blocks only this goroutine.
 func (t *stdio) write() {
 	defer t.running.Done()
 	for {
@@ -180,7 +180,7 @@ func (t *stdio) write() {
 			o.state.Store(lineTaken)
 			if _, err := t.in.Write(o.line); err != nil {
 				o.state.Store(lineFailed)
-				return // the end of the process says why
+				return // the end of the process has the cause
 			}
 		case <-t.lost:
 			return
@@ -188,15 +188,15 @@ func (t *stdio) write() {
 	}
 }
 
-// drain copies what the server says beside the protocol into its log.
+// drain copies the server's standard error to its log.
 func (t *stdio) drain(errs io.ReadCloser) {
 	defer t.running.Done()
 	defer close(t.logged)
 	_, _ = io.Copy(t.log, errs)
 }
 
-// wait notes the end of the process and ends what it started, whatever it left running.
-func (t *stdio) wait(pipes ...io.Closer) {
+// wait waits for the process and ends its process group.
+func (t *stdio) wait(pipes *child.Pipes) {
 	defer t.running.Done()
 	err := t.cmd.Wait()
 	_ = child.Kill(t.cmd)
@@ -219,22 +219,16 @@ func (t *stdio) wait(pipes ...io.Closer) {
 	}
 	t.fail(fmt.Errorf("%s%s", state, t.log.lastWords()))
 	close(t.exited)
-	// Whoever escaped the group may hold the pipes open.
-	timer := time.AfterFunc(closeGrace, func() {
-		for _, p := range pipes {
-			_ = p.Close()
-		}
-	})
-	go func() { // ends at the latest when the timer closed the pipes
+	// A process that left the group may hold the pipes open.
+	timer := time.AfterFunc(closeGrace, pipes.Close)
+	go func() { // ends at the latest when the timer closes the pipes
 		t.running.Wait()
 		timer.Stop()
-		for _, p := range pipes {
-			_ = p.Close()
-		}
+		pipes.Close()
 	}()
 }
 
-// fail marks the connection lost and lets everybody know who waits for an answer. The first cause stays.
+// fail marks the connection as lost and ends waiting requests. It keeps the first cause.
 func (t *stdio) fail(cause error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -256,7 +250,7 @@ func (t *stdio) err() error {
 	return t.cause
 }
 
-// request sends a request and waits for its answer. It returns at once when the server goes away.
+// request sends a request and waits for its answer, or until the connection is lost.
 func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -287,7 +281,7 @@ func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
 	case <-t.lost:
 	}
 	select {
-	case m := <-answer: // it came just before the server went away
+	case m := <-answer: // received just before the end
 		return m, nil
 	default:
 	}
@@ -308,7 +302,7 @@ func (t *stdio) send(ctx context.Context, o *outgoing) error {
 	}
 }
 
-// heard returns how many messages came from the server.
+// heard returns the number of messages from the server.
 func (t *stdio) heard() int64 { return t.received.Load() }
 
 // notify sends a notification.
@@ -320,7 +314,7 @@ func (t *stdio) notify(ctx context.Context, n *notification) error {
 	return t.send(ctx, &outgoing{line: append(line, '\n')})
 }
 
-// close ends the server: it closes its input, then asks, then kills. Everything it started is gone when close returns.
+// close ends the server: it closes its input, then sends SIGTERM, then kills it. When close returns, its process group has ended.
 func (t *stdio) close() {
 	t.closeOnce.Do(func() {
 		if t.in == nil {
@@ -339,7 +333,7 @@ func (t *stdio) close() {
 	})
 }
 
-// gone waits for the process to end, for as long as it may take.
+// gone waits for the process, at most for closeGrace.
 func (t *stdio) gone() bool {
 	timer := time.NewTimer(closeGrace)
 	defer timer.Stop()

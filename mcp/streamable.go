@@ -13,15 +13,15 @@ import (
 )
 
 var (
-	// errSessionEnded means that the server does not know the session any more, so the request did not reach its tools.
-	errSessionEnded = errors.New("the server does not know the session any more")
-	// errOldServer means that the server refused the first message as such: it may speak the transport from before.
+	// errSessionEnded is returned if the server no longer knows the session, so the request did not reach its tools.
+	errSessionEnded = errors.New("the server no longer knows the session")
+	// errOldServer is returned if the server refused the first message: it may support only the older transport.
 	errOldServer = errors.New("the server refused the first message")
-	// errCutShort means that there was no answer in what the server sent.
+	// errCutShort is returned if the response contained no answer.
 	errCutShort = errors.New("the server ended its answer before it was complete")
 )
 
-// streamable is the carrier "Streamable HTTP": each message is a request of its own, answered with a message or with a stream of them, see
+// streamable is the carrier "Streamable HTTP": each message is an HTTP request, answered with a message or with a stream of messages, see
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports ("Streamable HTTP").
 type streamable struct {
 	*web
@@ -32,13 +32,13 @@ func newStreamable(url string, client *http.Client, log *serverLog) *streamable 
 	return &streamable{web: newWeb(url, client, log)}
 }
 
-// start does nothing yet: the first message connects.
+// start does nothing: the first message connects.
 func (s *streamable) start(ctx context.Context, p peer) error {
 	s.begin(ctx, p)
 	return nil
 }
 
-// sessionID returns the session that the server began; empty without one, as in the stateless revision.
+// sessionID returns the server's session ID; empty without one, as in the stateless revision.
 func (s *streamable) sessionID() string {
 	if mcp.IsModernProtocol(s.revision()) {
 		return ""
@@ -47,7 +47,7 @@ func (s *streamable) sessionID() string {
 	return id
 }
 
-// exchange makes an HTTP request within the session.
+// exchange sends an HTTP request in the session.
 func (s *streamable) exchange(ctx context.Context, method, accept string, body any, header http.Header) (*http.Response, error) {
 	if id := s.sessionID(); id != "" {
 		if header = header.Clone(); header == nil {
@@ -101,7 +101,7 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 	return nil, unexpected(resp)
 }
 
-// whole reads an answer that is no stream.
+// whole reads an answer that is not a stream.
 func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error) {
 	raw, err := io.ReadAll(body)
 	if err != nil {
@@ -110,15 +110,15 @@ func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error
 	answer, err := s.take(ctx, raw)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+		return nil, fmt.Errorf("invalid answer of the server: %w", err)
 	case answer == nil:
 		return nil, errCutShort
 	}
 	return answer, nil
 }
 
-// follow reads the stream of events that answers a request, up to the answer. A server of the older revisions may end it before, once it
-// gave an event an ID, and is then asked for the rest.
+// follow reads the event stream of a request, up to the answer. A server of the older revisions may end it earlier, after
+// an event with an ID; follow then requests the rest.
 func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, error) {
 	events := newEventReader(body)
 	rest := io.NopCloser(body)
@@ -144,7 +144,7 @@ func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, erro
 		_ = rest.Close()
 		rest = resp.Body
 		if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
-			return nil, fmt.Errorf("%w, and has no rest of it: %w", errCutShort, unexpected(resp))
+			return nil, fmt.Errorf("%w, and the rest is not available: %w", errCutShort, unexpected(resp))
 		}
 		events.resume(rest)
 	}
@@ -167,7 +167,7 @@ func (s *streamable) drain(ctx context.Context, events *eventReader) (*message, 
 	}
 }
 
-// take takes what the server sent at once, and returns the answer if there is one in it.
+// take handles the messages of one event, and returns the answer if they contain it.
 func (s *streamable) take(ctx context.Context, raw []byte) (answer *message, err error) {
 	messages, err := decodeMessages(raw)
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *streamable) take(ctx context.Context, raw []byte) (answer *message, err
 	return answer, nil
 }
 
-// reply sends an answer to the server. If it does not arrive, the server's own deadline ends what waits for it.
+// reply sends an answer to the server. If it is lost, the server's own timeout applies.
 func (s *streamable) reply(ctx context.Context, r *response) {
 	if resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, nil); err == nil {
 		discard(resp.Body)
@@ -205,12 +205,12 @@ func (s *streamable) notify(ctx context.Context, n *notification) error {
 	return nil
 }
 
-// hearNews listens to what a server of the older revisions says outside of its answers, from now on and until close.
+// hearNews receives the messages that a server of the older revisions sends outside its answers, until close.
 func (s *streamable) hearNews() {
 	s.spawn(func() { s.listen(s.life) })
 }
 
-// listen asks for the stream of the server's news, again and again, until ctx ends or the server has no such stream.
+// listen requests the stream of the server's notifications repeatedly, until ctx ends or the server has no such stream.
 func (s *streamable) listen(ctx context.Context) {
 	for {
 		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, nil)
@@ -222,7 +222,7 @@ func (s *streamable) listen(ctx context.Context) {
 			}
 			events := newEventReader(resp.Body)
 			for err == nil {
-				_, err = s.drain(ctx, events) // answers have no place here
+				_, err = s.drain(ctx, events) // this stream has no answers
 			}
 			delay = events.delay
 			_ = resp.Body.Close()
@@ -236,7 +236,7 @@ func (s *streamable) listen(ctx context.Context) {
 // close ends the session.
 func (s *streamable) close() {
 	if s.end != nil {
-		s.end() // what still waits for an answer need not wait any more
+		s.end() // cancels waiting requests
 	}
 	if id := s.sessionID(); id != "" {
 		s.session.Store("")

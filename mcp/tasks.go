@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// taskRequired is what a tool says that can only be called as a task.
+	// taskRequired is the taskSupport of a tool that can only be called as a task.
 	taskRequired = "required"
-	// taskPoll is how often a task is asked where it stands, unless the server says otherwise, and at the least.
+	// taskPoll is the default and the minimum interval between requests of a task's status.
 	taskPoll = time.Second
 )
 
-// callTask calls a tool as a task: the server answers at once with the task's name and keeps the result until it is asked for. To the
-// host it is a call like any other.
+// callTask calls a tool as a task: the server immediately returns the task's name and keeps the result until it is requested. For the
+// host it is a normal call.
 func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name string, args json.RawMessage) (json.RawMessage, error) {
 	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
 		created, err := c.request(ctx, string(mcp.MethodToolsCall), map[string]any{
@@ -34,7 +34,7 @@ func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name
 			} `json:"task"`
 		}
 		if err := json.Unmarshal(created, &answer); err != nil || answer.Task.ID == "" {
-			return nil, fmt.Errorf("the server did not make a task of the call to %q", name)
+			return nil, fmt.Errorf("the server did not run the call to %q as a task", name)
 		}
 		id := map[string]any{"taskId": answer.Task.ID}
 		watch, stop := context.WithCancel(ctx)
@@ -50,7 +50,7 @@ func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name
 	})
 }
 
-// watchTask shows where a task stands until ctx ends. While the server says that it works, the call is alive.
+// watchTask displays a task's status until ctx ends. A status "working" counts as progress of the call.
 func (c *conn) watchTask(ctx context.Context, on *call, id map[string]any, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -74,7 +74,7 @@ func (c *conn) watchTask(ctx context.Context, on *call, id map[string]any, every
 	}
 }
 
-// cancelTask tells the server that nobody waits for the task any more.
+// cancelTask sends the server a request to cancel the task.
 func (c *conn) cancelTask(ctx context.Context, id map[string]any) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	go func() { // ends when the server answered, at the latest after goodbyeTimeout

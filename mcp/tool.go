@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// tool is a tool of the server as the host has it.
+// tool is a tool of the server for the host.
 type tool struct {
 	plugin *Plugin
 	tool   Tool
@@ -20,7 +20,7 @@ var (
 	_ sdk.ToolDeadline = (*tool)(nil)
 )
 
-// Definition returns what the model gets to know of the tool.
+// Definition returns the tool's description for the model.
 func (t *tool) Definition() sdk.ToolDefinition {
 	description := t.tool.Description
 	if description == "" {
@@ -29,14 +29,14 @@ func (t *tool) Definition() sdk.ToolDefinition {
 	return sdk.ToolDefinition{ID: t.id, Description: description, Parameters: t.tool.InputSchema}
 }
 
-// Deadline returns the longest a call can take. A server that shows no sign of life is given up long before.
+// Deadline returns the maximum duration of a call. A call without progress ends much earlier.
 func (t *tool) Deadline() time.Duration { return t.plugin.longest() }
 
 func (p *Plugin) longest() time.Duration {
 	return p.server.timeout() + max(maxCallTime, p.server.timeout())
 }
 
-// Execute calls the tool. It waits for a server that starts.
+// Execute calls the tool. It waits for a starting server.
 func (t *tool) Execute(ctx context.Context, c *sdk.ToolCall) (*sdk.ToolResult, error) {
 	raw, err := t.plugin.callTool(ctx, t.tool, c.Args, &call{session: c.SessionID, host: c.Host})
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *tool) title() string {
 	return t.id
 }
 
-// callTool calls a tool that is still what was approved.
+// callTool calls a tool if its definition is still the approved one.
 func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on *call) (json.RawMessage, error) {
 	var raw json.RawMessage
 	err := p.ask(ctx, t.Annotations.ReadOnly, func(c *conn) (err error) {

@@ -210,7 +210,7 @@ func TestPrompts(t *testing.T) {
 			t.Errorf("%s: arguments = %s, want %s", arguments, params.Arguments, want)
 		}
 	}
-	if _, err := p.RenderCommand(t.Context(), "fake:review_code", ""); err == nil || !strings.Contains(err.Error(), `"file" is missing`) {
+	if _, err := p.RenderCommand(t.Context(), "fake:review_code", ""); err == nil || !strings.Contains(err.Error(), `missing argument "file"`) {
 		t.Errorf("without arguments: %v", err)
 	}
 }

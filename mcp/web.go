@@ -28,16 +28,16 @@ const (
 	mediaEvents = "text/event-stream"
 )
 
-// web is what the carriers over HTTP have in common. Its goroutines, one for each request of the server and one that listens, end with
+// web is the common part of the carriers over HTTP. Its goroutines, one for each request of the server and one that listens, end with
 // close, which waits for them.
 type web struct {
 	url     string
 	client  *http.Client
 	log     *serverLog
 	peer    peer
-	version atomic.Value // string; the revision both sides agreed on
+	version atomic.Value // string; the agreed revision
 
-	life     context.Context // of all streams and of the answers to the server
+	life     context.Context // context of all streams and of the answers to the server
 	end      context.CancelFunc
 	incoming chan struct{} // a token for each request of the server
 
@@ -50,13 +50,13 @@ func newWeb(url string, client *http.Client, log *serverLog) *web {
 	return &web{url: url, client: client, log: log, incoming: make(chan struct{}, maxIncoming)}
 }
 
-// begin starts the carrier's life, which does not end with ctx.
+// begin creates the carrier's context, which does not end with ctx.
 func (w *web) begin(ctx context.Context, p peer) {
 	w.peer = p
 	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
 }
 
-// setVersion sets the revision of the protocol that the requests name; empty for none.
+// setVersion sets the revision of the protocol in the requests; empty for none.
 func (w *web) setVersion(version string) { w.version.Store(version) }
 
 func (w *web) revision() string {
@@ -71,7 +71,7 @@ func (w *web) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// spawn runs f on a goroutine that close waits for; not at all after it.
+// spawn runs f on a goroutine that close waits for. After close it does nothing.
 func (w *web) spawn(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *web) spawn(f func()) {
 	}
 }
 
-// send makes an HTTP request. The caller closes the answer's body.
+// send sends an HTTP request. The caller closes the answer's body.
 func (w *web) send(ctx context.Context, method, address, accept string, body any, header http.Header) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {
@@ -107,12 +107,12 @@ func (w *web) send(ctx context.Context, method, address, accept string, body any
 	resp, err := w.client.Do(req)
 	var wrapped *url.Error
 	if refusedAsSuch(err) && errors.As(err, &wrapped) {
-		return nil, wrapped.Err // the server's own words need no address before them
+		return nil, wrapped.Err // the error needs no URL
 	}
 	return resp, err
 }
 
-// receive takes a message that is no answer. reply sends our answer, when it asks for one; it belongs to the call that ctx names.
+// receive handles a message that is not an answer. reply sends the answer if it is a request; it belongs to the call in ctx.
 func (w *web) receive(ctx context.Context, m *message, reply func(context.Context, *response)) {
 	if m.isNotification() {
 		if !w.peer.notify(m) {
@@ -135,7 +135,7 @@ func (w *web) receive(ctx context.Context, m *message, reply func(context.Contex
 	})
 }
 
-// failed says why a request got no answer: the connection is gone, or err.
+// failed returns the cause of a missing answer: the lost connection, or err.
 func (w *web) failed(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil && w.life.Err() != nil {
 		return fmt.Errorf("%w: %w", errLost, errClosed)
@@ -143,7 +143,7 @@ func (w *web) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// shut ends everything that runs and waits for it.
+// shut ends all goroutines and waits for them.
 func (w *web) shut() {
 	w.mu.Lock()
 	w.closed = true
@@ -155,7 +155,7 @@ func (w *web) shut() {
 	w.client.CloseIdleConnections()
 }
 
-// pause waits; it reports false when ctx ended first.
+// pause waits. It returns false if ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -167,16 +167,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// discard lets the connection of an answer be used again, if what is left of it is short.
+// discard reads the short rest of an answer, so that its connection can be reused.
 func discard(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, maxErrorBody)
 	_ = body.Close()
 }
 
-// unexpected is an answer that is none to what was asked.
+// unexpected returns the error for an answer outside the protocol.
 func unexpected(resp *http.Response) error {
 	if resp.StatusCode/100 == 2 {
-		return fmt.Errorf("the server answered with the content type %q, which is none of the protocol", resp.Header.Get("Content-Type"))
+		return fmt.Errorf("unexpected content type %q from the server", resp.Header.Get("Content-Type"))
 	}
 	return fmt.Errorf("the server answered with HTTP status %d (%s)", resp.StatusCode, http.StatusText(resp.StatusCode))
 }

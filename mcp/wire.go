@@ -12,11 +12,11 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// wire sends requests over a carrier, tells the server when nobody waits for an answer any more, and notices when the connection is
-// lost. Safe for use from many goroutines.
+// wire sends requests over a carrier, notifies the server of canceled requests, and detects lost
+// connections. It is safe for concurrent use.
 type wire struct {
 	carrier carrier
-	next    atomic.Int64 // numbers requests
+	next    atomic.Int64 // number of the last request
 
 	once  sync.Once
 	lost  chan struct{}
@@ -25,8 +25,8 @@ type wire struct {
 
 func newWire(c carrier) *wire { return &wire{carrier: c, lost: make(chan struct{})} }
 
-// request sends a request and returns its result as it came. Errors: a *carrierError when there is no answer, the server's own
-// otherwise.
+// request sends a request and returns its raw result. Errors: a *carrierError without an answer, else the server's
+// error.
 func (w *wire) request(ctx context.Context, method string, params any, header http.Header) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &carrierError{err}
@@ -53,8 +53,8 @@ func (w *wire) notify(ctx context.Context, method string, params map[string]any)
 	return w.carrier.notify(ctx, &notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
 }
 
-// cancelled tells the server that nobody waits any more, without waiting for it to be told. The first message must not be cancelled, and
-// without a session there is nothing over HTTP that the notification could be about: the end of the stream says it.
+// cancelled notifies the server of a canceled request in the background. The first message must not be canceled. Without a session over
+// HTTP the end of the stream cancels the request.
 func (w *wire) cancelled(ctx context.Context, r *request) {
 	if r.Method == string(mcp.MethodInitialize) || r.Method == string(mcp.MethodServerDiscover) {
 		return
@@ -69,7 +69,7 @@ func (w *wire) cancelled(ctx context.Context, r *request) {
 	}()
 }
 
-// fail marks the connection lost. The first cause stays.
+// fail marks the connection as lost. It keeps the first cause.
 func (w *wire) fail(cause error) {
 	w.once.Do(func() {
 		w.cause = cause
@@ -91,13 +91,13 @@ func (w *wire) close() {
 	w.carrier.close()
 }
 
-// carrierError means that a request got no answer.
+// carrierError is the error of a request without an answer.
 type carrierError struct{ err error }
 
-// Error says why.
+// Error returns the cause.
 func (e *carrierError) Error() string { return e.err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *carrierError) Unwrap() error { return e.err }
 
 // unsent reports whether a request that failed cannot have reached the server's tools.
@@ -106,7 +106,7 @@ func unsent(err error) bool {
 	return errors.Is(err, errUnsent) || errors.Is(err, errSessionEnded) || errors.As(err, &network) && network.Op == "dial"
 }
 
-// broken reports whether a request failed because the connection did, and not because of what was asked.
+// broken reports whether a request failed because of the connection, not because of the request.
 func broken(err error) bool {
 	var failure *carrierError
 	return errors.As(err, &failure) && !refusedAsSuch(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)

@@ -63,77 +63,48 @@ func parse(where string, data []byte) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(fields, func(m member) bool { return m.name == "hooks" }); i >= 0 {
-		for _, m := range slices.Delete(slices.Clone(fields), i, i+1) {
-			if m.name != "description" && m.name != "$schema" {
-				f.warn(m.name, "is unknown and has no effect")
-			}
-		}
-		if fields, err = f.object("hooks", fields[i].value); err != nil {
+	if nested, ok := fields.get("hooks"); ok {
+		f.warnUnknown("", fields, "is unknown and has no effect", "hooks", "description", "$schema")
+		if fields, err = f.object("hooks", nested); err != nil {
 			return nil, err
 		}
 	}
+	f.warnUnknown("", fields, "is not an event of tenon; the events are "+strings.Join(events(), ", "), events()...)
 	for _, m := range fields {
 		if !slices.Contains(events(), m.name) {
-			f.warn(m.name, "is not an event of tenon; the events are "+strings.Join(events(), ", "))
 			continue
 		}
-		if err := f.event(m.name, m.value); err != nil {
+		groups, err := f.list(m.name, m.value)
+		if err != nil {
 			return nil, err
+		}
+		for i, group := range groups {
+			if err := f.group(m.name, fmt.Sprintf("%s[%d]", m.name, i), group); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return f, nil
 }
 
-// event reads the groups of one event.
-func (f *file) event(event string, data json.RawMessage) error {
-	groups, err := f.list(event, data)
-	if err != nil {
-		return err
-	}
-	for i, group := range groups {
-		if err := f.group(event, fmt.Sprintf("%s[%d]", event, i), group); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// group reads a matcher and its commands.
+// group parses a matcher and its commands.
 func (f *file) group(event, where string, data json.RawMessage) error {
 	fields, err := f.object(where, data)
 	if err != nil {
 		return err
 	}
-	var m matcher
-	var list []json.RawMessage
-	found := false
-	for _, field := range fields {
-		at := where + "." + field.name
-		switch field.name {
-		case "matcher":
-			text, err := f.text(at, field.value)
-			if err != nil {
-				return err
-			}
-			if m, err = newMatcher(text); err != nil {
-				return f.bad(at, "%v", err)
-			}
-			if !matches(event) && !m.everything() {
-				f.warn(at, "has no effect: "+event+" has nothing to match")
-				m = matcher{}
-			}
-		case "hooks":
-			found = true
-			if list, err = f.list(at, field.value); err != nil {
-				return err
-			}
-		default:
-			f.warn(at, "is unknown and has no effect")
-		}
+	f.warnUnknown(where+".", fields, "is unknown and has no effect", "matcher", "hooks")
+	m, err := f.matcher(event, where+".matcher", fields)
+	if err != nil {
+		return err
 	}
-	if !found {
+	hooks, ok := fields.get("hooks")
+	if !ok {
 		return f.bad(where, `missing list "hooks"; write {"hooks": [{"type": "command", "command": "…"}]}`)
+	}
+	list, err := f.list(where+".hooks", hooks)
+	if err != nil {
+		return err
 	}
 	for i, data := range list {
 		e := &entry{event: event, matcher: m, timeout: sdk.MaxHookTimeout, where: fmt.Sprintf("%s.hooks[%d]", where, i)}
@@ -144,18 +115,36 @@ func (f *file) group(event, where string, data json.RawMessage) error {
 	return nil
 }
 
-// entry reads one command.
+func (f *file) matcher(event, where string, fields object) (m matcher, err error) {
+	data, ok := fields.get("matcher")
+	if !ok {
+		return m, nil
+	}
+	text, err := f.text(where, data)
+	if err != nil {
+		return m, err
+	}
+	if m, err = newMatcher(text); err != nil {
+		return m, f.bad(where, "%v", err)
+	}
+	if !matches(event) && !m.everything() {
+		f.warn(where, "has no effect: "+event+" has nothing to match")
+		return matcher{}, nil
+	}
+	return m, nil
+}
+
+// entry parses one command.
 func (f *file) entry(e *entry, data json.RawMessage) error {
 	fields, err := f.object(e.where, data)
 	if err != nil {
 		return err
 	}
-	at := func(m member) string { return e.where + "." + m.name }
-	i := slices.IndexFunc(fields, func(m member) bool { return m.name == "type" })
-	if i < 0 {
+	data, ok := fields.get("type")
+	if !ok {
 		return f.bad(e.where+".type", `missing; write "type": "command"`)
 	}
-	kind, err := f.text(at(fields[i]), fields[i].value)
+	kind, err := f.text(e.where+".type", data)
 	if err != nil {
 		return err
 	}
@@ -163,17 +152,15 @@ func (f *file) entry(e *entry, data json.RawMessage) error {
 		f.warn(e.where, fmt.Sprintf("is never run: type %q is not supported; want command", kind))
 		return nil
 	}
-	for _, field := range fields {
-		switch field.name {
-		case "type", "statusMessage": // statusMessage is for a display that tenon does not have
-		case "command":
-			e.command, err = f.text(at(field), field.value)
-		case "timeout":
-			e.timeout, err = f.seconds(at(field), field.value)
-		default:
-			f.warn(at(field), "is not supported and has no effect")
+	// statusMessage is for a display that tenon does not have.
+	f.warnUnknown(e.where+".", fields, "is not supported and has no effect", "type", "statusMessage", "command", "timeout")
+	if data, ok := fields.get("command"); ok {
+		if e.command, err = f.text(e.where+".command", data); err != nil {
+			return err
 		}
-		if err != nil {
+	}
+	if data, ok := fields.get("timeout"); ok {
+		if e.timeout, err = f.seconds(e.where+".timeout", data); err != nil {
 			return err
 		}
 	}
@@ -213,14 +200,24 @@ func (f *file) list(where string, data json.RawMessage) ([]json.RawMessage, erro
 	return list, nil
 }
 
-// member is a field of an object.
+// object is the fields of a JSON object in order.
+type object []member
+
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// object returns the fields of an object in order. Duplicate fields are an error.
-func (f *file) object(where string, data json.RawMessage) ([]member, error) {
+func (o object) get(name string) (json.RawMessage, bool) {
+	i := slices.IndexFunc(o, func(m member) bool { return m.name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return o[i].value, true
+}
+
+// object parses an object. Duplicate fields are an error.
+func (f *file) object(where string, data json.RawMessage) (object, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	first, err := d.Token()
 	if err != nil {
@@ -229,7 +226,7 @@ func (f *file) object(where string, data json.RawMessage) ([]member, error) {
 	if first != json.Delim('{') {
 		return nil, f.bad(where, "want an object, have %.40s", bytes.TrimSpace(data))
 	}
-	var members []member
+	var members object
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
@@ -240,7 +237,7 @@ func (f *file) object(where string, data json.RawMessage) ([]member, error) {
 			return nil, f.bad(where, "not JSON: %v", err)
 		}
 		name, _ := key.(string) // a key is always a string
-		if slices.ContainsFunc(members, func(m member) bool { return m.name == name }) {
+		if _, twice := members.get(name); twice {
 			return nil, f.bad(where, "duplicate field %q; keep one", name)
 		}
 		members = append(members, member{name, value})
@@ -263,4 +260,13 @@ func (f *file) bad(where, format string, args ...any) error {
 
 func (f *file) warn(where, text string) {
 	f.warnings = append(f.warnings, where+" "+text)
+}
+
+// warnUnknown warns about the fields that are not known.
+func (f *file) warnUnknown(prefix string, fields object, text string, known ...string) {
+	for _, m := range fields {
+		if !slices.Contains(known, m.name) {
+			f.warn(prefix+m.name, text)
+		}
+	}
 }

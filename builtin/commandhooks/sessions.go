@@ -49,16 +49,15 @@ func (s *sessions) forget(id string) {
 func (s *session) announce(child bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.isAnnounced() {
-		return
+	if !isClosed(s.announced) {
+		s.child = child
+		close(s.announced)
 	}
-	s.child = child
-	close(s.announced)
 }
 
-func (s *session) isAnnounced() bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.announced:
+	case <-c:
 		return true
 	default:
 		return false
@@ -66,7 +65,7 @@ func (s *session) isAnnounced() bool {
 }
 
 // isChild reports whether the session is known to belong to a subagent.
-func (s *session) isChild() bool { return s.isAnnounced() && s.child }
+func (s *session) isChild() bool { return isClosed(s.announced) && s.child }
 
 // started waits until announce was called and reports whether it was. After one timeout it does not wait again.
 func (s *session) started(ctx context.Context) bool {
@@ -74,7 +73,7 @@ func (s *session) started(ctx context.Context) bool {
 	missed := s.missed
 	s.mu.Unlock()
 	if missed {
-		return s.isAnnounced()
+		return isClosed(s.announced)
 	}
 	timer := time.NewTimer(announceWait)
 	defer timer.Stop()
@@ -95,9 +94,7 @@ func (s *session) finish(context []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.context = append(s.context, context...)
-	select {
-	case <-s.ready:
-	default:
+	if !isClosed(s.ready) {
 		close(s.ready)
 	}
 }

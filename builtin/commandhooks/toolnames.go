@@ -1,6 +1,7 @@
 package commandhooks
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -61,34 +62,25 @@ func clean(server string) string {
 
 // toDialect renames arguments for a command.
 func toDialect(tool string, origin sdk.Origin, args sdk.Object) sdk.Object {
-	if !isOurs(origin) {
-		return args
-	}
-	out := sdk.Object{}
-	names := dialectTools()[tool].args
-	for name, value := range args {
-		if theirs, ok := names[name]; ok {
-			name = theirs
-		}
-		out[name] = value
-	}
-	return out
+	return rename(args, origin, dialectTools()[tool].args)
 }
 
 // fromDialect renames the arguments of a command's answer. It accepts tenon's names too.
 func fromDialect(tool string, origin sdk.Origin, args sdk.Object) sdk.Object {
+	names := map[string]string{}
+	for ours, theirs := range dialectTools()[tool].args {
+		names[theirs] = ours
+	}
+	return rename(args, origin, names)
+}
+
+func rename(args sdk.Object, origin sdk.Origin, names map[string]string) sdk.Object {
 	if !isOurs(origin) {
 		return args
 	}
 	out := sdk.Object{}
 	for name, value := range args {
-		for ours, theirs := range dialectTools()[tool].args {
-			if theirs == name {
-				name = ours
-				break
-			}
-		}
-		out[name] = value
+		out[cmp.Or(names[name], name)] = value
 	}
 	return out
 }

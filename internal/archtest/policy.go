@@ -57,7 +57,7 @@ func libraries() map[string][]string {
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell", "host/permission"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
 		"github.com/bmatcuk/doublestar/v4":                  {"builtin/tools/search", "builtin/instructions"},
-		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon"},
+		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
 		"github.com/goccy/go-yaml":                          {"builtin/internal/frontmatter"},
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
 		"github.com/charmbracelet/log":                      {"cmd/tenon"},

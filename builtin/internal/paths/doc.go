@@ -1,9 +1,6 @@
-// Package paths turns the path arguments of tool calls into real ones: it resolves them against the
-// session's directory, shortens them for people and for permission patterns, and tells which of them
+// Package paths resolves the path arguments of tool calls against the
+// session's directory, shortens them for display and for permission patterns, and reports which of them
 // leave the project.
 //
-// # What counts
-//
-// A path is judged by where it leads, not by how it is written: every symbolic link on the way is
-// followed, also when the last component does not exist yet, before it is compared with the project.
+// It compares real paths with the project: all symbolic links are resolved first, even if the last component does not exist.
 package paths

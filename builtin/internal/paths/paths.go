@@ -12,12 +12,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ErrPath is wrapped by every error about a path argument that cannot name a file.
+// ErrPath is wrapped by every error about an invalid path argument.
 var ErrPath = errors.New("bad path")
 
-// Resolve returns the absolute and clean path that arg names for the call: relative paths start at the
-// call's directory, ~ and ~/ at the user's home; an empty arg is the call's directory. Whoever opens a
-// file opens this path, so that a .. means the same to the check and to the system.
+// Resolve returns the absolute and clean path of arg: relative paths start at the
+// call's directory, ~ and ~/ at the user's home; an empty arg is the call's directory. Callers open
+// this path, so that .. has the same meaning for the check and for the system.
 func Resolve(call *sdk.ToolCall, arg string) (string, error) {
 	abs, err := Absolute(call, arg)
 	if err != nil {
@@ -26,11 +26,11 @@ func Resolve(call *sdk.ToolCall, arg string) (string, error) {
 	return filepath.Clean(abs), nil
 }
 
-// Absolute is Resolve without cleaning: a .. behind a symbolic link stays where it is. It is for
-// arguments that another program (a shell) will open as they were written; External understands both.
+// Absolute is Resolve without cleaning: it keeps .. after a symbolic link. It is for
+// arguments that another program (a shell) opens verbatim; External supports both.
 func Absolute(call *sdk.ToolCall, arg string) (string, error) {
 	if strings.ContainsRune(arg, 0) {
-		return "", fmt.Errorf("%w: %q holds a NUL byte", ErrPath, arg)
+		return "", fmt.Errorf("%w: %q contains a NUL byte", ErrPath, arg)
 	}
 	arg = filepath.FromSlash(arg)
 	sep := string(filepath.Separator)
@@ -43,8 +43,8 @@ func Absolute(call *sdk.ToolCall, arg string) (string, error) {
 	}
 	volume := filepath.VolumeName(arg)
 	if runtime.GOOS == "windows" && strings.ContainsRune(arg[len(volume):], ':') {
-		// name:stream is another name of the same file, which rules about the name would miss.
-		return "", fmt.Errorf("%w: %q holds a colon", ErrPath, arg)
+		// name:stream is another name of the same file, which rules for the name would not match.
+		return "", fmt.Errorf("%w: %q contains a colon", ErrPath, arg)
 	}
 	switch {
 	case filepath.IsAbs(arg):
@@ -59,12 +59,12 @@ func Absolute(call *sdk.ToolCall, arg string) (string, error) {
 	return strings.TrimSuffix(call.Directory, sep) + sep + arg, nil
 }
 
-// Title returns abs for people: relative to the worktree with slashes, or as it is when it lies outside.
+// Title returns abs for display: relative to the worktree with slashes, or unchanged if it is outside.
 // The worktree itself is ".".
 func Title(call *sdk.ToolCall, abs string) string { return shorten(call.Worktree, abs) }
 
-// Display returns abs in a form that the model can use as an argument of its next call: relative to the
-// call's directory with slashes, or as it is when it lies outside.
+// Display returns abs in a form that the model can use as an argument: relative to the
+// call's directory with slashes, or unchanged if it is outside.
 func Display(call *sdk.ToolCall, abs string) string { return shorten(call.Directory, abs) }
 
 func shorten(root, abs string) string {
@@ -75,10 +75,10 @@ func shorten(root, abs string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Patterns returns what permission rules about the file at abs have to match: its path relative to the
-// worktree with slashes (absolute when it lies outside), the same for the file that a symbolic link
-// leads to, and for the link itself where its directory is reached through another one, so that no link
-// is a way around a rule.
+// Patterns returns the patterns that permission rules for the file at abs must match: its path relative to the
+// worktree with slashes (absolute if it is outside), the same for the target of a symbolic link,
+// and for the link itself if its directory is reached through another link, so that links
+// cannot bypass rules.
 func Patterns(call *sdk.ToolCall, abs string) []string {
 	patterns := []string{Title(call, abs)}
 	worktree := Real(call.Worktree)
@@ -90,10 +90,10 @@ func Patterns(call *sdk.ToolCall, abs string) []string {
 	return patterns
 }
 
-// External returns the request for leave to go outside of the project, and whether abs, a file or a
-// directory that need not exist, needs it: true when it leads out of both the call's worktree and its
-// directory. Abs must be absolute and may be clean or not; a .. behind a symbolic link is understood both
-// ways, as programs differ in it.
+// External returns the permission request for a path outside the project, and whether abs, a file or a
+// directory that need not exist, requires it: true if its real path is outside both the call's worktree and its
+// directory. Abs must be absolute but need not be clean. It checks both meanings of .. after a symbolic link,
+// because programs differ.
 func External(call *sdk.ToolCall, abs string) (sdk.PermissionRequest, bool) {
 	var patterns, always []string
 	for _, real := range []string{Real(abs), realOf(call, filepath.Clean(abs))} {
@@ -106,7 +106,7 @@ func External(call *sdk.ToolCall, abs string) (sdk.PermissionRequest, bool) {
 			continue
 		}
 		patterns = append(patterns, pattern)
-		// A * in the name of the directory itself must not widen what "always" allows.
+		// A * in the name of the directory must not extend the scope of "always".
 		always = append(always, strings.ReplaceAll(strings.TrimSuffix(dir, "/"), "*", "?")+"/*")
 	}
 	if len(patterns) == 0 {
@@ -120,7 +120,7 @@ func External(call *sdk.ToolCall, abs string) (sdk.PermissionRequest, bool) {
 	}, true
 }
 
-// directoryOf returns, with slashes, real itself when it is a directory, else the directory it is in.
+// directoryOf returns, with slashes, real if it is a directory, else its directory.
 func directoryOf(real string) string {
 	if info, err := os.Lstat(real); err != nil || !info.IsDir() {
 		real = filepath.Dir(real)

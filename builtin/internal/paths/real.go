@@ -9,17 +9,17 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Real returns where the absolute path leads; see projectfs.Real.
+// Real returns the real path of an absolute path; see projectfs.Real.
 func Real(path string) string { return projectfs.Real(path) }
 
-// Itself returns the real path of abs without following a link that abs itself may be.
+// Itself returns the real path of abs without following abs itself if it is a link.
 func Itself(abs string) string { return filepath.Join(Real(filepath.Dir(abs)), filepath.Base(abs)) }
 
-// located holds, by clean path, where the paths of a call led when permission was requested for them.
+// located contains the real paths, by clean path, at the time of a call's permission request.
 type located map[string]string
 
-// Locate returns where the clean path abs of a call leads. It leads there for the whole call: when a link on the way changed since
-// the call's permission was requested, the error wraps projectfs.ErrChanged.
+// Locate returns the real path of the clean path abs. It is the same for the whole call: if a link in the path has changed since
+// the call's permission request, the error wraps projectfs.ErrChanged.
 func Locate(call *sdk.ToolCall, abs string) (string, error) {
 	real := Real(abs)
 	known, ok := call.Prepared.(located)
@@ -34,7 +34,7 @@ func Locate(call *sdk.ToolCall, abs string) (string, error) {
 	return real, nil
 }
 
-// realOf returns where abs led when it was located, or leads now.
+// realOf returns the real path at the time of Locate, or the current one.
 func realOf(call *sdk.ToolCall, abs string) string {
 	if known, ok := call.Prepared.(located); ok && known[abs] != "" {
 		return known[abs]
@@ -42,7 +42,7 @@ func realOf(call *sdk.ToolCall, abs string) string {
 	return Real(abs)
 }
 
-// Inside reports whether the real path lies in the project of the call.
+// Inside reports whether the real path is in the call's project.
 func Inside(call *sdk.ToolCall, real string) bool {
 	return projectfs.Within(Real(call.Worktree), real) || projectfs.Within(Real(call.Directory), real)
 }

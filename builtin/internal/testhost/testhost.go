@@ -1,4 +1,4 @@
-// Package testhost is a host for the tests of plugins that read files of the project and of the user.
+// Package testhost is a host for tests of plugins that read files of the project and of the user.
 package testhost
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Host is what a plugin gets: a project below a temporary directory, and a log to look at.
+// Host provides a project in a temporary directory, and records the log.
 type Host struct {
 	Place    sdk.Project
 	Settings sdk.Config
@@ -24,7 +24,7 @@ var (
 	_ sdk.ConfigReader = (*Host)(nil)
 )
 
-// New returns a host for <tmp>/home/p/sub in the project <tmp>/home/p. Nothing of it is there yet.
+// New returns a host for <tmp>/home/p/sub in the project <tmp>/home/p. None of them exists yet.
 func New(tb testing.TB) *Host {
 	tb.Helper()
 	home := filepath.Join(tb.TempDir(), "home")

@@ -1,9 +1,9 @@
-// Package catalog contributes the model providers that tenon knows by itself: where their APIs are,
-// which environment variables hold their keys, and what their main models cost and can do. It is data
-// alone; the protocols come from other plugins.
+// Package catalog contributes tenon's table of model providers: their base URLs,
+// the environment variables of their keys, and the prices and abilities of their main models. It contains only
+// data; other plugins contribute the protocols.
 //
-// The figures are in table.json, which says where they come from. They age: "provider" in the
-// configuration overrides each of them, and a model that is not in the table can be used all the same.
+// The figures are in table.json, with their sources. "provider" in the
+// configuration overrides each of them, and models outside the table can be used too.
 package catalog
 
 import (
@@ -35,13 +35,13 @@ func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "catalog", Description: "Well-known model providers and their models", Carrier: sdk.CarrierBuiltin}
 }
 
-// Start does nothing: the table is read when it is asked for.
+// Start does nothing: Providers reads the table.
 func (*Plugin) Start(context.Context, sdk.Host) error { return nil }
 
 // Close does nothing.
 func (*Plugin) Close(context.Context) error { return nil }
 
-// Providers returns the providers in the order in which they are tried when the user chose none. The
+// Providers returns the providers in the order in which they are tried if the user chose none. The
 // caller owns the result.
 func (*Plugin) Providers() []sdk.ProviderInfo {
 	providers, err := decode(table)
@@ -51,21 +51,21 @@ func (*Plugin) Providers() []sdk.ProviderInfo {
 	return providers
 }
 
-// row is a provider as the table has it.
+// row is a provider in the table.
 type row struct {
 	sdk.ProviderInfo
 	Models []modelRow `json:"models"`
 }
 
-// modelRow is a model as the table has it: in short, because every start of the program reads it.
+// modelRow is a model in the table. Its fields are short because every start of the program reads them.
 type modelRow struct {
 	ID          string      `json:"id"`
 	Name        string      `json:"name"`
 	Limit       []int64     `json:"limit"` // context, output, input
 	Cost        []sdk.Price `json:"cost"`  // input, output, cache read, cache write
 	Over200K    []sdk.Price `json:"over200K"`
-	Takes       string      `json:"takes"`   // beside text
-	Efforts     string      `json:"efforts"` // of reasoning, each a variant
+	Takes       string      `json:"takes"`   // in addition to text
+	Efforts     string      `json:"efforts"` // reasoning efforts, each a variant
 	Reasoning   bool        `json:"reasoning"`
 	Temperature bool        `json:"temperature"`
 }
@@ -114,7 +114,7 @@ func cost(p []sdk.Price) sdk.ModelCost {
 	return sdk.ModelCost{Input: at(p, 0), Output: at(p, 1), CacheRead: at(p, 2), CacheWrite: at(p, 3)}
 }
 
-// at returns the i-th value of the list, zero when it is shorter.
+// at returns the i-th value of the list, or zero if it is shorter.
 func at[T any](list []T, i int) (v T) {
 	if i < len(list) {
 		return list[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// answer turns what the decoders find into the events of the contract: blocks with stable IDs, tool
+// answer converts decoded data to stream events: blocks with stable IDs, tool
 // calls whose first event has a name and an ID, one finish at the end.
 type answer struct {
 	sink   func(sdk.StreamEvent) error
@@ -17,8 +17,8 @@ type answer struct {
 	blocks int
 	calls  []*call
 	held   int    // bytes of the calls' pending arguments
-	began  bool   // some event was passed on
-	reason string // as the contract has it; empty until the server gave one
+	began  bool   // an event was passed on
+	reason string // a Finish constant; empty until the server sent a reason
 	tokens sdk.Tokens
 }
 
@@ -28,12 +28,12 @@ type call struct {
 	id       string
 	tool     string
 	metadata sdk.Object
-	pending  []byte // arguments that came before the name
+	pending  []byte // arguments received before the name
 	started  bool
-	args     bool // some arguments came
+	args     bool // arguments were received
 }
 
-// words passes on a delta of text or reasoning. A block ends where the other kind, or a tool call,
+// words passes on a delta of text or reasoning. A block ends when the other kind, or a tool call,
 // begins.
 func (a *answer) words(kind, text string, metadata sdk.Object) error {
 	if text == "" && metadata == nil {
@@ -46,15 +46,14 @@ func (a *answer) words(kind, text string, metadata sdk.Object) error {
 	return a.emit(sdk.StreamEvent{Type: kind, ID: a.block, Text: text, Metadata: metadata})
 }
 
-// Bounds of what is kept of an answer until it can be passed on. Servers that send a call's name late, or calls by the hundred, are
-// not known.
+// Bounds of the data kept until it can be passed on. No known server sends a call's name late, or hundreds of calls.
 const (
-	maxCalls = 512     // the host takes fewer
+	maxCalls = 512     // more than the host accepts
 	maxItems = 4 << 10 // output items of a Responses answer, entries of reasoning_details
 	maxHeld  = 1 << 20 // bytes of arguments before their call has a name
 )
 
-// newCall adds a tool call. Its name and ID may come later.
+// newCall adds a tool call. Its name and ID can follow later.
 func (a *answer) newCall() (*call, error) {
 	if len(a.calls) == maxCalls {
 		return nil, fmt.Errorf("%w: more than %d tool calls", sdk.ErrAnswerLimit, maxCalls)
@@ -64,7 +63,7 @@ func (a *answer) newCall() (*call, error) {
 	return c, nil
 }
 
-// arguments passes on a delta of a tool call's arguments; without one, it announces the call as soon as
+// arguments passes on a delta of a tool call's arguments. If delta is empty, it announces the call as soon as
 // its name is known.
 func (a *answer) arguments(c *call, delta string) error {
 	c.args = c.args || delta != ""
@@ -75,7 +74,7 @@ func (a *answer) arguments(c *call, delta string) error {
 		return a.emit(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: c.block, Text: delta})
 	}
 	if a.held += len(delta); a.held > maxHeld && c.tool == "" {
-		return fmt.Errorf("%w: %d bytes of arguments came before the name of their tool", errMalformed, a.held)
+		return fmt.Errorf("%w: %d bytes of arguments before the name of their tool", errMalformed, a.held)
 	}
 	c.pending = append(c.pending, delta...)
 	if c.tool == "" {
@@ -98,9 +97,9 @@ func (a *answer) start(c *call) error {
 	})
 }
 
-// finish ends the answer. A call that never got a name is passed on as one of the tool "unknown", so
-// that the model learns of its mistake. Servers disagree on the reason of an answer with tool calls;
-// what counts is that there are some.
+// finish ends the answer. It passes on a call without a name as a call of the tool "unknown", so
+// that the model learns of its mistake. Because servers disagree on the reason of an answer with tool calls,
+// the calls decide.
 func (a *answer) finish() error {
 	for _, c := range a.calls {
 		if c.started {

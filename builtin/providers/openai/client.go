@@ -18,14 +18,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// client asks the models of one provider in one of the two protocols.
+// client sends requests to one provider in one of the two protocols.
 type client struct {
 	settings
 	info      sdk.ProviderInfo
 	responses bool
-	base      *url.URL // with the query every request has
+	base      *url.URL // including the query of every request
 	http      *http.Client
-	secrets   []string // never to be seen in an error
+	secrets   []string // must not appear in errors
 }
 
 var (
@@ -54,8 +54,8 @@ func newClient(info sdk.ProviderInfo, responses bool, transport *http.Transport,
 	}, nil
 }
 
-// checkHeaders refuses a key or header that HTTP cannot carry, such as one read from a file with a line end in the middle. It does not
-// show the value.
+// checkHeaders returns an error for a key or header with invalid characters, for example a line end from a file. The error does not
+// contain the value.
 func checkHeaders(info sdk.ProviderInfo) error {
 	control := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if strings.ContainsFunc(info.Key, control) {
@@ -93,7 +93,7 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Stream asks the model and passes on its answer.
+// Stream sends the request and passes on the answer.
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	path, encode := "chat/completions", c.chatBody
 	if c.responses {
@@ -101,7 +101,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	}
 	body, err := encode(req)
 	if err != nil {
-		return fmt.Errorf("provider %s: encode the request: %w", c.info.ID, err) // no *sdk.ProviderError: asking again would not help
+		return fmt.Errorf("provider %s: encode the request: %w", c.info.ID, err) // not a *sdk.ProviderError: a retry would not help
 	}
 	ex, err := c.send(ctx, http.MethodPost, path, body, req.Model.Headers, req.Headers, map[string]string{"Accept": "text/event-stream"})
 	if err != nil {
@@ -118,8 +118,8 @@ func (c *client) decoder(out *answer) decoder {
 	return &chatDecoder{answer: out}
 }
 
-// send makes one request; later headers replace earlier ones of the same name, and all of them the provider's. The caller closes the
-// exchange. It never asks twice: the host retries.
+// send sends one request; later headers replace earlier ones of the same name, and all replace the provider's. The caller closes the
+// exchange. The host does the retries.
 func (c *client) send(ctx context.Context, method, path string, body []byte, headers ...map[string]string) (*exchange, error) {
 	ex := newExchange(ctx, c.headerTimeout)
 	res, err := c.do(ex.ctx, method, path, body, headers)
@@ -131,7 +131,7 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, hea
 	return ex, nil
 }
 
-// do returns a response that is a success. The caller closes its body.
+// do returns a successful response. The caller closes its body.
 func (c *client) do(ctx context.Context, method, path string, body []byte, headers []map[string]string) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// settings are a provider's options, checked.
+// settings are a provider's validated options.
 type settings struct {
-	headerTimeout time.Duration // until the response's headers; 0: none
-	idleTimeout   time.Duration // between two pieces of the answer; 0: none
+	headerTimeout time.Duration // until the response's headers; 0: no limit
+	idleTimeout   time.Duration // between two pieces of the answer; 0: no limit
 	cacheKey      bool          // send the session as prompt_cache_key
-	includeUsage  bool          // ask for the usage of a stream
-	// reasoningField is the field that takes the model's earlier reasoning: "auto", "none", or a name.
+	includeUsage  bool          // request the usage of a stream
+	// reasoningField is the field for the model's earlier reasoning: "auto", "none", or a name.
 	reasoningField string
 	callIDLength   int // tool call IDs must have this length and be alphanumeric; 0: any
 	openAI         bool

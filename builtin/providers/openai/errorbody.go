@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// maxErrorMessage bounds the message shown to the user, in bytes; the body keeps more.
+// maxErrorMessage is the maximum length of the message for the user, in bytes; the body contains more.
 const maxErrorMessage = 2 << 10
 
 // serverError is the content of an error's body.

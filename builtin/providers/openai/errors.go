@@ -15,10 +15,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxErrorBody bounds what is kept of the body of an error.
+// maxErrorBody is the maximum size of an error's body in bytes.
 const maxErrorBody = 16 << 10
 
-// refusal is an answer that says no: an HTTP status, or an error in a stream that had begun well.
+// refusal is an error of the server: an HTTP status, or an error within a stream.
 type refusal struct {
 	status int
 	header http.Header // nil for an error in a stream
@@ -27,13 +27,13 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("refused with status %d", r.status) }
 
-// sinkError is an error of the receiver of events: not the provider's.
+// sinkError is an error of the receiver of events, not of the provider.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }
 func (e *sinkError) Unwrap() error { return e.err }
 
-// succeeded turns every response that is not a success into a refusal.
+// succeeded returns a refusal unless the response is a success.
 func succeeded(res *http.Response) (*http.Response, error) {
 	if res.StatusCode/100 == 2 {
 		return res, nil
@@ -42,7 +42,7 @@ func succeeded(res *http.Response) (*http.Response, error) {
 	return nil, &refusal{status: res.StatusCode, header: res.Header, body: httpx.Excerpt(res.Body, maxErrorBody)}
 }
 
-// failure makes a *sdk.ProviderError of what ended an exchange, unless it was the caller.
+// failure converts the error that ended an exchange to a *sdk.ProviderError, unless the caller caused it.
 func (c *client) failure(ctx context.Context, ex *exchange, err error) error {
 	var sunk *sinkError
 	var refused *refusal
@@ -92,7 +92,7 @@ func (c *client) refused(ex *exchange, r *refusal) error {
 		Code:       said.code,
 		Message:    c.scrub(said.message),
 	}
-	// An error in a stream comes with status 200; the one it names tells more.
+	// An error in a stream has the HTTP status 200, so the status in the error is more useful.
 	if said.status != 0 && r.status/100 == 2 {
 		out.StatusCode = said.status
 	}
@@ -112,7 +112,7 @@ func (c *client) headersOf(header http.Header) map[string]string {
 	return out
 }
 
-// scrub takes the provider's secrets out of text that a server, or an error, may have repeated.
+// scrub removes the provider's secrets from the text of a server or an error.
 func (c *client) scrub(text string) string {
 	for _, secret := range c.secrets {
 		text = strings.ReplaceAll(text, secret, "***")
@@ -120,8 +120,8 @@ func (c *client) scrub(text string) string {
 	return text
 }
 
-// secretsOf lists what must not be shown: the key, the values of headers that carry credentials, and
-// what the URL may hold of both.
+// secretsOf lists the secrets: the key, the values of headers with credentials, and
+// the credentials in the URL.
 func secretsOf(info sdk.ProviderInfo, base *url.URL) []string {
 	candidates := []string{info.Key}
 	if password, ok := base.User.Password(); ok {
@@ -141,7 +141,7 @@ func secretsOf(info sdk.ProviderInfo, base *url.URL) []string {
 	}
 	var secrets []string
 	for _, s := range candidates {
-		if len(s) >= 4 { // shorter ones would blot out common words
+		if len(s) >= 4 { // shorter ones would hide common words
 			secrets = append(secrets, s)
 		}
 	}
@@ -159,7 +159,7 @@ func redactURL(raw string) string {
 	return u.String()
 }
 
-// withoutURL drops the wrapper of net/http, whose text repeats the whole URL.
+// withoutURL removes the wrapper of net/http, whose text contains the whole URL.
 func withoutURL(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -168,7 +168,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// connectionTrouble says in words why there was no response.
+// connectionTrouble returns a readable reason for a missing response.
 func connectionTrouble(err error, baseURL string) string {
 	host := baseURL
 	if u, parseErr := url.Parse(baseURL); parseErr == nil {
@@ -180,11 +180,11 @@ func connectionTrouble(err error, baseURL string) string {
 	var cert *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &dns):
-		return fmt.Sprintf("the address of %q cannot be found: check options.baseURL and the network (%s)", dns.Name, dns.Err)
+		return fmt.Sprintf("host %q not found: check options.baseURL and the network (%s)", dns.Name, dns.Err)
 	case errors.As(err, &cert):
 		return fmt.Sprintf("the certificate of %s is not trusted: %s", host, cert.Err)
 	case errors.As(err, &record):
-		return fmt.Sprintf("%s does not speak TLS: does options.baseURL need http:// in place of https://?", host)
+		return fmt.Sprintf("%s does not support TLS: does options.baseURL need http:// instead of https://?", host)
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fmt.Sprintf("cannot connect to %s: %s: is the server running, and options.baseURL right?", host, dial.Err)
 	case errors.Is(err, io.EOF):

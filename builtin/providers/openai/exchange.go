@@ -14,35 +14,35 @@ import (
 
 // Bounds of one answer on the wire. The host bounds its content, see sdk.MaxModelAnswerBytes.
 const (
-	// maxAnswer bounds its bytes, framing included: a short delta takes 50 to 200 times its text.
+	// maxAnswer is its maximum size in bytes, including framing: a short delta takes 50 to 200 times its text.
 	maxAnswer = 256 << 20
-	// maxEvent bounds one event, and an answer that is not a stream: decoding takes several times its size in memory. The
-	// longest legitimate event repeats a whole answer, about 0.5 MiB, with the tools of the request.
+	// maxEvent is the maximum size of one event, and of an answer that is not a stream: decoding takes several times its size in
+	// memory. The longest legitimate event repeats a whole answer, about 0.5 MiB, with the tools of the request.
 	maxEvent = 2 << 20
-	// maxElements bounds the JSON values of one event: an empty object of 3 bytes takes up to 200 in memory. Tools that a
-	// server repeats have some thousand.
+	// maxElements is the maximum number of JSON values in one event: an empty object of 3 bytes takes up to 200 in memory. The tools that
+	// a server repeats have some thousand.
 	maxElements = 1 << 16
 )
 
-// eventFactor times the longest silence is how long the next event may take: bytes that complete no event, such as comments,
-// show that the server is alive, but not for ever.
+// eventFactor times the idle timeout is the maximum time until the next event: bytes that complete no event, such as comments,
+// extend the wait only that far.
 const eventFactor = 2
 
-// lingerTimeout is how long the end of a stream may take once the model has finished: some servers send
+// lingerTimeout is the maximum time until the end of a stream after the model has finished: some servers send
 // the usage late, some never close.
 const lingerTimeout = 2 * time.Second
 
 var (
-	errTooLong     = fmt.Errorf("%w: more than %d MiB were sent", sdk.ErrAnswerLimit, maxAnswer>>20)
-	errEventTooBig = fmt.Errorf("%w: an event, or an answer that is no stream, is too large", sdk.ErrAnswerLimit)
-	errElements    = fmt.Errorf("%w: an event, or an answer that is no stream, has too many values", sdk.ErrAnswerLimit)
+	errTooLong     = fmt.Errorf("%w: the server sent more than %d MiB", sdk.ErrAnswerLimit, maxAnswer>>20)
+	errEventTooBig = fmt.Errorf("%w: an event, or an answer that is not a stream, is too large", sdk.ErrAnswerLimit)
+	errElements    = fmt.Errorf("%w: an event, or an answer that is not a stream, has too many values", sdk.ErrAnswerLimit)
 )
 
-// idleError ends an exchange whose server has been silent for too long.
+// idleError is the cause of an exchange ended by a timeout.
 type idleError struct {
 	silence time.Duration
-	begun   bool // there were headers
-	alive   bool // there were bytes, but no event
+	begun   bool // headers were received
+	alive   bool // bytes were received, but no event
 }
 
 func (e *idleError) Error() string {
@@ -57,8 +57,8 @@ func (e *idleError) Error() string {
 
 func (*idleError) Unwrap() error { return os.ErrDeadlineExceeded }
 
-// exchange is one request and its answer, which ends when the server is silent for too long. One
-// goroutine uses it.
+// exchange is one request and its answer, which ends after a timeout without data. Only one
+// goroutine may use it.
 type exchange struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
@@ -78,7 +78,7 @@ func newExchange(ctx context.Context, headerTimeout time.Duration) *exchange {
 	return ex
 }
 
-// begin takes over the response, whose headers have come.
+// begin sets the response after its headers were received.
 func (ex *exchange) begin(res *http.Response, idle time.Duration) {
 	ex.res = res
 	ex.limit(idle)
@@ -87,7 +87,7 @@ func (ex *exchange) begin(res *http.Response, idle time.Duration) {
 	}
 }
 
-// event notes that an event is complete.
+// event records a complete event.
 func (ex *exchange) event() {
 	ex.open = 0
 	if ex.events != nil {
@@ -95,7 +95,7 @@ func (ex *exchange) event() {
 	}
 }
 
-// limit sets how long the server may be silent from now on; 0 is without end.
+// limit sets the maximum time without data from now on; 0 means no limit.
 func (ex *exchange) limit(idle time.Duration) {
 	ex.stop()
 	ex.idle = idle
@@ -105,7 +105,7 @@ func (ex *exchange) limit(idle time.Duration) {
 	}
 }
 
-// stop ends the clocks.
+// stop stops the timers.
 func (ex *exchange) stop() {
 	for _, timer := range []*time.Timer{ex.silence, ex.events} {
 		if timer != nil {
@@ -115,7 +115,7 @@ func (ex *exchange) stop() {
 	ex.silence, ex.events = nil, nil
 }
 
-// linger shortens the wait once the answer is complete.
+// linger shortens the timeout once the answer is complete.
 func (ex *exchange) linger() {
 	if ex.idle == 0 || ex.idle > lingerTimeout {
 		ex.limit(lingerTimeout)
@@ -146,7 +146,7 @@ func (ex *exchange) timedOut() *idleError {
 	return idle
 }
 
-// drain reads what is left, so that the connection can be used again. It gives up soon.
+// drain reads the rest for a short time, so that the connection can be reused.
 func (ex *exchange) drain() {
 	ex.limit(100 * time.Millisecond)
 	_, _ = io.CopyN(io.Discard, ex.res.Body, 4<<10)

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// attachment is a file of a request in the form both protocols build on.
+// attachment is a file of a request, for both protocols.
 type attachment struct {
 	kind string // one of the kinds below
 	text string // of kindText
@@ -27,8 +27,8 @@ const (
 	kindFile  = "file"
 )
 
-// newAttachment decides how a file goes to the model. One that the model cannot take becomes a text
-// that says so: the model can tell the user, an error of the server could not.
+// newAttachment returns the form in which a file is sent to the model. For a file that the model does not accept it returns a text
+// with the reason, so that the model can tell the user.
 func newAttachment(m *sdk.Model, mime, name, rawURL string) attachment {
 	a := attachment{name: name, mime: mime, url: rawURL}
 	a.mime, _, _ = strings.Cut(strings.ToLower(a.mime), ";")
@@ -68,7 +68,7 @@ func notice(format string, args ...any) attachment {
 	return attachment{kind: kindText, text: "[" + fmt.Sprintf(format, args...) + "]"}
 }
 
-// textAttachment puts the text of a file in place of the file.
+// textAttachment returns the text of a file instead of the file.
 func textAttachment(a attachment) attachment {
 	data, err := dataOf(a.url)
 	if err != nil {
@@ -98,7 +98,7 @@ func dataOf(rawURL string) (string, error) {
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }
 
-// audioFormat returns the name OpenAI has for an audio type.
+// audioFormat returns OpenAI's name of an audio type.
 func audioFormat(mime string) string {
 	format := strings.TrimPrefix(strings.TrimPrefix(mime, "audio/"), "x-")
 	switch format {
@@ -110,8 +110,8 @@ func audioFormat(mime string) string {
 	return format
 }
 
-// resultFiles returns the contents of a follow-up user message with the files of tool results, which
-// the role tool cannot carry. Nil when there are none.
+// resultFiles returns the contents of an additional user message with the files of tool results, which
+// the role tool does not support; nil if there are none.
 func resultFiles(contents []sdk.ModelContent) []sdk.ModelContent {
 	var out []sdk.ModelContent
 	for i := range contents {
@@ -130,5 +130,5 @@ func resultFiles(contents []sdk.ModelContent) []sdk.ModelContent {
 	return out
 }
 
-// noOutput stands for an empty tool result, which some servers refuse.
+// noOutput replaces an empty tool result, which some servers refuse.
 const noOutput = "(no output)"

@@ -1,14 +1,13 @@
-// Package openai talks to model servers that speak OpenAI's protocols, whoever runs them: Chat
+// Package openai is the client of model servers with OpenAI's protocols: Chat
 // Completions ("openai-chat") and Responses ("openai-responses").
 //
-// openai-go reads the frames of the event stream. Of it this package uses packages/ssestream alone: its client links the types of
-// every service of OpenAI, which took 12 MB of memory at every start, however little of them was used.
-// Bodies and events have types of this package, for three reasons. Compatible servers use fields that
-// OpenAI does not have (reasoning_content, reasoning_details, extra_content) and shapes it would refuse.
-// A stream of tens of thousands of small events must cost little. And a process that answers one
-// question should not pay for the reflection of types it does not use.
+// openai-go parses the event stream. This package uses only its packages/ssestream: its client links the types of
+// every OpenAI service, which took 12 MB of memory at every start.
+// Bodies and events have their own types here because compatible servers use fields that
+// OpenAI does not have (reasoning_content, reasoning_details, extra_content) and forms that it refuses,
+// and because a process that answers one question should not pay for the reflection of unused types.
 //
-// The way of a request:
+// The path of a request:
 //
 //	Stream ── chatBody / responsesBody ──► post ──► exchange (timeouts) ──► consume (framing)
 //	                                                                           │ events
@@ -23,7 +22,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Names of the protocols, as "protocol" in a provider's configuration has them.
+// Names of the protocols in the configuration of a provider.
 const (
 	ProtocolChat      = "openai-chat"
 	ProtocolResponses = "openai-responses"
@@ -54,13 +53,13 @@ func (*Plugin) Manifest() sdk.Manifest {
 	}
 }
 
-// Start keeps the logger; connections are made by the first request.
+// Start stores the logger. The first request connects.
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.log = h.Logger()
 	return nil
 }
 
-// Close closes idle connections. Requests that still run end with their contexts.
+// Close closes idle connections. Running requests end with their contexts.
 func (p *Plugin) Close(context.Context) error {
 	p.transport.CloseIdleConnections()
 	return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// wireOptions returns the options under the names of the wire. Configurations written for the AI SDK
-// have names of their own, and the two protocols place the same thing differently. When an option is
-// given under both names, the wire's wins.
+// wireOptions returns the options under their names in the protocol. Configurations for the AI SDK
+// use other names, and the two protocols use different positions. If an option is set
+// under both names, the protocol's wins.
 func wireOptions(options sdk.Object, responses bool) sdk.Object {
 	names := optionNames(responses)
 	out := make(sdk.Object, len(options))

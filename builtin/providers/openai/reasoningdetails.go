@@ -7,9 +7,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Keys of the metadata that goes with reasoning, text and tool calls and comes back in later requests.
+// Keys of the metadata of reasoning, text and tool calls, which later requests contain.
 const (
-	metaField   = "field"         // the field the reasoning came in
+	metaField   = "field"         // the field that contained the reasoning
 	metaDetails = "details"       // the value of reasoning_details
 	metaExtra   = "extra_content" // of a tool call
 	metaItem    = "itemID"        // of a Responses item
@@ -17,16 +17,16 @@ const (
 	metaPhase   = "phase"         // of a Responses message
 )
 
-// reasoningDetails joins OpenRouter's reasoning_details out of its deltas. They go back as one list, in
-// the order they came.
+// reasoningDetails joins the deltas of OpenRouter's reasoning_details. They are sent back as one list in
+// their original order.
 type reasoningDetails struct {
 	list []*reasoningDetail
-	size int // of all deltas, in bytes, about
+	size int // approximate size of all deltas in bytes
 }
 
 type reasoningDetail struct {
 	fields map[string]any
-	texts  map[string]*strings.Builder // the fields that grow with each delta
+	texts  map[string]*strings.Builder // the fields that are joined
 }
 
 func (r *reasoningDetails) add(deltas []map[string]any) error {
@@ -52,7 +52,7 @@ func (d *reasoningDetail) continues(delta map[string]any) bool {
 	return text(d.fields["type"]) == text(delta["type"]) && text(d.fields["index"]) == text(delta["index"])
 }
 
-// add joins a delta and returns its size in bytes, about.
+// add joins a delta and returns its approximate size in bytes.
 func (d *reasoningDetail) add(delta map[string]any) (size int) {
 	for name, v := range delta {
 		s, isText := v.(string)

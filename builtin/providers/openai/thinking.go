@@ -2,8 +2,8 @@ package openai
 
 import "strings"
 
-// thinking tells the reasoning apart that a model writes between <think> and </think> at the start of
-// its text, because the server did not. The zero value is ready.
+// thinking separates the reasoning between <think> and </think> at the start of a
+// text, for servers that do not. The zero value is ready.
 type thinking struct {
 	state thinkState
 	held  string // text that may be part of a tag
@@ -12,24 +12,24 @@ type thinking struct {
 type thinkState int
 
 const (
-	thinkStart  thinkState = iota // nothing but white space so far
-	thinkOpened                   // behind <think>, before the first word
+	thinkStart  thinkState = iota // only white space so far
+	thinkOpened                   // after <think>, before the first word
 	thinkInside
-	thinkClosed // behind </think>, before the first word
+	thinkClosed // after </think>, before the first word
 	thinkText   // the answer itself
 )
 
 const (
 	thinkOpen  = "<think>"
 	thinkClose = "</think>"
-	// maxIndent bounds the white space before <think> that is held back, in bytes.
+	// maxIndent is the maximum size of the white space held back before <think>, in bytes.
 	maxIndent = 256
 )
 
 // open reports whether reasoning has begun and not ended.
 func (t *thinking) open() bool { return t.state == thinkOpened || t.state == thinkInside }
 
-// split returns what of the delta, and of what was held back before, is reasoning and what is text. The
+// split returns the reasoning and the text in the delta and the text held back before. The
 // reasoning comes first.
 func (t *thinking) split(delta string) (reasoning, text string) {
 	if t.state == thinkText {
@@ -61,7 +61,7 @@ func (t *thinking) split(delta string) (reasoning, text string) {
 	return reasoning, rest
 }
 
-// reasoning returns the reasoning in s and, when it ends there, the text behind it.
+// reasoning returns the reasoning in s and, if it ends there, the text after it.
 func (t *thinking) reasoning(s string) (reasoning, rest string) {
 	if t.state == thinkOpened {
 		s = strings.TrimLeft(s, "\r\n")
@@ -84,7 +84,7 @@ func (t *thinking) reasoning(s string) (reasoning, rest string) {
 	return s, ""
 }
 
-// flush returns what was held back, at the end of the text.
+// flush returns the text held back, at the end of the text.
 func (t *thinking) flush() (reasoning, text string) {
 	held := t.held
 	t.held = ""

@@ -6,8 +6,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// chatUsage is the usage of Chat Completions with the additions of other servers. Floats, because some
-// servers write 12.0.
+// chatUsage is the usage of Chat Completions with the additions of other servers. The fields are floats because some
+// servers send 12.0.
 type chatUsage struct {
 	Prompt        float64 `json:"prompt_tokens"`
 	Completion    float64 `json:"completion_tokens"`
@@ -39,7 +39,7 @@ type responsesUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-// chatTokens reads a usage. An unreadable one counts nothing: it must not cost the answer.
+// chatTokens converts a usage. It ignores an invalid one, so that the answer is kept.
 func chatTokens(raw json.RawMessage) (tokens sdk.Tokens, ok bool) {
 	var u chatUsage
 	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &u) != nil {
@@ -58,11 +58,11 @@ func responsesTokens(raw json.RawMessage) sdk.Tokens {
 	return countTokens(u.Input, u.Output, u.Total, u.InputDetails.Cached, u.InputDetails.Write, u.OutputDetails.Reasoning)
 }
 
-// countTokens separates what the servers count together: cached tokens are part of the prompt, reasoning
-// tokens of the output. Some (xAI, Google) leave reasoning out of the output; the total tells.
+// countTokens separates the counts: servers include cached tokens in the prompt and reasoning
+// tokens in the output. Some (xAI, Google) do not include reasoning in the output, which the total shows.
 func countTokens(prompt, output, total, read, write, reasoning float64) sdk.Tokens {
-	if beside := total - prompt - output; total > 0 && beside > 0 {
-		reasoning = max(reasoning, beside)
+	if extra := total - prompt - output; total > 0 && extra > 0 {
+		reasoning = max(reasoning, extra)
 	} else {
 		output -= reasoning
 	}
@@ -76,7 +76,7 @@ func countTokens(prompt, output, total, read, write, reasoning float64) sdk.Toke
 	return t
 }
 
-// count converts a number of tokens; one that cannot be true counts nothing.
+// count converts a number of tokens; implausible ones count as 0.
 func count(n float64) int64 {
 	if n > 0 && n < 1e12 {
 		return int64(n)

@@ -1,26 +1,27 @@
 package files
 
 import (
+	"cmp"
 	"slices"
 )
 
 const (
-	// minSimilarity is how alike the lines between two anchors must be on average; opencode's figure.
+	// minSimilarity is the minimum average similarity of the lines between two anchors; opencode's figure.
 	minSimilarity = 0.65
-	// minLead is how much more alike the best place must be than the next one to be taken alone.
+	// minLead is the minimum lead of the best place over the next one.
 	minLead = 0.1
-	// maxCompared bounds the work of a search for anchors in bytes compared with each other.
+	// maxCompared is the maximum work of a search for anchors, in pairs of compared bytes.
 	maxCompared = 200 << 20
 )
 
-// place is a block of lines that may be meant.
+// place is a block of lines that may be the intended one.
 type place struct {
 	first, n int
 	score    float64
 }
 
-// byAnchors finds blocks that begin and end as old does, are at most a quarter longer or shorter, and are
-// alike in between.
+// byAnchors finds blocks with the first and last line of old and similar lines between them, at most a quarter longer or
+// shorter.
 func byAnchors(m *matching) []span {
 	n := len(m.want)
 	if n < 3 || m.want[0] == "" || m.want[n-1] == "" {
@@ -43,7 +44,7 @@ func byAnchors(m *matching) []span {
 			}
 		}
 		if budget < 0 {
-			return nil // too many places to tell them apart
+			return nil // too many places
 		}
 		if best.score >= minSimilarity {
 			places = append(places, best)
@@ -52,8 +53,8 @@ func byAnchors(m *matching) []span {
 	return m.best(places)
 }
 
-// between returns how alike the lines inside of the block of size lines at i are to those of old: the
-// average over the lines of the longer of both.
+// between returns the average similarity of the lines between the first and the last line of a block to those of old. The
+// longer one determines the number of lines.
 func (m *matching) between(i, size int, budget *int) float64 {
 	have, want := m.lines[i+1:i+size-1], m.want[1:len(m.want)-1]
 	longest := max(len(have), len(want))
@@ -65,14 +66,14 @@ func (m *matching) between(i, size int, budget *int) float64 {
 		}
 		sum += similarity(have[k], want[k])
 		if sum+float64(longest-k-1) < minSimilarity*float64(longest) {
-			return 0 // the rest cannot make up for it
+			return 0 // the rest cannot compensate
 		}
 	}
 	return sum / float64(longest)
 }
 
-// byContext finds blocks of the same length that begin and end as old does and have at least half of the
-// lines between that are not blank.
+// byContext finds blocks of the same length with the first and last line of old and at least half of its other nonblank
+// lines.
 func byContext(m *matching) []span {
 	n := len(m.want)
 	if n < 3 || m.want[0] == "" || m.want[n-1] == "" {
@@ -100,17 +101,12 @@ func byContext(m *matching) []span {
 	return m.best(places)
 }
 
-// best returns the span of the place that is clearly the best, or those of all that come near it.
+// best returns the span of the best place, and those of all places whose score is close to it.
 func (m *matching) best(places []place) []span {
 	if len(places) == 0 {
 		return nil
 	}
-	top := slices.MaxFunc(places, func(a, b place) int {
-		if a.score < b.score {
-			return -1
-		}
-		return 1
-	}).score
+	top := slices.MaxFunc(places, func(a, b place) int { return cmp.Compare(a.score, b.score) }).score
 	var spans []span
 	for _, p := range places {
 		s := m.block(p.first, p.n)
@@ -121,8 +117,8 @@ func (m *matching) best(places []place) []span {
 	return spans
 }
 
-// similarity returns how alike two lines are, from 0 to 1: one minus their edit distance in relation to
-// the longer one.
+// similarity returns the similarity of two lines from 0 to 1: one minus their edit distance divided by
+// the longer length.
 func similarity(a, b string) float64 {
 	longest := max(len(a), len(b))
 	if a == b {

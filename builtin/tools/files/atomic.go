@@ -12,20 +12,20 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// errReadOnly is wrapped by the error about a file that nobody may write.
+// errReadOnly is wrapped by the error for a file without write permission.
 var errReadOnly = errors.New("file is read-only")
 
-// location is where a file is, or will be: an open directory and a name in it. Nothing that happens to the path of the directory
-// afterwards leads a change elsewhere. The caller closes it.
+// location is the place of an existing or new file: an open directory and a name in it. Later changes of the directory's path
+// cannot redirect a write. The caller closes it.
 type location struct {
 	name string
-	path string           // for people
-	dirs []*projectfs.Dir // the last one holds the file; before it those in which directories were created
+	path string           // for messages
+	dirs []*projectfs.Dir // the last one contains the file; the others are those in which directories were created
 	made []string         // made[i] was created in dirs[i]
-	info fs.FileInfo      // of the content that was put here last
+	info fs.FileInfo      // of the content written last
 }
 
-// at returns the place of the file at the real path, whose directory must exist.
+// at returns the location of the file at the real path, whose directory must exist.
 func (t target) at(real string) (*location, error) {
 	dir, name, err := projectfs.Parent(t.trusted, real)
 	if err != nil {
@@ -34,7 +34,7 @@ func (t target) at(real string) (*location, error) {
 	return &location{name: name, path: real, dirs: []*projectfs.Dir{dir}}, nil
 }
 
-// make returns the place of the target and creates the directories that are missing above it.
+// make returns the location of the target and creates the missing directories above it.
 func (t target) make() (*location, error) {
 	p := &location{name: filepath.Base(t.real), path: t.real}
 	path := filepath.Dir(t.real)
@@ -57,7 +57,7 @@ func (t target) make() (*location, error) {
 	return p, nil
 }
 
-// descend creates a directory in the last one, unless another program just did, and opens it.
+// descend creates a directory in the last one, unless another program has just created it, and opens it.
 func (p *location) descend(name string) error {
 	err := p.dir().Mkdir(name, 0o777)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -65,7 +65,7 @@ func (p *location) descend(name string) error {
 	}
 	made := name
 	if err != nil {
-		made = "" // not ours to remove
+		made = "" // must not be removed
 	}
 	p.made = append(p.made, made)
 	next, err := p.dir().Dir(name)
@@ -75,14 +75,14 @@ func (p *location) descend(name string) error {
 	return err
 }
 
-// dir returns the directory that holds the file.
+// dir returns the directory that contains the file.
 func (p *location) dir() *projectfs.Dir { return p.dirs[len(p.dirs)-1] }
 
-// undo removes the directories that were created, as far as they are empty.
+// undo removes the created directories that are empty.
 func (p *location) undo() {
 	for i := len(p.made) - 1; i >= 0; i-- {
 		if p.made[i] == "" || p.dirs[i].Remove(p.made[i]) != nil {
-			return // another program has put something there
+			return // another program has used it
 		}
 	}
 }
@@ -95,10 +95,10 @@ func (p *location) close() error {
 	return errors.Join(errs...)
 }
 
-// write puts content in place: into a new file in the same directory that then takes the name, so that
-// at every moment the old or the new content is there, whole. An existing file, described by old, keeps
-// its mode and, as far as the system lets us, its owner; other names of it (hard links) keep the old
-// content. A new file has old nil. When an error is returned the old content stands and nothing is left.
+// write writes content to a new file in the same directory and renames it, so that
+// the file always has the complete old or new content. An existing file, described by old, keeps
+// its mode and, if the system allows it, its owner; its other names (hard links) keep the old
+// content. For a new file, old is nil. After an error the old content is unchanged and no temporary file is left.
 func (p *location) write(content []byte, old fs.FileInfo) error {
 	staged, err := p.stage(content, old, nil)
 	if err != nil {
@@ -113,8 +113,8 @@ type staged struct {
 	file *atomicfile.Staged
 }
 
-// stage writes content to a new file in the directory. A new file gets the mode of like, if that is not nil. Either commit or
-// discard has to follow.
+// stage writes content to a temporary file in the directory. A new file gets the mode of like, unless that is nil. The caller calls
+// commit or discard.
 func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error) {
 	o := atomicfile.Options{Mode: 0o666, Sync: true} // less the umask
 	if old != nil {
@@ -142,7 +142,7 @@ func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error)
 	return &staged{p, file}, nil
 }
 
-// commit gives the file its name.
+// commit renames the file to its name.
 func (s *staged) commit() error {
 	if err := s.file.Commit(); err != nil {
 		return explain(s.path, err)
@@ -162,7 +162,7 @@ func (p *location) checkWritable(info fs.FileInfo) error {
 	return f.Close()
 }
 
-// explain says what a failed write means for the user, and what to do.
+// explain adds the consequence and the remedy to the error of a failed write.
 func explain(path string, err error) error {
 	remedy := ""
 	switch {

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// sniffBytes is how much of a file decides what it is.
+// sniffBytes is the number of bytes that determine the type of a file.
 const sniffBytes = 4096
 
-// binaryExtensions are those of files that are not text, whatever they begin with; each with a space
-// around it.
+// binaryExtensions are the extensions of files that are never text, separated by spaces.
 const binaryExtensions = " .zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .exe .dll .so .dylib .a .lib .o .obj .class .jar .war " +
 	".pyc .pyo .wasm .bin .dat .db .sqlite .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp .mp3 .mp4 .mov .avi .mkv .wav " +
 	".flac .ogg .ico .bmp .tiff .woff .woff2 .ttf .otf .eot "
 
-// isBinary reports whether the file with the name and this beginning is not text: by its extension, a NUL
-// byte, or more than three in ten control characters.
+// isBinary reports whether a file is not text, from its name and beginning: by its extension, a NUL
+// byte, or more than 30 % control characters.
 func isBinary(name string, head []byte) bool {
 	if ext := strings.ToLower(filepath.Ext(name)); ext != "" && strings.Contains(binaryExtensions, " "+ext+" ") {
 		return true
@@ -34,7 +33,7 @@ func isBinary(name string, head []byte) bool {
 	return control*10 > len(head)*3
 }
 
-// attachable returns the MIME type of a file that a model can look at, by its beginning; empty for others.
+// attachable returns the MIME type of a file that can be attached for the model, from its beginning; "" for others.
 func attachable(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x89PNG\r\n\x1a\n")):

@@ -6,34 +6,34 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// change is what a call is about to do to one file, computed in memory.
+// change is a planned change of one file, computed in memory.
 type change struct {
 	target
-	old    fs.FileInfo // nil: the file is created
-	mode   fs.FileInfo // whose mode a created file gets; nil: the usual one
-	before []byte
-	after  []byte
-	remove bool
-	diff   diff
-	// written describes the file with the new content, once that is in place.
-	written fs.FileInfo
+	old     fs.FileInfo // nil if the file is created
+	mode    fs.FileInfo // source of a created file's mode; nil: the default mode
+	before  []byte
+	after   []byte
+	remove  bool
+	diff    diff
+	written fs.FileInfo // the new file, once it is in place
+	extra   sdk.Object  // further metadata
 }
 
-// current is a file as it is on disk.
+// current is a file on disk.
 type current struct {
-	info    fs.FileInfo // nil: there is none
+	info    fs.FileInfo // nil if it does not exist
 	content []byte
 	hash    string
 }
 
-// load reads the file t, which may not exist yet. A file that is too large to be worked on in memory
-// comes without its content; everything but a regular file is an error.
+// load reads the file t, which need not exist. For a file too large for memory it returns no content. Special files are an error.
 func load(t target) (current, error) {
 	f, info, err := projectfs.Open(t.trusted, t.real)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +53,7 @@ func load(t target) (current, error) {
 	return current{info, content, contentHash(content)}, nil
 }
 
-// loadText reads the text file t for a change to a part of it. It must exist and the model must have seen
+// loadText reads the text file t for a partial change. It must exist, and the model must have seen
 // its content.
 func (p *plugin) loadText(ctx context.Context, call *sdk.ToolCall, t target) (current, error) {
 	c, err := load(t)
@@ -72,13 +72,13 @@ func (p *plugin) loadText(ctx context.Context, call *sdk.ToolCall, t target) (cu
 	return c, p.history.check(ctx, call, t, c.hash)
 }
 
-// compare fills in the diff.
+// compare sets the diff.
 func (c *change) compare(call *sdk.ToolCall) (err error) {
 	c.diff, err = newDiff(paths.Title(call, c.abs), c.before, c.after)
 	return err
 }
 
-// permissions returns what the change needs leave for.
+// permissions returns the permission requests of the change.
 func (c *change) permissions(call *sdk.ToolCall) []sdk.PermissionRequest {
 	return append(externals(call, c.target), sdk.PermissionRequest{
 		Permission: permissionEdit,
@@ -88,7 +88,7 @@ func (c *change) permissions(call *sdk.ToolCall) []sdk.PermissionRequest {
 	})
 }
 
-// write puts the change in place and records that the model knows the new content.
+// write writes the change and records that the model knows the new content.
 func (p *plugin) write(call *sdk.ToolCall, c *change) error {
 	at, err := c.make()
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *plugin) write(call *sdk.ToolCall, c *change) error {
 	return at.close()
 }
 
-// hash names the content of the file after the change.
+// hash identifies the content of the file after the change.
 func (c *change) hash() string {
 	if len(c.after) > maxHashed && c.written != nil {
 		return statHash(c.written)
@@ -111,9 +111,9 @@ func (c *change) hash() string {
 	return contentHash(c.after)
 }
 
-// metadata describes the change to clients and to history.rebuild.
+// metadata describes the change for clients and for history.rebuild.
 func (c *change) metadata() sdk.Object {
-	return sdk.Object{
+	m := sdk.Object{
 		metaPath: c.abs,
 		metaHash: c.hash(),
 		"diff":   c.diff.text,
@@ -122,4 +122,6 @@ func (c *change) metadata() sdk.Object {
 		},
 		"files": []string{c.abs},
 	}
+	maps.Copy(m, c.extra)
+	return m
 }

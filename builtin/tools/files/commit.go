@@ -3,11 +3,11 @@ package files
 import (
 	"crypto/rand"
 	"errors"
-	"os"
+	"io/fs"
 )
 
-// commit puts all changes in place or none. Everything that is likely to fail (no space, no right to
-// write) happens before the first file changes; should a later step fail, the earlier ones are undone.
+// commit applies all changes or none. Everything likely to fail (no space, no permission)
+// happens before the first file changes; if a later step fails, the earlier ones are undone.
 func commit(changes []*change) error {
 	var t transaction
 	err := t.apply(changes)
@@ -19,14 +19,14 @@ func commit(changes []*change) error {
 	return errors.Join(err, t.close())
 }
 
-// transaction knows how to undo what was done.
+// transaction is a sequence of steps that can be undone.
 type transaction struct {
 	undo   []func() error
 	aside  []func() error // delete the files that were set aside
 	places []*location
 }
 
-// apply stages all content, then takes the deleted files away, then puts the new content in place.
+// apply stages all content, then moves the deleted files aside, then puts the new content in place.
 func (t *transaction) apply(changes []*change) error {
 	written := make([]*staged, len(changes))
 	for i, c := range changes {
@@ -38,7 +38,7 @@ func (t *transaction) apply(changes []*change) error {
 			return err
 		}
 	}
-	// Deletions first: a file that is moved to its own name in another case would else delete itself.
+	// Deletions come first: otherwise a file that is renamed to a different case would delete itself.
 	for _, c := range changes {
 		if c.remove {
 			if err := t.setAside(c); err != nil {
@@ -63,7 +63,7 @@ func (t *transaction) apply(changes []*change) error {
 	return nil
 }
 
-// stage writes the new content of a file to one in the same directory.
+// stage writes the new content of a file to a temporary file in the same directory.
 func (t *transaction) stage(c *change) (*staged, error) {
 	p, err := c.make()
 	if err != nil {
@@ -82,7 +82,7 @@ func (t *transaction) stage(c *change) (*staged, error) {
 
 func (t *transaction) onRollback(f func() error) { t.undo = append(t.undo, f) }
 
-// setAside takes the file, of a link the link, out of sight; finish deletes it and rollback brings it back.
+// setAside renames the file, or the link; finish deletes it and rollback restores it.
 func (t *transaction) setAside(c *change) error {
 	p, err := c.at(c.itself)
 	if err != nil {
@@ -107,7 +107,7 @@ func (t *transaction) rollback() error {
 	return errors.Join(errs...)
 }
 
-// finish deletes what was set aside. The changes are made by then: an error only tells what is left over.
+// finish deletes the files that were set aside. The changes are complete; an error only reports leftover files.
 func (t *transaction) finish() error {
 	var errs []error
 	for _, remove := range t.aside {
@@ -125,7 +125,7 @@ func (t *transaction) close() error {
 }
 
 func ignoreMissing(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err

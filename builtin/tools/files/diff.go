@@ -7,7 +7,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// maxDiffBytes bounds a diff in metadata: it is for a person's eyes and is stored with the session.
+// maxDiffBytes is the maximum size of a diff in metadata, which is stored with the session.
 const maxDiffBytes = 32 << 10
 
 // diff is the difference between two contents of a file.
@@ -16,8 +16,8 @@ type diff struct {
 	additions, deletions int    // lines
 }
 
-// newDiff compares two contents by lines; line endings do not count. A file that is created or deleted has
-// no before or after.
+// newDiff compares two contents by lines and ignores line endings. before or after is empty for a created or deleted
+// file.
 func newDiff(name string, before, after []byte) (diff, error) {
 	old, new := diffText(before), diffText(after)
 	edits := udiff.Lines(old, new)
@@ -44,7 +44,7 @@ func countLines(s string) int {
 	return n
 }
 
-// plural counts things: "1 line", "2 lines".
+// plural returns a count: "1 line", "2 lines".
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -52,7 +52,7 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// cutLines shortens text to whole lines of at most limit bytes and says how much is missing.
+// cutLines shortens text to whole lines of at most limit bytes and adds the number of missing lines.
 func cutLines(text string, limit int) string {
 	if len(text) <= limit {
 		return text

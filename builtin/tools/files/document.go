@@ -8,15 +8,14 @@ import (
 
 const bom = "\ufeff"
 
-// document is the text of a file in the form that tools work on: without the byte order mark and with \n
-// at the end of every line. It remembers what was there, so that a change touches nothing else.
+// document is the text of a file in the form that tools use: without the byte order mark and with \n
+// at the end of every line. It keeps the original form, so that a change affects nothing else.
 type document struct {
-	text string
-	raw  string // as it is on disk, without the byte order mark
-	bom  bool
-	crlf []int // offsets in text of each \n that is \r\n in raw, ascending
-	// ending is what most lines end with; new lines get it, too.
-	ending string
+	text   string
+	raw    string // as on disk, without the byte order mark
+	bom    bool
+	crlf   []int  // offsets in text of each \n that is \r\n in raw, ascending
+	ending string // the ending of most lines; new lines get it too
 }
 
 func newDocument(content []byte) *document {
@@ -45,14 +44,14 @@ func newDocument(content []byte) *document {
 // span is a range of a document's text.
 type span struct{ start, end int }
 
-// replacement is text that takes the place of a span.
+// replacement is the new text of a span.
 type replacement struct {
 	span
 	text string
 }
 
-// apply returns the content of the file with the replacements, which must be in order and must not
-// overlap, made. Their new lines end as most lines of the document do.
+// apply returns the content of the file after the replacements, which must be in order and must not
+// overlap. New lines get the ending of most lines.
 func (d *document) apply(replacements []replacement) []byte {
 	var b bytes.Buffer
 	if d.bom {
@@ -68,7 +67,7 @@ func (d *document) apply(replacements []replacement) []byte {
 	return b.Bytes()
 }
 
-// offset returns where in raw the offset of text is; before the \r when it is at a \r\n.
+// offset converts an offset of text to one of raw; at \r\n it returns the offset of \r.
 func (d *document) offset(i int) int { return i + sort.SearchInts(d.crlf, i) }
 
 func toLF(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
@@ -80,5 +79,5 @@ func withEnding(s, ending string) string {
 	return strings.ReplaceAll(s, "\n", ending)
 }
 
-// lineOf returns the number, from 1, of the line in text that holds the offset.
+// lineOf returns the number, from 1, of the line in text that contains the offset.
 func lineOf(text string, offset int) int { return strings.Count(text[:offset], "\n") + 1 }

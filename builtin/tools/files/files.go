@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/sdk"
@@ -12,12 +13,12 @@ import (
 // permissionEdit is the permission key of every tool that changes files.
 const permissionEdit = "edit"
 
-// New returns the plugin. It remembers, per session, which file contents the model has seen.
+// New returns the plugin. It records, per session, the file contents the model has seen.
 func New() sdk.Plugin {
 	return &plugin{history: newHistory(), locks: newLocks()}
 }
 
-// plugin holds what the tools share.
+// plugin is the state shared by the tools.
 type plugin struct {
 	history *history
 	locks   *locks
@@ -27,18 +28,15 @@ var (
 	_ sdk.ToolSource       = (*plugin)(nil)
 	_ sdk.ToolPreparer     = (*readTool)(nil)
 	_ sdk.ToolPreparer     = listTool{}
-	_ sdk.ToolPreparer     = (*writeTool)(nil)
-	_ sdk.ToolPreparer     = (*editTool)(nil)
+	_ sdk.ToolPreparer     = (*fileTool)(nil)
 	_ sdk.ToolPreparer     = (*patchTool)(nil)
-	_ sdk.ToolPermission   = (*writeTool)(nil)
-	_ sdk.ToolPermission   = (*editTool)(nil)
+	_ sdk.ToolPermission   = (*fileTool)(nil)
 	_ sdk.ToolPermission   = (*patchTool)(nil)
-	_ sdk.ToolAvailability = (*writeTool)(nil)
-	_ sdk.ToolAvailability = (*editTool)(nil)
+	_ sdk.ToolAvailability = (*fileTool)(nil)
 	_ sdk.ToolAvailability = (*patchTool)(nil)
 )
 
-// Manifest names the plugin.
+// Manifest describes the plugin.
 func (*plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{
 		Name:        "files",
@@ -47,18 +45,22 @@ func (*plugin) Manifest() sdk.Manifest {
 	}
 }
 
-// Start does nothing: the tools need nothing but their calls.
+// Start does nothing: the tools need only their calls.
 func (*plugin) Start(context.Context, sdk.Host) error { return nil }
 
-// Close does nothing: nothing runs between calls.
+// Close does nothing: no work runs between calls.
 func (*plugin) Close(context.Context) error { return nil }
 
 // Tools returns read, list, write, edit and apply_patch.
 func (p *plugin) Tools() []sdk.Tool {
-	return []sdk.Tool{&readTool{p}, listTool{}, &writeTool{p}, &editTool{p}, &patchTool{p}}
+	return []sdk.Tool{&readTool{p}, listTool{}, newWrite(p), newEdit(p), &patchTool{p}}
 }
 
-// decode reads the arguments of a call.
+func definition(id, description, parameters string) sdk.ToolDefinition {
+	return sdk.ToolDefinition{ID: id, Description: strings.TrimSpace(description), Parameters: json.RawMessage(parameters)}
+}
+
+// decode decodes the arguments of a call.
 func decode(call *sdk.ToolCall, args any) error {
 	if err := json.Unmarshal(call.Args, args); err != nil {
 		return fmt.Errorf("arguments of %s: %w", call.Tool, err)
@@ -66,11 +68,11 @@ func decode(call *sdk.ToolCall, args any) error {
 	return nil
 }
 
-// target is a file that a call names.
+// target is a file in the arguments of a call.
 type target struct {
-	abs     string   // as the call means it; what is shown and recorded
-	real    string   // where it leads; what is opened and locked
-	itself  string   // the real path of what is at abs, which may be a link
+	abs     string   // as in the call, absolute; shown and recorded
+	real    string   // the real path; opened and locked
+	itself  string   // the real path of abs itself, which may be a link
 	name    string   // for the model
 	trusted []string // see projectfs.OpenDir
 }
@@ -90,7 +92,7 @@ func newTarget(call *sdk.ToolCall, arg string) (target, error) {
 	return target{abs: abs, real: real, itself: paths.Itself(abs), name: paths.Display(call, abs), trusted: paths.Trusted(call)}, nil
 }
 
-// externals returns the requests for the targets that lie outside of the project, each directory once.
+// externals returns the permission requests for targets outside the project, each directory once.
 func externals(call *sdk.ToolCall, targets ...target) []sdk.PermissionRequest {
 	var requests []sdk.PermissionRequest
 	asked := map[string]bool{}

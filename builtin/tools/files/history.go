@@ -1,12 +1,15 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,35 +18,35 @@ import (
 )
 
 const (
-	// maxSessions and maxFiles bound what is remembered. A session that was forgotten is rebuilt from its
-	// messages; a file that was forgotten has to be read again.
+	// maxSessions and maxFiles bound the history. A dropped session is rebuilt from its
+	// messages; a dropped file must be read again.
 	maxSessions = 64
 	maxFiles    = 4096
-	// maxHashed is the size up to which a file is known by its content; a larger one by size and time.
+	// maxHashed is the maximum size of a file that is identified by its content; larger ones are identified by size and time.
 	maxHashed = 10 << 20
 )
 
-// Keys of the metadata from which the history of a session is rebuilt.
+// Keys of the metadata that rebuild reads.
 const (
 	metaPath   = "filepath" // the file of a single hash
 	metaHash   = "hash"
 	metaHashes = "hashes" // of several files, by path
 )
 
-// errNotSeen is wrapped by the errors about a change to content that the model has not seen.
+// errNotSeen is wrapped by errors about changes to content that the model has not seen.
 var errNotSeen = errors.New("the current content was not read")
 
-// seen is the content of a file that the model got to see, by its hash.
+// seen is the hash of file content that the model has seen.
 type seen struct {
 	hash string
 	at   time.Time
 }
 
-// history remembers which content of which file the model has seen, in every session by itself.
+// history records the file contents that the model has seen, per session.
 type history struct {
 	mu       sync.Mutex
 	sessions map[string]*session
-	clock    int // counts uses, to find the session unused for longest
+	clock    int // number of uses, to find the least recently used session
 }
 
 type session struct {
@@ -51,12 +54,12 @@ type session struct {
 
 	mu      sync.Mutex
 	files   map[string]seen // by real path
-	rebuilt bool            // the messages were looked through
+	rebuilt bool            // the messages have been read
 }
 
 func newHistory() *history { return &history{sessions: map[string]*session{}} }
 
-// note records that the model has seen the content of the file at real, by reading or by writing it.
+// note records that the model has read or written the content of the file at real.
 func (h *history) note(sessionID, real, hash string) {
 	s := h.session(sessionID)
 	s.mu.Lock()
@@ -64,7 +67,7 @@ func (h *history) note(sessionID, real, hash string) {
 	s.put(real, seen{hash, time.Now()})
 }
 
-// drop forgets the file at real, which was deleted.
+// drop removes the file at real, which was deleted.
 func (h *history) drop(sessionID, real string) {
 	s := h.session(sessionID)
 	s.mu.Lock()
@@ -72,8 +75,8 @@ func (h *history) drop(sessionID, real string) {
 	delete(s.files, real)
 }
 
-// check returns an error that wraps errNotSeen and says what to do, unless the model has seen the content
-// with the hash of the file t in this session.
+// check returns an error that wraps errNotSeen and contains the remedy, unless the model has seen the content of the file t with
+// the hash in this session.
 func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash string) error {
 	s := h.session(call.SessionID)
 	s.mu.Lock()
@@ -95,7 +98,7 @@ func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash 
 	return nil
 }
 
-// session returns the session with the ID and makes room for it.
+// session returns the session with the ID and creates it if necessary.
 func (h *history) session(id string) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -103,13 +106,9 @@ func (h *history) session(id string) *session {
 	s := h.sessions[id]
 	if s == nil {
 		if len(h.sessions) >= maxSessions {
-			oldest := ""
-			for other, s := range h.sessions {
-				if oldest == "" || s.used < h.sessions[oldest].used {
-					oldest = other
-				}
-			}
-			delete(h.sessions, oldest)
+			delete(h.sessions, slices.MinFunc(slices.Collect(maps.Keys(h.sessions)), func(a, b string) int {
+				return cmp.Compare(h.sessions[a].used, h.sessions[b].used)
+			}))
 		}
 		s = &session{files: map[string]seen{}}
 		h.sessions[id] = s
@@ -118,22 +117,18 @@ func (h *history) session(id string) *session {
 	return s
 }
 
-// put records a file and makes room for it. s.mu must be held.
+// put records a file and drops the oldest one if there are too many. s.mu must be held.
 func (s *session) put(real string, now seen) {
 	if _, ok := s.files[real]; !ok && len(s.files) >= maxFiles {
-		oldest := ""
-		for other, last := range s.files {
-			if oldest == "" || last.at.Before(s.files[oldest].at) {
-				oldest = other
-			}
-		}
-		delete(s.files, oldest)
+		delete(s.files, slices.MinFunc(slices.Collect(maps.Keys(s.files)), func(a, b string) int {
+			return s.files[a].at.Compare(s.files[b].at)
+		}))
 	}
 	s.files[real] = now
 }
 
-// rebuild takes what the tool calls of the session recorded, where nothing newer is known. A host that
-// keeps no messages has none from before either. s.mu must be held.
+// rebuild adds the files in the metadata of the session's tool calls, unless they are newer here. A host without
+// messages has no earlier calls. s.mu must be held.
 func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
 	reader, ok := host.(sdk.MessageReader)
 	if !ok {
@@ -161,14 +156,13 @@ func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
 	return nil
 }
 
-// recorded adds to files what the tool call has recorded.
+// recorded adds the files in the metadata of a tool call.
 func recorded(p *sdk.ToolPart, files map[string]seen) {
 	at := time.UnixMilli(p.State.Time.End)
 	add := func(path, hash any) {
-		path1, ok1 := path.(string)
-		hash1, ok2 := hash.(string)
-		if ok1 && ok2 && path1 != "" {
-			files[paths.Real(path1)] = seen{hash1, at}
+		p, isPath := path.(string)
+		if h, isHash := hash.(string); isPath && isHash && p != "" {
+			files[paths.Real(p)] = seen{h, at}
 		}
 	}
 	switch p.Tool {
@@ -182,13 +176,13 @@ func recorded(p *sdk.ToolPart, files map[string]seen) {
 	}
 }
 
-// contentHash names content.
+// contentHash identifies content.
 func contentHash(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// statHash names the content of a file that is too large to be hashed.
+// statHash identifies the content of a file that is too large to hash.
 func statHash(info fs.FileInfo) string {
 	return fmt.Sprintf("stat:%d:%d", info.Size(), info.ModTime().UnixNano())
 }

@@ -1,9 +1,9 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the description
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +18,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxListed is how many entries list shows; opencode shows as many.
+// maxListed is the maximum number of entries, as in opencode.
 const maxListed = 100
 
 //go:embed list.md
@@ -36,14 +36,10 @@ type listArgs struct {
 
 // Definition describes list.
 func (listTool) Definition() sdk.ToolDefinition {
-	return sdk.ToolDefinition{
-		ID:          "list",
-		Description: strings.TrimSpace(listDescription),
-		Parameters:  json.RawMessage(listParameters),
-	}
+	return definition("list", listDescription, listParameters)
 }
 
-// Prepare asks for list with the directory.
+// Prepare requests the permission list with the directory.
 func (listTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	t, err := listTarget(call)
 	if err != nil {
@@ -62,10 +58,7 @@ func listTarget(call *sdk.ToolCall) (target, error) {
 	if err := decode(call, &args); err != nil {
 		return target{}, err
 	}
-	if args.Path == "" {
-		args.Path = "."
-	}
-	return newTarget(call, args.Path)
+	return newTarget(call, cmp.Or(args.Path, "."))
 }
 
 // Execute lists the directory.
@@ -85,8 +78,8 @@ func (listTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	}
 	defer dir.Close() // only read from
 	var l listing
-	// The upper levels say more than the depths of the first directory, so the tree is taken level by
-	// level until it is full.
+	// The upper levels are more useful than the depths of the first directory, so entries are added level by
+	// level.
 	for depth := 0; ; depth++ {
 		deeper, err := l.level(ctx, call, dir, t.abs, depth)
 		if err != nil {
@@ -99,13 +92,13 @@ func (listTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	return l.result(call, t), nil
 }
 
-// listing is the part of a tree that is shown.
+// listing is the shown part of a tree.
 type listing struct {
 	entries []string // paths below the root with slashes; directories end with one
-	cut     bool     // there is more on the last level looked at, or below it
+	cut     bool     // the last level, or a level below it, has more entries
 }
 
-// level adds the entries at the depth. deeper reports that there are directories among them.
+// level adds the entries at the depth. deeper reports whether they include directories.
 func (l *listing) level(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, root string, depth int) (deeper bool, err error) {
 	_, err = ignore.Walk(ctx, dir, root, call.Worktree, func(e ignore.Entry) error {
 		at := strings.Count(e.Rel, "/")
@@ -128,7 +121,7 @@ func (l *listing) level(ctx context.Context, call *sdk.ToolCall, dir *projectfs.
 }
 
 func (l *listing) result(call *sdk.ToolCall, t target) *sdk.ToolResult {
-	// A directory comes right before what is in it: compare as if the slash were the smallest byte.
+	// A directory is followed by its content: compare as if the slash were the smallest byte.
 	slices.SortFunc(l.entries, func(a, b string) int {
 		return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
 	})

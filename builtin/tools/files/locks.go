@@ -7,75 +7,56 @@ import (
 	"sync"
 )
 
-// locks lets one call at a time work on a file.
+// locks lets only one call at a time use a file.
 type locks struct {
 	mu   sync.Mutex
-	held map[string]*fileLock
+	held map[string]chan struct{} // closed when the file is released
 }
 
-// fileLock is held by whoever has put a token into it.
-type fileLock struct {
-	token chan struct{}
-	users int // who hold it or wait for it; guarded by locks.mu
-}
+func newLocks() *locks { return &locks{held: map[string]chan struct{}{}} }
 
-func newLocks() *locks { return &locks{held: map[string]*fileLock{}} }
-
-// lock waits until all files are free and takes them. unlock must be called once. The paths must be real
-// ones. Names that differ in case share a lock, as they are one file on some systems.
+// lock waits until all files are free and locks them. unlock must be called once. The paths must be real paths. Names that
+// differ only in case share a lock because they are one file on some systems.
 func (l *locks) lock(ctx context.Context, files ...string) (unlock func(), err error) {
 	keys := make([]string, len(files))
 	for i, file := range files {
 		keys[i] = strings.ToLower(file)
 	}
-	slices.Sort(keys) // everybody takes them in one order, so nobody waits in a circle
+	slices.Sort(keys) // one order for all callers prevents deadlocks
 	keys = slices.Compact(keys)
-	taken := 0
-	unlock = func() {
-		for _, key := range keys[:taken] {
-			l.release(key)
-		}
-	}
-	for _, key := range keys {
+	for i, key := range keys {
 		if err := l.take(ctx, key); err != nil {
-			unlock()
+			l.release(keys[:i])
 			return nil, err
 		}
-		taken++
 	}
-	return unlock, nil
+	return func() { l.release(keys) }, nil
 }
 
 func (l *locks) take(ctx context.Context, key string) error {
-	l.mu.Lock()
-	f := l.held[key]
-	if f == nil {
-		f = &fileLock{token: make(chan struct{}, 1)}
-		l.held[key] = f
-	}
-	f.users++
-	l.mu.Unlock()
-	select {
-	case f.token <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		l.forget(key, f)
-		return ctx.Err()
+	for {
+		l.mu.Lock()
+		released, held := l.held[key]
+		if !held {
+			l.held[key] = make(chan struct{})
+		}
+		l.mu.Unlock()
+		if !held {
+			return nil
+		}
+		select {
+		case <-released:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
-func (l *locks) release(key string) {
-	l.mu.Lock()
-	f := l.held[key]
-	l.mu.Unlock()
-	<-f.token
-	l.forget(key, f)
-}
-
-func (l *locks) forget(key string, f *fileLock) {
+func (l *locks) release(keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.users--; f.users == 0 {
+	for _, key := range keys {
+		close(l.held[key])
 		delete(l.held, key)
 	}
 }

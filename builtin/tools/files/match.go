@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// maxPartOfLine bounds, in bytes, the text that is looked for inside of lines with any white space; the
-// pattern it takes gets slow.
+// maxPartOfLine is the maximum length in bytes of a text searched inside lines with any white space. The regular expression for a
+// longer one is slow.
 const maxPartOfLine = 1000
 
-// found is where oldString is in a text.
+// found is the result of searching oldString.
 type found struct {
 	spans []span
-	how   string // which tolerance it took; empty: it is there exactly
+	how   string // the tolerance used; empty for an exact match
 }
 
-// locate finds old in text: exactly or, when it is not there, with more and more tolerance, in the order
-// that opencode has. The first level that finds anything decides. Without all it must find one place.
-// Errors say, for the model, what was found instead; name is that of the file.
+// locate finds old in text: exactly, else with increasing tolerance, in opencode's order. The first level that finds a place
+// decides. Unless all is set, it must find exactly one. Errors tell the model what was found instead; name is the file's.
 func locate(name, text, old string, all bool) (found, error) {
 	m := &matching{text: text, old: old}
 	for i, level := range levels() {
-		if i == 1 { // what comes first and nearly always does needs no lines
+		if i == 1 { // the first level, which usually succeeds, needs no lines
 			m.split()
 		}
 		spans := level.find(m)
@@ -35,7 +34,7 @@ func locate(name, text, old string, all bool) (found, error) {
 		}
 		for _, s := range spans {
 			if level.how != "" && m.tooLarge(s) {
-				return found{}, fmt.Errorf("oldString is like lines %s of %q (%s), but these are much longer than it; give the text to replace in full",
+				return found{}, fmt.Errorf("oldString resembles lines %s of %q (%s), but these are much longer; give the text to replace in full",
 					lineRange(text, s), name, level.how)
 			}
 		}
@@ -46,13 +45,12 @@ func locate(name, text, old string, all bool) (found, error) {
 
 // level is one way to find oldString.
 type level struct {
-	how  string // for the model: "matched " + how
-	find func(*matching) []span
-	// likely is set when what is found is only like oldString: never replaced in several places.
-	likely bool
+	how    string // for the model: "matched " + how
+	find   func(*matching) []span
+	likely bool // the result only resembles oldString, so it is never replaced in several places
 }
 
-// levels returns the ways in the order they are tried. opencode's level for a common indentation is part
+// levels returns the ways in their order. opencode's level for a common indentation is part
 // of ignoringIndentation, which it can only narrow; its last one repeats the first.
 func levels() []level {
 	return []level{
@@ -66,16 +64,16 @@ func levels() []level {
 	}
 }
 
-// matching is a search for old in text, with what several levels need.
+// matching is a search for old in text, with data used by several levels.
 type matching struct {
 	text, old string
-	starts    []int    // where each line of text begins, and len(text)
-	lines     []string // of text, without white space around them
-	want      []string // the lines of old, likewise
-	tail      bool     // old ends with a line break, which belongs to a match
+	starts    []int    // offset of each line of text, and len(text)
+	lines     []string // trimmed lines of text
+	want      []string // trimmed lines of old
+	tail      bool     // old ends with a line break, which is part of the match
 }
 
-// split fills in what is about lines.
+// split sets the fields about lines.
 func (m *matching) split() {
 	offset := 0
 	for line := range strings.Lines(m.text) {
@@ -95,7 +93,7 @@ func (m *matching) line(i int) string {
 	return strings.TrimSuffix(m.text[m.starts[i]:m.starts[i+1]], "\n")
 }
 
-// block returns the span of n lines from line i on, with the last line break if old has one.
+// block returns the span of n lines from line i, with the last line break if old has one.
 func (m *matching) block(i, n int) span {
 	s := span{m.starts[i], m.starts[i+n]}
 	if !m.tail && strings.HasSuffix(m.text[s.start:s.end], "\n") {
@@ -104,17 +102,17 @@ func (m *matching) block(i, n int) span {
 	return s
 }
 
-// blank reports whether old has no text to go by.
+// blank reports whether old contains only white space.
 func (m *matching) blank() bool { return strings.TrimSpace(m.old) == "" }
 
-// tooLarge is opencode's guard against replacing far more than was meant.
+// tooLarge is opencode's guard against replacing far more than intended.
 func (m *matching) tooLarge(s span) bool {
 	text := m.text[s.start:s.end]
 	n, lines := countLines(m.old), countLines(text)
 	return lines >= max(n+3, 2*n) || len(text) > max(len(m.old)+500, 4*len(m.old))
 }
 
-// windows returns the blocks of len(want) lines whose lines are equal, without overlaps.
+// windows returns the blocks of len(want) equal lines, without overlaps.
 func (m *matching) windows(equal func(i, k int) bool) []span {
 	var spans []span
 	if m.blank() {
@@ -151,8 +149,8 @@ func occurrences(text, old string) []span {
 	}
 }
 
-// ignoringIndentation compares lines without the white space around them. Of several places the ones
-// whose indentation differs by the same amount in every line are taken.
+// ignoringIndentation compares trimmed lines. Of several places it prefers those
+// whose indentation differs by the same amount in every line.
 func ignoringIndentation(m *matching) []span {
 	spans := m.windows(func(i, k int) bool { return m.lines[i] == m.want[k] })
 	if len(spans) < 2 {
@@ -166,7 +164,7 @@ func ignoringIndentation(m *matching) []span {
 	return spans
 }
 
-// dedent removes the indentation that all lines of s that are not blank share.
+// dedent removes the common indentation of the nonblank lines of s.
 func dedent(s string) string {
 	common, first := "", true
 	for line := range strings.Lines(s) {
@@ -189,8 +187,8 @@ func dedent(s string) string {
 	return b.String()
 }
 
-// ignoringSpace compares lines as if every run of white space were one space, and else one line with parts
-// of lines.
+// ignoringSpace compares lines with all white space collapsed; if none match and old is one line, it searches inside
+// lines.
 func ignoringSpace(m *matching) []span {
 	want := make([]string, len(m.want))
 	for k, line := range m.want {
@@ -216,7 +214,7 @@ func ignoringSpace(m *matching) []span {
 
 func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// unescaped undoes the escapes that models sometimes write one time too often.
+// unescaped removes one level of escapes, which models sometimes add.
 func unescaped(m *matching) []span {
 	replacer := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\'`, "'", `\"`, `"`, "\\`", "`", `\\`, `\`, `\$`, "$")
 	plain := replacer.Replace(m.old)
@@ -234,14 +232,14 @@ func trimmed(m *matching) []span {
 	return occurrences(m.text, plain)
 }
 
-// ambiguous returns the error about more than one place.
+// ambiguous returns the error for more than one place.
 func ambiguous(name, text string, spans []span, how string) error {
-	const most = 10
+	const limit = 10
 	var at []string
-	for _, s := range spans[:min(len(spans), most)] {
+	for _, s := range spans[:min(len(spans), limit)] {
 		at = append(at, fmt.Sprint(lineOf(text, s.start)))
 	}
-	if len(spans) > most {
+	if len(spans) > limit {
 		at = append(at, "…")
 	}
 	if how != "" {

@@ -14,13 +14,11 @@ import (
 )
 
 const (
-	// maxSuggestions is how many names are suggested for one that does not exist.
-	maxSuggestions = 3
-	// maxCandidates bounds how many names of a directory are compared.
-	maxCandidates = 10000
+	maxSuggestions = 3     // names suggested for one that does not exist
+	maxCandidates  = 10000 // names of a directory that are compared
 )
 
-// notFound returns the error about a file that does not exist, with the names that may have been meant.
+// notFound returns the error for a file that does not exist, with similar names.
 // It wraps fs.ErrNotExist.
 func notFound(call *sdk.ToolCall, t target) error {
 	dir := filepath.Dir(t.real)
@@ -28,7 +26,7 @@ func notFound(call *sdk.ToolCall, t target) error {
 		for !t.isDir(dir) && dir != filepath.Dir(dir) {
 			dir = filepath.Dir(dir)
 		}
-		return fmt.Errorf("%q: %w; the nearest directory above it that exists is %q", t.name, fs.ErrNotExist, paths.Display(call, dir))
+		return fmt.Errorf("%q: %w; the nearest existing directory above it is %q", t.name, fs.ErrNotExist, paths.Display(call, dir))
 	}
 	var names []string
 	for _, name := range t.similar(dir, filepath.Base(t.real)) {
@@ -40,7 +38,7 @@ func notFound(call *sdk.ToolCall, t target) error {
 	return fmt.Errorf("%q: %w; did you mean %s?", t.name, fs.ErrNotExist, strings.Join(names, ", "))
 }
 
-// isDir reports whether there is a directory at the real path that can be opened.
+// isDir reports whether the real path is a directory that can be opened.
 func (t target) isDir(real string) bool {
 	d, err := projectfs.OpenDir(t.trusted, real)
 	if err != nil {
@@ -50,7 +48,7 @@ func (t target) isDir(real string) bool {
 	return true
 }
 
-// similar returns the names in dir that are most like name.
+// similar returns the names in dir that are most similar to name.
 func (t target) similar(dir, name string) []string {
 	d, err := projectfs.OpenDir(t.trusted, dir)
 	if err != nil {

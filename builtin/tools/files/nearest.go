@@ -11,56 +11,52 @@ import (
 )
 
 const (
-	// maxPlaces is how many places are shown to the model that are like what it looked for.
-	maxPlaces = 3
-	// maxShown is how many bytes of a line are shown around the first difference.
-	maxShown = 120
-	// maxRepeats bounds how often one line that is looked for is counted.
-	maxRepeats = 20
-	// maxGuess bounds the search for a single line that is alike, in bytes compared with each other.
-	maxGuess = 20 << 20
+	maxPlaces  = 3        // similar places shown to the model
+	maxShown   = 120      // bytes of a line shown around the first difference
+	maxRepeats = 20       // counted occurrences of one line in the searched text
+	maxGuess   = 20 << 20 // work of the search for one similar line, in pairs of compared bytes
 )
 
-// errNoMatch is wrapped by the errors about text that is not in a file.
+// errNoMatch is wrapped by errors about text that is not in a file.
 var errNoMatch = errors.New("text not found")
 
 // numbered is a line with the number that read puts before it.
 var numbered = regexp.MustCompile(`(?m)^\s*\d+: `)
 
-// notLocated returns the error about an oldString that is nowhere, with the places that are most like it
-// and where each differs.
+// notLocated returns the error for an oldString that is not in the file, with the most similar places
+// and their first differences.
 func notLocated(name string, m *matching) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "oldString is not in %q", name)
 	if lines := countLines(m.old); len(numbered.FindAllStringIndex(m.old, -1)) == lines && lines > 0 {
-		b.WriteString(". It begins its lines with numbers: leave out the \"N: \" that read adds")
+		b.WriteString(". Its lines begin with numbers: omit the \"N: \" that read adds")
 	}
 	b.WriteString(nearest(m.lines, m.want, func(i int) string { return m.line(i) }, strings.Split(m.old, "\n")))
 	return fmt.Errorf("%w: %s", errNoMatch, b.String())
 }
 
-// nearest describes the places in a file that are most like the lines that were looked for. lines and want
-// are without white space around them; line returns line i of the file and asked holds the lines as they
-// were asked for.
+// nearest describes the places in a file that are most similar to the searched lines. lines and want
+// are trimmed; line returns line i of the file and asked are the untrimmed searched
+// lines.
 func nearest(lines, want []string, line func(i int) string, asked []string) string {
 	places := vote(lines, want)
 	if len(places) == 0 {
 		places = guess(lines, want)
 	}
 	if len(places) == 0 {
-		return ". Nothing in the file is like it; read the file again"
+		return ". Nothing in the file is similar; read the file again"
 	}
 	var b strings.Builder
 	b.WriteString(". The nearest places:")
 	for _, p := range places {
-		fmt.Fprintf(&b, "\nline %d: %d of %d lines are alike; ", p.first+1, p.n, len(want))
+		fmt.Fprintf(&b, "\nline %d: %d of %d lines match; ", p.first+1, p.n, len(want))
 		b.WriteString(firstDifference(p.first, len(lines), len(want), line, asked))
 	}
 	return b.String()
 }
 
-// firstDifference says what the first line is that differs when the lines asked for are laid over the file
-// at line first.
+// firstDifference describes the first difference between the searched lines and the file from
+// line first.
 func firstDifference(first, total, n int, line func(i int) string, asked []string) string {
 	for k := range n {
 		i := first + k
@@ -75,14 +71,14 @@ func firstDifference(first, total, n int, line func(i int) string, asked []strin
 			return fmt.Sprintf("line %d differs:\n  file:  %s\n  asked: %s", i+1, visible(have, at), visible(asked[k], at))
 		}
 	}
-	return "its lines are there, but its line breaks or its end differ"
+	return "the lines match, but line breaks or the end differ"
 }
 
-// vote returns the offsets at which most of the lines of want lie on equal ones.
+// vote returns the offsets at which most lines of want are equal to those of the file.
 func vote(lines, want []string) []place {
 	at := map[string][]int{}
 	for k, text := range want {
-		if utf8.RuneCountInString(text) > 2 && len(at[text]) < maxRepeats { // brackets are everywhere
+		if utf8.RuneCountInString(text) > 2 && len(at[text]) < maxRepeats { // not brackets alone
 			at[text] = append(at[text], k)
 		}
 	}
@@ -102,7 +98,7 @@ func vote(lines, want []string) []place {
 	return places[:min(len(places), maxPlaces)]
 }
 
-// guess returns the line that is most like the longest line of want, if any is like it.
+// guess returns the line that is most similar to the longest line of want, if any is similar.
 func guess(lines, want []string) []place {
 	longest := 0
 	for k, text := range want {
@@ -110,7 +106,7 @@ func guess(lines, want []string) []place {
 			longest = k
 		}
 	}
-	if len(want) == 0 || want[longest] == "" {
+	if len(want) == 0 {
 		return nil
 	}
 	best := place{score: 0.5}
@@ -119,10 +115,7 @@ func guess(lines, want []string) []place {
 		if budget -= len(text) * len(want[longest]); budget < 0 {
 			break
 		}
-		if text == "" {
-			continue
-		}
-		if score := similarity(text, want[longest]); score > best.score {
+		if score := similarity(text, want[longest]); text != "" && score > best.score {
 			best = place{first: max(i-longest, 0), n: 0, score: score}
 		}
 	}
@@ -140,7 +133,7 @@ func commonPrefix(a, b string) int {
 	return i
 }
 
-// visible shows the part of a line around the byte at, with its tabs and the white space at its ends as
+// visible returns the part of a line around the byte at, with tabs and outer white space as
 // signs.
 func visible(s string, at int) string {
 	before, after := "", ""

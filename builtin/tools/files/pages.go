@@ -16,24 +16,24 @@ import (
 
 const (
 	defaultLimit = 2000      // lines of a page
-	maxLineChars = 2000      // a longer line is cut
-	maxPageBytes = 49 << 10  // of text with line numbers: with what is around it, 50 KB
-	maxLineBytes = 256 << 20 // a line longer than this ends the page, so that no read takes forever
+	maxLineChars = 2000      // longer lines are cut
+	maxPageBytes = 49 << 10  // of text with line numbers; 50 KB with the text around it
+	maxLineBytes = 256 << 20 // a longer line ends the page, so that every read ends
 )
 
 // page is a part of a text.
 type page struct {
-	lines   strings.Builder // "N: text", a line each
-	offset  int             // number of the first line asked for
-	next    int             // number of the line after the last one given
-	total   int             // lines of the text; -1: not known
-	capped  bool            // maxPageBytes came before the limit
-	endless int             // number of a line too long to be read to its end; 0: none
-	hash    string          // of the whole text; empty when it is too large
+	lines   strings.Builder // "N: text" per line
+	offset  int             // number of the first requested line
+	next    int             // number of the line after the last one in lines
+	total   int             // number of lines in the text; -1: unknown
+	capped  bool            // maxPageBytes was reached before the limit
+	endless int             // number of a line longer than maxLineBytes; 0: none
+	hash    string          // of the whole text; empty if it is too large
 }
 
-// readPage reads limit lines from line offset on (both from 1) out of r, without ever holding more than a
-// page. To hash and count, it reads on to the end of a text of at most maxHashed bytes.
+// readPage reads limit lines of r from line offset (from 1). It never holds more than a
+// page. It reads a text of at most maxHashed bytes to its end, to hash it and count its lines.
 func readPage(ctx context.Context, r io.Reader, offset, limit int) (*page, error) {
 	in := &countingReader{ctx: ctx, r: r, sum: sha256.New()}
 	lines := bufio.NewReaderSize(in, 64<<10)
@@ -75,7 +75,7 @@ func (p *page) add(number int, text []byte) {
 	p.next = number + 1
 }
 
-// note tells the model what it got and how to go on.
+// note tells the model which lines the page contains and how to continue.
 func (p *page) note() string {
 	last := p.next - 1
 	switch {
@@ -86,9 +86,9 @@ func (p *page) note() string {
 	case p.total >= 0 && last == p.total:
 		return fmt.Sprintf("(End of file: %s.)", plural(p.total, "line"))
 	case p.capped:
-		return fmt.Sprintf("(Output capped at 50 KB: lines %d-%d%s. Use offset=%d to go on.)", p.offset, last, p.of(), p.next)
+		return fmt.Sprintf("(Output capped at 50 KB: lines %d-%d%s. Use offset=%d to continue.)", p.offset, last, p.of(), p.next)
 	}
-	return fmt.Sprintf("(Lines %d-%d%s. Use offset=%d to go on.)", p.offset, last, p.of(), p.next)
+	return fmt.Sprintf("(Lines %d-%d%s. Use offset=%d to continue.)", p.offset, last, p.of(), p.next)
 }
 
 func (p *page) of() string {
@@ -101,8 +101,8 @@ func (p *page) of() string {
 // partial reports whether the text has more lines after the page.
 func (p *page) partial() bool { return p.total < 0 || p.next <= p.total }
 
-// readLine reads one line, or maxLineBytes of it, and returns, when keep is set, as much of its start as can be shown. length is
-// all it had, with the line break. The error is io.EOF at the end, also after a last line without break.
+// readLine reads one line, or maxLineBytes of it. If keep is set, it returns the beginning of the line, as much as can be shown.
+// length includes the whole line with its break. The error is io.EOF at the end, even after a last line without a break.
 func readLine(r *bufio.Reader, keep bool) (text []byte, length int, err error) {
 	for {
 		piece, err := r.ReadSlice('\n')
@@ -119,7 +119,7 @@ func readLine(r *bufio.Reader, keep bool) (text []byte, length int, err error) {
 	}
 }
 
-// showLine returns the text of a line as the model sees it.
+// showLine returns the text of a line for the model.
 func showLine(number int, text []byte) string {
 	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\r'})
 	if number == 1 {
@@ -139,7 +139,7 @@ func showLine(number int, text []byte) string {
 	return line
 }
 
-// countingReader hashes what is read, up to maxHashed bytes, and ends with its context.
+// countingReader hashes the first maxHashed bytes it reads. It ends with its context.
 type countingReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	_ "embed" // the description
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -18,7 +17,7 @@ var patchDescription string
 const patchParameters = `{"type":"object","properties":{"patchText":{"type":"string"}},` +
 	`"required":["patchText"],"additionalProperties":false}`
 
-// patchModel reports whether the model was trained on apply_patch and gets it in place of edit and write.
+// patchModel reports whether the model was trained on apply_patch and gets it instead of edit and write.
 // The rule is opencode's.
 func patchModel(model *sdk.Model) bool {
 	return model != nil && strings.Contains(model.ID, "gpt-") &&
@@ -29,20 +28,16 @@ type patchTool struct{ *plugin }
 
 // Definition describes apply_patch.
 func (*patchTool) Definition() sdk.ToolDefinition {
-	return sdk.ToolDefinition{
-		ID:          "apply_patch",
-		Description: strings.TrimSpace(patchDescription),
-		Parameters:  json.RawMessage(patchParameters),
-	}
+	return definition("apply_patch", patchDescription, patchParameters)
 }
 
 // Permission is edit, as for all tools that change files.
 func (*patchTool) Permission() string { return permissionEdit }
 
-// Available reports whether the model works with apply_patch.
+// Available reports whether the model uses apply_patch.
 func (*patchTool) Available(model *sdk.Model, _ *sdk.Agent) bool { return patchModel(model) }
 
-// Prepare makes sure that the whole patch applies and asks for it with its diff.
+// Prepare checks that the whole patch applies and requests permission for it with its diff.
 func (p *patchTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	ops, err := readPatch(call)
 	if err != nil {
@@ -64,7 +59,7 @@ func (p *patchTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.Perm
 	return append(externals(call, targets...), edit), nil
 }
 
-// Execute applies the patch, to the files as they are now.
+// Execute applies the patch to the current files.
 func (p *patchTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	ops, err := readPatch(call)
 	if err != nil {
@@ -103,7 +98,7 @@ func (p *patchTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolR
 type resolvedOp struct {
 	patchOp
 	target target
-	moved  target // where to, when moveTo is set
+	moved  target // the new path, if moveTo is set
 }
 
 func readPatch(call *sdk.ToolCall) ([]resolvedOp, error) {

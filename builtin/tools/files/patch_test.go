@@ -137,7 +137,7 @@ func TestPatchRefused(t *testing.T) {
 		"directory":      {[]string{"*** Delete File: ."}, []string{"it is a directory"}},
 		"no sign":        {[]string{"*** Update File: f.go", "@@", "package f"}, []string{"bad patch: line 7", "starts with"}},
 		"no change":      {[]string{"*** Update File: f.go", "@@", " package f"}, []string{"a hunk without any line"}},
-		"no path":        {[]string{"*** Delete File: "}, []string{"names no file"}},
+		"no path":        {[]string{"*** Delete File: "}, []string{"missing path after"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestPatchRefused(t *testing.T) {
 	}
 	b.fails("apply_patch", sdk.Object{"patchText": "*** Add File: x\n+y"}, "the first line must be")
 	b.fails("apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Add File: x\n+y"}, "the last line must be")
-	b.fails("apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** End Patch"}, "changes no file")
-	b.fails("apply_patch", patch("*** Add File: x", "+y", "*** Delete File: x"), "changes no file")
+	b.fails("apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** End Patch"}, "no file is changed")
+	b.fails("apply_patch", patch("*** Add File: x", "+y", "*** Delete File: x"), "no file is changed")
 }
 
 func TestPatchHeredoc(t *testing.T) {

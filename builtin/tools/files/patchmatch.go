@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// patched returns the content of a file with the hunks applied; with no line break at its end if it had
-// none. name is the file's.
+// patched returns the content of the file name after the hunks. It keeps a missing line break at the end.
 func patched(name string, content []byte, hunks []hunk) ([]byte, error) {
 	doc := newDocument(content)
 	open := doc.text != "" && !strings.HasSuffix(doc.text, "\n")
 	ending := doc.ending
-	if open { // give the last line its line break for as long as lines are moved around
+	if open { // complete the last line while hunks are applied
 		doc = newDocument(append(slices.Clone(content), ending...))
 		doc.ending = ending
 	}
@@ -33,14 +32,14 @@ func (h *hunk) endsBlank() bool {
 	return len(h.lines) > 0 && h.lines[len(h.lines)-1] == hunkLine{' ', ""}
 }
 
-// applyHunks returns what the hunks change in the document, all of them or none. name is the file's.
+// applyHunks returns the replacements of all hunks in the file name.
 func applyHunks(name string, doc *document, hunks []hunk) ([]replacement, error) {
 	f := newPatchFile(name, doc.text)
 	var all []replacement
 	for i, h := range hunks {
 		at, err := f.find(i+1, h)
 		for err != nil && h.endsBlank() {
-			// Often this is not a line of the file but the empty line before what follows in the patch.
+			// Often this is not a line of the file but an empty line between two parts of the patch.
 			h.lines = h.lines[:len(h.lines)-1]
 			if again, found := f.find(i+1, h); found == nil {
 				at, err = again, nil
@@ -54,11 +53,11 @@ func applyHunks(name string, doc *document, hunks []hunk) ([]replacement, error)
 	return all, nil
 }
 
-// patchFile is a file that hunks are looked for in, from top to bottom.
+// patchFile is a file in which hunks are searched from top to bottom.
 type patchFile struct {
 	name   string
 	lines  []string
-	starts []int // where each line begins, and the end of the text
+	starts []int // offset of each line, and of the end of the text
 	next   int   // the line after the last hunk
 }
 
@@ -98,7 +97,7 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 	}
 	at := f.seek(old, from, false)
 	if at < 0 && len(h.context) > 0 {
-		at = f.seek(old, from-1, false) // the line after @@ stands in the hunk once more
+		at = f.seek(old, from-1, false) // the hunk repeats the line after @@
 	}
 	if at < 0 {
 		return 0, f.missing(n, old, "its unchanged and removed lines")
@@ -106,11 +105,11 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 	return at, nil
 }
 
-// replace returns the changes of a hunk that applies at the line, and moves on behind it. Unchanged lines
-// are left as the file has them.
+// replace returns the replacements of a hunk that applies at the line, and continues after it. Unchanged lines
+// keep the file's text.
 func (f *patchFile) replace(at int, h hunk) []replacement {
 	var all []replacement
-	open := false // the last replacement may grow
+	open := false // the last replacement can be extended
 	for _, l := range h.lines {
 		if l.kind == ' ' {
 			open = false
@@ -143,8 +142,8 @@ func equalities() []func(a, b string) bool {
 	}
 }
 
-// seek returns the first line from from on at which the lines are, compared ever less strictly, or -1.
-// With last it must be the end of the file.
+// seek returns the first line at or after from where the lines match, compared less and less strictly, or -1.
+// If last is set, they must be the last lines of the file.
 func (f *patchFile) seek(want []string, from int, last bool) int {
 	for _, equal := range equalities() {
 	next:
@@ -163,7 +162,7 @@ func (f *patchFile) seek(want []string, from int, last bool) int {
 	return -1
 }
 
-// plain replaces the typographic characters that models and editors swap for plain ones.
+// plain replaces typographic characters, which models and editors exchange for plain ones.
 func plain(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch r {
@@ -180,7 +179,7 @@ func plain(s string) string {
 	}, s))
 }
 
-// missing returns the error about a hunk that applies nowhere.
+// missing returns the error for a hunk that does not apply.
 func (f *patchFile) missing(n int, want []string, what string) error {
 	trim := func(lines []string) []string {
 		out := make([]string, len(lines))
@@ -191,14 +190,13 @@ func (f *patchFile) missing(n int, want []string, what string) error {
 	}
 	text := fmt.Sprintf("hunk %d of %q does not apply: %s are not in the file", n, f.name, what)
 	if at := f.seek(want, 0, false); f.next > 0 && at >= 0 && at < f.next {
-		return fmt.Errorf("%w: %s after line %d, where the hunk before it ends, but are at line %d: give the hunks in the order of the file",
+		return fmt.Errorf("%w: %s after line %d, where the previous hunk ends, but are at line %d: put the hunks in the order of the file",
 			errNoMatch, text, f.next, at+1)
 	}
-	const most = 6
-	expected := want[:min(len(want), most)]
-	text += ". Expected:\n  " + strings.Join(expected, "\n  ")
-	if len(want) > most {
-		text += fmt.Sprintf("\n  … %d more", len(want)-most)
+	const limit = 6
+	text += ". Expected:\n  " + strings.Join(want[:min(len(want), limit)], "\n  ")
+	if len(want) > limit {
+		text += fmt.Sprintf("\n  … %d more", len(want)-limit)
 	}
 	return fmt.Errorf("%w: %s\n%s", errNoMatch, text,
 		strings.TrimPrefix(nearest(trim(f.lines), trim(want), func(i int) string { return f.lines[i] }, want), ". "))

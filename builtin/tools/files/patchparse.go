@@ -21,7 +21,7 @@ const (
 	patchEOF    = "*** End of File"
 )
 
-// patchOp is what a patch does to one file.
+// patchOp is the operation of a patch on one file.
 type patchOp struct {
 	kind    string // patchAdd, patchDelete or patchUpdate
 	path    string
@@ -32,9 +32,9 @@ type patchOp struct {
 
 // hunk is one change within a file.
 type hunk struct {
-	context []string // lines that come before it, in order
+	context []string // lines before it, in order
 	lines   []hunkLine
-	atEnd   bool // it is at the end of the file
+	atEnd   bool // at the end of the file
 }
 
 // hunkLine is a line of a hunk; kind is ' ', '-' or '+'.
@@ -54,7 +54,7 @@ func (h *hunk) old() []string {
 	return lines
 }
 
-// gitHeader is a hunk header of a unified diff, which models write at times; its numbers say nothing.
+// gitHeader matches a hunk header of a unified diff, which models sometimes write; its numbers are ignored.
 var gitHeader = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 
 // parsePatch reads a patch. Errors wrap errPatch and name the line.
@@ -73,7 +73,7 @@ func parsePatch(text string) ([]patchOp, error) {
 			continue
 		case patchEnd:
 			if len(ops) == 0 {
-				return nil, fmt.Errorf("%w: it changes no file", errPatch)
+				return nil, fmt.Errorf("%w: no file is changed", errPatch)
 			}
 			return ops, nil
 		}
@@ -88,23 +88,21 @@ func parsePatch(text string) ([]patchOp, error) {
 
 type patchParser struct {
 	lines []string
-	at    int // the line that comes next
+	at    int // the next line
 }
 
-// unwrap removes the shell around a patch that was meant for a command: apply_patch <<'EOF' … EOF.
+// unwrap removes the shell command around a patch: apply_patch <<'EOF' … EOF.
 func (p *patchParser) unwrap() {
-	n := len(p.lines)
-	if n < 3 || !strings.Contains(p.lines[0], "<<") {
-		return
+	if n := len(p.lines); n >= 3 && strings.Contains(p.lines[0], "<<") {
+		p.lines = p.lines[1 : n-1]
 	}
-	p.lines = p.lines[1 : n-1]
 }
 
 func (p *patchParser) fail(format string, args ...any) error {
 	return fmt.Errorf("%w: line %d: %s", errPatch, p.at+1, fmt.Sprintf(format, args...))
 }
 
-// op reads what the patch does to one file; line is its first.
+// op parses the operation on one file; line is its first.
 func (p *patchParser) op(line string) (patchOp, error) {
 	for _, kind := range []string{patchAdd, patchDelete, patchUpdate} {
 		path, ok := strings.CutPrefix(line, kind)
@@ -113,7 +111,7 @@ func (p *patchParser) op(line string) (patchOp, error) {
 		}
 		op := patchOp{kind: kind, path: strings.TrimSpace(path)}
 		if op.path == "" {
-			return op, p.fail("%q names no file", strings.TrimSpace(kind))
+			return op, p.fail("missing path after %q", strings.TrimSpace(kind))
 		}
 		p.at++
 		switch kind {
@@ -128,7 +126,7 @@ func (p *patchParser) op(line string) (patchOp, error) {
 		line, patchAdd, patchUpdate, patchDelete, patchEnd)
 }
 
-// added reads the content of an added file.
+// added parses the content of an added file.
 func (p *patchParser) added() string {
 	var b strings.Builder
 	for ; p.at < len(p.lines); p.at++ {
@@ -141,12 +139,12 @@ func (p *patchParser) added() string {
 	return b.String()
 }
 
-// update reads the hunks of a file.
+// update parses the hunks of a file.
 func (p *patchParser) update(op *patchOp) error {
 	if p.at < len(p.lines) {
 		if path, ok := strings.CutPrefix(p.lines[p.at], patchMove); ok {
 			if op.moveTo = strings.TrimSpace(path); op.moveTo == "" {
-				return p.fail("%q names no file", strings.TrimSpace(patchMove))
+				return p.fail("missing path after %q", strings.TrimSpace(patchMove))
 			}
 			p.at++
 		}
@@ -164,7 +162,7 @@ func (p *patchParser) update(op *patchOp) error {
 	return nil
 }
 
-// hunk reads one hunk: lines that start with @@, then the changed and unchanged lines.
+// hunk parses one hunk: lines that start with @@, then the changed and unchanged lines.
 func (p *patchParser) hunk() (hunk, error) {
 	var h hunk
 	for ; p.at < len(p.lines); p.at++ {
@@ -185,7 +183,7 @@ func (p *patchParser) hunk() (hunk, error) {
 			p.at++
 			break
 		}
-		if line == "" { // a model has left out the space of an empty line
+		if line == "" { // a model has omitted the space of an empty line
 			line = " "
 		}
 		if strings.HasPrefix(line, "@@") || strings.HasPrefix(line, "*** ") {

@@ -11,8 +11,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// plan computes what the patch does, in memory. An operation sees what those before it did, so a patch may
-// name a file more than once. The changes are one a file, in the order in which they were named first.
+// plan computes the changes of a patch in memory. Each operation sees the results of the previous ones, so a patch may
+// contain a file more than once. There is one change per file, in the order of their first operations.
 func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) ([]*change, error) {
 	s := &patchState{plugin: p, call: call, changes: map[string]*change{}}
 	for _, op := range ops {
@@ -32,7 +32,7 @@ func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp)
 	var changes []*change
 	for _, c := range s.order {
 		if c.old == nil && c.remove {
-			continue // added and deleted again
+			continue // added, then deleted
 		}
 		if err := c.compare(call); err != nil {
 			return nil, err
@@ -40,12 +40,12 @@ func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp)
 		changes = append(changes, c)
 	}
 	if len(changes) == 0 {
-		return nil, fmt.Errorf("%w: it changes no file", errPatch)
+		return nil, fmt.Errorf("%w: no file is changed", errPatch)
 	}
 	return changes, nil
 }
 
-// patchState is what the files are after the operations so far.
+// patchState is the state of the files after the operations so far.
 type patchState struct {
 	*plugin
 	call    *sdk.ToolCall
@@ -75,7 +75,7 @@ func (s *patchState) add(t target, content []byte) error {
 	return nil
 }
 
-// delete removes the file t; of a symbolic link the link.
+// delete removes the file t; if it is a symbolic link, the link.
 func (s *patchState) delete(ctx context.Context, t target) error {
 	if c := s.changes[t.real]; c != nil {
 		if c.remove {
@@ -85,7 +85,7 @@ func (s *patchState) delete(ctx context.Context, t target) error {
 		return nil
 	}
 	if t.itself != t.real && !paths.Inside(s.call, t.itself) {
-		return fmt.Errorf("%q is a link outside of the project; delete it with a shell command", t.name)
+		return fmt.Errorf("%q is a link outside the project; delete it with a shell command", t.name)
 	}
 	now, err := load(t)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *patchState) delete(ctx context.Context, t target) error {
 	return nil
 }
 
-// update changes the file of op and moves it, if op says so.
+// update changes the file of op and, if moveTo is set, moves it.
 func (s *patchState) update(ctx context.Context, op resolvedOp) error {
 	c := s.changes[op.target.real]
 	if c == nil {
@@ -129,7 +129,7 @@ func (s *patchState) update(ctx context.Context, op resolvedOp) error {
 	return s.move(c, op.moved)
 }
 
-// lstat describes what is at the target, a link itself.
+// lstat returns the information about the target without following a link.
 func (t target) lstat() (fs.FileInfo, error) {
 	p, err := t.at(t.itself)
 	if err != nil {
@@ -139,7 +139,7 @@ func (t target) lstat() (fs.FileInfo, error) {
 	return info, errors.Join(err, p.close())
 }
 
-// move gives the content of c, and its mode, to the file to, which must not exist.
+// move moves the content of c and its mode to the file to, which must not exist.
 func (s *patchState) move(c *change, to target) error {
 	if info, err := to.lstat(); err == nil && (c.old == nil || !os.SameFile(info, c.old)) {
 		if gone := s.changes[to.real]; gone == nil || !gone.remove {

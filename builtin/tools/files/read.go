@@ -3,10 +3,10 @@ package files
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed" // the description
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +19,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxAttachment is the largest image or PDF that is attached, in bytes; providers refuse larger ones.
+// maxAttachment is the maximum size of an attached image or PDF in bytes; providers refuse larger ones.
 const maxAttachment = 5 << 20
 
 // outputPrefix marks a filePath that names a stored tool output instead of a file.
@@ -44,14 +44,10 @@ type readArgs struct {
 
 // Definition describes read.
 func (*readTool) Definition() sdk.ToolDefinition {
-	return sdk.ToolDefinition{
-		ID:          "read",
-		Description: strings.TrimSpace(readDescription),
-		Parameters:  json.RawMessage(readParameters),
-	}
+	return definition("read", readDescription, readParameters)
 }
 
-// Prepare asks for read with the file. A stored output needs no leave: the session itself produced it.
+// Prepare requests the permission read with the file. A stored output requires none: the session itself produced it.
 func (*readTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	var args readArgs
 	if err := decode(call, &args); err != nil {
@@ -78,12 +74,7 @@ func (r *readTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolRe
 	if err := decode(call, &args); err != nil {
 		return nil, err
 	}
-	if args.Offset == 0 {
-		args.Offset = 1
-	}
-	if args.Limit == 0 {
-		args.Limit = defaultLimit
-	}
+	args.Offset, args.Limit = cmp.Or(args.Offset, 1), cmp.Or(args.Limit, defaultLimit)
 	if ref, ok := strings.CutPrefix(args.FilePath, outputPrefix); ok {
 		return readOutput(ctx, call, ref, args)
 	}
@@ -102,7 +93,7 @@ func (r *readTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolRe
 }
 
 func (r *readTool) readFile(ctx context.Context, call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult, error) {
-	// So that an edit of the same step cannot come between the reading and its record in the history.
+	// The lock prevents an edit between the read and its record in the history.
 	unlock, err := r.locks.lock(ctx, t.real)
 	if err != nil {
 		return nil, err
@@ -122,7 +113,7 @@ func (r *readTool) readFile(ctx context.Context, call *sdk.ToolCall, t target, a
 		return r.attach(call, t, in, mime)
 	}
 	if isBinary(t.real, head) {
-		return nil, fmt.Errorf("read %q: it is a binary file of %d bytes; use a program that knows its format", t.name, info.Size())
+		return nil, fmt.Errorf("read %q: binary file of %d bytes; use a program for its format", t.name, info.Size())
 	}
 	p, err := readPage(ctx, in, args.Offset, args.Limit)
 	if err != nil {
@@ -140,7 +131,7 @@ func (r *readTool) readFile(ctx context.Context, call *sdk.ToolCall, t target, a
 	return result, nil
 }
 
-// result renders the page of the text with the name.
+// result returns the page as a tool result; name is that of the text.
 func (p *page) result(title, name string) (*sdk.ToolResult, error) {
 	if p.total >= 0 && p.offset > max(p.total, 1) {
 		return nil, fmt.Errorf("offset %d is beyond the end of %q, which has %d lines", p.offset, name, p.total)
@@ -152,7 +143,7 @@ func (p *page) result(title, name string) (*sdk.ToolResult, error) {
 	}, nil
 }
 
-// attach gives the model a file that it looks at.
+// attach returns a file as an attachment.
 func (r *readTool) attach(call *sdk.ToolCall, t target, in io.Reader, mime string) (*sdk.ToolResult, error) {
 	content, err := io.ReadAll(io.LimitReader(in, maxAttachment+1))
 	if err != nil {
@@ -179,7 +170,7 @@ func (r *readTool) attach(call *sdk.ToolCall, t target, in io.Reader, mime strin
 func readOutput(ctx context.Context, call *sdk.ToolCall, ref string, args readArgs) (*sdk.ToolResult, error) {
 	reader, ok := call.Host.(sdk.OutputReader)
 	if !ok {
-		return nil, fmt.Errorf("%s%s: this host keeps no tool outputs (sdk.OutputReader)", outputPrefix, ref)
+		return nil, fmt.Errorf("%s%s: this host does not store tool outputs (sdk.OutputReader)", outputPrefix, ref)
 	}
 	output, err := reader.Output(ctx, ref)
 	if err != nil {
@@ -215,7 +206,7 @@ func readDirectory(call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult
 		last++
 	}
 	if last < len(entries) {
-		fmt.Fprintf(&b, "(Entries %d-%d of %d. Use offset=%d to go on.)\n", first+1, last, len(entries), last+1)
+		fmt.Fprintf(&b, "(Entries %d-%d of %d. Use offset=%d to continue.)\n", first+1, last, len(entries), last+1)
 	} else {
 		fmt.Fprintf(&b, "(All %d entries.)\n", len(entries))
 	}
@@ -227,7 +218,7 @@ func readDirectory(call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult
 	}, nil
 }
 
-// entryName returns the name of an entry of the directory, with a slash behind a directory or a link to one.
+// entryName returns the name of an entry of the directory, with a slash after directories and links to them.
 func (t target) entryName(e fs.DirEntry) string {
 	if e.IsDir() || e.Type()&fs.ModeSymlink != 0 && t.isDir(paths.Real(filepath.Join(t.real, e.Name()))) {
 		return e.Name() + "/"

@@ -70,10 +70,10 @@ func TestRead(t *testing.T) {
 		"CRLF and mark":   {sdk.Object{"filePath": "crlf"}, content("1: one\n2: two\n(End of file: 2 lines.)"), false},
 		"not UTF-8":       {sdk.Object{"filePath": "latin"}, content("1: caf\ufffd\n(End of file: 1 line.)"), false},
 		"escapes":         {sdk.Object{"filePath": "esc"}, content("1: \x1b[31mred\x1b[0m\n(End of file: 1 line.)"), false},
-		"part":            {sdk.Object{"filePath": "long", "offset": 3, "limit": 2}, content("3: line 3\n4: line 4\n(Lines 3-4 of 4500. Use offset=5 to go on.)"), true},
+		"part":            {sdk.Object{"filePath": "long", "offset": 3, "limit": 2}, content("3: line 3\n4: line 4\n(Lines 3-4 of 4500. Use offset=5 to continue.)"), true},
 		"end":             {sdk.Object{"filePath": "long", "offset": 4500}, content("4500: line 4500\n(End of file: 4500 lines.)"), false},
-		"2000 lines":      {sdk.Object{"filePath": "long"}, "\n2000: line 2000\n(Lines 1-2000 of 4500. Use offset=2001 to go on.)\n</content>", true},
-		"50 KB":           {sdk.Object{"filePath": "wide"}, "(Output capped at 50 KB: lines 1-49 of 200. Use offset=50 to go on.)\n</content>", true},
+		"2000 lines":      {sdk.Object{"filePath": "long"}, "\n2000: line 2000\n(Lines 1-2000 of 4500. Use offset=2001 to continue.)\n</content>", true},
+		"50 KB":           {sdk.Object{"filePath": "wide"}, "(Output capped at 50 KB: lines 1-49 of 200. Use offset=50 to continue.)\n</content>", true},
 		"long line":       {sdk.Object{"filePath": "line"}, content("1: " + strings.Repeat("é", 2000) + "… (line cut after 2000 characters)\n2: next\n(End of file: 2 lines.)"), false},
 	}
 	for name, tt := range tests {
@@ -113,7 +113,7 @@ func TestReadRefused(t *testing.T) {
 	}{
 		"near name":         {sdk.Object{"filePath": "src/handlr.go"}, []string{`did you mean "src/handler.go"`}},
 		"other case":        {sdk.Object{"filePath": "src/handler_test.go2"}, []string{`"src/Handler_test.go"`}},
-		"missing directory": {sdk.Object{"filePath": "lib/x/y.go"}, []string{"nearest directory above it that exists is \".\""}},
+		"missing directory": {sdk.Object{"filePath": "lib/x/y.go"}, []string{"nearest existing directory above it is \".\""}},
 		"nothing near":      {sdk.Object{"filePath": "src/zzz"}, []string{"look for it with glob"}},
 		"NUL":               {sdk.Object{"filePath": "nul"}, []string{"binary file of 9 bytes"}},
 		"control":           {sdk.Object{"filePath": "control"}, []string{"binary file"}},
@@ -170,7 +170,7 @@ func TestReadDirectory(t *testing.T) {
 		t.Errorf("read = %q, want %q", got, want)
 	}
 	result := b.must("read", sdk.Object{"filePath": "d", "offset": 2, "limit": 1})
-	if !strings.Contains(result.Output, "<entries>\nb.txt\n(Entries 2-2 of 3. Use offset=3 to go on.)") || result.Metadata["truncated"] != true {
+	if !strings.Contains(result.Output, "<entries>\nb.txt\n(Entries 2-2 of 3. Use offset=3 to continue.)") || result.Metadata["truncated"] != true {
 		t.Errorf("read = %q, %v", result.Output, result.Metadata)
 	}
 	b.fails("read", sdk.Object{"filePath": "d", "offset": 4}, "3 entries")
@@ -181,7 +181,7 @@ func TestReadOutput(t *testing.T) {
 	b := newBench(t)
 	b.host = &host{outputs: map[string]string{"abc": numberedLines(1, 10)}}
 	result := b.must("read", sdk.Object{"filePath": "tool-output/abc", "offset": 2, "limit": 1})
-	if !strings.Contains(result.Output, "<content>\n2: line 2\n(Lines 2-2 of 10. Use offset=3 to go on.)") {
+	if !strings.Contains(result.Output, "<content>\n2: line 2\n(Lines 2-2 of 10. Use offset=3 to continue.)") {
 		t.Errorf("output = %q", result.Output)
 	}
 	b.fails("read", sdk.Object{"filePath": "tool-output/none"}, "no such output")
@@ -196,7 +196,7 @@ func TestReadHuge(t *testing.T) {
 		t.Skip(err)
 	}
 	result := b.must("read", sdk.Object{"filePath": "huge", "offset": 2, "limit": 1})
-	if !strings.Contains(result.Output, "2: a line of text\n(Lines 2-2. Use offset=3 to go on.)") {
+	if !strings.Contains(result.Output, "2: a line of text\n(Lines 2-2. Use offset=3 to continue.)") {
 		t.Errorf("output = %q", result.Output)
 	}
 	if hash, _ := result.Metadata["hash"].(string); !strings.HasPrefix(hash, "stat:") {

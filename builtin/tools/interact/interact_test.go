@@ -123,7 +123,7 @@ func TestSkill(t *testing.T) {
 	if _, err := run(t, host, "skill", `{"name":"none"}`); err == nil || !strings.Contains(err.Error(), "deploy, other") {
 		t.Errorf("unknown skill: %v", err)
 	}
-	if _, err := run(t, &fake{}, "skill", `{"name":"none"}`); err == nil || !strings.Contains(err.Error(), "there are none") {
+	if _, err := run(t, &fake{}, "skill", `{"name":"none"}`); err == nil || !strings.Contains(err.Error(), "no skills are available") {
 		t.Errorf("no skills: %v", err)
 	}
 }
@@ -140,7 +140,7 @@ func TestQuestion(t *testing.T) {
 		t.Errorf("output %q, want %q", result.Output, want)
 	}
 	host.err = sdk.ErrHeadless
-	if _, err := run(t, host, "question", args); !errors.Is(err, sdk.ErrHeadless) || !strings.Contains(err.Error(), "nobody can answer") {
+	if _, err := run(t, host, "question", args); !errors.Is(err, sdk.ErrHeadless) || !strings.Contains(err.Error(), "no user to ask") {
 		t.Errorf("headless: %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestHostWithoutAbilities(t *testing.T) {
 		"todowrite": `{"todos":[]}`, "task": `{"description":"d","prompt":"p","subagent_type":"a"}`, "skill": `{"name":"a"}`,
 		"question": `{"questions":[{"question":"q","header":"h","options":[]}]}`,
 	} {
-		if _, err := run(t, bare, id, args); err == nil || !strings.Contains(err.Error(), "does not offer it (sdk.") {
+		if _, err := run(t, bare, id, args); err == nil || !strings.Contains(err.Error(), "not supported by this host (sdk.") {
 			t.Errorf("%s: %v, want an error that names the ability", id, err)
 		}
 	}

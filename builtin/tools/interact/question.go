@@ -41,7 +41,7 @@ func (question) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	}
 	answers, err := asker.Question(ctx, args.Questions)
 	if errors.Is(err, sdk.ErrHeadless) {
-		return nil, fmt.Errorf("question: nobody can answer, the run is not interactive (%w). Decide yourself, take the safest way, and say in your answer what you assumed", err)
+		return nil, fmt.Errorf("question: no user to ask, the run is not interactive (%w). Decide yourself, choose the safest option, and state your assumptions in your answer", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("question: %w", err)
@@ -61,7 +61,7 @@ func (question) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	}, nil
 }
 
-// lists returns the answers as metadata holds them.
+// lists returns the answers for metadata.
 func lists(answers [][]string) []any {
 	out := make([]any, len(answers))
 	for i, answer := range answers {

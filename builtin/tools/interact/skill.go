@@ -18,13 +18,13 @@ var skillDescription string
 //go:embed skill.json
 var skillParameters []byte
 
-// Bounds of the listing of a skill's folder.
+// Limits of the listing of a skill's folder.
 const (
 	maxSkillFiles = 10
 	maxSkillWalk  = 1000
 )
 
-// skill loads a set of instructions.
+// skill returns the instructions of a skill.
 type skill struct{}
 
 var _ sdk.ToolPreparer = skill{}
@@ -38,7 +38,7 @@ func (skill) Definition() sdk.ToolDefinition {
 	return definition("skill", skillDescription, skillParameters)
 }
 
-// Prepare asks for the skill by its name.
+// Prepare requests the permission skill with its name.
 func (skill) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	var args skillArgs
 	if err := decode(call, &args); err != nil {
@@ -52,7 +52,7 @@ func (skill) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionReq
 	}}, nil
 }
 
-// Execute returns the instructions and where the files they speak of are.
+// Execute returns the instructions and the location of their files.
 func (skill) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var args skillArgs
 	if err := decode(call, &args); err != nil {
@@ -68,7 +68,7 @@ func (skill) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, 
 	}
 	i := slices.IndexFunc(skills, func(s sdk.Skill) bool { return s.Name == args.Name })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no skill %q; %s", args.Name, known(skills))
+		return nil, fmt.Errorf("skill %q not found; %s", args.Name, known(skills))
 	}
 	s := skills[i]
 	dir := filepath.Dir(s.Location)
@@ -83,7 +83,7 @@ func (skill) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, 
 
 func known(skills []sdk.Skill) string {
 	if len(skills) == 0 {
-		return "there are none"
+		return "no skills are available"
 	}
 	names := make([]string, len(skills))
 	for i, s := range skills {
@@ -93,8 +93,8 @@ func known(skills []sdk.Skill) string {
 	return "the skills are: " + strings.Join(names, ", ")
 }
 
-// folder lists the first files of a skill's folder in addition to SKILL.md. What cannot be read is left out, and a folder of the
-// project that became a link out of it.
+// folder lists the first files of a skill's folder except SKILL.md. It skips unreadable folders, and folders of the
+// project that are now links to the outside.
 func folder(ctx context.Context, files projectfs.FS, dir string) []string {
 	var names []string
 	seen := 0

@@ -29,13 +29,12 @@ type taskArgs struct {
 	Command     string `json:"command"`
 }
 
-// Definition describes the tool. It names the agents that are always there; an unknown one is answered
-// with the list of all.
+// Definition describes the tool. It lists the built-in agents; for an unknown agent the answer lists all.
 func (task) Definition() sdk.ToolDefinition {
 	return definition("task", taskDescription, taskParameters)
 }
 
-// Prepare asks for the agent.
+// Prepare requests the permission task with the agent.
 func (task) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	var args taskArgs
 	if err := decode(call, &args); err != nil {

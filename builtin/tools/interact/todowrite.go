@@ -23,7 +23,7 @@ func (todowrite) Definition() sdk.ToolDefinition {
 	return definition("todowrite", todoDescription, todoParameters)
 }
 
-// Execute stores the list and gives it back, so that the model has it before its eyes.
+// Execute stores the list and returns it, so that the conversation contains it.
 func (todowrite) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var args struct {
 		Todos []sdk.Todo `json:"todos"`
@@ -61,7 +61,7 @@ func (todowrite) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResu
 	}, nil
 }
 
-// objects returns the list as metadata holds it.
+// objects returns the list for metadata.
 func objects(todos []sdk.Todo) []any {
 	out := make([]any, len(todos))
 	for i, t := range todos {

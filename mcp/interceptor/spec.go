@@ -1,4 +1,4 @@
-package mcp
+package interceptor
 
 import (
 	"cmp"
@@ -8,10 +8,9 @@ import (
 	"math"
 	"slices"
 	"strings"
-)
 
-// This file reads what a server says of its interceptors: an extension of the protocol that is still a draft (SEP-2624,
-// https://github.com/modelcontextprotocol/experimental-ext-interceptors). Where its versions differ all of them are read.
+	"github.com/tenonhq/tenon/internal/visible"
+)
 
 // Types of interceptors.
 const (
@@ -26,22 +25,20 @@ const (
 	phaseBoth     = "both"
 )
 
-// Interceptor is an interceptor as the server describes it.
-type Interceptor struct {
-	Name        string            `json:"name"`
-	Version     string            `json:"version,omitempty"`
-	Description string            `json:"description,omitempty"`
-	Type        string            `json:"type"` // validation or mutation
-	Hooks       []InterceptorHook `json:"hooks"`
-	// Audit says that its verdicts and changes are made, but not heeded.
-	Audit bool `json:"audit,omitempty"`
-	// FailOpen says that things go on without it when it fails.
-	FailOpen bool     `json:"failOpen,omitempty"`
-	Priority Priority `json:"priority"`
+// Spec is a server's description of an interceptor. Its JSON is part of the stored approvals.
+type Spec struct {
+	Name        string   `json:"name"`
+	Version     string   `json:"version,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Type        string   `json:"type"` // validation or mutation
+	Hooks       []Hook   `json:"hooks"`
+	Audit       bool     `json:"audit,omitempty"`    // its verdicts and changes are logged but have no effect
+	FailOpen    bool     `json:"failOpen,omitempty"` // its failures are ignored
+	Priority    Priority `json:"priority"`
 }
 
-// InterceptorHook says when an interceptor is called.
-type InterceptorHook struct {
+// Hook lists events at which an interceptor is called.
+type Hook struct {
 	Events []string `json:"events"`
 	Phase  string   `json:"phase"` // request, response or both
 }
@@ -52,35 +49,35 @@ type Priority struct {
 	Response int `json:"response"`
 }
 
-// describedInterceptor is an interceptor in any of the forms it has on the wire.
-type describedInterceptor struct {
-	Name         string            `json:"name"`
-	Version      string            `json:"version"`
-	Description  string            `json:"description"`
-	Type         string            `json:"type"`
-	Hook         *InterceptorHook  `json:"hook"`
-	Hooks        []InterceptorHook `json:"hooks"`
-	Events       []string          `json:"events"` // the first draft
-	Phase        string            `json:"phase"`
-	Mode         string            `json:"mode"`
-	FailOpen     bool              `json:"failOpen"`
-	PriorityHint json.RawMessage   `json:"priorityHint"`
+// wireSpec combines all forms that an interceptor has on the wire.
+type wireSpec struct {
+	Name         string          `json:"name"`
+	Version      string          `json:"version"`
+	Description  string          `json:"description"`
+	Type         string          `json:"type"`
+	Hook         *Hook           `json:"hook"`
+	Hooks        []Hook          `json:"hooks"`
+	Events       []string        `json:"events"` // the first draft
+	Phase        string          `json:"phase"`
+	Mode         string          `json:"mode"`
+	FailOpen     bool            `json:"failOpen"`
+	PriorityHint json.RawMessage `json:"priorityHint"`
 }
 
-// decodeInterceptor decodes one element of a list of interceptors. An interceptor that cannot be understood is an error: it must not
-// be overlooked.
-func decodeInterceptor(raw json.RawMessage) (Interceptor, error) {
-	var d describedInterceptor
+// Decode decodes one element of a server's list of interceptors. It returns an error for an unknown type, mode or phase: ignoring
+// the interceptor would disable a check.
+func Decode(raw json.RawMessage) (Spec, error) {
+	var d wireSpec
 	if err := json.Unmarshal(raw, &d); err != nil {
-		return Interceptor{}, err
+		return Spec{}, err
 	}
-	bad := func(format string, args ...any) (Interceptor, error) {
-		return Interceptor{}, fmt.Errorf("interceptor %q: "+format, append([]any{d.Name}, args...)...)
+	bad := func(format string, args ...any) (Spec, error) {
+		return Spec{}, fmt.Errorf("interceptor %q: "+format, append([]any{d.Name}, args...)...)
 	}
-	i := Interceptor{Name: d.Name, Version: d.Version, Description: d.Description, Type: d.Type, Hooks: d.Hooks, FailOpen: d.FailOpen}
+	i := Spec{Name: d.Name, Version: d.Version, Description: d.Description, Type: d.Type, Hooks: d.Hooks, FailOpen: d.FailOpen}
 	switch {
 	case d.Name == "":
-		return Interceptor{}, errors.New("an interceptor has no name")
+		return Spec{}, errors.New("an interceptor has no name")
 	case d.Type != validation && d.Type != mutation:
 		return bad("unknown type %q", d.Type)
 	}
@@ -95,10 +92,10 @@ func decodeInterceptor(raw json.RawMessage) (Interceptor, error) {
 		i.Hooks = append(i.Hooks, *d.Hook)
 	}
 	if len(d.Events) > 0 {
-		i.Hooks = append(i.Hooks, InterceptorHook{d.Events, d.Phase})
+		i.Hooks = append(i.Hooks, Hook{d.Events, d.Phase})
 	}
 	if len(i.Hooks) == 0 {
-		return bad("it says no event")
+		return bad("it has no events")
 	}
 	for at := range i.Hooks {
 		switch i.Hooks[at].Phase {
@@ -116,7 +113,7 @@ func decodeInterceptor(raw json.RawMessage) (Interceptor, error) {
 	return i, nil
 }
 
-// decodePriority reads a number or one per phase.
+// decodePriority decodes a number, or one per phase.
 func decodePriority(raw json.RawMessage) (Priority, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return Priority{}, nil
@@ -137,19 +134,19 @@ func decodePriority(raw json.RawMessage) (Priority, error) {
 
 func toInt(f float64) int { return int(max(min(math.Round(f), math.MaxInt32), math.MinInt32)) }
 
-func (i *Interceptor) priority(phase string) int {
+func (i *Spec) priority(phase string) int {
 	if phase == phaseResponse {
 		return i.Priority.Response
 	}
 	return i.Priority.Request
 }
 
-// ownEvent is the event of a hook point that the protocol has no event for.
+// ownEvent is the prefix of tenon's own events, one for every hook point.
 const ownEvent = "tenon/"
 
-// listensTo reports whether the interceptor wants the event in the phase. The wildcards *, */request and */response stand for the
-// events of the protocol; tenon/* stands for our own.
-func (i *Interceptor) listensTo(event, phase string) bool {
+// listensTo reports whether the interceptor is called at the event in the phase. The wildcards *, */request and */response match the
+// events of the protocol; tenon/* matches tenon's own.
+func (i *Spec) listensTo(event, phase string) bool {
 	own := strings.HasPrefix(event, ownEvent)
 	for _, h := range i.Hooks {
 		if h.Phase != phase && h.Phase != phaseBoth {
@@ -165,27 +162,27 @@ func (i *Interceptor) listensTo(event, phase string) bool {
 	return false
 }
 
-// inOrder returns the interceptors of a type that want an event, in the order they are called.
-func inOrder(list []Interceptor, kind, event, phase string) []Interceptor {
-	var out []Interceptor
+// inOrder returns the interceptors of a type at an event, in the order of their calls.
+func inOrder(list []Spec, kind, event, phase string) []Spec {
+	var out []Spec
 	for _, i := range list {
 		if i.Type == kind && i.listensTo(event, phase) {
 			out = append(out, i)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Interceptor) int {
+	slices.SortStableFunc(out, func(a, b Spec) int {
 		return cmp.Or(cmp.Compare(a.priority(phase), b.priority(phase)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
 
-// verdict is what a validation answered.
+// verdict is the answer of a validation.
 type verdict struct {
 	blocks bool
 	reason string
 }
 
-// validationAnswer is the answer of a validation.
+// validationAnswer is the wire form of a verdict.
 type validationAnswer struct {
 	Valid    *bool  `json:"valid"`
 	Severity string `json:"severity"`
@@ -196,22 +193,21 @@ type validationAnswer struct {
 	} `json:"messages"`
 }
 
-// decodeValidation reads the answer of a validation. Only the severity error blocks; an answer that is not valid and names no
-// severity at all does, too.
+// decodeValidation decodes the answer of a validation. A payload that is not valid is blocked if the severity is error or missing.
 func decodeValidation(raw json.RawMessage) (verdict, error) {
 	var outer struct {
 		Validation *validationAnswer `json:"validation"`
 		validationAnswer
 	}
 	if err := json.Unmarshal(raw, &outer); err != nil {
-		return verdict{}, fmt.Errorf("its answer cannot be read: %w", err)
+		return verdict{}, fmt.Errorf("invalid answer: %w", err)
 	}
 	a := &outer.validationAnswer
 	if outer.Validation != nil {
 		a = outer.Validation
 	}
 	if a.Valid == nil {
-		return verdict{}, errors.New("its answer does not say whether the payload is valid")
+		return verdict{}, errors.New("its answer lacks the field valid")
 	}
 	if *a.Valid {
 		return verdict{}, nil
@@ -224,9 +220,9 @@ func decodeValidation(raw json.RawMessage) (verdict, error) {
 		if a.Severity == "" && m.Severity == "error" {
 			severe = true
 		}
-		text := bound(m.Message, 1<<10)
+		text := short(m.Message, 1<<10)
 		if m.Path != "" {
-			text = bound(m.Path, 200) + ": " + text
+			text = short(m.Path, 200) + ": " + text
 		}
 		reasons = append(reasons, text)
 	}
@@ -236,7 +232,10 @@ func decodeValidation(raw json.RawMessage) (verdict, error) {
 	return verdict{blocks: severe || !named, reason: strings.Join(reasons, "; ")}, nil
 }
 
-// decodeMutation reads the answer of a mutation; nil when it changed nothing.
+// short makes a text of the server safe to show and cuts it at a number of bytes.
+func short(text string, limit int) string { return visible.Cut(visible.Strip(text), limit, "…") }
+
+// decodeMutation decodes the answer of a mutation; nil if it changed nothing.
 func decodeMutation(raw json.RawMessage) (json.RawMessage, error) {
 	type answer struct {
 		Modified *bool           `json:"modified"`
@@ -247,7 +246,7 @@ func decodeMutation(raw json.RawMessage) (json.RawMessage, error) {
 		answer
 	}
 	if err := json.Unmarshal(raw, &outer); err != nil {
-		return nil, fmt.Errorf("its answer cannot be read: %w", err)
+		return nil, fmt.Errorf("invalid answer: %w", err)
 	}
 	a := &outer.answer
 	if outer.Mutation != nil {
@@ -258,11 +257,11 @@ func decodeMutation(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	switch {
 	case a.Modified == nil:
-		return nil, errors.New("its answer does not say whether the payload was modified")
+		return nil, errors.New("its answer lacks the field modified")
 	case !*a.Modified:
 		return nil, nil
 	case len(a.Payload) == 0 || string(a.Payload) == "null":
-		return nil, errors.New("it says that it modified the payload, which is missing")
+		return nil, errors.New("its answer has a modified payload, but the field payload is missing")
 	}
 	return a.Payload, nil
 }

@@ -1,4 +1,4 @@
-package mcp
+package interceptor
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// This file maps requests to a model to the event llm/completion. We ask at three points, each with its part of the request: the
+// This file maps model requests to the event llm/completion. It occurs at three hook points, each with a part of the request: the
 // system prompt, the messages, the parameters.
 
 // completionRequest is the payload of a request.
@@ -22,7 +22,7 @@ type completionRequest struct {
 	Metadata    map[string]string   `json:"metadata,omitempty"`
 }
 
-// completionMessage is a text of a request: of one part of a message, or of the output of a tool.
+// completionMessage is a text of a request: the text of one part of a message, or the output of a tool.
 type completionMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
@@ -55,7 +55,7 @@ func decodeRequests(before, after json.RawMessage) (a, b completionRequest, err 
 	return a, b, err
 }
 
-func systemPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+func systemPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	var value sdk.ChatSystemValue
 	r, err := newRequest(call)
 	if err := errors.Join(err, json.Unmarshal(call.Value, &value)); err != nil {
@@ -84,7 +84,7 @@ func contents(list []completionMessage) []string {
 	return out
 }
 
-// sentMessages is what of the messages is sent: texts and outputs, where they stand.
+// sentMessages is the part of the messages that is sent: texts and tool outputs.
 type sentMessages struct {
 	Messages []struct {
 		Info struct {
@@ -99,7 +99,7 @@ type sentMessages struct {
 	} `json:"messages"`
 }
 
-// texts calls f for each text with its place.
+// texts calls f for each text with its pointer.
 func (s *sentMessages) texts(f func(pointer, role, text string)) {
 	for i, m := range s.Messages {
 		for j, p := range m.Parts {
@@ -114,7 +114,7 @@ func (s *sentMessages) texts(f func(pointer, role, text string)) {
 	}
 }
 
-func messagesPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+func messagesPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	var sent sentMessages
 	r, err := newRequest(call)
 	if err := errors.Join(err, json.Unmarshal(call.Value, &sent)); err != nil {
@@ -130,7 +130,7 @@ func messagesChanges(call *sdk.RemoteCall, before, after json.RawMessage) ([]sdk
 		return nil, err
 	}
 	if len(a.Messages) != len(b.Messages) {
-		return nil, fmt.Errorf("there are %d messages instead of %d: their texts may change, not their number", len(b.Messages), len(a.Messages))
+		return nil, fmt.Errorf("%d messages instead of %d: the number of messages must not change", len(b.Messages), len(a.Messages))
 	}
 	var sent sentMessages
 	if err := json.Unmarshal(call.Value, &sent); err != nil {
@@ -146,7 +146,7 @@ func messagesChanges(call *sdk.RemoteCall, before, after json.RawMessage) ([]sdk
 	return changes, err
 }
 
-func paramsPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+func paramsPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	var value sdk.ChatParams
 	r, err := newRequest(call)
 	if err := errors.Join(err, json.Unmarshal(call.Value, &value)); err != nil {
@@ -176,7 +176,7 @@ func (r *completionRequest) params() sdk.ChatParams {
 	return p
 }
 
-func textPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+func textPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	var value sdk.TextCompleteValue
 	if err := json.Unmarshal(call.Value, &value); err != nil {
 		return nil, err

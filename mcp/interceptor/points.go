@@ -1,4 +1,4 @@
-package mcp
+package interceptor
 
 import (
 	"encoding/json"
@@ -12,27 +12,27 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Events of the protocol that happen here.
+// Events of the protocol that occur in tenon.
 const (
 	eventToolCall   = "tools/call"
 	eventCompletion = "llm/completion"
 )
 
-// interception says how one of our hook points is an event of interceptors.
+// interception maps a hook point to an event of interceptors.
 type interception struct {
 	point          sdk.Point
 	event, phase   string
-	kinds          []string // of interceptors that are called there
+	kinds          []string // types of interceptors called at the point
 	reads, writes  []string
-	withheldOutput string // what is set instead of what was refused, as a pointer; "" where a refusal denies or stops
+	withheldOutput string // pointer of the text that replaces a refused one; "" if a refusal denies or stops
 
-	// payload makes what interceptors get; nil: nothing to call them for. It may be called from many goroutines.
-	payload func(p *Plugin, call *sdk.RemoteCall) (json.RawMessage, error)
-	// changes makes changes of our value of what became of the payload; nil where there is nothing to change.
+	// payload returns the event's payload, or nil if no interceptor is to be called. It may be called concurrently.
+	payload func(names *toolNames, call *sdk.RemoteCall) (json.RawMessage, error)
+	// changes converts a changed payload to changes of the hook's value. If nil, the point has nothing to change.
 	changes func(call *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error)
 }
 
-// interceptions returns how the protocol's events happen here, and one for every hook point as an event of our own.
+// interceptions returns the mappings of the protocol's events, and one of tenon's own event for every hook point.
 func interceptions() []*interception {
 	both := []string{mutation, validation}
 	list := []*interception{
@@ -73,8 +73,8 @@ func interceptions() []*interception {
 	return list
 }
 
-// block is the answer to what was refused: a verdict where there is one to give, the refusal in the place of what was refused where
-// that can be, else an error that ends the turn.
+// block returns the answer for a refusal: a verdict if the point has one, else the reason in place of the refused text if that is
+// possible, else an error that ends the turn.
 func (i *interception) block(reason string) (sdk.Answer, error) {
 	info, _ := hookpoint.Of(string(i.point))
 	switch {
@@ -96,7 +96,7 @@ func (i *interception) block(reason string) (sdk.Answer, error) {
 	return sdk.Answer{Changes: changes, Reason: reason}, nil
 }
 
-// onError is what the failure of a chain means at the point.
+// onError returns the policy for a failed chain at the point.
 func (i *interception) onError(mustNotFail bool) sdk.OnError {
 	info, _ := hookpoint.Of(string(i.point))
 	switch {
@@ -108,7 +108,7 @@ func (i *interception) onError(mustNotFail bool) sdk.OnError {
 	return sdk.OnErrorStop
 }
 
-// toolNames remembers which tool a call is of: leave is asked for with a permission's key alone. Safe for use from many goroutines.
+// toolNames records the tools of calls, because permission requests contain only the permission's key. It is safe for concurrent use.
 type toolNames struct {
 	mu    sync.Mutex
 	calls []namedCall // oldest first
@@ -116,7 +116,7 @@ type toolNames struct {
 
 type namedCall struct{ id, tool string }
 
-// maxNamedCalls bounds what is remembered: the calls of a few steps that are prepared at the same time.
+// maxNamedCalls is the maximum number of recorded calls, more than a few concurrent steps have.
 const maxNamedCalls = 256
 
 func (n *toolNames) note(id, tool string) {
@@ -145,7 +145,7 @@ type toolPayload struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-func toolCallPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+func toolCallPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	var in struct {
 		Tool string `json:"tool"`
 	}
@@ -168,12 +168,12 @@ func toolCallChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Ch
 		return nil, err
 	}
 	if a.Name != b.Name {
-		return nil, fmt.Errorf("the tool must not become another one (%q instead of %q)", bound(b.Name, 100), a.Name)
+		return nil, fmt.Errorf("the tool must not become another one (%.100q instead of %q)", b.Name, a.Name)
 	}
 	return value.Diff[sdk.Change](&old, &now)
 }
 
-func permissionPayload(p *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+func permissionPayload(names *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	var in sdk.PermissionRequest
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func permissionPayload(p *Plugin, call *sdk.RemoteCall) (json.RawMessage, error)
 	if in.Tool == nil {
 		return nil, nil // not about a tool call
 	}
-	name := p.names.of(in.Tool.CallID)
+	name := names.of(in.Tool.CallID)
 	if name == "" {
 		name = in.Permission
 	}
@@ -202,7 +202,7 @@ type textContent struct {
 	Text string `json:"text"`
 }
 
-func toolResultPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+func toolResultPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	var in struct {
 		Outcome sdk.Outcome `json:"outcome"`
 	}
@@ -231,7 +231,7 @@ func (r *resultPayload) text() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// changeText returns the change of one text, if it is one.
+// changeText returns the change of one text, or none if the texts are equal.
 func changeText(pointer, before, after string) ([]sdk.Change, error) {
 	if before == after {
 		return nil, nil
@@ -243,13 +243,13 @@ func changeText(pointer, before, after string) ([]sdk.Change, error) {
 	return []sdk.Change{{Pointer: pointer, Value: text}}, nil
 }
 
-// ownValue is the payload of an event of our own.
+// ownValue is the payload of one of tenon's own events.
 type ownValue struct {
 	Input json.RawMessage `json:"input"`
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-func ownPayload(_ *Plugin, call *sdk.RemoteCall) (json.RawMessage, error) {
+func ownPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	return json.Marshal(ownValue{call.Input, call.Value})
 }
 
@@ -260,17 +260,17 @@ func ownChanges(point sdk.Point) func(*sdk.RemoteCall, json.RawMessage, json.Raw
 			return nil, err
 		}
 		if len(b.Value) == 0 {
-			return nil, errors.New("the payload lost its value")
+			return nil, errors.New("the payload lacks its value")
 		}
-		return diffValue(point, a.Value, b.Value)
+		return DiffValue(point, a.Value, b.Value)
 	}
 }
 
-// diffValue returns the changes that make one value of a hook point another.
-func diffValue(point sdk.Point, before, after json.RawMessage) ([]sdk.Change, error) {
+// DiffValue returns the changes between two values of a hook point.
+func DiffValue(point sdk.Point, before, after json.RawMessage) ([]sdk.Change, error) {
 	info, ok := hookpoint.Of(string(point))
 	if !ok || info.NewValue == nil {
-		return nil, fmt.Errorf("there is no value at %s", point)
+		return nil, fmt.Errorf("hook point %s has no value", point)
 	}
 	a, b := info.NewValue(), info.NewValue()
 	if err := errors.Join(value.Decode(before, a), value.Decode(after, b)); err != nil {

@@ -1,0 +1,145 @@
+package interceptor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// chain contains the interceptors of a server at a hook point. For the engine they are one hook, so that a failed mutation also
+// reverts the previous ones.
+type chain struct {
+	server      *Server
+	names       *toolNames
+	point       *interception
+	mutations   []Spec // in order
+	validations []Spec
+}
+
+var _ sdk.RemoteHandler = (*chain)(nil)
+
+// refused is the blocking verdict of validations.
+type refused struct{ reason string }
+
+// Error returns the names of the interceptors and their reasons.
+func (r *refused) Error() string { return r.reason }
+
+// HandleRemote calls the interceptors: for a request first the mutations, for a response first the validations.
+func (c *chain) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
+	payload, err := c.point.payload(c.names, call)
+	if err != nil || payload == nil {
+		return sdk.Answer{}, err
+	}
+	after := payload
+	steps := []func() error{
+		func() (err error) { after, err = c.mutate(ctx, call, payload); return err },
+		func() error { return c.validate(ctx, call, after) },
+	}
+	if c.point.phase == phaseResponse {
+		steps[0], steps[1] = steps[1], steps[0]
+	}
+	for _, step := range steps {
+		var no *refused
+		switch err := step(); {
+		case errors.As(err, &no):
+			return c.point.block(no.reason)
+		case err != nil:
+			return sdk.Answer{}, err
+		}
+	}
+	if c.point.changes == nil || bytes.Equal(payload, after) {
+		return sdk.Answer{}, nil
+	}
+	changes, err := c.point.changes(call, payload, after)
+	if err != nil {
+		return sdk.Answer{}, fmt.Errorf("the interceptors of MCP server %q returned an invalid payload: %w", c.server.Name, err)
+	}
+	return sdk.Answer{Changes: changes}, nil
+}
+
+// mutate calls the mutations one after the other, each with the payload of the previous one.
+func (c *chain) mutate(ctx context.Context, call *sdk.RemoteCall, payload json.RawMessage) (json.RawMessage, error) {
+	for n := range c.mutations {
+		i := &c.mutations[n]
+		raw, err := c.invoke(ctx, call, i, payload)
+		var changed json.RawMessage
+		if err == nil {
+			changed, err = decodeMutation(raw)
+		}
+		switch {
+		case err != nil && (i.FailOpen || i.Audit):
+			c.server.Logger.Warn("failed interceptor skipped", "server", c.server.Name, "interceptor", i.Name, "err", err)
+		case err != nil:
+			return nil, fmt.Errorf("interceptor %q: %w", i.Name, err)
+		case changed != nil && !i.Audit:
+			payload = changed
+		}
+	}
+	return payload, nil
+}
+
+// validate calls the validations in parallel and joins their refusals.
+func (c *chain) validate(ctx context.Context, call *sdk.RemoteCall, payload json.RawMessage) error {
+	verdicts := make([]verdict, len(c.validations))
+	problems := make([]error, len(c.validations))
+	var running sync.WaitGroup
+	for n := range c.validations {
+		one := func() { verdicts[n], problems[n] = c.judge(ctx, call, &c.validations[n], payload) }
+		if n == len(c.validations)-1 {
+			one() // the last one needs no goroutine
+			break
+		}
+		running.Go(one) // bounded by ctx, waited for below
+	}
+	running.Wait()
+	var reasons []string
+	for n, v := range verdicts {
+		if v.blocks {
+			reasons = append(reasons, c.validations[n].Name+": "+v.reason)
+		}
+	}
+	if len(reasons) > 0 {
+		return &refused{strings.Join(reasons, "; ")}
+	}
+	return errors.Join(problems...)
+}
+
+func (c *chain) judge(ctx context.Context, call *sdk.RemoteCall, i *Spec, payload json.RawMessage) (verdict, error) {
+	raw, err := c.invoke(ctx, call, i, payload)
+	var v verdict
+	if err == nil {
+		v, err = decodeValidation(raw)
+	}
+	switch {
+	case err != nil && (i.FailOpen || i.Audit):
+		c.server.Logger.Warn("failed interceptor skipped", "server", c.server.Name, "interceptor", i.Name, "err", err)
+		return verdict{}, nil
+	case err != nil:
+		return verdict{}, fmt.Errorf("interceptor %q: %w", i.Name, err)
+	case v.blocks && i.Audit:
+		c.server.Logger.Info("an interceptor would have refused", "server", c.server.Name, "interceptor", i.Name, "reason", v.reason)
+		return verdict{}, nil
+	case !v.blocks && v.reason != "":
+		c.server.Logger.Info("an interceptor remarks", "server", c.server.Name, "interceptor", i.Name, "remark", v.reason)
+	}
+	return v, nil
+}
+
+// all returns the interceptors of the chain.
+func (c *chain) all() []Spec { return slices.Concat(c.mutations, c.validations) }
+
+// mustNotFail reports whether the failure of one of the interceptors cannot be ignored.
+func (c *chain) mustNotFail() bool {
+	return slices.ContainsFunc(c.all(), func(i Spec) bool { return !i.FailOpen && !i.Audit })
+}
+
+func (c *chain) invoke(ctx context.Context, call *sdk.RemoteCall, i *Spec, payload json.RawMessage) (json.RawMessage, error) {
+	return c.server.Invoke(ctx, call, Invocation{i.Name, c.point.event, c.point.phase, payload})
+}

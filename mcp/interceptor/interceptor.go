@@ -1,0 +1,82 @@
+// Package interceptor turns the interceptors of an MCP server into hooks. Interceptors are an extension of the protocol that is still a
+// draft (SEP-2624, https://github.com/modelcontextprotocol/experimental-ext-interceptors); the package accepts all of its versions.
+//
+//	Decode ──► Spec ──► Hooks: a chain per hook point ──► payload ──► Server.Invoke ──► verdict or changes
+package interceptor
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Server calls the interceptors of an MCP server.
+type Server struct {
+	Name   string
+	Logger *slog.Logger
+	// Invoke calls one interceptor on behalf of a hook. It may be called concurrently.
+	Invoke func(ctx context.Context, on *sdk.RemoteCall, in Invocation) (json.RawMessage, error)
+}
+
+// Invocation is one call of an interceptor.
+type Invocation struct {
+	Name, Event, Phase string
+	Payload            json.RawMessage
+}
+
+// Hooks returns one hook for each hook point with interceptors. Its priority is the lowest of its interceptors.
+func Hooks(list []Spec, server *Server) []sdk.Hook {
+	var hooks []sdk.Hook
+	names := &toolNames{}
+	called := map[string]bool{}
+	for _, at := range interceptions() {
+		c := &chain{server: server, names: names, point: at}
+		if slices.Contains(at.kinds, mutation) {
+			c.mutations = inOrder(list, mutation, at.event, at.phase)
+		}
+		if slices.Contains(at.kinds, validation) {
+			c.validations = inOrder(list, validation, at.event, at.phase)
+		}
+		all := c.all()
+		if len(all) == 0 {
+			continue
+		}
+		h := sdk.Hook{
+			Point: at.point, Name: "interceptors " + at.event, Reads: at.reads, Writes: at.writes,
+			OnError: at.onError(c.mustNotFail()), Priority: all[0].priority(at.phase), Remote: c,
+		}
+		for _, i := range all {
+			h.Priority = min(h.Priority, i.priority(at.phase))
+			called[i.Name] = true
+		}
+		hooks = append(hooks, h)
+		if at.point == sdk.PointPermissionAsk {
+			hooks = append(hooks, sdk.Hook{Point: sdk.PointToolBefore, Name: "interceptors note", Remote: names})
+		}
+	}
+	for _, i := range list {
+		if !called[i.Name] {
+			server.Logger.Warn("interceptor is never called: tenon has none of its events", "server", server.Name, "interceptor", visible.Strip(i.Name), "hooks", i.Hooks)
+		}
+	}
+	return hooks
+}
+
+var _ sdk.RemoteHandler = (*toolNames)(nil)
+
+// HandleRemote records the tool of a call.
+func (n *toolNames) HandleRemote(_ context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
+	var in struct {
+		Tool   string `json:"tool"`
+		CallID string `json:"callID"`
+	}
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return sdk.Answer{}, err
+	}
+	n.note(in.CallID, in.Tool)
+	return sdk.Answer{}, nil
+}
