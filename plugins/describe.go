@@ -56,7 +56,7 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 		return err
 	}
 	u.Description = sdk.Description{Name: i.Name, Runtime: i.Manifest.Runtime}
-	u.Grants, u.Env, u.Broker = nil, nil, nil
+	u.Grants, u.Env = nil, nil
 	said, err := carrier.Describe(ctx, u)
 	if err != nil {
 		return fmt.Errorf("%s: ask it what it contributes: %w", i.Path, err)

@@ -185,10 +185,10 @@ func TestEscapes(t *testing.T) {
 			p.options.Entries = []plugins.Entry{{Path: "./../home/tool", Base: p.path("project"), From: "project", Project: true}}
 		}, check: rejected("tool", "outside of the project")},
 		"sealed copy written to": {prepare: given(wasmPackage("x", "")), attack: func(p *place) {
-			module := p.wasm.opened[0].Module
+			module := p.wasm.opened[0].Program
 			p.do(errors.Join(os.Chmod(module, 0o600), os.WriteFile(module, []byte("evil"), 0o600)))
 		}, check: func(p *place, l *plugins.Loaded) {
-			module := p.wasm.opened[len(p.wasm.opened)-1].Module
+			module := p.wasm.opened[len(p.wasm.opened)-1].Program
 			if got, err := os.ReadFile(module); string(got) != "\x00asm of x" {
 				p.t.Errorf("runs %q, %v (%s)", got, err, states(l))
 			}

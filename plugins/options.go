@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -47,35 +47,10 @@ type Entry struct {
 
 // Carrier runs plugins outside of the host's process.
 type Carrier interface {
-	// Describe asks a plugin what it contributes. It has no grants and ends when the answer is there.
-	Describe(ctx context.Context, u Unit) (sdk.Description, error)
-	// Open makes the plugin. It starts, reads and compiles nothing yet.
-	Open(u Unit) (sdk.Plugin, error)
-}
-
-// Unit is what a carrier needs to run a plugin. All paths are absolute and inside of the sealed copy, but for programs that the
-// manifest names without a path.
-type Unit struct {
-	Name        string
-	Description sdk.Description // with a runtime; of Describe, only name and runtime
-	Grants      []sdk.Capability
-	// Broker answers what the plugin asks of the host; nil in Describe. The plugin binds it in Start and closes it in Close.
-	Broker *ability.Broker
-
-	Root   string       // the package, or the directory of the single file
-	Digest trust.Digest // of all of it
-
-	Module  string   // of wasm: the module
-	Command []string // of a process: the program, absolute, and its arguments
-	// Program is the file that Checksum is of: the module, the program, or the first argument that is a file of the package when an
-	// interpreter runs it. Empty when no file of the package is known to be started.
-	Program  string
-	Checksum string // SHA-256, 64 hexadecimal digits
-
-	Env     map[string]string // the variables that were granted
-	DataDir string            // the plugin's own directory; made, with mode 0700, by who uses it first
-	Private []string          // tenon's own directories, which no grant may contain or lie in; empty ones are unknown
-	Logger  *slog.Logger
+	// Describe runs a plugin without grants and returns its contributions. Nothing of it runs afterwards.
+	Describe(ctx context.Context, u remote.Unit) (sdk.Description, error)
+	// Open returns the plugin, which contributes exactly what u.Description lists. It starts, reads and compiles nothing.
+	Open(u remote.Unit) (sdk.Plugin, error)
 }
 
 // Options are what a Loader is made of.

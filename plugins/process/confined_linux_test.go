@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -140,15 +141,15 @@ func TestRefusedGrants(t *testing.T) {
 // hostConfined prints LEAK for what a plugin can do and should not, and BROKEN for the opposite.
 func hostConfined(dir string) {
 	attack := func(unconfined bool, wants map[string]bool) {
-		spec := process.Spec{
-			Description: description("plain"), Command: []string{filepath.Join(dir, "host")}, Dir: filepath.Join(dir, "package"), DataDir: filepath.Join(dir, "config", "data"),
-			Env: map[string]string{guestKind: "plain"}, Unconfined: unconfined,
+		spec := remote.Unit{
+			Description: description("plain"), Command: []string{filepath.Join(dir, "host")}, Root: filepath.Join(dir, "package"), DataDir: filepath.Join(dir, "config", "data"),
+			Env: map[string]string{guestKind: "plain"},
 			Grants: []sdk.Capability{
 				{Name: sdk.CapabilityRead, Scope: []string{"$PROJECT/src", filepath.Join(dir, "project", "missing")}},
 				{Name: sdk.CapabilityWrite, Scope: []string{filepath.Join(dir, "granted")}},
 			},
 		}
-		p, err := process.New(process.Options{}).Open(spec)
+		p, err := process.New(process.Options{Unconfined: func(string) bool { return unconfined }}).Open(spec)
 		if err != nil {
 			fmt.Println("BROKEN", err)
 			return

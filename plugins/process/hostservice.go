@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -38,9 +39,9 @@ type hostService struct {
 	log    *slog.Logger
 }
 
-func newHostService(h sdk.Host, s *Spec) *hostService {
-	service := &hostService{host: h, broker: s.Broker, log: h.Logger()}
-	for _, grant := range s.Grants {
+func newHostService(h sdk.Host, u *remote.Unit) *hostService {
+	service := &hostService{host: h, broker: u.Broker, log: h.Logger()}
+	for _, grant := range u.Grants {
 		if grant.Name == sdk.CapabilityEvents {
 			service.events = append(service.events, grant.Scope...)
 		}

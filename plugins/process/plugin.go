@@ -3,9 +3,9 @@ package process
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -13,7 +13,7 @@ import (
 
 // remotePlugin is a plugin that runs as a process.
 type remotePlugin struct {
-	spec      *Spec
+	unit      *remote.Unit
 	super     *supervisor
 	hooks     []sdk.Hook
 	tools     []sdk.Tool
@@ -29,18 +29,18 @@ var (
 	_ sdk.CommandSource  = (*remotePlugin)(nil)
 )
 
-func newPlugin(o Options, s *Spec) (*remotePlugin, error) {
-	p := &remotePlugin{spec: s, super: newSupervisor(o, s)}
-	for i := range s.Description.Hooks {
-		hook, err := s.Description.Hooks[i].Hook(fmt.Sprintf("plugin %q: hooks[%d]", s.Description.Name, i), &remoteHook{p.super, i})
+func newPlugin(o Options, u *remote.Unit) (*remotePlugin, error) {
+	p := &remotePlugin{unit: u, super: newSupervisor(o, u)}
+	for i := range u.Description.Hooks {
+		hook, err := u.Description.Hooks[i].Hook(fmt.Sprintf("plugin %q: hooks[%d]", u.Description.Name, i), &remoteHook{p.super, i})
 		if err != nil {
 			return nil, err
 		}
 		p.hooks = append(p.hooks, hook)
 	}
-	for i, d := range s.Description.Tools {
+	for i, d := range u.Description.Tools {
 		if d.ID == "" || len(d.Parameters) > 0 && !json.Valid(d.Parameters) {
-			return nil, fmt.Errorf("%w: plugin %q: tools[%d]: want an id, and parameters that are a JSON schema", sdk.ErrManifest, s.Description.Name, i)
+			return nil, fmt.Errorf("%w: plugin %q: tools[%d]: want an id, and parameters that are a JSON schema", sdk.ErrManifest, u.Description.Name, i)
 		}
 		if len(d.Parameters) == 0 {
 			d.Parameters = json.RawMessage(`{"type":"object"}`)
@@ -52,7 +52,7 @@ func newPlugin(o Options, s *Spec) (*remotePlugin, error) {
 		}
 		p.tools = append(p.tools, tool)
 	}
-	for _, name := range s.Description.Protocols {
+	for _, name := range u.Description.Protocols {
 		p.protocols = append(p.protocols, p.super.protocol(name))
 	}
 	return p, nil
@@ -60,7 +60,7 @@ func newPlugin(o Options, s *Spec) (*remotePlugin, error) {
 
 // Manifest returns who the plugin is.
 func (p *remotePlugin) Manifest() sdk.Manifest {
-	d := &p.spec.Description
+	d := &p.unit.Description
 	return sdk.Manifest{
 		Name: d.Name, Version: d.Version, Description: d.Summary, Carrier: sdk.CarrierProcess,
 		Capabilities: d.Capabilities, Options: d.Options,
@@ -69,7 +69,7 @@ func (p *remotePlugin) Manifest() sdk.Manifest {
 
 // Start notes what a process is told when one is started. It starts none.
 func (p *remotePlugin) Start(_ context.Context, h sdk.Host) error {
-	req := guest.StartRequest{Options: h.Options(), Project: h.Project(), Hooks: []guest.HookRef{}, Tools: []string{}}
+	req := guest.StartRequest{Options: p.unit.OptionsOf(h), Project: h.Project(), Hooks: []guest.HookRef{}, Tools: []string{}}
 	for _, hook := range p.hooks {
 		req.Hooks = append(req.Hooks, guest.HookRef{Point: hook.Point, Name: hook.Name})
 	}
@@ -78,22 +78,22 @@ func (p *remotePlugin) Start(_ context.Context, h sdk.Host) error {
 	}
 	body, err := json.Marshal(req)
 	if err != nil {
-		return fmt.Errorf("plugin %q: %w", p.spec.Description.Name, err)
+		return fmt.Errorf("plugin %q: %w", p.unit.Description.Name, err)
 	}
-	if p.spec.Broker != nil {
-		p.spec.Broker.Bind(h)
+	if p.unit.Broker != nil {
+		p.unit.Broker.Bind(h)
 	}
-	p.super.bind(newHostService(h, p.spec), body)
+	p.super.bind(newHostService(h, p.unit), body)
 	return nil
 }
 
 // Close ends the process, and waits until nothing of it is left.
 func (p *remotePlugin) Close(ctx context.Context) error {
-	err := p.super.close(ctx)
-	if p.spec.Broker != nil {
-		err = errors.Join(err, p.spec.Broker.Close(ctx))
+	p.super.close(ctx)
+	if p.unit.Broker == nil {
+		return nil
 	}
-	return err
+	return p.unit.Broker.Close(ctx)
 }
 
 // Hooks returns the hooks the description lists.
@@ -106,22 +106,20 @@ func (p *remotePlugin) Tools() []sdk.Tool { return p.tools }
 func (p *remotePlugin) Protocols() []sdk.Protocol { return p.protocols }
 
 // Providers returns the providers the description lists.
-func (p *remotePlugin) Providers() []sdk.ProviderInfo { return p.spec.Description.Providers }
+func (p *remotePlugin) Providers() []sdk.ProviderInfo { return p.unit.Description.Providers }
 
 // Agents returns the agents the description lists.
-func (p *remotePlugin) Agents() []sdk.Agent { return p.spec.Description.Agents }
+func (p *remotePlugin) Agents() []sdk.Agent { return p.unit.Description.Agents }
 
 // Commands returns the commands the description lists.
 func (p *remotePlugin) Commands(context.Context) ([]sdk.Command, error) {
-	return p.spec.Description.Commands, nil
+	return p.unit.Description.Commands, nil
 }
 
 // describe runs a process to ask it what it contributes.
-func describe(ctx context.Context, o Options, s *Spec) (sdk.Description, error) {
-	program := newExecutable(s)
-	defer func() { _ = program.close() }()
+func describe(ctx context.Context, o Options, u *remote.Unit) (sdk.Description, error) {
 	var d sdk.Description
-	in, err := begin(ctx, o, s, sdk.Project{}, program, s.Logger, func(ctx context.Context, in *instance) error {
+	in, err := begin(ctx, o, u, sdk.Project{}, u.Logger, func(ctx context.Context, in *instance) error {
 		response, err := in.api.Describe(ctx, &tenonv1.DescribeRequest{})
 		if err != nil {
 			return in.explain(err)

@@ -81,7 +81,7 @@ func (t *remoteTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.Tool
 
 // progress shows what the call does. It goes through the broker, which bounds how often.
 func (t *remoteTool) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv1.Progress) {
-	if t.super.spec.Broker == nil || call.Host == nil {
+	if t.super.unit.Broker == nil || call.Host == nil {
 		return
 	}
 	request := struct {
@@ -89,7 +89,7 @@ func (t *remoteTool) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv
 		Metadata json.RawMessage `json:"metadata,omitempty"`
 	}{p.GetTitle(), p.GetMetadata()}
 	if body, err := json.Marshal(request); err == nil {
-		t.super.spec.Broker.Do(ctx, caller{session: call.SessionID, tool: call.Host}.broker(), "progress", body)
+		t.super.unit.Broker.Do(ctx, caller{session: call.SessionID, tool: call.Host}.broker(), "progress", body)
 	}
 }
 
@@ -122,7 +122,7 @@ func (t preparedTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.Pe
 // failure turns what the plugin said into an error.
 func (s *supervisor) failure(f *tenonv1.Failure) error {
 	if f.GetRefused() {
-		return &sdk.Refusal{Halt: f.GetHalt(), Reason: f.GetMessage(), By: "plugin " + s.spec.Description.Name}
+		return &sdk.Refusal{Halt: f.GetHalt(), Reason: f.GetMessage(), By: "plugin " + s.unit.Description.Name}
 	}
 	return errors.New(orDefault(f.GetMessage(), "the plugin failed without saying why"))
 }

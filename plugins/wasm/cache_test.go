@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -21,7 +22,7 @@ import (
 func cached(t *testing.T, dir, name string) string {
 	t.Helper()
 	r := newRuntime(t, wasm.Options{CacheDir: dir})
-	p := started(t, r, wasm.Spec{Module: module(name), Description: sdk.Description{Hooks: gates(1)}}, host{})
+	p := started(t, r, remote.Unit{Program: module(name), Description: sdk.Description{Hooks: gates(1)}}, host{})
 	got, err := ask(t.Context(), p, 0, "")
 	if err != nil {
 		t.Error(err)
@@ -168,11 +169,11 @@ func TestStartAfterTheCacheWasLost(t *testing.T) {
 	start := func(ctx context.Context, digest string) (sdk.Plugin, *bytes.Buffer) {
 		t.Helper()
 		log := &bytes.Buffer{} // written to before Start returns, or not at all
-		spec := wasm.Spec{
-			Module: module("counter.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},
+		spec := remote.Unit{
+			Program: module("counter.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},
 			Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		}
-		spec.Module.Digest = digest
+		spec.Checksum = digest
 		p, err := newRuntime(t, wasm.Options{CacheDir: dir}).Open(spec)
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +183,7 @@ func TestStartAfterTheCacheWasLost(t *testing.T) {
 		}
 		return p, log
 	}
-	content := read(t, module("counter.wasm").Path)
+	content := read(t, module("counter.wasm"))
 	digest := fmt.Sprintf("%x", sha256.Sum256(content))
 	if _, log := start(t.Context(), ""); log.Len() != 0 || len(entries(t, dir)) != 0 {
 		t.Errorf("a module without an approved digest was compiled: %s", log)

@@ -29,7 +29,7 @@ var (
 )
 
 func newTool(p *plugin, n int) (sdk.Tool, error) {
-	d := &p.spec.Description.Tools[n]
+	d := &p.unit.Description.Tools[n]
 	if d.ID == "" {
 		return nil, fmt.Errorf("%w: tools[%d].id: a tool needs one", sdk.ErrManifest, n)
 	}
