@@ -107,7 +107,8 @@ func TestRefusedGrants(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	own, worktree := filepath.Join(dir, "home", "config"), filepath.Join(dir, "project")
-	for _, path := range []string{own + "/x", worktree, filepath.Join(dir, "other")} {
+	cache := filepath.Join(dir, "cache")
+	for _, path := range []string{own + "/x", cache + "/wasm", worktree, filepath.Join(dir, "other")} {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -117,6 +118,7 @@ func TestRefusedGrants(t *testing.T) {
 	}
 	for scope, want := range map[string]string{
 		"$PROJECT/link": "leads out of", filepath.Join(dir, "home"): "tenon's own directory", own + "/x": "tenon's own directory",
+		cache + "/wasm":               "tenon's own directory",
 		filepath.Join(dir, "missing"): "no such file",
 	} {
 		spec := guestSpec(t, "plain")
@@ -125,7 +127,7 @@ func TestRefusedGrants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		host := &confinedTestHost{testHost{log: slog.New(slog.DiscardHandler)}, sdk.Project{Worktree: worktree, ConfigDir: own}}
+		host := &confinedTestHost{testHost{log: slog.New(slog.DiscardHandler)}, sdk.Project{Worktree: worktree, ConfigDir: own, CacheDir: cache}}
 		if err := p.Start(t.Context(), host); err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func New(o Options) (*Runtime, error) {
 	}
 	r := &Runtime{options: o, plugins: map[*plugin]struct{}{}}
 	if o.CacheDir != "" {
-		r.cache = &cache{dir: o.CacheDir, keyFile: o.KeyFile, limit: int64(o.CacheMB) << 20, log: o.Logger}
+		r.cache = newCache(o.CacheDir, int64(o.CacheMB)<<20, o.Logger)
 	}
 	return r, nil
 }
