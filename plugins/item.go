@@ -71,6 +71,15 @@ func (i *Item) Trusted() trust.Item {
 	return trust.Item{Kind: trust.KindPlugin, Name: i.Name, Source: i.source, Digest: i.Digest, Version: i.Version, Request: i.Request}
 }
 
+// Flagged reports whether the command line names the plugin: commands that are not given its path may not find it.
+func (i *Item) Flagged() bool { return i.entry != nil && i.entry.Flag }
+
+// Required reports whether the configuration forbids a run without the plugin.
+func (i *Item) Required() bool { return i.required }
+
+// Options returns the user's options for the plugin; empty without any.
+func (i *Item) Options() json.RawMessage { return i.options }
+
 func (i *Item) reject(err error) { i.State, i.Err = StateRejected, err }
 
 func (i *Item) usable() bool { return i.State != StateRejected }

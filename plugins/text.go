@@ -23,20 +23,21 @@ const (
 // Text says, for a terminal, what an item is and what it asks for, and why its processes do not run confined, nil when they do; for one that was approved before, what is different now. What
 // comes from the plugin is cleaned: it cannot move the cursor, colour or hide anything, or look like a line of its own.
 func (i *Item) Text(unconfined error) string {
-	w := &text{}
+	var b strings.Builder
+	w := text{&b}
 	title := i.Name
 	if i.Version != "" {
 		title += " " + i.Version
 	}
-	w.line("plugin %s", clean(title))
+	w.line("plugin %s", Clean(title))
 	if i.Description != "" {
-		w.field("says", clean(i.Description))
+		w.field("says", Clean(i.Description))
 	}
-	w.field("from", clean(i.Path)+origin(i))
+	w.field("from", Clean(i.Path)+origin(i))
 	w.field("digest", i.Digest.Short())
-	RequestText(&w.b, i.Request, unconfined)
-	w.changes(i.Decision)
-	return w.b.String()
+	RequestText(&b, i.Request, unconfined)
+	ChangesText(&b, i.Decision)
+	return b.String()
 }
 
 func origin(i *Item) string {
@@ -44,14 +45,14 @@ func origin(i *Item) string {
 	case i.Project:
 		return " (came with this project)"
 	case i.From != "":
-		return " (" + clean(i.From) + ")"
+		return " (" + Clean(i.From) + ")"
 	}
 	return ""
 }
 
 // RequestText writes what is asked for, in lines. It is what Text has of it, for MCP servers and command hooks, too.
 func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
-	w := &text{}
+	w := text{b}
 	if how := carrierText(r, unconfined); how != "" {
 		w.field("runs as", how)
 	}
@@ -74,7 +75,6 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w.some("skills", r.Skills)
 	w.all("MCP servers", r.Servers)
 	w.all("runs commands", r.CommandHooks)
-	b.WriteString(w.b.String())
 }
 
 // carrierText says what the way a plugin runs means for the user. unconfined is why its processes have all rights; nil: they have not.
@@ -93,7 +93,7 @@ func carrierText(r trust.Request, unconfined error) string {
 			how = "a process with your rights, NOT confined (" + unconfined.Error() + "): it can read and change everything that you can"
 		}
 		if len(r.Command) > 0 {
-			how += "; starts " + clean(strings.Join(r.Command, " "))
+			how += "; starts " + Clean(strings.Join(r.Command, " "))
 		}
 		parts = append(parts, how)
 	}
@@ -115,7 +115,7 @@ func capabilityLines(list []sdk.Capability) []string {
 	for _, c := range list {
 		line := capabilityText(c)
 		if c.Reason != "" {
-			line += `, it says: "` + strings.ReplaceAll(clean(c.Reason), `"`, "'") + `"`
+			line += `, it says: "` + strings.ReplaceAll(Clean(c.Reason), `"`, "'") + `"`
 		}
 		out = append(out, line)
 	}
@@ -293,14 +293,14 @@ func fields(pointers []string) string {
 }
 
 // text collects lines.
-type text struct{ b strings.Builder }
+type text struct{ b *strings.Builder }
 
-func (t *text) line(format string, args ...any) { fmt.Fprintf(&t.b, format+"\n", args...) }
+func (t text) line(format string, args ...any) { fmt.Fprintf(t.b, format+"\n", args...) }
 
-func (t *text) field(name, value string) { t.line("  %-14s %s", name, value) }
+func (t text) field(name, value string) { t.line("  %-14s %s", name, value) }
 
 // all shows every line of a list.
-func (t *text) all(name string, lines []string) {
+func (t text) all(name string, lines []string) {
 	for _, l := range lines {
 		t.field(name, visible.Clean(l, maxLine))
 		name = ""
@@ -308,15 +308,16 @@ func (t *text) all(name string, lines []string) {
 }
 
 // some shows the first of a list of names.
-func (t *text) some(name string, names []string) {
+func (t text) some(name string, names []string) {
 	t.all(name, names[:min(maxLines, len(names))])
 	if more := len(names) - maxLines; more > 0 {
 		t.field("", fmt.Sprintf("… and %d more", more))
 	}
 }
 
-// changes says what is different from what was approved before.
-func (t *text) changes(d trust.Decision) {
+// ChangesText writes the changes since the approval; nothing for a request that is approved, or new.
+func ChangesText(b *strings.Builder, d trust.Decision) {
+	t := text{b}
 	if d.Approved || d.Previous == nil {
 		return
 	}
@@ -343,4 +344,5 @@ func (t *text) changes(d trust.Decision) {
 	}
 }
 
-func clean(s string) string { return visible.Clean(s, maxWords) }
+// Clean makes text of a plugin fit for a terminal: one bounded line without control and invisible characters.
+func Clean(s string) string { return visible.Clean(s, maxWords) }

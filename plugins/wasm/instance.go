@@ -193,7 +193,7 @@ func (i *instance) close() {
 	if i.module == nil {
 		return
 	}
-	if err := i.module.Close(noContext{}); err != nil {
+	if err := i.module.Close(guest.Detached()); err != nil {
 		i.plugin.log.Load().Debug("close an instance", "err", err)
 	}
 }

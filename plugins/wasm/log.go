@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // Bounds of what one plugin writes to the log.
@@ -109,7 +111,7 @@ func (o *outputLog) Write(text []byte) (int, error) {
 			return n, nil
 		}
 		if len(o.line) > 0 {
-			o.plugin.writeLog(noContext{}, int32(o.level), o.line)
+			o.plugin.writeLog(guest.Detached(), int32(o.level), o.line)
 		}
 		o.line, text = o.line[:0], rest
 	}
