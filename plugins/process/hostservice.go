@@ -56,7 +56,7 @@ func (s *hostService) serve(ctx context.Context, in *instance) error {
 		return in.explain(err)
 	}
 	session := &hostSession{
-		hostService: s, in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{}, budget: &lineBudget{},
+		hostService: s, in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{}, budget: &remote.LineLimit{},
 	}
 	in.inside.Go(func() { session.read(ctx) })
 	return nil
@@ -68,7 +68,7 @@ type hostSession struct {
 	in      *instance
 	stream  grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest]
 	writing chan struct{} // holds who writes to the stream
-	budget  *lineBudget
+	budget  *remote.LineLimit
 
 	mu      sync.Mutex
 	running map[uint64]context.CancelFunc // the requests under way
@@ -189,7 +189,7 @@ func (s *hostSession) subscribe(ctx context.Context, id uint64, wanted *tenonv1.
 
 // print writes a line of the plugin to the log.
 func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
-	ok, dropped := s.budget.take(time.Now())
+	ok, dropped := s.budget.Take(time.Now())
 	if !ok {
 		return
 	}

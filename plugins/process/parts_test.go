@@ -109,32 +109,6 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-func TestSessionOf(t *testing.T) {
-	t.Parallel()
-	tests := map[string]string{
-		`{"sessionID":"a","properties":{"sessionID":"b"}}`:                   "a",
-		`{"type":"session.idle","properties":{"sessionID":"b"}}`:             "b",
-		`{"type":"message.updated","properties":{"info":{"sessionID":"c"}}}`: "c",
-		`{"properties":{"part":{"sessionID":"d"}}}`:                          "d",
-		`{"directory":"/"}`: "", `[]`: "", ``: "", `{"sessionID":7}`: "",
-	}
-	for input, want := range tests {
-		if got := process.SessionOf([]byte(input)); got != want {
-			t.Errorf("SessionOf(%s) = %q, want %q", input, got, want)
-		}
-	}
-}
-
-func FuzzSessionOf(f *testing.F) {
-	f.Add([]byte(`{"sessionID":"a"}`))
-	f.Add([]byte(`{"properties":[]}`))
-	f.Fuzz(func(t *testing.T, input []byte) {
-		if id := process.SessionOf(input); id != "" && !strings.Contains(string(input), "ession") && !strings.Contains(string(input), `\u`) && !strings.Contains(strings.ToLower(string(input)), "sessionid") {
-			t.Errorf("found %q in %q", id, input)
-		}
-	})
-}
-
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -7,16 +7,13 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
 // remotePlugin is a plugin that runs as a process.
 type remotePlugin struct {
-	unit      *remote.Unit
+	*remote.Base
 	super     *supervisor
-	hooks     []sdk.Hook
-	tools     []sdk.Tool
 	protocols []sdk.Protocol
 }
 
@@ -30,27 +27,10 @@ var (
 )
 
 func newPlugin(o Options, u *remote.Unit) (*remotePlugin, error) {
-	p := &remotePlugin{unit: u, super: newSupervisor(o, u)}
-	for i := range u.Description.Hooks {
-		hook, err := u.Description.Hooks[i].Hook(fmt.Sprintf("plugin %q: hooks[%d]", u.Description.Name, i), &remoteHook{p.super, i})
-		if err != nil {
-			return nil, err
-		}
-		p.hooks = append(p.hooks, hook)
-	}
-	for i, d := range u.Description.Tools {
-		if d.ID == "" || len(d.Parameters) > 0 && !json.Valid(d.Parameters) {
-			return nil, fmt.Errorf("%w: plugin %q: tools[%d]: want an id, and parameters that are a JSON schema", sdk.ErrManifest, u.Description.Name, i)
-		}
-		if len(d.Parameters) == 0 {
-			d.Parameters = json.RawMessage(`{"type":"object"}`)
-		}
-		tool := &remoteTool{p.super, i, d}
-		if d.Prepares {
-			p.tools = append(p.tools, preparedTool{tool})
-			continue
-		}
-		p.tools = append(p.tools, tool)
+	p := &remotePlugin{super: newSupervisor(o, u)}
+	var err error
+	if p.Base, err = remote.NewBase(u, sdk.CarrierProcess, p.super); err != nil {
+		return nil, err
 	}
 	for _, name := range u.Description.Protocols {
 		p.protocols = append(p.protocols, p.super.protocol(name))
@@ -58,62 +38,40 @@ func newPlugin(o Options, u *remote.Unit) (*remotePlugin, error) {
 	return p, nil
 }
 
-// Manifest returns who the plugin is.
-func (p *remotePlugin) Manifest() sdk.Manifest {
-	d := &p.unit.Description
-	return sdk.Manifest{
-		Name: d.Name, Version: d.Version, Description: d.Summary, Carrier: sdk.CarrierProcess,
-		Capabilities: d.Capabilities, Options: d.Options,
-	}
-}
-
-// Start notes what a process is told when one is started. It starts none.
+// Start keeps the request with which processes are started. It starts none.
 func (p *remotePlugin) Start(_ context.Context, h sdk.Host) error {
-	req := guest.StartRequest{Options: p.unit.OptionsOf(h), Project: h.Project(), Hooks: []guest.HookRef{}, Tools: []string{}}
-	for _, hook := range p.hooks {
-		req.Hooks = append(req.Hooks, guest.HookRef{Point: hook.Point, Name: hook.Name})
-	}
-	for _, tool := range p.tools {
-		req.Tools = append(req.Tools, tool.Definition().ID)
-	}
-	body, err := json.Marshal(req)
+	request, err := p.StartRequest(h, h.Project())
 	if err != nil {
-		return fmt.Errorf("plugin %q: %w", p.unit.Description.Name, err)
+		return err
 	}
-	if p.unit.Broker != nil {
-		p.unit.Broker.Bind(h)
+	if p.Broker != nil {
+		p.Broker.Bind(h)
 	}
-	p.super.bind(newHostService(h, p.unit), body)
+	p.super.bind(newHostService(h, &p.Unit), request)
 	return nil
 }
 
 // Close ends the process, and waits until nothing of it is left.
 func (p *remotePlugin) Close(ctx context.Context) error {
 	p.super.close(ctx)
-	if p.unit.Broker == nil {
+	if p.Broker == nil {
 		return nil
 	}
-	return p.unit.Broker.Close(ctx)
+	return p.Broker.Close(ctx)
 }
-
-// Hooks returns the hooks the description lists.
-func (p *remotePlugin) Hooks() []sdk.Hook { return p.hooks }
-
-// Tools returns the tools the description lists.
-func (p *remotePlugin) Tools() []sdk.Tool { return p.tools }
 
 // Protocols returns the wire protocols the description lists.
 func (p *remotePlugin) Protocols() []sdk.Protocol { return p.protocols }
 
 // Providers returns the providers the description lists.
-func (p *remotePlugin) Providers() []sdk.ProviderInfo { return p.unit.Description.Providers }
+func (p *remotePlugin) Providers() []sdk.ProviderInfo { return p.Description.Providers }
 
 // Agents returns the agents the description lists.
-func (p *remotePlugin) Agents() []sdk.Agent { return p.unit.Description.Agents }
+func (p *remotePlugin) Agents() []sdk.Agent { return p.Description.Agents }
 
 // Commands returns the commands the description lists.
 func (p *remotePlugin) Commands(context.Context) ([]sdk.Command, error) {
-	return p.unit.Description.Commands, nil
+	return p.Description.Commands, nil
 }
 
 // describe runs a process to ask it what it contributes.

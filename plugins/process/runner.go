@@ -54,7 +54,7 @@ type childRunner struct {
 var _ runner.Runner = (*childRunner)(nil)
 
 func newRunner(o Options, u *remote.Unit, project sdk.Project, env []string, log *slog.Logger) *childRunner {
-	budget := &lineBudget{}
+	budget := &remote.LineLimit{}
 	r := &childRunner{
 		unit: u, env: env, memoryMB: o.MemoryMB, log: log,
 		out:   &printed{log: log, budget: budget, stream: "stdout"},

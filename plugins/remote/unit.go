@@ -1,5 +1,5 @@
-// Package remote holds the parts that carriers of plugins outside of the host's process share: the description of the plugin to run,
-// the session of a call, and the limit on lines of output.
+// Package remote holds the parts that carriers of plugins outside of the host's process share: the plugin to run, its hooks and tools as
+// the host sees them, the session of a call, and the limit on log lines.
 package remote
 
 import (
@@ -34,12 +34,4 @@ type Unit struct {
 	Env     map[string]string // granted variables
 	DataDir string            // the plugin's own directory, made by the carrier with mode 0700; empty: none
 	Logger  *slog.Logger      // receives messages until Start provides a logger; nil: they are dropped
-}
-
-// OptionsOf returns the options of the unit, or those of the host.
-func (u *Unit) OptionsOf(h sdk.Host) json.RawMessage {
-	if len(u.Options) > 0 {
-		return u.Options
-	}
-	return h.Options()
 }

@@ -117,7 +117,7 @@ func hostCall(c *call, m api.Memory, stack []uint64) {
 		return
 	}
 	var status ability.Status
-	switch broker := c.plugin.unit.Broker; {
+	switch broker := c.plugin.Broker; {
 	case len(name) > maxOperation:
 		status, c.response = ability.Unknown, fmt.Appendf(nil, "an operation with a name of %d bytes", len(name))
 	case len(request) > maxRequest:

@@ -57,7 +57,7 @@ func (p *plugin) alone(ctx context.Context, code *code, j *job) ([]byte, error) 
 func (p *plugin) started(ctx context.Context, code *code, j *job) (*instance, error) {
 	request := p.request.Load()
 	if request == nil {
-		return nil, fmt.Errorf("plugin %q was not started", p.manifest.Name)
+		return nil, fmt.Errorf("plugin %q was not started", p.Description.Name)
 	}
 	i, err := p.instantiate(ctx, code, j)
 	if err != nil {

@@ -5,48 +5,21 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // Bounds of what one plugin writes to the log.
 const (
-	maxLine       = 4 << 10 // bytes
-	linesPerSpan  = 200
-	logSpan       = time.Second
 	maxWrite      = 64 << 10 // bytes of one write that are looked at
 	minLevel      = slog.LevelDebug
 	maxLevel      = slog.LevelError
 	droppedNotice = "lines of the log were dropped"
 )
-
-// logLimit counts the lines of a plugin.
-type logLimit struct {
-	mu      sync.Mutex
-	start   time.Time // of the span
-	lines   int       // in it
-	dropped int       // since the last line that was written
-}
-
-// take reports whether a line may be written, and how many were dropped before it.
-func (l *logLimit) take(now time.Time) (ok bool, dropped int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.start) >= logSpan {
-		l.start, l.lines = now, 0
-	}
-	if l.lines >= linesPerSpan {
-		l.dropped++
-		return false, 0
-	}
-	l.lines++
-	dropped, l.dropped = l.dropped, 0
-	return true, dropped
-}
 
 // writeLog writes a line of the guest.
 func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
@@ -55,7 +28,7 @@ func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 	if !log.Enabled(ctx, l) {
 		return
 	}
-	ok, dropped := p.lines.take(time.Now())
+	ok, dropped := p.lines.Take(time.Now())
 	if !ok {
 		return
 	}
@@ -67,9 +40,9 @@ func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 
 // printable makes text of a guest fit for a terminal: one line, no control characters, bounded.
 func printable(text []byte) string {
-	cut := len(text) > maxLine
+	cut := len(text) > remote.MaxLine
 	if cut {
-		text = text[:maxLine]
+		text = text[:remote.MaxLine]
 	}
 	s := strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -103,7 +76,7 @@ func (o *outputLog) Write(text []byte) (int, error) {
 	text = text[:min(n, maxWrite)]
 	for {
 		line, rest, found := bytes.Cut(text, []byte("\n"))
-		if room := maxLine - len(o.line); len(line) > room {
+		if room := remote.MaxLine - len(o.line); len(line) > room {
 			line = line[:room]
 		}
 		o.line = append(o.line, line...)

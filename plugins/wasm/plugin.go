@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -22,15 +21,12 @@ const (
 
 // plugin is a module as the host sees it. What it needs to run is made when it is called for the first time.
 type plugin struct {
-	runtime  *Runtime
-	unit     remote.Unit
-	manifest sdk.Manifest
-	hooks    []sdk.Hook
-	tools    []sdk.Tool
-	program  *program
-	pool     *pool
-	system   *system
-	lines    logLimit
+	*remote.Base
+	runtime *Runtime
+	program *program
+	pool    *pool
+	system  *system
+	lines   remote.LineLimit
 
 	log     atomic.Pointer[slog.Logger]
 	request atomic.Pointer[[]byte] // the start request; nil before Start
@@ -47,16 +43,17 @@ var (
 	_ Precompiler    = (*plugin)(nil)
 )
 
-func newPlugin(r *Runtime, u remote.Unit) (*plugin, error) {
+func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	d := &u.Description
-	p := &plugin{
-		runtime: r, unit: u, closing: make(chan struct{}),
-		manifest: sdk.Manifest{
-			Name: d.Name, Version: d.Version, Description: d.Summary, Carrier: sdk.CarrierWASM,
-			Capabilities: d.Capabilities, Options: d.Options,
-		},
+	if len(d.Providers)+len(d.Protocols)+len(d.Agents)+len(d.Commands) > 0 {
+		return nil, fmt.Errorf("%w: plugin %q: providers, protocols, agents and commands come from processes only", sdk.ErrManifest, d.Name)
 	}
-	if err := p.manifest.Validate(); err != nil {
+	if len(d.Hooks) > maxContributions || len(d.Tools) > maxContributions {
+		return nil, fmt.Errorf("%w: plugin %q: more than %d hooks or tools", sdk.ErrManifest, d.Name, maxContributions)
+	}
+	p := &plugin{runtime: r, closing: make(chan struct{})}
+	var err error
+	if p.Base, err = remote.NewBase(u, sdk.CarrierWASM, p); err != nil {
 		return nil, err
 	}
 	log := u.Logger
@@ -68,14 +65,11 @@ func newPlugin(r *Runtime, u remote.Unit) (*plugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
 	}
-	file, err := newModuleFile(&u)
+	file, err := newModuleFile(u)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
 	}
-	if err := p.contributions(); err != nil {
-		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
-	}
-	p.system = newSystem(&p.unit)
+	p.system = newSystem(u)
 	p.program = newProgram(r, file, memoryMB, log)
 	p.pool = newPool(shared, r.options.IdleTimeout, &p.active)
 	return p, nil
@@ -101,39 +95,8 @@ func runtimeOf(d *sdk.Description) (memoryMB int, shared bool, err error) {
 	return 0, false, fmt.Errorf("%w: runtime.state: %q is neither %s nor %s", sdk.ErrManifest, d.Runtime.State, sdk.StateSession, sdk.StatePlugin)
 }
 
-// contributions makes the hooks and tools of the description.
-func (p *plugin) contributions() error {
-	d := &p.unit.Description
-	if len(d.Providers)+len(d.Protocols)+len(d.Agents)+len(d.Commands) > 0 {
-		return fmt.Errorf("%w: providers, protocols, agents and commands come from processes only", sdk.ErrManifest)
-	}
-	if len(d.Hooks) > maxContributions || len(d.Tools) > maxContributions {
-		return fmt.Errorf("%w: more than %d hooks or tools", sdk.ErrManifest, maxContributions)
-	}
-	for i := range d.Hooks {
-		remote := &hook{plugin: p, op: guest.HookOp + uint32(i)}
-		h, err := d.Hooks[i].Hook(fmt.Sprintf("hooks[%d]", i), remote)
-		if err != nil {
-			return err
-		}
-		remote.point = h.Point
-		p.hooks = append(p.hooks, h)
-	}
-	for i := range d.Tools {
-		t, err := newTool(p, i)
-		if err != nil {
-			return err
-		}
-		p.tools = append(p.tools, t)
-	}
-	return nil
-}
-
 // maxContributions is how many numbers there are between guest.HookOp, guest.ToolOp and guest.PrepareOp.
 const maxContributions = guest.ToolOp - guest.HookOp
-
-// Manifest says who the plugin is.
-func (p *plugin) Manifest() sdk.Manifest { return p.manifest }
 
 // startWait is how long Start waits for a module that has to be compiled once more: most of the 5 s that host gives a plugin to start.
 const startWait = 4 * time.Second
@@ -142,26 +105,16 @@ const startWait = 4 * time.Second
 // waits for the compilation, so that the hooks do not spend their deadlines on that; what is not done after 4 s goes on beside it.
 func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log.Store(h.Logger())
-	if p.unit.Broker != nil {
-		p.unit.Broker.Bind(h)
+	if p.Broker != nil {
+		p.Broker.Bind(h)
 	}
 	p.system.setProject(h.Project())
 	project := h.Project()
 	// A guest reaches no file that was not granted; where the user keeps things is none of its business.
 	project.Home, project.ConfigDir, project.DataDir, project.CacheDir = "", "", "", ""
-	req := guest.StartRequest{Options: p.unit.OptionsOf(h), Project: project, Hooks: []guest.HookRef{}, Tools: []string{}}
-	if len(req.Options) == 0 {
-		req.Options = json.RawMessage("null")
-	}
-	for i := range p.hooks {
-		req.Hooks = append(req.Hooks, guest.HookRef{Point: p.hooks[i].Point, Name: p.hooks[i].Name})
-	}
-	for i := range p.unit.Description.Tools {
-		req.Tools = append(req.Tools, p.unit.Description.Tools[i].ID)
-	}
-	data, err := json.Marshal(req)
+	data, err := p.StartRequest(h, project)
 	if err != nil {
-		return fmt.Errorf("plugin %q: options: %w", p.manifest.Name, err)
+		return err
 	}
 	p.request.Store(&data)
 	if p.program.lost() {
@@ -172,12 +125,6 @@ func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	}
 	return nil
 }
-
-// Hooks returns the hooks of the description.
-func (p *plugin) Hooks() []sdk.Hook { return p.hooks }
-
-// Tools returns the tools of the description.
-func (p *plugin) Tools() []sdk.Tool { return p.tools }
 
 // Precompile reads, checks and compiles the module.
 func (p *plugin) Precompile(ctx context.Context) error {
@@ -197,14 +144,14 @@ func (p *plugin) Close(ctx context.Context) error {
 		close(p.closing)
 		p.active.close()
 	})
-	if p.unit.Broker != nil {
-		if err := p.unit.Broker.Close(ctx); err != nil {
+	if p.Broker != nil {
+		if err := p.Broker.Close(ctx); err != nil {
 			p.log.Load().Warn("close the broker", "err", err)
 		}
 	}
 	p.pool.stop()
 	if err := p.active.wait(ctx); err != nil {
-		return fmt.Errorf("plugin %q: calls still run: %w", p.manifest.Name, err)
+		return fmt.Errorf("plugin %q: calls still run: %w", p.Description.Name, err)
 	}
 	p.pool.drain()
 	p.system.close()

@@ -40,7 +40,7 @@ func New(o Options) (*Runtime, error) {
 // Open returns the plugin of the unit, which is also an sdk.Hooker and an sdk.ToolSource. It checks that the module exists and does
 // not read it. Errors wrap ErrModule or sdk.ErrManifest.
 func (r *Runtime) Open(u remote.Unit) (sdk.Plugin, error) {
-	p, err := newPlugin(r, u)
+	p, err := newPlugin(r, &u)
 	if err != nil {
 		return nil, err
 	}
