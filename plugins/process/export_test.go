@@ -11,7 +11,6 @@ import (
 // What the tests of single parts use.
 var (
 	CheckHandshake = checkHandshake
-	Match          = match
 	Backoff        = backoff
 	ClientTLS      = clientTLS
 )

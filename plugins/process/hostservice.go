@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -233,23 +232,7 @@ func (s *hostSession) answer(ctx context.Context, response *tenonv1.HostResponse
 	_ = s.stream.Send(response) // fails when the stream ended, and read sees that too
 }
 
-// matchAny reports whether one of the patterns matches, in which * stands for any characters.
+// matchAny reports whether one of the patterns matches, in which * matches any characters.
 func matchAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
-}
-
-func match(pattern, name string) bool {
-	pieces := strings.Split(pattern, "*")
-	last := len(pieces) - 1
-	if last == 0 {
-		return pattern == name
-	}
-	name, ok := strings.CutPrefix(name, pieces[0])
-	for _, piece := range pieces[1:last] {
-		if !ok {
-			return false
-		}
-		_, name, ok = strings.Cut(name, piece)
-	}
-	return ok && strings.HasSuffix(name, pieces[last])
+	return slices.ContainsFunc(patterns, func(p string) bool { return ability.Match(p, name) })
 }

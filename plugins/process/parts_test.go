@@ -109,28 +109,6 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-func TestMatch(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"session.idle", "session.idle", true}, {"session.idle", "session.idl", false},
-		{"*", "", true}, {"*", "x", true}, {"", "", true}, {"", "x", false},
-		{"session.*", "session.idle", true}, {"session.*", "sessions", false},
-		{"*.updated", "part.updated", true}, {"a*b*c", "a-b-c", true}, {"a*b*c", "a-c-b", false},
-		{"ab*bc", "abc", false}, {"a*a", "a", false}, {"**", "x", true},
-	}
-	for _, tt := range tests {
-		if got := process.Match(tt.pattern, tt.name); got != tt.want {
-			t.Errorf("Match(%q, %q) = %v, want %v", tt.pattern, tt.name, got, tt.want)
-		}
-	}
-	if process.Match(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)) {
-		t.Error("a long pattern matches")
-	}
-}
-
 // Lines are cut, counted and made text; the one that says why the process ended is kept.
 func TestPrinted(t *testing.T) {
 	t.Parallel()
