@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tenonhq/tenon/builtin/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/sdk"
 )
 
