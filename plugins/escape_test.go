@@ -151,7 +151,7 @@ func TestEscapes(t *testing.T) {
 			p.write(theirs, files{"large": strings.Repeat("x", 2000)})
 		}, check: rejected("x", "more than 1000 bytes")},
 
-		"name of a plugin that tenon ships": {unapproved: true, prepare: func(p *place) { p.options.Reserved = []string{"shell"}; p.write(theirs, wasmPackage("shell", "")) }, check: rejected("shell", "tenon ships")},
+		"name of a plugin that tenon ships": {unapproved: true, prepare: func(p *place) { p.options.Reserved = []string{"shell"}; p.write(theirs, wasmPackage("shell", "")) }, check: rejected("shell", "built-in plugin")},
 		"name of a plugin of the user": {prepare: func(p *place) { p.write("config/plugins/redact", wasmPackage("redact", "")) }, attack: func(p *place) {
 			p.write(theirs, files{"plugin.json": manifestOf("redact", `{`+wasmRuntime+`, "hooks": [{"point": "event"}]}`), "p.wasm": "evil"})
 		}, check: func(p *place, l *plugins.Loaded) {
@@ -185,10 +185,10 @@ func TestEscapes(t *testing.T) {
 			p.options.Entries = []plugins.Entry{{Path: "./../home/tool", Base: p.path("project"), From: "project", Project: true}}
 		}, check: rejected("tool", "outside of the project")},
 		"sealed copy written to": {prepare: given(wasmPackage("x", "")), attack: func(p *place) {
-			module := p.wasm.opened[0].Module
+			module := p.wasm.opened[0].Program
 			p.do(errors.Join(os.Chmod(module, 0o600), os.WriteFile(module, []byte("evil"), 0o600)))
 		}, check: func(p *place, l *plugins.Loaded) {
-			module := p.wasm.opened[len(p.wasm.opened)-1].Module
+			module := p.wasm.opened[len(p.wasm.opened)-1].Program
 			if got, err := os.ReadFile(module); string(got) != "\x00asm of x" {
 				p.t.Errorf("runs %q, %v (%s)", got, err, states(l))
 			}

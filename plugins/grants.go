@@ -13,11 +13,6 @@ import (
 // ErrPrivate means that a granted directory contains one of tenon's own, or lies in one.
 var ErrPrivate = errors.New("plugins have no access to tenon's own directories")
 
-// private returns tenon's own directories: configuration, data and cache. Empty ones are unknown.
-func (l *Loader) private() []string {
-	return []string{l.opts.Project.ConfigDir, l.opts.Project.DataDir, l.opts.CacheDir}
-}
-
 // Grantable returns an error that wraps ErrPrivate for the first granted directory that contains one of tenon's own, or lies in one; links
 // are followed. $DATA is the plugin's.
 func (l *Loader) Grantable(grants []sdk.Capability) error {
@@ -33,7 +28,7 @@ func (l *Loader) Grantable(grants []sdk.Capability) error {
 			if !filepath.IsAbs(path) {
 				continue // $DATA
 			}
-			for _, own := range l.private() {
+			for _, own := range []string{l.opts.Project.ConfigDir, l.opts.Project.DataDir, l.opts.CacheDir} {
 				if own != "" && projectfs.Overlap(path, own) {
 					return fmt.Errorf("%w: %s %q contains %s or lies in it; do not grant it (--without %s)", ErrPrivate, g.Name, dir, own, g.Name)
 				}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -61,12 +62,12 @@ func mkdir(t testing.TB, dir string) {
 type carrier struct {
 	mu       sync.Mutex
 	describe string // what a plugin says of itself
-	opened   []plugins.Unit
-	asked    []plugins.Unit
-	make     func(u plugins.Unit) sdk.Plugin
+	opened   []remote.Unit
+	asked    []remote.Unit
+	make     func(u remote.Unit) sdk.Plugin
 }
 
-func (c *carrier) Describe(_ context.Context, u plugins.Unit) (sdk.Description, error) {
+func (c *carrier) Describe(_ context.Context, u remote.Unit) (sdk.Description, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, u)
@@ -77,14 +78,14 @@ func (c *carrier) Describe(_ context.Context, u plugins.Unit) (sdk.Description, 
 	return d, json.Unmarshal([]byte(c.describe), &d)
 }
 
-func (c *carrier) Open(u plugins.Unit) (sdk.Plugin, error) {
+func (c *carrier) Open(u remote.Unit) (sdk.Plugin, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opened = append(c.opened, u)
 	if c.make != nil {
 		return c.make(u), nil
 	}
-	return &sdk.Bundle{Info: sdk.Manifest{Name: u.Name, Carrier: sdk.Carrier(u.Description.Runtime.Type)}}, nil
+	return &sdk.Bundle{Info: sdk.Manifest{Name: u.Description.Name, Carrier: sdk.Carrier(u.Description.Runtime.Type)}}, nil
 }
 
 // ran reports how often anything was run.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -53,9 +54,9 @@ func TestFindsAndApproves(t *testing.T) {
 	if i := p.item(l, "theirs"); !i.Project || i.Path != p.path("project/.tenon/plugins/theirs") {
 		t.Errorf("item %+v", i)
 	}
-	at := slices.IndexFunc(p.wasm.opened, func(u plugins.Unit) bool { return u.Name == "mine" })
+	at := slices.IndexFunc(p.wasm.opened, func(u remote.Unit) bool { return u.Description.Name == "mine" })
 	u := p.wasm.opened[at]
-	if !strings.HasPrefix(u.Module, p.path("data/plugins/store")) || len(u.Checksum) != 64 || u.Broker == nil || len(u.Grants) != 2 || u.Env["TOKEN"] != "t0ken" || len(u.Env) != 1 {
+	if !strings.HasPrefix(u.Program, p.path("data/plugins/store")) || len(u.Checksum) != 64 || u.Broker == nil || len(u.Grants) != 2 || u.Env["TOKEN"] != "t0ken" || len(u.Env) != 1 {
 		t.Errorf("unit %+v", u)
 	}
 	if !strings.HasPrefix(u.DataDir, p.path("data/plugins/data/mine-")) {
@@ -121,7 +122,7 @@ func TestBareModule(t *testing.T) {
 	if err := l.Describe(t.Context(), i); err != nil {
 		t.Fatal(err)
 	}
-	if u := p.wasm.asked[0]; u.Broker != nil || len(u.Grants)+len(u.Env) > 0 || !strings.HasPrefix(u.Module, p.path("data/plugins/store")) {
+	if u := p.wasm.asked[0]; u.Broker != nil || len(u.Grants)+len(u.Env) > 0 || !strings.HasPrefix(u.Program, p.path("data/plugins/store")) {
 		t.Errorf("asked with %+v, want no grants and the sealed copy", u)
 	}
 	if i.Name != "shout" || i.State != plugins.StatePending || !slices.Equal(i.Request.Tools, []string{"shout"}) {
@@ -274,9 +275,9 @@ func TestOptions(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
 			var got json.RawMessage
-			p.wasm.make = func(u plugins.Unit) sdk.Plugin {
-				return &sdk.Bundle{Info: sdk.Manifest{Name: u.Name, Carrier: sdk.CarrierWASM}, OnStart: func(_ context.Context, h sdk.Host) error {
-					got = h.Options()
+			p.wasm.make = func(u remote.Unit) sdk.Plugin {
+				return &sdk.Bundle{Info: sdk.Manifest{Name: u.Description.Name, Carrier: sdk.CarrierWASM}, OnStart: func(context.Context, sdk.Host) error {
+					got = u.Options
 					return nil
 				}}
 			}
@@ -306,9 +307,9 @@ func TestOptionsOfAProject(t *testing.T) {
 	p := newPlace(t)
 	p.write("config/plugins/redact", wasmPackage("redact", ""))
 	options := map[string]string{}
-	p.wasm.make = func(u plugins.Unit) sdk.Plugin {
-		return &sdk.Bundle{Info: sdk.Manifest{Name: u.Name, Carrier: sdk.CarrierWASM}, OnStart: func(_ context.Context, h sdk.Host) error {
-			options[u.Name] = string(h.Options())
+	p.wasm.make = func(u remote.Unit) sdk.Plugin {
+		return &sdk.Bundle{Info: sdk.Manifest{Name: u.Description.Name, Carrier: sdk.CarrierWASM}, OnStart: func(context.Context, sdk.Host) error {
+			options[u.Description.Name] = string(u.Options)
 			return nil
 		}}
 	}
@@ -379,7 +380,7 @@ func TestWatch(t *testing.T) {
 		t.Fatalf("another build: %s", states(l))
 	}
 	opened := p.wasm.opened[len(p.wasm.opened)-1]
-	if got, err := os.ReadFile(opened.Module); string(got) != "another build" {
+	if got, err := os.ReadFile(opened.Program); string(got) != "another build" {
 		t.Errorf("runs %q, %v", got, err)
 	}
 	wasmPackage("dev", `"capabilities": [{"name": "kv"}]`).writeTo(t, dir)
@@ -424,7 +425,7 @@ func TestSecondLoadIsTheSame(t *testing.T) {
 		t.Errorf("read and remembered differ:\n%s", diff)
 	}
 	units := p.process.opened[len(p.process.opened)-2:]
-	if diff := cmp.Diff(units[0], units[1], compact, cmpopts.IgnoreFields(plugins.Unit{}, "Broker", "Logger")); diff != "" {
+	if diff := cmp.Diff(units[0], units[1], compact, cmpopts.IgnoreFields(remote.Unit{}, "Broker", "Logger")); diff != "" {
 		t.Errorf("units differ:\n%s", diff)
 	}
 	if len(first.Items[0].Warnings) != 1 || len(first.Skills) != 1 || len(first.Servers) != 1 || len(first.HookFiles) != 1 {

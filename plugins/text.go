@@ -14,30 +14,32 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of what is shown, in characters, and of a list of names, in lines. What a plugin may do is shown whole: its manifest is bounded.
+// Limits of the text, in characters, and of a list of names, in lines. Rights of a plugin are shown in full: its manifest is bounded.
 const (
-	maxWords = 200   // of a plugin's own words
-	maxLine  = 20000 // of what it may do
+	maxWords = 200   // text of the plugin
+	maxLine  = 20000 // rights of the plugin
 	maxLines = 40
 )
 
-// Text says, for a terminal, what an item is and what it asks for, and why its processes do not run confined, nil when they do; for one that was approved before, what is different now. What
-// comes from the plugin is cleaned: it cannot move the cursor, colour or hide anything, or look like a line of its own.
+// Text describes an item for a terminal: its identity, its requests, and the changes since its approval. unconfined is the reason why its
+// processes are not confined, nil if they are. Text of the plugin is cleaned: it cannot move the cursor, color or hide anything, or add
+// lines.
 func (i *Item) Text(unconfined error) string {
-	w := &text{}
+	var b strings.Builder
+	w := text{&b}
 	title := i.Name
 	if i.Version != "" {
 		title += " " + i.Version
 	}
-	w.line("plugin %s", clean(title))
+	w.line("plugin %s", Clean(title))
 	if i.Description != "" {
-		w.field("says", clean(i.Description))
+		w.field("says", Clean(i.Description))
 	}
-	w.field("from", clean(i.Path)+origin(i))
+	w.field("from", Clean(i.Path)+origin(i))
 	w.field("digest", i.Digest.Short())
-	RequestText(&w.b, i.Request, unconfined)
-	w.changes(i.Decision)
-	return w.b.String()
+	RequestText(&b, i.Request, unconfined)
+	ChangesText(&b, i.Decision)
+	return b.String()
 }
 
 func origin(i *Item) string {
@@ -45,14 +47,14 @@ func origin(i *Item) string {
 	case i.Project:
 		return " (came with this project)"
 	case i.From != "":
-		return " (" + clean(i.From) + ")"
+		return " (" + Clean(i.From) + ")"
 	}
 	return ""
 }
 
-// RequestText writes what is asked for, in lines. It is what Text has of it, for MCP servers and command hooks, too.
+// RequestText writes the lines of a request, also for MCP servers and command hooks.
 func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
-	w := &text{}
+	w := text{b}
 	if how := carrierText(r, unconfined); how != "" {
 		w.field("runs as", how)
 	}
@@ -75,10 +77,9 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w.some("skills", r.Skills)
 	w.all("MCP servers", r.Servers)
 	w.all("runs commands", r.CommandHooks)
-	b.WriteString(w.b.String())
 }
 
-// carrierText says what the way a plugin runs means for the user. unconfined is why its processes have all rights; nil: they have not.
+// carrierText describes how a plugin runs. unconfined is the reason why its processes have all rights; nil if they are confined.
 func carrierText(r trust.Request, unconfined error) string {
 	var parts []string
 	switch r.Carrier {
@@ -94,7 +95,7 @@ func carrierText(r trust.Request, unconfined error) string {
 			how = "a process with your rights, NOT confined (" + unconfined.Error() + "): it can read and change everything that you can"
 		}
 		if len(r.Command) > 0 {
-			how += "; starts " + clean(strings.Join(r.Command, " "))
+			how += "; starts " + Clean(strings.Join(r.Command, " "))
 		}
 		parts = append(parts, how)
 	}
@@ -116,14 +117,14 @@ func capabilityLines(list []sdk.Capability) []string {
 	for _, c := range list {
 		line := capabilityText(c)
 		if c.Reason != "" {
-			line += `, it says: "` + strings.ReplaceAll(clean(c.Reason), `"`, "'") + `"`
+			line += `, it says: "` + strings.ReplaceAll(Clean(c.Reason), `"`, "'") + `"`
 		}
 		out = append(out, line)
 	}
 	return out
 }
 
-// capabilityText says in plain words what a capability allows.
+// capabilityText describes a capability in plain words.
 func capabilityText(c sdk.Capability) string {
 	scope := strings.Join(c.Scope, ", ")
 	switch c.Name {
@@ -157,7 +158,7 @@ func capabilityText(c sdk.Capability) string {
 	return c.Name + ": " + scope
 }
 
-// directories lists granted directories, those that are reached by a link with where it leads.
+// directories lists granted directories, and the targets of links.
 func directories(scope []string) string {
 	out := slices.Clone(scope)
 	for i, dir := range out {
@@ -177,7 +178,7 @@ func everything(scope []string, note string) string {
 	return ""
 }
 
-// replacedLines says what it means to take the place of something that tenon ships.
+// replacedLines describes the consequences of replacing built-ins.
 func replacedLines(names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
@@ -190,7 +191,7 @@ func replacedLines(names []string) []string {
 	return out
 }
 
-// hookLines says when a plugin is called, what it is shown, what it may change, what that amounts to, and what its failure means.
+// hookLines describes hooks: when they are called, what they see and change, the rights that follow, and the effect of a failure.
 func hookLines(hooks []trust.Hook) []string {
 	out := make([]string, 0, 2*len(hooks))
 	for _, h := range hooks {
@@ -219,7 +220,7 @@ func hookLines(hooks []trust.Hook) []string {
 	return out
 }
 
-// rightText says in plain words what a hook can do that the names of its fields do not tell.
+// rightText describes the rights of a hook that its field names do not show.
 func rightText(h trust.Hook) string {
 	if h.Right == "" {
 		return ""
@@ -249,7 +250,7 @@ func rightText(h trust.Hook) string {
 	return text + ": it chooses models and rewrites prompts"
 }
 
-// failureText says what the failure of a hook leads to, and when it counts as one.
+// failureText describes the effect of a failure of a hook, and its time limit.
 func failureText(h trust.Hook, info hookpoint.Info) string {
 	policy := h.OnError
 	if policy == sdk.OnErrorDefault && info.Kind == hookpoint.KindGate {
@@ -268,7 +269,7 @@ func failureText(h trust.Hook, info hookpoint.Info) string {
 	return fmt.Sprintf("if it fails or takes longer than %s, it is skipped", limit)
 }
 
-// orderText says when among others a hook is called, if its manifest says so.
+// orderText describes the position of a hook among others, if its manifest sets one.
 func orderText(h trust.Hook) string {
 	text := ""
 	if h.Priority != 0 {
@@ -294,14 +295,14 @@ func fields(pointers []string) string {
 }
 
 // text collects lines.
-type text struct{ b strings.Builder }
+type text struct{ b *strings.Builder }
 
-func (t *text) line(format string, args ...any) { fmt.Fprintf(&t.b, format+"\n", args...) }
+func (t text) line(format string, args ...any) { fmt.Fprintf(t.b, format+"\n", args...) }
 
-func (t *text) field(name, value string) { t.line("  %-14s %s", name, value) }
+func (t text) field(name, value string) { t.line("  %-14s %s", name, value) }
 
 // all shows every line of a list.
-func (t *text) all(name string, lines []string) {
+func (t text) all(name string, lines []string) {
 	for _, l := range lines {
 		t.field(name, visible.Clean(l, maxLine))
 		name = ""
@@ -309,15 +310,16 @@ func (t *text) all(name string, lines []string) {
 }
 
 // some shows the first of a list of names.
-func (t *text) some(name string, names []string) {
+func (t text) some(name string, names []string) {
 	t.all(name, names[:min(maxLines, len(names))])
 	if more := len(names) - maxLines; more > 0 {
 		t.field("", fmt.Sprintf("… and %d more", more))
 	}
 }
 
-// changes says what is different from what was approved before.
-func (t *text) changes(d trust.Decision) {
+// ChangesText writes the changes since the approval; nothing for a request that is approved, or new.
+func ChangesText(b *strings.Builder, d trust.Decision) {
+	t := text{b}
 	if d.Approved || d.Previous == nil {
 		return
 	}
@@ -344,4 +346,5 @@ func (t *text) changes(d trust.Decision) {
 	}
 }
 
-func clean(s string) string { return visible.Clean(s, maxWords) }
+// Clean makes text of a plugin fit for a terminal: one bounded line without control and invisible characters.
+func Clean(s string) string { return visible.Clean(s, maxWords) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -26,17 +27,13 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 		return nil, err
 	}
 	u.Broker = ability.New(ability.Options{Plugin: i.Name, Grants: i.Grants, Secret: l.environ, DataDir: u.DataDir, Logger: u.Logger})
-	p, err := carrier.Open(u)
-	if err != nil {
-		return nil, err // nobody used the broker: nothing to close
-	}
-	return hold(p, i, u.Logger), nil
+	return carrier.Open(u) // an unused broker needs no Close
 }
 
-// mayNeed reports whether a schema can refuse what is left out.
+// mayNeed reports whether a schema may require options.
 func mayNeed(schema []byte) bool { return strings.Contains(string(schema), `"required"`) }
 
-// checkOptions compares the user's options with what the plugin understands.
+// checkOptions checks the user's options against the plugin's schema.
 func checkOptions(i *Item) error {
 	if len(i.options) == 0 && !mayNeed(i.Manifest.Options) {
 		return nil
@@ -57,11 +54,11 @@ func checkOptions(i *Item) error {
 	return nil
 }
 
-// unit says what a carrier runs. Everything but programs that the manifest names without a path is in the sealed copy.
-func (l *Loader) unit(i *Item) (Unit, error) {
-	u := Unit{
-		Name: i.Name, Description: i.Manifest, Grants: i.Grants, Root: i.sealed.Root, Digest: i.Digest,
-		Env: map[string]string{}, DataDir: l.dataDir(i), Private: l.private(), Logger: l.log.With("plugin", i.Name),
+// unit returns what a carrier runs. All files are in the sealed copy except programs that the manifest names without a path.
+func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
+	u = remote.Unit{
+		Description: i.Manifest, Grants: i.Grants, Options: i.options, Root: i.sealed.Root,
+		Env: map[string]string{}, DataDir: l.dataDir(i), Logger: l.log.With("plugin", i.Name),
 	}
 	for _, g := range i.Grants {
 		if g.Name != sdk.CapabilityEnv {
@@ -73,56 +70,49 @@ func (l *Loader) unit(i *Item) (Unit, error) {
 			}
 		}
 	}
-	if i.pkg == nil {
+	switch {
+	case i.pkg == nil:
 		u.Program = i.sealed.File()
 		u.Description.Runtime = &sdk.Runtime{Type: string(i.Carrier)}
-		if i.Carrier == sdk.CarrierWASM {
-			u.Module = u.Program
-		} else {
-			u.Command = []string{u.Program}
-		}
-		return u, u.checksum(i)
+		u.Command = []string{u.Program}
+	case i.Carrier == sdk.CarrierWASM:
+		u.Program, err = manifest.Resolve(u.Root, i.pkg.Description.Runtime.Module)
+	default:
+		err = resolveCommand(&u, i)
 	}
-	rt := i.pkg.Description.Runtime
-	if i.Carrier == sdk.CarrierWASM {
-		module, err := manifest.Resolve(i.sealed.Root, rt.Module)
-		if err != nil {
-			return Unit{}, err
-		}
-		u.Module, u.Program = module, module
-		return u, u.checksum(i)
+	if err != nil || u.Program == "" {
+		return u, err
 	}
-	return u, u.resolveCommand(i, rt.Command)
+	var ok bool
+	if u.Checksum, ok = i.sealed.Sum(u.Program); !ok {
+		err = fmt.Errorf("%s is not a file of the package", u.Program)
+	}
+	return u, err
 }
 
-// command finds the program of a process, and the file of the package that is started.
-func (u *Unit) resolveCommand(i *Item, command []string) (err error) {
-	u.Command = slices.Clone(command)
-	if strings.HasPrefix(command[0], "./") {
-		if u.Command[0], err = manifest.Resolve(u.Root, command[0]); err != nil {
-			return err
-		}
+// resolveCommand finds the program of a process, and the file of the package that it starts.
+func resolveCommand(u *remote.Unit, i *Item) (err error) {
+	u.Command = slices.Clone(i.pkg.Description.Runtime.Command)
+	if strings.HasPrefix(u.Command[0], "./") {
+		u.Command[0], err = manifest.Resolve(u.Root, u.Command[0])
 		u.Program = u.Command[0]
-		return u.checksum(i)
-	}
-	if u.Command[0], err = lookPath(command[0]); err != nil {
 		return err
 	}
-	for n, arg := range command[1:] {
+	if u.Command[0], err = lookPath(u.Command[0]); err != nil {
+		return err
+	}
+	for n, arg := range u.Command[1:] {
 		if path, err := manifest.Resolve(u.Root, arg); err == nil && strings.HasPrefix(arg, "./") && u.Program == "" {
 			if _, ok := i.sealed.Sum(path); ok {
 				u.Program, u.Command[n+1] = path, path
 			}
 		}
 	}
-	if u.Program == "" {
-		return nil
-	}
-	return u.checksum(i)
+	return nil
 }
 
-// lookPath finds a program that the manifest names without a path. One found through a relative directory of PATH is not taken: it
-// would be another in every project.
+// lookPath finds a program that the manifest names without a path. Relative directories of PATH do not count: they differ
+// by project.
 func lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil && !filepath.IsAbs(path) {
@@ -132,13 +122,4 @@ func lookPath(name string) (string, error) {
 		return "", fmt.Errorf("runtime.command: %q is not installed: %w; install it, or correct PATH", name, err)
 	}
 	return path, nil
-}
-
-func (u *Unit) checksum(i *Item) error {
-	sum, ok := i.sealed.Sum(u.Program)
-	if !ok {
-		return fmt.Errorf("%s is no file of the package", u.Program)
-	}
-	u.Checksum = sum
-	return nil
 }

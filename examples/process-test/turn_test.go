@@ -29,6 +29,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -109,7 +110,7 @@ func open(t *testing.T, p *manifest.Package, grants ...sdk.Capability) sdk.Plugi
 	return plugin
 }
 
-func specOf(t *testing.T, p *manifest.Package) process.Spec {
+func specOf(t *testing.T, p *manifest.Package) remote.Unit {
 	t.Helper()
 	command := slices.Clone(p.Description.Runtime.Command)
 	program := filepath.Join(p.Root, command[len(command)-1])
@@ -127,7 +128,7 @@ func specOf(t *testing.T, p *manifest.Package) process.Spec {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(data)
-	return process.Spec{Description: p.Description, Command: command, Program: program, Digest: hex.EncodeToString(sum[:]), Dir: p.Root}
+	return remote.Unit{Description: p.Description, Command: command, Program: program, Checksum: hex.EncodeToString(sum[:]), Root: p.Root}
 }
 
 // What plugin.json says of a plugin is what the plugin says of itself.
@@ -378,7 +379,7 @@ func TestProvider(t *testing.T) {
 	pkg := goPackage(t, "process-provider")
 	pkg.Description.Providers[0].BaseURL = server.URL
 	p := open(t, pkg)
-	got := turn(t, &withTool{p.(remote)}, "ollama-native/llama3", project(t, nil), "how many files are there?")
+	got := turn(t, &withTool{p.(modelPlugin)}, "ollama-native/llama3", project(t, nil), "how many files are there?")
 	if got.answer != "It has two files." {
 		t.Errorf("answer %q", got.answer)
 	}
@@ -438,15 +439,15 @@ func TestProviderErrors(t *testing.T) {
 	}
 }
 
-// remote is what the plugin of the provider is.
-type remote interface {
+// modelPlugin is the plugin of a provider.
+type modelPlugin interface {
 	sdk.Plugin
 	sdk.ProviderSource
 	sdk.ProtocolSource
 }
 
 // withTool adds a tool for the model to call.
-type withTool struct{ remote }
+type withTool struct{ modelPlugin }
 
 func (*withTool) Tools() []sdk.Tool {
 	return []sdk.Tool{sdk.FuncTool(sdk.ToolDefinition{ID: "count", Description: "Counts.", Parameters: json.RawMessage(`{"type":"object"}`)},

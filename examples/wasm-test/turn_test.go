@@ -27,6 +27,7 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -92,8 +93,8 @@ func openPackage(t *testing.T, about []byte, source string, grants []sdk.Capabil
 			t.Error(err)
 		}
 	})
-	plugin, err := runtime.Open(wasm.Spec{
-		Description: p.Description, Module: wasm.Module{Path: filepath.Join(p.Root, p.Description.Runtime.Module)}, Grants: grants, Logger: log,
+	plugin, err := runtime.Open(remote.Unit{
+		Description: p.Description, Program: filepath.Join(p.Root, p.Description.Runtime.Module), Grants: grants, Logger: log,
 		Broker: ability.New(ability.Options{Plugin: p.Manifest.Name, Grants: grants, DataDir: filepath.Join(t.TempDir(), "data"), Logger: log}),
 	})
 	if err != nil {
@@ -109,7 +110,7 @@ func openPackage(t *testing.T, about []byte, source string, grants []sdk.Capabil
 // described holds that what plugin.json says of a plugin is what the plugin says of itself.
 func described(t *testing.T, runtime *wasm.Runtime, p *manifest.Package) {
 	t.Helper()
-	d, err := runtime.Describe(t.Context(), wasm.Module{Path: filepath.Join(p.Root, p.Description.Runtime.Module)})
+	d, err := runtime.Describe(t.Context(), remote.Unit{Program: filepath.Join(p.Root, p.Description.Runtime.Module)})
 	if err != nil {
 		t.Fatal(err)
 	}

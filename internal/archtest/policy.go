@@ -15,8 +15,8 @@ func trees() map[string][]string {
 		"sdk":      {"sdk", "internal/value", "internal/hookpoint"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
-		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx"},
+		"builtin":  {"builtin", "sdk", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
@@ -58,7 +58,7 @@ func libraries() map[string][]string {
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
 		"github.com/bmatcuk/doublestar/v4":                  {"builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
-		"github.com/goccy/go-yaml":                          {"builtin/internal/frontmatter"},
+		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
 		"github.com/charmbracelet/log":                      {"cmd/tenon"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
@@ -141,6 +141,13 @@ func panics() map[string]string {
 		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",
 		"internal/fakellm.Overflow":           "the mistake of a test's author",
 		"internal/fakellm.appendJSON":         "what tests script always encodes",
+	}
+}
+
+// detached returns the files that may use a context that never ends, with the reason.
+func detached() map[string]string {
+	return map[string]string{
+		"sdk/guest/context.go": "the host bounds the calls of a WASM guest, and ending an instance cannot be canceled",
 	}
 }
 

@@ -37,9 +37,9 @@ func Init(m *Module) []Violation {
 	return out
 }
 
-// Context forbids contexts that nobody can end, outside of commands and tests.
+// Context forbids contexts that cannot be canceled, outside of commands, tests and the files in detached.
 func Context(m *Module) []Violation {
-	return m.forbid("context", []string{"Background", "TODO"}, func(f *File) bool { return f.Test || f.main() },
+	return m.forbid("context", []string{"Background", "TODO"}, func(f *File) bool { return f.Test || f.main() || detached()[f.Name] != "" },
 		"take the caller's context, or context.WithoutCancel of it")
 }
 

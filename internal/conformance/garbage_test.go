@@ -1,6 +1,8 @@
 package conformance_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -78,9 +81,13 @@ func TestGuestModuleWorks(t *testing.T) {
 
 func openModule(t *testing.T, r *wasm.Runtime, point sdk.Point, module []byte) sdk.Plugin {
 	t.Helper()
-	p, err := r.Open(wasm.Spec{
+	path := filepath.Join(t.TempDir(), "test.wasm")
+	if err := os.WriteFile(path, module, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.Open(remote.Unit{
 		Description: sdk.Description{Name: conformance.Name, Hooks: []sdk.HookDescription{hookAt(point, hookTimeout)}},
-		Module:      wasm.Module{Path: "test.wasm", Bytes: module},
+		Program:     path,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +129,7 @@ func TestBadProcesses(t *testing.T) {
 
 func openProcess(t *testing.T, path, fault string, hook sdk.HookDescription) sdk.Plugin {
 	t.Helper()
-	p, err := process.New(process.Options{StartTimeout: 2 * time.Second}).Open(process.Spec{
+	p, err := process.New(process.Options{StartTimeout: 2 * time.Second}).Open(remote.Unit{
 		Description: sdk.Description{Name: conformance.Name, Hooks: []sdk.HookDescription{hook}}, Command: []string{path, fault},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -87,8 +88,8 @@ func wasmCarrier() plugintest.Carrier {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := r.Open(wasm.Spec{
-				Description: c.Description, Module: wasm.Module{Path: path}, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+			p, err := r.Open(remote.Unit{
+				Description: c.Description, Program: path, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -106,7 +107,7 @@ func processCarrier() plugintest.Carrier {
 		Name: "process", Grants: true,
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
 			path := shop.build(t, "process", nil)
-			p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(process.Spec{
+			p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(remote.Unit{
 				Description: c.Description, Command: []string{path}, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 			})
 			if err != nil {

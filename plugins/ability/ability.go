@@ -1,8 +1,8 @@
-// Package ability is the one way on which a plugin outside of the host's process reaches what is not its own: the network, its
-// stored values, secrets, tools, sessions, the user and the model. Carriers hand every request of a guest to a Broker, which checks
-// the user's grants on each call, bounds rates and sizes, and answers with a status and JSON.
+// Package ability is the only way for a plugin outside of the host's process to reach the network, its stored values, secrets, tools,
+// sessions, the user and the model. Carriers pass every request of a guest to a Broker, which checks the user's grants on each call,
+// bounds rates and sizes, and answers with a status and JSON.
 //
-// docs/abilities.md lists the operations for those who write guests.
+// operations.go lists the operations; docs/abilities.md describes them for guest authors.
 package ability
 
 import (
@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -69,6 +68,8 @@ type Broker struct {
 	kv     *store
 	web    *web
 
+	operations map[string]operation // by name; never changes
+
 	mu      sync.Mutex
 	host    sdk.Host // nil until Bind
 	closed  bool
@@ -85,12 +86,14 @@ func New(o Options) *Broker {
 		log = slog.New(slog.DiscardHandler)
 	}
 	limits := o.Limits.withDefaults()
-	return &Broker{
+	b := &Broker{
 		plugin: o.Plugin, limits: limits, log: log, secret: o.Secret,
 		grants: newGrants(o.Grants, log), rates: newRates(limits),
 		kv: newStore(o.DataDir, limits), web: newWeb(limits),
 		running: map[int]context.CancelFunc{},
 	}
+	b.operations = b.table()
+	return b
 }
 
 // Bind gives the broker the host whose abilities the plugin may use. Carriers call it in Start.
@@ -145,7 +148,7 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	if !b.rates.all.Allow() {
 		return nil, limited("more than %d operations a second", b.limits.Rate)
 	}
-	o, ok := b.operation(op)
+	o, ok := b.operations[op]
 	if !ok {
 		return nil, &problem{Unknown, fmt.Sprintf("there is no operation %.64q", op)}
 	}
@@ -166,7 +169,7 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	defer func() {
 		if p := recover(); p != nil {
 			b.log.Error("ability panicked", "op", op, "err", p)
-			answer, err = nil, fmt.Errorf("%s: the host made a mistake; its log tells more", op)
+			answer, err = nil, fmt.Errorf("%s: internal error in the host; see its log", op)
 		}
 	}()
 	value, err := o.run(ctx, c, request)
@@ -217,97 +220,4 @@ func (b *Broker) begin(ctx context.Context) (context.Context, func(), error) {
 		b.mu.Unlock()
 		b.idle.Done()
 	}, nil
-}
-
-// operation is one thing a plugin can ask for.
-type operation struct {
-	capability string // without it the operation is denied; empty: none is needed
-	run        func(ctx context.Context, c Caller, request []byte) (any, error)
-}
-
-func (b *Broker) operation(name string) (operation, bool) {
-	switch name {
-	case "kv.get":
-		return operation{sdk.CapabilityKV, b.kvGet}, true
-	case "kv.set":
-		return operation{sdk.CapabilityKV, b.kvSet}, true
-	case "kv.delete":
-		return operation{sdk.CapabilityKV, b.kvDelete}, true
-	case "kv.keys":
-		return operation{sdk.CapabilityKV, b.kvKeys}, true
-	case "config":
-		return operation{sdk.CapabilityConfig, b.config}, true
-	case "secret":
-		return operation{sdk.CapabilitySecret, b.readSecret}, true
-	case "time":
-		return operation{sdk.CapabilityClock, b.time}, true
-	case "http":
-		return operation{sdk.CapabilityHTTP, b.fetch}, true
-	case "tool":
-		return operation{sdk.CapabilityTool, b.callTool}, true
-	case "session":
-		return operation{sdk.CapabilitySession, b.messages}, true
-	case "ask":
-		return operation{sdk.CapabilityAsk, b.ask}, true
-	case "question":
-		return operation{sdk.CapabilityAsk, b.question}, true
-	case "sample":
-		return operation{sdk.CapabilityModel, b.sample}, true
-	case "progress":
-		return operation{"", b.progress}, true
-	}
-	return operation{}, false
-}
-
-// empty is the answer of operations that have nothing to tell.
-type empty struct{}
-
-// decode reads a request; an empty one counts as {}.
-func decode(request []byte, into any) error {
-	if len(request) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(request, into); err != nil {
-		return fmt.Errorf("bad request: %w", err)
-	}
-	return nil
-}
-
-// config answers with the merged configuration without its secrets.
-func (b *Broker) config(context.Context, Caller, []byte) (any, error) {
-	reader, ok := b.bound().(sdk.ConfigReader)
-	if !ok {
-		return nil, missing("the configuration")
-	}
-	return reader.Config(), nil
-}
-
-// readSecret answers with a variable of the host's environment whose exact name was granted.
-func (b *Broker) readSecret(_ context.Context, _ Caller, request []byte) (any, error) {
-	var req struct {
-		Name string `json:"name"`
-	}
-	if err := decode(request, &req); err != nil {
-		return nil, err
-	}
-	if !b.grants.names(sdk.CapabilitySecret, req.Name) {
-		return nil, b.denied("secret", sdk.CapabilitySecret, req.Name)
-	}
-	if b.secret == nil {
-		return nil, missing("secrets")
-	}
-	value, found := b.secret(req.Name)
-	if !found {
-		return nil, fmt.Errorf("the environment of tenon has no variable %s; set it and start tenon again", req.Name)
-	}
-	return struct {
-		Value string `json:"value"`
-	}{value}, nil
-}
-
-// time answers with the real time.
-func (*Broker) time(context.Context, Caller, []byte) (any, error) {
-	return struct {
-		UnixMilli int64 `json:"unixMilli"`
-	}{time.Now().UnixMilli()}, nil
 }

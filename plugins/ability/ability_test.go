@@ -143,7 +143,7 @@ func TestFailures(t *testing.T) {
 		"no questions":          {&host{}, s1, "question", `{}`, ability.Failed, "questions"},
 		"host without tools":    {bareHost{}, s1, "tool", `{"tool":"read"}`, ability.Failed, "this host does not give plugins tool calls"},
 		"host without sessions": {bareHost{}, s1, "session", `{}`, ability.Failed, "the messages of a session"},
-		"host without leave":    {bareHost{}, s1, "ask", `{"permission":"x"}`, ability.Failed, "leave"},
+		"host without leave":    {bareHost{}, s1, "ask", `{"permission":"x"}`, ability.Failed, "permission outside"},
 		"host without user":     {bareHost{}, s1, "question", `{"questions":[{}]}`, ability.Failed, "questions"},
 		"host without model":    {bareHost{}, s1, "sample", `{}`, ability.Failed, "the model"},
 		"host without config":   {bareHost{}, s1, "config", `{}`, ability.Failed, "the configuration"},
@@ -151,8 +151,8 @@ func TestFailures(t *testing.T) {
 		"secret not set":        {&host{}, s1, "secret", `{"name":"TOKEN"}`, ability.Failed, "TOKEN"},
 		"refusal":               {&host{fail: &sdk.Refusal{Reason: "not on Fridays", By: "user"}}, s1, "ask", `{"permission":"x"}`, ability.Failed, "not on Fridays (refused by user)"},
 		"error of the host":     {&host{fail: errors.New("gone")}, s1, "sample", `{}`, ability.Failed, "sample: gone"},
-		"panic of the host":     {&host{panic: true}, s1, "tool", `{"tool":"read"}`, ability.Failed, "tool: the host made a mistake"},
-		"panic in progress":     {nil, ability.Caller{Tool: &callHost{host{panic: true}}}, "progress", `{}`, ability.Failed, "mistake"},
+		"panic of the host":     {&host{panic: true}, s1, "tool", `{"tool":"read"}`, ability.Failed, "tool: internal error in the host"},
+		"panic in progress":     {nil, ability.Caller{Tool: &callHost{host{panic: true}}}, "progress", `{}`, ability.Failed, "internal error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -336,6 +336,8 @@ func TestMatch(t *testing.T) {
 		{"read", "read", true}, {"read", "reads", false}, {"read", "", false}, {"*", "", true}, {"*", "any", true},
 		{"mcp_*", "mcp_a", true}, {"mcp_*", "mcp", false}, {"*_a", "b_a", true}, {"*_a", "b_ab", false},
 		{"a*b*c", "aXbYc", true}, {"a*b*c", "ac", false}, {"a*b*c", "abcX", false}, {"a*a", "a", false}, {"a**b", "ab", true},
+		{"", "", true}, {"", "x", false}, {"ab*bc", "abc", false}, {"a*b*c", "a-c-b", false}, {"session.*", "sessions", false},
+		{strings.Repeat("*a", 1000) + "b", strings.Repeat("a", 10_000), false},
 	} {
 		if got := ability.Match(c.pattern, c.name); got != c.want {
 			t.Errorf("Match(%q, %q) = %v, want %v", c.pattern, c.name, got, c.want)

@@ -35,12 +35,12 @@ func TestEscape(t *testing.T) {
 		"tool in another case":           {[]sdk.Capability{grant("tool", "read")}, "tool", `{"tool":"Read"}`, "Read"},
 		"tool by two names":              {[]sdk.Capability{grant("tool", "read")}, "tool", `{"tool":"read","tool":"bash"}`, "bash"},
 		"tool without name":              {[]sdk.Capability{grant("tool", "read")}, "tool", `{}`, "tool"},
-		"tool in another session":        {[]sdk.Capability{grant("tool", "*")}, "tool", `{"tool":"read","sessionID":"s2"}`, "another session"},
-		"messages of another session":    {[]sdk.Capability{grant("session")}, "session", `{"sessionID":"s2"}`, "another session"},
-		"messages by a scope":            {[]sdk.Capability{grant("session", "s2", "*")}, "session", `{"sessionID":"s2"}`, "another session"},
-		"leave in another session":       {[]sdk.Capability{grant("ask")}, "ask", `{"permission":"x","sessionID":"s2"}`, "another session"},
-		"question in another session":    {[]sdk.Capability{grant("ask")}, "question", `{"questions":[{}],"sessionID":"s2"}`, "another session"},
-		"model in another session":       {[]sdk.Capability{grant("model")}, "sample", `{"sessionID":"s2"}`, "another session"},
+		"tool in another session":        {[]sdk.Capability{grant("tool", "*")}, "tool", `{"tool":"read","sessionID":"s2"}`, "only the session it is called for"},
+		"messages of another session":    {[]sdk.Capability{grant("session")}, "session", `{"sessionID":"s2"}`, "only the session it is called for"},
+		"messages by a scope":            {[]sdk.Capability{grant("session", "s2", "*")}, "session", `{"sessionID":"s2"}`, "only the session it is called for"},
+		"leave in another session":       {[]sdk.Capability{grant("ask")}, "ask", `{"permission":"x","sessionID":"s2"}`, "only the session it is called for"},
+		"question in another session":    {[]sdk.Capability{grant("ask")}, "question", `{"questions":[{}],"sessionID":"s2"}`, "only the session it is called for"},
+		"model in another session":       {[]sdk.Capability{grant("model")}, "sample", `{"sessionID":"s2"}`, "only the session it is called for"},
 		"http without scope":             {[]sdk.Capability{grant("http")}, "http", `{"url":"http://a.example/"}`, "http://a.example"},
 		"capability in another case":     {[]sdk.Capability{grant("KV")}, "kv.get", `{"key":"a"}`, `"kv"`},
 		"capability by a wildcard":       {[]sdk.Capability{grant("*")}, "kv.get", `{"key":"a"}`, `"kv"`},
@@ -50,7 +50,7 @@ func TestEscape(t *testing.T) {
 		"another plugin's name":          {nil, "kv.get", `{"key":"a","plugin":"q"}`, `"kv"`},
 		"leave for a capability":         {nil, "ask", `{"permission":"capability","patterns":["http"]}`, `"ask"`},
 		"question without the right":     {[]sdk.Capability{grant("session")}, "question", `{"questions":[{}]}`, `"ask"`},
-		"case-folded key in the request": {[]sdk.Capability{grant("session")}, "session", `{"SESSIONID":"s2"}`, "another session"},
+		"case-folded key in the request": {[]sdk.Capability{grant("session")}, "session", `{"SESSIONID":"s2"}`, "only the session it is called for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

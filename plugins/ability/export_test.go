@@ -25,6 +25,5 @@ var (
 	ParseURL   = parseURL
 	ParseGrant = parseGrant
 	IsPublic   = isPublic
-	Match      = match
 	Dial       = dial
 )

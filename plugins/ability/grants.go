@@ -71,7 +71,7 @@ func (g *grants) names(capability, name string) bool {
 
 // matches reports whether a pattern of the scope matches.
 func (g *grants) matches(capability, name string) bool {
-	return slices.ContainsFunc(g.scopes[capability], func(pattern string) bool { return match(pattern, name) })
+	return slices.ContainsFunc(g.scopes[capability], func(pattern string) bool { return Match(pattern, name) })
 }
 
 // origin returns the grant that covers the address.
@@ -84,8 +84,8 @@ func (g *grants) origin(o origin) (origin, bool) {
 	return origin{}, false
 }
 
-// match compares a name with a pattern in which * stands for any characters.
-func match(pattern, name string) bool {
+// Match compares a name with a pattern in which * matches any characters.
+func Match(pattern, name string) bool {
 	first, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
 		return pattern == name

@@ -22,11 +22,7 @@ const (
 )
 
 // fetch sends an HTTP request to an address of the grant's scope.
-func (b *Broker) fetch(ctx context.Context, _ Caller, request []byte) (any, error) {
-	var req sdk.FetchRequest
-	if err := decode(request, &req); err != nil {
-		return nil, err
-	}
+func (b *Broker) fetch(ctx context.Context, _ Caller, req sdk.FetchRequest) (*sdk.FetchResponse, error) {
 	u, asked, err := parseURL(req.URL)
 	if err != nil {
 		return nil, err

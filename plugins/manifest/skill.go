@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/internal/frontmatter"
 )
 
 // The places of skills, by the specification.
@@ -104,16 +106,23 @@ func (r *reader) skill(name string) (Skill, error) {
 	return s, nil
 }
 
-// parseSkill checks the front matter of a SKILL.md: its name and description.
+// parseSkill checks the name and the description in the front matter of a SKILL.md.
 func parseSkill(data []byte) (Skill, error) {
 	if !utf8.Valid(data) {
 		return Skill{}, errors.New("is not valid UTF-8")
 	}
-	fields, err := frontMatter(string(data))
+	var meta struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+	}
+	doc, err := frontmatter.Parse(data)
+	if err == nil {
+		err = doc.Decode(&meta)
+	}
 	if err != nil {
 		return Skill{}, err
 	}
-	s := Skill{Name: fields["name"], Description: fields["description"]}
+	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description)}
 	switch {
 	case s.Name == "":
 		return Skill{}, errors.New("name: is missing from the front matter")
@@ -126,58 +135,4 @@ func parseSkill(data []byte) (Skill, error) {
 		return Skill{}, fmt.Errorf("description: has more than %d characters", maxSkillDescription)
 	}
 	return s, nil
-}
-
-// frontMatter returns the top-level fields of YAML front matter that are text: plain, quoted, or a block. It is not a reader of all
-// of YAML: it finds what a skill must have, and the skills plugin reads the file again.
-func frontMatter(text string) (map[string]string, error) {
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	lines := strings.Split(text, "\n")
-	if strings.TrimRight(lines[0], " \t") != "---" {
-		return nil, errors.New(`has no front matter; begin with a line "---"`)
-	}
-	end := slices.IndexFunc(lines[1:], func(l string) bool { return strings.TrimRight(l, " \t") == "---" })
-	if end < 0 {
-		return nil, errors.New(`the front matter has no end; close it with a line "---"`)
-	}
-	fields := map[string]string{}
-	lines = lines[1 : end+1]
-	for len(lines) > 0 {
-		key, value, ok := strings.Cut(lines[0], ":")
-		lines = lines[1:]
-		n := 0
-		for n < len(lines) && (lines[n] == "" || lines[n][0] == ' ' || lines[n][0] == '\t') {
-			n++
-		}
-		block := lines[:n]
-		lines = lines[n:]
-		if !ok || key == "" || strings.ContainsAny(key[:1], " \t#-") {
-			continue
-		}
-		if _, twice := fields[key]; twice {
-			return nil, fmt.Errorf("%s: the field stands twice", quoted(key))
-		}
-		fields[key] = scalar(value, block)
-	}
-	return fields, nil
-}
-
-// scalar puts the lines of a text together.
-func scalar(first string, block []string) string {
-	first = strings.TrimSpace(first)
-	if first != "" && (first[0] == '|' || first[0] == '>') {
-		first = ""
-	}
-	words := []string{first}
-	for _, line := range block {
-		words = append(words, strings.TrimSpace(line))
-	}
-	s := strings.TrimSpace(strings.Join(words, " "))
-	if n := len(s); n > 1 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
-		return s[1 : n-1]
-	}
-	if i := strings.Index(s, " #"); i >= 0 && len(block) == 0 {
-		s = strings.TrimSpace(s[:i])
-	}
-	return s
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,7 +21,7 @@ type caller struct {
 // broker returns the caller as the broker wants it.
 func (c caller) broker() ability.Caller {
 	if c.session == "" {
-		c.session = sessionOf(c.input)
+		c.session = remote.SessionOf(c.input)
 	}
 	return ability.Caller{SessionID: c.session, Tool: c.tool}
 }
@@ -62,33 +63,4 @@ func (t *callTable) find(token string) (runningCall, bool) {
 	defer t.mu.Unlock()
 	call, ok := t.running[token]
 	return call, ok
-}
-
-// sessionOf returns the session that the input of a hook is about: its sessionID, or that of the properties of an event. Empty
-// without one.
-func sessionOf(input json.RawMessage) string {
-	type named struct {
-		SessionID string `json:"sessionID"`
-	}
-	var v struct {
-		named
-		Properties struct {
-			named
-			Info struct {
-				named
-			} `json:"info"`
-			Part struct {
-				named
-			} `json:"part"`
-		} `json:"properties"`
-	}
-	if len(input) == 0 || json.Unmarshal(input, &v) != nil {
-		return ""
-	}
-	for _, id := range []string{v.SessionID, v.Properties.SessionID, v.Properties.Info.SessionID, v.Properties.Part.SessionID} {
-		if id != "" {
-			return id
-		}
-	}
-	return ""
 }

@@ -2,6 +2,8 @@ package process
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,7 +12,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
-	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -48,37 +50,12 @@ type Options struct {
 	// RestartDelay is how long the second restart waits; the first does not, and each later one waits twice as long, at most 30 s.
 	// Default 500 ms; negative: none of them waits.
 	RestartDelay time.Duration
+	// Unconfined reports whether the processes of the plugin of that name run with all rights of the user. If nil or false, they can
+	// reach only the system, their interpreter, their package, their data and their grants, where the system can confine them (see
+	// confine.Supported).
+	Unconfined func(plugin string) bool
 	// MemoryMB bounds the data of a process, in MiB, where the system can (Linux). Default DefaultMemoryMB; negative: no bound.
 	MemoryMB int
-}
-
-// Spec is what a plugin is made of.
-type Spec struct {
-	// Description says what the plugin contributes. Only what it lists is ever called. Name is required.
-	Description sdk.Description
-	// Command starts the plugin: an absolute path and arguments.
-	Command []string
-	// Program is the file that Digest is about. Default: Command[0]; of a plugin that an interpreter runs, its script.
-	Program string
-	// Digest is the SHA-256 of Program, 64 hexadecimal digits, with or without "sha256:" before them. What runs is checked against
-	// it at every start. Empty: any file will do.
-	Digest string
-	// Dir is the plugin's package: the working directory of the process and its PLUGIN_ROOT. Default: the directory of Program.
-	Dir string
-	// DataDir is the plugin's own directory, its PLUGIN_DATA, made with mode 0700. Empty: it has none.
-	DataDir string
-	// Env holds the variables the plugin was granted. PLUGIN_ROOT and PLUGIN_DATA win over it.
-	Env map[string]string
-	// Grants is what the user gave. The capability "events" is held here, the others by Broker; the plugin is told of all.
-	Grants []sdk.Capability
-	// Broker answers what the plugin asks of the host. The plugin binds it in Start and closes it in Close. Nil: there is nothing
-	// to ask.
-	Broker *ability.Broker
-	// Unconfined runs the processes with all the rights of the user. Default: where the system can (see confine.Supported), they reach
-	// only the system, their interpreter, their package, their data and what Grants lists.
-	Unconfined bool
-	// Logger gets what the process prints and logs before Start gives it one. Nil: nothing is logged until then.
-	Logger *slog.Logger
 }
 
 // Carrier opens plugins that run as processes. Safe for use from many goroutines.
@@ -108,59 +85,59 @@ func orDefault[T comparable](v, otherwise T) T {
 	return v
 }
 
-// Open makes the plugin. It reads and starts nothing: the first call does. Errors wrap sdk.ErrManifest and name the field.
-func (c *Carrier) Open(spec Spec) (sdk.Plugin, error) {
-	if err := spec.complete(); err != nil {
+// Open returns the plugin. The first call starts its process. Errors wrap sdk.ErrManifest and name the field.
+func (c *Carrier) Open(u remote.Unit) (sdk.Plugin, error) {
+	if err := complete(&u); err != nil {
 		return nil, err
 	}
-	return newPlugin(c.opts, &spec)
+	return newPlugin(c.opts, &u)
 }
 
-// Describe starts the process, asks it what it contributes and ends it. Of the spec's Description only the name is used, in
-// messages; it may be empty.
-func (c *Carrier) Describe(ctx context.Context, spec Spec) (sdk.Description, error) {
-	if spec.Description.Name == "" && len(spec.Command) > 0 {
-		spec.Description.Name = filepath.Base(spec.Command[0])
+// Describe starts the process, asks for its contributions and ends it. Of u.Description it uses only the name, in messages; the name
+// may be empty.
+func (c *Carrier) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
+	if u.Description.Name == "" && len(u.Command) > 0 {
+		u.Description.Name = filepath.Base(u.Command[0])
 	}
-	if err := spec.complete(); err != nil {
+	if err := complete(&u); err != nil {
 		return sdk.Description{}, err
 	}
-	return describe(ctx, c.opts, &spec)
+	return describe(ctx, c.opts, &u)
 }
 
-// Confined reports whether processes of the plugin run confined on this system.
-func (s *Spec) Confined() bool {
+// confined reports whether processes of the plugin run confined on this system.
+func (o *Options) confined(u *remote.Unit) bool {
 	_, err := confine.Supported()
-	return err == nil && !s.Unconfined
+	return err == nil && (o.Unconfined == nil || !o.Unconfined(u.Description.Name))
 }
 
-// complete checks the spec and sets its defaults.
-func (s *Spec) complete() error {
+// complete checks the unit and sets its defaults.
+func complete(u *remote.Unit) error {
 	bad := func(field, format string, args ...any) error {
-		return fmt.Errorf("%w: plugin %q: %s: %s", sdk.ErrManifest, s.Description.Name, field, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w: plugin %q: %s: %s", sdk.ErrManifest, u.Description.Name, field, fmt.Sprintf(format, args...))
 	}
-	if s.Description.Name == "" {
+	if u.Description.Name == "" {
 		return bad("name", "missing")
 	}
-	if len(s.Command) == 0 {
+	if len(u.Command) == 0 {
 		return bad("runtime.command", "missing; name the executable")
 	}
-	if s.Program == "" {
-		s.Program = s.Command[0]
+	if u.Program == "" {
+		u.Program = u.Command[0]
 	}
-	for field, path := range map[string]string{"runtime.command": s.Command[0], "program": s.Program} {
+	for field, path := range map[string]string{"runtime.command": u.Command[0], "program": u.Program} {
 		if !filepath.IsAbs(path) {
-			return bad(field, "%q is no absolute path", path)
+			return bad(field, "want an absolute path, not %q", path)
 		}
 	}
-	if s.Digest != "" && !validDigest(s.Digest) {
-		return bad("digest", "%q is no SHA-256 in hexadecimal digits", s.Digest)
+	if sum, err := hex.DecodeString(u.Checksum); err != nil || len(sum) != 0 && len(sum) != sha256.Size {
+		return bad("digest", "want a SHA-256 in hexadecimal digits, not %q", u.Checksum)
 	}
-	if s.Dir == "" {
-		s.Dir = filepath.Dir(s.Program)
+	if u.Root == "" {
+		u.Root = filepath.Dir(u.Program)
 	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
+	if u.Logger == nil {
+		u.Logger = slog.New(slog.DiscardHandler)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -106,7 +107,8 @@ func TestRefusedGrants(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	own, worktree := filepath.Join(dir, "home", "config"), filepath.Join(dir, "project")
-	for _, path := range []string{own + "/x", worktree, filepath.Join(dir, "other")} {
+	cache := filepath.Join(dir, "cache")
+	for _, path := range []string{own + "/x", cache + "/wasm", worktree, filepath.Join(dir, "other")} {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -116,6 +118,7 @@ func TestRefusedGrants(t *testing.T) {
 	}
 	for scope, want := range map[string]string{
 		"$PROJECT/link": "leads out of", filepath.Join(dir, "home"): "tenon's own directory", own + "/x": "tenon's own directory",
+		cache + "/wasm":               "tenon's own directory",
 		filepath.Join(dir, "missing"): "no such file",
 	} {
 		spec := guestSpec(t, "plain")
@@ -124,7 +127,7 @@ func TestRefusedGrants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		host := &confinedTestHost{testHost{log: slog.New(slog.DiscardHandler)}, sdk.Project{Worktree: worktree, ConfigDir: own}}
+		host := &confinedTestHost{testHost{log: slog.New(slog.DiscardHandler)}, sdk.Project{Worktree: worktree, ConfigDir: own, CacheDir: cache}}
 		if err := p.Start(t.Context(), host); err != nil {
 			t.Fatal(err)
 		}
@@ -140,15 +143,15 @@ func TestRefusedGrants(t *testing.T) {
 // hostConfined prints LEAK for what a plugin can do and should not, and BROKEN for the opposite.
 func hostConfined(dir string) {
 	attack := func(unconfined bool, wants map[string]bool) {
-		spec := process.Spec{
-			Description: description("plain"), Command: []string{filepath.Join(dir, "host")}, Dir: filepath.Join(dir, "package"), DataDir: filepath.Join(dir, "config", "data"),
-			Env: map[string]string{guestKind: "plain"}, Unconfined: unconfined,
+		spec := remote.Unit{
+			Description: description("plain"), Command: []string{filepath.Join(dir, "host")}, Root: filepath.Join(dir, "package"), DataDir: filepath.Join(dir, "config", "data"),
+			Env: map[string]string{guestKind: "plain"},
 			Grants: []sdk.Capability{
 				{Name: sdk.CapabilityRead, Scope: []string{"$PROJECT/src", filepath.Join(dir, "project", "missing")}},
 				{Name: sdk.CapabilityWrite, Scope: []string{filepath.Join(dir, "granted")}},
 			},
 		}
-		p, err := process.New(process.Options{}).Open(spec)
+		p, err := process.New(process.Options{Unconfined: func(string) bool { return unconfined }}).Open(spec)
 		if err != nil {
 			fmt.Println("BROKEN", err)
 			return

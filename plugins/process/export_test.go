@@ -4,20 +4,20 @@ import (
 	"io"
 	"log/slog"
 	"time"
+
+	"github.com/tenonhq/tenon/plugins/remote"
 )
 
 // What the tests of single parts use.
 var (
 	CheckHandshake = checkHandshake
-	Match          = match
-	SessionOf      = sessionOf
 	Backoff        = backoff
 	ClientTLS      = clientTLS
 )
 
 // NewPrinted returns what logs the output of a process, and what it says of its end.
 func NewPrinted(log *slog.Logger) (io.Writer, func() string) {
-	p := &printed{log: log, budget: &lineBudget{}, stream: "stderr"}
+	p := &printed{log: log, budget: &remote.LineLimit{}, stream: "stderr"}
 	return p, p.why
 }
 

@@ -26,6 +26,9 @@ type remoteHook struct {
 	n     int
 }
 
+// Hook returns the handler of hook n.
+func (s *supervisor) Hook(n int, _ sdk.Point) sdk.RemoteHandler { return &remoteHook{s, n} }
+
 // HandleRemote runs the hook in the process.
 func (h *remoteHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
 	in, err := h.super.instance(ctx)

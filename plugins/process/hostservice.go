@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -38,9 +38,9 @@ type hostService struct {
 	log    *slog.Logger
 }
 
-func newHostService(h sdk.Host, s *Spec) *hostService {
-	service := &hostService{host: h, broker: s.Broker, log: h.Logger()}
-	for _, grant := range s.Grants {
+func newHostService(h sdk.Host, u *remote.Unit) *hostService {
+	service := &hostService{host: h, broker: u.Broker, log: h.Logger()}
+	for _, grant := range u.Grants {
 		if grant.Name == sdk.CapabilityEvents {
 			service.events = append(service.events, grant.Scope...)
 		}
@@ -55,7 +55,7 @@ func (s *hostService) serve(ctx context.Context, in *instance) error {
 		return in.explain(err)
 	}
 	session := &hostSession{
-		hostService: s, in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{}, budget: &lineBudget{},
+		hostService: s, in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{}, budget: &remote.LineLimit{},
 	}
 	in.inside.Go(func() { session.read(ctx) })
 	return nil
@@ -67,7 +67,7 @@ type hostSession struct {
 	in      *instance
 	stream  grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest]
 	writing chan struct{} // holds who writes to the stream
-	budget  *lineBudget
+	budget  *remote.LineLimit
 
 	mu      sync.Mutex
 	running map[uint64]context.CancelFunc // the requests under way
@@ -188,7 +188,7 @@ func (s *hostSession) subscribe(ctx context.Context, id uint64, wanted *tenonv1.
 
 // print writes a line of the plugin to the log.
 func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
-	ok, dropped := s.budget.take(time.Now())
+	ok, dropped := s.budget.Take(time.Now())
 	if !ok {
 		return
 	}
@@ -232,23 +232,7 @@ func (s *hostSession) answer(ctx context.Context, response *tenonv1.HostResponse
 	_ = s.stream.Send(response) // fails when the stream ended, and read sees that too
 }
 
-// matchAny reports whether one of the patterns matches, in which * stands for any characters.
+// matchAny reports whether one of the patterns matches, in which * matches any characters.
 func matchAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
-}
-
-func match(pattern, name string) bool {
-	pieces := strings.Split(pattern, "*")
-	last := len(pieces) - 1
-	if last == 0 {
-		return pattern == name
-	}
-	name, ok := strings.CutPrefix(name, pieces[0])
-	for _, piece := range pieces[1:last] {
-		if !ok {
-			return false
-		}
-		_, name, ok = strings.Cut(name, piece)
-	}
-	return ok && strings.HasSuffix(name, pieces[last])
+	return slices.ContainsFunc(patterns, func(p string) bool { return ability.Match(p, name) })
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -156,16 +157,16 @@ func (h *toolHost) Progress(title string, metadata sdk.Object) {
 func (h *toolHost) Ask(_ context.Context, req sdk.PermissionRequest) error { return h.ask(req) }
 
 // guestSpec is the spec of a guest of this binary, with all it contributes.
-func guestSpec(tb testing.TB, kind string) process.Spec {
+func guestSpec(tb testing.TB, kind string) remote.Unit {
 	tb.Helper()
 	exe, err := filepath.Abs(os.Args[0])
 	if err != nil {
 		tb.Fatal(err)
 	}
 	data := filepath.Join(tb.TempDir(), "data")
-	return process.Spec{
+	return remote.Unit{
 		Broker:      ability.New(ability.Options{Plugin: kind, DataDir: data, Grants: []sdk.Capability{{Name: sdk.CapabilityKV}, {Name: sdk.CapabilityAsk}}}),
-		Description: description(kind), Command: []string{exe, "-test.run=^$"}, Dir: tb.TempDir(),
+		Description: description(kind), Command: []string{exe, "-test.run=^$"}, Root: tb.TempDir(),
 		DataDir: data, Env: map[string]string{guestKind: kind},
 	}
 }
@@ -175,7 +176,7 @@ func unbounded() process.Options { return process.Options{Restarts: 1 << 30, Res
 
 // started opens the plugin and starts it; it is closed when the test ends. Its process has a minute to get ready unless the options say
 // otherwise: a busy machine needs more than the default.
-func started(tb testing.TB, o process.Options, spec process.Spec, h *testHost) sdk.Plugin {
+func started(tb testing.TB, o process.Options, spec remote.Unit, h *testHost) sdk.Plugin {
 	tb.Helper()
 	if o.StartTimeout == 0 {
 		o.StartTimeout = time.Minute

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestIdlePluginHasNoProcess(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	var all []process.Spec
+	var all []remote.Unit
 	for range 10 {
 		spec := guestSpec(t, "plain")
 		p := started(t, process.Options{}, spec, nil)
@@ -54,7 +55,7 @@ func TestOneStart(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	t.Parallel()
-	open := func(t *testing.T, o process.Options, kind string) (sdk.Plugin, process.Spec) {
+	open := func(t *testing.T, o process.Options, kind string) (sdk.Plugin, remote.Unit) {
 		spec := guestSpec(t, kind)
 		p, err := process.New(o).Open(spec)
 		if err != nil {

@@ -8,42 +8,14 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-const (
-	maxLine        = 4 << 10
-	linesPerSecond = 200
-)
-
-// lineBudget bounds how many lines of a process are logged a second. Safe for use from many goroutines.
-type lineBudget struct {
-	mu      sync.Mutex
-	second  time.Time
-	used    int
-	dropped int
-}
-
-// take reports whether one more line may be logged at now, and how many were not since the last one.
-func (b *lineBudget) take(now time.Time) (ok bool, dropped int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if now.Sub(b.second) >= time.Second {
-		b.second, b.used = now, 0
-	}
-	if b.used == linesPerSecond {
-		b.dropped++
-		return false, 0
-	}
-	b.used++
-	dropped, b.dropped = b.dropped, 0
-	return true, dropped
-}
-
-// printed logs what a process prints, line by line: lines are cut at maxLine and dropped when there are too many. Write never
+// printed logs what a process prints, line by line: lines are cut at remote.MaxLine and dropped when there are too many. Write never
 // fails. Safe for use from many goroutines.
 type printed struct {
 	log    *slog.Logger
-	budget *lineBudget
+	budget *remote.LineLimit
 	stream string // stdout or stderr
 
 	mu    sync.Mutex
@@ -60,7 +32,7 @@ func (p *printed) Write(data []byte) (int, error) {
 	for rest := data; len(rest) > 0; {
 		line, after, end := bytes.Cut(rest, []byte("\n"))
 		rest = after
-		room := maxLine - len(p.line)
+		room := remote.MaxLine - len(p.line)
 		if len(line) > room {
 			line, p.over = line[:room], true
 		}
@@ -74,7 +46,7 @@ func (p *printed) Write(data []byte) (int, error) {
 
 // flush logs the line that was collected. The caller holds mu.
 func (p *printed) flush() {
-	text := visible.Clean(string(p.line), maxLine)
+	text := visible.Clean(string(p.line), remote.MaxLine)
 	if p.over {
 		text += " […]"
 	}
@@ -86,7 +58,7 @@ func (p *printed) flush() {
 	if p.cause == "" && (strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")) {
 		p.cause = text // what follows is a trace of goroutines
 	}
-	ok, dropped := p.budget.take(time.Now())
+	ok, dropped := p.budget.Take(time.Now())
 	if !ok {
 		return
 	}

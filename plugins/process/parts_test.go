@@ -109,54 +109,6 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-func TestSessionOf(t *testing.T) {
-	t.Parallel()
-	tests := map[string]string{
-		`{"sessionID":"a","properties":{"sessionID":"b"}}`:                   "a",
-		`{"type":"session.idle","properties":{"sessionID":"b"}}`:             "b",
-		`{"type":"message.updated","properties":{"info":{"sessionID":"c"}}}`: "c",
-		`{"properties":{"part":{"sessionID":"d"}}}`:                          "d",
-		`{"directory":"/"}`: "", `[]`: "", ``: "", `{"sessionID":7}`: "",
-	}
-	for input, want := range tests {
-		if got := process.SessionOf([]byte(input)); got != want {
-			t.Errorf("SessionOf(%s) = %q, want %q", input, got, want)
-		}
-	}
-}
-
-func FuzzSessionOf(f *testing.F) {
-	f.Add([]byte(`{"sessionID":"a"}`))
-	f.Add([]byte(`{"properties":[]}`))
-	f.Fuzz(func(t *testing.T, input []byte) {
-		if id := process.SessionOf(input); id != "" && !strings.Contains(string(input), "ession") && !strings.Contains(string(input), `\u`) && !strings.Contains(strings.ToLower(string(input)), "sessionid") {
-			t.Errorf("found %q in %q", id, input)
-		}
-	})
-}
-
-func TestMatch(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"session.idle", "session.idle", true}, {"session.idle", "session.idl", false},
-		{"*", "", true}, {"*", "x", true}, {"", "", true}, {"", "x", false},
-		{"session.*", "session.idle", true}, {"session.*", "sessions", false},
-		{"*.updated", "part.updated", true}, {"a*b*c", "a-b-c", true}, {"a*b*c", "a-c-b", false},
-		{"ab*bc", "abc", false}, {"a*a", "a", false}, {"**", "x", true},
-	}
-	for _, tt := range tests {
-		if got := process.Match(tt.pattern, tt.name); got != tt.want {
-			t.Errorf("Match(%q, %q) = %v, want %v", tt.pattern, tt.name, got, tt.want)
-		}
-	}
-	if process.Match(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)) {
-		t.Error("a long pattern matches")
-	}
-}
-
 // Lines are cut, counted and made text; the one that says why the process ended is kept.
 func TestPrinted(t *testing.T) {
 	t.Parallel()

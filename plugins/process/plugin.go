@@ -3,21 +3,17 @@ package process
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
-	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
 // remotePlugin is a plugin that runs as a process.
 type remotePlugin struct {
-	spec      *Spec
+	*remote.Base
 	super     *supervisor
-	hooks     []sdk.Hook
-	tools     []sdk.Tool
 	protocols []sdk.Protocol
 }
 
@@ -30,99 +26,58 @@ var (
 	_ sdk.CommandSource  = (*remotePlugin)(nil)
 )
 
-func newPlugin(o Options, s *Spec) (*remotePlugin, error) {
-	p := &remotePlugin{spec: s, super: newSupervisor(o, s)}
-	for i := range s.Description.Hooks {
-		hook, err := hookpoint.Hook(&s.Description.Hooks[i], fmt.Sprintf("plugin %q: hooks[%d]", s.Description.Name, i), &remoteHook{p.super, i})
-		if err != nil {
-			return nil, err
-		}
-		p.hooks = append(p.hooks, hook)
+func newPlugin(o Options, u *remote.Unit) (*remotePlugin, error) {
+	p := &remotePlugin{super: newSupervisor(o, u)}
+	var err error
+	if p.Base, err = remote.NewBase(u, sdk.CarrierProcess, p.super); err != nil {
+		return nil, err
 	}
-	for i, d := range s.Description.Tools {
-		if d.ID == "" || len(d.Parameters) > 0 && !json.Valid(d.Parameters) {
-			return nil, fmt.Errorf("%w: plugin %q: tools[%d]: want an id, and parameters that are a JSON schema", sdk.ErrManifest, s.Description.Name, i)
-		}
-		if len(d.Parameters) == 0 {
-			d.Parameters = json.RawMessage(`{"type":"object"}`)
-		}
-		tool := &remoteTool{p.super, i, d}
-		if d.Prepares {
-			p.tools = append(p.tools, preparedTool{tool})
-			continue
-		}
-		p.tools = append(p.tools, tool)
-	}
-	for _, name := range s.Description.Protocols {
+	for _, name := range u.Description.Protocols {
 		p.protocols = append(p.protocols, p.super.protocol(name))
 	}
 	return p, nil
 }
 
-// Manifest returns who the plugin is.
-func (p *remotePlugin) Manifest() sdk.Manifest {
-	d := &p.spec.Description
-	return sdk.Manifest{
-		Name: d.Name, Version: d.Version, Description: d.Summary, Carrier: sdk.CarrierProcess,
-		Capabilities: d.Capabilities, Options: d.Options,
-	}
-}
-
-// Start notes what a process is told when one is started. It starts none.
+// Start keeps the request with which processes are started. It starts none.
 func (p *remotePlugin) Start(_ context.Context, h sdk.Host) error {
-	req := guest.StartRequest{Options: h.Options(), Project: h.Project(), Hooks: []guest.HookRef{}, Tools: []string{}}
-	for _, hook := range p.hooks {
-		req.Hooks = append(req.Hooks, guest.HookRef{Point: hook.Point, Name: hook.Name})
-	}
-	for _, tool := range p.tools {
-		req.Tools = append(req.Tools, tool.Definition().ID)
-	}
-	body, err := json.Marshal(req)
+	request, err := p.StartRequest(h, h.Project())
 	if err != nil {
-		return fmt.Errorf("plugin %q: %w", p.spec.Description.Name, err)
+		return err
 	}
-	if p.spec.Broker != nil {
-		p.spec.Broker.Bind(h)
+	if p.Broker != nil {
+		p.Broker.Bind(h)
 	}
-	p.super.bind(newHostService(h, p.spec), body)
+	p.super.bind(newHostService(h, &p.Unit), request)
 	return nil
 }
 
 // Close ends the process, and waits until nothing of it is left.
 func (p *remotePlugin) Close(ctx context.Context) error {
-	err := p.super.close(ctx)
-	if p.spec.Broker != nil {
-		err = errors.Join(err, p.spec.Broker.Close(ctx))
+	p.super.close(ctx)
+	if p.Broker == nil {
+		return nil
 	}
-	return err
+	return p.Broker.Close(ctx)
 }
-
-// Hooks returns the hooks the description lists.
-func (p *remotePlugin) Hooks() []sdk.Hook { return p.hooks }
-
-// Tools returns the tools the description lists.
-func (p *remotePlugin) Tools() []sdk.Tool { return p.tools }
 
 // Protocols returns the wire protocols the description lists.
 func (p *remotePlugin) Protocols() []sdk.Protocol { return p.protocols }
 
 // Providers returns the providers the description lists.
-func (p *remotePlugin) Providers() []sdk.ProviderInfo { return p.spec.Description.Providers }
+func (p *remotePlugin) Providers() []sdk.ProviderInfo { return p.Description.Providers }
 
 // Agents returns the agents the description lists.
-func (p *remotePlugin) Agents() []sdk.Agent { return p.spec.Description.Agents }
+func (p *remotePlugin) Agents() []sdk.Agent { return p.Description.Agents }
 
 // Commands returns the commands the description lists.
 func (p *remotePlugin) Commands(context.Context) ([]sdk.Command, error) {
-	return p.spec.Description.Commands, nil
+	return p.Description.Commands, nil
 }
 
 // describe runs a process to ask it what it contributes.
-func describe(ctx context.Context, o Options, s *Spec) (sdk.Description, error) {
-	program := newExecutable(s)
-	defer func() { _ = program.close() }()
+func describe(ctx context.Context, o Options, u *remote.Unit) (sdk.Description, error) {
 	var d sdk.Description
-	in, err := begin(ctx, o, s, sdk.Project{}, program, s.Logger, func(ctx context.Context, in *instance) error {
+	in, err := begin(ctx, o, u, sdk.Project{}, u.Logger, func(ctx context.Context, in *instance) error {
 		response, err := in.api.Describe(ctx, &tenonv1.DescribeRequest{})
 		if err != nil {
 			return in.explain(err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -22,23 +23,23 @@ const (
 
 // policy returns what a process of the plugin may reach: the system and its interpreter, its package, its data, its grants, and the
 // directory of its socket. Errors are those of grants that cannot be given.
-func (s *Spec) policy(project sdk.Project, socketDir string) (confine.Policy, error) {
+func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Policy, error) {
 	p := confine.Policy{
-		Read:  append(confine.System(), "/home/linuxbrew/.linuxbrew", s.Dir, s.Program),
+		Read:  append(confine.System(), "/home/linuxbrew/.linuxbrew", u.Root, u.Program),
 		Write: append(confine.Devices(), socketDir),
 	}
-	for _, program := range s.programs() {
+	for _, program := range programs(u) {
 		p.Read = append(p.Read, installation(program)...)
 	}
-	if s.DataDir != "" {
-		p.Write = append(p.Write, s.DataDir) // made by environ
+	if u.DataDir != "" {
+		p.Write = append(p.Write, u.DataDir) // made by environ
 	}
-	for _, g := range s.Grants {
+	for _, g := range u.Grants {
 		if g.Name != sdk.CapabilityRead && g.Name != sdk.CapabilityWrite {
 			continue
 		}
 		for _, entry := range g.Scope {
-			dir, err := s.directory(entry, project)
+			dir, err := directory(u, entry, project)
 			if err == nil && dir != "" && !strings.HasPrefix(entry, scopeData) {
 				err = apart(dir, project.ConfigDir, project.DataDir, project.CacheDir)
 			}
@@ -59,9 +60,9 @@ func (s *Spec) policy(project sdk.Project, socketDir string) (confine.Policy, er
 
 // directory returns the directory that an entry of the scope of fs.read or fs.write stands for; empty when there is nothing it could
 // stand for. A link in the project or in the plugin's data does not lead out of them.
-func (s *Spec) directory(entry string, project sdk.Project) (string, error) {
+func directory(u *remote.Unit, entry string, project sdk.Project) (string, error) {
 	base, rest := "", ""
-	for name, value := range map[string]string{scopeProject: project.Worktree, scopeData: s.DataDir} {
+	for name, value := range map[string]string{scopeProject: project.Worktree, scopeData: u.DataDir} {
 		if after, ok := strings.CutPrefix(entry, name); ok && (after == "" || after[0] == '/') {
 			base, rest = value, after
 		}
@@ -100,9 +101,9 @@ func inside(path, dir string) bool {
 }
 
 // programs returns what is executed to start the plugin: its command and, of a script, what its first line names.
-func (s *Spec) programs() []string {
-	out := []string{s.Command[0]}
-	f, _, err := openRegular(s.Command[0])
+func programs(u *remote.Unit) []string {
+	out := []string{u.Command[0]}
+	f, err := openRegular(u.Command[0])
 	if err != nil {
 		return out // the start fails, and says why
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -40,15 +41,15 @@ type instance struct {
 }
 
 // begin starts a process and connects to it. ready is told when it is: what is left of the start is its work.
-func begin(ctx context.Context, o Options, s *Spec, project sdk.Project, program *executable, log *slog.Logger, ready func(context.Context, *instance) error) (*instance, error) {
-	env, err := environ(o, s)
+func begin(ctx context.Context, o Options, u *remote.Unit, project sdk.Project, log *slog.Logger, ready func(context.Context, *instance) error) (*instance, error) {
+	env, err := environ(o, u)
 	if err != nil {
-		return nil, startFailed(s.Description.Name, err)
+		return nil, startFailed(u.Description.Name, err)
 	}
 	late := fmt.Errorf("it was not ready within %s", o.StartTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, late)
 	defer cancel()
-	in := &instance{name: s.Description.Name, runner: newRunner(o, s, project, program, env, log), stop: o.StopTimeout, log: log}
+	in := &instance{name: u.Description.Name, runner: newRunner(o, u, project, env, log), stop: o.StopTimeout, log: log}
 	// A process that hangs blocks go-plugin too; ending it sets both free.
 	release := context.AfterFunc(ctx, func() { in.runner.fail(in.runner.late(context.Cause(ctx))) })
 	defer release()
@@ -78,18 +79,18 @@ func startFailed(name string, err error) error {
 }
 
 // environ returns the environment of the process, and makes the directory of its data.
-func environ(o Options, s *Spec) ([]string, error) {
+func environ(o Options, u *remote.Unit) ([]string, error) {
 	env := map[string]string{}
-	for name, value := range s.Env {
+	for name, value := range u.Env {
 		env[name] = value
 	}
-	env["PLUGIN_ROOT"] = s.Dir
+	env["PLUGIN_ROOT"] = u.Root
 	delete(env, "PLUGIN_DATA")
-	if s.DataDir != "" {
-		if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
+	if u.DataDir != "" {
+		if err := os.MkdirAll(u.DataDir, 0o700); err != nil {
 			return nil, fmt.Errorf("directory for its data: %w", err)
 		}
-		env["PLUGIN_DATA"] = s.DataDir
+		env["PLUGIN_DATA"] = u.DataDir
 	}
 	return child.Environ(o.Environ, env), nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -28,9 +29,7 @@ const drainTime = 50 * time.Millisecond
 // childRunner is one process. go-plugin starts it and gets what it needs for the handshake; everything else that happens to the
 // process happens here.
 type childRunner struct {
-	name     string
-	program  *executable
-	dir      string
+	unit     *remote.Unit
 	env      []string
 	memoryMB int
 	log      *slog.Logger
@@ -54,17 +53,17 @@ type childRunner struct {
 
 var _ runner.Runner = (*childRunner)(nil)
 
-func newRunner(o Options, s *Spec, project sdk.Project, program *executable, env []string, log *slog.Logger) *childRunner {
-	budget := &lineBudget{}
+func newRunner(o Options, u *remote.Unit, project sdk.Project, env []string, log *slog.Logger) *childRunner {
+	budget := &remote.LineLimit{}
 	r := &childRunner{
-		name: s.Description.Name, program: program, dir: s.Dir, env: env, memoryMB: o.MemoryMB, log: log,
+		unit: u, env: env, memoryMB: o.MemoryMB, log: log,
 		out:   &printed{log: log, budget: budget, stream: "stdout"},
 		err:   &printed{log: log, budget: budget, stream: "stderr"},
 		ended: make(chan struct{}),
 	}
-	if s.Confined() {
+	if o.confined(u) {
 		r.cell = func(socketDir string) (*child.Cell, error) {
-			policy, err := s.policy(project, socketDir)
+			policy, err := policy(u, project, socketDir)
 			if err != nil {
 				return nil, err
 			}
@@ -102,11 +101,7 @@ func (r *childRunner) Start(ctx context.Context) error {
 		<-r.ended
 		return r.how
 	}
-	err = checkHandshake(r.hello, r.socketDir)
-	if err == nil {
-		err = r.program.recheck()
-	}
-	if err != nil {
+	if err := checkHandshake(r.hello, r.socketDir); err != nil {
 		r.fail(err)
 		<-r.ended
 		return r.how
@@ -117,8 +112,7 @@ func (r *childRunner) Start(ctx context.Context) error {
 // exec starts the process, and the goroutines that read what it prints and wait for it; they end with the process. The channel
 // gives the first line of its output.
 func (r *childRunner) exec() (<-chan string, error) {
-	cmd, err := r.program.cmd()
-	if err != nil {
+	if err := checkProgram(r.unit); err != nil {
 		return nil, err
 	}
 	var pipes pipes
@@ -128,7 +122,7 @@ func (r *childRunner) exec() (<-chan string, error) {
 		pipes.closeOurs()
 		return nil, pipes.err
 	}
-	cmd.Dir, cmd.Env = r.dir, append(r.env, r.plugged...)
+	cmd := &exec.Cmd{Path: r.unit.Command[0], Args: r.unit.Command, Dir: r.unit.Root, Env: append(r.env, r.plugged...)}
 	begin, leave, err := r.enter(cmd)
 	if err != nil {
 		pipes.closeOurs()
@@ -193,8 +187,8 @@ func (r *childRunner) started(cmd *exec.Cmd, stdin *os.File) {
 	}
 }
 
-// start starts the command. A process that is being forked elsewhere in this program may for a moment hold the copy of the file open
-// for writing, in which case it cannot be run yet.
+// start starts the command. A child that is being forked elsewhere in this program may briefly hold a just sealed file open for writing;
+// until then the file cannot run.
 func start(begin func() error) error {
 	err := begin()
 	for try := 0; try < 10 && errors.Is(err, syscall.ETXTBSY); try++ {
@@ -204,7 +198,7 @@ func start(begin func() error) error {
 	return err
 }
 
-// startError says what can be done about a file that does not run. The path of a sealed copy means nothing to a user.
+// startError adds the remedy to the error of a file that does not start.
 func startError(cmd *exec.Cmd, err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {
@@ -335,7 +329,7 @@ func (r *childRunner) Stdout() io.ReadCloser { return &untilEnd{strings.NewReade
 func (r *childRunner) Stderr() io.ReadCloser { return &untilEnd{strings.NewReader(""), r.ended} }
 
 // Name returns the name of the plugin.
-func (r *childRunner) Name() string { return r.name }
+func (r *childRunner) Name() string { return r.unit.Description.Name }
 
 // ID returns the process id.
 func (r *childRunner) ID() string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -65,7 +66,7 @@ func TestCannotRun(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			spec := process.Spec{Description: description("plain"), Command: []string{tt.command}, Dir: tt.dir}
+			spec := remote.Unit{Description: description("plain"), Command: []string{tt.command}, Root: tt.dir}
 			p := started(t, process.Options{}, spec, nil)
 			_, err := callTool(t, p, "echo", `{}`, nil)
 			if !errors.Is(err, process.ErrStart) || !strings.Contains(err.Error(), tt.want) {
@@ -80,21 +81,21 @@ func TestCannotRun(t *testing.T) {
 
 func TestOpenChecksTheSpec(t *testing.T) {
 	t.Parallel()
-	good := func() process.Spec {
-		return process.Spec{Description: description("plain"), Command: []string{"/bin/x"}}
+	good := func() remote.Unit {
+		return remote.Unit{Description: description("plain"), Command: []string{"/bin/x"}}
 	}
 	tests := map[string]struct {
-		change func(*process.Spec)
+		change func(*remote.Unit)
 		want   string
 	}{
-		"no name":         {func(s *process.Spec) { s.Description.Name = "" }, "name: missing"},
-		"no command":      {func(s *process.Spec) { s.Command = nil }, "runtime.command: missing"},
-		"relative":        {func(s *process.Spec) { s.Command = []string{"x"} }, `"x" is no absolute path`},
-		"relative script": {func(s *process.Spec) { s.Program = "main.js" }, `program: "main.js" is no absolute path`},
-		"digest":          {func(s *process.Spec) { s.Digest = "sha256:12" }, "digest"},
-		"hook point":      {func(s *process.Spec) { s.Description.Hooks[1].Point = "chat.parms" }, `hooks[1].point: there is no hook point "chat.parms"`},
-		"tool id":         {func(s *process.Spec) { s.Description.Tools[2].ID = "" }, "tools[2]"},
-		"tool schema":     {func(s *process.Spec) { s.Description.Tools[0].Parameters = []byte("{") }, "tools[0]"},
+		"no name":         {func(s *remote.Unit) { s.Description.Name = "" }, "name: missing"},
+		"no command":      {func(s *remote.Unit) { s.Command = nil }, "runtime.command: missing"},
+		"relative":        {func(s *remote.Unit) { s.Command = []string{"x"} }, `want an absolute path, not "x"`},
+		"relative script": {func(s *remote.Unit) { s.Program = "main.js" }, `program: want an absolute path, not "main.js"`},
+		"digest":          {func(s *remote.Unit) { s.Checksum = "12" }, "digest"},
+		"hook point":      {func(s *remote.Unit) { s.Description.Hooks[1].Point = "chat.parms" }, `hooks[1].point: there is no hook point "chat.parms"`},
+		"tool id":         {func(s *remote.Unit) { s.Description.Tools[2].ID = "" }, "tools[2]"},
+		"tool schema":     {func(s *remote.Unit) { s.Description.Tools[0].Parameters = []byte("{") }, "tools[0]"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/plugins/remote"
 )
 
 // supervisor keeps one process of a plugin: it starts it when it is needed, again after it ended by itself, and ends it.
 type supervisor struct {
-	opts    Options
-	spec    *Spec
-	program *executable
+	opts Options
+	unit *remote.Unit
 
 	mu       sync.Mutex
 	host     *hostService // nil until bind
@@ -31,9 +32,9 @@ type launch struct {
 	err    error
 }
 
-func newSupervisor(o Options, s *Spec) *supervisor {
+func newSupervisor(o Options, u *remote.Unit) *supervisor {
 	return &supervisor{
-		opts: o, spec: s, program: newExecutable(s),
+		opts: o, unit: u,
 		restarts: restarts{most: o.Restarts, delay: o.RestartDelay}, closed: make(chan struct{}),
 	}
 }
@@ -71,7 +72,7 @@ func (s *supervisor) instance(ctx context.Context) (*instance, error) {
 func (s *supervisor) look(ctx context.Context) (*instance, *launch, time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := s.spec.Description.Name
+	name := s.unit.Description.Name
 	if s.current != nil && s.current.isOver() {
 		s.forget(s.current)
 	}
@@ -105,7 +106,7 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return fmt.Errorf("%w: plugin %q: %w; it is started again in %s", ErrEnded, s.spec.Description.Name, s.restarts.last, wait.Round(time.Millisecond))
+		return fmt.Errorf("%w: plugin %q: %w; it is started again in %s", ErrEnded, s.unit.Description.Name, s.restarts.last, wait.Round(time.Millisecond))
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -125,8 +126,8 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	defer l.cancel(nil)
 	log := s.host.log
 	began := time.Now()
-	in, err := begin(ctx, s.opts, s.spec, s.host.host.Project(), s.program, log, func(ctx context.Context, in *instance) error {
-		return in.start(ctx, s.host, s.request, s.spec.Grants, s.opts.Host, len(s.spec.Description.Hooks) > 0)
+	in, err := begin(ctx, s.opts, s.unit, s.host.host.Project(), log, func(ctx context.Context, in *instance) error {
+		return in.start(ctx, s.host, s.request, s.unit.Grants, s.opts.Host, len(s.unit.Description.Hooks) > 0)
 	})
 	s.mu.Lock()
 	l.in, l.err = in, err
@@ -177,7 +178,7 @@ func (s *supervisor) isClosed() bool {
 }
 
 // close ends the process and waits for all that belongs to it. Safe twice and from many goroutines.
-func (s *supervisor) close(ctx context.Context) error {
+func (s *supervisor) close(ctx context.Context) {
 	s.mu.Lock()
 	if !s.isClosed() {
 		close(s.closed)
@@ -195,8 +196,4 @@ func (s *supervisor) close(ctx context.Context) error {
 	if in != nil {
 		in.close(context.WithoutCancel(ctx))
 	}
-	if err := s.program.close(); err != nil {
-		return fmt.Errorf("plugin %q: %w", s.spec.Description.Name, err)
-	}
-	return nil
 }

@@ -12,16 +12,17 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // benchGuests returns the modules by the names under which they are measured.
-func benchGuests(b *testing.B) map[string]wasm.Module {
-	return map[string]wasm.Module{
+func benchGuests(b *testing.B) map[string]string {
+	return map[string]string{
 		"wat": module("echo.wasm"),
 		"c":   module("c/mark.wasm"),
-		"go":  {Path: goGuest(b, "plain")},
+		"go":  goGuest(b, "plain"),
 	}
 }
 
@@ -75,7 +76,7 @@ func BenchmarkHook(b *testing.B) {
 	})})
 	r := newRuntime(b, wasm.Options{CacheDir: filepath.Join(scratchDir(b), "cache")})
 	for name, m := range benchGuests(b) {
-		p := started(b, r, wasm.Spec{Module: m, Description: argument()}, host{})
+		p := started(b, r, remote.Unit{Program: m, Description: argument()}, host{})
 		if err := p.(wasm.Precompiler).Precompile(b.Context()); err != nil {
 			b.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func BenchmarkWhole(b *testing.B) {
 	for name, m := range benchGuests(b) {
 		for _, kb := range []int{1, 64} {
 			b.Run(name+"/"+strconv.Itoa(kb)+"K", func(b *testing.B) {
-				p := started(b, r, wasm.Spec{Module: m, Description: argument()}, host{})
+				p := started(b, r, remote.Unit{Program: m, Description: argument()}, host{})
 				if err := p.(wasm.Precompiler).Precompile(b.Context()); err != nil {
 					b.Fatal(err)
 				}
@@ -120,7 +121,7 @@ func benchRemote(b *testing.B, p sdk.Plugin, size int) {
 func BenchmarkFirstCall(b *testing.B) {
 	dir := filepath.Join(scratchDir(b), "cache")
 	for name, m := range benchGuests(b) {
-		m.Digest = digest(b, m.Path) // as the loader gives it
+		unit := remote.Unit{Program: m, Checksum: digest(b, m), Description: argument()} // as the loader makes it
 		b.Run(name, func(b *testing.B) {
 			first := func() {
 				r, err := wasm.New(wasm.Options{CacheDir: dir})
@@ -128,7 +129,7 @@ func BenchmarkFirstCall(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer r.Close(context.Background())
-				p := started(b, r, wasm.Spec{Module: m, Description: argument()}, host{})
+				p := started(b, r, unit, host{})
 				h := p.(sdk.Hooker).Hooks()[0]
 				if _, err := h.Remote.HandleRemote(b.Context(), &sdk.RemoteCall{Point: h.Point, Input: []byte(`{}`), Value: []byte(`{"args":{"command":"x"}}`)}); err != nil {
 					b.Fatal(err)
@@ -156,14 +157,14 @@ func BenchmarkIdleMemory(b *testing.B) {
 	}
 }
 
-func idleMemory(b *testing.B, dir string, m wasm.Module) int64 {
+func idleMemory(b *testing.B, dir string, m string) int64 {
 	const instances = 4
 	r, err := wasm.New(wasm.Options{CacheDir: dir})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer r.Close(context.Background())
-	p := started(b, r, wasm.Spec{Module: m, Description: argument()}, host{})
+	p := started(b, r, remote.Unit{Program: m, Description: argument()}, host{})
 	h := p.(sdk.Hooker).Hooks()[0]
 	call := func(session string) {
 		input := []byte(`{"sessionID":"` + session + `"}`)

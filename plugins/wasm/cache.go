@@ -1,9 +1,8 @@
 package wasm
 
 import (
+	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -29,37 +28,40 @@ import (
 
 // cache keeps native code on disk.
 //
-// Whoever can write to it can make the host run any code, so an entry counts only with a seal: an HMAC over its key, which covers
-// the digest of the module and everything the code depends on, and its content. The key of the HMAC is a file only the user can
-// read, outside of the cache. wazero reads native code from files by itself and checks no more than a CRC, so it is never pointed at
-// the cache: a checked entry is written to a directory that was made for this one load, has a name nobody knows and is gone
-// afterwards.
+// The directory is the user's own, mode 0700. Nothing confined can write to it: no grant covers it, and the sandbox of commands hides it. So
+// an entry carries only a checksum against damage, over its name, which depends on the module's digest and everything else that the code
+// depends on, and its content. wazero checks less and writes files itself, so it never uses the cache directly: a checked entry is
+// copied to a new directory for one load.
 //
 // An entry holds the native code of the rewritten module and a stub of it (rewrite.Stub). wazero looks up native code by a hash of
-// the module it is given; the entry names the file under which it looks for that of the stub. So a warm start neither rewrites nor
-// validates the module. When wazero does not take the file (it is another version, the processor is another), it compiles the stub
-// and writes a file, which shows; then the entry is dropped and the module compiled.
+// the given module; the entry names the file under which wazero looks for the code of the stub. So a warm start neither rewrites nor
+// validates the module. If wazero rejects the file (another version, another processor), it compiles the stub
+// and writes a new file; then the entry is dropped and the module compiled.
 //
-// Entries are written to the side and renamed, so processes do not see half of one; two that compile the same module write the same.
+// Entries are written to a temporary file and renamed, so a process never reads half of one; two that compile the same module write the same.
 type cache struct {
-	dir, keyFile string
-	limit        int64 // bytes of all entries
-	log          *slog.Logger
+	dir   string
+	limit int64 // bytes of all entries
+	log   *slog.Logger
+	open  func() error // makes the directory, once
+}
 
-	mu  sync.Mutex
-	key []byte // of the seals; nil before the first use
+func newCache(dir string, limit int64, log *slog.Logger) *cache {
+	c := &cache{dir: dir, limit: limit, log: log}
+	c.open = sync.OnceValue(c.prepare)
+	return c
 }
 
 const (
-	entryMagic  = "tenon wasm 1\n"
+	entryMagic  = "tenon wasm 2\n"
 	entrySuffix = ".native"
 	loadPattern = "load-*"
 	// staleLoad is the age at which the directory of a load was left behind by a process that was killed.
 	staleLoad = time.Hour
 )
 
-// errSeal means that an entry is not one this user's tenon wrote.
-var errSeal = errors.New("the seal does not match")
+// errDamaged is returned for an entry that is not what was written.
+var errDamaged = errors.New("the entry is damaged")
 
 // entry is the content of a file of the cache.
 type entry struct {
@@ -71,7 +73,7 @@ type entry struct {
 // lookup returns the code of the module with the digest, or nil when it has to be compiled.
 func (c *cache) lookup(ctx context.Context, digest [sha256.Size]byte, pages uint32) *code {
 	if err := c.open(); err != nil {
-		return nil // compile says so
+		return nil // compile logs it
 	}
 	name := entryName(digest, pages)
 	code, err := c.load(ctx, name, pages)
@@ -79,8 +81,8 @@ func (c *cache) lookup(ctx context.Context, digest [sha256.Size]byte, pages uint
 		return code
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		c.log.Warn("an entry of the wasm cache is of no use and is made anew", "entry", name, "err", err)
-		_ = os.Remove(filepath.Join(c.dir, name)) // it is replaced in a moment
+		c.log.Warn("wasm cache entry is invalid; recompiling", "entry", name, "err", err)
+		_ = os.Remove(filepath.Join(c.dir, name)) // it is rewritten in a moment
 	}
 	return nil
 }
@@ -113,62 +115,15 @@ func entryName(digest [sha256.Size]byte, pages uint32) string {
 	return hex.EncodeToString(h.Sum(nil)) + entrySuffix
 }
 
-// open makes the directory and the key, once.
-func (c *cache) open() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.key != nil {
-		return nil
-	}
+// prepare makes the directory.
+func (c *cache) prepare() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	if err := private(c.dir, 0o700); err != nil {
+	if err := os.Chmod(c.dir, 0o700); err != nil { // fails for the directory of another user
 		return err
 	}
-	key, err := readKey(c.keyFile)
-	if err != nil {
-		return fmt.Errorf("the key of the wasm cache: %w", err)
-	}
-	c.key = key
 	c.removeStale()
-	return nil
-}
-
-// readKey reads the key of the seals and makes it first when it is missing.
-func readKey(path string) ([]byte, error) {
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := makeKey(path); err != nil {
-			return nil, err
-		}
-	}
-	if err := private(path, 0o600); err != nil {
-		return nil, err
-	}
-	key, err := os.ReadFile(path)
-	if err == nil && len(key) != sha256.Size {
-		return nil, fmt.Errorf("%s has %d bytes instead of %d; remove it and it is made anew", path, len(key), sha256.Size)
-	}
-	return key, err
-}
-
-// makeKey writes a new key. When another process was faster, its key stands.
-func makeKey(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	key := make([]byte, sha256.Size)
-	if _, err := rand.Read(key); err != nil {
-		return err
-	}
-	temp := path + ".new-" + rand.Text()
-	if err := os.WriteFile(temp, key, 0o600); err != nil {
-		return err
-	}
-	defer os.Remove(temp)
-	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
 	return nil
 }
 
@@ -187,14 +142,14 @@ func (c *cache) removeStale() {
 	}
 }
 
-// seal returns the hash that seals an entry. The content is to be written to it.
-func (c *cache) seal(name string) hash.Hash {
-	h := hmac.New(sha256.New, c.key)
+// checksum returns the hash that the rest of the content goes through.
+func checksum(name string) hash.Hash {
+	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", name)
 	return h
 }
 
-// unpack reads an entry, writes its native code to a new file and checks the seal.
+// unpack reads and checks an entry and writes its native code to a new file.
 func (c *cache) unpack(name, to string) (*entry, error) {
 	path := filepath.Join(c.dir, name)
 	info, err := os.Lstat(path)
@@ -202,7 +157,7 @@ func (c *cache) unpack(name, to string) (*entry, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > c.limit {
-		return nil, fmt.Errorf("%w: it is no file, or too large", errSeal)
+		return nil, fmt.Errorf("%w: not a file, or too large", errDamaged)
 	}
 	in, err := os.Open(path)
 	if err != nil {
@@ -213,50 +168,50 @@ func (c *cache) unpack(name, to string) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.parse(name, in, info.Size(), out)
+	e, err := parse(name, in, info.Size(), out)
 	if err := errors.Join(err, out.Close()); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
-// parse takes an entry of size bytes apart and checks the seal. Until it returns, nothing that was written to native may be used.
-func (c *cache) parse(name string, in io.Reader, size int64, native io.Writer) (*entry, error) {
-	h := c.seal(name)
+// parse splits and checks an entry of size bytes. Until it returns, nothing that was written to native may be used.
+func parse(name string, in io.Reader, size int64, native io.Writer) (*entry, error) {
+	h := checksum(name)
 	sum := make([]byte, len(entryMagic)+sha256.Size)
 	var lengths [8]byte
 	if _, err := io.ReadFull(in, sum); err != nil || string(sum[:len(entryMagic)]) != entryMagic {
-		return nil, fmt.Errorf("%w: it has no beginning", errSeal)
+		return nil, fmt.Errorf("%w: its beginning is missing", errDamaged)
 	}
 	in = io.TeeReader(in, h)
 	if _, err := io.ReadFull(in, lengths[:]); err != nil {
-		return nil, fmt.Errorf("%w: it has no beginning", errSeal)
+		return nil, fmt.Errorf("%w: its beginning is missing", errDamaged)
 	}
 	names, stub := int64(binary.LittleEndian.Uint32(lengths[:])), int64(binary.LittleEndian.Uint32(lengths[4:]))
 	if names+stub > size {
-		return nil, fmt.Errorf("%w: it is cut off", errSeal)
+		return nil, fmt.Errorf("%w: it is truncated", errDamaged)
 	}
 	head := make([]byte, names+stub)
 	if _, err := io.ReadFull(in, head); err != nil {
-		return nil, fmt.Errorf("%w: it is cut off", errSeal)
+		return nil, fmt.Errorf("%w: it is truncated", errDamaged)
 	}
 	if _, err := io.CopyBuffer(onlyWriter{native}, in, make([]byte, copyBuffer)); err != nil {
 		return nil, err
 	}
-	if !hmac.Equal(sum[len(entryMagic):], h.Sum(nil)) {
-		return nil, errSeal
+	if !bytes.Equal(sum[len(entryMagic):], h.Sum(nil)) {
+		return nil, errDamaged
 	}
 	e := &entry{name: string(head[:names]), stub: head[names:]}
 	if !filepath.IsLocal(e.name) {
-		return nil, fmt.Errorf("%w: it names the file %q", errSeal, e.name)
+		return nil, fmt.Errorf("%w: it names the file %q", errDamaged, e.name)
 	}
 	return e, nil
 }
 
-// copyBuffer is how many bytes are read, sealed and written while the processor's cache still has them.
+// copyBuffer is how many bytes are read, hashed and written while the processor's cache still has them.
 const copyBuffer = 256 << 10
 
-// onlyWriter hides that a file can copy from another by itself: the bytes have to pass the seal.
+// onlyWriter hides that a file can copy from another by itself: the bytes have to pass the checksum.
 type onlyWriter struct{ io.Writer }
 
 // write stores an entry and drops the oldest when there are too many.
@@ -264,7 +219,7 @@ func (c *cache) write(name string, e *entry) error {
 	head := binary.LittleEndian.AppendUint32(nil, uint32(len(e.name)))
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(e.stub)))
 	head = append(head, e.name...)
-	h := c.seal(name)
+	h := checksum(name)
 	for _, part := range [][]byte{head, e.stub, e.native} {
 		h.Write(part)
 	}

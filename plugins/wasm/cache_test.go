@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -21,7 +22,7 @@ import (
 func cached(t *testing.T, dir, name string) string {
 	t.Helper()
 	r := newRuntime(t, wasm.Options{CacheDir: dir})
-	p := started(t, r, wasm.Spec{Module: module(name), Description: sdk.Description{Hooks: gates(1)}}, host{})
+	p := started(t, r, remote.Unit{Program: module(name), Description: sdk.Description{Hooks: gates(1)}}, host{})
 	got, err := ask(t.Context(), p, 0, "")
 	if err != nil {
 		t.Error(err)
@@ -55,7 +56,7 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// A damaged entry, or one that somebody else wrote, is not used but made anew.
+// A damaged entry, or the entry of another module, is not used but written again.
 func TestCacheIsVerified(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")
@@ -67,9 +68,6 @@ func TestCacheIsVerified(t *testing.T) {
 		t.Fatalf("files of the cache: %v", files)
 	}
 	counter, good := files[0], read(t, files[0])
-	other := filepath.Join(t.TempDir(), "other")
-	cached(t, other, "raw.wasm")
-	foreign := read(t, entries(t, other)[0])
 	cached(t, dir, "raw.wasm")
 	var raw []byte
 	for _, f := range entries(t, dir) {
@@ -79,7 +77,7 @@ func TestCacheIsVerified(t *testing.T) {
 	}
 	for name, bad := range map[string][]byte{
 		"empty": {}, "short": good[:40], "cut off": good[:len(good)-1], "longer": append(good[:len(good):len(good)], 0),
-		"of another user": foreign, "of another module": raw, "text": []byte("tenon wasm 1\nand then nothing that makes sense, for more than forty bytes"),
+		"of another module": raw, "text": []byte("tenon wasm 2\nand then nothing that makes sense, for more than forty bytes"),
 	} {
 		write(t, counter, bad)
 		if got := cached(t, dir, "counter.wasm"); got != "a" {
@@ -106,10 +104,8 @@ func TestCacheIsVerified(t *testing.T) {
 func TestCacheOutOfOrder(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(dir string) error{
-		"a file in its place":       func(dir string) error { return os.WriteFile(dir, nil, 0o600) },
-		"a key of 3 bytes":          func(dir string) error { return os.WriteFile(dir+".key", []byte("abc"), 0o600) },
-		"a key that is a directory": func(dir string) error { return os.Mkdir(dir+".key", 0o700) },
-		"a link in its place":       func(dir string) error { return os.Symlink("/nowhere", dir) },
+		"a file in its place": func(dir string) error { return os.WriteFile(dir, nil, 0o600) },
+		"a link in its place": func(dir string) error { return os.Symlink("/nowhere", dir) },
 	} {
 		dir := filepath.Join(t.TempDir(), "cache")
 		if err := prepare(dir); err != nil {
@@ -121,7 +117,7 @@ func TestCacheOutOfOrder(t *testing.T) {
 	}
 }
 
-// Nobody else can read or write the cache and its key.
+// Other users can neither read nor write the cache.
 func TestCacheIsPrivate(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -135,7 +131,7 @@ func TestCacheIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	cached(t, dir, "counter.wasm")
-	for path, want := range map[string]os.FileMode{dir: 0o700, dir + ".key": 0o600, entries(t, dir)[0]: 0o600} {
+	for path, want := range map[string]os.FileMode{dir: 0o700, entries(t, dir)[0]: 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s has the mode %v, %v, want %v", path, info.Mode().Perm(), err, want)
 		}
@@ -168,11 +164,11 @@ func TestStartAfterTheCacheWasLost(t *testing.T) {
 	start := func(ctx context.Context, digest string) (sdk.Plugin, *bytes.Buffer) {
 		t.Helper()
 		log := &bytes.Buffer{} // written to before Start returns, or not at all
-		spec := wasm.Spec{
-			Module: module("counter.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},
+		spec := remote.Unit{
+			Program: module("counter.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},
 			Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		}
-		spec.Module.Digest = digest
+		spec.Checksum = digest
 		p, err := newRuntime(t, wasm.Options{CacheDir: dir}).Open(spec)
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +178,7 @@ func TestStartAfterTheCacheWasLost(t *testing.T) {
 		}
 		return p, log
 	}
-	content := read(t, module("counter.wasm").Path)
+	content := read(t, module("counter.wasm"))
 	digest := fmt.Sprintf("%x", sha256.Sum256(content))
 	if _, log := start(t.Context(), ""); log.Len() != 0 || len(entries(t, dir)) != 0 {
 		t.Errorf("a module without an approved digest was compiled: %s", log)

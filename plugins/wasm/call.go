@@ -135,7 +135,7 @@ func (c *call) nested() context.Context {
 // do runs a job in the right instance.
 func (p *plugin) do(ctx context.Context, j job) ([]byte, error) {
 	if !p.active.enter() {
-		return nil, fmt.Errorf("plugin %q: %w", p.manifest.Name, ErrClosed)
+		return nil, fmt.Errorf("plugin %q: %w", p.Description.Name, ErrClosed)
 	}
 	defer p.active.leave()
 	n := nestOf(ctx)

@@ -63,7 +63,7 @@
 // # Limits
 //
 // A module has at most 64 MiB, an instance the memory of its description (64 MiB, pages beyond are refused to memory.grow) and tables
-// of a million elements. An output has at most 8 MiB (Spec.OutputMB), a request of host_call 1 MiB, a line of the log 4 KiB; 200
+// of a million elements. An output has at most 8 MiB, a request of host_call 1 MiB, a line of the log 4 KiB; 200
 // lines a second are written. 16 calls of a plugin run at the same time, 4 instances are kept for later calls, for 5 minutes
 // (Options.IdleTimeout). Calls that lead back to plugins in WASM are followed 8 deep.
 //

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -35,10 +36,10 @@ func attempt(t *testing.T, p sdk.Plugin, what string, args ...string) string {
 }
 
 // escapist returns the guest in Go with grants.
-func escapist(t *testing.T, s wasm.Spec, h host) sdk.Plugin {
+func escapist(t *testing.T, s remote.Unit, h host) sdk.Plugin {
 	t.Helper()
 	r := newRuntime(t, wasm.Options{CacheDir: filepath.Join(scratchDir(t), "cache")})
-	s.Module = wasm.Module{Path: goGuest(t, "escape")}
+	s.Program = goGuest(t, "escape")
 	s.Description.Hooks = gates(1)
 	return started(t, r, s, h)
 }
@@ -68,7 +69,7 @@ func outside(t *testing.T) (granted, secret string) {
 func TestNothingWithoutGrants(t *testing.T) {
 	t.Parallel()
 	_, secret := outside(t)
-	p := escapist(t, wasm.Spec{Environ: []string{"TOKEN=abc", "HOME=/root"}}, host{project: sdk.Project{Worktree: filepath.Dir(secret)}})
+	p := escapist(t, remote.Unit{Env: map[string]string{"TOKEN": "abc", "HOME": "/root"}}, host{project: sdk.Project{Worktree: filepath.Dir(secret)}})
 	for name, c := range map[string]struct {
 		what string
 		args []string
@@ -101,7 +102,7 @@ func TestNothingWithoutGrants(t *testing.T) {
 // WASI itself has nothing behind it without grants. See the letters in raw.wat: 8 is EBADF.
 func TestRawWASI(t *testing.T) {
 	t.Parallel()
-	p := started(t, newRuntime(t, wasm.Options{}), wasm.Spec{Module: module("raw.wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
+	p := started(t, newRuntime(t, wasm.Options{}), remote.Unit{Program: module("raw.wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
 	got, err := ask(t.Context(), p, 0, "")
 	if want := "AIAIAIAIAIAIAAAA"; err != nil || got.Reason != want {
 		t.Errorf("the answers of WASI are %q, %v, want %q", got.Reason, err, want)
@@ -111,9 +112,9 @@ func TestRawWASI(t *testing.T) {
 // Env gives the variables named and no other.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	p := escapist(t, wasm.Spec{
-		Environ: []string{"TOKEN=abc", "LANG=C", "LANGUAGE=de"},
-		Grants:  []sdk.Capability{{Name: sdk.CapabilityEnv, Scope: []string{"LANG", "MISSING"}}},
+	p := escapist(t, remote.Unit{
+		Env:    map[string]string{"TOKEN": "abc", "LANG": "C", "LANGUAGE": "de"},
+		Grants: []sdk.Capability{{Name: sdk.CapabilityEnv, Scope: []string{"LANG", "MISSING"}}},
 	}, host{})
 	if got := attempt(t, p, "env"); got != "LANG=C" {
 		t.Errorf("environment: %q", got)
@@ -122,7 +123,7 @@ func TestEnvironment(t *testing.T) {
 
 // A clock is the real one, and a sleep in it ends with the call.
 func TestClock(t *testing.T) { // not beside others: it measures time
-	p := escapist(t, wasm.Spec{Grants: []sdk.Capability{{Name: sdk.CapabilityClock}}}, host{})
+	p := escapist(t, remote.Unit{Grants: []sdk.Capability{{Name: sdk.CapabilityClock}}}, host{})
 	got, err := time.Parse(time.RFC3339, attempt(t, p, "time"))
 	if err != nil || time.Since(got).Abs() > time.Minute {
 		t.Errorf("it is %v, the guest says %v, %v", time.Now(), got, err)
@@ -139,7 +140,7 @@ func TestDirectories(t *testing.T) {
 	t.Parallel()
 	granted, secret := outside(t)
 	data := filepath.Join(t.TempDir(), "data")
-	p := escapist(t, wasm.Spec{
+	p := escapist(t, remote.Unit{
 		DataDir: data,
 		Grants: []sdk.Capability{
 			{Name: sdk.CapabilityRead, Scope: []string{"$PROJECT"}},
@@ -203,8 +204,8 @@ func TestDirectories(t *testing.T) {
 // An operation that was not granted is a status, whatever the guest does with it.
 func TestForeignOperation(t *testing.T) {
 	t.Parallel()
-	p := started(t, newRuntime(t, wasm.Options{}), wasm.Spec{
-		Module: module("nested.wasm"), Description: sdk.Description{Hooks: gates(1)}, Broker: ability.New(ability.Options{Plugin: "guest"}),
+	p := started(t, newRuntime(t, wasm.Options{}), remote.Unit{
+		Program: module("nested.wasm"), Description: sdk.Description{Hooks: gates(1)}, Broker: ability.New(ability.Options{Plugin: "guest"}),
 	}, host{})
 	if got, err := ask(t.Context(), p, 0, "a"); err != nil || got.Verdict != sdk.VerdictDeny {
 		t.Errorf("%+v, %v", got, err)
@@ -234,7 +235,7 @@ func TestLog(t *testing.T) {
 	t.Parallel()
 	var out lockedBuffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	p := escapist(t, wasm.Spec{}, host{log: log.With("plugin", "escape")})
+	p := escapist(t, remote.Unit{}, host{log: log.With("plugin", "escape")})
 	if got := attempt(t, p, "say", "a\x1b[31mb\x00"+strings.Repeat("x", 10_000)); got != "" {
 		t.Fatal(got)
 	}
@@ -242,7 +243,7 @@ func TestLog(t *testing.T) {
 	if strings.Count(text, "plugin=escape") != 2 || strings.ContainsAny(text, "\x1b\x00") || len(text) > 10_000 || !strings.Contains(text, "level=WARN") {
 		t.Errorf("log: %.300q, %d bytes", text, len(text))
 	}
-	flood := started(t, newRuntime(t, wasm.Options{}), wasm.Spec{Module: module("faults.wasm"), Description: sdk.Description{Hooks: gates(faults)}}, host{log: log})
+	flood := started(t, newRuntime(t, wasm.Options{}), remote.Unit{Program: module("faults.wasm"), Description: sdk.Description{Hooks: gates(faults)}}, host{log: log})
 	if _, err := ask(t.Context(), flood, faultNone, ""); err != nil { // compiles it, which is not to count
 		t.Fatal(err)
 	}

@@ -19,6 +19,3 @@ func Running(p sdk.Plugin) int {
 	defer t.mu.Unlock()
 	return t.running
 }
-
-// SessionOf returns the session the input of a hook is about.
-func SessionOf(input []byte) string { return sessionOf(input) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/plugintest"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -32,8 +33,8 @@ const (
 
 func faultPlugin(t testing.TB, r *wasm.Runtime) sdk.Plugin {
 	t.Helper()
-	return started(t, r, wasm.Spec{
-		Module:      module("faults.wasm"),
+	return started(t, r, remote.Unit{
+		Program:     module("faults.wasm"),
 		Description: sdk.Description{Hooks: gates(faults), Runtime: &sdk.Runtime{MemoryMB: 64}},
 	}, host{})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -18,9 +19,9 @@ func toolBefore() sdk.Description {
 func TestGoGuest(t *testing.T) {
 	t.Parallel()
 	cache := filepath.Join(scratchDir(t), "cache")
-	guest := wasm.Module{Path: goGuest(t, "plain")}
+	guest := goGuest(t, "plain")
 	for range 2 {
-		p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), wasm.Spec{Module: guest, Description: toolBefore()}, host{})
+		p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), remote.Unit{Program: guest, Description: toolBefore()}, host{})
 		h := p.(sdk.Hooker).Hooks()[0]
 		for range 3 {
 			got, err := h.Remote.HandleRemote(t.Context(), &sdk.RemoteCall{Point: h.Point, Input: []byte(`{"sessionID":"a"}`), Value: []byte(`{"args":{"a":1}}`)})

@@ -139,7 +139,7 @@ func (s *system) apart(dir *os.Root, path string) error {
 	if now, err := os.Stat(real); err != nil || !os.SameFile(now, info) {
 		return errors.New("it was replaced while it was opened")
 	}
-	for _, own := range s.private {
+	for _, own := range []string{s.project.ConfigDir, s.project.DataDir, s.project.CacheDir} {
 		if own != "" && projectfs.Overlap(real, own) {
 			return fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", own)
 		}

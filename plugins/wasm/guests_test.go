@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -51,12 +52,12 @@ func openGuest(t *testing.T, cache string, module []byte, h *sdktest.Host, grant
 			t.Error(err)
 		}
 	})
-	code := wasm.Module{Path: "guest.wasm", Bytes: module}
-	d, err := runtime.Describe(t.Context(), code)
+	code := moduleOf(t, module)
+	d, err := runtime.Describe(t.Context(), remote.Unit{Program: code})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := wasm.Spec{Description: d, Module: code, Grants: grants, Logger: log, Broker: ability.New(ability.Options{
+	spec := remote.Unit{Description: d, Program: code, Grants: grants, Logger: log, Broker: ability.New(ability.Options{
 		Plugin: d.Name, Grants: grants, DataDir: filepath.Join(t.TempDir(), "data"), Logger: log,
 		Secret: func(name string) (string, bool) { return "s3cret", name == "TOKEN" },
 	})}
@@ -347,7 +348,7 @@ func TestGuestOfTheDocs(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := runtime.Describe(t.Context(), wasm.Module{Path: "imports.wasm", Bytes: compiler(t, strings.NewReader(imports), "wat.mjs")}); err != nil && errors.Is(err, wasm.ErrModule) {
+	if _, err := runtime.Describe(t.Context(), remote.Unit{Program: moduleOf(t, compiler(t, strings.NewReader(imports), "wat.mjs"))}); err != nil && errors.Is(err, wasm.ErrModule) {
 		t.Errorf("a module with all imports: %v", err)
 	}
 }

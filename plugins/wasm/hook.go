@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // hook runs one hook of a plugin in one of its instances.
@@ -20,6 +22,11 @@ var (
 	_ hooks.RemoteReadier = (*hook)(nil)
 )
 
+// Hook returns the handler of hook n.
+func (p *plugin) Hook(n int, point sdk.Point) sdk.RemoteHandler {
+	return &hook{plugin: p, op: guest.HookOp + uint32(n), point: point}
+}
+
 // Ready returns ErrCompiling while the module is compiled.
 func (h *hook) Ready() error {
 	if h.plugin.program.compiling() {
@@ -31,7 +38,7 @@ func (h *hook) Ready() error {
 // HandleRemote calls the guest.
 func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
 	var answer sdk.Answer
-	j := job{op: h.op, session: sessionOf(call.Input), last: h.point == sdk.PointSessionEnd}
+	j := job{op: h.op, session: remote.SessionOf(call.Input), last: h.point == sdk.PointSessionEnd}
 	j.parts[0], j.parts[1] = call.Input, call.Value
 	output, err := h.plugin.do(ctx, j)
 	if err != nil || len(output) == 0 {

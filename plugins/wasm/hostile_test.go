@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -27,12 +28,12 @@ func TestCounterCannotBeNamed(t *testing.T) {
 		"start":   `(module (func $s (loop $l (global.set 0 (i32.const 0x40000000)) (br $l))) (start $s) ` + abi + `(i32.const 2)))`,
 		"exports": `(module (export "counter" (global 0)) ` + abi + `(i32.const 2)))`,
 	} {
-		code := wasm.Module{Path: name, Bytes: compiler(t, strings.NewReader(wat), "wat.mjs")}
+		code := moduleOf(t, compiler(t, strings.NewReader(wat), "wat.mjs"))
 		r := newRuntime(t, wasm.Options{})
-		if _, err := r.Describe(t.Context(), code); !errors.Is(err, wasm.ErrModule) || !strings.Contains(err.Error(), "global") {
+		if _, err := r.Describe(t.Context(), remote.Unit{Program: code}); !errors.Is(err, wasm.ErrModule) || !strings.Contains(err.Error(), "global") {
 			t.Errorf("%s: Describe = %v, want %v that names the global", name, err, wasm.ErrModule)
 		}
-		p := started(t, r, wasm.Spec{Module: code, Description: sdk.Description{Hooks: gates(1)}}, host{})
+		p := started(t, r, remote.Unit{Program: code, Description: sdk.Description{Hooks: gates(1)}}, host{})
 		if _, err := ask(t.Context(), p, 0, ""); !errors.Is(err, wasm.ErrModule) {
 			t.Errorf("%s: hook = %v, want %v", name, err, wasm.ErrModule)
 		}
@@ -41,7 +42,7 @@ func TestCounterCannotBeNamed(t *testing.T) {
 
 func hostileWASI(t *testing.T, r *wasm.Runtime) sdk.Plugin {
 	t.Helper()
-	return started(t, r, wasm.Spec{Module: module("hostile/wasi.wasm"), Description: sdk.Description{Hooks: gates(6)}}, host{})
+	return started(t, r, remote.Unit{Program: module("hostile/wasi.wasm"), Description: sdk.Description{Hooks: gates(6)}}, host{})
 }
 
 // Functions of WASI that take long do not pass the deadline, however they are called.
@@ -61,7 +62,7 @@ func TestDeadlineInWASI(t *testing.T) { // not beside others: it measures time
 	}
 	t.Run("describe", func(t *testing.T) {
 		endsAtDeadline(t, func(ctx context.Context) error {
-			_, err := r.Describe(ctx, module("hostile/wasi.wasm"))
+			_, err := r.Describe(ctx, remote.Unit{Program: module("hostile/wasi.wasm")})
 			return err
 		})
 	})
@@ -97,8 +98,8 @@ func TestCloseIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		grants := []sdk.Capability{{Name: sdk.CapabilityTool, Scope: []string{"again"}}}
-		p, err := r.Open(wasm.Spec{
-			Module: module("nested.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},
+		p, err := r.Open(remote.Unit{
+			Program: module("nested.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},
 			Grants: grants, Broker: ability.New(ability.Options{Plugin: "guest", Grants: grants}),
 		})
 		if err != nil {
@@ -132,7 +133,7 @@ func TestCloseIsBounded(t *testing.T) {
 // Data segments keep their order where a later one lies before an earlier one.
 func TestDataOutOfOrder(t *testing.T) {
 	t.Parallel()
-	d, err := newRuntime(t, wasm.Options{}).Describe(t.Context(), module("hostile/data.wasm"))
+	d, err := newRuntime(t, wasm.Options{}).Describe(t.Context(), remote.Unit{Program: module("hostile/data.wasm")})
 	if err != nil || d.Name != "dat" || len(d.Hooks) != 1 {
 		t.Errorf("Describe = %+v, %v", d, err)
 	}
@@ -215,10 +216,9 @@ func TestGrantedDirectories(t *testing.T) {
 		"tenon's own by a link": {outer + "/shortcut", outer + "/shortcut/a.txt", "tenon's own directory"},
 		"up from its own data":  {"$DATA/..", private + "/a.txt", "are not followed"},
 	} {
-		p := escapist(t, wasm.Spec{
-			DataDir: data, Private: []string{"", filepath.Join(outer, "none", "cache"), private},
-			Grants: []sdk.Capability{{Name: sdk.CapabilityWrite, Scope: []string{c.scope}}},
-		}, host{project: sdk.Project{Worktree: project}})
+		p := escapist(t, remote.Unit{
+			DataDir: data, Grants: []sdk.Capability{{Name: sdk.CapabilityWrite, Scope: []string{c.scope}}},
+		}, host{project: sdk.Project{Worktree: project, CacheDir: filepath.Join(outer, "none", "cache"), DataDir: private}})
 		got := attempt(t, p, "read", c.file)
 		if !strings.Contains(got, c.want) || strings.Contains(got, "the secret") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -230,7 +230,7 @@ func TestGrantedDirectories(t *testing.T) {
 func TestThroughAbsoluteLinks(t *testing.T) {
 	t.Parallel()
 	project, _ := linked(t)
-	p := escapist(t, wasm.Spec{Grants: []sdk.Capability{{Name: sdk.CapabilityWrite, Scope: []string{"$PROJECT"}}}}, host{project: sdk.Project{Worktree: project}})
+	p := escapist(t, remote.Unit{Grants: []sdk.Capability{{Name: sdk.CapabilityWrite, Scope: []string{"$PROJECT"}}}}, host{project: sdk.Project{Worktree: project}})
 	in := func(name string) string { return filepath.Join(project, name) }
 	for _, c := range []struct {
 		what string
@@ -261,9 +261,9 @@ func TestProjectAboveTenon(t *testing.T) {
 	t.Parallel()
 	project, private := linked(t)
 	for name, own := range map[string]string{"exists": private, "does not exist yet": filepath.Join(filepath.Dir(private), "later", "tenon")} {
-		p := escapist(t, wasm.Spec{
-			Private: []string{own}, Grants: []sdk.Capability{{Name: sdk.CapabilityRead, Scope: []string{"$PROJECT"}}},
-		}, host{project: sdk.Project{Worktree: filepath.Dir(project)}})
+		p := escapist(t, remote.Unit{
+			Grants: []sdk.Capability{{Name: sdk.CapabilityRead, Scope: []string{"$PROJECT"}}},
+		}, host{project: sdk.Project{Worktree: filepath.Dir(project), CacheDir: own}})
 		if got := attempt(t, p, "read", fmt.Sprint(private, "/a.txt")); !strings.Contains(got, "tenon's own directory") {
 			t.Errorf("%s: %q", name, got)
 		}

@@ -90,8 +90,8 @@ func input(c *call, m api.Memory, stack []uint64) {
 // output takes the output of the call.
 func output(c *call, m api.Memory, stack []uint64) {
 	size := uint32(stack[1])
-	if int64(size) > int64(c.plugin.output) {
-		c.fault = fmt.Errorf("%w: an output of %d bytes, at most %d are taken", ErrAnswer, size, c.plugin.output)
+	if int64(size) > int64(maxOutput) {
+		c.fault = fmt.Errorf("%w: an output of %d bytes, at most %d are taken", ErrAnswer, size, maxOutput)
 		return
 	}
 	if view, ok := c.view(m, "output", stack[0], stack[1]); ok {
@@ -117,7 +117,7 @@ func hostCall(c *call, m api.Memory, stack []uint64) {
 		return
 	}
 	var status ability.Status
-	switch broker := c.plugin.spec.Broker; {
+	switch broker := c.plugin.Broker; {
 	case len(name) > maxOperation:
 		status, c.response = ability.Unknown, fmt.Appendf(nil, "an operation with a name of %d bytes", len(name))
 	case len(request) > maxRequest:

@@ -57,7 +57,7 @@ func (p *plugin) alone(ctx context.Context, code *code, j *job) ([]byte, error) 
 func (p *plugin) started(ctx context.Context, code *code, j *job) (*instance, error) {
 	request := p.request.Load()
 	if request == nil {
-		return nil, fmt.Errorf("plugin %q was not started", p.manifest.Name)
+		return nil, fmt.Errorf("plugin %q was not started", p.Description.Name)
 	}
 	i, err := p.instantiate(ctx, code, j)
 	if err != nil {
@@ -190,7 +190,7 @@ func (i *instance) close() {
 	if i.module == nil {
 		return
 	}
-	if err := i.module.Close(noContext{}); err != nil {
+	if err := i.module.Close(guest.Detached()); err != nil {
 		i.plugin.log.Load().Debug("close an instance", "err", err)
 	}
 }

@@ -4,46 +4,20 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // Bounds of what one plugin writes to the log.
 const (
-	maxLine       = 4 << 10 // bytes
-	linesPerSpan  = 200
-	logSpan       = time.Second
 	maxWrite      = 64 << 10 // bytes of one write that are looked at
 	minLevel      = slog.LevelDebug
 	maxLevel      = slog.LevelError
 	droppedNotice = "lines of the log were dropped"
 )
-
-// logLimit counts the lines of a plugin.
-type logLimit struct {
-	mu      sync.Mutex
-	start   time.Time // of the span
-	lines   int       // in it
-	dropped int       // since the last line that was written
-}
-
-// take reports whether a line may be written, and how many were dropped before it.
-func (l *logLimit) take(now time.Time) (ok bool, dropped int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.start) >= logSpan {
-		l.start, l.lines = now, 0
-	}
-	if l.lines >= linesPerSpan {
-		l.dropped++
-		return false, 0
-	}
-	l.lines++
-	dropped, l.dropped = l.dropped, 0
-	return true, dropped
-}
 
 // writeLog writes a line of the guest.
 func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
@@ -52,14 +26,14 @@ func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 	if !log.Enabled(ctx, l) {
 		return
 	}
-	ok, dropped := p.lines.take(time.Now())
+	ok, dropped := p.lines.Take(time.Now())
 	if !ok {
 		return
 	}
 	if dropped > 0 {
 		log.Warn(droppedNotice, "count", dropped)
 	}
-	log.Log(ctx, l, visible.Clean(string(text), maxLine))
+	log.Log(ctx, l, visible.Clean(string(text), remote.MaxLine))
 }
 
 // outputLog is where stdout and stderr of a guest go: each line becomes one of the log. One goroutine at a time uses it.
@@ -79,7 +53,7 @@ func (o *outputLog) Write(text []byte) (int, error) {
 	text = text[:min(n, maxWrite)]
 	for {
 		line, rest, found := bytes.Cut(text, []byte("\n"))
-		if room := maxLine - len(o.line); len(line) > room {
+		if room := remote.MaxLine - len(o.line); len(line) > room {
 			line = line[:room]
 		}
 		o.line = append(o.line, line...)
@@ -87,7 +61,7 @@ func (o *outputLog) Write(text []byte) (int, error) {
 			return n, nil
 		}
 		if len(o.line) > 0 {
-			o.plugin.writeLog(noContext{}, int32(o.level), o.line)
+			o.plugin.writeLog(guest.Detached(), int32(o.level), o.line)
 		}
 		o.line, text = o.line[:0], rest
 	}

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -108,7 +109,7 @@ func (h host) Project() sdk.Project     { return h.project }
 func (h host) Options() json.RawMessage { return h.options }
 
 // started opens and starts a plugin.
-func started(t testing.TB, r *wasm.Runtime, s wasm.Spec, h host) sdk.Plugin {
+func started(t testing.TB, r *wasm.Runtime, s remote.Unit, h host) sdk.Plugin {
 	t.Helper()
 	if s.Description.Name == "" {
 		s.Description.Name = "guest"
@@ -147,4 +148,14 @@ func quoted(s string) []byte {
 	return b
 }
 
-func module(name string) wasm.Module { return wasm.Module{Path: filepath.Join("testdata", name)} }
+func module(name string) string { return filepath.Join("testdata", name) }
+
+// moduleOf writes a module to a file.
+func moduleOf(t testing.TB, wasm []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "module.wasm")
+	if err := os.WriteFile(path, wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -45,7 +46,7 @@ func TestBadModules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := started(t, r, wasm.Spec{Module: module("bad/" + name + ".wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
+			p := started(t, r, remote.Unit{Program: module("bad/" + name + ".wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
 			for range 2 {
 				_, err := ask(t.Context(), p, 0, "")
 				if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.text) {
@@ -60,7 +61,7 @@ func TestBadModules(t *testing.T) {
 func TestDeadlineOfStart(t *testing.T) { // not beside others: it measures time
 	r := newRuntime(t, wasm.Options{})
 	for _, name := range []string{"startloop", "initloop"} {
-		p := started(t, r, wasm.Spec{Module: module("bad/" + name + ".wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
+		p := started(t, r, remote.Unit{Program: module("bad/" + name + ".wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
 		if err := p.(wasm.Precompiler).Precompile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestLazy(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache := filepath.Join(dir, "cache")
-	p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), wasm.Spec{Module: wasm.Module{Path: path}, Description: sdk.Description{Hooks: gates(1)}}, host{})
+	p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), remote.Unit{Program: path, Description: sdk.Description{Hooks: gates(1)}}, host{})
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
 		t.Errorf("start made %v, %v", files, err)
 	}
@@ -96,20 +97,20 @@ func TestOpenRefuses(t *testing.T) {
 	r := newRuntime(t, wasm.Options{})
 	named := func(d sdk.Description) sdk.Description { d.Name = "guest"; return d }
 	for name, c := range map[string]struct {
-		spec wasm.Spec
+		spec remote.Unit
 		is   error
 		text string
 	}{
-		"no file":      {wasm.Spec{Module: module("none.wasm"), Description: named(sdk.Description{})}, wasm.ErrModule, "none.wasm"},
-		"directory":    {wasm.Spec{Module: module("bad"), Description: named(sdk.Description{})}, wasm.ErrModule, "not a regular file"},
-		"name":         {wasm.Spec{Module: good}, sdk.ErrManifest, "name"},
-		"digest":       {wasm.Spec{Module: wasm.Module{Path: good.Path, Digest: "sha256:12"}, Description: named(sdk.Description{})}, wasm.ErrModule, "digest"},
-		"memory":       {wasm.Spec{Module: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{MemoryMB: 2000}})}, sdk.ErrManifest, "runtime.memory"},
-		"state":        {wasm.Spec{Module: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{State: "all"}})}, sdk.ErrManifest, "runtime.state"},
-		"point":        {wasm.Spec{Module: good, Description: named(sdk.Description{Hooks: []sdk.HookDescription{{Point: "x"}}})}, sdk.ErrManifest, "hooks[0].point"},
-		"tool":         {wasm.Spec{Module: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{}}})}, sdk.ErrManifest, "tools[0].id"},
-		"tool timeout": {wasm.Spec{Module: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{ToolDefinition: sdk.ToolDefinition{ID: "a"}, TimeoutMS: 1 << 40}}})}, sdk.ErrManifest, "tools[0].timeout"},
-		"agents":       {wasm.Spec{Module: good, Description: named(sdk.Description{Agents: []sdk.Agent{{}}})}, sdk.ErrManifest, "processes only"},
+		"no file":      {remote.Unit{Program: module("none.wasm"), Description: named(sdk.Description{})}, wasm.ErrModule, "none.wasm"},
+		"directory":    {remote.Unit{Program: module("bad"), Description: named(sdk.Description{})}, wasm.ErrModule, "not a regular file"},
+		"name":         {remote.Unit{Program: good}, sdk.ErrManifest, "name"},
+		"digest":       {remote.Unit{Program: good, Checksum: "12", Description: named(sdk.Description{})}, wasm.ErrModule, "digest"},
+		"memory":       {remote.Unit{Program: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{MemoryMB: 2000}})}, sdk.ErrManifest, "runtime.memory"},
+		"state":        {remote.Unit{Program: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{State: "all"}})}, sdk.ErrManifest, "runtime.state"},
+		"point":        {remote.Unit{Program: good, Description: named(sdk.Description{Hooks: []sdk.HookDescription{{Point: "x"}}})}, sdk.ErrManifest, "hooks[0].point"},
+		"tool":         {remote.Unit{Program: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{}}})}, sdk.ErrManifest, "tools[0].id"},
+		"tool timeout": {remote.Unit{Program: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{ToolDefinition: sdk.ToolDefinition{ID: "a"}, TimeoutMS: 1 << 40}}})}, sdk.ErrManifest, "tools[0].timeout"},
+		"agents":       {remote.Unit{Program: good, Description: named(sdk.Description{Agents: []sdk.Agent{{}}})}, sdk.ErrManifest, "processes only"},
 	} {
 		if _, err := r.Open(c.spec); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: error = %v, want %v with %q", name, err, c.is, c.text)
@@ -132,7 +133,7 @@ func TestDigest(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.wasm")
 	put := func(from string) {
-		data, err := os.ReadFile(module(from).Path)
+		data, err := os.ReadFile(module(from))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,8 +142,8 @@ func TestDigest(t *testing.T) {
 		}
 	}
 	put("counter.wasm")
-	approved := "sha256:" + digest(t, path)
-	spec := wasm.Spec{Module: wasm.Module{Path: path, Digest: approved}, Description: sdk.Description{Hooks: gates(1)}}
+	approved := digest(t, path)
+	spec := remote.Unit{Program: path, Checksum: approved, Description: sdk.Description{Hooks: gates(1)}}
 	cache := filepath.Join(t.TempDir(), "cache")
 	put("nested.wasm") // after it was approved
 	p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), spec, host{})
@@ -164,15 +165,15 @@ func TestDigest(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Options{})
-	got, err := r.Describe(t.Context(), module("echo.wasm"))
+	got, err := r.Describe(t.Context(), remote.Unit{Program: module("echo.wasm")})
 	want := sdk.Description{Name: "echo", Version: "1.2.3", Hooks: []sdk.HookDescription{{Point: "tool.execute.before"}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("description (-want +got), error %v:\n%s", err, diff)
 	}
-	if _, err := r.Describe(t.Context(), module("bad/nocall.wasm")); !errors.Is(err, wasm.ErrModule) {
+	if _, err := r.Describe(t.Context(), remote.Unit{Program: module("bad/nocall.wasm")}); !errors.Is(err, wasm.ErrModule) {
 		t.Errorf("error = %v", err)
 	}
-	if _, err := r.Describe(t.Context(), wasm.Module{Bytes: []byte{}}); !errors.Is(err, wasm.ErrModule) {
+	if _, err := r.Describe(t.Context(), remote.Unit{Program: moduleOf(t, nil)}); !errors.Is(err, wasm.ErrModule) {
 		t.Errorf("error = %v", err)
 	}
 }

@@ -34,9 +34,6 @@ type Options struct {
 	CacheDir string
 	// CacheMB bounds the cache, in MiB. Default 512.
 	CacheMB int
-	// KeyFile holds the key with which the entries of the cache are sealed, made with mode 0600 when it is missing. It belongs
-	// outside of CacheDir. Default: CacheDir with ".key" added to its name.
-	KeyFile string
 	// CompileTimeout bounds how long the compilation of one module is waited for. Default 60 s.
 	CompileTimeout time.Duration
 	// IdleTimeout is how long an instance waits for its next call before it is dropped. Default 5 minutes.
@@ -62,9 +59,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = defaultIdleTimeout
-	}
-	if o.KeyFile == "" && o.CacheDir != "" {
-		o.KeyFile = o.CacheDir + ".key"
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

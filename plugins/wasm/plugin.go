@@ -2,76 +2,31 @@ package wasm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/tenonhq/tenon/internal/hookpoint"
-	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// Module says where the code of a plugin is.
-type Module struct {
-	// Path of the file. Bytes, when not nil, is the module itself and Path only its name in messages. Bytes must not be changed.
-	Path  string
-	Bytes []byte
-	// Digest is the SHA-256 of the module, 64 hexadecimal digits, with or without "sha256:" before them. The very bytes that are
-	// compiled are checked against it; compiled code of a module with this digest is taken from the cache without reading the
-	// module again. Empty: any module will do.
-	Digest string
-}
-
-func (m *Module) name() string {
-	if m.Path == "" {
-		return "wasm module"
-	}
-	return m.Path
-}
-
-// Spec is what a plugin is made of.
-type Spec struct {
-	// Description says what the plugin contributes. Only what it lists is ever called. Name is required.
-	Description sdk.Description
-	Module      Module
-	// Broker answers what the guest asks of the host. The plugin binds it in Start and closes it in Close. Nil: there is nothing
-	// to ask.
-	Broker *ability.Broker
-	// Grants is what the user gave. Those that concern WASI (clock, env, fs.read, fs.write) are held here, the others by Broker.
-	Grants  []sdk.Capability
-	Environ []string // what the env grant takes from, in the form of os.Environ
-	DataDir string   // what $DATA stands for in the grants; made with mode 0700 when it is first needed
-	// Private lists tenon's own directories (configuration, data, cache). A granted directory that contains one, or lies in one,
-	// fails every call of the plugin; $DATA is the exception.
-	Private []string
-	// OutputMB bounds the output of one call, in MiB. Default 8.
-	OutputMB int
-	Logger   *slog.Logger // for what happens before Start gives the plugin one; nil: the runtime's
-}
-
 const (
-	defaultOutputMB = 8
-	maxModuleBytes  = 64 << 20
-	maxInput        = 64 << 20 // bytes of the input of one call
+	maxModuleBytes = 64 << 20
+	maxInput       = 64 << 20 // bytes of the input of one call
+	maxOutput      = 8 << 20  // bytes of the output of one call
 )
 
 // plugin is a module as the host sees it. What it needs to run is made when it is called for the first time.
 type plugin struct {
-	runtime  *Runtime
-	spec     Spec
-	manifest sdk.Manifest
-	hooks    []sdk.Hook
-	tools    []sdk.Tool
-	output   int // most bytes of an output
-	program  *program
-	pool     *pool
-	system   *system
-	lines    logLimit
+	*remote.Base
+	runtime *Runtime
+	program *program
+	pool    *pool
+	system  *system
+	lines   remote.LineLimit
 
 	log     atomic.Pointer[slog.Logger]
 	request atomic.Pointer[[]byte] // the start request; nil before Start
@@ -88,22 +43,20 @@ var (
 	_ Precompiler    = (*plugin)(nil)
 )
 
-func newPlugin(r *Runtime, s Spec) (*plugin, error) {
-	d := &s.Description
-	p := &plugin{
-		runtime: r, spec: s, closing: make(chan struct{}), output: s.OutputMB << 20,
-		manifest: sdk.Manifest{
-			Name: d.Name, Version: d.Version, Description: d.Summary, Carrier: sdk.CarrierWASM,
-			Capabilities: d.Capabilities, Options: d.Options,
-		},
+func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
+	d := &u.Description
+	if len(d.Providers)+len(d.Protocols)+len(d.Agents)+len(d.Commands) > 0 {
+		return nil, fmt.Errorf("%w: plugin %q: providers, protocols, agents and commands come from processes only", sdk.ErrManifest, d.Name)
 	}
-	if err := p.manifest.Validate(); err != nil {
+	if len(d.Hooks) > maxContributions || len(d.Tools) > maxContributions {
+		return nil, fmt.Errorf("%w: plugin %q: more than %d hooks or tools", sdk.ErrManifest, d.Name, maxContributions)
+	}
+	p := &plugin{runtime: r, closing: make(chan struct{})}
+	var err error
+	if p.Base, err = remote.NewBase(u, sdk.CarrierWASM, p); err != nil {
 		return nil, err
 	}
-	if p.output == 0 {
-		p.output = defaultOutputMB << 20
-	}
-	log := s.Logger
+	log := u.Logger
 	if log == nil {
 		log = r.options.Logger.With("plugin", d.Name)
 	}
@@ -112,14 +65,12 @@ func newPlugin(r *Runtime, s Spec) (*plugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
 	}
-	if err := s.Module.check(); err != nil {
+	file, err := newModuleFile(u)
+	if err != nil {
 		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
 	}
-	if err := p.contributions(); err != nil {
-		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
-	}
-	p.system = newSystem(&p.spec)
-	p.program = newProgram(r, s.Module, memoryMB, log)
+	p.system = newSystem(u)
+	p.program = newProgram(r, file, memoryMB, log)
 	p.pool = newPool(shared, r.options.IdleTimeout, &p.active)
 	return p, nil
 }
@@ -144,61 +95,8 @@ func runtimeOf(d *sdk.Description) (memoryMB int, shared bool, err error) {
 	return 0, false, fmt.Errorf("%w: runtime.state: %q is neither %s nor %s", sdk.ErrManifest, d.Runtime.State, sdk.StateSession, sdk.StatePlugin)
 }
 
-// check looks at what can be known of a module without reading it.
-func (m *Module) check() error {
-	if _, known := m.approved(); m.Digest != "" && !known {
-		return fmt.Errorf("%w: %s: the digest %q is not the hexadecimal SHA-256 of a file", ErrModule, m.name(), m.Digest)
-	}
-	size := int64(len(m.Bytes))
-	if m.Bytes == nil {
-		info, err := os.Stat(m.Path)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrModule, err)
-		}
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%w: %s is not a regular file", ErrModule, m.Path)
-		}
-		size = info.Size()
-	}
-	if size > maxModuleBytes {
-		return fmt.Errorf("%w: %s has %d bytes, at most %d are read", ErrModule, m.name(), size, maxModuleBytes)
-	}
-	return nil
-}
-
-// contributions makes the hooks and tools of the description.
-func (p *plugin) contributions() error {
-	d := &p.spec.Description
-	if len(d.Providers)+len(d.Protocols)+len(d.Agents)+len(d.Commands) > 0 {
-		return fmt.Errorf("%w: providers, protocols, agents and commands come from processes only", sdk.ErrManifest)
-	}
-	if len(d.Hooks) > maxContributions || len(d.Tools) > maxContributions {
-		return fmt.Errorf("%w: more than %d hooks or tools", sdk.ErrManifest, maxContributions)
-	}
-	for i := range d.Hooks {
-		remote := &hook{plugin: p, op: guest.HookOp + uint32(i)}
-		h, err := hookpoint.Hook(&d.Hooks[i], fmt.Sprintf("hooks[%d]", i), remote)
-		if err != nil {
-			return err
-		}
-		remote.point = h.Point
-		p.hooks = append(p.hooks, h)
-	}
-	for i := range d.Tools {
-		t, err := newTool(p, i)
-		if err != nil {
-			return err
-		}
-		p.tools = append(p.tools, t)
-	}
-	return nil
-}
-
 // maxContributions is how many numbers there are between guest.HookOp, guest.ToolOp and guest.PrepareOp.
 const maxContributions = guest.ToolOp - guest.HookOp
-
-// Manifest says who the plugin is.
-func (p *plugin) Manifest() sdk.Manifest { return p.manifest }
 
 // startWait is how long Start waits for a module that has to be compiled once more: most of the 5 s that host gives a plugin to start.
 const startWait = 4 * time.Second
@@ -207,26 +105,16 @@ const startWait = 4 * time.Second
 // waits for the compilation, so that the hooks do not spend their deadlines on that; what is not done after 4 s goes on beside it.
 func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log.Store(h.Logger())
-	if p.spec.Broker != nil {
-		p.spec.Broker.Bind(h)
+	if p.Broker != nil {
+		p.Broker.Bind(h)
 	}
 	p.system.setProject(h.Project())
 	project := h.Project()
 	// A guest reaches no file that was not granted; where the user keeps things is none of its business.
-	project.Home, project.ConfigDir, project.DataDir = "", "", ""
-	req := guest.StartRequest{Options: h.Options(), Project: project, Hooks: []guest.HookRef{}, Tools: []string{}}
-	if len(req.Options) == 0 {
-		req.Options = json.RawMessage("null")
-	}
-	for i := range p.hooks {
-		req.Hooks = append(req.Hooks, guest.HookRef{Point: p.hooks[i].Point, Name: p.hooks[i].Name})
-	}
-	for i := range p.spec.Description.Tools {
-		req.Tools = append(req.Tools, p.spec.Description.Tools[i].ID)
-	}
-	data, err := json.Marshal(req)
+	project.Home, project.ConfigDir, project.DataDir, project.CacheDir = "", "", "", ""
+	data, err := p.StartRequest(h, project)
 	if err != nil {
-		return fmt.Errorf("plugin %q: options: %w", p.manifest.Name, err)
+		return err
 	}
 	p.request.Store(&data)
 	if p.program.lost() {
@@ -237,12 +125,6 @@ func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	}
 	return nil
 }
-
-// Hooks returns the hooks of the description.
-func (p *plugin) Hooks() []sdk.Hook { return p.hooks }
-
-// Tools returns the tools of the description.
-func (p *plugin) Tools() []sdk.Tool { return p.tools }
 
 // Precompile reads, checks and compiles the module.
 func (p *plugin) Precompile(ctx context.Context) error {
@@ -262,14 +144,14 @@ func (p *plugin) Close(ctx context.Context) error {
 		close(p.closing)
 		p.active.close()
 	})
-	if p.spec.Broker != nil {
-		if err := p.spec.Broker.Close(ctx); err != nil {
+	if p.Broker != nil {
+		if err := p.Broker.Close(ctx); err != nil {
 			p.log.Load().Warn("close the broker", "err", err)
 		}
 	}
 	p.pool.stop()
 	if err := p.active.wait(ctx); err != nil {
-		return fmt.Errorf("plugin %q: calls still run: %w", p.manifest.Name, err)
+		return fmt.Errorf("plugin %q: calls still run: %w", p.Description.Name, err)
 	}
 	p.pool.drain()
 	p.system.close()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -20,8 +21,8 @@ import (
 // counter returns the plugin whose answer tells how often its memory was called, "a" for the first.
 func counter(t testing.TB, state string, o wasm.Options) sdk.Plugin {
 	t.Helper()
-	return started(t, newRuntime(t, o), wasm.Spec{
-		Module:      module("counter.wasm"),
+	return started(t, newRuntime(t, o), remote.Unit{
+		Program:     module("counter.wasm"),
 		Description: sdk.Description{Hooks: gates(1), Runtime: &sdk.Runtime{State: state}},
 	}, host{})
 }
@@ -102,7 +103,7 @@ func TestIdleTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close(t.Context())
-		p := started(t, r, wasm.Spec{Module: module("counter.wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
+		p := started(t, r, remote.Unit{Program: module("counter.wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
 		for _, c := range []struct {
 			wait time.Duration
 			want string
@@ -160,8 +161,8 @@ func TestNestedCalls(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
 			grants := []sdk.Capability{{Name: sdk.CapabilityTool, Scope: []string{"again"}}}
-			p, err := newRuntime(t, wasm.Options{}).Open(wasm.Spec{
-				Module:      module("nested.wasm"),
+			p, err := newRuntime(t, wasm.Options{}).Open(remote.Unit{
+				Program:     module("nested.wasm"),
 				Description: sdk.Description{Name: "guest", Hooks: gates(1), Runtime: &sdk.Runtime{State: state}},
 				Grants:      grants, Broker: ability.New(ability.Options{Plugin: "guest", Grants: grants}),
 			})
@@ -216,7 +217,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("a call after close: %v", err)
 	}
 	r := newRuntime(t, wasm.Options{})
-	unstarted, err := r.Open(wasm.Spec{Module: module("echo.wasm"), Description: sdk.Description{Name: "x", Hooks: gates(1)}})
+	unstarted, err := r.Open(remote.Unit{Program: module("echo.wasm"), Description: sdk.Description{Name: "x", Hooks: gates(1)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,7 @@ func TestClose(t *testing.T) {
 	if err := r.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.Open(wasm.Spec{Module: module("echo.wasm"), Description: sdk.Description{Name: "x"}}); !errors.Is(err, wasm.ErrClosed) {
+	if _, err := r.Open(remote.Unit{Program: module("echo.wasm"), Description: sdk.Description{Name: "x"}}); !errors.Is(err, wasm.ErrClosed) {
 		t.Errorf("open after close: %v", err)
 	}
 }

@@ -8,15 +8,16 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/plugins/remote"
 )
 
 // program is the module of a plugin and, once somebody needs it, its code.
 type program struct {
 	runtime *Runtime
-	module  Module
+	file    moduleFile
 	pages   uint32 // most memory of an instance, in pages of 64 KiB
 	log     *slog.Logger
 
@@ -29,15 +30,14 @@ type program struct {
 	timer   *time.Timer
 }
 
-func newProgram(r *Runtime, m Module, memoryMB int, log *slog.Logger) *program {
-	return &program{runtime: r, module: m, pages: uint32(memoryMB) << 4, log: log}
+func newProgram(r *Runtime, f moduleFile, memoryMB int, log *slog.Logger) *program {
+	return &program{runtime: r, file: f, pages: uint32(memoryMB) << 4, log: log}
 }
 
 // lost reports whether the module is to be compiled although that was done when it was approved: the cache was deleted, or is that of
 // another version.
 func (p *program) lost() bool {
-	digest, known := p.module.approved()
-	return known && p.runtime.cache != nil && !p.runtime.cache.holds(digest, p.pages)
+	return p.file.approved() && p.runtime.cache != nil && !p.runtime.cache.holds(p.file.digest, p.pages)
 }
 
 // code returns the compiled module. The first call begins to load it. When ctx ends before that is done the error wraps
@@ -75,7 +75,7 @@ func (p *program) compiling() bool {
 
 // giveUp ends the wait for a compilation that takes too long.
 func (p *program) giveUp() {
-	p.settle(nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.module.name(), p.runtime.options.CompileTimeout))
+	p.settle(nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout))
 }
 
 // settle sets the outcome, if there is none yet.
@@ -100,7 +100,7 @@ func (p *program) load(ctx context.Context) {
 	start := time.Now()
 	c, cached, err := p.compile(ctx)
 	if err != nil {
-		p.settle(nil, fmt.Errorf("%s: %w", p.module.name(), err))
+		p.settle(nil, fmt.Errorf("%s: %w", p.file.path, err))
 		return
 	}
 	p.log.Debug("module ready", "dur", time.Since(start), "cached", cached)
@@ -120,13 +120,13 @@ func (p *program) compile(ctx context.Context) (c *code, cached bool, err error)
 	cache := p.runtime.cache
 	if cache != nil {
 		// The code of the module that was approved is as good as that module, which need not be read then.
-		if digest, known := p.module.approved(); known {
-			if c := cache.lookup(ctx, digest, p.pages); c != nil {
+		if p.file.approved() {
+			if c := cache.lookup(ctx, p.file.digest, p.pages); c != nil {
 				return c, true, nil
 			}
 		}
 	}
-	wasm, digest, err := p.module.read()
+	wasm, digest, err := p.file.read()
 	if err != nil {
 		return nil, false, err
 	}
@@ -137,50 +137,53 @@ func (p *program) compile(ctx context.Context) (c *code, cached bool, err error)
 	return cache.compile(ctx, wasm, digest, p.pages)
 }
 
-// approved returns the digest the module must have, if there is one.
-func (m *Module) approved() (digest [sha256.Size]byte, known bool) {
-	sum, err := hex.DecodeString(strings.TrimPrefix(m.Digest, "sha256:"))
-	if err != nil || len(sum) != len(digest) {
-		return digest, false
-	}
-	return [sha256.Size]byte(sum), true
+// moduleFile is the file of a module.
+type moduleFile struct {
+	path   string
+	digest [sha256.Size]byte // SHA-256 of the approved content; zero: any content will do
 }
 
-// read returns the bytes of the module and their SHA-256, which is the one that was approved.
-func (m *Module) read() ([]byte, [sha256.Size]byte, error) {
-	wasm := m.Bytes
-	if wasm == nil {
-		file, err := os.Open(m.Path)
-		if err != nil {
-			return nil, [sha256.Size]byte{}, fmt.Errorf("%w: %w", ErrModule, err)
-		}
-		defer file.Close()
-		if wasm, err = readAtMost(file, maxModuleBytes); err != nil {
-			return nil, [sha256.Size]byte{}, fmt.Errorf("%w: %w", ErrModule, err)
-		}
+func newModuleFile(u *remote.Unit) (moduleFile, error) {
+	f := moduleFile{path: u.Program}
+	sum, err := hex.DecodeString(u.Checksum)
+	if err != nil || len(sum) != 0 && len(sum) != sha256.Size {
+		return f, fmt.Errorf("%w: %s: invalid digest %q: want a SHA-256 in hexadecimal digits", ErrModule, f.path, u.Checksum)
 	}
-	sum := sha256.Sum256(wasm)
-	if want, known := m.approved(); known && want != sum {
-		return nil, sum, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; look at the change and approve it again", ErrDigest, sum, want)
+	copy(f.digest[:], sum)
+	info, err := os.Stat(f.path)
+	switch {
+	case err != nil:
+		return f, fmt.Errorf("%w: %w", ErrModule, err)
+	case !info.Mode().IsRegular():
+		return f, fmt.Errorf("%w: %s is not a regular file", ErrModule, f.path)
+	case info.Size() > maxModuleBytes:
+		return f, fmt.Errorf("%w: %s has %d bytes; the limit is %d", ErrModule, f.path, info.Size(), maxModuleBytes)
+	}
+	return f, nil
+}
+
+// approved reports whether the content is known before the file is read.
+func (f *moduleFile) approved() bool { return f.digest != [sha256.Size]byte{} }
+
+// read returns the content and its SHA-256, after comparing that with the approved one.
+func (f *moduleFile) read() ([]byte, [sha256.Size]byte, error) {
+	var sum [sha256.Size]byte
+	file, err := os.Open(f.path)
+	if err != nil {
+		return nil, sum, fmt.Errorf("%w: %w", ErrModule, err)
+	}
+	defer file.Close()
+	wasm, err := io.ReadAll(io.LimitReader(file, maxModuleBytes+1))
+	if err != nil {
+		return nil, sum, fmt.Errorf("%w: %w", ErrModule, err)
+	}
+	if len(wasm) > maxModuleBytes {
+		return nil, sum, fmt.Errorf("%w: %s has more than %d bytes", ErrModule, f.path, maxModuleBytes)
+	}
+	if sum = sha256.Sum256(wasm); f.approved() && f.digest != sum {
+		return nil, sum, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; look at the change and approve it again", ErrDigest, sum, f.digest)
 	}
 	return wasm, sum, nil
-}
-
-func readAtMost(file *os.File, most int64) ([]byte, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	size := min(info.Size(), most) + 1
-	data := make([]byte, size)
-	n, err := io.ReadFull(file, data)
-	switch {
-	case err == nil:
-		return nil, fmt.Errorf("%s has more than %d bytes, or it grows while it is read", file.Name(), size-1)
-	case err != io.ErrUnexpectedEOF && err != io.EOF:
-		return nil, err
-	}
-	return data[:n], nil
 }
 
 // close ends the code. It waits for a compilation under way, as long as ctx lets it.
@@ -200,6 +203,6 @@ func (p *program) close(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%s: it is still being compiled: %w", p.module.name(), ctx.Err())
+		return fmt.Errorf("%s: it is still being compiled: %w", p.file.path, ctx.Err())
 	}
 }

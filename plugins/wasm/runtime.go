@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -31,22 +32,22 @@ func New(o Options) (*Runtime, error) {
 	}
 	r := &Runtime{options: o, plugins: map[*plugin]struct{}{}}
 	if o.CacheDir != "" {
-		r.cache = &cache{dir: o.CacheDir, keyFile: o.KeyFile, limit: int64(o.CacheMB) << 20, log: o.Logger}
+		r.cache = newCache(o.CacheDir, int64(o.CacheMB)<<20, o.Logger)
 	}
 	return r, nil
 }
 
-// Open returns the plugin of the spec, an *sdk.Plugin that is also an sdk.Hooker and an sdk.ToolSource. It looks whether the module
-// is there and reads nothing of it. Errors wrap ErrModule or sdk.ErrManifest.
-func (r *Runtime) Open(s Spec) (sdk.Plugin, error) {
-	p, err := newPlugin(r, s)
+// Open returns the plugin of the unit, which is also an sdk.Hooker and an sdk.ToolSource. It checks that the module exists and does
+// not read it. Errors wrap ErrModule or sdk.ErrManifest.
+func (r *Runtime) Open(u remote.Unit) (sdk.Plugin, error) {
+	p, err := newPlugin(r, &u)
 	if err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return nil, fmt.Errorf("open plugin %q: wasm runtime: %w", s.Description.Name, ErrClosed)
+		return nil, fmt.Errorf("open plugin %q: wasm runtime: %w", u.Description.Name, ErrClosed)
 	}
 	r.plugins[p] = struct{}{}
 	return p, nil
@@ -59,11 +60,11 @@ const (
 	closeGrace = 5 * time.Second
 )
 
-// Describe compiles and runs a module, without any grant, to ask what it contributes. The compiled code stays in the cache, so that
+// Describe compiles a module and runs it without grants to ask for its contributions. The compiled code stays in the cache, so
 // opening the plugin afterwards is quick.
-func (r *Runtime) Describe(ctx context.Context, m Module) (sdk.Description, error) {
+func (r *Runtime) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
 	var d sdk.Description
-	opened, err := r.Open(Spec{Description: sdk.Description{Name: "unnamed"}, Module: m})
+	opened, err := r.Open(remote.Unit{Description: sdk.Description{Name: "unnamed"}, Program: u.Program, Checksum: u.Checksum})
 	if err != nil {
 		return d, err
 	}
@@ -76,10 +77,10 @@ func (r *Runtime) Describe(ctx context.Context, m Module) (sdk.Description, erro
 	defer cancel()
 	answer, err := p.describe(ctx)
 	if err != nil {
-		return d, fmt.Errorf("%s: describe: %w", m.name(), err)
+		return d, fmt.Errorf("%s: describe: %w", u.Program, err)
 	}
 	if err := json.Unmarshal(answer, &d); err != nil {
-		return d, badAnswer(m.name()+": describe", answer, err)
+		return d, badAnswer(u.Program+": describe", answer, err)
 	}
 	return d, nil
 }

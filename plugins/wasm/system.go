@@ -4,8 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental/sysfs"
 	"github.com/tetratelabs/wazero/sys"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -22,7 +21,6 @@ type system struct {
 	env     [][2]string
 	scopes  []scope
 	dataDir string
-	private []string // directories of tenon itself
 
 	mu      sync.Mutex
 	project sdk.Project
@@ -30,16 +28,15 @@ type system struct {
 	roots   []root
 }
 
-func newSystem(s *Spec) *system {
-	out := &system{dataDir: s.DataDir, private: s.Private}
-	for _, g := range s.Grants {
+func newSystem(u *remote.Unit) *system {
+	out := &system{dataDir: u.DataDir}
+	for _, g := range u.Grants {
 		switch g.Name {
 		case sdk.CapabilityClock:
 			out.clock = true
 		case sdk.CapabilityEnv:
-			for _, variable := range s.Environ {
-				name, value, ok := strings.Cut(variable, "=")
-				if ok && slices.Contains(g.Scope, name) {
+			for _, name := range g.Scope {
+				if value, ok := u.Env[name]; ok {
 					out.env = append(out.env, [2]string{name, value})
 				}
 			}

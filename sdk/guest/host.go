@@ -73,7 +73,7 @@ func (h *Host) Options() json.RawMessage {
 // Config returns the configuration, or nil and a line in the log when the host does not give it. A call asks the host again.
 func (h *Host) Config() *sdk.Config {
 	var config sdk.Config
-	if err := h.call.do(detached{}, "config", struct{}{}, &config); err != nil {
+	if err := h.call.do(Detached(), "config", struct{}{}, &config); err != nil {
 		h.log.Warn("no configuration", "err", err)
 		return nil
 	}
@@ -175,7 +175,7 @@ var (
 
 // Progress shows what the call does now. That it could not be shown is a line in the log.
 func (t *toolHost) Progress(title string, metadata sdk.Object) {
-	err := t.call.do(detached{}, "progress", struct {
+	err := t.call.do(Detached(), "progress", struct {
 		Title    string     `json:"title"`
 		Metadata sdk.Object `json:"metadata,omitempty"`
 	}{title, metadata}, nil)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tenonhq/tenon/builtin/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/frontmatter"
 )
 
 // maxDocument is the maximum size of a document in bytes.

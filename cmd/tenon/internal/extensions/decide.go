@@ -194,9 +194,6 @@ func (s *Set) prepare(ctx context.Context, name string) error {
 
 // precompile compiles the module of a plugin; others need none.
 func precompile(ctx context.Context, p sdk.Plugin) error {
-	if u, ok := p.(interface{ Unwrap() sdk.Plugin }); ok {
-		p = u.Unwrap()
-	}
 	if c, ok := p.(wasm.Precompiler); ok {
 		return c.Precompile(ctx)
 	}

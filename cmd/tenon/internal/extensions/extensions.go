@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -43,13 +44,13 @@ type Set struct {
 	// Warnings are for the user.
 	Warnings []string
 
-	keys     map[sdk.Plugin]string // what each plugin was made of
-	owners   map[string]*Candidate // of each plugin that the user decided about, by its name
-	opts     Options
-	loader   *plugins.Loader
-	store    *trust.Store
-	entries  trust.Entries
-	carriers *carriers
+	keys    map[sdk.Plugin]string // what each plugin was made of
+	owners  map[string]*Candidate // of each plugin that the user decided about, by its name
+	opts    Options
+	loader  *plugins.Loader
+	store   *trust.Store
+	entries trust.Entries
+	runtime *wasm.Runtime // of the modules
 }
 
 // Candidate is something of a third party and what the user decided about it.
@@ -79,13 +80,17 @@ type Candidate struct {
 // Open finds everything and opens what may run. What is wrong with one candidate keeps no other from working; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
-	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, carriers: newCarriers(&o), store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
+	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
 	var err error
 	if s.entries, err = s.store.Read(); err != nil {
 		return nil, err
 	}
+	var kinds map[sdk.Carrier]plugins.Carrier
+	if kinds, s.runtime, err = carriers(&o); err != nil {
+		return nil, err
+	}
 	s.loader = plugins.New(plugins.Options{
-		Project: o.Project, Entries: pluginEntries(&o), CacheDir: o.CacheDir, Store: s.store, Carriers: s.carriers.byKind(),
+		Project: o.Project, Entries: pluginEntries(&o), CacheDir: o.CacheDir, Store: s.store, Carriers: kinds,
 		Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
@@ -181,7 +186,7 @@ func (s *Set) Discard(ctx context.Context) (err error) {
 }
 
 // Close ends what the plugins share. The plugins themselves are the host's.
-func (s *Set) Close(ctx context.Context) error { return s.carriers.close(ctx) }
+func (s *Set) Close(ctx context.Context) error { return s.runtime.Close(ctx) }
 
 // pluginEntries are the plugins that configuration and command line name.
 func pluginEntries(o *Options) []plugins.Entry {

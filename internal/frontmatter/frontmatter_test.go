@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tenonhq/tenon/builtin/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/frontmatter"
 )
 
 func TestParse(t *testing.T) {

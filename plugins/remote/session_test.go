@@ -1,11 +1,11 @@
-package wasm_test
+package remote_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"testing"
 
-	"github.com/tenonhq/tenon/plugins/wasm"
+	"github.com/tenonhq/tenon/plugins/remote"
 )
 
 func TestSessionOf(t *testing.T) {
@@ -15,16 +15,20 @@ func TestSessionOf(t *testing.T) {
 		`{"tool":"x","origin":{"sessionID":"no"},"sessionID":"a","args":{"sessionID":"no"}}`: "a",
 		` { "x" : [1, {"y": "}"}] , "sessionID" : "a\"b" } `:                                 `a"b`,
 		`{"id":"evt","type":"session.idle","properties":{"info":{},"sessionID":"a"}}`:        "a",
-		`{"args":{"sessionID":"no"}}`:                                                        "",
-		`{"text":"\"sessionID\":\"no\""}`:                                                    "",
-		`{"sessionID":7}`:                                                                    "",
-		`{"sessionID":"a`:                                                                    "",
-		`{}`:                                                                                 "",
-		``:                                                                                   "",
-		`null`:                                                                               "",
-		`[{"sessionID":"no"}]`:                                                               "",
+		`{"type":"message.updated","properties":{"info":{"sessionID":"a"}}}`:                 "a",
+		`{"properties":{"part":{"sessionID":"a"}}}`:                                          "a",
+		`{"sessionID":"a","properties":{"sessionID":"no"}}`:                                  "a",
+		`{"directory":"/"}`:               "",
+		`{"args":{"sessionID":"no"}}`:     "",
+		`{"text":"\"sessionID\":\"no\""}`: "",
+		`{"sessionID":7}`:                 "",
+		`{"sessionID":"a`:                 "",
+		`{}`:                              "",
+		``:                                "",
+		`null`:                            "",
+		`[{"sessionID":"no"}]`:            "",
 	} {
-		if got := wasm.SessionOf([]byte(input)); got != want {
+		if got := remote.SessionOf([]byte(input)); got != want {
 			t.Errorf("session of %s = %q, want %q", input, got, want)
 		}
 	}
@@ -36,14 +40,14 @@ func FuzzSessionOf(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":[{"c":"]}\\\""}]},"sessionID":"ses_1","properties":{"sessionID":"x"}}`))
 	f.Add([]byte(`{"properties":{"sessionID":"x"}}`))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		got := wasm.SessionOf(input)
+		got := remote.SessionOf(input)
 		var top, properties map[string]json.RawMessage
 		if !json.Valid(input) || json.Unmarshal(input, &top) != nil || duplicates(input) {
 			return
 		}
 		value, ok := top["sessionID"]
 		if !ok {
-			if json.Unmarshal(top["properties"], &properties) != nil {
+			if json.Unmarshal(top["properties"], &properties) != nil || properties["sessionID"] == nil {
 				return
 			}
 			value = properties["sessionID"]

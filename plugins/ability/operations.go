@@ -1,0 +1,275 @@
+package ability
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// operation is one kind of request.
+type operation struct {
+	capability string // the required grant; empty: none
+	run        func(ctx context.Context, c Caller, request []byte) (any, error)
+}
+
+// table returns the operations by name. To add one, write its function here, describe it in docs/abilities.md, and call it in sdk/guest.
+func (b *Broker) table() map[string]operation {
+	return map[string]operation{
+		"kv.get":    op(sdk.CapabilityKV, b.kvGet),
+		"kv.set":    op(sdk.CapabilityKV, b.kvSet),
+		"kv.delete": op(sdk.CapabilityKV, b.kvDelete),
+		"kv.keys":   op(sdk.CapabilityKV, b.kvKeys),
+		"config":    op(sdk.CapabilityConfig, b.config),
+		"secret":    op(sdk.CapabilitySecret, b.readSecret),
+		"time":      op(sdk.CapabilityClock, b.time),
+		"http":      op(sdk.CapabilityHTTP, b.fetch),
+		"tool":      op(sdk.CapabilityTool, b.callTool),
+		"session":   op(sdk.CapabilitySession, b.messages),
+		"ask":       op(sdk.CapabilityAsk, b.ask),
+		"question":  op(sdk.CapabilityAsk, b.question),
+		"sample":    op(sdk.CapabilityModel, b.sample),
+		"progress":  op("", b.progress),
+	}
+}
+
+// op returns an operation whose request is decoded for run; an empty request counts as {}.
+func op[In, Out any](capability string, run func(context.Context, Caller, In) (Out, error)) operation {
+	return operation{capability, func(ctx context.Context, c Caller, request []byte) (any, error) {
+		var in In
+		if len(request) > 0 {
+			if err := json.Unmarshal(request, &in); err != nil {
+				return nil, fmt.Errorf("bad request: %w", err)
+			}
+		}
+		return run(ctx, c, in)
+	}}
+}
+
+// Requests and answers that are not types of sdk.
+type (
+	empty     struct{}
+	kvRequest struct {
+		Key    string    `json:"key"`
+		Value  sdk.Bytes `json:"value"`
+		Prefix string    `json:"prefix"`
+	}
+	kvValue struct {
+		Found bool      `json:"found"`
+		Value sdk.Bytes `json:"value"`
+	}
+	kvKeys struct {
+		Keys []string `json:"keys"`
+	}
+	secretRequest struct {
+		Name string `json:"name"`
+	}
+	secretValue struct {
+		Value string `json:"value"`
+	}
+	timeNow struct {
+		UnixMilli int64 `json:"unixMilli"`
+	}
+	sessionRequest struct {
+		SessionID string `json:"sessionID"`
+	}
+	sessionMessages struct {
+		Messages []sdk.MessageWithParts `json:"messages"`
+	}
+	questionRequest struct {
+		SessionID string         `json:"sessionID"`
+		Questions []sdk.Question `json:"questions"`
+	}
+	questionAnswers struct {
+		Answers [][]string `json:"answers"`
+	}
+	progressRequest struct {
+		Title    string     `json:"title"`
+		Metadata sdk.Object `json:"metadata"`
+	}
+)
+
+func (b *Broker) kvGet(_ context.Context, _ Caller, req kvRequest) (kvValue, error) {
+	value, found, err := b.kv.get(req.Key)
+	return kvValue{found, value}, err
+}
+
+func (b *Broker) kvSet(ctx context.Context, _ Caller, req kvRequest) (empty, error) {
+	return empty{}, b.kv.set(ctx, req.Key, req.Value)
+}
+
+func (b *Broker) kvDelete(ctx context.Context, _ Caller, req kvRequest) (empty, error) {
+	return empty{}, b.kv.remove(ctx, req.Key)
+}
+
+func (b *Broker) kvKeys(_ context.Context, _ Caller, req kvRequest) (kvKeys, error) {
+	keys, err := b.kv.keys(req.Prefix)
+	return kvKeys{keys}, err
+}
+
+// config returns the merged configuration without its secrets.
+func (b *Broker) config(context.Context, Caller, any) (*sdk.Config, error) {
+	host, err := able[sdk.ConfigReader](b, "the configuration")
+	if err != nil {
+		return nil, err
+	}
+	return host.Config(), nil
+}
+
+// readSecret returns a variable of the host's environment whose exact name was granted.
+func (b *Broker) readSecret(_ context.Context, _ Caller, req secretRequest) (v secretValue, err error) {
+	if !b.grants.names(sdk.CapabilitySecret, req.Name) {
+		return v, b.denied("secret", sdk.CapabilitySecret, req.Name)
+	}
+	if b.secret == nil {
+		return v, missing("secrets")
+	}
+	value, found := b.secret(req.Name)
+	if !found {
+		return v, fmt.Errorf("the environment of tenon has no variable %s; set it and start tenon again", req.Name)
+	}
+	return secretValue{value}, nil
+}
+
+// time returns the real time.
+func (*Broker) time(context.Context, Caller, any) (timeNow, error) {
+	return timeNow{time.Now().UnixMilli()}, nil
+}
+
+// callTool calls a tool the way the model does.
+func (b *Broker) callTool(ctx context.Context, c Caller, req sdk.ToolRequest) (result *sdk.ToolResult, err error) {
+	if !b.grants.matches(sdk.CapabilityTool, req.Tool) {
+		return nil, b.denied("tool", sdk.CapabilityTool, req.Tool)
+	}
+	if req.SessionID, err = b.session(c, "tool", req.SessionID); err != nil {
+		return nil, err
+	}
+	if len(req.Args) == 0 {
+		req.Args = json.RawMessage("{}")
+	}
+	host, err := able[sdk.ToolCaller](b, "tool calls")
+	if err != nil {
+		return nil, err
+	}
+	result, err = host.CallTool(ctx, req)
+	if err == nil && result == nil {
+		err = fmt.Errorf("the tool %s returned nothing", req.Tool)
+	}
+	return result, err
+}
+
+// messages returns the messages of the caller's session.
+func (b *Broker) messages(ctx context.Context, c Caller, req sessionRequest) (out sessionMessages, err error) {
+	session, err := b.session(c, "session", req.SessionID)
+	if err != nil {
+		return out, err
+	}
+	if reader, ok := c.Tool.(sdk.MessageReader); ok {
+		out.Messages, err = reader.Messages(ctx)
+	} else if reader, ok := b.bound().(sdk.SessionReader); ok {
+		out.Messages, err = reader.SessionMessages(ctx, session)
+	} else {
+		err = missing("the messages of a session")
+	}
+	if out.Messages == nil {
+		out.Messages = []sdk.MessageWithParts{}
+	}
+	return out, err
+}
+
+// ask waits for permission. The host fills in the asking plugin and the arguments.
+func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (empty, error) {
+	session, err := b.session(c, "ask", req.SessionID)
+	if err != nil {
+		return empty{}, err
+	}
+	if req.Permission == "" {
+		return empty{}, errors.New("bad request: permission: name the key to ask for")
+	}
+	req.SessionID, req.ID, req.Tool, req.Agent, req.Args = session, "", nil, "", nil
+	// An answer "always" covers the present request; a plugin cannot widen it.
+	req.Always = slices.DeleteFunc(req.Always, func(p string) bool { return !slices.Contains(req.Patterns, p) })
+	if c.Tool != nil {
+		return empty{}, c.Tool.Ask(ctx, req)
+	}
+	host, err := able[sdk.Asker](b, "permission outside of a tool call")
+	if err != nil {
+		return empty{}, err
+	}
+	return empty{}, host.AskPermission(ctx, req)
+}
+
+// question asks the user.
+func (b *Broker) question(ctx context.Context, c Caller, req questionRequest) (out questionAnswers, err error) {
+	session, err := b.session(c, "question", req.SessionID)
+	if err != nil {
+		return out, err
+	}
+	if len(req.Questions) == 0 {
+		return out, errors.New("bad request: questions: missing")
+	}
+	if asker, ok := c.Tool.(sdk.Questioner); ok {
+		out.Answers, err = asker.Question(ctx, req.Questions)
+	} else if asker, ok := b.bound().(sdk.UserQuestioner); ok {
+		out.Answers, err = asker.AskUser(ctx, session, req.Questions)
+	} else {
+		err = missing("questions to the user")
+	}
+	return out, err
+}
+
+// sample asks the user's model.
+func (b *Broker) sample(ctx context.Context, c Caller, req sdk.SampleRequest) (result *sdk.SampleResult, err error) {
+	if req.SessionID, err = b.session(c, "sample", req.SessionID); err != nil {
+		return nil, err
+	}
+	host, err := able[sdk.Sampler](b, "the model")
+	if err != nil {
+		return nil, err
+	}
+	result, err = host.Sample(ctx, req)
+	if err == nil && result == nil {
+		err = errors.New("the model returned nothing")
+	}
+	return result, err
+}
+
+// progress shows the progress of a tool call.
+func (b *Broker) progress(_ context.Context, c Caller, req progressRequest) (empty, error) {
+	if c.Tool == nil {
+		return empty{}, errors.New("only a tool call has progress to show")
+	}
+	c.Tool.Progress(req.Title, req.Metadata)
+	return empty{}, nil
+}
+
+// bound returns the host; nil before Bind.
+func (b *Broker) bound() sdk.Host {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.host
+}
+
+// able returns the host as T. The error names the missing ability.
+func able[T any](b *Broker, ability string) (T, error) {
+	host, ok := b.bound().(T)
+	if !ok {
+		return host, missing(ability)
+	}
+	return host, nil
+}
+
+// session returns the session of an operation: always that of the call the plugin is answering.
+func (b *Broker) session(c Caller, op, wanted string) (string, error) {
+	if wanted != "" && wanted != c.SessionID {
+		return "", &problem{Denied, fmt.Sprintf("%s: plugin %q may reach only the session it is called for; no capability allows another", op, b.plugin)}
+	}
+	if c.SessionID == "" {
+		return "", errors.New("the plugin is not called for a session now; ask while answering a hook or a tool call")
+	}
+	return c.SessionID, nil
+}

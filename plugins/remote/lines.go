@@ -1,0 +1,36 @@
+package remote
+
+import (
+	"sync"
+	"time"
+)
+
+// MaxLine is the maximum length of a log line of a plugin, in bytes; longer lines are cut.
+const MaxLine = 4 << 10
+
+// linesPerSecond is the maximum number of log lines of a plugin.
+const linesPerSecond = 200
+
+// LineLimit counts the log lines of a plugin. The zero value is ready. Safe for concurrent use.
+type LineLimit struct {
+	mu      sync.Mutex
+	start   time.Time // of the second that is counted
+	lines   int
+	dropped int
+}
+
+// Take reports whether a line may be written at now, and the number of lines dropped since the last one.
+func (l *LineLimit) Take(now time.Time) (ok bool, dropped int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.start) >= time.Second {
+		l.start, l.lines = now, 0
+	}
+	if l.lines >= linesPerSecond {
+		l.dropped++
+		return false, 0
+	}
+	l.lines++
+	dropped, l.dropped = l.dropped, 0
+	return true, dropped
+}

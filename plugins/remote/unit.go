@@ -1,0 +1,37 @@
+// Package remote holds the parts that carriers of plugins outside of the host's process share: the plugin to run, its hooks and tools as
+// the host sees them, the session of a call, and the limit on log lines.
+package remote
+
+import (
+	"encoding/json"
+	"log/slog"
+
+	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Unit is a plugin that a carrier runs. All paths are absolute.
+type Unit struct {
+	// Description lists the contributions. The carrier calls no others. Name is required.
+	Description sdk.Description
+	Grants      []sdk.Capability // capabilities that the user granted
+	// Broker answers the plugin's requests to the host. The plugin binds it in Start and closes it in Close. If nil, the plugin has no
+	// operations.
+	Broker *ability.Broker
+	// Options are the user's options. If empty, the carrier uses those of the host.
+	Options json.RawMessage
+
+	// Root is the directory of the package, or of the single file. Default: the directory of Program.
+	Root string
+	// Command starts a process: an absolute path and arguments.
+	Command []string
+	// Program is the file that Checksum belongs to: the WASM module, the executable, or the script that an interpreter runs.
+	// Default: Command[0].
+	Program string
+	// Checksum is the SHA-256 of Program, 64 hexadecimal digits. Carriers check it when they start the file. If empty, any file will do.
+	Checksum string
+
+	Env     map[string]string // granted variables
+	DataDir string            // the plugin's own directory, made by the carrier with mode 0700; empty: none
+	Logger  *slog.Logger      // receives messages until Start provides a logger; nil: they are dropped
+}
