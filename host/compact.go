@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
@@ -15,8 +16,6 @@ import (
 const (
 	// maxCompactions is how many summaries in a row may fail to make room before the turn gives up.
 	maxCompactions = 3
-	// renderedResult bounds the tool output in the text that is summarised, in bytes.
-	renderedResult = 2000
 )
 
 // summaryPrompt asks for the summary when no hook replaces it.
@@ -88,7 +87,7 @@ func (t *turn) compact(ctx context.Context) (event, error) {
 // compactBusy makes the turn under way summarise next. A model that was named is for the summary alone.
 func (t *turn) compactBusy(ctx context.Context, model string) (event, error) {
 	if model != "" {
-		if _, err := t.g.models.Resolve(ctx, model); err != nil {
+		if _, err := t.g.Models.Resolve(ctx, model); err != nil {
 			return evFail, err
 		}
 	}
@@ -107,7 +106,7 @@ type compaction struct {
 // budget stay verbatim. A prompt without an answer always stays.
 func (t *turn) planCompaction() compaction {
 	messages := live.Active(t.c.Snapshot())
-	cfg := t.g.config.Compaction
+	cfg := t.g.Config.Compaction
 	budget := cfg.PreserveRecentTokens
 	if budget == 0 {
 		budget = min(max(t.usableTokens()/tailShare, tailMinTokens), tailMaxTokens)
@@ -121,7 +120,7 @@ func (t *turn) planCompaction() compaction {
 	}
 	cut, size := len(messages), int64(0)
 	for i := len(messages) - 1; i >= 0 && turns != 0; i-- {
-		size += estimateTokens(&messages[i])
+		size += convert.Tokens(&messages[i])
 		if size > budget {
 			break
 		}
@@ -196,12 +195,12 @@ func (t *turn) summarise(ctx context.Context, plan compaction) error {
 
 // compactor returns a copy of the turn that speaks as the compaction agent.
 func (t *turn) compactor(ctx context.Context) (*turn, error) {
-	agent, err := t.h.agent(t.g, sdk.AgentCompaction)
+	agent, err := t.g.Agent(sdk.AgentCompaction)
 	if err != nil {
 		return nil, err
 	}
 	s := *t
-	s.converted = converted{}
+	s.converted = convert.Cache{}
 	s.agent, s.purpose, s.tries, s.msg, s.ledger, s.calls = agent, sdk.PurposeCompaction, 0, nil, &hooks.Ledger{}, nil
 	name := t.summaryModel
 	t.summaryModel = ""
@@ -217,7 +216,7 @@ func (t *turn) compactor(ctx context.Context) (*turn, error) {
 func (t *turn) compactionPrompt(ctx context.Context, plan compaction) (string, error) {
 	v := &sdk.CompactingValue{Context: []string{}} // a list for every hook, never null
 	in := &sdk.CompactingInput{SessionID: t.r.session}
-	if _, err := t.g.engine.Transform(ctx, sdk.PointCompacting, hooks.Scope{Ledger: t.ledger}, in, v); err != nil {
+	if _, err := t.g.Engine.Transform(ctx, sdk.PointCompacting, hooks.Scope{Ledger: t.ledger}, in, v); err != nil {
 		return "", err
 	}
 	prompt := v.Prompt
@@ -231,11 +230,11 @@ func (t *turn) compactionPrompt(ctx context.Context, plan compaction) (string, e
 func (t *turn) renderConversation(messages []sdk.MessageWithParts) string {
 	var blocks []string
 	for i := range messages {
-		if text := renderMessage(&messages[i]); text != "" {
+		if text := convert.Text(&messages[i]); text != "" {
 			blocks = append(blocks, text)
 		}
 	}
-	room := t.usableTokens() * bytesPerToken * 3 / 4
+	room := t.usableTokens() * convert.BytesPerToken * 3 / 4
 	for t.compacted > 1 && room == 0 {
 		room = 64 << 10 // the limit is unknown, and the last try was too long
 	}
@@ -255,33 +254,6 @@ func (t *turn) renderConversation(messages []sdk.MessageWithParts) string {
 		blocks[from] = fmt.Sprintf("[%d older messages left out]\n\n%s", from, blocks[from])
 	}
 	return strings.Join(blocks[from:], "\n\n")
-}
-
-func renderMessage(m *sdk.MessageWithParts) string {
-	var out []string
-	for _, p := range m.Parts {
-		switch p := p.(type) {
-		case *sdk.TextPart:
-			if !p.Ignored && p.Text != "" {
-				out = append(out, p.Text)
-			}
-		case *sdk.FilePart:
-			out = append(out, "[attached "+p.Filename+", "+p.Mime+"]")
-		case *sdk.ToolPart:
-			result := p.State.Output
-			if p.State.Status == sdk.ToolError {
-				result = "error: " + p.State.Error
-			}
-			if len(result) > renderedResult {
-				result = strings.ToValidUTF8(result[:renderedResult], "") + " […]"
-			}
-			out = append(out, fmt.Sprintf("[called %s %s]\n%s", p.Tool, p.State.Input, result))
-		}
-	}
-	if len(out) == 0 {
-		return ""
-	}
-	return m.Info.Role() + ": " + strings.Join(out, "\n")
 }
 
 // askSummary streams the summary into the message, with the retries of any request.
@@ -356,12 +328,12 @@ func (t *turn) afterCompaction(ctx context.Context, plan compaction) (event, err
 		return evSettled, nil
 	}
 	v := &sdk.AutocontinueValue{Enabled: true}
-	if t.g.engine.Has(sdk.PointAutocontinue) {
+	if t.g.Engine.Has(sdk.PointAutocontinue) {
 		in := &sdk.AutocontinueInput{
 			SessionID: t.r.session, Agent: t.agent.Name, Model: t.model.Model, Provider: model.ProviderRef(&t.model.Provider), Message: t.user, Overflow: plan.overflow,
 		}
 		ledger := &hooks.Ledger{}
-		_, err := t.g.engine.Transform(ctx, sdk.PointAutocontinue, hooks.Scope{Ledger: ledger}, in, v)
+		_, err := t.g.Engine.Transform(ctx, sdk.PointAutocontinue, hooks.Scope{Ledger: ledger}, in, v)
 		t.storeLedger(t.last.ID, sdk.PurposeCompaction, ledger)
 		if err != nil {
 			return evFail, err

@@ -15,9 +15,6 @@ const (
 	tailMaxTokens  = 15_000 // nor more than this
 )
 
-// bytesPerToken is the usual estimate where no count of the provider is at hand.
-const bytesPerToken = 4
-
 // usableTokens returns how much of the model's context a request may take; 0 means no check.
 func (t *turn) usableTokens() int64 {
 	l := t.model.Limit
@@ -26,13 +23,13 @@ func (t *turn) usableTokens() int64 {
 		output = min(model.MaxOutputTokens, l.Context/4)
 	}
 	if l.Input > 0 {
-		reserved := t.g.config.Compaction.Reserved
+		reserved := t.g.Config.Compaction.Reserved
 		if reserved == 0 {
 			reserved = min(reservedTokens, output)
 		}
 		return max(0, l.Input-reserved)
 	}
-	return max(0, l.Context-max(output, t.g.config.Compaction.Reserved))
+	return max(0, l.Context-max(output, t.g.Config.Compaction.Reserved))
 }
 
 // overflows reports whether a conversation that took so many tokens has to be summarised before the next
@@ -44,7 +41,7 @@ func (t *turn) overflows(tokens sdk.Tokens) bool {
 
 // autoCompact reports whether the host may summarise by itself.
 func (t *turn) autoCompact() bool {
-	auto := t.g.config.Compaction.Auto
+	auto := t.g.Config.Compaction.Auto
 	return auto == nil || *auto
 }
 
@@ -67,23 +64,4 @@ func (t *turn) lastTokens() sdk.Tokens {
 		}
 	}
 	return sdk.Tokens{}
-}
-
-// estimateTokens guesses how many tokens a message takes.
-func estimateTokens(m *sdk.MessageWithParts) int64 {
-	n := 0
-	for _, p := range m.Parts {
-		switch p := p.(type) {
-		case *sdk.TextPart:
-			n += len(p.Text)
-		case *sdk.ReasoningPart:
-			n += len(p.Text)
-		case *sdk.ToolPart:
-			n += len(p.State.Input) + len(p.State.Error)
-			if p.State.Time.Compacted == 0 {
-				n += len(p.State.Output)
-			}
-		}
-	}
-	return int64(n / bytesPerToken)
 }

@@ -134,14 +134,14 @@ func origin(r sdk.PermissionRule) string {
 
 // gate asks the plugins. Their answer holds for this call alone.
 func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateResult, error) {
-	if !t.g.engine.Has(sdk.PointPermissionAsk) {
+	if !t.g.Engine.Has(sdk.PointPermissionAsk) {
 		return hooks.GateResult{}, nil
 	}
 	subject := ""
 	if r.Tool != nil {
 		subject = r.Tool.CallID
 	}
-	result, err := t.g.engine.Gate(ctx, sdk.PointPermissionAsk, hooks.Scope{Ledger: t.ledger, Subject: subject}, r)
+	result, err := t.g.Engine.Gate(ctx, sdk.PointPermissionAsk, hooks.Scope{Ledger: t.ledger, Subject: subject}, r)
 	if err != nil {
 		return result, t.stopBy(err)
 	}
@@ -276,7 +276,7 @@ func (t *turn) askUser(ctx context.Context, r sdk.PermissionRequest, final bool)
 	case answer.message != "":
 		return &sdk.Refusal{By: "user", Reason: answer.message}
 	}
-	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: !t.g.config.Experimental.ContinueLoopOnDeny}
+	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: !t.g.Config.Experimental.ContinueLoopOnDeny}
 }
 
 // ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns in this project

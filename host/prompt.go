@@ -122,7 +122,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
 	}
 	v := &sdk.ChatMessageValue{Message: u, Parts: parts}
 	hi := &sdk.ChatMessageInput{SessionID: u.SessionID, Agent: u.Agent, Model: u.Model, MessageID: u.ID}
-	if _, err := t.g.engine.Transform(ctx, sdk.PointChatMessage, hooks.Scope{Ledger: ledger}, hi, v); err != nil {
+	if _, err := t.g.Engine.Transform(ctx, sdk.PointChatMessage, hooks.Scope{Ledger: ledger}, hi, v); err != nil {
 		return evFail, err
 	}
 	v.Message.MessageHead = u.MessageHead
@@ -167,9 +167,9 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 		in.Model = cmp.Or(in.Model, command.Model)
 		in.Variant = cmp.Or(in.Variant, command.Variant)
 	}
-	usual := cmp.Or(s.Agent, t.g.config.DefaultAgent, sdk.AgentBuild)
+	usual := cmp.Or(s.Agent, t.g.Config.DefaultAgent, sdk.AgentBuild)
 	name := cmp.Or(in.Agent, usual)
-	agent, err := t.h.agent(t.g, name)
+	agent, err := t.g.Agent(name)
 	if err != nil && command != nil && name == command.Agent {
 		return fmt.Errorf("command %s names its agent: %w", command.label(), err)
 	}
@@ -177,17 +177,17 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 		return err
 	}
 	t.delegate = ""
-	if command != nil && delegates(&command.Command, &agent) {
+	if command != nil && delegates(&command.Command.Command, &agent) {
 		t.delegate = name
-		if agent, err = t.h.agent(t.g, usual); err != nil {
+		if agent, err = t.g.Agent(usual); err != nil {
 			return err
 		}
 	}
 	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" {
-		return fmt.Errorf("agent %q%s %w", agent.Name, namedBy(in.Agent == "", agent.Name, t.g.config), ErrSubagent)
+		return fmt.Errorf("agent %q%s %w", agent.Name, namedBy(in.Agent == "", agent.Name, t.g.Config), ErrSubagent)
 	}
 	t.agent = agent
-	byRepository := byCommand && t.g.choosesCommandModel(t.h, &command.Command)
+	byRepository := byCommand && t.g.ChoosesCommandModel(&command.Command.Command)
 	if err := t.useModel(ctx, in.Model, byRepository, s); err != nil && byCommand {
 		return fmt.Errorf("command %s names its model: %w", command.label(), err)
 	} else if err != nil {
@@ -215,12 +215,12 @@ func (t *turn) useModel(ctx context.Context, name string, byRepository bool, s *
 	byAgent := false
 	if name == "" && t.agent.Model != nil {
 		name, byAgent = t.agent.Model.String(), true
-		byRepository = t.g.choosesAgentModel(t.h, &t.agent)
+		byRepository = t.g.ChoosesAgentModel(&t.agent)
 	}
 	if name == "" && s.Model != nil {
 		name = s.Model.ProviderID + "/" + s.Model.ID
 	}
-	opened, err := t.g.models.Open(ctx, name, byRepository)
+	opened, err := t.g.Models.Open(ctx, name, byRepository)
 	if err != nil && byAgent {
 		return fmt.Errorf("agent %q (%s) names its model: %w", t.agent.Name, cmp.Or(t.agent.Origin, "of a plugin"), err)
 	}
@@ -233,7 +233,7 @@ func (t *turn) useModel(ctx context.Context, name string, byRepository bool, s *
 // readdress honours a hook that changed the agent or the model of the message.
 func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) error {
 	if after.Agent != before.Agent {
-		agent, err := t.h.agent(t.g, after.Agent)
+		agent, err := t.g.Agent(after.Agent)
 		if err != nil {
 			return fmt.Errorf("hook at chat.message: %w", err)
 		}
@@ -275,10 +275,10 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *comma
 		}
 		return parts, nil
 	}
-	parts = t.commandParts(&command.Command, parts)
+	parts = t.commandParts(&command.Command.Command, parts)
 	v := &sdk.CommandValue{Parts: parts}
 	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.arguments()}
-	if _, err := t.g.engine.Transform(ctx, sdk.PointCommand, hooks.Scope{Ledger: ledger}, ci, v); err != nil {
+	if _, err := t.g.Engine.Transform(ctx, sdk.PointCommand, hooks.Scope{Ledger: ledger}, ci, v); err != nil {
 		return nil, err
 	}
 	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{

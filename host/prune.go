@@ -3,6 +3,7 @@ package host
 import (
 	"slices"
 
+	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -18,7 +19,7 @@ const (
 // prune takes old tool output out of the conversation, when the configuration wants that. The output
 // itself stays stored.
 func (t *turn) prune() {
-	if !t.g.config.Compaction.Prune || t.failure != nil {
+	if !t.g.Config.Compaction.Prune || t.failure != nil {
 		return
 	}
 	messages := t.c.Snapshot()
@@ -39,7 +40,7 @@ func (t *turn) prune() {
 			if !ok || tool.State.Status != sdk.ToolCompleted || tool.State.Time.Compacted != 0 || tool.Tool == pruneExempt {
 				continue
 			}
-			size := int64(len(tool.State.Output) / bytesPerToken)
+			size := int64(len(tool.State.Output) / convert.BytesPerToken)
 			if kept += size; kept <= pruneKeep {
 				continue
 			}

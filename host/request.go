@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
@@ -63,7 +64,7 @@ func (t *turn) openStep() {
 
 // transformRequest runs the hooks of a model request over it and turns the messages into the model's.
 func (t *turn) transformRequest(ctx context.Context, req *sdk.ModelRequest, messages []sdk.MessageWithParts, ledger *hooks.Ledger) error {
-	engine, scope := t.g.engine, hooks.Scope{Ledger: ledger}
+	engine, scope := t.g.Engine, hooks.Scope{Ledger: ledger}
 	var in *sdk.ChatInput
 	run := func(p sdk.Point, value any) error {
 		if !engine.Has(p) {
@@ -80,9 +81,9 @@ func (t *turn) transformRequest(ctx context.Context, req *sdk.ModelRequest, mess
 		return err
 	}
 	if engine.Has(sdk.PointChatMessages) { // they may have changed any message
-		req.Messages = modelMessages(mv.Messages, &req.Model)
+		req.Messages = convert.Messages(mv.Messages, &req.Model)
 	} else {
-		req.Messages = t.converted.modelMessages(messages, &req.Model)
+		req.Messages = t.converted.Messages(messages, &req.Model)
 	}
 	sv := &sdk.ChatSystemValue{System: req.System}
 	if err := run(sdk.PointChatSystem, sv); err != nil {
@@ -115,7 +116,7 @@ func (t *turn) chatInput(req *sdk.ModelRequest) *sdk.ChatInput {
 func (t *turn) system() []string {
 	out := []string{t.agent.Prompt}
 	if t.agent.Prompt == "" {
-		out[0] = t.h.defaultPrompt(t.g)
+		out[0] = t.g.DefaultPrompt()
 	}
 	out = append(out, t.environment())
 	if t.user.System != "" {

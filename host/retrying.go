@@ -27,15 +27,15 @@ func (t *turn) retry(err error) (event, error) {
 		}
 		return evFail, err
 	}
-	delay, final := model.RetryDelay(t.g.config.Retry, err, t.tries)
+	delay, final := model.RetryDelay(t.g.Config.Retry, err, t.tries)
 	if final != nil {
 		return evFail, final
 	}
 	t.tries++
 	t.delay = delay
 	t.setAside()
-	t.c.AddPart(&sdk.RetryPart{PartHead: t.c.NewPart(t.msg), Attempt: t.tries, Error: *t.g.wireError(err), Time: sdk.RetryTime{Created: live.Now()}})
-	t.status(sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: t.tries, Message: t.g.hide(err.Error()), Next: time.Now().Add(t.delay).UnixMilli()})
+	t.c.AddPart(&sdk.RetryPart{PartHead: t.c.NewPart(t.msg), Attempt: t.tries, Error: *t.g.WireError(err), Time: sdk.RetryTime{Created: live.Now()}})
+	t.status(sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: t.tries, Message: t.g.Hide(err.Error()), Next: time.Now().Add(t.delay).UnixMilli()})
 	return evRetry, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/undo"
@@ -40,7 +41,7 @@ type queued struct {
 	input  PromptInput
 	stored bool // it is in the store's queue too
 	result chan promptResult
-	gen    *generation // of the turn that prompts a subagent; nil: the one in force
+	gen    *generation.Set // of the turn that prompts a subagent; nil: the one in force
 }
 
 type promptResult struct {
@@ -72,7 +73,7 @@ func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithPart
 
 // submit queues a prompt; its answer comes on the result channel. g is the generation that answers it if it begins a turn and
 // the generation is used still; nil or else the one in force does.
-func (h *Host) submit(ctx context.Context, in PromptInput, g *generation) (*queued, error) {
+func (h *Host) submit(ctx context.Context, in PromptInput, g *generation.Set) (*queued, error) {
 	q := &queued{id: h.ids.New(sdk.PrefixMessage), input: in, result: make(chan promptResult, 1), gen: g}
 	r, err := h.join(q)
 	if r == nil {
@@ -252,17 +253,17 @@ func (r *runner) leave(err error) bool {
 }
 
 // generation takes up the generation for the turn that the next prompt begins.
-func (r *runner) generation() *generation {
+func (r *runner) generation() *generation.Set {
 	r.mu.Lock()
-	var wanted *generation
+	var wanted *generation.Set
 	if len(r.queue) > 0 {
 		wanted = r.queue[0].gen
 	}
 	r.mu.Unlock()
-	if wanted != nil && r.host.retain(wanted) {
+	if wanted != nil && r.host.plugins.Retain(wanted) {
 		return wanted
 	}
-	return r.host.acquire()
+	return r.host.plugins.Acquire()
 }
 
 // take returns the next prompt that waits, or nil.

@@ -222,11 +222,11 @@ func (a *answer) endCurrent() error {
 	}
 	a.current = nil
 	text := b.text.prefix(sdk.MaxModelAnswerBytes)
-	if p, ok := b.part.(*sdk.TextPart); ok && a.t.g.engine.Has(sdk.PointTextComplete) {
+	if p, ok := b.part.(*sdk.TextPart); ok && a.t.g.Engine.Has(sdk.PointTextComplete) {
 		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
 		v := &sdk.TextCompleteValue{Text: text}
 		scope := hooks.Scope{Ledger: a.t.ledger, Subject: p.ID}
-		if _, err := a.t.g.engine.Transform(a.ctx, sdk.PointTextComplete, scope, in, v); err != nil {
+		if _, err := a.t.g.Engine.Transform(a.ctx, sdk.PointTextComplete, scope, in, v); err != nil {
 			a.failure = err
 			return err
 		}

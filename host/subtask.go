@@ -53,7 +53,7 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 // subagent finds the agent. The model may ask for subagents alone, a user's command for any agent.
 func (t *turn) subagent(host *callHost, name string) (sdk.Agent, error) {
 	if host.c.byUser {
-		return t.h.agent(t.g, name)
+		return t.g.Agent(name)
 	}
 	var names []string
 	for _, a := range host.Subagents() {
@@ -78,7 +78,7 @@ func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask
 		return child, nil
 	}
 	limit := defaultSubagentDepth
-	if d := t.g.config.SubagentDepth; d != nil {
+	if d := t.g.Config.SubagentDepth; d != nil {
 		limit = *d
 	}
 	if depth := strings.Count(t.agentPath, "/"); depth >= limit {

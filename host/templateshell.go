@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -95,26 +94,14 @@ func (t *turn) templateCall(ctx context.Context, c *command, p *piece) (hooks.En
 	if err != nil {
 		return hooks.Entry{}, err // strings always encode
 	}
-	one := &call{byPlugin: c.owner, template: c.label(), raw: args, part: &sdk.ToolPart{
-		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: t.user.ID}, CallID: t.c.IDs.New("call"), Tool: shellTool,
-		State: sdk.ToolState{Status: sdk.ToolPending, Input: args},
-	}}
-	begun := time.Now()
-	t.publishPluginCall(one) // before it is asked for: clients show whose command it is
-	var running sync.WaitGroup
-	t.callTool(ctx, one, &running)
-	running.Wait()
-	said := clipBytes(p.text, maxTemplateReason)
-	entry := hooks.Entry{
-		Point: pointPluginCall, Plugin: c.owner.manifest.Name, Version: c.owner.manifest.Version, Hook: shellTool, Subject: one.part.CallID,
-		Outcome: hooks.Outcome(one.outcome.kind), DurationUS: time.Since(begun).Microseconds(), Reason: "in the template of " + c.label() + ": " + said,
-	}
-	if err := one.outcome.failure(ctx); err != nil {
-		entry.Error = err.Error()
+	result, entry, err := t.callFor(ctx, &call{byPlugin: c.Owner, template: c.label(), raw: args}, shellTool, t.user.ID)
+	said := live.Clip(p.text, maxTemplateReason)
+	entry.Reason = "in the template of " + c.label() + ": " + said
+	if err != nil {
 		return entry, fmt.Errorf("command %s: !`%s`: %w", c.label(), said, err)
 	}
 	lines, size := t.outputLimits()
-	p.output = fitShell(one.outcome.result, lines, size)
+	p.output = fitShell(result, lines, size)
 	return entry, nil
 }
 
@@ -127,12 +114,4 @@ func fitShell(r *sdk.ToolResult, lines, size int) string {
 		kept = fmt.Sprintf("[the last %d of %d bytes]\n%s", len(kept), len(output), kept)
 	}
 	return strings.TrimRight(kept, "\r\n")
-}
-
-// clipBytes cuts a text for a line of a report.
-func clipBytes(text string, size int) string {
-	if len(text) <= size {
-		return text
-	}
-	return strings.ToValidUTF8(text[:size], "") + "…"
 }

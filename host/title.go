@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
@@ -31,18 +32,18 @@ func (t *turn) startTitle() {
 	if t.step != 1 || t.tries > 0 || t.purpose != sdk.PurposeTurn || !strings.HasPrefix(s.Title, defaultTitle) || t.userMessages() != 1 {
 		return
 	}
-	agent, err := t.h.agent(t.g, sdk.AgentTitle)
+	agent, err := t.g.Agent(sdk.AgentTitle)
 	if err != nil {
 		return // no plugin contributes one: sessions keep their default titles
 	}
 	copied := *t // the turn goes on while the title is made
-	copied.agent, copied.purpose, copied.ledger, copied.converted = agent, sdk.PurposeTitle, &hooks.Ledger{}, converted{}
-	if !t.h.retain(t.g) {
+	copied.agent, copied.purpose, copied.ledger, copied.converted = agent, sdk.PurposeTitle, &hooks.Ledger{}, convert.Cache{}
+	if !t.h.plugins.Retain(t.g) {
 		return // the turn uses it, so it is used
 	}
 	// Ends with the request, at the latest after titleTimeout; the runner waits before it gives the session up.
 	t.r.goBeside(func() {
-		defer t.h.release(copied.g)
+		defer t.h.plugins.Release(copied.g)
 		ctx, cancel := context.WithTimeout(t.h.besideCtx, titleTimeout)
 		defer cancel()
 		err := copied.makeTitle(ctx)
@@ -102,7 +103,7 @@ func (t *turn) makeTitle(ctx context.Context) error {
 
 // useSmallModel sets the model to the small one that goes with it.
 func (t *turn) useSmallModel(ctx context.Context) error {
-	small, err := t.g.models.Small(ctx, t.model.Model)
+	small, err := t.g.Models.Small(ctx, t.model.Model)
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (a *asideAnswer) take(e sdk.StreamEvent) error {
 // askBeside sends a request beside the turn, with a few tries. Nothing of the answer is stored.
 func (t *turn) askBeside(ctx context.Context, messages []sdk.MessageWithParts, request func() *sdk.ModelRequest) (*asideAnswer, error) {
 	base := model.DefaultRetryDelay
-	if ms := t.g.config.Retry.DelayMS; ms > 0 {
+	if ms := t.g.Config.Retry.DelayMS; ms > 0 {
 		base = time.Duration(ms) * time.Millisecond
 	}
 	for try := 1; ; try++ {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -35,10 +36,10 @@ type call struct {
 	// prepared is what a compiled-in tool keeps from Prepare to Execute.
 	prepared any
 
-	byUser   bool    // the user's command asked for it, not the model
-	byPlugin *loaded // asked for it; nil for the model's and the user's calls
-	template string  // of a command, with its file, whose template asked for it; byPlugin brings the command
-	outcome  outcome // of a plugin's call
+	byUser   bool               // the user's command asked for it, not the model
+	byPlugin *generation.Plugin // asked for it; nil for the model's and the user's calls
+	template string             // of a command, with its file, whose template asked for it; byPlugin brings the command
+	outcome  outcome            // of a plugin's call
 }
 
 // outcome is what became of a call.
@@ -161,7 +162,7 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 
 // before runs the hooks at tool.execute.before over the arguments.
 func (t *turn) before(ctx context.Context, c *call) error {
-	if !t.g.engine.Has(sdk.PointToolBefore) {
+	if !t.g.Engine.Has(sdk.PointToolBefore) {
 		return nil
 	}
 	v := &sdk.ToolBeforeValue{}
@@ -170,7 +171,7 @@ func (t *turn) before(ctx context.Context, c *call) error {
 	}
 	original := v.Args.Clone()
 	in := c.input(t)
-	result, err := t.g.engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}, &in, v)
+	result, err := t.g.Engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}, &in, v)
 	if err != nil {
 		return t.stopBy(err)
 	}
@@ -222,12 +223,12 @@ func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, e
 	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, made) }
 	log := c.host.t.h.log
 	if c.tool.origin.Carrier == sdk.CarrierBuiltin {
-		list, err = contained(ctx, log, prepare)
+		list, err = generation.Contained(ctx, log, prepare)
 		c.prepared = made.Prepared
 	} else {
-		list, err = bounded(ctx, log, prepareTimeout, prepare)
+		list, err = generation.Bounded(ctx, log, prepareTimeout, prepare)
 	}
-	if errors.Is(err, errPanic) || errors.Is(err, errNoAnswer) {
+	if errors.Is(err, generation.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, err)
 	}
 	if err == nil && c.tool.origin.Carrier != sdk.CarrierBuiltin {
@@ -339,7 +340,7 @@ func (t *turn) judge(ctx, runCtx context.Context, c *call, o outcome) outcome {
 
 // after runs the hooks at tool.execute.after over the outcome, whatever it is.
 func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
-	if !t.g.engine.Has(sdk.PointToolAfter) {
+	if !t.g.Engine.Has(sdk.PointToolAfter) {
 		return o
 	}
 	v := &sdk.ToolAfterValue{}
@@ -353,7 +354,7 @@ func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
 	in := &sdk.ToolAfterInput{ToolInput: c.input(t), Args: c.args, Outcome: o.kind}
 	scope := hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}
 	// An aborted call is told of too; the hook's own deadline bounds it.
-	if _, err := t.g.engine.Transform(context.WithoutCancel(ctx), sdk.PointToolAfter, scope, in, v); err != nil {
+	if _, err := t.g.Engine.Transform(context.WithoutCancel(ctx), sdk.PointToolAfter, scope, in, v); err != nil {
 		return outcome{kind: sdk.OutcomeError, err: t.stopBy(err), result: &sdk.ToolResult{}, hooked: true}
 	}
 	if o.kind != sdk.OutcomeOK {
@@ -449,7 +450,7 @@ func stringsOf(v any) []string {
 
 // writes reports whether a call may write files.
 func (t *turn) writes(c *call) bool {
-	if on := t.g.config.Snapshot; on != nil && !*on {
+	if on := t.g.Config.Snapshot; on != nil && !*on {
 		return false
 	}
 	if c.template != "" {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/convert"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/permission"
@@ -33,7 +35,7 @@ func (e *TurnError) Unwrap() error { return e.Err }
 // turn answers prompts of one session. It belongs to the runner's goroutine.
 type turn struct {
 	h *Host
-	g *generation
+	g *generation.Set
 	r *runner
 	c *live.Conversation
 	k *undo.Session // of the files that calls change
@@ -71,7 +73,7 @@ type turn struct {
 	compacted   int // compactions since the model last got anywhere
 	doom        doomWatch
 
-	converted converted // of the messages, for the requests of the turn
+	converted convert.Cache // of the messages, for the requests of the turn
 }
 
 func newTurn(r *runner, c *live.Conversation, k *undo.Session) *turn {
@@ -234,14 +236,14 @@ func (t *turn) mayStop(ctx context.Context) (event, error) {
 	if t.r.waiting() {
 		return evPrompt, nil
 	}
-	if t.manual || t.last == nil || !t.g.engine.Has(sdk.PointTurnStop) || t.continued >= maxContinued {
+	if t.manual || t.last == nil || !t.g.Engine.Has(sdk.PointTurnStop) || t.continued >= maxContinued {
 		return evStop, nil
 	}
 	in := &sdk.TurnStopInput{
 		SessionID: t.r.session, Message: t.last, Text: live.AnswerText(t.c.Parts(t.last.ID)), Continued: t.continued,
 	}
 	ledger := &hooks.Ledger{}
-	d, err := t.g.engine.Gate(ctx, sdk.PointTurnStop, hooks.Scope{Ledger: ledger}, in)
+	d, err := t.g.Engine.Gate(ctx, sdk.PointTurnStop, hooks.Scope{Ledger: ledger}, in)
 	t.storeLedger(t.last.ID, t.purpose, ledger)
 	if err != nil {
 		return evFail, err
@@ -269,13 +271,13 @@ func (t *turn) finish(ctx context.Context, st state) {
 	t.r.mu.Lock()
 	t.r.cancel, t.r.turnCtx, t.r.view = nil, nil, nil
 	t.r.mu.Unlock()
-	defer t.h.release(t.g)
+	defer t.h.plugins.Release(t.g)
 	switch st {
 	case stateAborted:
 		t.failure = t.turnError(errAborted)
 	case stateDone:
 		if err := t.halted.reason(); err != nil {
-			t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: t.g.hide(err.Error())}}, Err: err}
+			t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: t.g.Hide(err.Error())}}, Err: err}
 		}
 	}
 	t.closeStep(st)
@@ -374,5 +376,5 @@ func (t *turn) turnError(err error) *TurnError {
 	if errors.Is(err, errAborted) {
 		return &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}, Err: err}
 	}
-	return &TurnError{Named: t.g.wireError(err), Err: err}
+	return &TurnError{Named: t.g.WireError(err), Err: err}
 }

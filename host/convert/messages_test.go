@@ -1,4 +1,4 @@
-package host
+package convert
 
 import (
 	"encoding/json"
@@ -103,14 +103,14 @@ func TestModelMessages(t *testing.T) {
 		"of another model it is nothing":   {other, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Metadata: signed}, text("x"))}, []string{`assistant text:x`}},
 		"media the model takes":            {sees, []sdk.MessageWithParts{userSays(text("look"), &sdk.FilePart{Mime: "image/png"})}, []string{"user text:look|file:image/png"}},
 		"media it does not take":           {sees, []sdk.MessageWithParts{userSays(&sdk.FilePart{Mime: "application/pdf", Filename: "d.pdf"})}, []string{"user text:[d.pdf of type application/pdf left out: the model p/m does not take it]"}},
-		"text files are there already":     {sees, []sdk.MessageWithParts{userSays(text("x"), &sdk.FilePart{Mime: "text/plain"}, &sdk.FilePart{Mime: mimeDirectory})}, []string{"user text:x"}},
+		"text files are there already":     {sees, []sdk.MessageWithParts{userSays(text("x"), &sdk.FilePart{Mime: "text/plain"}, &sdk.FilePart{Mime: MimeDirectory})}, []string{"user text:x"}},
 		"a result with an image":           {sees, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out+image/png"}},
 		"a result with one left out":       {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out\n[x.png of type image/png left out: the model p/m does not take it]"}},
 		"a subtask":                        {plain, []sdk.MessageWithParts{userSays(&sdk.SubtaskPart{Agent: "helper", Description: "help"})}, []string{"user text:The user asked the subagent helper: help"}},
 		"parts of a later version":         {plain, []sdk.MessageWithParts{userSays(&sdk.UnknownPart{Raw: json.RawMessage(`{"type":"new"}`)}, text("x"))}, []string{"user text:x"}},
 	}
 	for name, c := range cases {
-		if diff := cmp.Diff(c.want, said(modelMessages(c.in, &c.model))); diff != "" {
+		if diff := cmp.Diff(c.want, said(Messages(c.in, &c.model))); diff != "" {
 			t.Errorf("%s: modelMessages (-want +got):\n%s", name, diff)
 		}
 	}

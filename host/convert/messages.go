@@ -1,4 +1,5 @@
-package host
+// Package convert turns the stored messages of a conversation into those of a model request, and into text.
+package convert
 
 import (
 	"encoding/json"
@@ -19,8 +20,8 @@ const (
 	interruptedOutput = "[the tool call was interrupted]"
 )
 
-// modelMessages turns stored messages into the model's. Every tool call gets exactly one result.
-func modelMessages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
+// Messages turns stored messages into the model's. Every tool call gets exactly one result.
+func Messages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
 	out := make([]sdk.ModelMessage, 0, len(messages)*2)
 	for i := range messages {
 		out = append(out, modelMessage(&messages[i], model)...)
@@ -40,16 +41,16 @@ func modelMessage(m *sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage 
 	return nil
 }
 
-// converted keeps what finished messages of a turn became for its model, so that a late step does not do
+// Cache keeps what finished messages of a turn became for its model, so that a late step does not do
 // the work of all the steps before it again.
-type converted struct {
+type Cache struct {
 	model    sdk.ModelRef
 	messages map[sdk.Message][]sdk.ModelMessage
 }
 
-// modelMessages is the function of that name, with what it made before. The messages are the
+// Messages is the function of that name, with what it made before. The messages are the
 // conversation's own: finished ones do not change, and are the same pointers each time.
-func (c *converted) modelMessages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
+func (c *Cache) Messages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
 	if c.messages == nil || c.model != model.Ref() {
 		c.model, c.messages = model.Ref(), map[sdk.Message][]sdk.ModelMessage{}
 	}
@@ -91,7 +92,7 @@ func userContent(parts sdk.Parts, model *sdk.Model) []sdk.ModelContent {
 
 // fileContent returns the file for the model; text files were put into the prompt as text already.
 func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
-	if isTextMime(p.Mime) || p.Mime == mimeDirectory {
+	if IsTextMime(p.Mime) || p.Mime == MimeDirectory {
 		return sdk.ModelContent{}, false
 	}
 	kind, _, _ := strings.Cut(p.Mime, "/")
@@ -190,3 +191,61 @@ func toolResultContent(p *sdk.ToolPart, model *sdk.Model) sdk.ModelContent {
 	}
 	return c
 }
+
+func IsTextMime(typ string) bool { return strings.HasPrefix(typ, "text/") }
+
+const MimeDirectory = "application/x-directory"
+
+const MimeText = "text/plain"
+
+func Text(m *sdk.MessageWithParts) string {
+	var out []string
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			if !p.Ignored && p.Text != "" {
+				out = append(out, p.Text)
+			}
+		case *sdk.FilePart:
+			out = append(out, "[attached "+p.Filename+", "+p.Mime+"]")
+		case *sdk.ToolPart:
+			result := p.State.Output
+			if p.State.Status == sdk.ToolError {
+				result = "error: " + p.State.Error
+			}
+			if len(result) > renderedResult {
+				result = strings.ToValidUTF8(result[:renderedResult], "") + " […]"
+			}
+			out = append(out, fmt.Sprintf("[called %s %s]\n%s", p.Tool, p.State.Input, result))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return m.Info.Role() + ": " + strings.Join(out, "\n")
+}
+
+// renderedResult bounds the tool output in the text that is summarised, in bytes.
+const renderedResult = 2000
+
+// Tokens guesses how many tokens a message takes.
+func Tokens(m *sdk.MessageWithParts) int64 {
+	n := 0
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			n += len(p.Text)
+		case *sdk.ReasoningPart:
+			n += len(p.Text)
+		case *sdk.ToolPart:
+			n += len(p.State.Input) + len(p.State.Error)
+			if p.State.Time.Compacted == 0 {
+				n += len(p.State.Output)
+			}
+		}
+	}
+	return int64(n / BytesPerToken)
+}
+
+// BytesPerToken is the usual estimate where no count of the provider is at hand.
+const BytesPerToken = 4

@@ -1,4 +1,4 @@
-package host
+package generation
 
 import (
 	"context"
@@ -15,84 +15,85 @@ import (
 // startTimeout bounds the start of one plugin.
 const startTimeout = 5 * time.Second
 
-// generation is one frozen set of started plugins and what they contribute. A reload builds a new one. It is used between
+// Set is one frozen set of started plugins and what they contribute. A reload builds a new one. It is used between
 // acquire, or retain, and release.
-type generation struct {
+type Set struct {
+	r         *Registry
 	made      ReloadOptions // what it was made of; complete
-	plugins   []*loaded
-	leftOut   []*loaded // did not start; closed with the others
-	engine    *hooks.Engine
-	config    *sdk.Config
+	Plugins   []*Plugin
+	leftOut   []*Plugin // did not start; closed with the others
+	Engine    *hooks.Engine
+	Config    *sdk.Config
 	own       *sdk.Config // the user's own part of config; nil where the repository's files do not choose models
 	protocols map[string]sdk.Protocol
-	models    *model.Models
+	Models    *model.Models
 
 	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
 	retired bool          // under Host.genMu: another one is in force
 	unused  chan struct{} // closed when it is retired and nobody uses it any more
 }
 
-func (h *Host) newGeneration(ctx context.Context, o ReloadOptions, old *generation) (*generation, error) {
-	g := &generation{made: o, config: o.Config, own: o.Own, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{})}
+func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
+	g := &Set{r: r, made: o, Config: o.Config, own: o.Own, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{})}
 	if g.made.PublicConfig == nil {
 		g.made.PublicConfig = &sdk.Config{}
 	}
-	err := g.start(ctx, h, old)
+	err := g.start(ctx, old)
 	if err == nil {
-		err = g.contributions(ctx, h, old)
+		err = g.contributions(ctx, old)
 	}
 	if err == nil {
-		err = g.transformConfig(ctx, h)
+		err = g.transformConfig(ctx)
 	}
 	if err != nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 		defer cancel()
-		return nil, errors.Join(err, h.closeGeneration(closing, g))
+		return nil, errors.Join(err, r.closeGeneration(closing, g))
 	}
 	var providers []sdk.ProviderInfo
-	for _, l := range g.plugins {
+	for _, l := range g.Plugins {
 		providers = append(providers, l.providers...)
 	}
-	g.models = model.New(model.Options{
-		Config: g.config, Own: g.own, ByRepository: h.opts.FromProject != nil, Providers: providers, Protocols: g.protocols, Engine: g.engine,
-		Environ: h.opts.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: h.opts.ApprovedReceiver,
+	g.Models = model.New(model.Options{
+		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Protocols: g.protocols, Engine: g.Engine,
+		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver,
 	})
 	return g, nil
 }
 
 // start starts the plugins, side by side, and keeps those that did in their order. A plugin of the old generation that is still
 // there goes on as it is.
-func (g *generation) start(ctx context.Context, h *Host, old *generation) error {
+func (g *Set) start(ctx context.Context, old *Set) error {
 	names := map[string]bool{}
-	var all []*loaded
+	var all []*Plugin
 	for _, p := range g.made.Plugins {
 		l := old.find(p)
 		if l == nil {
-			l = h.load(p, &g.made)
+			l = g.r.load(p, &g.made)
 		}
-		h.hold(l)
+		g.r.hold(l)
 		if l.failure != nil && l.started == nil {
-			if err := g.drop(h, l, l.failure); err != nil {
+			if err := g.drop(l, l.failure); err != nil {
 				g.leftOut = append(g.leftOut, all...)
 				return err
 			}
 			continue
 		}
 		all = append(all, l)
-		if names[l.manifest.Name] {
+		if names[l.Manifest.Name] {
 			g.leftOut = append(g.leftOut, all...)
-			return fmt.Errorf("plugin %q is there twice: remove one of them from plugins in tenon.json", l.manifest.Name)
+			return fmt.Errorf("plugin %q is there twice: remove one of them from plugins in tenon.json", l.Manifest.Name)
 		}
-		names[l.manifest.Name] = true
+		names[l.Manifest.Name] = true
 		if l.started == nil {
 			l.start(ctx)
 		}
 	}
-	return g.await(ctx, h, all)
+	return g.await(ctx, all)
 }
 
 // await keeps the plugins that started in time.
-func (g *generation) await(ctx context.Context, h *Host, all []*loaded) error {
+func (g *Set) await(ctx context.Context, all []*Plugin) error {
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
 	var problems []error
@@ -106,67 +107,67 @@ func (g *generation) await(ctx context.Context, h *Host, all []*loaded) error {
 			return ctx.Err()
 		}
 		if err := l.startError(); err != nil {
-			problems = append(problems, g.drop(h, l, err))
+			problems = append(problems, g.drop(l, err))
 			continue
 		}
-		g.plugins = append(g.plugins, l)
+		g.Plugins = append(g.Plugins, l)
 	}
 	return errors.Join(append(problems, ctx.Err())...)
 }
 
 // drop leaves a plugin out, with a notice. When all must work that is an error.
-func (g *generation) drop(h *Host, l *loaded, err error) error {
+func (g *Set) drop(l *Plugin, err error) error {
 	g.leftOut = append(g.leftOut, l)
-	if g.made.Strict || g.made.Required[l.manifest.Name] {
-		return fmt.Errorf("plugin %q: %w", l.manifest.Name, err)
+	if g.made.Strict || g.made.Required[l.Manifest.Name] {
+		return fmt.Errorf("plugin %q: %w", l.Manifest.Name, err)
 	}
-	h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.manifest.Name, err)})
+	g.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.Manifest.Name, err)})
 	return nil
 }
 
 // contributions builds the hook engine and the table of protocols.
-func (g *generation) contributions(ctx context.Context, h *Host, old *generation) error {
+func (g *Set) contributions(ctx context.Context, old *Set) error {
 	var list []hooks.Plugin
-	kept := g.plugins
-	g.plugins = nil
+	kept := g.Plugins
+	g.Plugins = nil
 	for i, l := range kept {
-		err := l.contribute(ctx, h)
+		err := l.contribute(ctx)
 		if err == nil {
 			err = g.addProtocols(l)
 		}
 		if err != nil {
-			if l.builtin() && l.failure == nil { // two of ours that do not go together
+			if l.Builtin() && l.failure == nil { // two of ours that do not go together
 				g.leftOut = append(g.leftOut, kept[i:]...)
 				return err
 			}
-			if err := g.drop(h, l, err); err != nil {
+			if err := g.drop(l, err); err != nil {
 				g.leftOut = append(g.leftOut, kept[i+1:]...)
 				return err
 			}
 			continue
 		}
-		g.plugins = append(g.plugins, l)
+		g.Plugins = append(g.Plugins, l)
 		hooked := l.asHooks()
-		hooked.Required = g.made.Required[l.manifest.Name]
+		hooked.Required = g.made.Required[l.Manifest.Name]
 		list = append(list, hooked)
 	}
 	notice := func(n sdk.PluginNotice) {
-		n.Message = g.hide(n.Message)
-		h.notice(n)
+		n.Message = g.Hide(n.Message)
+		g.r.o.Notice(n)
 	}
 	engine, err := hooks.New(hooks.Options{
-		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: notice, Logger: h.log,
-		Guard: guardHook, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { h.rememberQuarantine(g, plugin, reason) },
+		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: notice, Logger: g.r.o.Log,
+		Guard: guardHook, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { g.r.rememberQuarantine(g, plugin, reason) },
 	})
-	g.engine = engine
+	g.Engine = engine
 	return err
 }
 
 // addProtocols adds the protocols of a plugin to the table, all or none.
-func (g *generation) addProtocols(l *loaded) error {
+func (g *Set) addProtocols(l *Plugin) error {
 	for _, proto := range l.protocols {
 		if _, taken := g.protocols[proto.Name]; taken {
-			return fmt.Errorf("plugin %s: protocol %q is there already", l.manifest.Name, proto.Name)
+			return fmt.Errorf("plugin %s: protocol %q is there already", l.Manifest.Name, proto.Name)
 		}
 	}
 	for _, proto := range l.protocols {
@@ -176,31 +177,31 @@ func (g *generation) addProtocols(l *loaded) error {
 }
 
 // quarantined returns the plugins that start quarantined. A plugin that goes on from the old generation keeps its state.
-func (g *generation) quarantined(old *generation) map[string]string {
+func (g *Set) quarantined(old *Set) map[string]string {
 	out := map[string]string{}
 	var before map[string]string
 	if old != nil {
-		before = old.engine.Quarantined()
+		before = old.Engine.Quarantined()
 	}
-	for _, l := range g.plugins {
+	for _, l := range g.Plugins {
 		state := g.made.Quarantined
-		if old.find(l.plugin) != nil {
+		if old.find(l.Value) != nil {
 			state = before
 		}
-		if reason := state[l.manifest.Name]; reason != "" {
-			out[l.manifest.Name] = reason
+		if reason := state[l.Manifest.Name]; reason != "" {
+			out[l.Manifest.Name] = reason
 		}
 	}
 	return out
 }
 
 // find returns the plugin as this generation, which may be nil, loaded it; nil when it does not have it.
-func (g *generation) find(p sdk.Plugin) *loaded {
+func (g *Set) find(p sdk.Plugin) *Plugin {
 	if g == nil {
 		return nil
 	}
-	for _, l := range slices.Concat(g.plugins, g.leftOut) {
-		if same(l.plugin, p) {
+	for _, l := range slices.Concat(g.Plugins, g.leftOut) {
+		if same(l.Value, p) {
 			return l
 		}
 	}
@@ -209,25 +210,25 @@ func (g *generation) find(p sdk.Plugin) *loaded {
 
 // transformConfig lets hooks change the configuration. They see it without secrets; what they change is
 // carried over to the real one.
-func (g *generation) transformConfig(ctx context.Context, h *Host) error {
-	if !g.engine.Has(sdk.PointConfig) {
+func (g *Set) transformConfig(ctx context.Context) error {
+	if !g.Engine.Has(sdk.PointConfig) {
 		return nil
 	}
 	public := g.made.PublicConfig
 	value := sdk.Clone(public).(*sdk.Config)
-	in := &sdk.ConfigInput{Directory: h.opts.Project.Directory}
-	if _, err := g.engine.Transform(ctx, sdk.PointConfig, hooks.Scope{}, in, value); err != nil {
+	in := &sdk.ConfigInput{Directory: g.r.o.Project.Directory}
+	if _, err := g.Engine.Transform(ctx, sdk.PointConfig, hooks.Scope{}, in, value); err != nil {
 		return err
 	}
 	changes, err := sdk.Diff(public, value)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	changed := sdk.Clone(g.config).(*sdk.Config)
+	changed := sdk.Clone(g.Config).(*sdk.Config)
 	if err := sdk.Apply(changed, changes); err != nil {
 		return fmt.Errorf("hooks at config: %w", err)
 	}
-	g.config = changed
+	g.Config = changed
 	if g.own == nil {
 		return nil
 	}
@@ -242,13 +243,13 @@ func (g *generation) transformConfig(ctx context.Context, h *Host) error {
 
 // closeGeneration ends the engine of a generation, then the plugins that no other one holds, in the reverse of their order. One
 // that hangs costs what is left of ctx and is abandoned.
-func (h *Host) closeGeneration(ctx context.Context, g *generation) error {
+func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {
 	var errs []error
-	if g.engine != nil {
-		errs = append(errs, g.engine.Close(ctx))
+	if g.Engine != nil {
+		errs = append(errs, g.Engine.Close(ctx))
 	}
-	for _, l := range slices.Backward(slices.Concat(g.leftOut, g.plugins)) {
-		if h.letGo(l) {
+	for _, l := range slices.Backward(slices.Concat(g.leftOut, g.Plugins)) {
+		if r.letGo(l) {
 			errs = append(errs, l.close(ctx))
 		}
 	}

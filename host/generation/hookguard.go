@@ -1,4 +1,4 @@
-package host
+package generation
 
 import (
 	"fmt"

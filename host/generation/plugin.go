@@ -1,4 +1,4 @@
-package host
+package generation
 
 import (
 	"context"
@@ -12,10 +12,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// loaded is a plugin and what it said once of itself. Generations share it as long as the plugin is in all of them.
-type loaded struct {
-	plugin   sdk.Plugin
-	manifest sdk.Manifest
+// Plugin is a plugin and what it said once of itself. Generations share it as long as the plugin is in all of them.
+type Plugin struct {
+	r        *Registry
+	Value    sdk.Plugin
+	Manifest sdk.Manifest
 	host     *pluginHost
 	holders  int // generations that have it, under Host.genMu; it is closed with the last
 
@@ -39,10 +40,10 @@ type contribution struct {
 }
 
 // load asks a plugin who it is and makes the host it will see.
-func (h *Host) load(p sdk.Plugin, made *ReloadOptions) *loaded {
-	l := &loaded{plugin: p}
-	l.manifest, l.failure = manifestOf(p)
-	l.host = &pluginHost{h: h, manifest: l.manifest, log: h.log.With("plugin", l.manifest.Name), options: optionsOf(l.manifest.Name, made.Config)}
+func (r *Registry) load(p sdk.Plugin, made *ReloadOptions) *Plugin {
+	l := &Plugin{r: r, Value: p}
+	l.Manifest, l.failure = manifestOf(p)
+	l.host = &pluginHost{r: r, manifest: l.Manifest, log: r.o.Log.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, made.Config)}
 	l.host.config.Store(made.PublicConfig)
 	return l
 }
@@ -75,22 +76,25 @@ func same(a, b sdk.Plugin) bool {
 	return ta == tb && ta != nil && ta.Comparable() && a == b
 }
 
-func (l *loaded) builtin() bool { return l.manifest.Carrier == sdk.CarrierBuiltin }
+func (l *Plugin) Builtin() bool { return l.Manifest.Carrier == sdk.CarrierBuiltin }
 
-func (l *loaded) origin() sdk.Origin {
-	return sdk.Origin{Carrier: l.manifest.Carrier, Plugin: l.manifest.Name, Server: l.manifest.Server}
+func (l *Plugin) Origin() sdk.Origin { return OriginOf(l.Manifest) }
+
+// OriginOf returns the origin of what a plugin contributes or asks for.
+func OriginOf(m sdk.Manifest) sdk.Origin {
+	return sdk.Origin{Carrier: m.Carrier, Plugin: m.Name, Server: m.Server}
 }
 
 // start begins to start the plugin.
-func (l *loaded) start(ctx context.Context) {
+func (l *Plugin) start(ctx context.Context) {
 	l.started = make(chan struct{})
 	go func() { // ends with Start; one that hangs is abandoned after startTimeout and its plugin left out
 		defer close(l.started)
 		l.err = errors.New("start: it ended its goroutine")
 		ctx, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
-		_, err := contained(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, l.plugin.Start(ctx, l.host)
+		_, err := Contained(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, l.Value.Start(ctx, l.host)
 		})
 		if err != nil {
 			err = fmt.Errorf("start: %w", err)
@@ -100,7 +104,7 @@ func (l *loaded) start(ctx context.Context) {
 }
 
 // startError returns why the plugin is not ready, nil when it is.
-func (l *loaded) startError() error {
+func (l *Plugin) startError() error {
 	select {
 	case <-l.started:
 	default:
@@ -113,29 +117,29 @@ func (l *loaded) startError() error {
 }
 
 // contribute asks the plugin for what it contributes once.
-func (l *loaded) contribute(ctx context.Context, h *Host) error {
+func (l *Plugin) contribute(ctx context.Context) error {
 	if l.asked {
 		return l.failure
 	}
 	limit := contributeTimeout
-	if l.builtin() {
+	if l.Builtin() {
 		limit = startTimeout
 	}
 	var err error
-	l.contribution, err = bounded(ctx, h.log, limit, func(context.Context) (c contribution, err error) {
-		if s, ok := l.plugin.(sdk.Hooker); ok {
+	l.contribution, err = Bounded(ctx, l.r.o.Log, limit, func(context.Context) (c contribution, err error) {
+		if s, ok := l.Value.(sdk.Hooker); ok {
 			c.hooks = s.Hooks()
 		}
-		if s, ok := l.plugin.(sdk.ProtocolSource); ok {
+		if s, ok := l.Value.(sdk.ProtocolSource); ok {
 			c.protocols = s.Protocols()
 		}
-		if s, ok := l.plugin.(sdk.ProviderSource); ok {
+		if s, ok := l.Value.(sdk.ProviderSource); ok {
 			c.providers = s.Providers()
 		}
 		return c, nil
 	})
-	if err == nil && !l.builtin() {
-		err = l.checkHooks(h)
+	if err == nil && !l.Builtin() {
+		err = l.checkHooks()
 	} else if err != nil {
 		err = fmt.Errorf("hooks: %w", err)
 	}
@@ -144,37 +148,37 @@ func (l *loaded) contribute(ctx context.Context, h *Host) error {
 }
 
 // checkHooks finds hooks that the engine would refuse: they cost their plugin its place, not the host its start.
-func (l *loaded) checkHooks(h *Host) error {
-	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{l.asHooks()}, Logger: h.log})
+func (l *Plugin) checkHooks() error {
+	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{l.asHooks()}, Logger: l.r.o.Log})
 	if err != nil {
 		return err
 	}
-	closing, cancel := context.WithTimeout(h.ctx, time.Second)
+	closing, cancel := context.WithTimeout(l.r.ctx, time.Second)
 	defer cancel()
 	return engine.Close(closing)
 }
 
-func (l *loaded) asHooks() hooks.Plugin {
-	return hooks.Plugin{Name: l.manifest.Name, Version: l.manifest.Version, Carrier: l.manifest.Carrier, Hooks: l.hooks}
+func (l *Plugin) asHooks() hooks.Plugin {
+	return hooks.Plugin{Name: l.Manifest.Name, Version: l.Manifest.Version, Carrier: l.Manifest.Carrier, Hooks: l.hooks}
 }
 
 // close closes the plugin. One that hangs is abandoned when ctx ends.
-func (l *loaded) close(ctx context.Context) error {
+func (l *Plugin) close(ctx context.Context) error {
 	l.host.end()
 	done := make(chan error, 1)
 	go func() { // ends with Close
-		_, err := contained(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, l.plugin.Close(ctx)
+		_, err := Contained(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, l.Value.Close(ctx)
 		})
 		done <- err
 	}()
 	select {
 	case err := <-done:
 		if err != nil {
-			return fmt.Errorf("plugin %s: %w", l.manifest.Name, err)
+			return fmt.Errorf("plugin %s: %w", l.Manifest.Name, err)
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("plugin %s does not close: %w", l.manifest.Name, ctx.Err())
+		return fmt.Errorf("plugin %s does not close: %w", l.Manifest.Name, ctx.Err())
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package generation
 
 import (
 	"context"
@@ -16,62 +16,62 @@ import (
 // short: the plugin is to answer from memory.
 const contributeTimeout = 2 * time.Second
 
-// ask asks a plugin for something it contributes. What goes wrong costs the plugin that contribution, and the user is told, once
+// Ask asks a plugin for something it contributes. What goes wrong costs the plugin that contribution, and the user is told, once
 // as long as it stays the same. A plugin that is not built in is given up on after contributeTimeout, and not asked for the same
 // thing again before it answered.
-func ask[T any](ctx context.Context, h *Host, l *loaded, what string, f func(context.Context) (T, error)) (T, bool) {
+func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Context) (T, error)) (T, bool) {
 	var v T
 	var err error
-	if l.builtin() {
-		v, err = contained(ctx, h.log, f)
+	if l.Builtin() {
+		v, err = Contained(ctx, l.r.o.Log, f)
 	} else {
-		v, err = guarded(ctx, h, l, what, contributeTimeout, f)
+		v, err = Guarded(ctx, l, what, contributeTimeout, f)
 	}
 	if err == nil {
 		l.questions.settle(what)
 		return v, true
 	}
 	if ctx.Err() == nil && !errors.Is(err, errHangs) { // else the caller gave up, or users know
-		h.leaveOut(l, what, err)
+		l.LeaveOut(what, err)
 	}
 	var none T
 	return none, false
 }
 
-// guarded runs code of a plugin within a time. What was given up and hangs still is not begun a second time.
-func guarded[T any](ctx context.Context, h *Host, l *loaded, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+// Guarded runs code of a plugin within a time. What was given up and hangs still is not begun a second time.
+func Guarded[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	q := l.questions.begin(what)
 	if q == nil {
 		var none T
 		return none, errHangs
 	}
-	v, err := bounded(ctx, h.log, limit, func(ctx context.Context) (T, error) {
+	v, err := Bounded(ctx, l.r.o.Log, limit, func(ctx context.Context) (T, error) {
 		defer q.end()
 		return f(ctx)
 	})
-	if errors.Is(err, errNoAnswer) {
+	if errors.Is(err, ErrNoAnswer) {
 		q.giveUp()
 	}
 	return v, err
 }
 
-// leaveOut tells users, once, what of a plugin is not used and why.
-func (h *Host) leaveOut(l *loaded, what string, err error) {
+// LeaveOut tells users, once, what of a plugin is not used and why.
+func (l *Plugin) LeaveOut(what string, err error) {
 	if l.questions.tell(what, err.Error()) {
-		h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s: %s left out: %v", l.manifest.Name, what, err)})
+		l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s left out: %v", l.Manifest.Name, what, err)})
 	}
 }
 
 // What became of code of a plugin that did not return.
 var (
-	errNoAnswer = errors.New("no answer")
+	ErrNoAnswer = errors.New("no answer")
 	errHangs    = errors.New("an earlier call hangs")
-	errPanic    = errors.New("panic")
+	ErrPanic    = errors.New("panic")
 )
 
-// bounded runs code of a plugin for at most the given time and at most as long as ctx. What does not return by then is
+// Bounded runs code of a plugin for at most the given time and at most as long as ctx. What does not return by then is
 // abandoned on its goroutine, so f must use nothing that its caller goes on to change.
-func bounded[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+func Bounded[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		v   T
 		err error
@@ -82,7 +82,7 @@ func bounded[T any](ctx context.Context, log *slog.Logger, limit time.Duration, 
 	go func() { // ends with f
 		r := result{err: errors.New("it ended its goroutine")}
 		defer func() { done <- r }()
-		r.v, r.err = contained(limited, log, f)
+		r.v, r.err = Contained(limited, log, f)
 	}()
 	var r result
 	select {
@@ -98,15 +98,15 @@ func bounded[T any](ctx context.Context, log *slog.Logger, limit time.Duration, 
 	if ctx.Err() != nil {
 		return r.v, ctx.Err()
 	}
-	return r.v, fmt.Errorf("%w in %s", errNoAnswer, limit)
+	return r.v, fmt.Errorf("%w in %s", ErrNoAnswer, limit)
 }
 
-// contained runs code of a plugin; a panic is an error.
-func contained[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {
+// Contained runs code of a plugin; a panic is an error.
+func Contained[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			log.Debug("plugin panicked", "stack", string(debug.Stack()))
-			err = fmt.Errorf("%w: %v", errPanic, r)
+			err = fmt.Errorf("%w: %v", ErrPanic, r)
 		}
 	}()
 	return f(ctx)
