@@ -39,10 +39,9 @@ var mention = regexp.MustCompile("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
 
 // resolver turns what a user typed and attached into parts.
 type resolver struct {
-	h     *Host
-	g     *generation.Set
-	model *sdk.Model
-	err   error // the first attachment that cannot be used
+	h   *Host
+	g   *generation.Set
+	err error // the first attachment that cannot be used
 
 	references references
 	rules      *permission.Rules // for files that others than the user name

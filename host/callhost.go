@@ -60,7 +60,7 @@ func (h *callHost) Progress(title string, metadata sdk.Object) {
 // Ask waits for leave.
 func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	r.SessionID = h.t.r.session
-	r.Agent = h.t.agent.Name
+	r.Agent = h.t.Agent.Name
 	r.Args = h.c.args
 	r.Tool = &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID}
 	plugin := ""
@@ -149,7 +149,7 @@ func (h *callHost) Subagents() []sdk.Agent {
 // Skills lists the skills of all plugins that the rules do not deny.
 func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
 	list := slices.DeleteFunc(h.t.g.Skills(ctx), func(s generation.Skill) bool {
-		return h.t.rules.Decide(permissionSkill, s.Name).Action == sdk.ActionDeny
+		return h.t.Rules.Decide(permissionSkill, s.Name).Action == sdk.ActionDeny
 	})
 	out := make([]sdk.Skill, len(list))
 	for i, s := range list {

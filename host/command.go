@@ -45,17 +45,12 @@ func (h *Host) expandCommand(ctx context.Context, g *generation.Set, in *PromptI
 		return nil, fmt.Errorf("command %q: %w; the commands are %s", in.Command, ErrNotFound, strings.Join(names, ", "))
 	}
 	c := command{Command: list[i]}
-	in.Command = in.Text // from here on: the arguments
-	in.Text = ""
 	if _, c.rendered = c.Owner.Value.(sdk.CommandRenderer); c.rendered {
 		return &c, nil
 	}
-	c.pieces = fillTemplate(c.Template, in.Command, c.Owner.Builtin())
+	c.pieces = fillTemplate(c.Template, in.Text, c.Owner.Builtin())
 	return &c, nil
 }
-
-// arguments returns what was given to the command, once expandCommand has run.
-func (in *PromptInput) arguments() string { return in.Command }
 
 // promptText returns the parts of the prompt that the user typed or a command makes.
 func (t *turn) promptText(ctx context.Context, r *resolver, in *PromptInput, c *command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
@@ -63,7 +58,7 @@ func (t *turn) promptText(ctx context.Context, r *resolver, in *PromptInput, c *
 	case c == nil:
 		return r.text(ctx, in.Text, spans{}), nil
 	case c.rendered:
-		return c.render(ctx, t.h, in.arguments())
+		return c.render(ctx, t.h, in.Text)
 	}
 	if err := t.runTemplate(ctx, c, u, ledger); err != nil {
 		return nil, err

@@ -112,6 +112,7 @@ type Host struct {
 	cancel, cancelBeside context.CancelFunc
 
 	schemas schemas
+	trace   func(from, to state) // in tests: each step of the loop
 	files   undo.Files
 
 	mu      sync.Mutex

@@ -39,7 +39,8 @@ type runner struct {
 type queued struct {
 	id     string
 	input  PromptInput
-	stored bool // it is in the store's queue too
+	job    func(context.Context, *turn) (state, error) // in place of a prompt: what to do between steps or turns
+	stored bool                                        // it is in the store's queue too
 	result chan promptResult
 	gen    *generation.Set // of the turn that prompts a subagent; nil: the one in force
 }
@@ -63,6 +64,25 @@ func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithPart
 	if err != nil {
 		return nil, err
 	}
+	return q.wait(ctx)
+}
+
+// do runs a job on the session's runner, between the prompts that wait, and waits for the turn that it leads to. It is called while a turn runs, too,
+// where a prompt that arrives would join.
+func (h *Host) do(ctx context.Context, session string, job func(context.Context, *turn) (state, error)) error {
+	q := &queued{id: h.ids.New(sdk.PrefixMessage), input: PromptInput{SessionID: session}, job: job, result: make(chan promptResult, 1)}
+	r, err := h.join(q)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		r.add(q, nil)
+	}
+	_, err = q.wait(ctx)
+	return err
+}
+
+func (q *queued) wait(ctx context.Context) (*sdk.MessageWithParts, error) {
 	select {
 	case r := <-q.result:
 		return r.message, r.err
@@ -79,13 +99,11 @@ func (h *Host) submit(ctx context.Context, in PromptInput, g *generation.Set) (*
 	if r == nil {
 		return q, err
 	}
-	if !in.compact && !in.uncompact && in.between == nil {
-		var data []byte
-		if data, err = json.Marshal(in); err == nil {
-			err = h.opts.Store.Submit(ctx, store.Prompt{ID: q.id, SessionID: in.SessionID, Data: data})
-		}
-		q.stored = true
+	data, err := json.Marshal(in)
+	if err == nil {
+		err = h.opts.Store.Submit(ctx, store.Prompt{ID: q.id, SessionID: in.SessionID, Data: data})
 	}
+	q.stored = true
 	r.add(q, err)
 	return q, err
 }

@@ -17,19 +17,22 @@ const samplePreview = 2000
 // Sample asks the session's model, or its small one, for an answer without tools, once the user gave leave.
 func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleRequest) (*sdk.SampleResult, error) {
 	t := v.turn
+	m := t.Model
 	if req.Small {
-		if err := t.useSmallModel(ctx); err != nil {
+		var err error
+		if m, err = t.smallModel(ctx); err != nil {
 			return nil, err
 		}
 	}
 	leave := sdk.PermissionRequest{
-		SessionID: req.SessionID, Permission: permission.Sampling, Agent: t.agent.Name, Patterns: []string{by.Name}, Always: []string{by.Name},
-		Metadata: sdk.Object{"plugin": by.Name, "model": t.model.Ref().String(), "prompt": previewOf(&req)},
+		SessionID: req.SessionID, Permission: permission.Sampling, Agent: t.Agent.Name, Patterns: []string{by.Name}, Always: []string{by.Name},
+		Metadata: sdk.Object{"plugin": by.Name, "model": m.Ref().String(), "prompt": previewOf(&req)},
 	}
 	if err := t.refusedByUser(t.permit(ctx, leave, "", generation.OriginOf(by))); err != nil {
 		return nil, err
 	}
-	return t.sample(ctx, &req)
+	t.setup = t.as(t.Agent, m, sdk.PurposeSampling) // of this request; the ledger has it under its purpose
+	return t.setup.sample(ctx, t, &req)
 }
 
 // previewOf returns the beginning of a request for the user's eyes.
@@ -49,21 +52,18 @@ func previewOf(req *sdk.SampleRequest) string {
 	return text[:end] + " […]"
 }
 
-// sample asks the model; t is a copy of the turn that belongs to the request.
-func (t *turn) sample(ctx context.Context, req *sdk.SampleRequest) (*sdk.SampleResult, error) {
-	t.purpose = sdk.PurposeSampling
+// sample asks the setup's model.
+func (s *setup) sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleResult, error) {
 	var system []string
 	if req.System != "" {
 		system = append(system, req.System)
 	}
-	a, err := t.askBeside(ctx, req.Messages, func() *sdk.ModelRequest {
-		r := &sdk.ModelRequest{
-			Model: t.model.Model, SessionID: t.r.session, Purpose: t.purpose, System: system, Params: t.params(), Headers: t.headers(),
-		}
+	a, err := s.askAside(ctx, t.c, t.user, req.Messages, t.ledger, func() *sdk.ModelRequest {
+		r := s.request(system, t.user.Model.Variant)
 		if req.MaxTokens > 0 && (r.Params.MaxOutputTokens == 0 || req.MaxTokens < r.Params.MaxOutputTokens) {
 			r.Params.MaxOutputTokens = req.MaxTokens
 		}
-		if req.Temperature != nil && t.model.Temperature {
+		if req.Temperature != nil && s.Model.Temperature {
 			r.Params.Temperature = req.Temperature
 		}
 		return r
@@ -71,6 +71,5 @@ func (t *turn) sample(ctx context.Context, req *sdk.SampleRequest) (*sdk.SampleR
 	if err != nil {
 		return nil, err
 	}
-	t.account(a.tokens, nil)
-	return &sdk.SampleResult{Text: a.text.String(), Model: t.model.Ref().String(), FinishReason: a.reason}, nil
+	return &sdk.SampleResult{Text: a.text.String(), Model: s.Model.Ref().String(), FinishReason: a.reason}, nil
 }

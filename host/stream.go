@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/live"
@@ -18,65 +19,102 @@ import (
 // maxToolCalls bounds the tool calls of one answer: a model that asks for more has lost its way.
 const maxToolCalls = 128
 
-// stream sends the request and stores the answer as it comes. A tool call waits for its own start to be
-// durable, and with that for everything stored before it.
-func (t *turn) stream(ctx context.Context) (event, error) {
-	t.startTitle()
-	b := &answer{t: t, ctx: ctx, open: map[string]*block{}}
-	err := t.model.Stream(ctx, t.req, b.take)
-	t.req = nil
-	b.keep(err)
-	if err == nil && !b.finished {
-		err = &sdk.ProviderError{ProviderID: t.model.Provider.ID, Cut: true, Message: "the answer ended without its last event"}
-	}
-	if ctx.Err() != nil {
-		return evFail, ctx.Err()
-	}
-	if err != nil {
-		if b.failure != nil {
-			return evFail, b.failure // ours, not the provider's
-		}
-		return t.retry(err)
-	}
-	if err := b.end(); err != nil {
-		return evFail, err
-	}
-	t.calls = b.calls
-	t.finishStep(b)
-	if len(t.calls) > 0 {
-		return evToolCalls, nil
-	}
-	if b.reason == sdk.FinishContentFilter {
-		return evFail, t.msg.Error
-	}
-	t.closeStep(stateDone)
-	return evAnswered, nil
+// step is an answer of a model that becomes a message of the conversation.
+type step struct {
+	*setup
+	c      *live.Conversation
+	user   *sdk.UserMessage // that is answered
+	number int              // of the turn, from 1; 0 beside a turn
+	msg    *sdk.AssistantMessage
+	ledger *hooks.Ledger
 }
 
-// finishStep records how the step ended and what it cost. The message stays open until its tools ran.
-func (t *turn) finishStep(b *answer) {
-	reason := b.reason
-	if len(b.calls) > 0 && reason == sdk.FinishStop {
+// ask streams the answer into the message, with retries. It stores the parts of failed tries, marked so that the model does not get them.
+func (s *step) ask(ctx context.Context, build func(context.Context) (*sdk.ModelRequest, error)) (*answer, error) {
+	var a *answer
+	err := s.setup.ask(ctx, question{
+		build: build,
+		sink: func() sink {
+			a = &answer{step: s, ctx: ctx, open: map[string]*block{}}
+			return a
+		},
+		retrying: func(try int, wait time.Duration, err error) {
+			s.setAside()
+			s.c.AddPart(&sdk.RetryPart{PartHead: s.c.NewPart(s.msg), Attempt: try, Error: *s.Set.WireError(err), Time: sdk.RetryTime{Created: live.Now()}})
+			status(s.c, sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: try, Message: s.Set.Hide(err.Error()), Next: time.Now().Add(wait).UnixMilli()})
+		},
+		retry: func() { status(s.c, sdk.SessionStatus{Type: sdk.StatusBusy}) },
+	})
+	if errors.Is(err, sdk.ErrAnswerLimit) || model.Classify(err) == model.ClassOverflow {
+		s.setAside() // it would fill the context of every later request
+	}
+	return a, err
+}
+
+// message returns a new message of the setup's agent that answers parent.
+func (s *step) message(parent string) *sdk.AssistantMessage {
+	return &sdk.AssistantMessage{
+		MessageHead: sdk.MessageHead{ID: s.c.IDs.New(sdk.PrefixMessage), SessionID: s.SessionID}, ParentID: parent,
+		ModelID: s.Model.ID, ProviderID: s.Model.ProviderID, Mode: s.Agent.Name, Agent: s.Agent.Name,
+		Path: sdk.MessagePath{Cwd: s.Project.Directory, Root: s.Project.Worktree}, Time: sdk.MessageTime{Created: live.Now()},
+	}
+}
+
+func status(c *live.Conversation, s sdk.SessionStatus) {
+	c.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionStatus, Properties: &sdk.SessionStatusInfo{SessionID: c.ID(), Status: s}})
+}
+
+// setAside closes the parts of a broken answer, keeps the beginning of their texts and marks them so that the model does not get them.
+func (s *step) setAside() {
+	for _, p := range s.c.Parts(s.msg.ID) {
+		changed := false
+		s.c.Locked(func() { changed = live.SetAsidePart(p) })
+		if changed {
+			s.c.PutPart(p)
+		}
+	}
+}
+
+// finish records how the step ended and what it cost. The message stays open until its tools ran.
+func (s *step) finish(a *answer) {
+	reason := a.reason
+	if len(a.calls) > 0 && reason == sdk.FinishStop {
 		reason = sdk.FinishToolCalls
 	}
-	cost := model.StepCost(&t.model.Model, b.tokens)
-	t.c.AddPart(&sdk.StepFinishPart{PartHead: t.c.NewPart(t.msg), Reason: reason, Cost: cost, Tokens: b.tokens})
-	t.c.Locked(func() {
-		t.msg.Finish, t.msg.Tokens, t.msg.Cost = reason, b.tokens, cost
+	cost := model.StepCost(&s.Model.Model, a.tokens)
+	s.c.AddPart(&sdk.StepFinishPart{PartHead: s.c.NewPart(s.msg), Reason: reason, Cost: cost, Tokens: a.tokens})
+	s.c.Locked(func() {
+		s.msg.Finish, s.msg.Tokens, s.msg.Cost = reason, a.tokens, cost
 		if reason == sdk.FinishContentFilter {
-			t.msg.Error = &sdk.NamedError{Name: sdk.ErrorContentFilter, Data: sdk.ErrorData{Message: "the provider's content filter ended the answer"}}
+			s.msg.Error = &sdk.NamedError{Name: sdk.ErrorContentFilter, Data: sdk.ErrorData{Message: "the provider's content filter ended the answer"}}
 		}
 	})
-	t.c.PutMessage(t.msg)
-	t.c.UpdateSession(func(s *sdk.Session) {
-		s.Cost += cost
-		s.Tokens = s.Tokens.Add(b.tokens)
+	s.c.PutMessage(s.msg)
+	account(s.c, s.Model, a.tokens)
+}
+
+// close ends the message and the parts that are open still. failure is the turn's; nil when it did not fail.
+func (s *step) close(why live.Interruption, failure *TurnError) {
+	for _, p := range s.c.Parts(s.msg.ID) {
+		open := false
+		s.c.Locked(func() { open = live.ClosePart(p, why) })
+		if open {
+			s.c.PutPart(p)
+		}
+	}
+	s.c.Locked(func() {
+		if failure != nil && s.msg.Error == nil {
+			s.msg.Error = failure.Named
+		}
+		s.msg.Time.Completed = live.Now()
 	})
+	s.c.PutMessage(s.msg)
+	storeLedger(s.c, s.Set, s.msg.ID, s.Purpose, s.ledger)
 }
 
 // answer collects the events of one model answer into parts. It is used by the turn's goroutine alone.
 type answer struct {
-	t   *turn
+	*step
 	ctx context.Context // of the one Stream call the answer lives for
 
 	open     map[string]*block
@@ -157,7 +195,7 @@ func (a *answer) take(e sdk.StreamEvent) error {
 }
 
 func (a *answer) garbled(format string, args ...any) error {
-	return &sdk.ProviderError{ProviderID: a.t.model.Provider.ID, Cut: true, Message: fmt.Sprintf(format, args...)}
+	return &sdk.ProviderError{ProviderID: a.Model.Provider.ID, Cut: true, Message: fmt.Sprintf(format, args...)}
 }
 
 // takeText adds to the open text or reasoning block, or ends it and begins another.
@@ -174,26 +212,26 @@ func (a *answer) takeText(e sdk.StreamEvent) error {
 		b = a.begin(key, e.Type)
 	}
 	if len(e.Metadata) > 0 {
-		a.t.c.Locked(func() { setMetadata(b.part, e.Metadata) })
+		a.c.Locked(func() { setMetadata(b.part, e.Metadata) })
 	}
 	if e.Text == "" {
 		return nil
 	}
 	b.text.add(e.Text)
-	a.t.c.AppendText(b.part, "text", e.Text)
+	a.c.AppendText(b.part, "text", e.Text)
 	return a.storeFailure()
 }
 
 // storeFailure stops the stream when nothing can be stored any more.
 func (a *answer) storeFailure() error {
-	if err := a.t.c.Journal.Failed(); err != nil {
+	if err := a.c.Journal.Failed(); err != nil {
 		a.failure = err
 	}
 	return a.failure
 }
 
 func (a *answer) begin(key, typ string) *block {
-	head := a.t.c.NewPart(a.t.msg)
+	head := a.c.NewPart(a.msg)
 	b := &block{id: key}
 	if typ == sdk.StreamText {
 		b.part = &sdk.TextPart{PartHead: head, Time: &sdk.PartTime{Start: live.Now()}}
@@ -201,7 +239,7 @@ func (a *answer) begin(key, typ string) *block {
 		b.part = &sdk.ReasoningPart{PartHead: head, Time: sdk.PartTime{Start: live.Now()}}
 	}
 	a.current = b
-	a.t.c.AddPart(b.part)
+	a.c.AddPart(b.part)
 	return b
 }
 
@@ -222,21 +260,20 @@ func (a *answer) endCurrent() error {
 	}
 	a.current = nil
 	text := b.text.prefix(sdk.MaxModelAnswerBytes)
-	if p, ok := b.part.(*sdk.TextPart); ok && a.t.g.Engine.Has(sdk.PointTextComplete) {
+	if p, ok := b.part.(*sdk.TextPart); ok {
 		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
 		v := &sdk.TextCompleteValue{Text: text}
-		scope := hooks.Scope{Ledger: a.t.ledger, Subject: p.ID}
-		if _, err := a.t.g.Engine.Transform(a.ctx, sdk.PointTextComplete, scope, in, v); err != nil {
+		if err := a.Set.Fire(a.ctx, sdk.PointTextComplete, a.ledger, p.ID, in, v); err != nil {
 			a.failure = err
 			return err
 		}
 		text = v.Text
 	}
-	a.t.c.Locked(func() {
+	a.c.Locked(func() {
 		setText(b.part, text)
 		live.ClosePart(b.part, live.Interruption{})
 	})
-	a.t.c.PutPart(b.part)
+	a.c.PutPart(b.part)
 	return nil
 }
 
@@ -263,29 +300,29 @@ func (a *answer) takeToolCall(e sdk.StreamEvent) error {
 	}
 	if len(e.Metadata) > 0 {
 		p := b.part.(*sdk.ToolPart)
-		a.t.c.Locked(func() { p.Metadata = e.Metadata })
+		a.c.Locked(func() { p.Metadata = e.Metadata })
 	}
 	if e.Text == "" {
 		return nil
 	}
 	b.text.add(e.Text)
-	a.t.c.AppendText(b.part, "raw", e.Text)
+	a.c.AppendText(b.part, "raw", e.Text)
 	return a.storeFailure()
 }
 
 func (a *answer) beginCall(e sdk.StreamEvent) *block {
 	callID := e.CallID
 	if callID == "" || a.knows(callID) {
-		callID = a.t.c.IDs.New("call") // every call needs one of its own to get its result
+		callID = a.c.IDs.New("call") // every call needs one of its own to get its result
 	}
 	p := &sdk.ToolPart{
-		PartHead: a.t.c.NewPart(a.t.msg), CallID: callID, Tool: e.Tool,
+		PartHead: a.c.NewPart(a.msg), CallID: callID, Tool: e.Tool,
 		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
 	}
 	b := &block{id: e.ID, part: p}
 	a.open[e.ID] = b
 	a.calls = append(a.calls, &call{part: p, block: b})
-	a.t.c.AddPart(p)
+	a.c.AddPart(p)
 	return b
 }
 
@@ -308,7 +345,7 @@ func (a *answer) keep(err error) {
 	if errors.Is(err, sdk.ErrAnswerLimit) {
 		most = live.MaxCutText
 	}
-	a.t.c.Locked(func() {
+	a.c.Locked(func() {
 		if b := a.current; b != nil {
 			setText(b.part, b.text.prefix(most))
 		}
@@ -318,8 +355,19 @@ func (a *answer) keep(err error) {
 	})
 }
 
-// end closes what is open and gives each call its arguments.
-func (a *answer) end() error {
+// end closes what is open and gives each call its arguments. Of a broken answer it keeps what came.
+func (a *answer) end(err error) error {
+	a.keep(err)
+	switch {
+	case a.failure != nil:
+		return a.failure // the host's, not the provider's
+	case err != nil:
+		return err
+	case !a.finished:
+		return a.garbled("the answer ended without its last event")
+	case a.ctx.Err() != nil:
+		return a.ctx.Err()
+	}
 	if err := a.endCurrent(); err != nil {
 		return err
 	}

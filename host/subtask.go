@@ -37,7 +37,7 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 		in.Parts = sdk.Parts{&sdk.TextPart{Text: s.Prompt}}
 	}
 	if agent.Model == nil {
-		in.Model, in.Variant = t.model.Ref().String(), t.user.Model.Variant
+		in.Model, in.Variant = t.Model.Ref().String(), t.user.Model.Variant
 	}
 	m, err := t.promptChild(ctx, in)
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask
 	if d := t.g.Config.SubagentDepth; d != nil {
 		limit = *d
 	}
-	if depth := strings.Count(t.agentPath, "/"); depth >= limit {
+	if depth := strings.Count(t.AgentPath, "/"); depth >= limit {
 		return nil, fmt.Errorf("subagents may nest %d deep (subagent_depth in tenon.json): do this work here", limit)
 	}
 	return t.h.CreateSession(ctx, NewSession{

@@ -50,7 +50,7 @@ func (t *turn) runTemplate(ctx context.Context, c *command, u *sdk.UserMessage, 
 			break
 		}
 	}
-	t.storeEntries(u.ID, t.purpose, entries)
+	storeEntries(t.c, t.g, u.ID, t.Purpose, entries)
 	return err
 }
 
@@ -65,7 +65,7 @@ func (t *turn) templateTurn(ctx context.Context, c *command, u *sdk.UserMessage,
 	v.gather(ctx, v.tools)
 	if v.tools.find(shellTool) == nil {
 		return nil, fmt.Errorf("command %s runs shell commands in its template, which agent %q may not do; choose another agent, or allow it the tool %s",
-			c.label(), v.agent.Name, shellTool)
+			c.label(), v.Agent.Name, shellTool)
 	}
 	return &v, nil
 }
@@ -77,12 +77,14 @@ func (t *turn) distrust(ctx context.Context, c *command) error {
 	if !trust.Repository {
 		return nil
 	}
+	s := *t.setup
+	t.setup = &s
 	var err error
-	if t.rules, _, err = t.h.rulesUnder(ctx, t.g, &t.agent, t.c.SessionCopy(), t.h.ownRules); err != nil || trust.Approved {
+	if s.Rules, _, err = t.h.rulesUnder(ctx, t.g, &t.Agent, t.c.SessionCopy(), t.h.ownRules); err != nil || trust.Approved {
 		return err
 	}
 	home := t.h.opts.Project.Home
-	t.rules = t.rules.Within(permission.Compile(home, sdk.PermissionRules{{
+	s.Rules = s.Rules.Within(permission.Compile(home, sdk.PermissionRules{{
 		Permission: "*", Pattern: "*", Action: sdk.ActionAsk, Origin: c.label() + ", which the repository brings and nobody approved (tenon permission approve)",
 	}}).Within(permission.Compile(home, t.h.opts.Managed)))
 	return nil

@@ -62,20 +62,20 @@ func failed(err error) outcome {
 
 // runTools runs the calls of a step: prepared in the model's order, run side by side. Every call gets a
 // result.
-func (t *turn) runTools(ctx context.Context) (event, error) {
+func (t *turn) runTools(ctx context.Context) (state, error) {
 	var running sync.WaitGroup
 	for _, c := range t.calls {
 		t.callTool(ctx, c, &running)
 	}
 	running.Wait()
 	if ctx.Err() != nil {
-		return evFail, ctx.Err()
+		return stateDone, ctx.Err()
 	}
-	t.closeStep(stateDone)
+	t.closeStep(live.InterruptedByAbort)
 	if t.halted.reason() != nil {
-		return evHalt, nil
+		return stateDone, nil
 	}
-	return evToolsDone, nil
+	return stateDecide, nil
 }
 
 // callTool is the one way a tool call takes, whoever owns the tool and whoever started it:
@@ -200,7 +200,7 @@ func (t *turn) halt(err error) {
 func (c *call) input(t *turn) sdk.ToolInput {
 	return sdk.ToolInput{
 		Tool: c.part.Tool, Origin: c.tool.origin, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
-		CallID: c.part.CallID, Agent: t.agent.Name, AgentPath: t.agentPath,
+		CallID: c.part.CallID, Agent: t.Agent.Name, AgentPath: t.AgentPath,
 	}
 }
 
@@ -208,7 +208,7 @@ func (c *call) toolCall() *sdk.ToolCall {
 	p := c.host.t.h.opts.Project
 	return &sdk.ToolCall{
 		Tool: c.part.Tool, CallID: c.part.CallID, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
-		Agent: c.host.t.agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
+		Agent: c.host.t.Agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
 		Prepared: c.prepared,
 	}
 }

@@ -34,7 +34,7 @@ const (
 // for as long as they fit, so that a request looks the same from step to step; what the model found stays with it.
 func (s *toolset) hide(t *turn, all []*tool, messages []sdk.MessageWithParts) {
 	cfg := t.g.Config.ToolSearch
-	if allowed, said := t.user.Tools[searchTool]; cfg.Disable || said && !allowed || t.rules.Removed(searchTool) {
+	if allowed, said := t.user.Tools[searchTool]; cfg.Disable || said && !allowed || t.Rules.Removed(searchTool) {
 		return
 	}
 	budget := int64(sdk.DefaultToolBudget)

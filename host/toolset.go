@@ -47,7 +47,7 @@ type toolset struct {
 // newToolset returns what the model can call in a step with the messages given.
 func (t *turn) newToolset(ctx context.Context, messages []sdk.MessageWithParts) (*toolset, error) {
 	s := &toolset{tools: map[string]*tool{}}
-	if t.model.ToolCall {
+	if t.Model.ToolCall {
 		s.hide(t, t.gather(ctx, s), messages)
 	}
 	if t.wantsStructured() {
@@ -80,7 +80,7 @@ func (t *turn) gather(ctx context.Context, s *toolset) []*tool {
 		if !ok {
 			continue
 		}
-		model, agent := t.model.Model, t.agent // the plugin may keep them
+		model, agent := t.Model.Model, t.Agent // the plugin may keep them
 		offered, _ := generation.Ask(ctx, l, "tools", func(context.Context) ([]*offer, error) {
 			return offersOf(source, l, &model, &agent), nil
 		})
@@ -138,7 +138,7 @@ func deadline(l *generation.Plugin, one sdk.Tool) time.Duration {
 // plugin the tool, not the turn.
 func (t *turn) admits(l *generation.Plugin, o *offer) bool {
 	id := o.definition.ID
-	if allowed, said := t.user.Tools[id]; said && !allowed || !o.available || t.rules.Removed(o.key) {
+	if allowed, said := t.user.Tools[id]; said && !allowed || !o.available || t.Rules.Removed(o.key) {
 		return false
 	}
 	if l.Builtin() {

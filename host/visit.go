@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -37,7 +36,7 @@ type visit struct {
 // show makes the turn visible to plugins as it stands now, working on the user message given.
 func (t *turn) show(user *sdk.UserMessage) {
 	c := *t
-	c.user, c.answering, c.calls, c.req, c.tools, c.doom, c.converted = user, nil, nil, nil, nil, doomWatch{}, convert.Cache{}
+	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, doomWatch{}, convert.Cache{}
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	t.r.view = &view{turn: &c, ctx: t.r.turnCtx}
@@ -84,7 +83,7 @@ func (h running) Visit(ctx context.Context, session string, f func(context.Conte
 	t.ledger = &hooks.Ledger{}
 	v := &visit{turn: &t}
 	err = f(ctx, v)
-	t.storeEntries(t.place(), t.purpose, append(t.ledger.Entries(), v.entries...))
+	storeEntries(t.c, t.g, t.place(), t.Purpose, append(t.ledger.Entries(), v.entries...))
 	return err
 }
 
@@ -123,24 +122,10 @@ func (t *turn) refusedByUser(err error) error {
 	return err
 }
 
-// storeEntries records what was done on the way to a message.
-func (t *turn) storeEntries(messageID string, purpose sdk.Purpose, entries []hooks.Entry) {
-	if len(entries) == 0 {
-		return
-	}
-	t.g.HideEntries(entries)
-	data, err := json.Marshal(entries)
-	if err != nil {
-		t.h.log.Error("ledger entries have no JSON", "err", err) // strings and numbers always encode
-		return
-	}
-	t.c.Journal.Put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
-}
-
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 func (h running) Denies(session, key, pattern string) bool {
 	v := h.viewOf(session)
-	return v != nil && v.turn.rules != nil && v.turn.rules.Decide(key, pattern).Action == sdk.ActionDeny
+	return v != nil && v.turn.setup != nil && v.turn.Rules.Decide(key, pattern).Action == sdk.ActionDeny
 }
 
 // Messages returns the messages of a session since its last compaction. Errors: ErrNotFound.
@@ -161,7 +146,7 @@ func (v *visit) Generation() *generation.Set { return v.turn.g }
 
 // Permit decides a request of a plugin. An answer "always" can hold for the patterns that are asked for, no wider ones.
 func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error {
-	req.Agent, req.Metadata = v.turn.agent.Name, askedBy(req.Metadata, "", by.Name)
+	req.Agent, req.Metadata = v.turn.Agent.Name, askedBy(req.Metadata, "", by.Name)
 	return v.turn.refusedByUser(v.turn.permit(ctx, req, "", generation.OriginOf(by)))
 }
 
