@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/compact"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
@@ -20,14 +22,14 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 		})
 		t.closeStep(live.InterruptedByAbort)
 	}
-	if t.compacted++; t.compacted > maxCompactions {
-		return stateDone, fmt.Errorf("the conversation still does not fit %s after %d summaries: start a new session, or use a model with a larger context", t.Model.Ref(), maxCompactions)
+	if t.compacted++; t.compacted > compact.MaxTries {
+		return stateDone, fmt.Errorf("the conversation still does not fit %s after %d summaries: start a new session, or use a model with a larger context", t.Model.Ref(), compact.MaxTries)
 	}
-	plan := planCompaction(live.Active(t.c.Snapshot()), t.g.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
-	if len(plan.covered) == 0 && t.manual {
+	plan := compact.NewPlan(live.Active(t.c.Snapshot()), t.g.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
+	if len(plan.Covered) == 0 && t.manual {
 		return stateDone, errors.New("there is nothing to summarise yet")
 	}
-	if len(plan.covered) == 0 {
+	if len(plan.Covered) == 0 {
 		return stateDone, fmt.Errorf("nothing can be summarised: the prompt alone is too long for %s", t.Model.Ref())
 	}
 	answered, last := t.answered(), t.last
@@ -43,22 +45,22 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 }
 
 // summarise asks the compaction agent for the summary and stores question and answer.
-func (t *turn) summarise(ctx context.Context, plan compaction) error {
+func (t *turn) summarise(ctx context.Context, plan compact.Plan) error {
 	agent, err := t.g.Agent(sdk.AgentCompaction)
 	if err != nil {
 		return err
 	}
 	m := t.Model
 	if t.summaryModel != "" || agent.Model != nil {
-		m, err = openModel(ctx, t.g, &agent, t.summaryModel, false, "")
+		m, err = ask.OpenModel(ctx, t.g, &agent, t.summaryModel, false, "")
 	}
 	t.summaryModel = ""
 	if err != nil {
 		return err
 	}
-	s := &summary{step: &step{setup: t.as(agent, m, sdk.PurposeCompaction), c: t.c, user: t.user, ledger: &hooks.Ledger{}}, plan: plan, try: t.compacted}
-	err = s.run(ctx)
-	if s.msg == nil {
+	s := &compact.Summary{Step: &ask.Step{Setup: t.As(agent, m, sdk.PurposeCompaction), Conversation: t.c, User: t.user, Ledger: &hooks.Ledger{}}, Plan: plan, Try: t.compacted}
+	err = s.Run(ctx)
+	if s.Msg == nil {
 		return err
 	}
 	if err != nil {
@@ -67,32 +69,32 @@ func (t *turn) summarise(ctx context.Context, plan compaction) error {
 		}
 		t.failure = t.turnError(err)
 	}
-	s.close(live.InterruptedByFailure, t.failure)
-	t.last = s.msg
+	s.Close(live.InterruptedByFailure, t.failure.named())
+	t.last = s.Msg
 	return err
 }
 
 // afterCompaction says how the turn goes on: with the prompt that waits, or with a reminder of the work
 // that was under way; not at all when the user only wanted the summary or a hook says so.
-func (t *turn) afterCompaction(ctx context.Context, plan compaction) (state, error) {
+func (t *turn) afterCompaction(ctx context.Context, plan compact.Plan) (state, error) {
 	if t.manual {
 		return stateStop, nil
 	}
 	v := &sdk.AutocontinueValue{Enabled: true}
 	in := &sdk.AutocontinueInput{
-		SessionID: t.r.session, Agent: t.Agent.Name, Model: t.Model.Model, Provider: model.ProviderRef(&t.Model.Provider), Message: t.user, Overflow: plan.overflow,
+		SessionID: t.r.session, Agent: t.Agent.Name, Model: t.Model.Model, Provider: model.ProviderRef(&t.Model.Provider), Message: t.user, Overflow: plan.Overflow,
 	}
 	ledger := &hooks.Ledger{}
 	err := t.g.Fire(ctx, sdk.PointAutocontinue, ledger, "", in, v)
-	storeLedger(t.c, t.g, t.last.ID, sdk.PurposeCompaction, ledger)
+	ask.StoreLedger(t.c, t.g, t.last.ID, sdk.PurposeCompaction, ledger)
 	if err != nil {
 		return stateDone, err
 	}
 	if !v.Enabled {
 		return stateStop, nil
 	}
-	if plan.tail == "" {
-		t.addSynthetic(continuePrompt, sdk.Object{"compaction_continue": true})
+	if plan.Tail == "" {
+		t.addSynthetic(compact.ContinuePrompt, sdk.Object{"compaction_continue": true})
 	}
 	return stateAsk, nil
 }

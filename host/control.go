@@ -109,7 +109,7 @@ func (h *Host) Uncompact(ctx context.Context, session string) error {
 		}
 		ids := []string{messages[summary].Info.Head().ID, messages[question].Info.Head().ID}
 		damaged, err := t.c.RemoveMessages(ctx, ids, func(*sdk.Session) {})
-		h.leftOut(damaged)
+		h.sessions.LeftOut(damaged)
 		return stateDone, err
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/compact"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -13,6 +15,13 @@ import (
 type TurnError struct {
 	Named *sdk.NamedError // as it stands in the message
 	Err   error           // the cause
+}
+
+func (e *TurnError) named() *sdk.NamedError {
+	if e == nil {
+		return nil
+	}
+	return e.Named
 }
 
 // Error returns the cause's text.
@@ -37,7 +46,9 @@ func (t *turn) finish(ctx context.Context, err error) {
 		t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: t.g.Hide(err.Error())}}, Err: err}
 	}
 	t.closeStep(why)
-	t.prune()
+	if t.g.Config.Compaction.Prune && t.failure == nil {
+		compact.Prune(t.c)
+	}
 	t.k.Settle() // changes from now on are not the session's
 	t.c.Journal.Put([]store.Op{store.SetTurn{Open: false}})
 	t.c.Journal.Put(nil, t.ending()...)
@@ -69,13 +80,13 @@ func (t *turn) closeStep(why live.Interruption) {
 	if t.msg == nil {
 		return
 	}
-	t.stepOf(t.msg).close(why, t.failure)
+	t.stepOf(t.msg).Close(why, t.failure.named())
 	t.last, t.msg = t.msg, nil
 }
 
 // stepOf returns the step of a message.
-func (t *turn) stepOf(m *sdk.AssistantMessage) *step {
-	return &step{setup: t.setup, c: t.c, user: t.user, number: t.step, msg: m, ledger: t.ledger}
+func (t *turn) stepOf(m *sdk.AssistantMessage) *ask.Step {
+	return &ask.Step{Setup: t.Setup, Conversation: t.c, User: t.user, Msg: m, Ledger: t.ledger}
 }
 
 // answer hands the outcome to those who wait for it.

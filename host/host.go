@@ -11,7 +11,9 @@ import (
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/host/sessions"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tasks"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -111,15 +113,13 @@ type Host struct {
 	ctx, besideCtx       context.Context
 	cancel, cancelBeside context.CancelFunc
 
-	schemas schemas
-	trace   func(from, to state) // in tests: each step of the loop
-	files   undo.Files
+	schemas  schemas
+	trace    func(from, to state) // in tests: each step of the loop
+	files    undo.Files
+	sessions *sessions.Keeper
 
 	mu      sync.Mutex
-	runners map[string]*runner     // by session
-	fresh   map[string]store.Token // claims of sessions that were created and not prompted yet
-	seen    map[string]sdk.Session // sessions that session.start was told of, for session.end
-	damaged map[store.Damage]bool  // rows that the user was told of
+	runners map[string]*runner // by session
 	closed  bool
 	wg      sync.WaitGroup // the goroutines of runners and of work beside turns
 }
@@ -132,8 +132,11 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	}
 	h := &Host{
 		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: newAsks(),
-		runners: map[string]*runner{}, fresh: map[string]store.Token{}, seen: map[string]sdk.Session{},
-		damaged: map[store.Damage]bool{}, files: undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
+		runners: map[string]*runner{},
+		files:   undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
+	}
+	h.sessions = &sessions.Keeper{
+		Store: o.Store, IDs: h.ids, Project: o.Project, Version: o.Version, Log: o.Logger, Publish: h.publish, Observe: h.observe, Notice: h.notice,
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
@@ -149,7 +152,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 		h.cancel()
 		return nil, err
 	}
-	if err := h.recover(ctx); err != nil {
+	if err := h.sessions.Recover(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
 	h.files.FinishReverts(ctx)
@@ -164,9 +167,25 @@ type (
 	Receiver      = model.Receiver
 	AgentInfo     = generation.AgentInfo
 	CommandInfo   = generation.CommandInfo
+	NewSession    = sessions.New
 	SkillInfo     = generation.SkillInfo
 	ReloadOptions = generation.ReloadOptions
 )
+
+// CreateSession stores a new session. Errors: ErrNotFound for the parent, those of the store.
+func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, error) {
+	return h.sessions.Create(ctx, n)
+}
+
+// Session returns a session by its identifier, or ErrNotFound.
+func (h *Host) Session(ctx context.Context, id string) (*sdk.Session, error) {
+	return h.sessions.Find(ctx, id)
+}
+
+// Fork makes a new session that begins with the messages of another one before messageID; see sessions.Keeper.
+func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
+	return h.sessions.Fork(ctx, session, messageID)
+}
 
 // Subscribe returns the events from now on. A lossless subscriber must read until it closes the
 // subscription: the host waits for it.
@@ -225,12 +244,12 @@ func (h *Host) Close(ctx context.Context) error {
 	for _, r := range running {
 		r.abort()
 	}
-	impatient := time.AfterFunc(titleGrace, h.cancelBeside)
+	impatient := time.AfterFunc(tasks.TitleGrace, h.cancelBeside)
 	h.wg.Wait()
 	impatient.Stop()
 	h.cancelBeside()
 	h.plugins.Stop()
-	h.endSessions(ctx)
+	h.sessions.End(ctx)
 	err := h.plugins.Close(ctx)
 	h.bus.Close()
 	h.cancel()

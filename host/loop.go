@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/compact"
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
@@ -18,7 +20,7 @@ const maxContinued = 8
 
 // turn answers prompts of one session. It belongs to the runner's goroutine.
 type turn struct {
-	*setup // of the latest prompt; nil before the first
+	*ask.Setup // of the latest prompt; nil before the first
 
 	h *Host
 	g *generation.Set
@@ -180,7 +182,7 @@ func follows(f stepFacts) state {
 // decide looks at the finished step.
 func (t *turn) decide() (state, error) {
 	facts := stepFacts{
-		toolCalls: len(t.calls) > 0, lastStep: t.atLimit(), overflow: overflows(&t.Model.Model, t.g.Config.Compaction, t.last.Tokens), queued: t.r.waiting(),
+		toolCalls: len(t.calls) > 0, lastStep: t.atLimit(), overflow: compact.Overflows(&t.Model.Model, t.g.Config.Compaction, t.last.Tokens), queued: t.r.waiting(),
 	}
 	if !facts.overflow {
 		t.compacted = 0
@@ -211,7 +213,7 @@ func (t *turn) mayStop(ctx context.Context) (state, error) {
 	}
 	ledger := &hooks.Ledger{}
 	d, err := t.g.Engine.Gate(ctx, sdk.PointTurnStop, hooks.Scope{Ledger: ledger}, in)
-	storeLedger(t.c, t.g, t.last.ID, t.Purpose, ledger)
+	ask.StoreLedger(t.c, t.g, t.last.ID, t.Purpose, ledger)
 	if err != nil {
 		return stateDone, err
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/compact"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
@@ -42,7 +44,7 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 	running, answered, was := t.user != nil, t.answered(), *t
 	t.answering = append(t.answering, q)
 	if !running {
-		status(t.c, sdk.SessionStatus{Type: sdk.StatusBusy})
+		ask.Status(t.c, sdk.SessionStatus{Type: sdk.StatusBusy})
 		t.c.Journal.Put([]store.Op{store.SetTurn{Open: true}})
 	}
 	accept := t.accept
@@ -89,7 +91,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	if err != nil {
-		storeLedger(t.c, t.g, u.ID, t.Purpose, ledger) // what a template ran before it failed
+		ask.StoreLedger(t.c, t.g, u.ID, t.Purpose, ledger) // what a template ran before it failed
 		return stateDone, err
 	}
 	v := &sdk.ChatMessageValue{Message: u, Parts: parts}
@@ -105,7 +107,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, doomWatch{} // each prompt has its own
 	t.show(t.user)
 	t.c.Add(t.user, t.owned(v.Parts)...)
-	storeLedger(t.c, t.g, u.ID, t.Purpose, ledger)
+	ask.StoreLedger(t.c, t.g, u.ID, t.Purpose, ledger)
 	t.c.UpdateSession(func(s *sdk.Session) {
 		s.Agent = t.Agent.Name
 		s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
@@ -119,7 +121,7 @@ func (t *turn) open(ctx context.Context, id string, in *PromptInput, command *co
 		return nil, err
 	}
 	damaged, err := t.k.Drop(ctx)
-	t.h.leftOut(damaged)
+	t.h.sessions.LeftOut(damaged)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +145,7 @@ func (t *turn) firstState(ctx context.Context, noReply bool) (state, error) {
 		return stateDone, err
 	case started:
 		return stateTools, nil
-	case overflows(&t.Model.Model, t.g.Config.Compaction, lastTokens(t.c.Snapshot())):
+	case compact.Overflows(&t.Model.Model, t.g.Config.Compaction, compact.LastTokens(t.c.Snapshot())):
 		return stateCompact, nil
 	}
 	return stateAsk, nil
@@ -178,21 +180,21 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 		return fmt.Errorf("agent %q%s %w", agent.Name, namedBy(in.Agent == "", agent.Name, t.g.Config), ErrSubagent)
 	}
 	byRepository := byCommand && t.g.ChoosesCommandModel(&command.Command.Command)
-	m, err := openModel(ctx, t.g, &agent, in.Model, byRepository, modelOf(s))
+	m, err := ask.OpenModel(ctx, t.g, &agent, in.Model, byRepository, modelOf(s))
 	if err != nil && byCommand {
 		return fmt.Errorf("command %s names its model: %w", command.label(), err)
 	}
 	if err != nil {
 		return err
 	}
-	t.setup, err = t.newSetup(ctx, agent, m)
+	t.Setup, err = t.newSetup(ctx, agent, m)
 	return err
 }
 
 // newSetup returns the setup for an agent and a model in the turn's session.
-func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*setup, error) {
+func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*ask.Setup, error) {
 	session := t.c.SessionCopy()
-	s := &setup{
+	s := &ask.Setup{
 		Set: t.g, Project: t.h.opts.Project, Version: t.h.opts.Version, SessionID: session.ID, ParentID: session.ParentID, Agent: agent, Model: m,
 		Purpose: sdk.PurposeTurn,
 	}
@@ -230,12 +232,12 @@ func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) er
 		}
 	}
 	if after.Model.ProviderID != before.Model.ProviderID || after.Model.ModelID != before.Model.ModelID {
-		if m, err = openModel(ctx, t.g, &agent, after.Model.String(), false, ""); err != nil {
+		if m, err = ask.OpenModel(ctx, t.g, &agent, after.Model.String(), false, ""); err != nil {
 			return err
 		}
 	}
 	if agent.Name != t.Agent.Name || m != t.Model {
-		t.setup, err = t.newSetup(ctx, agent, m)
+		t.Setup, err = t.newSetup(ctx, agent, m)
 	}
 	return err
 }

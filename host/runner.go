@@ -306,12 +306,12 @@ func (r *runner) waiting() bool {
 // come before those that wait here.
 func (r *runner) open(ctx context.Context) (*live.Conversation, store.Token, error) {
 	h := r.host
-	token, err := h.claim(ctx, r.session)
+	token, err := h.sessions.Claim(ctx, r.session)
 	if err != nil {
 		return nil, token, err
 	}
 	c, damaged, err := live.Open(ctx, h.opts.Store, token, h.ids, h.publish)
-	h.leftOut(damaged)
+	h.sessions.LeftOut(damaged)
 	if err != nil {
 		return nil, token, errors.Join(err, h.opts.Store.Release(ctx, token))
 	}
@@ -320,7 +320,7 @@ func (r *runner) open(ctx context.Context) (*live.Conversation, store.Token, err
 		return nil, token, errors.Join(err, c.Journal.Close(), h.opts.Store.Release(ctx, token))
 	}
 	r.adopt(left)
-	h.sessionStarted(c.SessionCopy())
+	h.sessions.Started(c.SessionCopy())
 	return c, token, nil
 }
 

@@ -20,7 +20,7 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 	m := t.Model
 	if req.Small {
 		var err error
-		if m, err = t.smallModel(ctx); err != nil {
+		if m, err = t.SmallModel(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -31,8 +31,8 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 	if err := t.refusedByUser(t.permit(ctx, leave, "", generation.OriginOf(by))); err != nil {
 		return nil, err
 	}
-	t.setup = t.as(t.Agent, m, sdk.PurposeSampling) // of this request; the ledger has it under its purpose
-	return t.setup.sample(ctx, t, &req)
+	t.Setup = t.As(t.Agent, m, sdk.PurposeSampling) // of this request; the ledger has it under its purpose
+	return sample(ctx, t, &req)
 }
 
 // previewOf returns the beginning of a request for the user's eyes.
@@ -52,18 +52,18 @@ func previewOf(req *sdk.SampleRequest) string {
 	return text[:end] + " […]"
 }
 
-// sample asks the setup's model.
-func (s *setup) sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleResult, error) {
+// sample asks the turn's model.
+func sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleResult, error) {
 	var system []string
 	if req.System != "" {
 		system = append(system, req.System)
 	}
-	a, err := s.askAside(ctx, t.c, t.user, req.Messages, t.ledger, func() *sdk.ModelRequest {
-		r := s.request(system, t.user.Model.Variant)
+	a, err := t.AskAside(ctx, t.c, t.user, req.Messages, t.ledger, func() *sdk.ModelRequest {
+		r := t.Setup.Request(system, t.user.Model.Variant)
 		if req.MaxTokens > 0 && (r.Params.MaxOutputTokens == 0 || req.MaxTokens < r.Params.MaxOutputTokens) {
 			r.Params.MaxOutputTokens = req.MaxTokens
 		}
-		if req.Temperature != nil && s.Model.Temperature {
+		if req.Temperature != nil && t.Model.Temperature {
 			r.Params.Temperature = req.Temperature
 		}
 		return r
@@ -71,5 +71,5 @@ func (s *setup) sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*s
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.SampleResult{Text: a.text.String(), Model: s.Model.Ref().String(), FinishReason: a.reason}, nil
+	return &sdk.SampleResult{Text: a.Text.String(), Model: t.Model.Ref().String(), FinishReason: a.Reason}, nil
 }

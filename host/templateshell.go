@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
@@ -50,7 +51,7 @@ func (t *turn) runTemplate(ctx context.Context, c *command, u *sdk.UserMessage, 
 			break
 		}
 	}
-	storeEntries(t.c, t.g, u.ID, t.Purpose, entries)
+	ask.StoreEntries(t.c, t.g, u.ID, t.Purpose, entries)
 	return err
 }
 
@@ -77,8 +78,8 @@ func (t *turn) distrust(ctx context.Context, c *command) error {
 	if !trust.Repository {
 		return nil
 	}
-	s := *t.setup
-	t.setup = &s
+	s := *t.Setup
+	t.Setup = &s
 	var err error
 	if s.Rules, _, err = t.h.rulesUnder(ctx, t.g, &t.Agent, t.c.SessionCopy(), t.h.ownRules); err != nil || trust.Approved {
 		return err

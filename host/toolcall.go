@@ -27,7 +27,6 @@ const (
 // call is one tool call on its way.
 type call struct {
 	part  *sdk.ToolPart // stored when the model, or the user, asked for the call
-	block *block        // while the arguments arrive
 	raw   []byte        // the arguments as the model wrote them
 	tool  *tool
 	args  json.RawMessage // as they run

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
@@ -83,7 +84,7 @@ func (h running) Visit(ctx context.Context, session string, f func(context.Conte
 	t.ledger = &hooks.Ledger{}
 	v := &visit{turn: &t}
 	err = f(ctx, v)
-	storeEntries(t.c, t.g, t.place(), t.Purpose, append(t.ledger.Entries(), v.entries...))
+	ask.StoreEntries(t.c, t.g, t.place(), t.Purpose, append(t.ledger.Entries(), v.entries...))
 	return err
 }
 
@@ -125,7 +126,7 @@ func (t *turn) refusedByUser(err error) error {
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 func (h running) Denies(session, key, pattern string) bool {
 	v := h.viewOf(session)
-	return v != nil && v.turn.setup != nil && v.turn.Rules.Decide(key, pattern).Action == sdk.ActionDeny
+	return v != nil && v.turn.Setup != nil && v.turn.Rules.Decide(key, pattern).Action == sdk.ActionDeny
 }
 
 // Messages returns the messages of a session since its last compaction. Errors: ErrNotFound.
@@ -134,7 +135,7 @@ func (h running) Messages(ctx context.Context, session string) ([]sdk.MessageWit
 		return v.turn.c.Snapshot(), nil
 	}
 	messages, damaged, err := live.Load(ctx, h.opts.Store, session)
-	h.leftOut(damaged)
+	h.sessions.LeftOut(damaged)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("session %q: %w", session, ErrNotFound)
 	}

@@ -1,4 +1,4 @@
-package host
+package sessions
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 // Fork makes a new session that begins with the messages of another one before messageID; with all that are not undone when it is
 // empty. Files stay as they are. The session itself is not changed and may be in use. Damaged rows are left out, with a
 // *store.DamageError beside the fork. Errors: ErrNotFound, those of the store.
-func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
+func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
 	var damage store.Damages
-	from, err := h.Session(ctx, session)
+	from, err := h.Find(ctx, session)
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
-	list, err := h.opts.Store.Messages(ctx, session, store.Page{})
+	list, err := h.Store.Messages(ctx, session, store.Page{})
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 	switch {
 	case messageID != "":
 		if end = live.IndexOf(list, messageID); end < 0 {
-			return nil, fmt.Errorf("message %q: %w", messageID, ErrNotFound)
+			return nil, fmt.Errorf("message %q: %w", messageID, live.ErrNotFound)
 		}
 	case from.Revert != nil:
 		if i := live.IndexOf(list, from.Revert.MessageID); i >= 0 {
@@ -40,27 +40,27 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 	if err != nil {
 		return nil, err
 	}
-	todos, err := h.opts.Store.Todos(ctx, session)
+	todos, err := h.Store.Todos(ctx, session)
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	if len(todos) > 0 && end == len(list) {
 		ops = append(ops, store.PutTodos{Todos: todos})
 	}
-	if err := h.opts.Store.Import(ctx, []store.Import{{Session: f.session, Ops: ops}}, false); err != nil {
+	if err := h.Store.Import(ctx, []store.Import{{Session: f.session, Ops: ops}}, false); err != nil {
 		return nil, err
 	}
-	h.publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: f.session.ID, Info: *f.session}})
+	h.Publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: f.session.ID, Info: *f.session}})
 	return f.session, damage.Err()
 }
 
 // forkOf returns the row of a session that goes on where another one is. What the messages cost was paid there.
-func (h *Host) forkOf(from *sdk.Session) *sdk.Session {
+func (h *Keeper) forkOf(from *sdk.Session) *sdk.Session {
 	created := live.Now()
 	s := *from
-	s.ID, s.Slug, s.ParentID, s.Version = h.ids.New(sdk.PrefixSession), slug(), "", h.opts.Version
-	s.ProjectID, s.Directory, s.Path = h.opts.Project.ID, h.opts.Project.Directory, ""
-	if rel, err := filepath.Rel(h.opts.Project.Worktree, s.Directory); err == nil && rel != "." {
+	s.ID, s.Slug, s.ParentID, s.Version = h.IDs.New(sdk.PrefixSession), slug(), "", h.Version
+	s.ProjectID, s.Directory, s.Path = h.Project.ID, h.Project.Directory, ""
+	if rel, err := filepath.Rel(h.Project.Worktree, s.Directory); err == nil && rel != "." {
 		s.Path = filepath.ToSlash(rel)
 	}
 	s.Cost, s.Tokens, s.Summary, s.Share, s.Revert = 0, sdk.Tokens{}, nil, nil, nil
@@ -84,7 +84,7 @@ func forkTitle(title string) string {
 
 // forking copies messages into a new session.
 type forking struct {
-	h       *Host
+	h       *Keeper
 	session *sdk.Session
 	ids     map[string]string // of messages: the copy's by the original's
 	damage  *store.Damages
@@ -93,7 +93,7 @@ type forking struct {
 // copy gives the messages, which it owns, new identifiers and returns what stores them.
 func (f *forking) copy(ctx context.Context, list []sdk.MessageWithParts) ([]store.Op, error) {
 	for _, m := range list {
-		f.ids[m.Info.Head().ID] = f.h.ids.New(sdk.PrefixMessage)
+		f.ids[m.Info.Head().ID] = f.h.IDs.New(sdk.PrefixMessage)
 	}
 	live.CloseInterrupted(list) // a turn that runs goes on there, not in the copy
 	var ops []store.Op
@@ -128,7 +128,7 @@ func (f *forking) renamed(id string) string {
 
 // adopt makes a part the copy's and returns the stored output it refers to, unless it was returned before.
 func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs map[string]bool) ([]byte, error) {
-	head := sdk.PartHead{ID: f.h.ids.New(sdk.PrefixPart), SessionID: f.session.ID, MessageID: message}
+	head := sdk.PartHead{ID: f.h.IDs.New(sdk.PrefixPart), SessionID: f.session.ID, MessageID: message}
 	was := *p.Head()
 	*p.Head() = head
 	switch p := p.(type) {
@@ -136,14 +136,14 @@ func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs
 		p.TailStartID = f.renamed(p.TailStartID)
 	case *sdk.ToolPart:
 		for _, file := range p.State.Attachments {
-			file.PartHead = sdk.PartHead{ID: f.h.ids.New(sdk.PrefixPart), SessionID: head.SessionID, MessageID: head.MessageID}
+			file.PartHead = sdk.PartHead{ID: f.h.IDs.New(sdk.PrefixPart), SessionID: head.SessionID, MessageID: head.MessageID}
 		}
 		hash := store.Output(p)
 		if hash == "" || outputs[hash] {
 			return nil, nil
 		}
 		outputs[hash] = true
-		content, err := f.h.opts.Store.Blob(ctx, hash)
+		content, err := f.h.Store.Blob(ctx, hash)
 		if err == nil {
 			return content, nil
 		}

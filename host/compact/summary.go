@@ -1,4 +1,6 @@
-package host
+// Package compact makes room in a conversation: it says when one is too long (overflow.go), plans and writes its summary (summary.go), and takes
+// old tool output out (prune.go). The loop decides when.
+package compact
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
@@ -13,8 +16,8 @@ import (
 )
 
 const (
-	// maxCompactions is how many summaries in a row may fail to make room before the turn gives up.
-	maxCompactions = 3
+	// MaxTries is how many summaries in a row may fail to make room before the turn gives up.
+	MaxTries = 3
 )
 
 // summaryPrompt asks for the summary when no hook replaces it.
@@ -22,19 +25,19 @@ const summaryPrompt = "Summarise the conversation above so that the work can go 
 	"what was done and found out, with the paths, names, commands and decisions that are still needed; what is under way; and what comes next. " +
 	"Leave out what is settled and not needed any more. Write for the assistant that continues, under the headings Goal, Done, State, Next."
 
-// continuePrompt makes the model go on after its context was summarised in the middle of a turn.
-const continuePrompt = "The conversation was summarised to make room. Go on with what the summary says comes next; stop if everything is done."
+// ContinuePrompt makes the model go on after its context was summarised in the middle of a turn.
+const ContinuePrompt = "The conversation was summarised to make room. Go on with what the summary says comes next; stop if everything is done."
 
-// compaction is what one summary covers and what it leaves.
-type compaction struct {
-	covered  []sdk.MessageWithParts // what the model saw before and is summarised
-	tail     string                 // the first message kept verbatim, empty for none
-	overflow bool
+// Plan is what one summary covers and what it leaves.
+type Plan struct {
+	Covered  []sdk.MessageWithParts // what the model saw before and is summarised
+	Tail     string                 // the first message kept verbatim, empty for none
+	Overflow bool
 }
 
-// planCompaction splits the conversation at the start of a turn: as many of the newest turns as fit the
+// NewPlan splits the conversation at the start of a turn: as many of the newest turns as fit the
 // budget stay verbatim. manual means that the user asked for it, try counts the summaries in a row, from 1. A prompt without an answer always stays.
-func planCompaction(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.Model, manual bool, try int) compaction {
+func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.Model, manual bool, try int) Plan {
 	budget := cfg.PreserveRecentTokens
 	if budget == 0 {
 		budget = min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens)
@@ -63,9 +66,9 @@ func planCompaction(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m
 	if waits := unanswered(messages); waits >= 0 && !manual {
 		cut = min(cut, waits)
 	}
-	plan := compaction{covered: messages[:cut], overflow: !manual}
+	plan := Plan{Covered: messages[:cut], Overflow: !manual}
 	if cut < len(messages) {
-		plan.tail = messages[cut].Info.Head().ID
+		plan.Tail = messages[cut].Info.Head().ID
 	}
 	return plan
 }
@@ -86,33 +89,33 @@ func unanswered(messages []sdk.MessageWithParts) int {
 	return -1
 }
 
-// summary is a request for a summary, and its message.
-type summary struct {
-	*step
-	plan compaction
-	try  int // of the summaries in a row, from 1
+// Summary is a request for a summary, and its message.
+type Summary struct {
+	*ask.Step
+	Plan Plan
+	Try  int // of the summaries in a row, from 1
 }
 
-// run asks the model for the summary and stores question and answer. The message, when there is one, stays open.
-func (s *summary) run(ctx context.Context) error {
-	question := *s.user
-	question.MessageHead = sdk.MessageHead{ID: s.c.IDs.New(sdk.PrefixMessage), SessionID: s.SessionID}
+// Run asks the model for the summary and stores question and answer. The message, when there is one, stays open.
+func (s *Summary) Run(ctx context.Context) error {
+	question := *s.User
+	question.MessageHead = sdk.MessageHead{ID: s.Conversation.IDs.New(sdk.PrefixMessage), SessionID: s.SessionID}
 	question.Time = sdk.MessageTime{Created: live.Now()}
 	question.Extra = nil
 	prompt, err := s.prompt(ctx)
 	if err != nil {
 		return err
 	}
-	s.c.Add(&question, &sdk.CompactionPart{
-		PartHead: s.c.NewPart(&question), Auto: s.plan.overflow, Overflow: s.plan.overflow, TailStartID: s.plan.tail,
+	s.Conversation.Add(&question, &sdk.CompactionPart{
+		PartHead: s.Conversation.NewPart(&question), Auto: s.Plan.Overflow, Overflow: s.Plan.Overflow, TailStartID: s.Plan.Tail,
 	})
-	s.msg = s.message(question.ID)
-	s.msg.Summary = true
-	s.c.Add(s.msg)
-	ask := []sdk.MessageWithParts{{Info: s.user, Parts: sdk.Parts{&sdk.TextPart{Text: prompt}}}}
-	a, err := s.ask(ctx, func(ctx context.Context) (*sdk.ModelRequest, error) {
-		req := s.request([]string{s.Agent.Prompt}, s.user.Model.Variant)
-		return req, s.transform(ctx, req, s.user, 0, ask, s.ledger, nil)
+	s.Msg = s.Message(question.ID)
+	s.Msg.Summary = true
+	s.Conversation.Add(s.Msg)
+	ask := []sdk.MessageWithParts{{Info: s.User, Parts: sdk.Parts{&sdk.TextPart{Text: prompt}}}}
+	a, err := s.Ask(ctx, func(ctx context.Context) (*sdk.ModelRequest, error) {
+		req := s.Request([]string{s.Agent.Prompt}, s.User.Model.Variant)
+		return req, s.Transform(ctx, req, s.User, 0, ask, s.Ledger, nil)
 	})
 	if model.Classify(err) == model.ClassOverflow {
 		return fmt.Errorf("the conversation is too long even to be summarised: %w", err)
@@ -124,17 +127,17 @@ func (s *summary) run(ctx context.Context) error {
 }
 
 // compactionPrompt returns the request's one message: the conversation as text and what is asked for.
-func (s *summary) prompt(ctx context.Context) (string, error) {
+func (s *Summary) prompt(ctx context.Context) (string, error) {
 	v := &sdk.CompactingValue{Context: []string{}} // a list for every hook, never null
 	in := &sdk.CompactingInput{SessionID: s.SessionID}
-	if err := s.Set.Fire(ctx, sdk.PointCompacting, s.ledger, "", in, v); err != nil {
+	if err := s.Set.Fire(ctx, sdk.PointCompacting, s.Ledger, "", in, v); err != nil {
 		return "", err
 	}
 	prompt := v.Prompt
 	if prompt == "" {
 		prompt = strings.Join(append([]string{summaryPrompt}, v.Context...), "\n\n")
 	}
-	return "<conversation>\n" + renderConversation(s.plan.covered, usableTokens(&s.Model.Model, s.Set.Config.Compaction)*convert.BytesPerToken*3/4, s.try) + "\n</conversation>\n\n" + prompt, nil
+	return "<conversation>\n" + renderConversation(s.Plan.Covered, usableTokens(&s.Model.Model, s.Set.Config.Compaction)*convert.BytesPerToken*3/4, s.Try) + "\n</conversation>\n\n" + prompt, nil
 }
 
 // renderConversation writes messages as text of about room bytes, the oldest left out when there are more; 0 means no limit.
@@ -167,21 +170,21 @@ func renderConversation(messages []sdk.MessageWithParts, room int64, try int) st
 }
 
 // keep checks the answer and notes on it which messages it stands for.
-func (s *summary) keep(b *answer) error {
-	if len(b.calls) > 0 {
+func (s *Summary) keep(b *ask.Answer) error {
+	if len(b.Calls) > 0 {
 		return errors.New("the model called a tool instead of summarising the conversation")
 	}
-	parts := s.c.Parts(s.msg.ID)
+	parts := s.Conversation.Parts(s.Msg.ID)
 	if strings.TrimSpace(live.AnswerText(parts)) == "" {
 		return errors.New("the model gave an empty summary of the conversation")
 	}
 	for _, p := range parts {
 		if text, ok := p.(*sdk.TextPart); ok && !text.Ignored {
-			s.c.Locked(func() { text.Metadata = live.WithKey(text.Metadata, "covers", covers(s.plan.covered)) })
-			s.c.PutPart(text)
+			s.Conversation.Locked(func() { text.Metadata = live.WithKey(text.Metadata, "covers", covers(s.Plan.Covered)) })
+			s.Conversation.PutPart(text)
 		}
 	}
-	s.finish(b)
+	s.Finish(b)
 	return nil
 }
 

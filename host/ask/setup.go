@@ -1,4 +1,4 @@
-package host
+package ask
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// setup is what a prompt, or a request beside it, is answered with. It is made once and never changed.
-type setup struct {
+// Setup is what a prompt, or a request beside it, is answered with. It is made once and never changed.
+type Setup struct {
 	Set       *generation.Set
 	Project   sdk.Project
 	Version   string // of tenon
@@ -30,8 +30,8 @@ type setup struct {
 	Purpose   sdk.Purpose
 }
 
-// as returns the setup for another agent, model and purpose.
-func (s *setup) as(agent sdk.Agent, m *model.Model, purpose sdk.Purpose) *setup {
+// As returns the setup for another agent, model and purpose.
+func (s *Setup) As(agent sdk.Agent, m *model.Model, purpose sdk.Purpose) *Setup {
 	c := *s
 	c.Agent, c.Model, c.Purpose = agent, m, purpose
 	return &c
@@ -39,7 +39,7 @@ func (s *setup) as(agent sdk.Agent, m *model.Model, purpose sdk.Purpose) *setup 
 
 // open returns the model for an agent: the one asked for, the agent's, the fallback, the default. byRepository says that files of the
 // repository asked for it.
-func openModel(ctx context.Context, set *generation.Set, a *sdk.Agent, name string, byRepository bool, fallback string) (*model.Model, error) {
+func OpenModel(ctx context.Context, set *generation.Set, a *sdk.Agent, name string, byRepository bool, fallback string) (*model.Model, error) {
 	byAgent := false
 	if name == "" && a.Model != nil {
 		name, byAgent = a.Model.String(), true
@@ -55,8 +55,8 @@ func openModel(ctx context.Context, set *generation.Set, a *sdk.Agent, name stri
 	return m, err
 }
 
-// smallModel returns the small model that goes with the setup's.
-func (s *setup) smallModel(ctx context.Context) (*model.Model, error) {
+// SmallModel returns the small model that goes with the setup's.
+func (s *Setup) SmallModel(ctx context.Context) (*model.Model, error) {
 	small, err := s.Set.Models.Small(ctx, s.Model.Model)
 	if err != nil {
 		return nil, err
@@ -64,16 +64,16 @@ func (s *setup) smallModel(ctx context.Context) (*model.Model, error) {
 	return s.Set.Models.Open(ctx, small.Ref().String(), false)
 }
 
-// request returns a request as it is before the hooks, without messages. variant is the model's; empty means the agent's.
-func (s *setup) request(system []string, variant string) *sdk.ModelRequest {
+// Request returns a request as it is before the hooks, without messages. variant is the model's; empty means the agent's.
+func (s *Setup) Request(system []string, variant string) *sdk.ModelRequest {
 	return &sdk.ModelRequest{
 		Model: s.Model.Model, SessionID: s.SessionID, Purpose: s.Purpose, System: system, Params: s.params(variant), Headers: s.headers(),
 	}
 }
 
-// transform runs the hooks of a request over it and turns the messages into the model's. user is the message that is answered, step the turn's
+// Transform runs the hooks of a request over it and turns the messages into the model's. user is the message that is answered, step the turn's
 // step, 0 beside a turn; cache may be nil.
-func (s *setup) transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.UserMessage, step int, messages []sdk.MessageWithParts, l *hooks.Ledger, cache *convert.Cache) error {
+func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.UserMessage, step int, messages []sdk.MessageWithParts, l *hooks.Ledger, cache *convert.Cache) error {
 	in := &sdk.ChatInput{
 		SessionID: s.SessionID, Agent: s.Agent.Name, Model: req.Model, Provider: model.ProviderRef(&s.Model.Provider), Message: user,
 		Purpose: req.Purpose, Step: step,
@@ -103,8 +103,8 @@ func (s *setup) transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.
 	return nil
 }
 
-// system returns the system prompt before the hooks: the agent's, what surrounds it, and the user's own.
-func (s *setup) system(user string) []string {
+// System returns the system prompt before the hooks: the agent's, what surrounds it, and the user's own.
+func (s *Setup) System(user string) []string {
 	out := []string{s.Agent.Prompt}
 	if s.Agent.Prompt == "" {
 		out[0] = s.Set.DefaultPrompt()
@@ -116,7 +116,7 @@ func (s *setup) system(user string) []string {
 	return out
 }
 
-func (s *setup) environment() string {
+func (s *Setup) environment() string {
 	p := s.Project
 	git := "no"
 	if p.Git {
@@ -128,7 +128,7 @@ func (s *setup) environment() string {
 
 // params returns the parameters before the hooks: the model's options, then the variant's, then the
 // agent's, the later ones winning.
-func (s *setup) params(variant string) sdk.ChatParams {
+func (s *Setup) params(variant string) sdk.ChatParams {
 	p := sdk.ChatParams{TopP: s.Agent.TopP, MaxOutputTokens: model.OutputLimit(&s.Model.Model), Options: sdk.Object{}}
 	if s.Model.Temperature {
 		p.Temperature = s.Agent.Temperature
@@ -143,7 +143,7 @@ func (s *setup) params(variant string) sdk.ChatParams {
 }
 
 // headers returns the headers before the hooks. Their names are opencode's, which gateways know.
-func (s *setup) headers() map[string]string {
+func (s *Setup) headers() map[string]string {
 	h := map[string]string{
 		"X-Session-Id": s.SessionID, "X-Session-Affinity": s.SessionID, "User-Agent": "tenon/" + s.Version,
 	}

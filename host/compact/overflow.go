@@ -1,4 +1,4 @@
-package host
+package compact
 
 import (
 	"github.com/tenonhq/tenon/host/model"
@@ -30,18 +30,18 @@ func usableTokens(m *sdk.Model, cfg sdk.CompactionConfig) int64 {
 	return max(0, l.Context-max(output, cfg.Reserved))
 }
 
-// overflows reports whether a conversation that took so many tokens has to be summarised before the next
+// Overflows reports whether a conversation that took so many tokens has to be summarised before the next
 // request.
-func overflows(m *sdk.Model, cfg sdk.CompactionConfig, tokens sdk.Tokens) bool {
+func Overflows(m *sdk.Model, cfg sdk.CompactionConfig, tokens sdk.Tokens) bool {
 	usable := usableTokens(m, cfg)
-	return usable > 0 && automatic(cfg) && tokens.Sum() >= usable
+	return usable > 0 && Automatic(cfg) && tokens.Sum() >= usable
 }
 
-// automatic reports whether the host may summarise by itself.
-func automatic(cfg sdk.CompactionConfig) bool { return cfg.Auto == nil || *cfg.Auto }
+// Automatic reports whether the host may summarise by itself.
+func Automatic(cfg sdk.CompactionConfig) bool { return cfg.Auto == nil || *cfg.Auto }
 
-// lastTokens returns what the latest finished step of the conversation took.
-func lastTokens(messages []sdk.MessageWithParts) sdk.Tokens {
+// LastTokens returns what the latest finished step of the conversation took.
+func LastTokens(messages []sdk.MessageWithParts) sdk.Tokens {
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)
 		switch {

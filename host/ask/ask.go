@@ -1,4 +1,4 @@
-package host
+package ask
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type question struct {
 }
 
 // ask asks the setup's model. Requests that did not fit the model's context are errors of model.ClassOverflow.
-func (s *setup) ask(ctx context.Context, q question) error {
+func (s *Setup) ask(ctx context.Context, q question) error {
 	cfg := s.Set.Config.Retry
 	if q.retries != nil {
 		cfg.Max = q.retries
@@ -70,17 +70,17 @@ func (s *setup) ask(ctx context.Context, q question) error {
 
 // asideAnswer is the model's answer to a request beside the turn. Nothing of it is stored.
 type asideAnswer struct {
-	text   strings.Builder
-	reason string
+	Text   strings.Builder
+	Reason string
 	tokens sdk.Tokens
 }
 
 func (a *asideAnswer) take(e sdk.StreamEvent) error {
 	switch e.Type {
 	case sdk.StreamText:
-		a.text.WriteString(e.Text)
+		a.Text.WriteString(e.Text)
 	case sdk.StreamFinish:
-		a.reason, a.tokens = e.Reason, e.Tokens
+		a.Reason, a.tokens = e.Reason, e.Tokens
 	}
 	return nil
 }
@@ -90,14 +90,14 @@ func (a *asideAnswer) end(err error) error { return err }
 // asideRetries bounds the retries of a request beside the turn.
 const asideRetries = 2
 
-// askAside sends a request beside the turn and adds what it costs to the session.
-func (s *setup) askAside(ctx context.Context, c *live.Conversation, user *sdk.UserMessage, messages []sdk.MessageWithParts, l *hooks.Ledger, request func() *sdk.ModelRequest) (*asideAnswer, error) {
+// AskAside sends a request beside the turn and adds what it costs to the session.
+func (s *Setup) AskAside(ctx context.Context, c *live.Conversation, user *sdk.UserMessage, messages []sdk.MessageWithParts, l *hooks.Ledger, request func() *sdk.ModelRequest) (*asideAnswer, error) {
 	var a *asideAnswer
 	retries := asideRetries
 	err := s.ask(ctx, question{
 		build: func(ctx context.Context) (*sdk.ModelRequest, error) {
 			req := request()
-			return req, s.transform(ctx, req, user, 0, messages, l, nil)
+			return req, s.Transform(ctx, req, user, 0, messages, l, nil)
 		},
 		sink:    func() sink { a = &asideAnswer{}; return a },
 		retries: &retries,
@@ -119,8 +119,8 @@ func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) sdk.USD {
 	return cost
 }
 
-// storeEntries records what hooks did on the way to a message.
-func storeEntries(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, entries []hooks.Entry) {
+// StoreEntries records what hooks did on the way to a message.
+func StoreEntries(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, entries []hooks.Entry) {
 	if len(entries) == 0 {
 		return
 	}
@@ -132,9 +132,9 @@ func storeEntries(c *live.Conversation, set *generation.Set, messageID string, p
 	c.Journal.Put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
 }
 
-// storeLedger records what hooks did for the request that led to a message; l may be nil.
-func storeLedger(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
+// StoreLedger records what hooks did for the request that led to a message; l may be nil.
+func StoreLedger(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
 	if l != nil {
-		storeEntries(c, set, messageID, purpose, l.Entries())
+		StoreEntries(c, set, messageID, purpose, l.Entries())
 	}
 }

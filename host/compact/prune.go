@@ -1,4 +1,4 @@
-package host
+package compact
 
 import (
 	"slices"
@@ -16,13 +16,9 @@ const (
 	pruneExempt  = "skill"
 )
 
-// prune takes old tool output out of the conversation, when the configuration wants that. The output
-// itself stays stored.
-func (t *turn) prune() {
-	if !t.g.Config.Compaction.Prune || t.failure != nil {
-		return
-	}
-	messages := t.c.Snapshot()
+// Prune takes old tool output out of the conversation. The output itself stays stored.
+func Prune(c *live.Conversation) {
+	messages := c.Snapshot()
 	var old []*sdk.ToolPart
 	kept, freed, turns := int64(0), int64(0), 0
 	for _, m := range slices.Backward(messages) {
@@ -52,7 +48,7 @@ func (t *turn) prune() {
 		return
 	}
 	for _, tool := range old {
-		t.c.ReplacePart(tool.MessageID, func(p sdk.Part) sdk.Part {
+		c.ReplacePart(tool.MessageID, func(p sdk.Part) sdk.Part {
 			if p.Head().ID != tool.ID {
 				return nil
 			}
