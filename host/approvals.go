@@ -97,12 +97,12 @@ func approvedBy(rules *permission.Rules, r *sdk.PermissionRequest) bool {
 // Rules returns the permission rules that hold for an agent in a new session. Empty means the default agent. Errors:
 // ErrNotFound.
 func (h *Host) Rules(agent string) (*permission.Rules, error) {
-	g := h.acquire()
+	g := h.plugins.Acquire()
 	if g == nil {
 		return nil, ErrClosed
 	}
-	defer h.release(g)
-	a, err := h.agent(g, cmp.Or(agent, sdk.AgentBuild))
+	defer h.plugins.Release(g)
+	a, err := g.Agent(cmp.Or(agent, sdk.AgentBuild))
 	if err != nil {
 		return nil, err
 	}

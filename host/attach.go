@@ -19,22 +19,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/host/convert"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
-	mimeText      = "text/plain"
-	mimeDirectory = "application/x-directory"
 
 	// What of an attached text file goes into the prompt; the figures of the read tool.
 	attachLines = 2000
-	attachBytes = 50 * 1024
 	// attachEntries bounds the listing of an attached directory.
 	attachEntries = 200
-	// maxMediaBytes bounds an attached image or document. Providers take 20 MB at most.
-	maxMediaBytes = 20 << 20
 )
 
 // mention is @ and a path or an agent's name, at the start of a word.
@@ -42,10 +39,9 @@ var mention = regexp.MustCompile("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
 
 // resolver turns what a user typed and attached into parts.
 type resolver struct {
-	h     *Host
-	g     *generation
-	model *sdk.Model
-	err   error // the first attachment that cannot be used
+	h   *Host
+	g   *generation.Set
+	err error // the first attachment that cannot be used
 
 	references references
 	rules      *permission.Rules // for files that others than the user name
@@ -114,7 +110,7 @@ func (r *resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 		}
 		return r.file(at, &sdk.FileSource{Type: "file", Path: path, Text: source})
 	}
-	i := slices.IndexFunc(r.h.agents(r.g), func(a sdk.Agent) bool {
+	i := slices.IndexFunc(r.g.Agents(), func(a sdk.Agent) bool {
 		return a.Name == name && a.Mode != sdk.ModePrimary && !a.Hidden
 	})
 	if i < 0 {
@@ -173,7 +169,7 @@ func (r *resolver) part(p sdk.Part) sdk.Parts {
 	case *sdk.AgentPart:
 		return r.agent(p)
 	case *sdk.FilePart:
-		if strings.HasPrefix(p.URL, "data:") && isTextMime(p.Mime) {
+		if strings.HasPrefix(p.URL, "data:") && convert.IsTextMime(p.Mime) {
 			return r.dataText(p)
 		}
 		if !strings.HasPrefix(p.URL, "file:") {
@@ -207,8 +203,8 @@ func (r *resolver) dataText(p *sdk.FilePart) sdk.Parts {
 		text, err = url.PathUnescape(body)
 		content = []byte(text)
 	}
-	if err == nil && len(content) > attachBytes {
-		err = fmt.Errorf("%d bytes of text are more than the %d that can be attached", len(content), attachBytes)
+	if err == nil && len(content) > generation.AttachBytes {
+		err = fmt.Errorf("%d bytes of text are more than the %d that can be attached", len(content), generation.AttachBytes)
 	}
 	return r.inlined(p, p.Filename, "file", strings.ToValidUTF8(string(content), "\uFFFD"), err)
 }
@@ -229,7 +225,7 @@ func (r *resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 	part := &sdk.FilePart{Filename: filepath.Base(at.path), URL: FileURL(at.path), Source: source}
 	f, info, err := at.open(r.files())
 	if errors.Is(err, projectfs.ErrDirectory) {
-		part.Mime = mimeDirectory
+		part.Mime = convert.MimeDirectory
 		entries, err := at.list(r.files())
 		return r.inlined(part, at.path, "directory", listing(entries), err)
 	}
@@ -240,7 +236,7 @@ func (r *resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 	if part.Mime, err = sniff(f); err != nil {
 		return r.inlined(nil, at.path, "", "", err)
 	}
-	if isTextMime(part.Mime) {
+	if convert.IsTextMime(part.Mime) {
 		text, err := readText(f, info.Size())
 		return r.inlined(part, at.path, "file", text, err)
 	}
@@ -271,14 +267,14 @@ func data(f io.ReadSeeker, typ string, size int64) (string, error) {
 	if !strings.HasPrefix(typ, "image/") && typ != "application/pdf" {
 		return "", fmt.Errorf("a binary file of type %s: only text, images and PDF can be attached", typ)
 	}
-	if size > maxMediaBytes {
-		return "", fmt.Errorf("%d bytes are more than the %d a model takes", size, maxMediaBytes)
+	if size > generation.MaxMediaBytes {
+		return "", fmt.Errorf("%d bytes are more than the %d a model takes", size, generation.MaxMediaBytes)
 	}
 	_, err := f.Seek(0, io.SeekStart)
 	if err != nil {
 		return "", err
 	}
-	content, err := io.ReadAll(io.LimitReader(f, maxMediaBytes))
+	content, err := io.ReadAll(io.LimitReader(f, generation.MaxMediaBytes))
 	if err != nil {
 		return "", err
 	}
@@ -295,10 +291,10 @@ func sniff(f *os.File) (string, error) {
 	head = head[:n]
 	typ, _, _ := mime.ParseMediaType(http.DetectContentType(head))
 	if strings.HasPrefix(typ, "text/") || typ == "application/octet-stream" && printable(head) {
-		return mimeText, nil
+		return convert.MimeText, nil
 	}
 	if typ == "application/octet-stream" {
-		if byName, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(f.Name()))); err == nil && !isTextMime(byName) {
+		if byName, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(f.Name()))); err == nil && !convert.IsTextMime(byName) {
 			typ = byName
 		}
 	}
@@ -320,15 +316,13 @@ func printable(head []byte) bool {
 	return control*10 <= len(head)*3 && (utf8.Valid(head) || utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)]) || control == 0)
 }
 
-func isTextMime(typ string) bool { return strings.HasPrefix(typ, "text/") }
-
 // readText reads the beginning of a text file of a size, from its start, within the limits of an attachment.
 func readText(f io.ReadSeeker, size int64) (string, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	in := bufio.NewReader(io.LimitReader(f, attachBytes+1))
+	in := bufio.NewReader(io.LimitReader(f, generation.AttachBytes+1))
 	for range attachLines {
 		line, err := in.ReadString('\n')
 		out.WriteString(line)
@@ -340,8 +334,8 @@ func readText(f io.ReadSeeker, size int64) (string, error) {
 		}
 	}
 	text := out.String()
-	if len(text) > attachBytes {
-		text = text[:attachBytes]
+	if len(text) > generation.AttachBytes {
+		text = text[:generation.AttachBytes]
 	}
 	if int64(len(text)) < size {
 		text += fmt.Sprintf("\n[the first %d of %d bytes; read the rest with the read tool]", len(text), size)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -59,12 +60,12 @@ func (h *callHost) Progress(title string, metadata sdk.Object) {
 // Ask waits for leave.
 func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	r.SessionID = h.t.r.session
-	r.Agent = h.t.agent.Name
+	r.Agent = h.t.Agent.Name
 	r.Args = h.c.args
 	r.Tool = &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID}
 	plugin := ""
 	if h.c.byPlugin != nil {
-		plugin = h.c.byPlugin.manifest.Name
+		plugin = h.c.byPlugin.Manifest.Name
 	}
 	r.Metadata = askedBy(r.Metadata, h.c.template, plugin)
 	if h.c.tool == nil { // an unknown tool that is called over and over
@@ -98,13 +99,13 @@ func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
 	v := &sdk.ShellEnvValue{Env: map[string]string{}}
 	in := &sdk.ShellEnvInput{Cwd: cwd, SessionID: h.t.r.session, CallID: h.c.part.CallID}
 	scope := hooks.Scope{Ledger: h.t.ledger, Subject: h.c.part.CallID}
-	if _, err := h.t.g.engine.Transform(ctx, sdk.PointShellEnv, scope, in, v); err != nil {
+	if _, err := h.t.g.Engine.Transform(ctx, sdk.PointShellEnv, scope, in, v); err != nil {
 		return nil, h.t.stopBy(err)
 	}
 	env := slices.DeleteFunc(slices.Clone(h.t.h.opts.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		_, replaced := v.Env[name]
-		return replaced || h.t.g.models.IsSecret(name)
+		return replaced || h.t.g.Models.IsSecret(name)
 	})
 	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
 		env = append(env, name+"="+v.Env[name])
@@ -137,7 +138,7 @@ func (h *callHost) Subtask(ctx context.Context, s sdk.Subtask) (*sdk.SubtaskResu
 // Subagents lists the agents that can be asked.
 func (h *callHost) Subagents() []sdk.Agent {
 	var out []sdk.Agent
-	for _, a := range h.t.h.agents(h.t.g) {
+	for _, a := range h.t.g.Agents() {
 		if a.Mode != sdk.ModePrimary && !a.Hidden {
 			out = append(out, a)
 		}
@@ -147,8 +148,8 @@ func (h *callHost) Subagents() []sdk.Agent {
 
 // Skills lists the skills of all plugins that the rules do not deny.
 func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
-	list := slices.DeleteFunc(h.t.h.skills(ctx, h.t.g), func(s skillOf) bool {
-		return h.t.rules.Decide(permissionSkill, s.Name).Action == sdk.ActionDeny
+	list := slices.DeleteFunc(h.t.g.Skills(ctx), func(s generation.Skill) bool {
+		return h.t.Rules.Decide(permissionSkill, s.Name).Action == sdk.ActionDeny
 	})
 	out := make([]sdk.Skill, len(list))
 	for i, s := range list {

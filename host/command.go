@@ -8,20 +8,20 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // command is a command that is called, and whose it is.
 type command struct {
-	sdk.Command
-	owner    *loaded
+	generation.Command
 	rendered bool    // its plugin writes the prompt
 	pieces   []piece // of its template with the arguments in place; nil when rendered
 }
 
 // label names the command and where its template stands.
 func (c *command) label() string {
-	return fmt.Sprintf("/%s (%s)", c.Name, cmp.Or(c.Origin, "plugin "+c.owner.manifest.Name))
+	return fmt.Sprintf("/%s (%s)", c.Name, cmp.Or(c.Origin, "plugin "+c.Owner.Manifest.Name))
 }
 
 // runs reports whether the template runs shell commands.
@@ -31,12 +31,12 @@ func (c *command) runs() bool {
 
 // expandCommand finds the command that a prompt calls and fills its template; nil for a prompt that calls none. A plugin that
 // writes the prompts of its commands itself is asked later; what stands in their templates is for people then.
-func (h *Host) expandCommand(ctx context.Context, g *generation, in *PromptInput) (*command, error) {
+func (h *Host) expandCommand(ctx context.Context, g *generation.Set, in *PromptInput) (*command, error) {
 	if in.Command == "" {
 		return nil, nil
 	}
-	list := h.commands(ctx, g)
-	i := slices.IndexFunc(list, func(c command) bool { return c.Name == in.Command })
+	list := g.Commands(ctx)
+	i := slices.IndexFunc(list, func(c generation.Command) bool { return c.Name == in.Command })
 	if i < 0 {
 		names := make([]string, len(list))
 		for k, c := range list {
@@ -44,41 +44,12 @@ func (h *Host) expandCommand(ctx context.Context, g *generation, in *PromptInput
 		}
 		return nil, fmt.Errorf("command %q: %w; the commands are %s", in.Command, ErrNotFound, strings.Join(names, ", "))
 	}
-	c := list[i]
-	in.Command = in.Text // from here on: the arguments
-	in.Text = ""
-	if _, c.rendered = c.owner.plugin.(sdk.CommandRenderer); c.rendered {
+	c := command{Command: list[i]}
+	if _, c.rendered = c.Owner.Value.(sdk.CommandRenderer); c.rendered {
 		return &c, nil
 	}
-	c.pieces = fillTemplate(c.Template, in.Command, c.owner.builtin())
+	c.pieces = fillTemplate(c.Template, in.Text, c.Owner.Builtin())
 	return &c, nil
-}
-
-// arguments returns what was given to the command, once expandCommand has run.
-func (in *PromptInput) arguments() string { return in.Command }
-
-// commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name.
-func (h *Host) commands(ctx context.Context, g *generation) []command {
-	var out []command
-	for _, l := range g.plugins {
-		source, ok := l.plugin.(sdk.CommandSource)
-		if !ok {
-			continue
-		}
-		list, _ := ask(ctx, h, l, "commands", source.Commands)
-		for _, one := range list {
-			c := command{Command: one, owner: l}
-			i := slices.IndexFunc(out, func(o command) bool { return o.Name == c.Name })
-			if i < 0 {
-				out = append(out, c)
-				continue
-			}
-			was := &out[i]
-			c.Replaces = slices.Concat(c.Replaces, []string{cmp.Or(was.Origin, "plugin "+was.owner.manifest.Name)}, was.Replaces)
-			out[i] = c
-		}
-	}
-	return out
 }
 
 // promptText returns the parts of the prompt that the user typed or a command makes.
@@ -87,7 +58,7 @@ func (t *turn) promptText(ctx context.Context, r *resolver, in *PromptInput, c *
 	case c == nil:
 		return r.text(ctx, in.Text, spans{}), nil
 	case c.rendered:
-		return c.render(ctx, t.h, in.arguments())
+		return c.render(ctx, t.h, in.Text)
 	}
 	if err := t.runTemplate(ctx, c, u, ledger); err != nil {
 		return nil, err
@@ -101,12 +72,12 @@ func (h *Host) trust(c *command) CommandTrust {
 	if h.opts.TrustCommand == nil {
 		return CommandTrust{}
 	}
-	return h.opts.TrustCommand(&c.Command)
+	return h.opts.TrustCommand(&c.Command.Command)
 }
 
 func (h *Host) author(c *command) author {
 	switch {
-	case !c.owner.builtin():
+	case !c.Owner.Builtin():
 		return authorPlugin
 	case h.trust(c).Repository:
 		return authorRepository

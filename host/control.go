@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/undo"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 var (
@@ -69,6 +70,46 @@ func (h *Host) between(ctx context.Context, session string, f func(context.Conte
 	if r != nil && r.inTurn() {
 		return fmt.Errorf("session %s: %w", session, ErrBusy)
 	}
-	_, err := h.Prompt(ctx, PromptInput{SessionID: session, between: f})
-	return err
+	return h.do(ctx, session, func(ctx context.Context, t *turn) (state, error) {
+		if t.user != nil {
+			return stateDone, fmt.Errorf("session %s: %w", session, ErrBusy)
+		}
+		t.k.Settle()
+		return stateDone, f(ctx, t)
+	})
+}
+
+// Compact summarises the conversation of a session, as if it had grown too long, and waits for the summary. A turn under way continues after it. model
+// is for the summary alone; empty means the session's, or the compaction agent's. Errors: as Prompt.
+func (h *Host) Compact(ctx context.Context, session, model string) error {
+	return h.do(ctx, session, func(ctx context.Context, t *turn) (state, error) {
+		if t.user != nil { // the turn under way continues afterwards, as it is
+			if model != "" {
+				if _, err := t.g.Models.Resolve(ctx, model); err != nil {
+					return stateDone, err
+				}
+			}
+			t.summaryModel = model
+			return stateCompact, nil
+		}
+		u, err := t.open(ctx, t.h.ids.New(sdk.PrefixMessage), &PromptInput{SessionID: session, Model: model}, nil)
+		t.user, t.manual = u, true
+		return stateCompact, err
+	})
+}
+
+// Uncompact takes the latest summary of a session out again, so that the model gets the original messages.
+// Errors: ErrNothing when there is no summary; otherwise as Prompt.
+func (h *Host) Uncompact(ctx context.Context, session string) error {
+	return h.do(ctx, session, func(ctx context.Context, t *turn) (state, error) {
+		messages := t.c.Snapshot()
+		summary, question, _ := live.LastSummary(messages)
+		if summary < 0 || question < 0 {
+			return stateDone, fmt.Errorf("session %s has no summary: %w", session, ErrNothing)
+		}
+		ids := []string{messages[summary].Info.Head().ID, messages[question].Info.Head().ID}
+		damaged, err := t.c.RemoveMessages(ctx, ids, func(*sdk.Session) {})
+		h.sessions.LeftOut(damaged)
+		return stateDone, err
+	})
 }

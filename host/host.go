@@ -8,29 +8,30 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/host/sessions"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tasks"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 var (
 	// ErrClosed means that the host was closed.
-	ErrClosed = errors.New("host is closed")
+	ErrClosed = generation.ErrClosed
 	// ErrNotFound means that there is no session, agent or request of that name.
 	ErrNotFound = live.ErrNotFound
 	// ErrModel is wrapped by errors about a model or provider that cannot be used.
 	ErrModel = model.ErrModel
 	// ErrReceiver is wrapped by errors about a model whose receiver the repository chose and the user did not approve.
 	ErrReceiver = model.ErrReceiver
+	// ErrNoTurn means that a plugin asked for something on behalf of a session that no turn runs in.
+	ErrNoTurn = generation.ErrNoTurn
 	// ErrSubagent means that a prompt is for an agent that only the task tool runs.
 	ErrSubagent = errors.New("is a subagent, which the task tool runs")
 )
-
-// closeGrace bounds how long Close waits for turns, observers and plugins.
-const closeGrace = 5 * time.Second
 
 // Options is what a host is made of. Config, Store, Logger and Project are required.
 type Options struct {
@@ -99,29 +100,26 @@ type CommandTrust struct {
 
 // Host runs sessions. Safe for use from many goroutines.
 type Host struct {
+	generation.Inventory // lists what plugins contribute, and Reload
+	plugins              *generation.Registry
+
 	opts Options
 	log  *slog.Logger
 	ids  *sdk.IDs
 	bus  *live.Bus
 	asks *asks
 
-	genMu    sync.Mutex
-	gen      *generation    // in force
-	reload   sync.Mutex     // held by the reload under way
-	retiring sync.WaitGroup // generations that are not in force and not closed yet
-
 	// Both end in Close: besideCtx, for requests beside turns, first.
 	ctx, besideCtx       context.Context
 	cancel, cancelBeside context.CancelFunc
 
-	schemas schemas
-	files   undo.Files
+	schemas  schemas
+	trace    func(from, to state) // in tests: each step of the loop
+	files    undo.Files
+	sessions *sessions.Keeper
 
 	mu      sync.Mutex
-	runners map[string]*runner     // by session
-	fresh   map[string]store.Token // claims of sessions that were created and not prompted yet
-	seen    map[string]sdk.Session // sessions that session.start was told of, for session.end
-	damaged map[store.Damage]bool  // rows that the user was told of
+	runners map[string]*runner // by session
 	closed  bool
 	wg      sync.WaitGroup // the goroutines of runners and of work beside turns
 }
@@ -134,23 +132,27 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	}
 	h := &Host{
 		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: newAsks(),
-		runners: map[string]*runner{}, fresh: map[string]store.Token{}, seen: map[string]sdk.Session{},
-		damaged: map[store.Damage]bool{}, files: undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
+		runners: map[string]*runner{},
+		files:   undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
+	}
+	h.sessions = &sessions.Keeper{
+		Store: o.Store, IDs: h.ids, Project: o.Project, Version: o.Version, Log: o.Logger, Publish: h.publish, Observe: h.observe, Notice: h.notice,
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
-	gen, err := h.newGeneration(ctx, ReloadOptions{
+	h.plugins = generation.NewRegistry(ctx, generation.Options{
+		Project: o.Project, Environ: o.Environ, Log: o.Logger, FromProject: o.FromProject, ApprovedReceiver: o.ApprovedReceiver, Quarantine: o.Quarantine,
+		Notice: h.notice, Turns: running{h}, Bus: h.bus,
+	})
+	h.Inventory = h.plugins.Inventory()
+	if err := h.plugins.Start(ctx, ReloadOptions{
 		Config: o.Config, PublicConfig: o.PublicConfig, Plugins: o.Plugins, Secrets: o.Secrets, Foreign: o.Foreign, Own: o.Own, Quarantined: o.Quarantined,
 		Required: o.Required, Failures: o.Failures,
-	}, nil)
-	if err != nil {
+	}); err != nil {
 		h.cancel()
 		return nil, err
 	}
-	h.genMu.Lock() // plugins have begun to work and may ask for it
-	h.gen = gen
-	h.genMu.Unlock()
-	if err := h.recover(ctx); err != nil {
+	if err := h.sessions.Recover(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
 	h.files.FinishReverts(ctx)
@@ -159,11 +161,31 @@ func New(ctx context.Context, o Options) (*Host, error) {
 
 // What methods of Host take and return; see the packages.
 type (
-	Subscription = live.Subscription
-	ModelInfo    = model.Info
-	ModelChoice  = model.Picked
-	Receiver     = model.Receiver
+	Subscription  = live.Subscription
+	ModelInfo     = model.Info
+	ModelChoice   = model.Picked
+	Receiver      = model.Receiver
+	AgentInfo     = generation.AgentInfo
+	CommandInfo   = generation.CommandInfo
+	NewSession    = sessions.New
+	SkillInfo     = generation.SkillInfo
+	ReloadOptions = generation.ReloadOptions
 )
+
+// CreateSession stores a new session. Errors: ErrNotFound for the parent, those of the store.
+func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, error) {
+	return h.sessions.Create(ctx, n)
+}
+
+// Session returns a session by its identifier, or ErrNotFound.
+func (h *Host) Session(ctx context.Context, id string) (*sdk.Session, error) {
+	return h.sessions.Find(ctx, id)
+}
+
+// Fork makes a new session that begins with the messages of another one before messageID; see sessions.Keeper.
+func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
+	return h.sessions.Fork(ctx, session, messageID)
+}
 
 // Subscribe returns the events from now on. A lossless subscriber must read until it closes the
 // subscription: the host waits for it.
@@ -183,9 +205,9 @@ func (h *Host) publish(e sdk.Event) {
 
 // observe tells the observers at a point.
 func (h *Host) observe(p sdk.Point, in any) {
-	if g := h.acquire(); g != nil {
-		defer h.release(g)
-		g.engine.Observe(p, in)
+	if g := h.plugins.Acquire(); g != nil {
+		defer h.plugins.Release(g)
+		g.Engine.Observe(p, in)
 	}
 }
 
@@ -197,27 +219,6 @@ func (h *Host) notice(n sdk.PluginNotice) {
 	}
 	h.log.Warn(n.Message, at...)
 	h.bus.Publish(h.ctx, sdk.Event{ID: h.ids.New(sdk.PrefixEvent), Type: sdk.EventPluginNotice, Properties: &n})
-}
-
-// Hooks lists the hooks in the order they are called, point by point.
-func (h *Host) Hooks() []hooks.HookInfo {
-	g := h.acquire()
-	defer h.release(g)
-	return g.engine.Order()
-}
-
-// Failures returns how often hooks failed in a row up to now, by plugin and hook; of plugins that are not in quarantine.
-func (h *Host) Failures() map[string]map[string]int {
-	g := h.acquire()
-	defer h.release(g)
-	return g.engine.Failures()
-}
-
-// Config returns the configuration in force, after the hooks at config. It must not be changed.
-func (h *Host) Config() *sdk.Config {
-	g := h.acquire()
-	defer h.release(g)
-	return g.config
 }
 
 func (h *Host) closing() bool {
@@ -243,17 +244,13 @@ func (h *Host) Close(ctx context.Context) error {
 	for _, r := range running {
 		r.abort()
 	}
-	impatient := time.AfterFunc(titleGrace, h.cancelBeside)
+	impatient := time.AfterFunc(tasks.TitleGrace, h.cancelBeside)
 	h.wg.Wait()
 	impatient.Stop()
-	h.cancelBeside() // a reload under way is given up
-	h.reload.Lock()
-	defer h.reload.Unlock()
-	h.endSessions(ctx)
-	h.retiring.Wait()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
-	defer cancel()
-	err := h.closeGeneration(ctx, h.gen)
+	h.cancelBeside()
+	h.plugins.Stop()
+	h.sessions.End(ctx)
+	err := h.plugins.Close(ctx)
 	h.bus.Close()
 	h.cancel()
 	if err != nil {

@@ -47,7 +47,7 @@ func (t *turn) fitOutput(r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 
 // outputLimits returns how many lines and bytes of a tool's output go into the conversation.
 func (t *turn) outputLimits() (lines, size int) {
-	cfg := t.g.config.ToolOutput
+	cfg := t.g.Config.ToolOutput
 	lines, size = defaultOutputLines, defaultOutputBytes
 	if cfg.MaxLines > 0 {
 		lines = cfg.MaxLines

@@ -49,7 +49,7 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if r.Always == nil {
 		r.Always = []string{}
 	}
-	d := t.rules.DecideRequest(asked(&r, tool, o))
+	d := t.Rules.DecideRequest(asked(&r, tool, o))
 	if d.Action == sdk.ActionDeny {
 		return &sdk.Refusal{By: "rule", Reason: denied(&r, d)}
 	}
@@ -79,7 +79,7 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		return err
 	}
 	// A model that runs in circles, or wants out of the sandbox, is what nobody watches for in an automatic run: only a rule lets it.
-	hidden := r.Verbatim != "" && t.rules.NamesOthers(r.Permission)
+	hidden := r.Verbatim != "" && t.Rules.NamesOthers(r.Permission)
 	if h.opts.AutoApprove && !sdk.Deliberate(r.Permission) && !d.Final && !hidden {
 		return nil
 	}
@@ -134,14 +134,14 @@ func origin(r sdk.PermissionRule) string {
 
 // gate asks the plugins. Their answer holds for this call alone.
 func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateResult, error) {
-	if !t.g.engine.Has(sdk.PointPermissionAsk) {
+	if !t.g.Engine.Has(sdk.PointPermissionAsk) {
 		return hooks.GateResult{}, nil
 	}
 	subject := ""
 	if r.Tool != nil {
 		subject = r.Tool.CallID
 	}
-	result, err := t.g.engine.Gate(ctx, sdk.PointPermissionAsk, hooks.Scope{Ledger: t.ledger, Subject: subject}, r)
+	result, err := t.g.Engine.Gate(ctx, sdk.PointPermissionAsk, hooks.Scope{Ledger: t.ledger, Subject: subject}, r)
 	if err != nil {
 		return result, t.stopBy(err)
 	}
@@ -152,7 +152,7 @@ func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateRe
 func (t *turn) headless(r *sdk.PermissionRequest) error {
 	if r.Verbatim != "" {
 		remedy := `, or allow every command with --auto or the rule {"permission": {` + quoted(r.Permission) + `: {"*": "allow"}}}`
-		if t.rules.NamesOthers(r.Permission) {
+		if t.Rules.NamesOthers(r.Permission) {
 			remedy = "; --auto does not allow it while a rule denies or asks for a command by name, which it could hide"
 		}
 		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
@@ -183,13 +183,13 @@ func several(patterns []string) string {
 func (t *turn) missing(r *sdk.PermissionRequest) string {
 	key, patterns := r.Permission, []string(nil)
 	for _, p := range r.Patterns {
-		if t.rules.Decide(key, p).Action != sdk.ActionAllow && !slices.Contains(patterns, p) {
+		if t.Rules.Decide(key, p).Action != sdk.ActionAllow && !slices.Contains(patterns, p) {
 			patterns = append(patterns, p)
 		}
 	}
 	if len(patterns) == 0 { // a rule asks for what the call includes
 		for _, i := range r.Implied {
-			if d := t.rules.Decide(i.Permission, i.Pattern); d.Matched && d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" {
+			if d := t.Rules.Decide(i.Permission, i.Pattern); d.Matched && d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" {
 				key, patterns = i.Permission, append(patterns, i.Pattern)
 				break
 			}
@@ -227,8 +227,8 @@ func (t *turn) unanswered(r *sdk.PermissionRequest, d permission.Decision) error
 			r.Permission, several(r.Patterns), d.Guarded, quoted(guardedPattern(r, d)))}
 	}
 	remedy := ""
-	if t.agent.Strict {
-		remedy = fmt.Sprintf(", or allow it to this agent with a rule under agent.%s.permission in tenon.json", t.agent.Name)
+	if t.Agent.Strict {
+		remedy = fmt.Sprintf(", or allow it to this agent with a rule under agent.%s.permission in tenon.json", t.Agent.Name)
 	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
 		"permission %q for %q must be asked for%s, and nobody is there to answer; --auto and other rules do not: run it on a terminal%s",
@@ -276,7 +276,7 @@ func (t *turn) askUser(ctx context.Context, r sdk.PermissionRequest, final bool)
 	case answer.message != "":
 		return &sdk.Refusal{By: "user", Reason: answer.message}
 	}
-	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: !t.g.config.Experimental.ContinueLoopOnDeny}
+	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: !t.g.Config.Experimental.ContinueLoopOnDeny}
 }
 
 // ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns in this project

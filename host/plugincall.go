@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -42,59 +43,49 @@ func callDepth(ctx context.Context) int {
 	return strings.Count(path, "/") + 1
 }
 
-// CallTool calls a tool on behalf of a session, the way every call takes. Nothing of it is in the conversation: the model did
-// not make the call. The ledger has it, and events tell of it. Errors: ErrNoTurn; *sdk.Refusal; the tool's own.
-func (p *pluginHost) CallTool(ctx context.Context, req sdk.ToolRequest) (result *sdk.ToolResult, err error) {
+// CallTool calls a tool for a plugin.
+func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error) {
 	if depth := callDepth(ctx); depth >= maxCallDepth {
 		return nil, fmt.Errorf("call %s: tool calls may nest %d deep: this one is called from inside itself, or nearly", req.Tool, maxCallDepth)
 	}
-	err = p.visit(ctx, req.SessionID, func(ctx context.Context, v *visit) error {
-		c := v.call(ctx, p.self(v.turn.g), req)
-		result, err = c.outcome.result, c.outcome.failure(ctx)
-		if err != nil {
-			result = nil
-		}
-		return err
-	})
-	return result, err
-}
-
-// self returns the plugin as the generation has it, or, when it is not of that generation, as it is known here.
-func (p *pluginHost) self(g *generation) *loaded {
-	for _, l := range g.plugins {
-		if l.host == p {
-			return l
-		}
-	}
-	return &loaded{manifest: p.manifest, host: p}
-}
-
-// call takes a call through the choke point and notes it for the ledger.
-func (v *visit) call(ctx context.Context, by *loaded, req sdk.ToolRequest) *call {
 	t := v.turn
 	t.tools = &toolset{tools: map[string]*tool{}}
 	t.gather(ctx, t.tools)
-	args := req.Args
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
+	result, entry, err := t.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, t.place())
+	v.entries = append(v.entries, entry)
+	return result, err
+}
+
+// callFor takes a call that the model did not make through the choke point. It returns what the ledger has of it, and an error with what hooks made
+// of its text.
+func (t *turn) callFor(ctx context.Context, c *call, tool, message string) (*sdk.ToolResult, hooks.Entry, error) {
+	if len(c.raw) == 0 {
+		c.raw = []byte("{}")
 	}
-	c := &call{byPlugin: by, raw: args, part: &sdk.ToolPart{
-		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: t.place()}, CallID: t.c.IDs.New("call"), Tool: req.Tool,
+	c.part = &sdk.ToolPart{
+		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: message}, CallID: t.c.IDs.New("call"), Tool: tool,
 		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
-	}}
+	}
 	begun := time.Now()
+	if c.template != "" { // before it is asked for: clients show whose command it is
+		c.part.State.Input = c.raw
+		t.publishPluginCall(c)
+	}
 	var running sync.WaitGroup
 	t.callTool(ctx, c, &running)
 	running.Wait()
+	by := &c.byPlugin.Manifest
 	entry := hooks.Entry{
-		Point: pointPluginCall, Plugin: by.manifest.Name, Version: by.manifest.Version, Hook: c.part.Tool, Subject: c.part.CallID,
+		Point: pointPluginCall, Plugin: by.Name, Version: by.Version, Hook: c.part.Tool, Subject: c.part.CallID,
 		Outcome: hooks.Outcome(c.outcome.kind), DurationUS: time.Since(begun).Microseconds(),
 	}
 	if c.outcome.err != nil {
 		entry.Error = c.outcome.err.Error()
 	}
-	v.entries = append(v.entries, entry)
-	return c
+	if err := c.outcome.failure(ctx); err != nil {
+		return nil, entry, err
+	}
+	return c.outcome.result, entry, nil
 }
 
 // failure returns the error of a call for the plugin that asked for it, with what hooks made of its text.
@@ -117,7 +108,7 @@ func (t *turn) publishPluginCall(c *call) {
 	var p sdk.ToolPart
 	t.c.Locked(func() { p = *c.part })
 	info := &sdk.Object{
-		"sessionID": p.SessionID, "messageID": p.MessageID, "callID": p.CallID, "plugin": c.byPlugin.manifest.Name,
+		"sessionID": p.SessionID, "messageID": p.MessageID, "callID": p.CallID, "plugin": c.byPlugin.Manifest.Name,
 		"tool": p.Tool, "status": p.State.Status, "input": p.State.Input,
 	}
 	for key, text := range map[string]string{"title": p.State.Title, "error": p.State.Error, "template": c.template} {

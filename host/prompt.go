@@ -7,7 +7,10 @@ import (
 	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/compact"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -29,43 +32,42 @@ type PromptInput struct {
 	System  string            `json:"system,omitempty"`
 	Tools   map[string]bool   `json:"tools,omitempty"`
 	NoReply bool              `json:"noReply,omitempty"` // store it and do not ask the model
-
-	compact   bool // no prompt: summarise the conversation
-	uncompact bool // no prompt: take the latest summary out
-	// between is no prompt but work on a session that runs no turn.
-	between func(context.Context, *turn) error
 }
 
 // prepare turns the next prompt into a user message. A prompt that comes while a turn runs and cannot be
-// used is refused by itself; the turn goes on.
-func (t *turn) prepare(ctx context.Context) (event, error) {
+// used is refused by itself; the turn continues.
+func (t *turn) prepare(ctx context.Context) (state, error) {
 	q := t.r.take()
 	if q == nil {
-		return evFail, errors.New("turn: no prompt to prepare")
+		return stateDone, errors.New("turn: no prompt to prepare")
 	}
 	running, answered, was := t.user != nil, t.answered(), *t
 	t.answering = append(t.answering, q)
 	if !running {
-		t.status(sdk.SessionStatus{Type: sdk.StatusBusy})
+		ask.Status(t.c, sdk.SessionStatus{Type: sdk.StatusBusy})
 		t.c.Journal.Put([]store.Op{store.SetTurn{Open: true}})
 	}
-	ev, err := t.accept(ctx, q)
+	accept := t.accept
+	if q.job != nil {
+		accept = func(ctx context.Context, _ *queued) (state, error) { return q.job(ctx, t) }
+	}
+	next, err := accept(ctx, q)
 	if q.stored {
 		t.c.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
 	}
 	switch {
 	case !running:
-		return ev, err
+		return next, err
 	case err != nil:
 		*t = was
 		t.show(t.user)
 		q.result <- promptResult{err: t.turnError(err)}
-		ev = evSettled
+		next = stateDone
 	}
-	if ev == evSettled && !answered { // nothing to answer, but the turn has more to do
-		return evPrepared, nil
+	if next == stateDone && !answered { // nothing to answer, but the turn has more to do
+		return stateAsk, nil
 	}
-	return ev, nil
+	return next, nil
 }
 
 // answered reports whether the model has nothing more to do for the latest prompt.
@@ -75,90 +77,81 @@ func (t *turn) answered() bool {
 }
 
 // accept resolves a prompt, stores its message and says what it leads to.
-func (t *turn) accept(ctx context.Context, q *queued) (event, error) {
+func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	in := q.input
-	if in.between != nil {
-		if t.user != nil {
-			return evFail, fmt.Errorf("session %s: %w", t.r.session, ErrBusy)
-		}
-		t.k.Settle()
-		return evSettled, in.between(ctx, t)
-	}
-	if in.uncompact {
-		return evSettled, t.uncompact(ctx)
-	}
-	if in.compact && t.user != nil { // the turn under way goes on afterwards, as it is
-		return t.compactBusy(ctx, in.Model)
-	}
 	command, err := t.h.expandCommand(ctx, t.g, &in)
 	if err != nil {
-		return evFail, err
+		return stateDone, err
 	}
-	if err := t.address(ctx, &in, command); err != nil {
-		return evFail, err
-	}
-	damaged, err := t.k.Drop(ctx)
-	t.h.leftOut(damaged)
+	u, err := t.open(ctx, q.id, &in, command)
 	if err != nil {
-		return evFail, err
+		return stateDone, err
 	}
-	u := &sdk.UserMessage{
-		MessageHead: sdk.MessageHead{ID: q.id, SessionID: t.r.session}, Time: sdk.MessageTime{Created: live.Now()},
-		Agent: t.agent.Name, Model: sdk.ModelRef{ProviderID: t.model.ProviderID, ModelID: t.model.ID, Variant: in.Variant},
-		Format: in.Format, System: in.System, Tools: in.Tools,
-	}
-	if in.compact {
-		t.user, t.manual = u, true
-		t.show(u)
-		return evOverflow, nil
-	}
-	t.show(u)
 	t.rendered = command != nil && (command.rendered || command.runs() || t.h.author(command) != authorUser)
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	if err != nil {
-		t.storeLedger(u.ID, t.purpose, ledger) // what a template ran before it failed
-		return evFail, err
+		ask.StoreLedger(t.c, t.g, u.ID, t.Purpose, ledger) // what a template ran before it failed
+		return stateDone, err
 	}
 	v := &sdk.ChatMessageValue{Message: u, Parts: parts}
 	hi := &sdk.ChatMessageInput{SessionID: u.SessionID, Agent: u.Agent, Model: u.Model, MessageID: u.ID}
-	if _, err := t.g.engine.Transform(ctx, sdk.PointChatMessage, hooks.Scope{Ledger: ledger}, hi, v); err != nil {
-		return evFail, err
+	if err := t.g.Fire(ctx, sdk.PointChatMessage, ledger, "", hi, v); err != nil {
+		return stateDone, err
 	}
 	v.Message.MessageHead = u.MessageHead
 	if err := t.readdress(ctx, u, v.Message); err != nil {
-		return evFail, err
+		return stateDone, err
 	}
 	t.user = v.Message
 	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, doomWatch{} // each prompt has its own
 	t.show(t.user)
 	t.c.Add(t.user, t.owned(v.Parts)...)
-	t.storeLedger(u.ID, t.purpose, ledger)
+	ask.StoreLedger(t.c, t.g, u.ID, t.Purpose, ledger)
 	t.c.UpdateSession(func(s *sdk.Session) {
-		s.Agent = t.agent.Name
-		s.Model = &sdk.SessionModel{ID: t.model.ID, ProviderID: t.model.ProviderID, Variant: t.user.Model.Variant}
+		s.Agent = t.Agent.Name
+		s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
 	})
-	return t.firstEvent(ctx, in.NoReply)
+	return t.firstState(ctx, in.NoReply)
 }
 
-// firstEvent says what a stored prompt leads to.
-func (t *turn) firstEvent(ctx context.Context, noReply bool) (event, error) {
+// open makes the setup for a prompt and its user message, and drops what was undone before it.
+func (t *turn) open(ctx context.Context, id string, in *PromptInput, command *command) (*sdk.UserMessage, error) {
+	if err := t.address(ctx, in, command); err != nil {
+		return nil, err
+	}
+	damaged, err := t.k.Drop(ctx)
+	t.h.sessions.LeftOut(damaged)
+	if err != nil {
+		return nil, err
+	}
+	u := &sdk.UserMessage{
+		MessageHead: sdk.MessageHead{ID: id, SessionID: t.r.session}, Time: sdk.MessageTime{Created: live.Now()},
+		Agent: t.Agent.Name, Model: sdk.ModelRef{ProviderID: t.Model.ProviderID, ModelID: t.Model.ID, Variant: in.Variant},
+		Format: in.Format, System: in.System, Tools: in.Tools,
+	}
+	t.show(u)
+	return u, nil
+}
+
+// firstState returns what a stored prompt leads to.
+func (t *turn) firstState(ctx context.Context, noReply bool) (state, error) {
 	if noReply {
-		return evSettled, nil
+		return stateDone, nil
 	}
 	started, err := t.startSubtasks(ctx)
 	switch {
 	case err != nil:
-		return evFail, err
+		return stateDone, err
 	case started:
-		return evToolCalls, nil
-	case t.overflows(t.lastTokens()):
-		return evOverflow, nil
+		return stateTools, nil
+	case compact.Overflows(&t.Model.Model, t.g.Config.Compaction, compact.LastTokens(t.c.Snapshot())):
+		return stateCompact, nil
 	}
-	return evPrepared, nil
+	return stateAsk, nil
 }
 
-// address finds the agent, the model and the rules for a prompt.
+// address makes the setup for a prompt: its agent, its model and its rules.
 func (t *turn) address(ctx context.Context, in *PromptInput, command *command) error {
 	s := t.c.SessionCopy()
 	byCommand := command != nil && in.Model == "" && command.Model != ""
@@ -167,9 +160,9 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 		in.Model = cmp.Or(in.Model, command.Model)
 		in.Variant = cmp.Or(in.Variant, command.Variant)
 	}
-	usual := cmp.Or(s.Agent, t.g.config.DefaultAgent, sdk.AgentBuild)
+	usual := cmp.Or(s.Agent, t.g.Config.DefaultAgent, sdk.AgentBuild)
 	name := cmp.Or(in.Agent, usual)
-	agent, err := t.h.agent(t.g, name)
+	agent, err := t.g.Agent(name)
 	if err != nil && command != nil && name == command.Agent {
 		return fmt.Errorf("command %s names its agent: %w", command.label(), err)
 	}
@@ -177,28 +170,48 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 		return err
 	}
 	t.delegate = ""
-	if command != nil && delegates(&command.Command, &agent) {
+	if command != nil && delegates(&command.Command.Command, &agent) {
 		t.delegate = name
-		if agent, err = t.h.agent(t.g, usual); err != nil {
+		if agent, err = t.g.Agent(usual); err != nil {
 			return err
 		}
 	}
 	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" {
-		return fmt.Errorf("agent %q%s %w", agent.Name, namedBy(in.Agent == "", agent.Name, t.g.config), ErrSubagent)
+		return fmt.Errorf("agent %q%s %w", agent.Name, namedBy(in.Agent == "", agent.Name, t.g.Config), ErrSubagent)
 	}
-	t.agent = agent
-	byRepository := byCommand && t.g.choosesCommandModel(t.h, &command.Command)
-	if err := t.useModel(ctx, in.Model, byRepository, s); err != nil && byCommand {
+	byRepository := byCommand && t.g.ChoosesCommandModel(&command.Command.Command)
+	m, err := ask.OpenModel(ctx, t.g, &agent, in.Model, byRepository, modelOf(s))
+	if err != nil && byCommand {
 		return fmt.Errorf("command %s names its model: %w", command.label(), err)
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
-	t.purpose = sdk.PurposeTurn
-	if s.ParentID != "" {
-		t.purpose = sdk.PurposeSubtask
-	}
-	t.rules, t.agentPath, err = t.h.rulesIn(ctx, t.g, &agent, s)
+	t.Setup, err = t.newSetup(ctx, agent, m)
 	return err
+}
+
+// newSetup returns the setup for an agent and a model in the turn's session.
+func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*ask.Setup, error) {
+	session := t.c.SessionCopy()
+	s := &ask.Setup{
+		Set: t.g, Project: t.h.opts.Project, Version: t.h.opts.Version, SessionID: session.ID, ParentID: session.ParentID, Agent: agent, Model: m,
+		Purpose: sdk.PurposeTurn,
+	}
+	if session.ParentID != "" {
+		s.Purpose = sdk.PurposeSubtask
+	}
+	var err error
+	s.Rules, s.AgentPath, err = t.h.rulesIn(ctx, t.g, &agent, session)
+	return s, err
+}
+
+// modelOf returns the model that a session used last; empty when there is none.
+func modelOf(s *sdk.Session) string {
+	if s.Model == nil {
+		return ""
+	}
+	return s.Model.ProviderID + "/" + s.Model.ID
 }
 
 // namedBy returns where an agent that the prompt does not name comes from.
@@ -209,43 +222,24 @@ func namedBy(usual bool, agent string, c *sdk.Config) string {
 	return ""
 }
 
-// useModel sets the model: the one asked for, the agent's, the session's, the default. byRepository says that files of the
-// repository asked for it.
-func (t *turn) useModel(ctx context.Context, name string, byRepository bool, s *sdk.Session) error {
-	byAgent := false
-	if name == "" && t.agent.Model != nil {
-		name, byAgent = t.agent.Model.String(), true
-		byRepository = t.g.choosesAgentModel(t.h, &t.agent)
-	}
-	if name == "" && s.Model != nil {
-		name = s.Model.ProviderID + "/" + s.Model.ID
-	}
-	opened, err := t.g.models.Open(ctx, name, byRepository)
-	if err != nil && byAgent {
-		return fmt.Errorf("agent %q (%s) names its model: %w", t.agent.Name, cmp.Or(t.agent.Origin, "of a plugin"), err)
-	}
-	if err == nil {
-		t.model = opened
-	}
-	return err
-}
-
-// readdress honours a hook that changed the agent or the model of the message.
+// readdress applies what a hook changed in the agent or the model of the message.
 func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) error {
+	agent, m := t.Agent, t.Model
+	var err error
 	if after.Agent != before.Agent {
-		agent, err := t.h.agent(t.g, after.Agent)
-		if err != nil {
+		if agent, err = t.g.Agent(after.Agent); err != nil {
 			return fmt.Errorf("hook at chat.message: %w", err)
-		}
-		t.agent = agent
-		if t.rules, t.agentPath, err = t.h.rulesIn(ctx, t.g, &agent, t.c.SessionCopy()); err != nil {
-			return err
 		}
 	}
 	if after.Model.ProviderID != before.Model.ProviderID || after.Model.ModelID != before.Model.ModelID {
-		return t.useModel(ctx, after.Model.String(), false, t.c.SessionCopy())
+		if m, err = ask.OpenModel(ctx, t.g, &agent, after.Model.String(), false, ""); err != nil {
+			return err
+		}
 	}
-	return nil
+	if agent.Name != t.Agent.Name || m != t.Model {
+		t.Setup, err = t.newSetup(ctx, agent, m)
+	}
+	return err
 }
 
 // owned makes the parts the user message's.
@@ -258,7 +252,7 @@ func (t *turn) owned(parts sdk.Parts) []sdk.Part {
 
 // resolveParts builds the parts of the prompt, those of a command through command.execute.before.
 func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
-	r := &resolver{h: t.h, g: t.g, model: &t.model.Model, references: references{h: t.h, g: t.g}, rules: t.rules}
+	r := &resolver{h: t.h, g: t.g, references: references{h: t.h, g: t.g}, rules: t.Rules}
 	parts, err := t.promptText(ctx, r, in, command, u, ledger)
 	if err != nil {
 		return nil, err
@@ -275,10 +269,10 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *comma
 		}
 		return parts, nil
 	}
-	parts = t.commandParts(&command.Command, parts)
+	parts = t.commandParts(&command.Command.Command, parts)
 	v := &sdk.CommandValue{Parts: parts}
-	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.arguments()}
-	if _, err := t.g.engine.Transform(ctx, sdk.PointCommand, hooks.Scope{Ledger: ledger}, ci, v); err != nil {
+	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.Text}
+	if err := t.g.Fire(ctx, sdk.PointCommand, ledger, "", ci, v); err != nil {
 		return nil, err
 	}
 	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -21,7 +21,7 @@ const (
 // references resolves the @name of one prompt that are neither files nor agents.
 type references struct {
 	h       *Host
-	g       *generation
+	g       *generation.Set
 	asked   int
 	expires time.Time // set with the first
 }
@@ -34,14 +34,14 @@ func (r *references) find(ctx context.Context, name string) sdk.Parts {
 	if r.asked++; r.asked == 1 {
 		r.expires = time.Now().Add(referenceTimeout)
 	}
-	for _, l := range r.g.plugins {
-		source, ok := l.plugin.(sdk.ReferenceSource)
+	for _, l := range r.g.Plugins {
+		source, ok := l.Value.(sdk.ReferenceSource)
 		if !ok {
 			continue
 		}
 		parts, err := r.ask(ctx, l, source, name)
 		if err != nil && ctx.Err() == nil {
-			r.h.notice(sdk.PluginNotice{Plugin: l.manifest.Name, Message: fmt.Sprintf("plugin %s: @%s stays as it is: %v", l.manifest.Name, name, err)})
+			r.h.notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: @%s stays as it is: %v", l.Manifest.Name, name, err)})
 		}
 		if len(parts) > 0 {
 			return parts
@@ -51,12 +51,12 @@ func (r *references) find(ctx context.Context, name string) sdk.Parts {
 }
 
 // ask asks one plugin for at most what is left of the time; nil parts when the name means nothing to it.
-func (r *references) ask(ctx context.Context, l *loaded, source sdk.ReferenceSource, name string) (sdk.Parts, error) {
+func (r *references) ask(ctx context.Context, l *generation.Plugin, source sdk.ReferenceSource, name string) (sdk.Parts, error) {
 	left := time.Until(r.expires)
 	if left <= 0 {
-		return nil, fmt.Errorf("%w: the references of the prompt took more than %s", errNoAnswer, referenceTimeout)
+		return nil, fmt.Errorf("%w: the references of the prompt took more than %s", generation.ErrNoAnswer, referenceTimeout)
 	}
-	parts, err := guarded(ctx, r.h, l, "references", left, func(ctx context.Context) (sdk.Parts, error) {
+	parts, err := generation.Guarded(ctx, l, "references", left, func(ctx context.Context) (sdk.Parts, error) {
 		parts, found, err := source.Reference(ctx, name)
 		if !found {
 			parts = nil
@@ -66,7 +66,7 @@ func (r *references) ask(ctx context.Context, l *loaded, source sdk.ReferenceSou
 	if err != nil {
 		return nil, err
 	}
-	if parts, err = foreignParts(parts); err != nil {
+	if parts, err = generation.ForeignParts(parts); err != nil {
 		return nil, err
 	}
 	for _, p := range parts {
@@ -75,43 +75,6 @@ func (r *references) ask(ctx context.Context, l *loaded, source sdk.ReferenceSou
 		}
 	}
 	return parts, nil
-}
-
-// foreignParts returns copies of parts that a plugin made, within the bounds of attachments. A plugin can add what it has, but not
-// make the host, or a model's server, read a file or an address for it.
-func foreignParts(parts sdk.Parts) (sdk.Parts, error) {
-	out := make(sdk.Parts, 0, len(parts))
-	for _, p := range parts {
-		switch p := p.(type) {
-		case *sdk.TextPart:
-			c := *p
-			c.Text = clip(strings.ToValidUTF8(p.Text, "�"))
-			out = append(out, &c)
-		case *sdk.FilePart:
-			if !strings.HasPrefix(p.URL, "data:") {
-				return nil, fmt.Errorf("a file part must hold its data as a data: URL, not %.80q", p.URL)
-			}
-			if len(p.URL) > maxMediaBytes*4/3 {
-				return nil, fmt.Errorf("a file of %d bytes is more than the %d a model takes", len(p.URL)*3/4, maxMediaBytes)
-			}
-			c := *p
-			out = append(out, &c)
-		case nil:
-			return nil, errors.New("an empty part")
-		default:
-			return nil, fmt.Errorf("a part of type %T: text and files can be given", p)
-		}
-	}
-	return out, nil
-}
-
-// clip cuts a text that is too long for an attachment and says so.
-func clip(text string) string {
-	if len(text) <= attachBytes {
-		return text
-	}
-	head := visible.Cut(text, attachBytes, "")
-	return fmt.Sprintf("%s\n[the first %d of %d bytes]", head, len(head), len(text))
 }
 
 // referenceName returns the name in text[start:end], what follows an @, as plugins get it. A URI may hold characters that end
@@ -140,18 +103,18 @@ func referenceName(text string, start, end int) string {
 
 // render makes the prompt of a command whose plugin writes it itself.
 func (c *command) render(ctx context.Context, h *Host, arguments string) (sdk.Parts, error) {
-	renderer := c.owner.plugin.(sdk.CommandRenderer)
-	parts, err := bounded(ctx, h.log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
+	renderer := c.Owner.Value.(sdk.CommandRenderer)
+	parts, err := generation.Bounded(ctx, h.log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
 		return renderer.RenderCommand(ctx, c.Name, arguments)
 	})
 	if err == nil {
-		parts, err = foreignParts(parts)
+		parts, err = generation.ForeignParts(parts)
 	}
 	if err == nil && len(parts) == 0 {
 		err = errors.New("it gave an empty prompt")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("command %q: plugin %s: %w", c.Name, c.owner.manifest.Name, err)
+		return nil, fmt.Errorf("command %q: plugin %s: %w", c.Name, c.Owner.Manifest.Name, err)
 	}
 	return parts, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/undo"
@@ -38,9 +39,10 @@ type runner struct {
 type queued struct {
 	id     string
 	input  PromptInput
-	stored bool // it is in the store's queue too
+	job    func(context.Context, *turn) (state, error) // in place of a prompt: what to do between steps or turns
+	stored bool                                        // it is in the store's queue too
 	result chan promptResult
-	gen    *generation // of the turn that prompts a subagent; nil: the one in force
+	gen    *generation.Set // of the turn that prompts a subagent; nil: the one in force
 }
 
 type promptResult struct {
@@ -62,6 +64,25 @@ func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithPart
 	if err != nil {
 		return nil, err
 	}
+	return q.wait(ctx)
+}
+
+// do runs a job on the session's runner, between the prompts that wait, and waits for the turn that it leads to. It is called while a turn runs, too,
+// where a prompt that arrives would join.
+func (h *Host) do(ctx context.Context, session string, job func(context.Context, *turn) (state, error)) error {
+	q := &queued{id: h.ids.New(sdk.PrefixMessage), input: PromptInput{SessionID: session}, job: job, result: make(chan promptResult, 1)}
+	r, err := h.join(q)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		r.add(q, nil)
+	}
+	_, err = q.wait(ctx)
+	return err
+}
+
+func (q *queued) wait(ctx context.Context) (*sdk.MessageWithParts, error) {
 	select {
 	case r := <-q.result:
 		return r.message, r.err
@@ -72,19 +93,17 @@ func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithPart
 
 // submit queues a prompt; its answer comes on the result channel. g is the generation that answers it if it begins a turn and
 // the generation is used still; nil or else the one in force does.
-func (h *Host) submit(ctx context.Context, in PromptInput, g *generation) (*queued, error) {
+func (h *Host) submit(ctx context.Context, in PromptInput, g *generation.Set) (*queued, error) {
 	q := &queued{id: h.ids.New(sdk.PrefixMessage), input: in, result: make(chan promptResult, 1), gen: g}
 	r, err := h.join(q)
 	if r == nil {
 		return q, err
 	}
-	if !in.compact && !in.uncompact && in.between == nil {
-		var data []byte
-		if data, err = json.Marshal(in); err == nil {
-			err = h.opts.Store.Submit(ctx, store.Prompt{ID: q.id, SessionID: in.SessionID, Data: data})
-		}
-		q.stored = true
+	data, err := json.Marshal(in)
+	if err == nil {
+		err = h.opts.Store.Submit(ctx, store.Prompt{ID: q.id, SessionID: in.SessionID, Data: data})
 	}
+	q.stored = true
 	r.add(q, err)
 	return q, err
 }
@@ -252,17 +271,17 @@ func (r *runner) leave(err error) bool {
 }
 
 // generation takes up the generation for the turn that the next prompt begins.
-func (r *runner) generation() *generation {
+func (r *runner) generation() *generation.Set {
 	r.mu.Lock()
-	var wanted *generation
+	var wanted *generation.Set
 	if len(r.queue) > 0 {
 		wanted = r.queue[0].gen
 	}
 	r.mu.Unlock()
-	if wanted != nil && r.host.retain(wanted) {
+	if wanted != nil && r.host.plugins.Retain(wanted) {
 		return wanted
 	}
-	return r.host.acquire()
+	return r.host.plugins.Acquire()
 }
 
 // take returns the next prompt that waits, or nil.
@@ -287,12 +306,12 @@ func (r *runner) waiting() bool {
 // come before those that wait here.
 func (r *runner) open(ctx context.Context) (*live.Conversation, store.Token, error) {
 	h := r.host
-	token, err := h.claim(ctx, r.session)
+	token, err := h.sessions.Claim(ctx, r.session)
 	if err != nil {
 		return nil, token, err
 	}
 	c, damaged, err := live.Open(ctx, h.opts.Store, token, h.ids, h.publish)
-	h.leftOut(damaged)
+	h.sessions.LeftOut(damaged)
 	if err != nil {
 		return nil, token, errors.Join(err, h.opts.Store.Release(ctx, token))
 	}
@@ -301,7 +320,7 @@ func (r *runner) open(ctx context.Context) (*live.Conversation, store.Token, err
 		return nil, token, errors.Join(err, c.Journal.Close(), h.opts.Store.Release(ctx, token))
 	}
 	r.adopt(left)
-	h.sessionStarted(c.SessionCopy())
+	h.sessions.Started(c.SessionCopy())
 	return c, token, nil
 }
 

@@ -46,7 +46,7 @@ func (t *turn) wantsStructured() bool {
 }
 
 // remindStructured asks a model that answered in plain text for the structure, a few times.
-func (t *turn) remindStructured() (event, error) {
+func (t *turn) remindStructured() (state, error) {
 	limit := defaultCorrections
 	if n := t.user.Format.RetryCount; n != nil {
 		limit = *n
@@ -55,9 +55,9 @@ func (t *turn) remindStructured() (event, error) {
 		named := &sdk.NamedError{Name: sdk.ErrorStructuredOutput, Data: sdk.ErrorData{
 			Message: fmt.Sprintf("the model did not give structured output, though reminded %d times", t.corrections), Retries: t.corrections,
 		}}
-		return evFail, named
+		return stateDone, named
 	}
 	t.corrections++
 	t.addSynthetic("The answer has to be given through the tool "+structuredTool+". Call it now.", nil)
-	return evNextStep, nil
+	return stateAsk, nil
 }

@@ -37,7 +37,7 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 		in.Parts = sdk.Parts{&sdk.TextPart{Text: s.Prompt}}
 	}
 	if agent.Model == nil {
-		in.Model, in.Variant = t.model.Ref().String(), t.user.Model.Variant
+		in.Model, in.Variant = t.Model.Ref().String(), t.user.Model.Variant
 	}
 	m, err := t.promptChild(ctx, in)
 	if err != nil {
@@ -53,7 +53,7 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 // subagent finds the agent. The model may ask for subagents alone, a user's command for any agent.
 func (t *turn) subagent(host *callHost, name string) (sdk.Agent, error) {
 	if host.c.byUser {
-		return t.h.agent(t.g, name)
+		return t.g.Agent(name)
 	}
 	var names []string
 	for _, a := range host.Subagents() {
@@ -78,10 +78,10 @@ func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask
 		return child, nil
 	}
 	limit := defaultSubagentDepth
-	if d := t.g.config.SubagentDepth; d != nil {
+	if d := t.g.Config.SubagentDepth; d != nil {
 		limit = *d
 	}
-	if depth := strings.Count(t.agentPath, "/"); depth >= limit {
+	if depth := strings.Count(t.AgentPath, "/"); depth >= limit {
 		return nil, fmt.Errorf("subagents may nest %d deep (subagent_depth in tenon.json): do this work here", limit)
 	}
 	return t.h.CreateSession(ctx, NewSession{

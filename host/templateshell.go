@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -52,7 +51,7 @@ func (t *turn) runTemplate(ctx context.Context, c *command, u *sdk.UserMessage, 
 			break
 		}
 	}
-	t.storeEntries(u.ID, t.purpose, entries)
+	ask.StoreEntries(t.c, t.g, u.ID, t.Purpose, entries)
 	return err
 }
 
@@ -67,7 +66,7 @@ func (t *turn) templateTurn(ctx context.Context, c *command, u *sdk.UserMessage,
 	v.gather(ctx, v.tools)
 	if v.tools.find(shellTool) == nil {
 		return nil, fmt.Errorf("command %s runs shell commands in its template, which agent %q may not do; choose another agent, or allow it the tool %s",
-			c.label(), v.agent.Name, shellTool)
+			c.label(), v.Agent.Name, shellTool)
 	}
 	return &v, nil
 }
@@ -79,12 +78,14 @@ func (t *turn) distrust(ctx context.Context, c *command) error {
 	if !trust.Repository {
 		return nil
 	}
+	s := *t.Setup
+	t.Setup = &s
 	var err error
-	if t.rules, _, err = t.h.rulesUnder(ctx, t.g, &t.agent, t.c.SessionCopy(), t.h.ownRules); err != nil || trust.Approved {
+	if s.Rules, _, err = t.h.rulesUnder(ctx, t.g, &t.Agent, t.c.SessionCopy(), t.h.ownRules); err != nil || trust.Approved {
 		return err
 	}
 	home := t.h.opts.Project.Home
-	t.rules = t.rules.Within(permission.Compile(home, sdk.PermissionRules{{
+	s.Rules = s.Rules.Within(permission.Compile(home, sdk.PermissionRules{{
 		Permission: "*", Pattern: "*", Action: sdk.ActionAsk, Origin: c.label() + ", which the repository brings and nobody approved (tenon permission approve)",
 	}}).Within(permission.Compile(home, t.h.opts.Managed)))
 	return nil
@@ -96,26 +97,14 @@ func (t *turn) templateCall(ctx context.Context, c *command, p *piece) (hooks.En
 	if err != nil {
 		return hooks.Entry{}, err // strings always encode
 	}
-	one := &call{byPlugin: c.owner, template: c.label(), raw: args, part: &sdk.ToolPart{
-		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: t.user.ID}, CallID: t.c.IDs.New("call"), Tool: shellTool,
-		State: sdk.ToolState{Status: sdk.ToolPending, Input: args},
-	}}
-	begun := time.Now()
-	t.publishPluginCall(one) // before it is asked for: clients show whose command it is
-	var running sync.WaitGroup
-	t.callTool(ctx, one, &running)
-	running.Wait()
+	result, entry, err := t.callFor(ctx, &call{byPlugin: c.Owner, template: c.label(), raw: args}, shellTool, t.user.ID)
 	said := visible.Cut(p.text, maxTemplateReason, "…")
-	entry := hooks.Entry{
-		Point: pointPluginCall, Plugin: c.owner.manifest.Name, Version: c.owner.manifest.Version, Hook: shellTool, Subject: one.part.CallID,
-		Outcome: hooks.Outcome(one.outcome.kind), DurationUS: time.Since(begun).Microseconds(), Reason: "in the template of " + c.label() + ": " + said,
-	}
-	if err := one.outcome.failure(ctx); err != nil {
-		entry.Error = err.Error()
+	entry.Reason = "in the template of " + c.label() + ": " + said
+	if err != nil {
 		return entry, fmt.Errorf("command %s: !`%s`: %w", c.label(), said, err)
 	}
 	lines, size := t.outputLimits()
-	p.output = fitShell(one.outcome.result, lines, size)
+	p.output = fitShell(result, lines, size)
 	return entry, nil
 }
 

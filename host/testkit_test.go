@@ -303,6 +303,7 @@ func startIn(t testing.TB, dir string, change func(*host.Options), plugins ...sd
 	if err != nil {
 		t.Fatal(errors.Join(err, s.Close()))
 	}
+	h.CheckLoop(func(problem string) { t.Error(problem) })
 	k.Host = h
 	t.Cleanup(k.close)
 	return k

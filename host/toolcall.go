@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -28,7 +29,6 @@ const (
 // call is one tool call on its way.
 type call struct {
 	part  *sdk.ToolPart // stored when the model, or the user, asked for the call
-	block *block        // while the arguments arrive
 	raw   []byte        // the arguments as the model wrote them
 	tool  *tool
 	args  json.RawMessage // as they run
@@ -37,10 +37,10 @@ type call struct {
 	// prepared is what a compiled-in tool keeps from Prepare to Execute.
 	prepared any
 
-	byUser   bool    // the user's command asked for it, not the model
-	byPlugin *loaded // asked for it; nil for the model's and the user's calls
-	template string  // of a command, with its file, whose template asked for it; byPlugin brings the command
-	outcome  outcome // of a plugin's call
+	byUser   bool               // the user's command asked for it, not the model
+	byPlugin *generation.Plugin // asked for it; nil for the model's and the user's calls
+	template string             // of a command, with its file, whose template asked for it; byPlugin brings the command
+	outcome  outcome            // of a plugin's call
 }
 
 // outcome is what became of a call.
@@ -63,20 +63,20 @@ func failed(err error) outcome {
 
 // runTools runs the calls of a step: prepared in the model's order, run side by side. Every call gets a
 // result.
-func (t *turn) runTools(ctx context.Context) (event, error) {
+func (t *turn) runTools(ctx context.Context) (state, error) {
 	var running sync.WaitGroup
 	for _, c := range t.calls {
 		t.callTool(ctx, c, &running)
 	}
 	running.Wait()
 	if ctx.Err() != nil {
-		return evFail, ctx.Err()
+		return stateDone, ctx.Err()
 	}
-	t.closeStep(stateDone)
+	t.closeStep(live.InterruptedByAbort)
 	if t.halted.reason() != nil {
-		return evHalt, nil
+		return stateDone, nil
 	}
-	return evToolsDone, nil
+	return stateDecide, nil
 }
 
 // callTool is the one way a tool call takes, whoever owns the tool and whoever started it:
@@ -163,7 +163,7 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 
 // before runs the hooks at tool.execute.before over the arguments.
 func (t *turn) before(ctx context.Context, c *call) error {
-	if !t.g.engine.Has(sdk.PointToolBefore) {
+	if !t.g.Engine.Has(sdk.PointToolBefore) {
 		return nil
 	}
 	v := &sdk.ToolBeforeValue{}
@@ -172,7 +172,7 @@ func (t *turn) before(ctx context.Context, c *call) error {
 	}
 	original := v.Args.Clone()
 	in := c.input(t)
-	result, err := t.g.engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}, &in, v)
+	result, err := t.g.Engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}, &in, v)
 	if err != nil {
 		return t.stopBy(err)
 	}
@@ -201,7 +201,7 @@ func (t *turn) halt(err error) {
 func (c *call) input(t *turn) sdk.ToolInput {
 	return sdk.ToolInput{
 		Tool: c.part.Tool, Origin: c.tool.origin, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
-		CallID: c.part.CallID, Agent: t.agent.Name, AgentPath: t.agentPath,
+		CallID: c.part.CallID, Agent: t.Agent.Name, AgentPath: t.AgentPath,
 	}
 }
 
@@ -209,7 +209,7 @@ func (c *call) toolCall() *sdk.ToolCall {
 	p := c.host.t.h.opts.Project
 	return &sdk.ToolCall{
 		Tool: c.part.Tool, CallID: c.part.CallID, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
-		Agent: c.host.t.agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
+		Agent: c.host.t.Agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
 		Prepared: c.prepared,
 	}
 }
@@ -224,12 +224,12 @@ func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, e
 	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, made) }
 	log := c.host.t.h.log
 	if c.tool.origin.Carrier == sdk.CarrierBuiltin {
-		list, err = contained(ctx, log, prepare)
+		list, err = generation.Contained(ctx, log, prepare)
 		c.prepared = made.Prepared
 	} else {
-		list, err = bounded(ctx, log, prepareTimeout, prepare)
+		list, err = generation.Bounded(ctx, log, prepareTimeout, prepare)
 	}
-	if errors.Is(err, errPanic) || errors.Is(err, errNoAnswer) {
+	if errors.Is(err, generation.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, err)
 	}
 	if err == nil && c.tool.origin.Carrier != sdk.CarrierBuiltin {
@@ -341,7 +341,7 @@ func (t *turn) judge(ctx, runCtx context.Context, c *call, o outcome) outcome {
 
 // after runs the hooks at tool.execute.after over the outcome, whatever it is.
 func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
-	if !t.g.engine.Has(sdk.PointToolAfter) {
+	if !t.g.Engine.Has(sdk.PointToolAfter) {
 		return o
 	}
 	v := &sdk.ToolAfterValue{}
@@ -355,7 +355,7 @@ func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
 	in := &sdk.ToolAfterInput{ToolInput: c.input(t), Args: c.args, Outcome: o.kind}
 	scope := hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}
 	// An aborted call is told of too; the hook's own deadline bounds it.
-	if _, err := t.g.engine.Transform(context.WithoutCancel(ctx), sdk.PointToolAfter, scope, in, v); err != nil {
+	if _, err := t.g.Engine.Transform(context.WithoutCancel(ctx), sdk.PointToolAfter, scope, in, v); err != nil {
 		return outcome{kind: sdk.OutcomeError, err: t.stopBy(err), result: &sdk.ToolResult{}, hooked: true}
 	}
 	if o.kind != sdk.OutcomeOK {
@@ -454,7 +454,7 @@ func stringsOf(v any) []string {
 
 // writes reports whether a call may write files.
 func (t *turn) writes(c *call) bool {
-	if on := t.g.config.Snapshot; on != nil && !*on {
+	if on := t.g.Config.Snapshot; on != nil && !*on {
 		return false
 	}
 	if c.template != "" {

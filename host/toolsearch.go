@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -32,8 +33,8 @@ const (
 // hide puts tools of plugins behind the search tool when all together pass the budget. Those of the plugins come in their order
 // for as long as they fit, so that a request looks the same from step to step; what the model found stays with it.
 func (s *toolset) hide(t *turn, all []*tool, messages []sdk.MessageWithParts) {
-	cfg := t.g.config.ToolSearch
-	if allowed, said := t.user.Tools[searchTool]; cfg.Disable || said && !allowed || t.rules.Removed(searchTool) {
+	cfg := t.g.Config.ToolSearch
+	if allowed, said := t.user.Tools[searchTool]; cfg.Disable || said && !allowed || t.Rules.Removed(searchTool) {
 		return
 	}
 	budget := int64(sdk.DefaultToolBudget)
@@ -71,7 +72,7 @@ func (one *tool) builtin() bool { return one.origin.Carrier == sdk.CarrierBuilti
 // tokens estimates what the tool's definition takes in a request.
 func (one *tool) tokens() int64 {
 	d := &one.definition
-	return int64(len(d.ID)+len(d.Description)+len(d.Parameters)) / bytesPerToken
+	return int64(len(d.ID)+len(d.Description)+len(d.Parameters)) / convert.BytesPerToken
 }
 
 // knownTools returns the hidden tools whose definitions the conversation holds, as the model gets it: after a compaction it has

@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -48,7 +49,7 @@ type toolset struct {
 // newToolset returns what the model can call in a step with the messages given.
 func (t *turn) newToolset(ctx context.Context, messages []sdk.MessageWithParts) (*toolset, error) {
 	s := &toolset{tools: map[string]*tool{}}
-	if t.model.ToolCall {
+	if t.Model.ToolCall {
 		s.hide(t, t.gather(ctx, s), messages)
 	}
 	if t.wantsStructured() {
@@ -60,7 +61,7 @@ func (t *turn) newToolset(ctx context.Context, messages []sdk.MessageWithParts) 
 		}
 	}
 	slices.SortFunc(s.definitions, func(a, b sdk.ToolDefinition) int { return strings.Compare(a.ID, b.ID) })
-	if !t.g.engine.Has(sdk.PointToolDefinition) {
+	if !t.g.Engine.Has(sdk.PointToolDefinition) {
 		return s, nil
 	}
 	for i := range s.definitions {
@@ -76,13 +77,13 @@ func (t *turn) newToolset(ctx context.Context, messages []sdk.MessageWithParts) 
 // plugin's tool replaces an earlier one of the same id.
 func (t *turn) gather(ctx context.Context, s *toolset) []*tool {
 	var all []*tool
-	for _, l := range t.g.plugins {
-		source, ok := l.plugin.(sdk.ToolSource)
+	for _, l := range t.g.Plugins {
+		source, ok := l.Value.(sdk.ToolSource)
 		if !ok {
 			continue
 		}
-		model, agent := t.model.Model, t.agent // the plugin may keep them
-		offered, _ := ask(ctx, t.h, l, "tools", func(context.Context) ([]*offer, error) {
+		model, agent := t.Model.Model, t.Agent // the plugin may keep them
+		offered, _ := generation.Ask(ctx, l, "tools", func(context.Context) ([]*offer, error) {
 			return offersOf(source, l, &model, &agent), nil
 		})
 		for _, o := range offered {
@@ -103,13 +104,13 @@ type offer struct {
 }
 
 // offersOf asks a plugin for its tools.
-func offersOf(source sdk.ToolSource, l *loaded, model *sdk.Model, agent *sdk.Agent) []*offer {
+func offersOf(source sdk.ToolSource, l *generation.Plugin, model *sdk.Model, agent *sdk.Agent) []*offer {
 	tools := source.Tools()
 	list := make([]offer, len(tools))
 	out := make([]*offer, len(tools))
 	for i, one := range tools {
 		o := &list[i]
-		o.tool = tool{Tool: one, definition: one.Definition(), origin: l.origin(), timeout: deadline(l, one)}
+		o.tool = tool{Tool: one, definition: one.Definition(), origin: l.Origin(), timeout: deadline(l, one)}
 		o.key, o.available = o.definition.ID, true
 		if p, ok := one.(sdk.ToolPermission); ok {
 			o.key = p.Permission()
@@ -123,13 +124,13 @@ func offersOf(source sdk.ToolSource, l *loaded, model *sdk.Model, agent *sdk.Age
 }
 
 // deadline returns how long a call of a tool may take; 0 when that is for the tool to say.
-func deadline(l *loaded, one sdk.Tool) time.Duration {
+func deadline(l *generation.Plugin, one sdk.Tool) time.Duration {
 	if d, ok := one.(sdk.ToolDeadline); ok {
 		if own := d.Deadline(); own > 0 {
 			return min(own, maxToolTimeout)
 		}
 	}
-	if l.builtin() {
+	if l.Builtin() {
 		return 0
 	}
 	return sdk.DefaultToolTimeout
@@ -137,12 +138,12 @@ func deadline(l *loaded, one sdk.Tool) time.Duration {
 
 // admits reports whether the agent may call the tool in this turn. A definition of a plugin that no model would take costs the
 // plugin the tool, not the turn.
-func (t *turn) admits(l *loaded, o *offer) bool {
+func (t *turn) admits(l *generation.Plugin, o *offer) bool {
 	id := o.definition.ID
-	if allowed, said := t.user.Tools[id]; said && !allowed || !o.available || t.rules.Removed(o.key) {
+	if allowed, said := t.user.Tools[id]; said && !allowed || !o.available || t.Rules.Removed(o.key) {
 		return false
 	}
-	if l.builtin() {
+	if l.Builtin() {
 		return true
 	}
 	var err error
@@ -154,13 +155,13 @@ func (t *turn) admits(l *loaded, o *offer) bool {
 	default:
 		return true
 	}
-	t.h.leaveOut(l, fmt.Sprintf("tool %q", id), err)
+	l.LeaveOut(fmt.Sprintf("tool %q", id), err)
 	return false
 }
 
 // transformDefinition runs the hooks at tool.definition over what the model gets to know of a tool.
 func (t *turn) transformDefinition(ctx context.Context, owner sdk.Origin, def *sdk.ToolDefinition) error {
-	if !t.g.engine.Has(sdk.PointToolDefinition) {
+	if !t.g.Engine.Has(sdk.PointToolDefinition) {
 		return nil
 	}
 	v := &sdk.ToolDefinitionValue{Description: def.Description}
@@ -169,7 +170,7 @@ func (t *turn) transformDefinition(ctx context.Context, owner sdk.Origin, def *s
 	}
 	before := v.Parameters.Clone()
 	in := &sdk.ToolDefinitionInput{ToolID: def.ID, Origin: owner}
-	if _, err := t.g.engine.Transform(ctx, sdk.PointToolDefinition, hooks.Scope{Ledger: t.ledger, Subject: def.ID}, in, v); err != nil {
+	if _, err := t.g.Engine.Transform(ctx, sdk.PointToolDefinition, hooks.Scope{Ledger: t.ledger, Subject: def.ID}, in, v); err != nil {
 		return err
 	}
 	def.Description = v.Description

@@ -2,17 +2,17 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/convert"
+	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// ErrNoTurn means that a plugin asked for something on behalf of a session that no turn runs in.
-var ErrNoTurn = errors.New("no turn runs in the session")
 
 // maxVisits bounds what plugins do at once on behalf of one session. It is what ends a plugin whose own calls call it again
 // without end over a wire that does not carry contexts.
@@ -25,6 +25,9 @@ type view struct {
 	ctx  context.Context // of the one turn the view is of
 }
 
+// running is the host as plugins see it: the turns that run.
+type running struct{ *Host }
+
 // visit is one request of a plugin on behalf of a session.
 type visit struct {
 	turn    *turn // the visit's own, with a ledger of its own
@@ -34,7 +37,7 @@ type visit struct {
 // show makes the turn visible to plugins as it stands now, working on the user message given.
 func (t *turn) show(user *sdk.UserMessage) {
 	c := *t
-	c.user, c.answering, c.calls, c.req, c.tools, c.doom, c.converted = user, nil, nil, nil, nil, doomWatch{}, converted{}
+	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, doomWatch{}, convert.Cache{}
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	t.r.view = &view{turn: &c, ctx: t.r.turnCtx}
@@ -61,20 +64,13 @@ func (h *Host) viewOf(session string) *view {
 	return r.view
 }
 
-// visit runs f on the running turn of a session, on the caller's goroutine, and records what hooks did meanwhile. The context
-// that f gets ends with the turn, too. The session and the generation stay until f returned.
-func (p *pluginHost) visit(ctx context.Context, session string, f func(context.Context, *visit) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if session == "" {
-		return fmt.Errorf("%w: the request names none", ErrNoTurn)
-	}
-	p.h.mu.Lock()
-	r := p.h.runners[session]
-	p.h.mu.Unlock()
+// Visit runs f on the running turn of a session, for a plugin.
+func (h running) Visit(ctx context.Context, session string, f func(context.Context, generation.Turn) error) error {
+	h.mu.Lock()
+	r := h.runners[session]
+	h.mu.Unlock()
 	if r == nil {
-		return fmt.Errorf("session %q: %w", session, ErrNoTurn)
+		return fmt.Errorf("session %q: %w", session, generation.ErrNoTurn)
 	}
 	seen, err := r.beginVisit()
 	if err != nil {
@@ -88,7 +84,7 @@ func (p *pluginHost) visit(ctx context.Context, session string, f func(context.C
 	t.ledger = &hooks.Ledger{}
 	v := &visit{turn: &t}
 	err = f(ctx, v)
-	t.storeEntries(t.place(), t.purpose, append(t.ledger.Entries(), v.entries...))
+	ask.StoreEntries(t.c, t.g, t.place(), t.Purpose, append(t.ledger.Entries(), v.entries...))
 	return err
 }
 
@@ -98,10 +94,10 @@ func (r *runner) beginVisit() (*view, error) {
 	defer r.mu.Unlock()
 	v := r.view
 	switch {
-	case v == nil || !r.host.retain(v.turn.g):
-		return nil, fmt.Errorf("session %q: %w", r.session, ErrNoTurn)
+	case v == nil || !r.host.plugins.Retain(v.turn.g):
+		return nil, fmt.Errorf("session %q: %w", r.session, generation.ErrNoTurn)
 	case r.visits >= maxVisits:
-		r.host.release(v.turn.g)
+		r.host.plugins.Release(v.turn.g)
 		return nil, fmt.Errorf("session %q: plugins ask for more than %d things at once", r.session, maxVisits)
 	}
 	r.visits++
@@ -110,7 +106,7 @@ func (r *runner) beginVisit() (*view, error) {
 }
 
 func (r *runner) endVisit(v *view) {
-	r.host.release(v.turn.g)
+	r.host.plugins.Release(v.turn.g)
 	r.mu.Lock()
 	r.visits--
 	r.beside--
@@ -127,16 +123,35 @@ func (t *turn) refusedByUser(err error) error {
 	return err
 }
 
-// storeEntries records what was done on the way to a message.
-func (t *turn) storeEntries(messageID string, purpose sdk.Purpose, entries []hooks.Entry) {
-	if len(entries) == 0 {
-		return
+// Denies reports whether the rules of the session's turn deny something; false when no turn runs.
+func (h running) Denies(session, key, pattern string) bool {
+	v := h.viewOf(session)
+	return v != nil && v.turn.Setup != nil && v.turn.Rules.Decide(key, pattern).Action == sdk.ActionDeny
+}
+
+// Messages returns the messages of a session since its last compaction. Errors: ErrNotFound.
+func (h running) Messages(ctx context.Context, session string) ([]sdk.MessageWithParts, error) {
+	if v := h.viewOf(session); v != nil {
+		return v.turn.c.Snapshot(), nil
 	}
-	t.g.hideEntries(entries)
-	data, err := json.Marshal(entries)
-	if err != nil {
-		t.h.log.Error("ledger entries have no JSON", "err", err) // strings and numbers always encode
-		return
+	messages, damaged, err := live.Load(ctx, h.opts.Store, session)
+	h.sessions.LeftOut(damaged)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("session %q: %w", session, ErrNotFound)
 	}
-	t.c.Journal.Put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
+	return messages, err
+}
+
+// Generation returns the generation of the turn.
+func (v *visit) Generation() *generation.Set { return v.turn.g }
+
+// Permit decides a request of a plugin. An answer "always" can hold for the patterns that are asked for, no wider ones.
+func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error {
+	req.Agent, req.Metadata = v.turn.Agent.Name, askedBy(req.Metadata, "", by.Name)
+	return v.turn.refusedByUser(v.turn.permit(ctx, req, "", generation.OriginOf(by)))
+}
+
+// Question asks the user.
+func (v *visit) Question(ctx context.Context, req sdk.QuestionRequest) ([][]string, error) {
+	return v.turn.h.question(ctx, v.turn, req)
 }

@@ -1,0 +1,293 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxToolCalls bounds the tool calls of one answer: a model that asks for more has lost its way.
+const maxToolCalls = 128
+
+// Answer collects the events of one model answer into parts. It is used by the turn's goroutine alone.
+type Answer struct {
+	*Step
+	ctx context.Context // of the one Stream call the answer lives for
+
+	open     map[string]*block
+	current  *block // the text or reasoning block that is open
+	Calls    []*toolCall
+	finished bool
+	Reason   string
+	tokens   sdk.Tokens
+	failure  error
+}
+
+// toolCall is a tool call that an answer asks for.
+type toolCall struct {
+	Part  *sdk.ToolPart
+	block *block // while the arguments arrive
+	Raw   []byte // the arguments as the model wrote them
+}
+
+// block is one open block of the answer.
+type block struct {
+	id   string
+	part sdk.Part
+	text pieces
+}
+
+// pieceSize is the size of the buffers of pieces, in bytes.
+const pieceSize = 64 << 10
+
+// pieces is text that grows without being copied: a buffer that doubles would hold up to three times what was kept. The zero value is
+// empty.
+type pieces struct {
+	full [][]byte
+	last []byte
+}
+
+func (p *pieces) add(text string) {
+	for {
+		room := min(cap(p.last)-len(p.last), len(text))
+		p.last = append(p.last, text[:room]...)
+		if text = text[room:]; text == "" {
+			return
+		}
+		switch {
+		case p.last == nil:
+			p.last = make([]byte, 0, min(max(2*len(text), 512), pieceSize))
+		case cap(p.last) < pieceSize:
+			p.last = slices.Grow(p.last, min(max(len(text), cap(p.last)), pieceSize-len(p.last)))
+		default:
+			p.full, p.last = append(p.full, p.last), make([]byte, 0, pieceSize)
+		}
+	}
+}
+
+func (p *pieces) bytes() []byte { return bytes.Join(append(p.full, p.last), nil) }
+
+// prefix returns at most max bytes from the beginning, to the end of a piece.
+func (p *pieces) prefix(max int) string {
+	if n := max / pieceSize; n < len(p.full) {
+		return string(bytes.ToValidUTF8(bytes.Join(p.full[:n], nil), nil)) + "…"
+	}
+	var b strings.Builder
+	b.Grow(len(p.full)*pieceSize + len(p.last))
+	for _, piece := range p.full {
+		b.Write(piece)
+	}
+	b.Write(p.last)
+	return b.String()
+}
+
+// take stores one event. What does not belong where it comes is an error of the provider.
+func (a *Answer) take(e sdk.StreamEvent) error {
+	if a.finished {
+		return a.garbled("event %q after the last one", e.Type)
+	}
+	switch e.Type {
+	case sdk.StreamText, sdk.StreamReasoning:
+		return a.takeText(e)
+	case sdk.StreamToolCall:
+		return a.takeToolCall(e)
+	case sdk.StreamFinish:
+		a.finished, a.Reason, a.tokens = true, e.Reason, e.Tokens
+		return nil
+	}
+	return a.garbled("unknown event %q", e.Type)
+}
+
+func (a *Answer) garbled(format string, args ...any) error {
+	return &sdk.ProviderError{ProviderID: a.Model.Provider.ID, Cut: true, Message: fmt.Sprintf(format, args...)}
+}
+
+// takeText adds to the open text or reasoning block, or ends it and begins another.
+func (a *Answer) takeText(e sdk.StreamEvent) error {
+	key := e.Type + e.ID
+	b := a.current
+	if b == nil || b.id != key {
+		if e.Text == "" && len(e.Metadata) == 0 {
+			return nil // an empty block leaves no part
+		}
+		if err := a.endCurrent(); err != nil {
+			return err
+		}
+		b = a.begin(key, e.Type)
+	}
+	if len(e.Metadata) > 0 {
+		a.Conversation.Locked(func() { setMetadata(b.part, e.Metadata) })
+	}
+	if e.Text == "" {
+		return nil
+	}
+	b.text.add(e.Text)
+	a.Conversation.AppendText(b.part, "text", e.Text)
+	return a.storeFailure()
+}
+
+// storeFailure stops the stream when nothing can be stored any more.
+func (a *Answer) storeFailure() error {
+	if err := a.Conversation.Journal.Failed(); err != nil {
+		a.failure = err
+	}
+	return a.failure
+}
+
+func (a *Answer) begin(key, typ string) *block {
+	head := a.Conversation.NewPart(a.Msg)
+	b := &block{id: key}
+	if typ == sdk.StreamText {
+		b.part = &sdk.TextPart{PartHead: head, Time: &sdk.PartTime{Start: live.Now()}}
+	} else {
+		b.part = &sdk.ReasoningPart{PartHead: head, Time: sdk.PartTime{Start: live.Now()}}
+	}
+	a.current = b
+	a.Conversation.AddPart(b.part)
+	return b
+}
+
+func setMetadata(p sdk.Part, metadata sdk.Object) {
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		p.Metadata = metadata
+	case *sdk.ReasoningPart:
+		p.Metadata = metadata
+	}
+}
+
+// endCurrent closes the open text or reasoning block, text through the hooks at text.complete.
+func (a *Answer) endCurrent() error {
+	b := a.current
+	if b == nil {
+		return nil
+	}
+	a.current = nil
+	text := b.text.prefix(sdk.MaxModelAnswerBytes)
+	if p, ok := b.part.(*sdk.TextPart); ok {
+		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
+		v := &sdk.TextCompleteValue{Text: text}
+		if err := a.Set.Fire(a.ctx, sdk.PointTextComplete, a.Ledger, p.ID, in, v); err != nil {
+			a.failure = err
+			return err
+		}
+		text = v.Text
+	}
+	a.Conversation.Locked(func() {
+		setText(b.part, text)
+		live.ClosePart(b.part, live.Interruption{})
+	})
+	a.Conversation.PutPart(b.part)
+	return nil
+}
+
+func setText(p sdk.Part, text string) {
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		p.Text = text
+	case *sdk.ReasoningPart:
+		p.Text = text
+	}
+}
+
+// takeToolCall adds to a tool call. Calls may be interleaved; each is complete when the answer is.
+func (a *Answer) takeToolCall(e sdk.StreamEvent) error {
+	b := a.open[e.ID]
+	if b == nil {
+		if err := a.endCurrent(); err != nil {
+			return err
+		}
+		if len(a.Calls) == maxToolCalls {
+			return a.garbled("more than %d tool calls in one answer", maxToolCalls)
+		}
+		b = a.beginCall(e)
+	}
+	if len(e.Metadata) > 0 {
+		p := b.part.(*sdk.ToolPart)
+		a.Conversation.Locked(func() { p.Metadata = e.Metadata })
+	}
+	if e.Text == "" {
+		return nil
+	}
+	b.text.add(e.Text)
+	a.Conversation.AppendText(b.part, "raw", e.Text)
+	return a.storeFailure()
+}
+
+func (a *Answer) beginCall(e sdk.StreamEvent) *block {
+	callID := e.CallID
+	if callID == "" || a.knows(callID) {
+		callID = a.Conversation.IDs.New("call") // every call needs one of its own to get its result
+	}
+	p := &sdk.ToolPart{
+		PartHead: a.Conversation.NewPart(a.Msg), CallID: callID, Tool: e.Tool,
+		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
+	}
+	b := &block{id: e.ID, part: p}
+	a.open[e.ID] = b
+	a.Calls = append(a.Calls, &toolCall{Part: p, block: b})
+	a.Conversation.AddPart(p)
+	return b
+}
+
+func (a *Answer) knows(callID string) bool {
+	for _, c := range a.Calls {
+		if c.Part.CallID == callID {
+			return true
+		}
+	}
+	return false
+}
+
+// keep puts what came of the open blocks into their parts, when err broke the answer off. Of one without end it keeps the beginning:
+// the rest would be stored, loaded and shown for nothing.
+func (a *Answer) keep(err error) {
+	if err == nil && a.finished {
+		return // end does it
+	}
+	most := sdk.MaxModelAnswerBytes
+	if errors.Is(err, sdk.ErrAnswerLimit) {
+		most = live.MaxCutText
+	}
+	a.Conversation.Locked(func() {
+		if b := a.current; b != nil {
+			setText(b.part, b.text.prefix(most))
+		}
+		for _, c := range a.Calls {
+			c.Part.State.Raw = c.block.text.prefix(most)
+		}
+	})
+}
+
+// end closes what is open and gives each call its arguments. Of a broken answer it keeps what came.
+func (a *Answer) end(err error) error {
+	a.keep(err)
+	switch {
+	case a.failure != nil:
+		return a.failure // the host's, not the provider's
+	case err != nil:
+		return err
+	case !a.finished:
+		return a.garbled("the answer ended without its last event")
+	case a.ctx.Err() != nil:
+		return a.ctx.Err()
+	}
+	if err := a.endCurrent(); err != nil {
+		return err
+	}
+	for _, c := range a.Calls {
+		c.Raw = bytes.TrimSpace(c.block.text.bytes())
+		c.block = nil
+		if len(c.Raw) == 0 {
+			c.Raw = []byte("{}") // a call of a tool without parameters
+		}
+	}
+	return nil
+}

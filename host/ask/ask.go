@@ -1,0 +1,140 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// sink receives one answer of a model.
+type sink interface {
+	take(sdk.StreamEvent) error
+	// end is called when the stream ended, with its error, and returns the error of the answer.
+	end(err error) error
+}
+
+// question is a request to a model that is repeated when it fails in a way that may pass.
+type question struct {
+	build func(context.Context) (*sdk.ModelRequest, error) // called for each try, with the hooks
+	sink  func() sink                                      // called for each try
+	// retries bounds the tries after the first; nil: as configured.
+	retries *int
+	// retrying is called before the wait for the next try, from 1; nil: no callback.
+	retrying func(try int, wait time.Duration, err error)
+	// retry is called when the wait is over; nil: no callback.
+	retry func()
+}
+
+// ask asks the setup's model. Requests that did not fit the model's context are errors of model.ClassOverflow.
+func (s *Setup) ask(ctx context.Context, q question) error {
+	cfg := s.Set.Config.Retry
+	if q.retries != nil {
+		cfg.Max = q.retries
+	}
+	for try := 1; ; try++ {
+		req, err := q.build(ctx)
+		if err != nil {
+			return err
+		}
+		out := q.sink()
+		err = out.end(s.Model.Stream(ctx, req, out.take))
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil || model.Classify(err) != model.ClassRetry:
+			return err
+		}
+		wait, final := model.RetryDelay(cfg, err, try-1)
+		if final != nil {
+			return final
+		}
+		if q.retrying != nil {
+			q.retrying(try, wait, err)
+		}
+		if err := model.Sleep(ctx, wait); err != nil {
+			return err
+		}
+		if q.retry != nil {
+			q.retry()
+		}
+	}
+}
+
+// asideAnswer is the model's answer to a request beside the turn. Nothing of it is stored.
+type asideAnswer struct {
+	Text   strings.Builder
+	Reason string
+	tokens sdk.Tokens
+}
+
+func (a *asideAnswer) take(e sdk.StreamEvent) error {
+	switch e.Type {
+	case sdk.StreamText:
+		a.Text.WriteString(e.Text)
+	case sdk.StreamFinish:
+		a.Reason, a.tokens = e.Reason, e.Tokens
+	}
+	return nil
+}
+
+func (a *asideAnswer) end(err error) error { return err }
+
+// asideRetries bounds the retries of a request beside the turn.
+const asideRetries = 2
+
+// AskAside sends a request beside the turn and adds what it costs to the session.
+func (s *Setup) AskAside(ctx context.Context, c *live.Conversation, user *sdk.UserMessage, messages []sdk.MessageWithParts, l *hooks.Ledger, request func() *sdk.ModelRequest) (*asideAnswer, error) {
+	var a *asideAnswer
+	retries := asideRetries
+	err := s.ask(ctx, question{
+		build: func(ctx context.Context) (*sdk.ModelRequest, error) {
+			req := request()
+			return req, s.Transform(ctx, req, user, 0, messages, l, nil)
+		},
+		sink:    func() sink { a = &asideAnswer{}; return a },
+		retries: &retries,
+	})
+	if err != nil {
+		return nil, err
+	}
+	account(c, s.Model, a.tokens)
+	return a, nil
+}
+
+// account adds what an answer cost to the session and returns it.
+func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) sdk.USD {
+	cost := model.StepCost(&m.Model, tokens)
+	c.UpdateSession(func(s *sdk.Session) {
+		s.Cost += cost
+		s.Tokens = s.Tokens.Add(tokens)
+	})
+	return cost
+}
+
+// StoreEntries records what hooks did on the way to a message.
+func StoreEntries(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, entries []hooks.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	set.HideEntries(entries)
+	data, err := json.Marshal(entries)
+	if err != nil {
+		return // strings and numbers always encode
+	}
+	c.Journal.Put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
+}
+
+// StoreLedger records what hooks did for the request that led to a message; l may be nil.
+func StoreLedger(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
+	if l != nil {
+		StoreEntries(c, set, messageID, purpose, l.Entries())
+	}
+}

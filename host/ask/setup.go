@@ -1,0 +1,155 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/convert"
+	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Setup is what a prompt, or a request beside it, is answered with. It is made once and never changed.
+type Setup struct {
+	Set       *generation.Set
+	Project   sdk.Project
+	Version   string // of tenon
+	SessionID string
+	ParentID  string // of a subagent's session
+	Agent     sdk.Agent
+	AgentPath string // the agent's name behind those of the agents that it works for
+	Model     *model.Model
+	Rules     *permission.Rules
+	Purpose   sdk.Purpose
+}
+
+// As returns the setup for another agent, model and purpose.
+func (s *Setup) As(agent sdk.Agent, m *model.Model, purpose sdk.Purpose) *Setup {
+	c := *s
+	c.Agent, c.Model, c.Purpose = agent, m, purpose
+	return &c
+}
+
+// open returns the model for an agent: the one asked for, the agent's, the fallback, the default. byRepository says that files of the
+// repository asked for it.
+func OpenModel(ctx context.Context, set *generation.Set, a *sdk.Agent, name string, byRepository bool, fallback string) (*model.Model, error) {
+	byAgent := false
+	if name == "" && a.Model != nil {
+		name, byAgent = a.Model.String(), true
+		byRepository = set.ChoosesAgentModel(a)
+	}
+	if name == "" {
+		name = fallback
+	}
+	m, err := set.Models.Open(ctx, name, byRepository)
+	if err != nil && byAgent {
+		return nil, fmt.Errorf("agent %q (%s) names its model: %w", a.Name, cmp.Or(a.Origin, "of a plugin"), err)
+	}
+	return m, err
+}
+
+// SmallModel returns the small model that goes with the setup's.
+func (s *Setup) SmallModel(ctx context.Context) (*model.Model, error) {
+	small, err := s.Set.Models.Small(ctx, s.Model.Model)
+	if err != nil {
+		return nil, err
+	}
+	return s.Set.Models.Open(ctx, small.Ref().String(), false)
+}
+
+// Request returns a request as it is before the hooks, without messages. variant is the model's; empty means the agent's.
+func (s *Setup) Request(system []string, variant string) *sdk.ModelRequest {
+	return &sdk.ModelRequest{
+		Model: s.Model.Model, SessionID: s.SessionID, Purpose: s.Purpose, System: system, Params: s.params(variant), Headers: s.headers(),
+	}
+}
+
+// Transform runs the hooks of a request over it and turns the messages into the model's. user is the message that is answered, step the turn's
+// step, 0 beside a turn; cache may be nil.
+func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.UserMessage, step int, messages []sdk.MessageWithParts, l *hooks.Ledger, cache *convert.Cache) error {
+	in := &sdk.ChatInput{
+		SessionID: s.SessionID, Agent: s.Agent.Name, Model: req.Model, Provider: model.ProviderRef(&s.Model.Provider), Message: user,
+		Purpose: req.Purpose, Step: step,
+	}
+	mv := &sdk.ChatMessagesValue{Messages: messages}
+	if err := s.Set.Fire(ctx, sdk.PointChatMessages, l, "", in, mv); err != nil {
+		return err
+	}
+	if cache == nil || s.Set.Engine.Has(sdk.PointChatMessages) { // hooks may have changed any message
+		req.Messages = convert.Messages(mv.Messages, &req.Model)
+	} else {
+		req.Messages = cache.Messages(messages, &req.Model)
+	}
+	sv := &sdk.ChatSystemValue{System: req.System}
+	if err := s.Set.Fire(ctx, sdk.PointChatSystem, l, "", in, sv); err != nil {
+		return err
+	}
+	req.System = sv.System
+	if err := s.Set.Fire(ctx, sdk.PointChatParams, l, "", in, &req.Params); err != nil {
+		return err
+	}
+	hv := &sdk.ChatHeadersValue{Headers: req.Headers}
+	if err := s.Set.Fire(ctx, sdk.PointChatHeaders, l, "", in, hv); err != nil {
+		return err
+	}
+	req.Headers = hv.Headers
+	return nil
+}
+
+// System returns the system prompt before the hooks: the agent's, what surrounds it, and the user's own.
+func (s *Setup) System(user string) []string {
+	out := []string{s.Agent.Prompt}
+	if s.Agent.Prompt == "" {
+		out[0] = s.Set.DefaultPrompt()
+	}
+	out = append(out, s.environment())
+	if user != "" {
+		out = append(out, user)
+	}
+	return out
+}
+
+func (s *Setup) environment() string {
+	p := s.Project
+	git := "no"
+	if p.Git {
+		git = "yes"
+	}
+	return fmt.Sprintf("<env>\nModel: %s\nWorking directory: %s\nProject root: %s\nGit repository: %s\nPlatform: %s\nToday: %s\n</env>",
+		s.Model.Ref(), p.Directory, p.Worktree, git, runtime.GOOS, time.Now().Format("Mon Jan 2 2006"))
+}
+
+// params returns the parameters before the hooks: the model's options, then the variant's, then the
+// agent's, the later ones winning.
+func (s *Setup) params(variant string) sdk.ChatParams {
+	p := sdk.ChatParams{TopP: s.Agent.TopP, MaxOutputTokens: model.OutputLimit(&s.Model.Model), Options: sdk.Object{}}
+	if s.Model.Temperature {
+		p.Temperature = s.Agent.Temperature
+	}
+	if variant == "" {
+		variant = s.Agent.Variant
+	}
+	for _, o := range []sdk.Object{s.Model.Options, s.Model.Variants[variant], s.Agent.Options} {
+		maps.Copy(p.Options, o)
+	}
+	return p
+}
+
+// headers returns the headers before the hooks. Their names are opencode's, which gateways know.
+func (s *Setup) headers() map[string]string {
+	h := map[string]string{
+		"X-Session-Id": s.SessionID, "X-Session-Affinity": s.SessionID, "User-Agent": "tenon/" + s.Version,
+	}
+	if s.ParentID != "" {
+		h["X-Parent-Session-Id"] = s.ParentID
+	}
+	maps.Copy(h, s.Model.Headers)
+	return h
+}

@@ -1,0 +1,104 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Step is an answer of a model that becomes a message of the conversation.
+type Step struct {
+	*Setup
+	Conversation *live.Conversation
+	User         *sdk.UserMessage // that is answered
+	Msg          *sdk.AssistantMessage
+	Ledger       *hooks.Ledger
+}
+
+// Ask streams the answer into the message, with retries. It stores the parts of failed tries, marked so that the model does not get them.
+func (s *Step) Ask(ctx context.Context, build func(context.Context) (*sdk.ModelRequest, error)) (*Answer, error) {
+	var a *Answer
+	err := s.Setup.ask(ctx, question{
+		build: build,
+		sink: func() sink {
+			a = &Answer{Step: s, ctx: ctx, open: map[string]*block{}}
+			return a
+		},
+		retrying: func(try int, wait time.Duration, err error) {
+			s.setAside()
+			s.Conversation.AddPart(&sdk.RetryPart{PartHead: s.Conversation.NewPart(s.Msg), Attempt: try, Error: *s.Set.WireError(err), Time: sdk.RetryTime{Created: live.Now()}})
+			Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: try, Message: s.Set.Hide(err.Error()), Next: time.Now().Add(wait).UnixMilli()})
+		},
+		retry: func() { Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusBusy}) },
+	})
+	if errors.Is(err, sdk.ErrAnswerLimit) || model.Classify(err) == model.ClassOverflow {
+		s.setAside() // it would fill the context of every later request
+	}
+	return a, err
+}
+
+// Message returns a new message of the setup's agent that answers parent.
+func (s *Step) Message(parent string) *sdk.AssistantMessage {
+	return &sdk.AssistantMessage{
+		MessageHead: sdk.MessageHead{ID: s.Conversation.IDs.New(sdk.PrefixMessage), SessionID: s.SessionID}, ParentID: parent,
+		ModelID: s.Model.ID, ProviderID: s.Model.ProviderID, Mode: s.Agent.Name, Agent: s.Agent.Name,
+		Path: sdk.MessagePath{Cwd: s.Project.Directory, Root: s.Project.Worktree}, Time: sdk.MessageTime{Created: live.Now()},
+	}
+}
+
+func Status(c *live.Conversation, s sdk.SessionStatus) {
+	c.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionStatus, Properties: &sdk.SessionStatusInfo{SessionID: c.ID(), Status: s}})
+}
+
+// setAside closes the parts of a broken answer, keeps the beginning of their texts and marks them so that the model does not get them.
+func (s *Step) setAside() {
+	for _, p := range s.Conversation.Parts(s.Msg.ID) {
+		changed := false
+		s.Conversation.Locked(func() { changed = live.SetAsidePart(p) })
+		if changed {
+			s.Conversation.PutPart(p)
+		}
+	}
+}
+
+// Finish records how the step ended and what it cost. The message stays open until its tools ran.
+func (s *Step) Finish(a *Answer) {
+	reason := a.Reason
+	if len(a.Calls) > 0 && reason == sdk.FinishStop {
+		reason = sdk.FinishToolCalls
+	}
+	cost := model.StepCost(&s.Model.Model, a.tokens)
+	s.Conversation.AddPart(&sdk.StepFinishPart{PartHead: s.Conversation.NewPart(s.Msg), Reason: reason, Cost: cost, Tokens: a.tokens})
+	s.Conversation.Locked(func() {
+		s.Msg.Finish, s.Msg.Tokens, s.Msg.Cost = reason, a.tokens, cost
+		if reason == sdk.FinishContentFilter {
+			s.Msg.Error = &sdk.NamedError{Name: sdk.ErrorContentFilter, Data: sdk.ErrorData{Message: "the provider's content filter ended the answer"}}
+		}
+	})
+	s.Conversation.PutMessage(s.Msg)
+	account(s.Conversation, s.Model, a.tokens)
+}
+
+// Close ends the message and the parts that are open still. failure is nil when the turn did not fail.
+func (s *Step) Close(why live.Interruption, failure *sdk.NamedError) {
+	for _, p := range s.Conversation.Parts(s.Msg.ID) {
+		open := false
+		s.Conversation.Locked(func() { open = live.ClosePart(p, why) })
+		if open {
+			s.Conversation.PutPart(p)
+		}
+	}
+	s.Conversation.Locked(func() {
+		if failure != nil && s.Msg.Error == nil {
+			s.Msg.Error = failure
+		}
+		s.Msg.Time.Completed = live.Now()
+	})
+	s.Conversation.PutMessage(s.Msg)
+	StoreLedger(s.Conversation, s.Set, s.Msg.ID, s.Purpose, s.Ledger)
+}

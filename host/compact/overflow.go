@@ -1,0 +1,56 @@
+package compact
+
+import (
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Limits of compaction; opencode's figures.
+const (
+	reservedTokens = 20_000 // kept free for the answer, at most
+	tailShare      = 4      // a quarter of the usable context is kept verbatim,
+	tailMinTokens  = 2_000  // but not less than this
+	tailMaxTokens  = 15_000 // nor more than this
+)
+
+// usableTokens returns how much of a model's context a request may take; 0 means no check.
+func usableTokens(m *sdk.Model, cfg sdk.CompactionConfig) int64 {
+	l := m.Limit
+	output := model.OutputLimit(m)
+	if output == 0 {
+		output = min(model.MaxOutputTokens, l.Context/4)
+	}
+	if l.Input > 0 {
+		reserved := cfg.Reserved
+		if reserved == 0 {
+			reserved = min(reservedTokens, output)
+		}
+		return max(0, l.Input-reserved)
+	}
+	return max(0, l.Context-max(output, cfg.Reserved))
+}
+
+// Overflows reports whether a conversation that took so many tokens has to be summarised before the next
+// request.
+func Overflows(m *sdk.Model, cfg sdk.CompactionConfig, tokens sdk.Tokens) bool {
+	usable := usableTokens(m, cfg)
+	return usable > 0 && Automatic(cfg) && tokens.Sum() >= usable
+}
+
+// Automatic reports whether the host may summarise by itself.
+func Automatic(cfg sdk.CompactionConfig) bool { return cfg.Auto == nil || *cfg.Auto }
+
+// LastTokens returns what the latest finished step of the conversation took.
+func LastTokens(messages []sdk.MessageWithParts) sdk.Tokens {
+	for i := len(messages) - 1; i >= 0; i-- {
+		a, ok := messages[i].Info.(*sdk.AssistantMessage)
+		switch {
+		case !ok || a.Time.Completed == 0:
+		case a.Summary && a.Error == nil:
+			return sdk.Tokens{} // what came before it does not count any more
+		case a.Tokens.Sum() > 0:
+			return a.Tokens
+		}
+	}
+	return sdk.Tokens{}
+}

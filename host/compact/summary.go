@@ -1,0 +1,196 @@
+// Package compact makes room in a conversation: it says when one is too long (overflow.go), plans and writes its summary (summary.go), and takes
+// old tool output out (prune.go). The loop decides when.
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/convert"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// MaxTries is how many summaries in a row may fail to make room before the turn gives up.
+	MaxTries = 3
+)
+
+// summaryPrompt asks for the summary when no hook replaces it.
+const summaryPrompt = "Summarise the conversation above so that the work can go on from your summary alone. Say what the user wants, in their words where they matter; " +
+	"what was done and found out, with the paths, names, commands and decisions that are still needed; what is under way; and what comes next. " +
+	"Leave out what is settled and not needed any more. Write for the assistant that continues, under the headings Goal, Done, State, Next."
+
+// ContinuePrompt makes the model go on after its context was summarised in the middle of a turn.
+const ContinuePrompt = "The conversation was summarised to make room. Go on with what the summary says comes next; stop if everything is done."
+
+// Plan is what one summary covers and what it leaves.
+type Plan struct {
+	Covered  []sdk.MessageWithParts // what the model saw before and is summarised
+	Tail     string                 // the first message kept verbatim, empty for none
+	Overflow bool
+}
+
+// NewPlan splits the conversation at the start of a turn: as many of the newest turns as fit the
+// budget stay verbatim. manual means that the user asked for it, try counts the summaries in a row, from 1. A prompt without an answer always stays.
+func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.Model, manual bool, try int) Plan {
+	budget := cfg.PreserveRecentTokens
+	if budget == 0 {
+		budget = min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens)
+	}
+	turns := -1
+	if cfg.TailTurns != nil {
+		turns = *cfg.TailTurns
+	}
+	if try > 1 {
+		budget = 0 // the last summary with its tail was still too long
+	}
+	cut, size := len(messages), int64(0)
+	for i := len(messages) - 1; i >= 0 && turns != 0; i-- {
+		size += convert.Tokens(&messages[i])
+		if size > budget {
+			break
+		}
+		if _, ok := messages[i].Info.(*sdk.UserMessage); ok && live.CompactionPart(messages[i].Parts) == nil {
+			cut = i
+			turns--
+		}
+	}
+	if cut == 0 { // all of it fits the budget, and yet it was too long: keep no more than what waits
+		cut = len(messages)
+	}
+	if waits := unanswered(messages); waits >= 0 && !manual {
+		cut = min(cut, waits)
+	}
+	plan := Plan{Covered: messages[:cut], Overflow: !manual}
+	if cut < len(messages) {
+		plan.Tail = messages[cut].Info.Head().ID
+	}
+	return plan
+}
+
+// unanswered returns the index of the prompt that nothing came of yet, -1 when there is none. Requests that
+// were refused do not count.
+func unanswered(messages []sdk.MessageWithParts) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		a, ok := messages[i].Info.(*sdk.AssistantMessage)
+		if ok && a.Error != nil && !live.HasResults(messages[i].Parts) {
+			continue
+		}
+		if ok {
+			return -1
+		}
+		return i
+	}
+	return -1
+}
+
+// Summary is a request for a summary, and its message.
+type Summary struct {
+	*ask.Step
+	Plan Plan
+	Try  int // of the summaries in a row, from 1
+}
+
+// Run asks the model for the summary and stores question and answer. The message, when there is one, stays open.
+func (s *Summary) Run(ctx context.Context) error {
+	question := *s.User
+	question.MessageHead = sdk.MessageHead{ID: s.Conversation.IDs.New(sdk.PrefixMessage), SessionID: s.SessionID}
+	question.Time = sdk.MessageTime{Created: live.Now()}
+	question.Extra = nil
+	prompt, err := s.prompt(ctx)
+	if err != nil {
+		return err
+	}
+	s.Conversation.Add(&question, &sdk.CompactionPart{
+		PartHead: s.Conversation.NewPart(&question), Auto: s.Plan.Overflow, Overflow: s.Plan.Overflow, TailStartID: s.Plan.Tail,
+	})
+	s.Msg = s.Message(question.ID)
+	s.Msg.Summary = true
+	s.Conversation.Add(s.Msg)
+	ask := []sdk.MessageWithParts{{Info: s.User, Parts: sdk.Parts{&sdk.TextPart{Text: prompt}}}}
+	a, err := s.Ask(ctx, func(ctx context.Context) (*sdk.ModelRequest, error) {
+		req := s.Request([]string{s.Agent.Prompt}, s.User.Model.Variant)
+		return req, s.Transform(ctx, req, s.User, 0, ask, s.Ledger, nil)
+	})
+	if model.Classify(err) == model.ClassOverflow {
+		return fmt.Errorf("the conversation is too long even to be summarised: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.keep(a)
+}
+
+// compactionPrompt returns the request's one message: the conversation as text and what is asked for.
+func (s *Summary) prompt(ctx context.Context) (string, error) {
+	v := &sdk.CompactingValue{Context: []string{}} // a list for every hook, never null
+	in := &sdk.CompactingInput{SessionID: s.SessionID}
+	if err := s.Set.Fire(ctx, sdk.PointCompacting, s.Ledger, "", in, v); err != nil {
+		return "", err
+	}
+	prompt := v.Prompt
+	if prompt == "" {
+		prompt = strings.Join(append([]string{summaryPrompt}, v.Context...), "\n\n")
+	}
+	return "<conversation>\n" + renderConversation(s.Plan.Covered, usableTokens(&s.Model.Model, s.Set.Config.Compaction)*convert.BytesPerToken*3/4, s.Try) + "\n</conversation>\n\n" + prompt, nil
+}
+
+// renderConversation writes messages as text of about room bytes, the oldest left out when there are more; 0 means no limit.
+func renderConversation(messages []sdk.MessageWithParts, room int64, try int) string {
+	var blocks []string
+	for i := range messages {
+		if text := convert.Text(&messages[i]); text != "" {
+			blocks = append(blocks, text)
+		}
+	}
+	if try > 1 && room == 0 {
+		room = 64 << 10 // the limit is unknown, and the last try was too long
+	}
+	if room == 0 {
+		return strings.Join(blocks, "\n\n")
+	}
+	size, from := int64(0), len(blocks)
+	for from > 0 && size+int64(len(blocks[from-1])) <= room {
+		from--
+		size += int64(len(blocks[from]))
+	}
+	if from == len(blocks) && from > 0 { // even the newest alone is too long
+		from--
+		blocks[from] = visible.Tail(blocks[from], int(room))
+	}
+	if from > 0 {
+		blocks[from] = fmt.Sprintf("[%d older messages left out]\n\n%s", from, blocks[from])
+	}
+	return strings.Join(blocks[from:], "\n\n")
+}
+
+// keep checks the answer and notes on it which messages it stands for.
+func (s *Summary) keep(b *ask.Answer) error {
+	if len(b.Calls) > 0 {
+		return errors.New("the model called a tool instead of summarising the conversation")
+	}
+	parts := s.Conversation.Parts(s.Msg.ID)
+	if strings.TrimSpace(live.AnswerText(parts)) == "" {
+		return errors.New("the model gave an empty summary of the conversation")
+	}
+	for _, p := range parts {
+		if text, ok := p.(*sdk.TextPart); ok && !text.Ignored {
+			s.Conversation.Locked(func() { text.Metadata = live.WithKey(text.Metadata, "covers", covers(s.Plan.Covered)) })
+			s.Conversation.PutPart(text)
+		}
+	}
+	s.Finish(b)
+	return nil
+}
+
+func covers(messages []sdk.MessageWithParts) map[string]any {
+	return map[string]any{
+		"from": messages[0].Info.Head().ID, "to": messages[len(messages)-1].Info.Head().ID, "messages": float64(len(messages)),
+	}
+}

@@ -1,0 +1,100 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/compact"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// compact puts a summary in place of the conversation so far. The messages stay stored; the summary names
+// the ones it covers. Several in a row that make no room end the turn.
+func (t *turn) compact(ctx context.Context) (state, error) {
+	if t.msg != nil { // the request that did not fit
+		t.c.Locked(func() {
+			t.msg.Error = &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: "the conversation is too long for the model; it is summarised"}}
+		})
+		t.closeStep(live.InterruptedByAbort)
+	}
+	if t.compacted++; t.compacted > compact.MaxTries {
+		return stateDone, fmt.Errorf("the conversation still does not fit %s after %d summaries: start a new session, or use a model with a larger context", t.Model.Ref(), compact.MaxTries)
+	}
+	plan := compact.NewPlan(live.Active(t.c.Snapshot()), t.g.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
+	if len(plan.Covered) == 0 && t.manual {
+		return stateDone, errors.New("there is nothing to summarise yet")
+	}
+	if len(plan.Covered) == 0 {
+		return stateDone, fmt.Errorf("nothing can be summarised: the prompt alone is too long for %s", t.Model.Ref())
+	}
+	answered, last := t.answered(), t.last
+	if err := t.summarise(ctx, plan); err != nil {
+		return stateDone, err
+	}
+	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.r.session}})
+	if answered {
+		t.last = last // what the user waits for, not the summary
+		return stateStop, nil
+	}
+	return t.afterCompaction(ctx, plan)
+}
+
+// summarise asks the compaction agent for the summary and stores question and answer.
+func (t *turn) summarise(ctx context.Context, plan compact.Plan) error {
+	agent, err := t.g.Agent(sdk.AgentCompaction)
+	if err != nil {
+		return err
+	}
+	m := t.Model
+	if t.summaryModel != "" || agent.Model != nil {
+		m, err = ask.OpenModel(ctx, t.g, &agent, t.summaryModel, false, "")
+	}
+	t.summaryModel = ""
+	if err != nil {
+		return err
+	}
+	s := &compact.Summary{Step: &ask.Step{Setup: t.As(agent, m, sdk.PurposeCompaction), Conversation: t.c, User: t.user, Ledger: &hooks.Ledger{}}, Plan: plan, Try: t.compacted}
+	err = s.Run(ctx)
+	if s.Msg == nil {
+		return err
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		t.failure = t.turnError(err)
+	}
+	s.Close(live.InterruptedByFailure, t.failure.named())
+	t.last = s.Msg
+	return err
+}
+
+// afterCompaction says how the turn goes on: with the prompt that waits, or with a reminder of the work
+// that was under way; not at all when the user only wanted the summary or a hook says so.
+func (t *turn) afterCompaction(ctx context.Context, plan compact.Plan) (state, error) {
+	if t.manual {
+		return stateStop, nil
+	}
+	v := &sdk.AutocontinueValue{Enabled: true}
+	in := &sdk.AutocontinueInput{
+		SessionID: t.r.session, Agent: t.Agent.Name, Model: t.Model.Model, Provider: model.ProviderRef(&t.Model.Provider), Message: t.user, Overflow: plan.Overflow,
+	}
+	ledger := &hooks.Ledger{}
+	err := t.g.Fire(ctx, sdk.PointAutocontinue, ledger, "", in, v)
+	ask.StoreLedger(t.c, t.g, t.last.ID, sdk.PurposeCompaction, ledger)
+	if err != nil {
+		return stateDone, err
+	}
+	if !v.Enabled {
+		return stateStop, nil
+	}
+	if plan.Tail == "" {
+		t.addSynthetic(compact.ContinuePrompt, sdk.Object{"compaction_continue": true})
+	}
+	return stateAsk, nil
+}

@@ -1,0 +1,250 @@
+// Package convert turns the stored messages of a conversation into those of a model request, and into text.
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// compactionQuestion stands for the compaction part in front of the summary.
+	compactionQuestion = "What did we do so far?"
+	// prunedOutput stands for tool output that was taken out of the conversation.
+	prunedOutput = "[old tool output removed to save context; run the tool again if it is needed]"
+	// interruptedOutput stands for the result of a call that has none.
+	interruptedOutput = "[the tool call was interrupted]"
+)
+
+// Messages turns stored messages into the model's. Every tool call gets exactly one result.
+func Messages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
+	out := make([]sdk.ModelMessage, 0, len(messages)*2)
+	for i := range messages {
+		out = append(out, modelMessage(&messages[i], model)...)
+	}
+	return out
+}
+
+func modelMessage(m *sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
+	switch info := m.Info.(type) {
+	case *sdk.UserMessage:
+		if content := userContent(m.Parts, model); len(content) > 0 {
+			return []sdk.ModelMessage{{Role: sdk.RoleUser, Content: content}}
+		}
+	case *sdk.AssistantMessage:
+		return assistantMessages(info, m.Parts, model)
+	}
+	return nil
+}
+
+// Cache keeps what finished messages of a turn became for its model, so that a late step does not do
+// the work of all the steps before it again.
+type Cache struct {
+	model    sdk.ModelRef
+	messages map[sdk.Message][]sdk.ModelMessage
+}
+
+// Messages is the function of that name, with what it made before. The messages are the
+// conversation's own: finished ones do not change, and are the same pointers each time.
+func (c *Cache) Messages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
+	if c.messages == nil || c.model != model.Ref() {
+		c.model, c.messages = model.Ref(), map[sdk.Message][]sdk.ModelMessage{}
+	}
+	out := make([]sdk.ModelMessage, 0, len(messages)*2)
+	for i := range messages {
+		m := &messages[i]
+		made, known := c.messages[m.Info]
+		if !known {
+			made = modelMessage(m, model)
+			if a, ok := m.Info.(*sdk.AssistantMessage); ok && a.Time.Completed != 0 {
+				c.messages[m.Info] = made
+			}
+		}
+		out = append(out, made...)
+	}
+	return out
+}
+
+func userContent(parts sdk.Parts, model *sdk.Model) []sdk.ModelContent {
+	var out []sdk.ModelContent
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			if !p.Ignored && p.Text != "" {
+				out = append(out, sdk.ModelContent{Type: sdk.ContentText, Text: p.Text})
+			}
+		case *sdk.FilePart:
+			if c, ok := fileContent(p, model); ok {
+				out = append(out, c)
+			}
+		case *sdk.CompactionPart:
+			out = append(out, sdk.ModelContent{Type: sdk.ContentText, Text: compactionQuestion})
+		case *sdk.SubtaskPart:
+			out = append(out, sdk.ModelContent{Type: sdk.ContentText, Text: "The user asked the subagent " + p.Agent + ": " + p.Description})
+		}
+	}
+	return out
+}
+
+// fileContent returns the file for the model; text files were put into the prompt as text already.
+func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
+	if IsTextMime(p.Mime) || p.Mime == MimeDirectory {
+		return sdk.ModelContent{}, false
+	}
+	kind, _, _ := strings.Cut(p.Mime, "/")
+	if p.Mime == "application/pdf" {
+		kind = "pdf"
+	}
+	if !model.TakesInput(m, kind) {
+		note := fmt.Sprintf("[%s of type %s left out: the model %s does not take it]", p.Filename, p.Mime, m.Ref())
+		return sdk.ModelContent{Type: sdk.ContentText, Text: note}, true
+	}
+	return sdk.ModelContent{Type: sdk.ContentFile, Mime: p.Mime, Filename: p.Filename, URL: p.URL}, true
+}
+
+// assistantMessages returns one step: what the model said and asked for, then the results of its calls.
+func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.Model) []sdk.ModelMessage {
+	if info.Error != nil && info.Error.Name != sdk.ErrorAborted && !live.HasResults(parts) {
+		return nil
+	}
+	same := info.ProviderID == model.ProviderID && info.ModelID == model.ID
+	var out []sdk.ModelMessage
+	var said, results []sdk.ModelContent
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			if !p.Ignored && p.Text != "" {
+				said = append(said, sdk.ModelContent{Type: sdk.ContentText, Text: p.Text, Metadata: metadataFor(same, p.Metadata)})
+			}
+		case *sdk.ReasoningPart:
+			if c, ok := reasoningContent(p, same); ok {
+				said = append(said, c)
+			}
+		case *sdk.ToolPart:
+			if p.Metadata[live.IgnoredKey] == true {
+				continue
+			}
+			said = append(said, toolCallContent(p, same))
+			results = append(results, toolResultContent(p, model))
+		}
+	}
+	if len(said) > 0 {
+		out = append(out, sdk.ModelMessage{Role: sdk.RoleAssistant, Content: said})
+	}
+	if len(results) > 0 {
+		out = append(out, sdk.ModelMessage{Role: sdk.RoleTool, Content: results})
+	}
+	return out
+}
+
+// metadataFor returns what a provider attached, for the same provider and model only.
+func metadataFor(same bool, metadata sdk.Object) sdk.Object {
+	if !same {
+		return nil
+	}
+	return metadata
+}
+
+// reasoningContent returns reasoning for the model it came from; another model gets it as plain text.
+func reasoningContent(p *sdk.ReasoningPart, same bool) (sdk.ModelContent, bool) {
+	if p.Metadata[live.IgnoredKey] == true || p.Text == "" && len(p.Metadata) == 0 {
+		return sdk.ModelContent{}, false
+	}
+	if same {
+		return sdk.ModelContent{Type: sdk.ContentReasoning, Text: p.Text, Metadata: p.Metadata}, true
+	}
+	return sdk.ModelContent{Type: sdk.ContentText, Text: p.Text}, p.Text != ""
+}
+
+func toolCallContent(p *sdk.ToolPart, same bool) sdk.ModelContent {
+	args := p.State.Input
+	if len(args) == 0 || args[0] != '{' {
+		args = json.RawMessage("{}")
+	}
+	return sdk.ModelContent{Type: sdk.ContentToolCall, CallID: p.CallID, Tool: p.Tool, Args: args, Metadata: metadataFor(same, p.Metadata)}
+}
+
+func toolResultContent(p *sdk.ToolPart, model *sdk.Model) sdk.ModelContent {
+	c := sdk.ModelContent{Type: sdk.ContentToolResult, CallID: p.CallID, Tool: p.Tool}
+	switch p.State.Status {
+	case sdk.ToolCompleted:
+		c.Text = p.State.Output
+		if p.State.Time.Compacted != 0 {
+			c.Text = prunedOutput
+			return c
+		}
+		for _, f := range p.State.Attachments {
+			if note, ok := fileContent(f, model); ok && note.Type == sdk.ContentText {
+				c.Text += "\n" + note.Text
+				continue
+			}
+			c.Files = append(c.Files, f)
+		}
+	case sdk.ToolError:
+		c.Text, c.IsError = p.State.Error, true
+	default:
+		c.Text, c.IsError = interruptedOutput, true
+	}
+	return c
+}
+
+func IsTextMime(typ string) bool { return strings.HasPrefix(typ, "text/") }
+
+const MimeDirectory = "application/x-directory"
+
+const MimeText = "text/plain"
+
+func Text(m *sdk.MessageWithParts) string {
+	var out []string
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			if !p.Ignored && p.Text != "" {
+				out = append(out, p.Text)
+			}
+		case *sdk.FilePart:
+			out = append(out, "[attached "+p.Filename+", "+p.Mime+"]")
+		case *sdk.ToolPart:
+			result := p.State.Output
+			if p.State.Status == sdk.ToolError {
+				result = "error: " + p.State.Error
+			}
+			result = visible.Cut(result, renderedResult, " […]")
+			out = append(out, fmt.Sprintf("[called %s %s]\n%s", p.Tool, p.State.Input, result))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return m.Info.Role() + ": " + strings.Join(out, "\n")
+}
+
+// renderedResult bounds the tool output in the text that is summarised, in bytes.
+const renderedResult = 2000
+
+// Tokens guesses how many tokens a message takes.
+func Tokens(m *sdk.MessageWithParts) int64 {
+	n := 0
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			n += len(p.Text)
+		case *sdk.ReasoningPart:
+			n += len(p.Text)
+		case *sdk.ToolPart:
+			n += len(p.State.Input) + len(p.State.Error)
+			if p.State.Time.Compacted == 0 {
+				n += len(p.State.Output)
+			}
+		}
+	}
+	return int64(n / BytesPerToken)
+}
+
+// BytesPerToken is the usual estimate where no count of the provider is at hand.
+const BytesPerToken = 4

@@ -1,0 +1,117 @@
+package convert
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// said renders model messages, one line a message.
+func said(messages []sdk.ModelMessage) []string {
+	var out []string
+	for _, m := range messages {
+		var content []string
+		for _, c := range m.Content {
+			s := c.Type + ":" + c.Text
+			switch c.Type {
+			case sdk.ContentToolCall:
+				s = "call:" + c.CallID + string(c.Args)
+			case sdk.ContentToolResult:
+				s = "result:" + c.CallID + "=" + c.Text
+				if c.IsError {
+					s += "!"
+				}
+				for _, f := range c.Files {
+					s += "+" + f.Mime
+				}
+			case sdk.ContentFile:
+				s = "file:" + c.Mime
+			}
+			if len(c.Metadata) > 0 {
+				data, _ := json.Marshal(c.Metadata)
+				s += string(data)
+			}
+			content = append(content, s)
+		}
+		out = append(out, m.Role+" "+strings.Join(content, "|"))
+	}
+	return out
+}
+
+func userSays(parts ...sdk.Part) sdk.MessageWithParts {
+	return sdk.MessageWithParts{Info: &sdk.UserMessage{}, Parts: parts}
+}
+
+func modelSays(change func(*sdk.AssistantMessage), parts ...sdk.Part) sdk.MessageWithParts {
+	a := &sdk.AssistantMessage{ProviderID: "p", ModelID: "m"}
+	if change != nil {
+		change(a)
+	}
+	return sdk.MessageWithParts{Info: a, Parts: parts}
+}
+
+func failedWith(name string) func(*sdk.AssistantMessage) {
+	return func(a *sdk.AssistantMessage) { a.Error = &sdk.NamedError{Name: name} }
+}
+
+func text(s string) *sdk.TextPart { return &sdk.TextPart{Text: s} }
+
+func toolCalled(id string, s sdk.ToolState) *sdk.ToolPart {
+	return &sdk.ToolPart{CallID: id, Tool: "t", State: s}
+}
+
+func TestModelMessages(t *testing.T) {
+	t.Parallel()
+	plain := sdk.Model{ProviderID: "p", ID: "m"}
+	sees := sdk.Model{ProviderID: "p", ID: "m", Modalities: sdk.Modalities{Input: []string{"text", "image"}}}
+	other := sdk.Model{ProviderID: "p", ID: "other"}
+	signed := sdk.Object{"signature": "s"}
+	done := sdk.ToolState{Status: sdk.ToolCompleted, Input: json.RawMessage(`{"a":1}`), Output: "out"}
+	withImage, pruned := done, done
+	withImage.Attachments = []*sdk.FilePart{{Mime: "image/png", Filename: "x.png", URL: "data:"}}
+	pruned.Time.Compacted = 1
+	ignoredText := &sdk.TextPart{Text: "cut", Ignored: true}
+	ignoredCall := toolCalled("c", done)
+	ignoredCall.Metadata = sdk.Object{live.IgnoredKey: true}
+	cases := map[string]struct {
+		model sdk.Model
+		in    []sdk.MessageWithParts
+		want  []string
+	}{
+		"a plain exchange":            {plain, []sdk.MessageWithParts{userSays(text("hi")), modelSays(nil, text("hello"))}, []string{"user text:hi", "assistant text:hello"}},
+		"ignored and empty texts":     {plain, []sdk.MessageWithParts{userSays(ignoredText, text(""), text("hi")), modelSays(nil, ignoredText, text(""))}, []string{"user text:hi"}},
+		"ignored reasoning and calls": {plain, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Text: "hm", Metadata: sdk.Object{live.IgnoredKey: true}}, ignoredCall, text("x"))}, []string{"assistant text:x"}},
+		"a failed step is dropped":    {plain, []sdk.MessageWithParts{modelSays(failedWith(sdk.ErrorAPI), text("half"))}, nil},
+		"a failed step with results":  {plain, []sdk.MessageWithParts{modelSays(failedWith(sdk.ErrorUnknown), toolCalled("c", done))}, []string{`assistant call:c{"a":1}`, "tool result:c=out"}},
+		"an aborted step stays":       {plain, []sdk.MessageWithParts{modelSays(failedWith(sdk.ErrorAborted), text("half"))}, []string{"assistant text:half"}},
+		"an aborted step of nothing":  {plain, []sdk.MessageWithParts{modelSays(failedWith(sdk.ErrorAborted), &sdk.StepStartPart{})}, nil},
+		"results follow their calls": {plain, []sdk.MessageWithParts{modelSays(nil, text("x"), toolCalled("c", done), toolCalled("d", sdk.ToolState{Status: sdk.ToolError, Error: "no"}))},
+			[]string{`assistant text:x|call:c{"a":1}|call:d{}`, "tool result:c=out|result:d=no!"}},
+		"open calls get a result": {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", sdk.ToolState{Status: sdk.ToolPending}), toolCalled("d", sdk.ToolState{Status: sdk.ToolRunning}))},
+			[]string{"assistant call:c{}|call:d{}", "tool result:c=" + interruptedOutput + "!|result:d=" + interruptedOutput + "!"}},
+		"arguments that are no object": {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", sdk.ToolState{Status: sdk.ToolError, Error: "no", Input: json.RawMessage(`[1]`)}))},
+			[]string{"assistant call:c{}", "tool result:c=no!"}},
+		"pruned output":                    {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", pruned))}, []string{`assistant call:c{"a":1}`, "tool result:c=" + prunedOutput}},
+		"metadata goes to the same model":  {plain, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Text: "hm", Metadata: signed}, &sdk.TextPart{Text: "x", Metadata: signed})}, []string{`assistant reasoning:hm{"signature":"s"}|text:x{"signature":"s"}`}},
+		"and to no other":                  {other, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Text: "hm", Metadata: signed}, &sdk.TextPart{Text: "x", Metadata: signed})}, []string{`assistant text:hm|text:x`}},
+		"empty reasoning with a signature": {plain, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Metadata: signed}, text("x"))}, []string{`assistant reasoning:{"signature":"s"}|text:x`}},
+		"of another model it is nothing":   {other, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Metadata: signed}, text("x"))}, []string{`assistant text:x`}},
+		"media the model takes":            {sees, []sdk.MessageWithParts{userSays(text("look"), &sdk.FilePart{Mime: "image/png"})}, []string{"user text:look|file:image/png"}},
+		"media it does not take":           {sees, []sdk.MessageWithParts{userSays(&sdk.FilePart{Mime: "application/pdf", Filename: "d.pdf"})}, []string{"user text:[d.pdf of type application/pdf left out: the model p/m does not take it]"}},
+		"text files are there already":     {sees, []sdk.MessageWithParts{userSays(text("x"), &sdk.FilePart{Mime: "text/plain"}, &sdk.FilePart{Mime: MimeDirectory})}, []string{"user text:x"}},
+		"a result with an image":           {sees, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out+image/png"}},
+		"a result with one left out":       {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out\n[x.png of type image/png left out: the model p/m does not take it]"}},
+		"a subtask":                        {plain, []sdk.MessageWithParts{userSays(&sdk.SubtaskPart{Agent: "helper", Description: "help"})}, []string{"user text:The user asked the subagent helper: help"}},
+		"parts of a later version":         {plain, []sdk.MessageWithParts{userSays(&sdk.UnknownPart{Raw: json.RawMessage(`{"type":"new"}`)}, text("x"))}, []string{"user text:x"}},
+	}
+	for name, c := range cases {
+		if diff := cmp.Diff(c.want, said(Messages(c.in, &c.model))); diff != "" {
+			t.Errorf("%s: modelMessages (-want +got):\n%s", name, diff)
+		}
+	}
+}

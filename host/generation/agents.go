@@ -1,0 +1,117 @@
+package generation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Agents returns the agents by the order of their plugins, with the configuration applied: a plugin's
+// agent replaces an earlier one of the same name, the configuration changes or adds one.
+func (g *Set) Agents() []sdk.Agent {
+	var out []sdk.Agent
+	at := func(name string) int {
+		return slices.IndexFunc(out, func(a sdk.Agent) bool { return a.Name == name })
+	}
+	for _, l := range g.Plugins {
+		source, ok := l.Value.(sdk.AgentSource)
+		if !ok {
+			continue
+		}
+		list, _ := Ask(g.r.ctx, l, "agents", func(context.Context) ([]sdk.Agent, error) { return source.Agents(), nil })
+		for _, a := range list {
+			if i := at(a.Name); i >= 0 {
+				out[i] = a
+				continue
+			}
+			out = append(out, a)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Config.Agent)) {
+		c := g.Config.Agent[name]
+		i := at(name)
+		switch {
+		case c.Disable && i >= 0:
+			out = slices.Delete(out, i, i+1)
+		case c.Disable:
+		case i >= 0:
+			out[i] = configureAgent(out[i], c)
+		default:
+			out = append(out, configureAgent(sdk.Agent{Name: name, Mode: sdk.ModeAll, Origin: "configuration"}, c))
+		}
+	}
+	return out
+}
+
+// configureAgent applies what the configuration says of an agent. Its permission rules are applied by
+// rulesOf, behind the ones for all agents.
+func configureAgent(a sdk.Agent, c sdk.AgentConfig) sdk.Agent {
+	a.Description = cmp.Or(c.Description, a.Description)
+	a.Mode = cmp.Or(c.Mode, a.Mode)
+	a.Prompt = cmp.Or(c.Prompt, a.Prompt)
+	a.Variant = cmp.Or(c.Variant, a.Variant)
+	a.Color = cmp.Or(c.Color, a.Color)
+	a.Steps = cmp.Or(c.Steps, c.MaxSteps, a.Steps)
+	if providerID, id, ok := strings.Cut(c.Model, "/"); ok {
+		a.Model = &sdk.ModelRef{ProviderID: providerID, ModelID: id}
+	}
+	if c.Temperature != nil {
+		a.Temperature = c.Temperature
+	}
+	if c.TopP != nil {
+		a.TopP = c.TopP
+	}
+	if c.Hidden != nil {
+		a.Hidden = *c.Hidden
+	}
+	if c.Options != nil {
+		a.Options = model.Merged(a.Options, c.Options)
+	}
+	return a
+}
+
+// Agent returns an agent by name.
+func (g *Set) Agent(name string) (sdk.Agent, error) {
+	list := g.Agents()
+	var names []string
+	for _, a := range list {
+		if a.Name == name {
+			return a, nil
+		}
+		if !a.Hidden {
+			names = append(names, a.Name)
+		}
+	}
+	return sdk.Agent{}, fmt.Errorf("agent %q: %w; the agents are %s", name, live.ErrNotFound, strings.Join(names, ", "))
+}
+
+// DefaultPrompt is the system prompt of agents without one: the default agent's.
+func (g *Set) DefaultPrompt() string {
+	a, err := g.Agent(sdk.AgentBuild)
+	if err != nil {
+		return "" // no plugin contributes agents
+	}
+	return a.Prompt
+}
+
+// ByThirdParty reports whether an agent comes from a plugin of third parties.
+func (g *Set) ByThirdParty(name string) bool {
+	for _, l := range g.Plugins {
+		source, ok := l.Value.(sdk.AgentSource)
+		if !ok || l.Builtin() {
+			continue
+		}
+		list, _ := Ask(g.r.ctx, l, "agents", func(context.Context) ([]sdk.Agent, error) { return source.Agents(), nil })
+		if slices.ContainsFunc(list, func(a sdk.Agent) bool { return a.Name == name }) {
+			return true
+		}
+	}
+	return false
+}

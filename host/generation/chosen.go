@@ -1,0 +1,36 @@
+package generation
+
+import (
+	"context"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// ChoosesAgentModel reports whether files of the repository may have named the model of an agent.
+func (g *Set) ChoosesAgentModel(a *sdk.Agent) bool {
+	return g.r.fromProject(a.Origin) || g.own != nil && g.own.Agent[a.Name].Model != g.Config.Agent[a.Name].Model
+}
+
+// ChoosesCommandModel reports whether files of the repository may have named the model of a command.
+func (g *Set) ChoosesCommandModel(c *sdk.Command) bool {
+	return g.r.fromProject(c.Origin) || g.own != nil && g.own.Command[c.Name].Model != g.Config.Command[c.Name].Model
+}
+
+func (r *Registry) fromProject(origin string) bool {
+	return r.o.FromProject != nil && r.o.FromProject(origin)
+}
+
+// builtinCommands returns the commands of compiled-in plugins, which read those of the repository. Others are not asked: they may
+// take long, and their commands are their own.
+func (g *Set) builtinCommands(ctx context.Context) []sdk.Command {
+	var out []sdk.Command
+	for _, l := range g.Plugins {
+		if source, ok := l.Value.(sdk.CommandSource); ok && l.Builtin() {
+			list, err := source.Commands(ctx)
+			if err == nil { // else it is reported where commands are used
+				out = append(out, list...)
+			}
+		}
+	}
+	return out
+}

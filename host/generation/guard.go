@@ -1,0 +1,181 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// contributeTimeout is how long a plugin that is not built in may take to say what it contributes. Turns wait for that, so it is
+// short: the plugin is to answer from memory.
+const contributeTimeout = 2 * time.Second
+
+// Ask asks a plugin for something it contributes. What goes wrong costs the plugin that contribution, and the user is told, once
+// as long as it stays the same. A plugin that is not built in is given up on after contributeTimeout, and not asked for the same
+// thing again before it answered.
+func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Context) (T, error)) (T, bool) {
+	var v T
+	var err error
+	if l.Builtin() {
+		v, err = Contained(ctx, l.r.o.Log, f)
+	} else {
+		v, err = Guarded(ctx, l, what, contributeTimeout, f)
+	}
+	if err == nil {
+		l.questions.settle(what)
+		return v, true
+	}
+	if ctx.Err() == nil && !errors.Is(err, errHangs) { // else the caller gave up, or users know
+		l.LeaveOut(what, err)
+	}
+	var none T
+	return none, false
+}
+
+// Guarded runs code of a plugin within a time. What was given up and hangs still is not begun a second time.
+func Guarded[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+	q := l.questions.begin(what)
+	if q == nil {
+		var none T
+		return none, errHangs
+	}
+	v, err := Bounded(ctx, l.r.o.Log, limit, func(ctx context.Context) (T, error) {
+		defer q.end()
+		return f(ctx)
+	})
+	if errors.Is(err, ErrNoAnswer) {
+		q.giveUp()
+	}
+	return v, err
+}
+
+// LeaveOut tells users, once, what of a plugin is not used and why.
+func (l *Plugin) LeaveOut(what string, err error) {
+	if l.questions.tell(what, err.Error()) {
+		l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s left out: %v", l.Manifest.Name, what, err)})
+	}
+}
+
+// What became of code of a plugin that did not return.
+var (
+	ErrNoAnswer = errors.New("no answer")
+	errHangs    = errors.New("an earlier call hangs")
+	ErrPanic    = errors.New("panic")
+)
+
+// Bounded runs code of a plugin for at most the given time and at most as long as ctx. What does not return by then is
+// abandoned on its goroutine, so f must use nothing that its caller goes on to change.
+func Bounded[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+	type result struct {
+		v   T
+		err error
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done := make(chan result, 1)
+	go func() { // ends with f
+		r := result{err: errors.New("it ended its goroutine")}
+		defer func() { done <- r }()
+		r.v, r.err = Contained(limited, log, f)
+	}()
+	var r result
+	select {
+	case r = <-done:
+		return r.v, r.err
+	case <-limited.Done():
+	}
+	select {
+	case r = <-done: // both at once: it did answer
+		return r.v, r.err
+	default:
+	}
+	if ctx.Err() != nil {
+		return r.v, ctx.Err()
+	}
+	return r.v, fmt.Errorf("%w in %s", ErrNoAnswer, limit)
+}
+
+// Contained runs code of a plugin; a panic is an error.
+func Contained[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			log.Debug("plugin panicked", "stack", string(debug.Stack()))
+			err = fmt.Errorf("%w: %v", ErrPanic, r)
+		}
+	}()
+	return f(ctx)
+}
+
+// questions are what a plugin was asked and did not answer, or not well. Safe for use from many goroutines.
+type questions struct {
+	mu      sync.Mutex
+	hanging map[string]int    // how many of one kind were given up and are not over
+	told    map[string]string // the last failure of each kind that users were told of
+}
+
+// question is one call of a plugin's code.
+type question struct {
+	of      *questions
+	what    string
+	over    bool // under of.mu, as given up
+	givenUp bool
+}
+
+// begin returns nil when an earlier question of the same kind hangs.
+func (a *questions) begin(what string) *question {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.hanging[what] > 0 {
+		return nil
+	}
+	return &question{of: a, what: what}
+}
+
+func (q *question) end() {
+	q.of.mu.Lock()
+	defer q.of.mu.Unlock()
+	q.over = true
+	if q.givenUp {
+		q.of.hanging[q.what]--
+	}
+}
+
+func (q *question) giveUp() {
+	q.of.mu.Lock()
+	defer q.of.mu.Unlock()
+	if q.over {
+		return
+	}
+	q.givenUp = true
+	if q.of.hanging == nil {
+		q.of.hanging = map[string]int{}
+	}
+	q.of.hanging[q.what]++
+}
+
+// settle forgets a failure that is over.
+func (a *questions) settle(what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.told, what)
+}
+
+// tell reports whether the failure is news.
+func (a *questions) tell(what, failure string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.told[what] == failure {
+		return false
+	}
+	if a.told == nil {
+		a.told = map[string]string{}
+	}
+	a.told[what] = failure
+	return true
+}

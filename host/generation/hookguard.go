@@ -1,0 +1,74 @@
+package generation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/envname"
+	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// configFields are what hooks of plugins outside of this process can change at config. Everything else decides what may run, which
+// files are read, or who receives keys and conversations: the user alone sets it.
+var configFields = []string{
+	"/model", "/small_model", "/username", "/compaction", "/retry", "/tool_output", "/tool_search",
+	"/agent/*/model", "/agent/*/variant", "/agent/*/temperature", "/agent/*/top_p", "/agent/*/prompt", "/agent/*/description",
+	"/agent/*/hidden", "/agent/*/color", "/agent/*/steps", "/agent/*/maxSteps", "/agent/*/options",
+	"/provider/*/name", "/provider/*/whitelist", "/provider/*/blacklist",
+	"/provider/*/models/*/name", "/provider/*/models/*/limit", "/provider/*/models/*/cost", "/provider/*/models/*/reasoning",
+	"/provider/*/models/*/temperature", "/provider/*/models/*/tool_call", "/provider/*/models/*/attachment",
+	"/provider/*/models/*/modalities", "/provider/*/models/*/status",
+}
+
+// guardHook refuses what hooks of plugins outside of this process must not change, whatever their manifests declare. See hooks.Options.
+func guardHook(hook *sdk.Hook, before, after any) error {
+	switch hook.Point {
+	case sdk.PointConfig:
+		return guardConfig(before, after)
+	case sdk.PointShellEnv:
+		return guardEnv(envname.Declared(hook.Writes), before.(*sdk.ShellEnvValue).Env, after.(*sdk.ShellEnvValue).Env)
+	}
+	return nil
+}
+
+func guardConfig(before, after any) error {
+	changes, err := value.Diff[sdk.Change](before, after)
+	if err != nil {
+		return err
+	}
+	if _, refused := value.Restrict(changes, configFields); len(refused) > 0 {
+		return fmt.Errorf("a plugin must not change %s of the configuration: set it in your tenon.json", strings.Join(refused, ", "))
+	}
+	return nil
+}
+
+func guardEnv(listed []string, before, after map[string]string) error {
+	for _, name := range changedEnv(before, after) {
+		if envname.RunsCode(name) {
+			return fmt.Errorf("a plugin must not set the variable %q: programs run code that it names", name)
+		}
+		if !slices.Contains(listed, name) {
+			return fmt.Errorf("the plugin sets the variable %q, which its manifest does not list: add %q to writes", name, "/env/"+name)
+		}
+	}
+	return nil
+}
+
+// changedEnv returns the names of the variables that differ, sorted.
+func changedEnv(before, after map[string]string) []string {
+	var out []string
+	for name, value := range after {
+		if old, ok := before[name]; !ok || old != value {
+			out = append(out, name)
+		}
+	}
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,209 @@
+package generation
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Inventory lists what the generation in force consists of.
+type Inventory struct{ r *Registry }
+
+// Hooks lists the hooks in the order they are called, point by point.
+func (n Inventory) Hooks() []hooks.HookInfo {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Engine.Order()
+}
+
+// Failures returns how often hooks failed in a row up to now, by plugin and hook; of plugins that are not in quarantine.
+func (n Inventory) Failures() map[string]map[string]int {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Engine.Failures()
+}
+
+// Config returns the configuration in force, after the hooks at config. It must not be changed.
+func (n Inventory) Config() *sdk.Config {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Config
+}
+
+// Agents lists the agents.
+func (n Inventory) Agents() []sdk.Agent {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Agents()
+}
+
+// Enable ends the quarantine of a plugin. One that is not quarantined, or not there, is left alone.
+func (n Inventory) Enable(plugin string) {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	g.Engine.Enable(plugin)
+}
+
+// AgentInfo is an agent and where it came from.
+type AgentInfo struct {
+	sdk.Agent
+	Plugin     string `json:"plugin,omitempty"`     // that contributes it; empty: the configuration alone
+	Configured bool   `json:"configured,omitempty"` // the configuration made it or changed it
+}
+
+// CommandInfo is a command and the plugin that contributes it.
+type CommandInfo struct {
+	sdk.Command
+	Plugin string `json:"plugin"`
+}
+
+// SkillInfo is a skill and the plugin that contributes it.
+type SkillInfo struct {
+	sdk.Skill
+	Plugin string `json:"plugin"`
+}
+
+// AgentInfos lists the agents in the order of Agents.
+func (n Inventory) AgentInfos(ctx context.Context) []AgentInfo {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	owners, earlier := map[string]string{}, map[string][]string{}
+	for _, l := range g.Plugins {
+		source, ok := l.Value.(sdk.AgentSource)
+		if !ok {
+			continue
+		}
+		list, _ := Ask(ctx, l, "agents", func(context.Context) ([]sdk.Agent, error) { return source.Agents(), nil })
+		for _, a := range list {
+			places := a.Replaces
+			if owner, ok := owners[a.Name]; ok {
+				places = slices.Concat(places, []string{"plugin " + owner}, earlier[a.Name])
+			}
+			owners[a.Name], earlier[a.Name] = l.Manifest.Name, places
+		}
+	}
+	var out []AgentInfo
+	for _, a := range g.Agents() {
+		_, configured := g.Config.Agent[a.Name]
+		a.Replaces = earlier[a.Name]
+		out = append(out, AgentInfo{Agent: a, Plugin: owners[a.Name], Configured: configured})
+	}
+	return out
+}
+
+// CommandInfos lists the commands that can be called.
+func (n Inventory) CommandInfos(ctx context.Context) []CommandInfo {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	var out []CommandInfo
+	for _, c := range g.Commands(ctx) {
+		out = append(out, CommandInfo{Command: c.Command, Plugin: c.Owner.Manifest.Name})
+	}
+	return out
+}
+
+// SkillInfos lists the skills that the model can load, unless rules deny it.
+func (n Inventory) SkillInfos(ctx context.Context) []SkillInfo {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	var out []SkillInfo
+	for _, s := range g.Skills(ctx) {
+		out = append(out, SkillInfo{Skill: s.Skill, Plugin: s.owner.Manifest.Name})
+	}
+	return out
+}
+
+// Skill is a skill and whose it is.
+type Skill struct {
+	sdk.Skill
+	owner *Plugin
+}
+
+// Skills lists the skills of all plugins; a later plugin's replaces an earlier one of the same name.
+func (g *Set) Skills(ctx context.Context) []Skill {
+	var out []Skill
+	for _, l := range g.Plugins {
+		source, ok := l.Value.(sdk.SkillSource)
+		if !ok {
+			continue
+		}
+		list, _ := Ask(ctx, l, "skills", source.Skills)
+		for _, s := range list {
+			i := slices.IndexFunc(out, func(o Skill) bool { return o.Name == s.Name })
+			if i < 0 {
+				out = append(out, Skill{s, l})
+				continue
+			}
+			s.Replaces = slices.Concat(s.Replaces, []string{out[i].Location}, out[i].Replaces)
+			out[i] = Skill{s, l}
+		}
+	}
+	return out
+}
+
+// Receivers lists who would receive conversations by the choice of the repository's files and is not approved, sorted by provider.
+func (n Inventory) Receivers(ctx context.Context) []model.Receiver {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	var chosen []model.Choice
+	for _, a := range g.Agents() {
+		if a.Model != nil && g.ChoosesAgentModel(&a) {
+			chosen = append(chosen, model.Choice{Model: a.Model.String(), Key: "agent." + a.Name, Origin: a.Origin})
+		}
+	}
+	for _, c := range g.builtinCommands(ctx) {
+		if g.ChoosesCommandModel(&c) {
+			chosen = append(chosen, model.Choice{Model: c.Model, Key: "command." + c.Name, Origin: c.Origin})
+		}
+	}
+	return g.Models.Unapproved(ctx, chosen)
+}
+
+// Models lists the models of the providers that can be reached: configured ones, those whose key is
+// there, local servers that answer, and those that need nothing.
+func (n Inventory) Models(ctx context.Context) []model.Info {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.List(ctx)
+}
+
+// DefaultModel returns the model of sessions that name none, and why it is that one.
+func (n Inventory) DefaultModel(ctx context.Context) (model.Picked, error) {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.Choose(ctx)
+}
+
+// Command is a command and whose it is.
+type Command struct {
+	sdk.Command
+	Owner *Plugin
+}
+
+// Commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name.
+func (g *Set) Commands(ctx context.Context) []Command {
+	var out []Command
+	for _, l := range g.Plugins {
+		source, ok := l.Value.(sdk.CommandSource)
+		if !ok {
+			continue
+		}
+		list, _ := Ask(ctx, l, "commands", source.Commands)
+		for _, one := range list {
+			c := Command{Command: one, Owner: l}
+			i := slices.IndexFunc(out, func(o Command) bool { return o.Name == c.Name })
+			if i < 0 {
+				out = append(out, c)
+				continue
+			}
+			was := &out[i]
+			c.Replaces = slices.Concat(c.Replaces, []string{cmp.Or(was.Origin, "plugin "+was.Owner.Manifest.Name)}, was.Replaces)
+			out[i] = c
+		}
+	}
+	return out
+}

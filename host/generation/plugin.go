@@ -1,0 +1,184 @@
+package generation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Plugin is a plugin and what it said once of itself. Generations share it as long as the plugin is in all of them.
+type Plugin struct {
+	r        *Registry
+	Value    sdk.Plugin
+	Manifest sdk.Manifest
+	host     *pluginHost
+	holders  int // generations that have it, under Host.genMu; it is closed with the last
+
+	// Written by the goroutine that starts it, before started is closed.
+	started chan struct{} // nil before start
+	err     error
+
+	// Written once, by the first generation that has it.
+	failure error // why it is left out for good
+	asked   bool
+	contribution
+
+	questions questions
+}
+
+// contribution is what a plugin contributes once and for all.
+type contribution struct {
+	hooks     []sdk.Hook
+	protocols []sdk.Protocol
+	providers []sdk.ProviderInfo
+}
+
+// load asks a plugin who it is and makes the host it will see.
+func (r *Registry) load(p sdk.Plugin, made *ReloadOptions) *Plugin {
+	l := &Plugin{r: r, Value: p}
+	l.Manifest, l.failure = manifestOf(p)
+	l.host = &pluginHost{r: r, manifest: l.Manifest, log: r.o.Log.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, made.Config)}
+	l.host.config.Store(made.PublicConfig)
+	return l
+}
+
+// manifestOf asks a plugin who it is; a panic is an error of the plugin.
+func manifestOf(p sdk.Plugin) (m sdk.Manifest, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("manifest: panic: %v", r)
+		}
+	}()
+	m = p.Manifest()
+	return m, m.Validate()
+}
+
+// optionsOf returns the plugin's own part of the configuration.
+func optionsOf(name string, c *sdk.Config) json.RawMessage {
+	options := json.RawMessage("null")
+	for _, pc := range c.Plugins {
+		if pc.Path == name && len(pc.Options) > 0 {
+			options = pc.Options
+		}
+	}
+	return options
+}
+
+// same reports whether two plugins are one value. Types that cannot be compared never are.
+func same(a, b sdk.Plugin) bool {
+	ta, tb := reflect.TypeOf(a), reflect.TypeOf(b)
+	return ta == tb && ta != nil && ta.Comparable() && a == b
+}
+
+func (l *Plugin) Builtin() bool { return l.Manifest.Carrier == sdk.CarrierBuiltin }
+
+func (l *Plugin) Origin() sdk.Origin { return OriginOf(l.Manifest) }
+
+// OriginOf returns the origin of what a plugin contributes or asks for.
+func OriginOf(m sdk.Manifest) sdk.Origin {
+	return sdk.Origin{Carrier: m.Carrier, Plugin: m.Name, Server: m.Server}
+}
+
+// start begins to start the plugin.
+func (l *Plugin) start(ctx context.Context) {
+	l.started = make(chan struct{})
+	go func() { // ends with Start; one that hangs is abandoned after startTimeout and its plugin left out
+		defer close(l.started)
+		l.err = errors.New("start: it ended its goroutine")
+		ctx, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		_, err := Contained(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, l.Value.Start(ctx, l.host)
+		})
+		if err != nil {
+			err = fmt.Errorf("start: %w", err)
+		}
+		l.err = err
+	}()
+}
+
+// startError returns why the plugin is not ready, nil when it is.
+func (l *Plugin) startError() error {
+	select {
+	case <-l.started:
+	default:
+		return errors.New("start: did not start in " + startTimeout.String())
+	}
+	if l.err != nil {
+		return l.err
+	}
+	return l.failure
+}
+
+// contribute asks the plugin for what it contributes once.
+func (l *Plugin) contribute(ctx context.Context) error {
+	if l.asked {
+		return l.failure
+	}
+	limit := contributeTimeout
+	if l.Builtin() {
+		limit = startTimeout
+	}
+	var err error
+	l.contribution, err = Bounded(ctx, l.r.o.Log, limit, func(context.Context) (c contribution, err error) {
+		if s, ok := l.Value.(sdk.Hooker); ok {
+			c.hooks = s.Hooks()
+		}
+		if s, ok := l.Value.(sdk.ProtocolSource); ok {
+			c.protocols = s.Protocols()
+		}
+		if s, ok := l.Value.(sdk.ProviderSource); ok {
+			c.providers = s.Providers()
+		}
+		return c, nil
+	})
+	if err == nil && !l.Builtin() {
+		err = l.checkHooks()
+	} else if err != nil {
+		err = fmt.Errorf("hooks: %w", err)
+	}
+	l.asked, l.failure = true, err
+	return err
+}
+
+// checkHooks finds hooks that the engine would refuse: they cost their plugin its place, not the host its start.
+func (l *Plugin) checkHooks() error {
+	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{l.asHooks()}, Logger: l.r.o.Log})
+	if err != nil {
+		return err
+	}
+	closing, cancel := context.WithTimeout(l.r.ctx, time.Second)
+	defer cancel()
+	return engine.Close(closing)
+}
+
+func (l *Plugin) asHooks() hooks.Plugin {
+	return hooks.Plugin{Name: l.Manifest.Name, Version: l.Manifest.Version, Carrier: l.Manifest.Carrier, Hooks: l.hooks}
+}
+
+// close closes the plugin. One that hangs is abandoned when ctx ends.
+func (l *Plugin) close(ctx context.Context) error {
+	l.host.end()
+	done := make(chan error, 1)
+	go func() { // ends with Close
+		_, err := Contained(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, l.Value.Close(ctx)
+		})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("plugin %s: %w", l.Manifest.Name, err)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("plugin %s does not close: %w", l.Manifest.Name, ctx.Err())
+	}
+}

@@ -1,0 +1,216 @@
+package generation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Bounds of Events: how many events may wait when the plugin does not say, and when it does.
+const (
+	defaultEvents = 256
+	maxEvents     = 1 << 16
+)
+
+// pluginHost is the host as one plugin sees it. What a plugin may ask for, of what it can ask for here, is decided by whoever
+// stands between them: a plugin that is compiled in may do what the host does.
+type pluginHost struct {
+	r        *Registry
+	manifest sdk.Manifest
+	log      *slog.Logger
+	options  json.RawMessage
+	config   atomic.Pointer[sdk.Config] // without secrets; of the latest generation that has the plugin
+
+	mu    sync.Mutex
+	subs  map[*live.Subscription]bool
+	ended bool
+}
+
+// ErrNoTurn means that a plugin asked for something on behalf of a session that no turn runs in.
+var ErrNoTurn = errors.New("no turn runs in the session")
+
+// Turns gives plugins access to sessions and to the turns that run in them.
+type Turns interface {
+	// Visit runs f on the running turn of a session, on the caller's goroutine, and records what hooks did meanwhile. The context
+	// that f gets ends with the turn, too. The session and the generation stay until f returned. Errors: ErrNoTurn, those of f.
+	Visit(ctx context.Context, session string, f func(context.Context, Turn) error) error
+	// Denies reports whether the rules of the session's turn deny something; false when no turn runs.
+	Denies(session, key, pattern string) bool
+	// Messages returns the messages of a session since its last compaction. Errors: ErrNotFound.
+	Messages(ctx context.Context, session string) ([]sdk.MessageWithParts, error)
+}
+
+// Turn is the running turn of a session, for one request of a plugin.
+type Turn interface {
+	Generation() *Set
+	Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error
+	Question(ctx context.Context, req sdk.QuestionRequest) ([][]string, error)
+	CallTool(ctx context.Context, by *Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error)
+	Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleRequest) (*sdk.SampleResult, error)
+}
+
+var (
+	_ sdk.Host           = (*pluginHost)(nil)
+	_ sdk.ConfigReader   = (*pluginHost)(nil)
+	_ sdk.RuleReader     = (*pluginHost)(nil)
+	_ sdk.ToolCaller     = (*pluginHost)(nil)
+	_ sdk.SessionReader  = (*pluginHost)(nil)
+	_ sdk.Asker          = (*pluginHost)(nil)
+	_ sdk.UserQuestioner = (*pluginHost)(nil)
+	_ sdk.EventSource    = (*pluginHost)(nil)
+	_ sdk.Sampler        = (*pluginHost)(nil)
+)
+
+// Logger returns the plugin's logger.
+func (p *pluginHost) Logger() *slog.Logger { return p.log }
+
+// Project returns where the host works.
+func (p *pluginHost) Project() sdk.Project { return p.r.o.Project }
+
+// Options returns the plugin's options, as they were when it was started.
+func (p *pluginHost) Options() json.RawMessage { return p.options }
+
+// Config returns the configuration without secrets.
+func (p *pluginHost) Config() *sdk.Config { return p.config.Load() }
+
+// Denies reports whether the rules of the session's turn deny something; false when no turn runs.
+func (p *pluginHost) Denies(sessionID, key, pattern string) bool {
+	return p.r.o.Turns.Denies(sessionID, key, pattern)
+}
+
+// SessionMessages returns the messages of a session since its last compaction. Errors: ErrNotFound.
+func (p *pluginHost) SessionMessages(ctx context.Context, sessionID string) ([]sdk.MessageWithParts, error) {
+	return p.r.o.Turns.Messages(ctx, sessionID)
+}
+
+// AskPermission asks for leave: rules and gates decide, then the user. An answer "always" can hold for the patterns that are asked
+// for, no wider ones. Errors: ErrNoTurn, *sdk.Refusal.
+func (p *pluginHost) AskPermission(ctx context.Context, req sdk.PermissionRequest) error {
+	if req.Permission == "" || len(req.Patterns) == 0 {
+		return errors.New("ask for leave: a request names a permission and at least one pattern")
+	}
+	req.Always = slices.DeleteFunc(slices.Clone(req.Always), func(always string) bool { return !slices.Contains(req.Patterns, always) })
+	return p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
+		return t.Permit(ctx, p.manifest, req)
+	})
+}
+
+// AskUser asks the user questions. Errors: ErrNoTurn, sdk.ErrHeadless, *sdk.Refusal.
+func (p *pluginHost) AskUser(ctx context.Context, sessionID string, questions []sdk.Question) (answers [][]string, err error) {
+	if len(questions) == 0 {
+		return nil, errors.New("ask the user: no question")
+	}
+	err = p.visit(ctx, sessionID, func(ctx context.Context, t Turn) (err error) {
+		answers, err = t.Question(ctx, sdk.QuestionRequest{SessionID: sessionID, Questions: questions})
+		return err
+	})
+	return answers, err
+}
+
+// Events streams the events from now on, until ctx ends or the plugin or the host is closed. At most size wait (default 256);
+// beyond that the oldest are dropped.
+func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
+	if size <= 0 {
+		size = defaultEvents
+	}
+	s := p.r.o.Bus.Subscribe(min(size, maxEvents), live.KeepNewest)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		s.Close()
+		return s.Events()
+	}
+	if p.subs == nil {
+		p.subs = map[*live.Subscription]bool{}
+	}
+	p.subs[s] = true
+	context.AfterFunc(ctx, func() {
+		s.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.subs, s)
+	})
+	return s.Events()
+}
+
+// end ends what the plugin subscribed to: it is closed.
+func (p *pluginHost) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	for s := range p.subs {
+		s.Close()
+	}
+	p.subs = nil
+}
+
+// CallTool calls a tool on behalf of a session, the way every call takes. Nothing of it is in the conversation: the model did
+// not make the call. The ledger has it, and events tell of it. Errors: ErrNoTurn; *sdk.Refusal; the tool's own.
+func (p *pluginHost) CallTool(ctx context.Context, req sdk.ToolRequest) (result *sdk.ToolResult, err error) {
+	err = p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
+		result, err = t.CallTool(ctx, t.Generation().of(p), req)
+		return err
+	})
+	return result, err
+}
+
+// of returns the plugin that a host was made for as the generation has it or, when it is not of that generation, as it is known here.
+func (g *Set) of(p *pluginHost) *Plugin {
+	for _, l := range g.Plugins {
+		if l.host == p {
+			return l
+		}
+	}
+	return &Plugin{r: p.r, Manifest: p.manifest, host: p}
+}
+
+// Sample asks the session's model, or its small one, for an answer without tools, once the user gave leave. The session must
+// have a turn that runs; it pays for the answer. Errors: ErrNoTurn, *sdk.Refusal, those of the provider.
+func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result *sdk.SampleResult, err error) {
+	if req.Messages, err = sampleMessages(req.Messages); err != nil {
+		return nil, fmt.Errorf("ask the model: %w", err)
+	}
+	err = p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
+		result, err = t.Sample(ctx, p.manifest, req)
+		return err
+	})
+	return result, err
+}
+
+// sampleMessages checks what a plugin wants to say to the model.
+func sampleMessages(messages []sdk.MessageWithParts) ([]sdk.MessageWithParts, error) {
+	if len(messages) == 0 {
+		return nil, errors.New("no message")
+	}
+	out := make([]sdk.MessageWithParts, len(messages))
+	for i, m := range messages {
+		if m.Info == nil {
+			return nil, fmt.Errorf("messages[%d] has no role", i)
+		}
+		var err error
+		if out[i].Parts, err = ForeignParts(m.Parts); err != nil {
+			return nil, fmt.Errorf("messages[%d]: %w", i, err)
+		}
+		out[i].Info = m.Info
+	}
+	return out, nil
+}
+
+// visit runs f on the running turn of a session.
+func (p *pluginHost) visit(ctx context.Context, session string, f func(context.Context, Turn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if session == "" {
+		return fmt.Errorf("%w: the request names no session", ErrNoTurn)
+	}
+	return p.r.o.Turns.Visit(ctx, session, f)
+}

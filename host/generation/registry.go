@@ -1,0 +1,131 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Options are what a registry works with. All but the functions that say so are required.
+type Options struct {
+	Project          sdk.Project
+	Environ          []string
+	Log              *slog.Logger
+	FromProject      func(origin string) bool    // as Options.FromProject; may be nil
+	ApprovedReceiver func(digest string) bool    // as Options.ApprovedReceiver; may be nil
+	Quarantine       func(plugin, reason string) // as Options.Quarantine; may be nil
+	Notice           func(sdk.PluginNotice)
+	Turns            Turns
+	Bus              *live.Bus
+}
+
+// Registry holds the generation in force and those that turns still use. Safe for use from many goroutines.
+type Registry struct {
+	o      Options
+	ctx    context.Context // ends in stop
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	gen      *Set           // in force; nil until the first is made
+	closed   bool           // no other one comes into force
+	reload   sync.Mutex     // held by the reload under way
+	retiring sync.WaitGroup // generations that are not in force and not closed yet
+}
+
+func NewRegistry(ctx context.Context, o Options) *Registry {
+	r := &Registry{o: o}
+	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return r
+}
+
+// Inventory returns the lists of what the generation in force consists of.
+func (r *Registry) Inventory() Inventory { return Inventory{r} }
+
+// Start makes the first generation. ctx bounds starting. After an error nothing is left open.
+func (r *Registry) Start(ctx context.Context, o ReloadOptions) error {
+	g, err := r.newGeneration(ctx, o, nil)
+	r.mu.Lock() // plugins have begun to work and may ask for it
+	r.gen = g
+	r.mu.Unlock()
+	return err
+}
+
+// Stop ends a reload under way and refuses others.
+func (r *Registry) Stop() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.cancel()
+	r.reload.Lock()
+	defer r.reload.Unlock()
+}
+
+// Close closes all plugins, in at most closeGrace, after stop.
+func (r *Registry) Close(ctx context.Context) error {
+	r.retiring.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+	defer cancel()
+	return r.closeGeneration(ctx, r.gen)
+}
+
+func (r *Registry) closing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
+}
+
+// Acquire returns the generation in force, nil while the first is made. It stays open until release.
+func (r *Registry) Acquire() *Set {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gen != nil {
+		r.gen.users++
+	}
+	return r.gen
+}
+
+// Retain takes one more use of a generation, for another goroutine, and reports false when it is not used any more.
+func (r *Registry) Retain(g *Set) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if g.users == 0 {
+		return false
+	}
+	g.users++
+	return true
+}
+
+// Release ends one use of a generation.
+func (r *Registry) Release(g *Set) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if g.users--; g.users == 0 && g.retired {
+		close(g.unused)
+	}
+}
+
+// hold notes that one more generation has the plugin.
+func (r *Registry) hold(l *Plugin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.holders++
+}
+
+// letGo ends that and reports whether it was the last one.
+func (r *Registry) letGo(l *Plugin) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.holders--
+	return l.holders == 0
+}
+
+// closeGrace bounds how long closing waits for plugins.
+const closeGrace = 5 * time.Second
+
+// ErrClosed means that the host was closed.
+var ErrClosed = errors.New("host is closed")

@@ -1,0 +1,114 @@
+package generation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// ReloadOptions say what a new generation is made of.
+type ReloadOptions struct {
+	// Config replaces the configuration, with PublicConfig, Secrets, Foreign and Own as in Options. Nil: all five stay as they are.
+	Config       *sdk.Config
+	PublicConfig *sdk.Config
+	Secrets      []string
+	Foreign      map[string]string
+	Own          *sdk.Config
+	// Plugins are all plugins of the new generation, in their order. One that is the same value as a plugin in force goes on as
+	// it is, with the options it was started with; it must not have been closed.
+	Plugins []sdk.Plugin
+	// Quarantined is as in Options, for the plugins that were not there before. The others keep their state.
+	Quarantined map[string]string
+	// Failures is as in Options.
+	Failures map[string]map[string]int
+	// Required is as in Options.
+	Required map[string]bool
+	// Strict makes a plugin that does not work an error. Otherwise it is left out with a notice, as in New.
+	Strict bool
+}
+
+// Reload starts the plugins that are new and puts a new generation in force. Turns that run keep the plugins they began with;
+// the next turn of every session uses the new ones. Sessions, prompts that wait and requests to the user are not touched.
+// Plugins that are gone are closed once no turn uses them any more. When something goes wrong the old generation stays in
+// force. ctx bounds the reload alone. Errors: ErrClosed0, and what New returns.
+func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
+	r := n.r
+	r.reload.Lock()
+	defer r.reload.Unlock()
+	if r.closing() {
+		return ErrClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)()
+	old := r.Acquire()
+	defer r.Release(old)
+	if o.Config == nil {
+		o.Config, o.PublicConfig, o.Secrets, o.Foreign, o.Own = old.made.Config, old.made.PublicConfig, old.made.Secrets, old.made.Foreign, old.made.Own
+	}
+	g, err := r.newGeneration(ctx, o, old)
+	if err != nil {
+		if r.closing() { // which is what ended the start of the plugins
+			return errors.Join(ErrClosed, err)
+		}
+		return fmt.Errorf("reload: %w", err)
+	}
+	if !r.replace(old, g) {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+		defer cancel()
+		return errors.Join(ErrClosed, r.closeGeneration(closing, g))
+	}
+	return nil
+}
+
+// replace puts a generation in force and sees to it that the old one is closed. It reports false when the host was closed.
+func (r *Registry) replace(old, g *Set) bool {
+	for _, l := range g.Plugins {
+		if old.find(l.Value) == nil {
+			continue
+		}
+		l.host.config.Store(g.made.PublicConfig)
+		if !bytes.Equal(l.host.options, optionsOf(l.Manifest.Name, g.made.Config)) {
+			r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s keeps the options it was started with until tenon is started again", l.Manifest.Name)})
+		}
+	}
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return false
+	}
+	r.gen, old.retired = g, true
+	r.mu.Unlock()
+	// Ends once no turn uses the old generation and its plugins are closed; Close waits.
+	r.retiring.Go(func() {
+		<-old.unused
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), closeGrace)
+		defer cancel()
+		if err := r.closeGeneration(ctx, old); err != nil {
+			r.o.Log.Warn("plugins of an earlier generation were not closed cleanly", "err", err)
+		}
+	})
+	r.Release(old) // by the host itself
+	return true
+}
+
+// rememberQuarantine tells the owner of the host that a plugin was quarantined, unless another has taken its place.
+func (r *Registry) rememberQuarantine(g *Set, plugin, reason string) {
+	if r.o.Quarantine == nil {
+		return
+	}
+	now := r.Acquire()
+	if now == nil {
+		r.o.Quarantine(plugin, reason) // by a hook at config, before there is a generation
+		return
+	}
+	defer r.Release(now)
+	for _, l := range g.Plugins {
+		if l.Manifest.Name == plugin && (now == g || now.find(l.Value) != nil) {
+			r.o.Quarantine(plugin, reason)
+		}
+	}
+}

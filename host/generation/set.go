@@ -1,0 +1,258 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// startTimeout bounds the start of one plugin.
+const startTimeout = 5 * time.Second
+
+// Set is one frozen set of started plugins and what they contribute. A reload builds a new one. It is used between
+// acquire, or retain, and release.
+type Set struct {
+	r         *Registry
+	made      ReloadOptions // what it was made of; complete
+	Plugins   []*Plugin
+	leftOut   []*Plugin // did not start; closed with the others
+	Engine    *hooks.Engine
+	Config    *sdk.Config
+	own       *sdk.Config // the user's own part of config; nil where the repository's files do not choose models
+	protocols map[string]sdk.Protocol
+	Models    *model.Models
+
+	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
+	retired bool          // under Host.genMu: another one is in force
+	unused  chan struct{} // closed when it is retired and nobody uses it any more
+}
+
+func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
+	g := &Set{r: r, made: o, Config: o.Config, own: o.Own, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{})}
+	if g.made.PublicConfig == nil {
+		g.made.PublicConfig = &sdk.Config{}
+	}
+	err := g.start(ctx, old)
+	if err == nil {
+		err = g.contributions(ctx, old)
+	}
+	if err == nil {
+		err = g.transformConfig(ctx)
+	}
+	if err != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+		defer cancel()
+		return nil, errors.Join(err, r.closeGeneration(closing, g))
+	}
+	var providers []sdk.ProviderInfo
+	for _, l := range g.Plugins {
+		providers = append(providers, l.providers...)
+	}
+	g.Models = model.New(model.Options{
+		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Protocols: g.protocols, Engine: g.Engine,
+		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver,
+	})
+	return g, nil
+}
+
+// start starts the plugins, side by side, and keeps those that did in their order. A plugin of the old generation that is still
+// there goes on as it is.
+func (g *Set) start(ctx context.Context, old *Set) error {
+	names := map[string]bool{}
+	var all []*Plugin
+	for _, p := range g.made.Plugins {
+		l := old.find(p)
+		if l == nil {
+			l = g.r.load(p, &g.made)
+		}
+		g.r.hold(l)
+		if l.failure != nil && l.started == nil {
+			if err := g.drop(l, l.failure); err != nil {
+				g.leftOut = append(g.leftOut, all...)
+				return err
+			}
+			continue
+		}
+		all = append(all, l)
+		if names[l.Manifest.Name] {
+			g.leftOut = append(g.leftOut, all...)
+			return fmt.Errorf("plugin %q is there twice: remove one of them from plugins in tenon.json", l.Manifest.Name)
+		}
+		names[l.Manifest.Name] = true
+		if l.started == nil {
+			l.start(ctx)
+		}
+	}
+	return g.await(ctx, all)
+}
+
+// await keeps the plugins that started in time.
+func (g *Set) await(ctx context.Context, all []*Plugin) error {
+	deadline := time.NewTimer(startTimeout)
+	defer deadline.Stop()
+	var problems []error
+	for i, l := range all {
+		select {
+		case <-l.started:
+		case <-deadline.C:
+			deadline.Reset(0) // for the plugins that come
+		case <-ctx.Done():
+			g.leftOut = append(g.leftOut, all[i:]...)
+			return ctx.Err()
+		}
+		if err := l.startError(); err != nil {
+			problems = append(problems, g.drop(l, err))
+			continue
+		}
+		g.Plugins = append(g.Plugins, l)
+	}
+	return errors.Join(append(problems, ctx.Err())...)
+}
+
+// drop leaves a plugin out, with a notice. When all must work that is an error.
+func (g *Set) drop(l *Plugin, err error) error {
+	g.leftOut = append(g.leftOut, l)
+	if g.made.Strict || g.made.Required[l.Manifest.Name] {
+		return fmt.Errorf("plugin %q: %w", l.Manifest.Name, err)
+	}
+	g.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.Manifest.Name, err)})
+	return nil
+}
+
+// contributions builds the hook engine and the table of protocols.
+func (g *Set) contributions(ctx context.Context, old *Set) error {
+	var list []hooks.Plugin
+	kept := g.Plugins
+	g.Plugins = nil
+	for i, l := range kept {
+		err := l.contribute(ctx)
+		if err == nil {
+			err = g.addProtocols(l)
+		}
+		if err != nil {
+			if l.Builtin() && l.failure == nil { // two of ours that do not go together
+				g.leftOut = append(g.leftOut, kept[i:]...)
+				return err
+			}
+			if err := g.drop(l, err); err != nil {
+				g.leftOut = append(g.leftOut, kept[i+1:]...)
+				return err
+			}
+			continue
+		}
+		g.Plugins = append(g.Plugins, l)
+		hooked := l.asHooks()
+		hooked.Required = g.made.Required[l.Manifest.Name]
+		list = append(list, hooked)
+	}
+	notice := func(n sdk.PluginNotice) {
+		n.Message = g.Hide(n.Message)
+		g.r.o.Notice(n)
+	}
+	engine, err := hooks.New(hooks.Options{
+		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: notice, Logger: g.r.o.Log,
+		Guard: guardHook, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { g.r.rememberQuarantine(g, plugin, reason) },
+	})
+	g.Engine = engine
+	return err
+}
+
+// addProtocols adds the protocols of a plugin to the table, all or none.
+func (g *Set) addProtocols(l *Plugin) error {
+	for _, proto := range l.protocols {
+		if _, taken := g.protocols[proto.Name]; taken {
+			return fmt.Errorf("plugin %s: protocol %q is there already", l.Manifest.Name, proto.Name)
+		}
+	}
+	for _, proto := range l.protocols {
+		g.protocols[proto.Name] = proto
+	}
+	return nil
+}
+
+// quarantined returns the plugins that start quarantined. A plugin that goes on from the old generation keeps its state.
+func (g *Set) quarantined(old *Set) map[string]string {
+	out := map[string]string{}
+	var before map[string]string
+	if old != nil {
+		before = old.Engine.Quarantined()
+	}
+	for _, l := range g.Plugins {
+		state := g.made.Quarantined
+		if old.find(l.Value) != nil {
+			state = before
+		}
+		if reason := state[l.Manifest.Name]; reason != "" {
+			out[l.Manifest.Name] = reason
+		}
+	}
+	return out
+}
+
+// find returns the plugin as this generation, which may be nil, loaded it; nil when it does not have it.
+func (g *Set) find(p sdk.Plugin) *Plugin {
+	if g == nil {
+		return nil
+	}
+	for _, l := range slices.Concat(g.Plugins, g.leftOut) {
+		if same(l.Value, p) {
+			return l
+		}
+	}
+	return nil
+}
+
+// transformConfig lets hooks change the configuration. They see it without secrets; what they change is
+// carried over to the real one.
+func (g *Set) transformConfig(ctx context.Context) error {
+	if !g.Engine.Has(sdk.PointConfig) {
+		return nil
+	}
+	public := g.made.PublicConfig
+	edited := value.Clone(public).(*sdk.Config)
+	in := &sdk.ConfigInput{Directory: g.r.o.Project.Directory}
+	if _, err := g.Engine.Transform(ctx, sdk.PointConfig, hooks.Scope{}, in, edited); err != nil {
+		return err
+	}
+	changes, err := value.Diff[sdk.Change](public, edited)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	changed := value.Clone(g.Config).(*sdk.Config)
+	if err := value.Apply(changed, changes); err != nil {
+		return fmt.Errorf("hooks at config: %w", err)
+	}
+	g.Config = changed
+	if g.own == nil {
+		return nil
+	}
+	// What an approved plugin chooses is the user's choice, so it is in both. Where it changes what only the repository's files
+	// have, it cannot be applied and the repository's choice stays one.
+	own := value.Clone(g.own).(*sdk.Config)
+	if value.Apply(own, changes) == nil {
+		g.own = own
+	}
+	return nil
+}
+
+// closeGeneration ends the engine of a generation, then the plugins that no other one holds, in the reverse of their order. One
+// that hangs costs what is left of ctx and is abandoned.
+func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {
+	var errs []error
+	if g.Engine != nil {
+		errs = append(errs, g.Engine.Close(ctx))
+	}
+	for _, l := range slices.Backward(slices.Concat(g.leftOut, g.Plugins)) {
+		if r.letGo(l) {
+			errs = append(errs, l.close(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,157 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Fork makes a new session that begins with the messages of another one before messageID; with all that are not undone when it is
+// empty. Files stay as they are. The session itself is not changed and may be in use. Damaged rows are left out, with a
+// *store.DamageError beside the fork. Errors: ErrNotFound, those of the store.
+func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
+	var damage store.Damages
+	from, err := h.Find(ctx, session)
+	if err = damage.Take(err); err != nil {
+		return nil, err
+	}
+	list, err := h.Store.Messages(ctx, session, store.Page{})
+	if err = damage.Take(err); err != nil {
+		return nil, err
+	}
+	end := len(list)
+	switch {
+	case messageID != "":
+		if end = live.IndexOf(list, messageID); end < 0 {
+			return nil, fmt.Errorf("message %q: %w", messageID, live.ErrNotFound)
+		}
+	case from.Revert != nil:
+		if i := live.IndexOf(list, from.Revert.MessageID); i >= 0 {
+			end = i
+		}
+	}
+	f := &forking{h: h, session: h.forkOf(from), ids: map[string]string{}, damage: &damage}
+	ops, err := f.copy(ctx, list[:end])
+	if err != nil {
+		return nil, err
+	}
+	todos, err := h.Store.Todos(ctx, session)
+	if err = damage.Take(err); err != nil {
+		return nil, err
+	}
+	if len(todos) > 0 && end == len(list) {
+		ops = append(ops, store.PutTodos{Todos: todos})
+	}
+	if err := h.Store.Import(ctx, []store.Import{{Session: f.session, Ops: ops}}, false); err != nil {
+		return nil, err
+	}
+	h.Publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: f.session.ID, Info: *f.session}})
+	return f.session, damage.Err()
+}
+
+// forkOf returns the row of a session that goes on where another one is. What the messages cost was paid there.
+func (h *Keeper) forkOf(from *sdk.Session) *sdk.Session {
+	created := live.Now()
+	s := *from
+	s.ID, s.Slug, s.ParentID, s.Version = h.IDs.New(sdk.PrefixSession), slug(), "", h.Version
+	s.ProjectID, s.Directory, s.Path = h.Project.ID, h.Project.Directory, ""
+	if rel, err := filepath.Rel(h.Project.Worktree, s.Directory); err == nil && rel != "." {
+		s.Path = filepath.ToSlash(rel)
+	}
+	s.Cost, s.Tokens, s.Summary, s.Share, s.Revert = 0, sdk.Tokens{}, nil, nil, nil
+	s.Title = forkTitle(from.Title)
+	s.Metadata = live.WithKey(from.Metadata, "forkedFrom", from.ID)
+	s.Time = sdk.SessionTime{Created: created, Updated: created}
+	return &s
+}
+
+// forkTitle counts the forks of a title, as opencode does.
+func forkTitle(title string) string {
+	const form = " (fork #%d)"
+	n := 0
+	if i := strings.LastIndex(title, " (fork #"); i >= 0 {
+		if _, err := fmt.Sscanf(title[i:], form, &n); err == nil && title[i:] == fmt.Sprintf(form, n) {
+			title = title[:i]
+		}
+	}
+	return title + fmt.Sprintf(form, n+1)
+}
+
+// forking copies messages into a new session.
+type forking struct {
+	h       *Keeper
+	session *sdk.Session
+	ids     map[string]string // of messages: the copy's by the original's
+	damage  *store.Damages
+}
+
+// copy gives the messages, which it owns, new identifiers and returns what stores them.
+func (f *forking) copy(ctx context.Context, list []sdk.MessageWithParts) ([]store.Op, error) {
+	for _, m := range list {
+		f.ids[m.Info.Head().ID] = f.h.IDs.New(sdk.PrefixMessage)
+	}
+	live.CloseInterrupted(list) // a turn that runs goes on there, not in the copy
+	var ops []store.Op
+	outputs := map[string]bool{}
+	for _, m := range list {
+		*m.Info.Head() = sdk.MessageHead{ID: f.ids[m.Info.Head().ID], SessionID: f.session.ID}
+		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
+			a.ParentID = f.renamed(a.ParentID)
+		}
+		ops = append(ops, store.PutMessage{Message: m.Info})
+		for _, p := range m.Parts {
+			blob, err := f.adopt(ctx, p, m.Info.Head().ID, outputs)
+			if err != nil {
+				return nil, err
+			}
+			if blob != nil {
+				ops = append(ops, store.PutBlob{Content: blob})
+			}
+			ops = append(ops, store.PutPart{Part: p})
+		}
+	}
+	return ops, nil
+}
+
+// renamed returns the copy's identifier of a message. One that was not copied keeps its own, which then names nothing.
+func (f *forking) renamed(id string) string {
+	if to, ok := f.ids[id]; ok {
+		return to
+	}
+	return id
+}
+
+// adopt makes a part the copy's and returns the stored output it refers to, unless it was returned before.
+func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs map[string]bool) ([]byte, error) {
+	head := sdk.PartHead{ID: f.h.IDs.New(sdk.PrefixPart), SessionID: f.session.ID, MessageID: message}
+	was := *p.Head()
+	*p.Head() = head
+	switch p := p.(type) {
+	case *sdk.CompactionPart:
+		p.TailStartID = f.renamed(p.TailStartID)
+	case *sdk.ToolPart:
+		for _, file := range p.State.Attachments {
+			file.PartHead = sdk.PartHead{ID: f.h.IDs.New(sdk.PrefixPart), SessionID: head.SessionID, MessageID: head.MessageID}
+		}
+		hash := store.Output(p)
+		if hash == "" || outputs[hash] {
+			return nil, nil
+		}
+		outputs[hash] = true
+		content, err := f.h.Store.Blob(ctx, hash)
+		if err == nil {
+			return content, nil
+		}
+		original := *p
+		original.PartHead = was
+		err = f.damage.Take(store.OutputDamage(&original, err))
+		delete(p.State.Metadata, "outputPath") // the preview is left
+		return nil, err
+	}
+	return nil, nil
+}

@@ -1,0 +1,192 @@
+// Package sessions creates, finds, forks and recovers sessions.
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// New says what a session starts with. The zero value is a root session with a default title.
+type New struct {
+	Title      string
+	ParentID   string
+	Agent      string
+	Permission sdk.PermissionRules
+	Metadata   sdk.Object
+}
+
+// Keeper creates, finds and recovers sessions. Set the exported fields; the rest is its own. Safe for use from many goroutines.
+type Keeper struct {
+	Store   store.Store
+	IDs     *sdk.IDs
+	Project sdk.Project
+	Version string // of tenon, for session rows
+	Log     *slog.Logger
+	Publish func(sdk.Event)
+	Observe func(p sdk.Point, in any)
+	Notice  func(sdk.PluginNotice)
+
+	mu      sync.Mutex
+	fresh   map[string]store.Token // claims of sessions that were created and not prompted yet
+	seen    map[string]sdk.Session // sessions that session.start was fired for, for session.end
+	damaged map[store.Damage]bool  // rows that the user was notified of
+}
+
+// DefaultTitle and childTitle begin the titles of sessions that have none yet, as opencode's do.
+const (
+	DefaultTitle = "New session - "
+	childTitle   = "Child session - "
+)
+
+// Create stores a new session. Errors: ErrNotFound for the parent, those of the store.
+func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
+	created := live.Now()
+	s := &sdk.Session{
+		ID: h.IDs.New(sdk.PrefixSession), Slug: slug(), ProjectID: h.Project.ID, Directory: h.Project.Directory,
+		ParentID: n.ParentID, Title: n.Title, Agent: n.Agent, Version: h.Version, Permission: n.Permission,
+		Metadata: n.Metadata, Time: sdk.SessionTime{Created: created, Updated: created},
+	}
+	if rel, err := filepath.Rel(h.Project.Worktree, s.Directory); err == nil && rel != "." {
+		s.Path = filepath.ToSlash(rel)
+	}
+	if s.Title == "" {
+		prefix := DefaultTitle
+		if s.ParentID != "" {
+			prefix = childTitle
+		}
+		s.Title = prefix + time.UnixMilli(created).UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	token, err := h.Store.Create(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	if h.fresh == nil {
+		h.fresh = map[string]store.Token{}
+	}
+	h.fresh[s.ID] = token
+	h.mu.Unlock()
+	h.Publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}})
+	return s, nil
+}
+
+// Find returns a session by its identifier, or ErrNotFound.
+func (h *Keeper) Find(ctx context.Context, id string) (*sdk.Session, error) {
+	s, _, err := h.Store.Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("session %q: %w", id, live.ErrNotFound)
+	}
+	return s, err
+}
+
+// Claim takes the session, or the claim it was created with.
+func (h *Keeper) Claim(ctx context.Context, session string) (store.Token, error) {
+	h.mu.Lock()
+	token, ok := h.fresh[session]
+	delete(h.fresh, session)
+	h.mu.Unlock()
+	if ok {
+		return token, nil
+	}
+	token, err := h.Store.Claim(ctx, session)
+	if errors.Is(err, store.ErrNotFound) {
+		return token, fmt.Errorf("session %q: %w", session, live.ErrNotFound)
+	}
+	return token, err
+}
+
+// Started fires session.start, once a session.
+func (h *Keeper) Started(s *sdk.Session) {
+	h.mu.Lock()
+	_, known := h.seen[s.ID]
+	c := *s
+	if h.seen == nil {
+		h.seen = map[string]sdk.Session{}
+	}
+	h.seen[s.ID] = c
+	h.mu.Unlock()
+	if !known {
+		h.Observe(sdk.PointSessionStart, &sdk.SessionInput{SessionID: s.ID, Session: c})
+	}
+}
+
+// End fires session.end for every session that was started.
+func (h *Keeper) End(ctx context.Context) {
+	h.mu.Lock()
+	seen := h.seen
+	h.seen = nil
+	h.mu.Unlock()
+	for id, s := range seen {
+		if latest, _, err := h.Store.Session(ctx, id); err == nil {
+			s = *latest
+		}
+		h.Observe(sdk.PointSessionEnd, &sdk.SessionInput{SessionID: id, Session: s})
+	}
+}
+
+// LeftOut notifies the user, once for each row, of damaged rows that the model does not get.
+func (h *Keeper) LeftOut(rows []store.Damage) {
+	for _, row := range rows {
+		h.mu.Lock()
+		told := h.damaged[row]
+		if h.damaged == nil {
+			h.damaged = map[store.Damage]bool{}
+		}
+		h.damaged[row] = true
+		h.mu.Unlock()
+		if !told {
+			h.Notice(sdk.PluginNotice{Message: fmt.Sprintf("damaged and left out of the conversation: %s; tenon session repair %s sets it aside", row, row.Session)})
+		}
+	}
+}
+
+// Recover closes the turns that processes which are gone left open.
+func (h *Keeper) Recover(ctx context.Context) error {
+	left, err := h.Store.Interrupted(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range left {
+		if err := h.recoverSession(ctx, id); err != nil {
+			var owned *store.OwnedError
+			if errors.As(err, &owned) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReadOnly) {
+				continue // another process was quicker, or nothing can be written
+			}
+			// It is taken up again with its next prompt; the others must not wait for that.
+			h.Log.Error("interrupted session cannot be closed", "session", id, "err", err)
+		}
+	}
+	return nil
+}
+
+func (h *Keeper) recoverSession(ctx context.Context, id string) error {
+	token, err := h.Store.Claim(ctx, id)
+	if err != nil {
+		return err
+	}
+	messages, _, err := live.Load(ctx, h.Store, id) // who goes on with the session is told of damage
+	if err == nil {
+		_, err = h.Store.Append(ctx, token, live.CloseInterrupted(messages))
+	}
+	return errors.Join(err, h.Store.Release(ctx, token))
+}
+
+var (
+	adjectives = [...]string{"amber", "brave", "calm", "clever", "eager", "fair", "gentle", "glad", "kind", "lively", "merry", "neat", "proud", "quick", "quiet", "sunny", "swift", "tidy", "warm", "wise"}
+	nouns      = [...]string{"badger", "birch", "brook", "cedar", "comet", "falcon", "fern", "harbor", "heron", "island", "lantern", "maple", "meadow", "otter", "pebble", "planet", "river", "sparrow", "tiger", "willow"}
+)
+
+// slug returns a name for people, such as quiet-otter.
+func slug() string {
+	return adjectives[rand.IntN(len(adjectives))] + "-" + nouns[rand.IntN(len(nouns))]
+}

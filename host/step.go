@@ -1,0 +1,121 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/compact"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/host/sessions"
+	"github.com/tenonhq/tenon/host/tasks"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// wrapUp is what the model is told in the last step its agent may take.
+const wrapUp = "This is the last step of this turn: tools can no longer be called. " +
+	"Answer now with what was done, what is left to do and what you would do next."
+
+// ask asks the model for the next step and stores the answer as it comes. A tool call waits for its own start to be durable, and with that
+// for everything stored before it.
+func (t *turn) ask(ctx context.Context) (state, error) {
+	if err := t.halted.reason(); err != nil {
+		return stateDone, err // by what a plugin asked for: a call of the model's ends the turn before this
+	}
+	t.openStep()
+	a, err := t.stepOf(t.msg).Ask(ctx, t.request)
+	switch {
+	case model.Classify(err) == model.ClassOverflow && !compact.Automatic(t.g.Config.Compaction):
+		return stateDone, fmt.Errorf("%w; the conversation is too long for %s: compact the session, or set compaction.auto to true in tenon.json", err, t.Model.Ref())
+	case model.Classify(err) == model.ClassOverflow:
+		return stateCompact, nil
+	case err != nil:
+		return stateDone, err
+	}
+	for _, c := range a.Calls {
+		t.calls = append(t.calls, &call{part: c.Part, raw: c.Raw})
+	}
+	t.stepOf(t.msg).Finish(a)
+	switch {
+	case len(t.calls) > 0:
+		return stateTools, nil
+	case a.Reason == sdk.FinishContentFilter:
+		return stateDone, t.msg.Error
+	}
+	t.closeStep(live.InterruptedByAbort)
+	return stateDecide, nil
+}
+
+// request builds one try of the step's request, through the hooks.
+func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
+	messages := live.Active(t.c.Snapshot())
+	var err error
+	if t.tools, err = t.newToolset(ctx, messages); err != nil {
+		return nil, err
+	}
+	req := t.Setup.Request(t.System(t.user.System), t.user.Model.Variant)
+	req.Tools, req.ToolChoice = t.tools.definitions, t.toolChoice()
+	if err := t.Transform(ctx, req, t.user, t.step, messages, t.ledger, &t.converted); err != nil {
+		return nil, err
+	}
+	if t.atLimit() {
+		req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{{Type: sdk.ContentText, Text: wrapUp}}})
+	}
+	if !t.titled {
+		t.titled = true
+		t.startTitle()
+	}
+	return req, nil
+}
+
+// openStep begins a step: its message, durable before any tool runs, holds everything that comes of it.
+func (t *turn) openStep() {
+	t.step++
+	t.calls = nil
+	t.ledger = &hooks.Ledger{}
+	t.msg = t.stepOf(nil).Message(t.user.ID)
+	t.msg.Variant = t.user.Model.Variant
+	t.c.Add(t.msg, &sdk.StepStartPart{PartHead: t.c.NewPart(t.msg)})
+	t.show(t.user)
+}
+
+func (t *turn) toolChoice() string {
+	switch {
+	case t.atLimit():
+		return sdk.ToolChoiceNone
+	case t.wantsStructured():
+		return sdk.ToolChoiceRequired
+	}
+	return sdk.ToolChoiceAuto
+}
+
+// startTitle makes a title for a new session beside its first step.
+func (t *turn) startTitle() {
+	if t.step != 1 || t.Purpose != sdk.PurposeTurn || !strings.HasPrefix(t.c.SessionCopy().Title, sessions.DefaultTitle) || tasks.UserMessages(t.c.Snapshot()) != 1 {
+		return
+	}
+	agent, err := t.g.Agent(sdk.AgentTitle)
+	if err != nil {
+		return // no plugin contributes one: sessions keep their default titles
+	}
+	if !t.h.plugins.Retain(t.g) {
+		return // the turn uses it, so it is used
+	}
+	s, user := t.As(agent, t.Model, sdk.PurposeTitle), t.user
+	// Ends with the request, at the latest after TitleTimeout; the runner waits before it releases the session.
+	t.r.goBeside(func() {
+		defer t.h.plugins.Release(s.Set)
+		ctx, cancel := context.WithTimeout(t.h.besideCtx, tasks.TitleTimeout)
+		defer cancel()
+		err := tasks.Title(ctx, s, t.c, user)
+		switch {
+		case errors.Is(err, model.ErrReceiver):
+			t.h.log.Warn("no title was made", "err", err)
+		case err != nil:
+			t.h.log.Debug("no title was made", "session", s.SessionID, "err", err)
+		}
+	})
+}

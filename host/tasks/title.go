@@ -1,0 +1,101 @@
+// Package tasks does work beside the loop: titles of sessions.
+package tasks
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/host/sessions"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	TitleTimeout = 30 * time.Second
+	// titleRunes is how long a title may be; opencode's figure. A longer one is cut and ends in "...".
+	titleRunes = 100
+	// TitleGrace is how long Close waits for a title that is being made.
+	TitleGrace = 2 * time.Second
+)
+
+// thinkTags is reasoning that a model wrote into its text.
+var thinkTags = regexp.MustCompile(`(?s)<think>.*?</think>\s*`)
+
+// UserMessages counts the messages that a user wrote.
+func UserMessages(messages []sdk.MessageWithParts) int {
+	n := 0
+	for _, m := range messages {
+		if m.Info.Role() != sdk.RoleUser {
+			continue
+		}
+		for _, p := range m.Parts {
+			if text, ok := p.(*sdk.TextPart); !ok || !text.Synthetic {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// Title makes the title of a session from its first prompt. s is of the title agent, with the model of the turn.
+func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.UserMessage) error {
+	var m *model.Model
+	var err error
+	if s.Agent.Model != nil {
+		m, err = ask.OpenModel(ctx, s.Set, &s.Agent, "", false, "")
+	} else {
+		m, err = s.SmallModel(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	s = s.As(s.Agent, m, s.Purpose)
+	ledger := &hooks.Ledger{}
+	a, err := s.AskAside(ctx, c, user, firstPrompt(c, user), ledger, func() *sdk.ModelRequest {
+		return s.Request([]string{s.Agent.Prompt}, user.Model.Variant)
+	})
+	ask.StoreLedger(c, s.Set, user.ID, s.Purpose, ledger)
+	if err != nil {
+		return err
+	}
+	if title := cleanTitle(a.Text.String()); title != "" {
+		c.UpdateSession(func(s *sdk.Session) {
+			if strings.HasPrefix(s.Title, sessions.DefaultTitle) {
+				s.Title = title
+			}
+		})
+	}
+	return nil
+}
+
+// firstPrompt returns what the title is made from: the user's words without attachments.
+func firstPrompt(c *live.Conversation, user *sdk.UserMessage) []sdk.MessageWithParts {
+	var parts sdk.Parts
+	for _, p := range c.Parts(user.ID) {
+		if text, ok := p.(*sdk.TextPart); ok && !text.Synthetic && !text.Ignored {
+			parts = append(parts, &sdk.TextPart{PartHead: text.PartHead, Text: text.Text})
+		}
+	}
+	return []sdk.MessageWithParts{{Info: live.CopyMessage(user), Parts: parts}}
+}
+
+// cleanTitle takes the first line with anything in it, without reasoning and quotes.
+func cleanTitle(text string) string {
+	for line := range strings.Lines(thinkTags.ReplaceAllString(text, "")) {
+		line = strings.Trim(strings.TrimSpace(line), `"'#* `)
+		if line == "" {
+			continue
+		}
+		if r := []rune(line); len(r) > titleRunes {
+			return string(r[:titleRunes-3]) + "..."
+		}
+		return line
+	}
+	return ""
+}
