@@ -121,14 +121,19 @@ func (c *conversation) putMessage(m sdk.Message) {
 
 // putPart records the part as it is, with blobs it refers to.
 func (c *conversation) putPart(p sdk.Part, blobs ...[]byte) {
+	c.record(store.PutPart{Part: p}, blobs...)
+}
+
+func (c *conversation) record(op store.PutPart, blobs ...[]byte) {
 	c.mu.Lock()
-	p = copyPart(p)
+	op.Part = copyPart(op.Part)
 	c.mu.Unlock()
+	p := op.Part
 	ops := make([]store.Op, 0, 1+len(blobs))
 	for _, b := range blobs {
 		ops = append(ops, store.PutBlob{Content: b})
 	}
-	c.journal.put(append(ops, store.PutPart{Part: p}), sdk.Event{
+	c.journal.put(append(ops, op), sdk.Event{
 		Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{SessionID: p.Head().SessionID, Part: p, Time: now()},
 	})
 }

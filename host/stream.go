@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -123,19 +124,27 @@ func (p *pieces) add(text string) {
 
 func (p *pieces) bytes() []byte { return bytes.Join(append(p.full, p.last), nil) }
 
-// prefix returns at most max bytes from the beginning, to the end of a piece.
+// prefix returns the whole text, or about max bytes of its beginning, to the end of a piece.
 func (p *pieces) prefix(max int) string {
 	if n := max / pieceSize; n < len(p.full) {
 		return string(bytes.ToValidUTF8(bytes.Join(p.full[:n], nil), nil)) + "…"
 	}
+	size := len(p.last)
+	for _, piece := range p.full {
+		size += len(piece)
+	}
 	var b strings.Builder
-	b.Grow(len(p.full)*pieceSize + len(p.last))
+	b.Grow(size)
 	for _, piece := range p.full {
 		b.Write(piece)
 	}
 	b.Write(p.last)
 	return b.String()
 }
+
+// minStreamed is the length in bytes from which a text stays in the store as it was streamed. To write it a second time takes four more
+// copies in memory.
+const minStreamed = 1 << 20
 
 // take stores one event. What does not belong where it comes is an error of the provider.
 func (a *answer) take(e sdk.StreamEvent) error {
@@ -219,7 +228,9 @@ func (a *answer) endCurrent() error {
 		return nil
 	}
 	a.current = nil
-	text := b.text.prefix(sdk.MaxModelAnswerBytes)
+	streamed := b.text.prefix(sdk.MaxModelAnswerBytes)
+	b.text = pieces{}
+	text := streamed
 	if p, ok := b.part.(*sdk.TextPart); ok && a.t.g.engine.Has(sdk.PointTextComplete) {
 		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
 		v := &sdk.TextCompleteValue{Text: text}
@@ -234,7 +245,7 @@ func (a *answer) endCurrent() error {
 		setText(b.part, text)
 		closePart(b.part, interruption{})
 	})
-	a.t.c.putPart(b.part)
+	a.t.c.record(store.PutPart{Part: b.part, Streamed: len(text) >= minStreamed && text == streamed})
 	return nil
 }
 

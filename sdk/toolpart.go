@@ -123,7 +123,8 @@ func (p ToolPart) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(body[:len(body)-1], []byte(`,"state":`), inner, []byte("}")), nil
+	body = append(body[:len(body)-1], `,"state":`...)
+	return append(slices.Insert(inner, 0, body...), '}'), nil // a long state has room for it
 }
 
 // UnmarshalJSON decodes the state by its status. Errors wrap ErrWire.

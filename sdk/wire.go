@@ -72,6 +72,11 @@ func decodeSlow(data []byte, v any) (Extra, error) {
 // encodeWire encodes the plain struct v as an object, led by the type tag when typ is not empty and
 // followed by the extra fields in the order of their names. HTML characters are not escaped.
 func encodeWire(typ string, v any, extra Extra) ([]byte, error) {
+	value := reflect.ValueOf(v)
+	p := planOf(value.Type())
+	if size := p.longText(value); size > 0 && len(extra) == 0 {
+		return p.appendLong(make([]byte, 0, size), typ, value)
+	}
 	// The type goes in front of what the encoder writes, so that a long text is not copied once more.
 	var buf bytes.Buffer
 	if typ != "" {
@@ -93,7 +98,7 @@ func encodeWire(typ string, v any, extra Extra) ([]byte, error) {
 	if len(extra) == 0 {
 		return body, nil
 	}
-	return mergeExtra(body, extra, planOf(reflect.TypeOf(v))), nil
+	return mergeExtra(body, extra, p), nil
 }
 
 // isString reports whether raw is the JSON of a string.

@@ -391,7 +391,10 @@ func (v *textView) writeAnswer(o *turnOutcome) error {
 	if text == "" {
 		return nil
 	}
-	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n")+"\n")
+	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n"))
+	if err == nil {
+		_, err = io.WriteString(v.answer, "\n")
+	}
 	return err
 }
 
