@@ -49,10 +49,12 @@ func (a *app) permissionCommand() *cobra.Command {
 			return a.testRule(cmd.Context(), strings.Join(args, " "))
 		},
 	}
+	var yes bool
 	approve := &cobra.Command{
-		Use: "approve", Short: "Approve the rules that files of this project bring, after showing them", Args: arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.approveRules(cmd.Context()) },
+		Use: "approve", Short: "Show and approve rules, shell commands and addresses in files of this project", Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.approveRules(cmd.Context(), yes) },
 	}
+	approve.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.AddCommand(list, forget, explain, lint, test, approve, a.sandboxCommand())
 	return cmd
 }

@@ -151,8 +151,8 @@ func (w *workspace) readProjectFile(path string) ([]byte, error) {
 }
 
 // approveRules shows the rules of this project's files that allow something, the shell commands in templates of its commands, and
-// who receives conversations by its choice, and approves them.
-func (a *app) approveRules(ctx context.Context) (err error) {
+// the receivers of conversations that its files choose. It asks unless yes is set, and approves all of them.
+func (a *app) approveRules(ctx context.Context, yes bool) (err error) {
 	w, err := a.configured(ctx)
 	if err != nil {
 		return err
@@ -175,33 +175,41 @@ func (a *app) approveRules(ctx context.Context) (err error) {
 		return a.write("no rules of this project wait for approval, no commands and no addresses\n")
 	}
 	slices.Sort(files)
-	var b strings.Builder
 	var list []store.Approval
 	for _, path := range files {
 		key, err := w.approvalKey(path)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "approved: %s\n", visible(path))
+		text := visible(path) + "\n"
 		for _, r := range waiting[path] {
-			fmt.Fprintf(&b, "  %s\n", ruleText(r))
+			text += "  " + ruleText(r) + "\n"
 		}
 		for _, shell := range shells[path] {
-			fmt.Fprintf(&b, "  %s\n", shell)
+			text += "  " + shell + "\n"
 		}
+		a.screen.line("not approved: " + strings.TrimRight(text, "\n"))
 		list = append(list, store.Approval{
 			Project: w.approvalProject(), Permission: rulesPermission, Pattern: key, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
 		})
 	}
 	for _, r := range receivers {
-		b.WriteString("approved: " + p.receiverText(&r))
+		a.screen.line("not approved: " + strings.TrimRight(p.receiverText(&r), "\n"))
 		list = append(list, w.receiverApproval(&r))
+	}
+	if !yes {
+		ok, err := a.confirm("  approve all of this? [y/N] ")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return &failure{exitRefused, errors.New("not approved"), "nothing was changed"}
+		}
 	}
 	if err := m.store.Approve(ctx, list); err != nil {
 		return err
 	}
-	b.WriteString("until this changes; tenon permission forget takes it back\n")
-	return a.write(b.String())
+	return a.write("approved until this changes; tenon permission forget revokes it\n")
 }
 
 // waitingRules returns, by file of the project, the rules that allow something and are not approved, and the files.
