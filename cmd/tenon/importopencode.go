@@ -40,7 +40,10 @@ func (a *app) importOpencode(args []string, output string) error {
 		a.screen.line("note: " + visible(n.String()))
 	}
 	if output == "" {
-		return a.write(string(result.Config))
+		if _, err := (escaper{a.out}).Write(result.Config); err != nil {
+			return outputError(err)
+		}
+		return nil
 	}
 	if err := writeNew(output, result.Config); err != nil {
 		return &failure{exitTurn, fmt.Errorf("write %q: %w", output, cause(err)), "choose a file that does not exist yet, or leave -o out and redirect stdout"}

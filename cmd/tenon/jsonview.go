@@ -78,9 +78,7 @@ type jsonView struct {
 }
 
 func newJSONView(w io.Writer, turn *turnShown) *jsonView {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	v := &jsonView{enc: enc, turn: turn, f: newFollower(turn.session.ID), now: time.Now, written: map[string]bool{}}
+	v := &jsonView{enc: newEncoder(w), turn: turn, f: newFollower(turn.session.ID), now: time.Now, written: map[string]bool{}}
 	v.write(jsonLine{Type: "session", SessionID: turn.session.ID, Info: turn.session})
 	return v
 }

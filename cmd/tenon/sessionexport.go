@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -72,8 +71,7 @@ func (a *app) export(ctx context.Context, s store.Store, info *sdk.Session, o ex
 // indented returns the value as writeJSON would print it.
 func indented(v any) (string, error) {
 	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // a secret with an & would not be found
+	enc := newEncoder(&b) // without escapes of HTML: a secret with an & would not be found
 	enc.SetIndent("", "  ")
 	err := enc.Encode(v)
 	return b.String(), err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -63,8 +62,7 @@ func (a *app) writeTable(t *table) error {
 
 // writeJSON prints a value to stdout, indented.
 func (a *app) writeJSON(v any) error {
-	enc := json.NewEncoder(a.out)
-	enc.SetEscapeHTML(false)
+	enc := newEncoder(a.out)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return outputError(err)

@@ -413,7 +413,7 @@ func (v *textView) writeStructured(data []byte) error {
 		return nil
 	}
 	b.WriteByte('\n')
-	_, err := v.answer.Write(b.Bytes())
+	_, err := escaper{v.answer}.Write(b.Bytes())
 	return err
 }
 
