@@ -186,6 +186,10 @@ func (r *reply) decide(field, word string) error {
 
 // args returns updatedInput as arguments.
 func (r *reply) args() (sdk.Object, error) {
+	answer := sdk.Answer{Changes: []sdk.Change{{Pointer: "/args", Value: r.newInput}}}
+	if err := answer.Check(); err != nil {
+		return nil, fmt.Errorf("hookSpecificOutput.updatedInput: %w", err)
+	}
 	var args sdk.Object
 	if err := json.Unmarshal(r.newInput, &args); err != nil {
 		return nil, fmt.Errorf("hookSpecificOutput.updatedInput: want an object with all arguments: %w", err)
