@@ -74,7 +74,7 @@ type Unit struct {
 
 	Env     map[string]string // the variables that were granted
 	DataDir string            // the plugin's own directory; made, with mode 0700, by who uses it first
-	Private []string          // tenon's own directories, which no grant may contain or lie in; empty ones are unknown
+	Private []string          // tenon's own directories and configuration files: no grant may contain one or be inside one; empty paths are unknown
 	Logger  *slog.Logger
 }
 
@@ -84,6 +84,8 @@ type Options struct {
 	Entries []Entry     // in the order of the configuration
 	// CacheDir is for what can be made again: digests of unchanged files, descriptions. Empty: nothing is remembered.
 	CacheDir string
+	// ConfigFiles are the files of the user's configuration, absolute, wherever they are. No grant may contain one.
+	ConfigFiles []string
 	// Store is what the user approved. Default: tenon.lock in Project.DataDir.
 	Store    *trust.Store
 	Carriers map[sdk.Carrier]Carrier // by wasm and process
