@@ -124,8 +124,11 @@ func (p *projectRules) isApproved(path string) bool {
 	return err == nil && p.approved[key]
 }
 
-// approvalKey names a file with its content.
+// approvalKey names a file with its content: of a configuration file the content that was parsed, whatever the file holds now.
 func (w *workspace) approvalKey(path string) (string, error) {
+	if digest := w.loaded.ProjectDigests[path]; digest != "" {
+		return path + "@" + digest, nil
+	}
 	data, err := w.readProjectFile(path)
 	if err != nil {
 		return "", err
