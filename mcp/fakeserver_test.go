@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/value"
 )
 
 // fakeServer is an MCP server for tests: the test binary run again with TENON_MCP_FAKE set to what it is to do wrong. It speaks the
@@ -347,9 +349,31 @@ func (s *fakeServer) intercept(m fakeMessage) {
 		s.reply(m.ID, map[string]any{"valid": false, "severity": "warn", "messages": []any{map[string]any{"message": "hm"}}})
 	case strings.HasPrefix(p.Name, "crash"):
 		s.fail(m.ID, -32603, "interceptor crashed")
+	case strings.HasPrefix(p.Name, "hostile-"):
+		s.reply(m.ID, map[string]any{"modified": true, "payload": json.RawMessage(`{"name":"echo","arguments":` + hostile(strings.TrimPrefix(p.Name, "hostile-")) + `}`)})
 	case strings.HasPrefix(p.Name, "rename"):
 		s.reply(m.ID, map[string]any{"modified": true, "payload": json.RawMessage(strings.Replace(string(p.Payload), `"name":"echo"`, `"name":"rm"`, 1))})
 	default:
 		s.fail(m.ID, -32602, "unknown interceptor")
 	}
+}
+
+// hostile returns arguments that are too large in one way.
+func hostile(kind string) string {
+	nested := func(levels int) string {
+		return `{"a":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}`
+	}
+	switch kind {
+	case "deep":
+		return nested(value.MaxAnswerDepth + 1)
+	case "bottomless":
+		return nested(9000) // encoding/json reads 10,000
+	case "huge":
+		return `{"a":"` + strings.Repeat("x", value.MaxAnswerBytes) + `"}`
+	}
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&b, `,"k%d":%d`, i, i)
+	}
+	return `{` + b.String()[1:] + `}`
 }

@@ -159,6 +159,29 @@ func TestMutationsThatDoNotFit(t *testing.T) {
 	}
 }
 
+// TestHostileMutations holds that what an interceptor returns is within the bounds of every plugin's answer.
+func TestHostileMutations(t *testing.T) {
+	t.Parallel()
+	for kind, reason := range map[string]string{
+		"deep":       "nested deeper than 256 levels",
+		"bottomless": "nested deeper than 256 levels",
+		"huge":       "a message of more than 16 MiB",
+		"keys":       "changes, at most 4096 are taken",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			e, _ := intercepting(t, `[{"name":"hostile-`+kind+`","type":"mutation","hook":{"events":["tools/call"],"phase":"request"}}]`)
+			args, r, err := before(t, e, sdk.Object{"text": "END"})
+			if err != nil || r.Verdict != sdk.VerdictDeny || len(args) != 1 || args["text"] != "END" {
+				t.Errorf("%d arguments, %.300s %v, want a denial and the arguments as they were", len(args), r.Reason, err)
+			}
+			if !strings.Contains(r.Reason, reason) && !strings.Contains(r.Reason, "timed out") { // the deadline includes the checks
+				t.Errorf("reason %.300q, want %q", r.Reason, reason)
+			}
+		})
+	}
+}
+
 func TestModelRequests(t *testing.T) {
 	t.Parallel()
 	e, _ := intercepting(t, `[{"name":"redact","type":"mutation","hook":{"events":["llm/completion"],"phase":"request"}},

@@ -10,11 +10,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ErrPrivate means that a granted directory contains one of tenon's own, or lies in one.
+// ErrPrivate means that a granted directory contains one of tenon's own directories or configuration files, or is inside one.
 var ErrPrivate = errors.New("plugins have no access to tenon's own directories")
 
-// Grantable returns an error that wraps ErrPrivate for the first granted directory that contains one of tenon's own, or lies in one; links
-// are followed. $DATA is the plugin's.
+// private returns tenon's own directories (configuration, data and cache) and configuration files elsewhere. Empty paths are unknown.
+func (l *Loader) private() []string {
+	return append([]string{l.opts.Project.ConfigDir, l.opts.Project.DataDir, l.opts.CacheDir}, l.opts.ConfigFiles...)
+}
+
+// Grantable returns an error that wraps ErrPrivate for the first granted directory that contains one of tenon's own directories or
+// configuration files, or is inside one. It follows links. $DATA is the plugin's.
 func (l *Loader) Grantable(grants []sdk.Capability) error {
 	for _, g := range grants {
 		if g.Name != sdk.CapabilityRead && g.Name != sdk.CapabilityWrite {
@@ -28,9 +33,9 @@ func (l *Loader) Grantable(grants []sdk.Capability) error {
 			if !filepath.IsAbs(path) {
 				continue // $DATA
 			}
-			for _, own := range []string{l.opts.Project.ConfigDir, l.opts.Project.DataDir, l.opts.CacheDir} {
+			for _, own := range l.private() {
 				if own != "" && projectfs.Overlap(path, own) {
-					return fmt.Errorf("%w: %s %q contains %s or lies in it; do not grant it (--without %s)", ErrPrivate, g.Name, dir, own, g.Name)
+					return fmt.Errorf("%w: %s %q contains %s or is inside it; do not grant it (--without %s)", ErrPrivate, g.Name, dir, own, g.Name)
 				}
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/sdk"
 )
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -40,6 +41,10 @@ func TestFaults(t *testing.T) {
 		"unknown permission":         {"echo '{\"hookSpecificOutput\": {\"permissionDecision\": \"no\"}}'", `hookSpecificOutput.permissionDecision is "no"`},
 		"answer to another event":    {"echo '{\"hookSpecificOutput\": {\"hookEventName\": \"Stop\"}}'", `hookEventName is "Stop", but the event is PreToolUse`},
 		"arguments of a wrong type":  {"echo '{\"hookSpecificOutput\": {\"updatedInput\": [1]}}'", "updatedInput: want an object"},
+		"deep arguments":             {nested(value.MaxAnswerDepth + 1), "nested deeper than 256 levels"},
+		"bottomless arguments":       {nested(200_000), "exceeded max depth"},
+		"huge arguments":             {`printf '{"hookSpecificOutput": {"updatedInput": {"a": "'; head -c 17000000 /dev/zero | tr '\0' x; echo '"}}}'`, "more than 1048576 bytes"},
+		"100,000 arguments":          {`awk 'BEGIN { printf "{\"hookSpecificOutput\": {\"updatedInput\": {\"k\": 0"; for (i = 0; i < 100000; i++) printf ",\"k%d\": 1", i; print "}}}" }'`, "more than 1048576 bytes"},
 		"flood":                      {"yes", "more than 1048576 bytes to its standard output"},
 		"flood of errors":            {"yes >&2", "more than 1048576 bytes to its standard error"},
 		"exactly too much":           {"head -c 1048577 /dev/zero", "more than 1048576 bytes"},
@@ -56,6 +61,11 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nested is a command that answers with arguments of so many levels.
+func nested(levels int) string {
+	return fmt.Sprintf(`printf '{"hookSpecificOutput": {"updatedInput": {"a": '; head -c %d /dev/zero | tr '\0' '['; head -c %[1]d /dev/zero | tr '\0' ']'; echo '}}}'`, levels)
 }
 
 // A missing interpreter that ends with the code for "block" must not lock the tools. Checked with the real ones that are here.

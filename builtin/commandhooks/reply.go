@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -177,6 +178,9 @@ func (r *reply) decide(field, word string) error {
 
 // args returns updatedInput as arguments.
 func (r *reply) args() (sdk.Object, error) {
+	if err := value.CheckAnswer([]sdk.Change{{Pointer: "/args", Value: r.newInput}}, "", ""); err != nil {
+		return nil, fmt.Errorf("hookSpecificOutput.updatedInput: %w", err)
+	}
 	var args sdk.Object
 	if err := json.Unmarshal(r.newInput, &args); err != nil { // null is dropped by specific
 		return nil, fmt.Errorf("hookSpecificOutput.updatedInput: want an object with all arguments: %w", err)

@@ -51,7 +51,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	})
 	root.AddCommand(runCommand(a), chat.Command(a), sessions.Command(a), exitCodesTopic())
 	root.AddCommand(inspect.Commands(a)...)
-	root.AddCommand(manage.Commands(a, func(ctx context.Context) error { return approveRules(ctx, a) })...)
+	root.AddCommand(manage.Commands(a, func(ctx context.Context, yes bool) error { return approveRules(ctx, a, yes) })...)
 	return root
 }
 

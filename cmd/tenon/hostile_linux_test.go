@@ -2,10 +2,12 @@ package main_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
@@ -14,10 +16,7 @@ import (
 // TestAnswersWithoutEndTakeLittleMemory lets a server answer without end. The process may take four times of what is kept of an
 // answer, 16 MiB, more than one whose answer is a word. It does not ask again.
 func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
-	limit := int64(4 * 16 << 10) // KiB, as Maxrss has them
-	if underRace() {
-		limit *= 8 // the detector's own memory
-	}
+	limit := memoryLimit()
 	chunk := strings.Repeat("x", 4000)
 	usual := peak(t, 0, fakellm.Text("hi"))
 	for name, reply := range map[string]fakellm.Reply{
@@ -33,6 +32,32 @@ func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 	}
 }
 
+// TestLongAnswersTakeLittleMemory holds that an answer near the limit, which is kept whole, takes up to four times its size.
+func TestLongAnswersTakeLittleMemory(t *testing.T) {
+	usual := peak(t, 0, fakellm.Text("hi"))
+	line := strings.Repeat("The quick brown fox jumps over the lazy dog.\n", 100)
+	cjk := strings.Repeat("天地玄黄宇宙洪荒。", 200)
+	const size = 15 << 20
+	for name, reply := range map[string]fakellm.Reply{
+		"text":      fakellm.Repeat(line, size/len(line)),
+		"cjk":       fakellm.Repeat(cjk, size/len(cjk)),
+		"reasoning": fakellm.Reply{}.Reasoning("reasoning_content", slices.Repeat([]string{line}, size/len(line))...).Text("hi"),
+	} {
+		if more := peak(t, 0, reply) - usual; more > memoryLimit() {
+			t.Errorf("%s: %d MiB more than usual, want at most %d", name, more>>10, memoryLimit()>>10)
+		}
+	}
+}
+
+// memoryLimit returns four times the size of the longest answer, in KiB.
+func memoryLimit() int64 {
+	limit := int64(4 * 16 << 10)
+	if underRace() {
+		limit *= 8 // the detector's own memory
+	}
+	return limit
+}
+
 // underRace reports whether the test, and the command with it, was built with the race detector.
 func underRace() bool {
 	info, ok := debug.ReadBuildInfo()
@@ -44,14 +69,25 @@ func peak(t *testing.T, code int, reply fakellm.Reply) int64 {
 	t.Helper()
 	s := fakellm.New(t, reply)
 	cmd := newProcess(t, s.URL()).command("run", "--title", "long", "hi")
+	file := filepath.Join(t.TempDir(), "status")
+	cmd.Env = append(cmd.Env, "TENON_TEST_PEAK="+file)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	_ = cmd.Run() // the exit code tells
-	if cmd.ProcessState.ExitCode() != code || out.Len() > 1<<20 || errs.Len() > 1<<20 {
+	_ = cmd.Run() // the exit code is checked
+	if cmd.ProcessState.ExitCode() != code || code != 0 && out.Len() > 1<<20 || errs.Len() > 1<<20 {
 		t.Fatalf("exit code %d, want %d; %d bytes of output, errors: %.500s", cmd.ProcessState.ExitCode(), code, out.Len(), errs.String())
 	}
 	if n := len(s.Turns()); n != 1 {
 		t.Errorf("asked %d times, want once", n)
 	}
-	return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	status, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib
 }

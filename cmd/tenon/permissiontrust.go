@@ -127,8 +127,11 @@ func (p *projectRules) isApproved(path string) bool {
 	return err == nil && p.approved[key]
 }
 
-// approvalKey names a file with its content.
+// approvalKey names a file with its content: of a configuration file the content that was parsed, whatever the file holds now.
 func approvalKey(w *cli.Workspace, path string) (string, error) {
+	if digest := w.Loaded.ProjectDigests[path]; digest != "" {
+		return path + "@" + digest, nil
+	}
 	data, err := readProjectFile(w, path)
 	if err != nil {
 		return "", err
@@ -154,8 +157,8 @@ func readProjectFile(w *cli.Workspace, path string) ([]byte, error) {
 }
 
 // approveRules shows the rules of this project's files that allow something, the shell commands in templates of its commands, and
-// who receives conversations by its choice, and approves them.
-func approveRules(ctx context.Context, a *cli.App) (err error) {
+// the receivers of conversations that its files choose. It asks unless yes is set, and approves all of them.
+func approveRules(ctx context.Context, a *cli.App, yes bool) (err error) {
 	w, err := a.Configured(ctx)
 	if err != nil {
 		return err
@@ -178,33 +181,41 @@ func approveRules(ctx context.Context, a *cli.App) (err error) {
 		return a.Print("no rules of this project wait for approval, no commands and no addresses\n")
 	}
 	slices.Sort(files)
-	var b strings.Builder
 	var list []store.Approval
 	for _, path := range files {
 		key, err := approvalKey(w, path)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "approved: %s\n", terminal.Visible(path))
+		text := terminal.Visible(path) + "\n"
 		for _, r := range waiting[path] {
-			fmt.Fprintf(&b, "  %s\n", view.RuleText(r))
+			text += "  " + view.RuleText(r) + "\n"
 		}
 		for _, shell := range shells[path] {
-			fmt.Fprintf(&b, "  %s\n", shell)
+			text += "  " + shell + "\n"
 		}
+		a.Screen.Line("not approved: " + strings.TrimRight(text, "\n"))
 		list = append(list, store.Approval{
 			Project: w.ApprovalProject(), Permission: rulesPermission, Pattern: key, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
 		})
 	}
 	for _, r := range receivers {
-		b.WriteString("approved: " + p.receiverText(&r))
+		a.Screen.Line("not approved: " + strings.TrimRight(p.receiverText(&r), "\n"))
 		list = append(list, receiverApproval(w, &r))
+	}
+	if !yes {
+		ok, err := a.Confirm("  approve all of this? [y/N] ")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return cli.Fail(cli.ExitRefused, errors.New("not approved"), "nothing was changed")
+		}
 	}
 	if err := m.Store.Approve(ctx, list); err != nil {
 		return err
 	}
-	b.WriteString("until this changes; tenon permission forget takes it back\n")
-	return a.Print(b.String())
+	return a.Print("approved until this changes; tenon permission forget revokes it\n")
 }
 
 // waitingRules returns, by file of the project, the rules that allow something and are not approved, and the files.

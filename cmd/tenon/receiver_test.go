@@ -99,7 +99,8 @@ func TestRepositoryChoosesNoReceiver(t *testing.T) {
 			if asked > 0 != c.unasked {
 				t.Fatalf("%d requests at the other server without approval", asked)
 			}
-			out, _ := p.output(t, 0, "permission", "approve")
+			out, shown := p.output(t, 0, "permission", "approve", "--yes")
+			out += shown
 			for _, key := range c.keys {
 				if !strings.Contains(out, key) {
 					t.Errorf("tenon permission approve does not name %q: %s", key, out)

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
@@ -34,4 +35,26 @@ func TestTerminalAsksForReceivers(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	p.output(t, 0, "run", "--title", "x", "hi")
+}
+
+// tenon permission approve approves nothing that the user did not confirm.
+func TestApproveAsks(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env[:len(p.env)-1], "TENON_CONFIG_CONTENT={}")
+	put(t, filepath.Join(p.work, "tenon.json"), `{"permission": {"bash": "allow"}}`)
+	approve := func(answer string, code int) {
+		x := p.onTerminal(t, "permission", "approve")
+		x.expect(`bash "*" allow`)
+		x.expect("approve all of this? [y/N]")
+		x.enter(answer)
+		if got := x.code(); got != code {
+			t.Errorf("answer %q: exit code %d, want %d", answer, got, code)
+		}
+	}
+	approve("n\n", 5)
+	approve("y\n", 0)
+	if out, _ := p.output(t, 0, "permission", "approve"); !strings.Contains(out, "no rules of this project wait") {
+		t.Errorf("after the approval: %s", out)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -74,19 +75,27 @@ func (p *pieces) add(text string) {
 
 func (p *pieces) bytes() []byte { return bytes.Join(append(p.full, p.last), nil) }
 
-// prefix returns at most max bytes from the beginning, to the end of a piece.
+// prefix returns the whole text, or about max bytes of its beginning, to the end of a piece.
 func (p *pieces) prefix(max int) string {
 	if n := max / pieceSize; n < len(p.full) {
 		return string(bytes.ToValidUTF8(bytes.Join(p.full[:n], nil), nil)) + "…"
 	}
+	size := len(p.last)
+	for _, piece := range p.full {
+		size += len(piece)
+	}
 	var b strings.Builder
-	b.Grow(len(p.full)*pieceSize + len(p.last))
+	b.Grow(size)
 	for _, piece := range p.full {
 		b.Write(piece)
 	}
 	b.Write(p.last)
 	return b.String()
 }
+
+// minStreamed is the length in bytes from which a text stays in the store as it was streamed. To write it a second time takes four more
+// copies in memory.
+const minStreamed = 1 << 20
 
 // take stores one event. What does not belong where it comes is an error of the provider.
 func (a *Answer) take(e sdk.StreamEvent) error {
@@ -170,8 +179,10 @@ func (a *Answer) endCurrent() error {
 		return nil
 	}
 	a.current = nil
-	text := b.text.prefix(sdk.MaxModelAnswerBytes)
-	if p, ok := b.part.(*sdk.TextPart); ok {
+	streamed := b.text.prefix(sdk.MaxModelAnswerBytes)
+	b.text = pieces{}
+	text := streamed
+	if p, ok := b.part.(*sdk.TextPart); ok && a.Set.Engine.Has(sdk.PointTextComplete) {
 		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
 		v := &sdk.TextCompleteValue{Text: text}
 		if err := a.Set.Fire(a.ctx, sdk.PointTextComplete, a.Ledger, p.ID, in, v); err != nil {
@@ -184,7 +195,7 @@ func (a *Answer) endCurrent() error {
 		setText(b.part, text)
 		live.ClosePart(b.part, live.Interruption{})
 	})
-	a.Conversation.PutPart(b.part)
+	a.Conversation.Record(store.PutPart{Part: b.part, Streamed: len(text) >= minStreamed && text == streamed})
 	return nil
 }
 

@@ -42,6 +42,8 @@ type Loaded struct {
 	Files []string
 	// ProjectFiles are those of Files that came with the repository.
 	ProjectFiles []string
+	// ProjectDigests holds the SHA-256 of each of ProjectFiles, in hexadecimal digits, of the bytes that were parsed.
+	ProjectDigests map[string]string
 	// Managed are the permission rules of the administrator's file. They are in Config, too.
 	Managed sdk.PermissionRules
 	// Warnings are things that have no effect, or not the one that was meant.
@@ -96,7 +98,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	}
 	loaded := &Loaded{
 		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.warnings, Secrets: l.sortedSecrets(), Foreign: foreign,
-		ProjectFiles: l.projectFiles, Managed: managed, plugins: m.plugins, hooks: m.hooks,
+		ProjectFiles: l.projectFiles, ProjectDigests: l.projectDigests, Managed: managed, plugins: m.plugins, hooks: m.hooks,
 	}
 	if own.differs {
 		loaded.Own, err = own.config()
@@ -125,8 +127,9 @@ type loader struct {
 	report report
 	files  []string
 	// projectFiles are those of files that came with the repository.
-	projectFiles []string
-	inside       projectfs.FS // opens files of the project
+	projectFiles   []string
+	projectDigests map[string]string
+	inside         projectfs.FS // opens files of the project
 
 	secrets []string
 	fields  fieldTable

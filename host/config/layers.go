@@ -2,6 +2,8 @@ package config
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,6 +133,11 @@ func (l *loader) file(layer Layer, path string, must bool) *source {
 	l.files = append(l.files, path)
 	if layer == LayerProject {
 		l.projectFiles = append(l.projectFiles, path)
+		if l.projectDigests == nil {
+			l.projectDigests = map[string]string{}
+		}
+		sum := sha256.Sum256([]byte(text))
+		l.projectDigests[path] = hex.EncodeToString(sum[:])
 	}
 	if !s.parse(text, &l.report) {
 		return nil

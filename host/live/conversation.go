@@ -189,14 +189,20 @@ func (c *Conversation) PutMessage(m sdk.Message) {
 
 // PutPart records the part as it is, with blobs it refers to.
 func (c *Conversation) PutPart(p sdk.Part, blobs ...[]byte) {
+	c.Record(store.PutPart{Part: p}, blobs...)
+}
+
+// Record records the part of op as it is, with blobs it refers to.
+func (c *Conversation) Record(op store.PutPart, blobs ...[]byte) {
 	c.mu.Lock()
-	p = CopyPart(p)
+	op.Part = CopyPart(op.Part)
 	c.mu.Unlock()
+	p := op.Part
 	ops := make([]store.Op, 0, 1+len(blobs))
 	for _, b := range blobs {
 		ops = append(ops, store.PutBlob{Content: b})
 	}
-	c.Journal.Put(append(ops, store.PutPart{Part: p}), sdk.Event{
+	c.Journal.Put(append(ops, op), sdk.Event{
 		Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{SessionID: p.Head().SessionID, Part: p, Time: Now()},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,7 +68,6 @@ func (r *Repo) Resume(ctx context.Context, steps []Step) ([]Path, error) {
 	}
 	var left []Path
 	for _, s := range inOrder(steps) {
-		r.sweep(s.Path)
 		if r.step(s, contents) != nil {
 			left = append(left, s.Path)
 		}
@@ -109,8 +109,28 @@ func inOrder(steps []Step) []Step {
 	return out
 }
 
+// root opens the directory that a restored file must stay in, and returns the file's name in it. Links that replace directories
+// meanwhile do not lead out of it. The directory is the worktree, or the root of the file system for a file outside of the worktree.
+func (r *Repo) root(p Path) (root *os.Root, name string, err error) {
+	dir, name := r.worktree, filepath.FromSlash(string(p))
+	if filepath.IsAbs(name) {
+		dir = filepath.VolumeName(name) + string(filepath.Separator)
+		if name, err = filepath.Rel(dir, name); err != nil {
+			return nil, "", err
+		}
+	}
+	root, err = os.OpenRoot(dir)
+	return root, name, err
+}
+
 // step takes one step.
 func (r *Repo) step(s Step, contents map[string][]byte) error {
+	root, name, err := r.root(s.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	_ = root.Remove(tempName(name)) // of a step that was cut off; usually there is none
 	now, err := r.Look(s.Path)
 	if err != nil {
 		return err
@@ -121,81 +141,87 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 	case !now.Same(s.From):
 		return ErrChanged
 	}
-	name := r.abs(s.Path)
-	if err := r.straight(s.Path); err != nil {
+	if err := straight(root, name); err != nil {
 		return err
 	}
 	if now.Directory() || s.To.Directory() || !s.To.Exists() {
-		if err := r.makeWay(name, now, s.To); err != nil || !s.To.Exists() {
+		if err := makeWay(root, name, now, s.To); err != nil || !s.To.Exists() {
 			return err
 		}
 	}
 	if s.To.Directory() {
-		return os.MkdirAll(name, 0o777) //nolint:gosec // as the user's umask has it
+		return root.MkdirAll(name, 0o777) // as the user's umask has it
 	}
 	if now.Hash == s.To.Hash && now.kind() == s.To.kind() { // the permissions alone
-		return os.Chmod(name, fileMode(s.To.Mode))
+		return root.Chmod(name, fileMode(s.To.Mode))
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil { //nolint:gosec // as the user's umask has it
+	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil { // as the user's umask has it
 		return err
 	}
-	return r.put(name, s.To, contents[s.To.Hash])
+	return put(root, name, s.To, contents[s.To.Hash])
 }
 
-// makeWay removes what is there. A directory that is to go stays when somebody has put something into it.
-func (r *Repo) makeWay(name string, now, to Entry) error {
+// makeWay removes a file or directory. A directory that must go stays if it is not empty.
+func makeWay(root *os.Root, name string, now, to Entry) error {
 	if !now.Exists() {
 		return nil
 	}
-	err := os.Remove(name)
+	err := root.Remove(name)
 	if now.Directory() && !to.Exists() && !isMissing(err) && err != nil {
-		if list, readErr := os.ReadDir(name); readErr == nil && len(list) > 0 {
+		if list, readErr := fs.ReadDir(root.FS(), filepath.ToSlash(name)); readErr == nil && len(list) > 0 {
 			return nil
 		}
 	}
 	if err == nil && !to.Exists() {
-		r.removeEmpty(filepath.Dir(name), to.Above)
+		removeEmpty(root, filepath.Dir(name), to.Above)
 	}
 	return err
 }
 
 // straight refuses a path that leads through a symbolic link: the file would be another one.
-func (r *Repo) straight(p Path) error {
-	name := filepath.Dir(r.abs(p))
-	for ; name != r.worktree && filepath.Dir(name) != name; name = filepath.Dir(name) {
-		if info, err := os.Lstat(name); err == nil && info.Mode()&os.ModeSymlink != 0 {
+func straight(root *os.Root, name string) error {
+	for name = filepath.Dir(name); name != "."; name = filepath.Dir(name) {
+		if info, err := root.Lstat(name); err == nil && info.Mode()&os.ModeSymlink != 0 {
 			return fmt.Errorf("%w: %s is a symbolic link now", ErrChanged, name)
 		}
 	}
 	return nil
 }
 
-// put writes a file beside its place and moves it there.
-func (r *Repo) put(name string, to Entry, content []byte) error {
+// put writes a file to its directory under another name and renames it.
+func put(root *os.Root, name string, to Entry, content []byte) error {
 	temp := tempName(name)
-	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
+	var err error
+	if to.Link() {
+		err = root.Symlink(string(content), temp)
+	} else {
+		err = writeNew(root, temp, content, to.Mode)
+	}
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, ignoreMissing(root.Remove(temp)))
+	}
+	return nil
+}
+
+func writeNew(root *os.Root, name string, content []byte, mode uint32) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
 		return err
 	}
-	o := atomicfile.Options{Temp: filepath.Base(temp)}
-	if to.Link() {
-		return atomicfile.WriteLink(name, string(content), o)
-	}
-	o.Prepare = func(f *os.File) error { return f.Chmod(fileMode(to.Mode)) }
-	return atomicfile.Write(name, content, o)
+	_, err = f.Write(content)
+	return errors.Join(err, f.Chmod(fileMode(mode)), f.Close())
 }
 
 func tempName(name string) string {
 	return filepath.Join(filepath.Dir(name), tempPrefix+hashOf(objectBlob, []byte(filepath.Base(name)))[:12])
 }
 
-// sweep removes what a step that was cut off left beside its file.
-func (r *Repo) sweep(p Path) {
-	_ = os.Remove(tempName(r.abs(p))) // mostly there is none
-}
-
-// removeEmpty removes directories that became empty, so many at most.
-func (r *Repo) removeEmpty(dir string, most int) {
-	for ; most > 0 && dir != r.worktree && os.Remove(dir) == nil; most-- {
+// removeEmpty removes at most limit directories that became empty, from dir upwards.
+func removeEmpty(root *os.Root, dir string, limit int) {
+	for ; limit > 0 && dir != "." && root.Remove(dir) == nil; limit-- {
 		dir = filepath.Dir(dir)
 	}
 }

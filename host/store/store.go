@@ -158,7 +158,11 @@ type (
 	PutMessage struct{ Message sdk.Message }
 	// PutPart adds the part behind all others of its message, or replaces it where it stands, appended
 	// text included. Its message must be there, and a part stays with its message.
-	PutPart struct{ Part sdk.Part }
+	PutPart struct {
+		Part sdk.Part
+		// Streamed: AppendText already stored the whole text of this text or reasoning part, which is not written a second time.
+		Streamed bool
+	}
 	// AppendText adds to a field of a part that is there: "text" of text and reasoning, or "raw" of a
 	// pending tool call.
 	AppendText struct{ PartID, Field, Text string }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // UnmarshalState decodes data into state, a pointer to the State of the contract, by the status in the data. Errors wrap ErrWire.
@@ -50,12 +51,18 @@ func AppendState(out []byte, state any) ([]byte, error) {
 			to.Set(reflect.MakeMap(to.Type()))
 		}
 	}
+	extra := *p.extraAt(v)
+	if plan := planOf(p.wire); len(extra) == 0 {
+		if size := plan.longText(wire); size > 0 {
+			return plan.appendLong(slices.Grow(out, size), wire)
+		}
+	}
 	buf := bytes.NewBuffer(out)
 	if err := encodeTo(buf, wire.Addr().Interface()); err != nil {
 		return nil, err
 	}
 	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if extra := *p.extraAt(v); len(extra) > 0 {
+	if len(extra) > 0 {
 		return append(out, mergeExtra(body[len(out):], extra, planOf(p.wire))...), nil
 	}
 	return body, nil

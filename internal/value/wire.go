@@ -82,6 +82,10 @@ func Marshal(v any) ([]byte, error) {
 
 // encode encodes v, a struct with the fields of the plan or a pointer to one.
 func (p *plan) encode(v any, extra Extra) ([]byte, error) {
+	fields := reflect.Indirect(reflect.ValueOf(v))
+	if size := p.longText(fields); size > 0 && len(extra) == 0 {
+		return p.appendLong(make([]byte, 0, size), fields)
+	}
 	// The tag goes in front of what the encoder writes, so that a long text is not copied once more.
 	var buf bytes.Buffer
 	if p.want != "" {

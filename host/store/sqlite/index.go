@@ -41,12 +41,24 @@ func indexed(p sdk.Part) (text string, prose bool) {
 	return t.Text, true
 }
 
+// maxIndexed bounds the text of one part that can be found, in bytes from its beginning. SQLite keeps the index of a text in memory, at up
+// to five times the size of the text, until the text has been read.
+const maxIndexed = 1 << 20
+
+// searchWords returns the words of a text as the index stores them.
+func searchWords(text string) string {
+	if len(text) > maxIndexed {
+		text = strings.ToValidUTF8(text[:maxIndexed], "")
+	}
+	return apart(text)
+}
+
 // index puts the text of a part into the index in place of an earlier one.
 func (x *tx) index(key int64, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return x.exec(unindexSpan, key, key)
 	}
-	return x.exec("INSERT OR REPLACE INTO search(rowid, text) VALUES(?, ?)", key, apart(text))
+	return x.exec("INSERT OR REPLACE INTO search(rowid, text) VALUES(?, ?)", key, searchWords(text))
 }
 
 // indexTitle does so for the title of the session, which rarely changes while the session often does.
@@ -84,7 +96,7 @@ func fillSearch(ctx context.Context, c *conn) error {
 				return err
 			}
 			for _, d := range docs {
-				if _, err := c.exec(ctx, "INSERT INTO search(rowid, text) VALUES(?, ?)", d.key, apart(d.text)); err != nil {
+				if _, err := c.exec(ctx, "INSERT INTO search(rowid, text) VALUES(?, ?)", d.key, searchWords(d.text)); err != nil {
 					return err
 				}
 			}

@@ -18,7 +18,7 @@ import (
 type page struct {
 	session         string
 	messages, parts []stored
-	appended        map[int64]*strings.Builder // part -> text; only open parts have any
+	appended        map[int64]*strings.Builder // part -> text of open and of long parts
 	broken          []broken                   // what is left out
 }
 
@@ -86,7 +86,7 @@ func (p *page) read(ctx context.Context, c *conn, in span, limit int) (err error
 		parts.low = partsOf(p.messages[0].key).low
 	}
 	if p.appended, err = readDeltas(ctx, c, parts); corrupt(err) {
-		p.broken = append(p.broken, structure(p.session, "text that was appended to open parts cannot be read"))
+		p.broken = append(p.broken, structure(p.session, "text that was appended to parts cannot be read"))
 		err = nil
 	}
 	if err != nil {

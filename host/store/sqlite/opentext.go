@@ -21,6 +21,21 @@ func openField(p sdk.Part) string {
 	return ""
 }
 
+// withoutText returns a copy of a text or reasoning part with an empty text.
+func withoutText(p sdk.Part) sdk.Part {
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		c := *p
+		c.Text = ""
+		return &c
+	case *sdk.ReasoningPart:
+		c := *p
+		c.Text = ""
+		return &c
+	}
+	return p
+}
+
 // extend adds the text that was appended to a part since it was put.
 func extend(p sdk.Part, text string) {
 	switch p := p.(type) {

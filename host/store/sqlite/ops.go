@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unsafe"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -20,7 +21,7 @@ func (s *Store) encode(session string, op store.Op) (change, error) {
 	case store.PutMessage:
 		return encodeMessage(session, op.Message)
 	case store.PutPart:
-		return encodePart(session, op.Part)
+		return encodePart(session, op)
 	case store.AppendText:
 		return func(x *tx) error { return x.appendText(op) }, nil
 	case store.RemoveMessage:
@@ -52,7 +53,7 @@ func encodeJSON(v any) (string, error) {
 	if err == nil && !json.Valid(data) {
 		err = fmt.Errorf("%T is not JSON", v)
 	}
-	return string(data), err
+	return unsafe.String(unsafe.SliceData(data), len(data)), err // not copied: data is ours, and not changed any more
 }
 
 func encodeSession(session string, v *sdk.Session) (change, error) {
@@ -132,17 +133,21 @@ func (x *tx) putMessage(id, data string) error {
 	return x.exec("INSERT INTO message(key, stamp, id, data) VALUES(?, ?, ?, ?)", key, stamp, id, data)
 }
 
-func encodePart(session string, p sdk.Part) (change, error) {
+func encodePart(session string, op store.PutPart) (change, error) {
+	p := op.Part
 	h := *p.Head()
 	if h.SessionID != session {
 		return nil, fmt.Errorf("part %s: %w", h.ID, errForeign)
 	}
-	data, err := encodeJSON(p)
-	if err != nil {
+	row := partRow{id: h.ID, message: h.MessageID, field: openField(p), streamed: op.Streamed}
+	row.text, row.prose = indexed(p)
+	if op.Streamed {
+		p = withoutText(p)
+	}
+	var err error
+	if row.data, err = encodeJSON(p); err != nil {
 		return nil, fmt.Errorf("part %s: %w", h.ID, err)
 	}
-	row := partRow{id: h.ID, message: h.MessageID, field: openField(p), data: data}
-	row.text, row.prose = indexed(p)
 	return func(x *tx) error { return x.putPart(&row) }, nil
 }
 
@@ -151,6 +156,7 @@ type partRow struct {
 	id, message, field, data string
 	prose                    bool   // its text can be found; see indexed
 	text                     string // what can be found of it now
+	streamed                 bool   // its text is in table delta
 }
 
 const findPart = "SELECT key FROM part WHERE id = ? AND key BETWEEN ? AND ?"
@@ -177,8 +183,10 @@ func (x *tx) putPart(p *partRow) error {
 	if messageOf(key) != message {
 		return fmt.Errorf("part %s: moved to message %s", p.id, p.message)
 	}
-	if err := x.exec("DELETE FROM delta WHERE part = ?", key); err != nil {
-		return err
+	if !p.streamed {
+		if err := x.exec("DELETE FROM delta WHERE part = ?", key); err != nil {
+			return err
+		}
 	}
 	if p.prose {
 		if err := x.index(key, p.text); err != nil {

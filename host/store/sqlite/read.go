@@ -91,16 +91,16 @@ const (
 )
 
 // changes selects what changed in the span of stamps ?1 to ?2 of session ?3, whose parts have keys from
-// ?4 to ?5. A part with appended text changed when the last text came.
+// ?4 to ?5. A part with appended text changed when the last text came, or when it was put after that.
 const changes = `
 SELECT stamp, 'message', id, CAST(data AS BLOB), 0 FROM message WHERE stamp BETWEEN ?1 AND ?2
 UNION ALL
 SELECT stamp, 'part', id, CAST(data AS BLOB), 0 FROM part WHERE stamp BETWEEN ?1 AND ?2
 	AND NOT EXISTS (SELECT 1 FROM delta WHERE delta.part = part.key)
 UNION ALL
-SELECT d.last, 'part', p.id, CAST(p.data AS BLOB), p.key FROM
+SELECT max(d.last, p.stamp), 'part', p.id, CAST(p.data AS BLOB), p.key FROM
 	(SELECT part, max(stamp) AS last FROM delta WHERE part BETWEEN ?4 AND ?5 GROUP BY part) d
-	CROSS JOIN part p ON p.key = d.part WHERE d.last >= ?1
+	CROSS JOIN part p ON p.key = d.part WHERE max(d.last, p.stamp) >= ?1
 UNION ALL
 SELECT stamp, type, id, NULL, 0 FROM removed WHERE stamp BETWEEN ?1 AND ?2
 UNION ALL

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // repairTries bounds how often Repair looks again at a session that was changed meanwhile.
@@ -133,7 +132,7 @@ func (b *broken) dropBlob(x *tx) error {
 		without := *call
 		without.State.Metadata = maps.Clone(call.State.Metadata)
 		delete(without.State.Metadata, "outputPath")
-		put, err := encodePart(call.SessionID, sdk.Part(&without))
+		put, err := encodePart(call.SessionID, store.PutPart{Part: &without})
 		if err == nil {
 			err = put(x)
 		}

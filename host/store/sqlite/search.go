@@ -166,6 +166,13 @@ func (s *Store) hit(ctx context.Context, c *conn, key int64) (h store.Hit, err e
 		damaged = append(damaged, store.Damage{Type: store.DamagedPart, Session: id, ID: r.id, Problem: r.problem.Error()})
 		return h, s.damageError(damaged)
 	}
+	appended, err := readDeltas(ctx, c, span{key, key})
+	if err != nil {
+		return h, err
+	}
+	if text := appended[key]; text != nil {
+		extend(p, text.String())
+	}
 	h.MessageID = p.Head().MessageID
 	h.Text, _ = indexed(p)
 	return h, s.damageError(damaged)

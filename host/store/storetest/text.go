@@ -51,6 +51,19 @@ func testAppendedText(t *testing.T, e *env) {
 	want[0] = toJSON(t, sdk.MessageWithParts{Info: m, Parts: parts})
 	equal(t, "text after the part was put again", e.read("ses_a", store.Page{}), want)
 
+	// A part whose text was appended already can be put without writing the text again.
+	closed := text(m, "prt_1", "done more")
+	closed.Time = &sdk.PartTime{Start: 1, End: 2}
+	e.change(token, store.PutPart{Part: text(m, "prt_1", "")})
+	e.change(token, store.AppendText{PartID: "prt_1", Field: "text", Text: "done"}, store.AppendText{PartID: "prt_1", Field: "text", Text: " more"})
+	seq := e.change(token, store.PutPart{Part: closed, Streamed: true})
+	parts[0] = closed
+	want[0] = toJSON(t, sdk.MessageWithParts{Info: m, Parts: parts})
+	equal(t, "streamed part", e.read("ses_a", store.Page{}), want)
+	equal(t, "search in a streamed part", e.search("done more"), []string{"ses_a msg_1 done more"})
+	rows := e.rows("ses_a", seq-1)
+	equal(t, "row of the streamed part", string(rows[0].Data), toJSON(t, closed))
+
 	// A part that was removed and comes back has nothing of its former self.
 	e.change(token, store.RemovePart{PartID: "prt_2"})
 	e.change(token, store.PutPart{Part: text(m, "prt_2", "new")})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -108,8 +107,7 @@ func (a *App) PrintTable(t *view.Table) error {
 
 // PrintJSON prints a value to stdout, indented.
 func (a *App) PrintJSON(v any) error {
-	enc := json.NewEncoder(a.Out)
-	enc.SetEscapeHTML(false)
+	enc := view.NewEncoder(a.Out)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return OutputError(err)

@@ -177,6 +177,10 @@ func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) 
 	if err != nil {
 		return nil, errors.Join(cli.UsageError("correct the plugin", "%w", err), set.Discard(ctx))
 	}
+	// The time limits of a test do not include compiling.
+	if err := set.Precompile(ctx); err != nil {
+		return nil, errors.Join(cli.UsageError("correct the plugin", "%w", err), set.Discard(ctx))
+	}
 	return set, nil
 }
 

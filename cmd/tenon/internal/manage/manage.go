@@ -10,6 +10,6 @@ import (
 
 // Commands returns the commands for plugins, MCP servers and permissions. approveRules approves the rules of the project's
 // files.
-func Commands(a *cli.App, approveRules func(context.Context) error) []*cobra.Command {
+func Commands(a *cli.App, approveRules func(ctx context.Context, yes bool) error) []*cobra.Command {
 	return []*cobra.Command{pluginCommand(a), mcpCommand(a), permissionCommand(a, approveRules), importRootCommand(a)}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config/opencode"
 )
 
@@ -42,7 +43,10 @@ func importOpencode(a *cli.App, args []string, output string) error {
 		a.Screen.Line("note: " + terminal.Visible(n.String()))
 	}
 	if output == "" {
-		return a.Print(string(result.Config))
+		if _, err := (view.Escaper{Writer: a.Out}).Write(result.Config); err != nil {
+			return cli.OutputError(err)
+		}
+		return nil
 	}
 	if err := writeNew(output, result.Config); err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("write %q: %w", output, cli.Cause(err)), "choose a file that does not exist yet, or leave -o out and redirect stdout")

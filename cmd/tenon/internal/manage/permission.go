@@ -21,7 +21,7 @@ import (
 )
 
 // permissionCommand returns the command. approve approves the rules of the project's files.
-func permissionCommand(a *cli.App, approve func(context.Context) error) *cobra.Command {
+func permissionCommand(a *cli.App, approve func(ctx context.Context, yes bool) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "permission", Short: "Show, check and try permission rules, and take back what was allowed for good"}
 	cli.Group(cmd)
 	list := &cobra.Command{
@@ -53,10 +53,12 @@ func permissionCommand(a *cli.App, approve func(context.Context) error) *cobra.C
 			return testRule(cmd.Context(), a, strings.Join(args, " "))
 		},
 	}
+	var yes bool
 	approval := &cobra.Command{
-		Use: "approve", Short: "Approve the rules that files of this project bring, after showing them", Args: cli.Args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context()) },
+		Use: "approve", Short: "Show and approve rules, shell commands and addresses in files of this project", Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context(), yes) },
 	}
+	approval.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.AddCommand(list, forget, explain, lint, test, approval, sandboxCommand(a))
 	return cmd
 }

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -73,8 +72,7 @@ func exportSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Ses
 // indented returns the value as writeJSON would print it.
 func indented(v any) (string, error) {
 	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // a secret with an & would not be found
+	enc := view.NewEncoder(&b) // without escapes of HTML: a secret with an & would not be found
 	enc.SetIndent("", "  ")
 	err := enc.Encode(v)
 	return b.String(), err

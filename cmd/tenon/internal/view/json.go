@@ -78,9 +78,7 @@ type jsonView struct {
 }
 
 func NewJSON(w io.Writer, turn *Turn) *jsonView {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	v := &jsonView{enc: enc, turn: turn, f: newFollower(turn.Session.ID), now: time.Now, written: map[string]bool{}}
+	v := &jsonView{enc: NewEncoder(w), turn: turn, f: newFollower(turn.Session.ID), now: time.Now, written: map[string]bool{}}
 	v.write(jsonLine{Type: "session", SessionID: turn.Session.ID, Info: turn.Session})
 	return v
 }

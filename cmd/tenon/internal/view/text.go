@@ -392,7 +392,10 @@ func (v *textView) writeAnswer(o *Outcome) error {
 	if text == "" {
 		return nil
 	}
-	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n")+"\n")
+	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n"))
+	if err == nil {
+		_, err = io.WriteString(v.answer, "\n")
+	}
 	return err
 }
 
@@ -411,7 +414,7 @@ func (v *textView) writeStructured(data []byte) error {
 		return nil
 	}
 	b.WriteByte('\n')
-	_, err := v.answer.Write(b.Bytes())
+	_, err := Escaper{v.answer}.Write(b.Bytes())
 	return err
 }
 

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TestApprovalOfParsedBytes holds that a configuration file is approved by the content that was parsed: a file that is exchanged
+// after that, and back, does not lend its approval to what was parsed.
+func TestApprovalOfParsedBytes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tenon.json")
+	load := func(content string) *cli.Workspace {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := config.Load(t.Context(), config.Options{Directory: dir, Worktree: dir, Home: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &cli.Workspace{Loaded: loaded, Project: sdk.Project{Directory: dir, Worktree: dir}}
+	}
+	const harmless = `{"permission": {"bash": {"git status": "allow"}}}`
+	key, err := approvalKey(load(harmless), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	approved := &projectRules{approved: map[string]bool{key: true}}
+	if approved.w = load(harmless); !approved.isApproved(path) {
+		t.Error("the approved content is not approved")
+	}
+	approved.w = load(`{"permission": {"bash": "allow"}}`)
+	if err := os.WriteFile(path, []byte(harmless), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if approved.isApproved(path) {
+		t.Error("rules are approved by a file that was exchanged after they were parsed")
+	}
+}
