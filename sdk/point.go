@@ -1,6 +1,6 @@
 package sdk
 
-// Point is a named place in the loop where plugins are called.
+// Point names a place in the loop at which hooks run.
 type Point string
 
 // The hook points.
