@@ -62,8 +62,8 @@ func (d *differ) value(p *plan, a, b reflect.Value) {
 		d.fail(errDepth)
 		return
 	}
-	// The quick answer for what most of a value is.
-	if !a.CanAddr() || !b.CanAddr() || !p.memory.same(address(a), address(b)) {
+	// Most of a value is equal: compare in memory first.
+	if !p.memory.same(address(a), address(b)) {
 		d.byShape(p, a, b)
 	}
 	d.depth--
@@ -98,7 +98,7 @@ func (d *differ) byShape(p *plan, a, b reflect.Value) {
 	case shapeAny:
 		d.any(a.Interface(), b.Interface())
 	default:
-		d.opaque(a, b)
+		d.whole(a.Addr().Interface(), b.Addr().Interface())
 	}
 }
 
@@ -124,13 +124,9 @@ func (d *differ) structs(p *plan, a, b reflect.Value) {
 		return
 	}
 	nested := p.extra != nil && d.nestedExtras(p, a, b)
-	var addressA, addressB unsafe.Pointer
-	if a.CanAddr() && b.CanAddr() {
-		addressA, addressB = address(a), address(b)
-	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if nested && d.fieldOfOwner(p, f, a, b) || f.same(addressA, addressB) {
+		if nested && d.fieldOfOwner(p, f, a, b) || f.same(address(a), address(b)) {
 			continue // nothing more to find
 		}
 		d.field(f, a.FieldByIndex(f.index), b.FieldByIndex(f.index))
@@ -169,9 +165,8 @@ func (d *differ) field(f *planField, a, b reflect.Value) {
 	d.pop(length)
 }
 
-func (p *plan) extraOf(v reflect.Value) Extra {
-	return *p.extraAt(v)
-}
+// extraOf returns the extra fields of v, which is addressable.
+func (p *plan) extraOf(v reflect.Value) Extra { return *p.extraAt(v) }
 
 // extraAt returns where the extra fields of v are, which is addressable.
 func (p *plan) extraAt(v reflect.Value) *Extra {
@@ -354,8 +349,6 @@ func (d *differ) unions(a, b reflect.Value) {
 		d.byShape(planOf(a.Elem().Type()).elem, a.Elem().Elem(), b.Elem().Elem())
 	}
 }
-
-func (d *differ) opaque(a, b reflect.Value) { d.whole(a.Addr().Interface(), b.Addr().Interface()) }
 
 func scalarEqual(a, b reflect.Value) bool {
 	switch a.Kind() {

@@ -189,7 +189,7 @@ func address(v reflect.Value) unsafe.Pointer { return unsafe.Pointer(v.UnsafeAdd
 // same reports whether a field of two structs at these addresses is alike. It may report false for fields that are, and does for
 // those that must not be missing: then they are looked at.
 func (f *planField) same(a, b unsafe.Pointer) bool {
-	if a == nil || f.plan.isHead() || f.plan.elem != nil && f.plan.elem.isHead() {
+	if f.plan.isHead() || f.plan.elem != nil && f.plan.elem.isHead() {
 		return false
 	}
 	return f.plan.memory.same(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset))
