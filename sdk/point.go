@@ -3,7 +3,7 @@ package sdk
 // Point names a place in the loop at which hooks run.
 type Point string
 
-// The hook points.
+// The hook points. docs/hooks.md describes each.
 const (
 	PointConfig         Point = "config"
 	PointEvent          Point = "event"

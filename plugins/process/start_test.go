@@ -92,7 +92,7 @@ func TestOpenChecksTheSpec(t *testing.T) {
 		"relative":        {func(s *process.Spec) { s.Command = []string{"x"} }, `"x" is no absolute path`},
 		"relative script": {func(s *process.Spec) { s.Program = "main.js" }, `program: "main.js" is no absolute path`},
 		"digest":          {func(s *process.Spec) { s.Digest = "sha256:12" }, "digest"},
-		"hook point":      {func(s *process.Spec) { s.Description.Hooks[1].Point = "chat.parms" }, `hooks[1].point: there is no hook point "chat.parms"`},
+		"hook point":      {func(s *process.Spec) { s.Description.Hooks[1].Point = "chat.parms" }, `hooks[1].point: unknown hook point "chat.parms"`},
 		"tool id":         {func(s *process.Spec) { s.Description.Tools[2].ID = "" }, "tools[2]"},
 		"tool schema":     {func(s *process.Spec) { s.Description.Tools[0].Parameters = []byte("{") }, "tools[0]"},
 	}
