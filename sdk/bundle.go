@@ -2,15 +2,15 @@ package sdk
 
 import "context"
 
-// Bundle is a plugin made of values: what most plugins need. The same bundle compiles to a WASM module, runs as a process or is
-// compiled in.
+// Bundle is a plugin made of values, the form that most plugins need. The same bundle can be compiled to a WASM module, run as a process,
+// or be compiled into the host.
 type Bundle struct {
 	Info     Manifest
 	HookList []Hook
 	ToolList []Tool
-	// OnStart is called once before anything else, with the host as the plugin sees it. It may be nil.
+	// OnStart is called once, before all other functions of the plugin. It may be nil.
 	OnStart func(ctx context.Context, h Host) error
-	// OnClose is called when the plugin ends. It may be nil.
+	// OnClose is called when the plugin ends, after all other calls. It may be nil.
 	OnClose func(ctx context.Context) error
 }
 
@@ -45,7 +45,7 @@ func (b *Bundle) Hooks() []Hook { return b.HookList }
 // Tools returns ToolList.
 func (b *Bundle) Tools() []Tool { return b.ToolList }
 
-// FuncTool makes a tool of a definition and a function.
+// FuncTool returns a tool with this definition that runs the function.
 func FuncTool(def ToolDefinition, run func(ctx context.Context, call *ToolCall) (*ToolResult, error)) Tool {
 	return &funcTool{def, run}
 }

@@ -2,10 +2,9 @@ package sdk
 
 import "encoding/json"
 
-// Change is one change of a value: what stands at the JSON pointer (RFC 6901) from then on. An index
-// one past the end of an array appends.
+// Change is one change of a value: the new JSON at a pointer (RFC 6901). An index one past the end of an array appends.
 type Change struct {
 	Pointer string          `json:"pointer"`
 	Value   json.RawMessage `json:"value,omitempty"`
-	Remove  bool            `json:"remove,omitempty"` // takes the member away; Value is empty
+	Remove  bool            `json:"remove,omitempty"` // removes the member; Value is empty
 }

@@ -6,144 +6,142 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
-// Config is the merged configuration. Keys that opencode has keep its name and meaning.
+// Config is the merged configuration. Keys that opencode also has keep their names and meanings.
 type Config struct {
 	Schema            string                    `json:"$schema,omitempty"`            // a JSON schema for editors; tenon config schema prints it
 	Model             string                    `json:"model,omitempty"`              // provider/model
 	SmallModel        string                    `json:"small_model,omitempty"`        // for titles
-	DefaultAgent      string                    `json:"default_agent,omitempty"`      // agent of sessions that name none; default build
-	Username          string                    `json:"username,omitempty"`           // how the user is called
+	DefaultAgent      string                    `json:"default_agent,omitempty"`      // default agent of sessions; default build
+	Username          string                    `json:"username,omitempty"`           // name of the user
 	Shell             string                    `json:"shell,omitempty"`              // runs commands; default: bash, else sh
-	Sandbox           SandboxConfig             `json:"sandbox,omitzero"`             // what confined commands may read and write; false switches it off
+	Sandbox           SandboxConfig             `json:"sandbox,omitzero"`             // files that confined commands may read and write; false disables the sandbox
 	LogLevel          string                    `json:"logLevel,omitempty"`           // debug, info, warn or error
-	Provider          map[string]ProviderConfig `json:"provider,omitempty"`           // by identifier: providers that are added, or changed
-	DisabledProviders []string                  `json:"disabled_providers,omitempty"` // not these
-	EnabledProviders  []string                  `json:"enabled_providers,omitempty"`  // none but these
-	Agent             map[string]AgentConfig    `json:"agent,omitempty"`              // by name: agents that are added, or changed
-	Command           map[string]CommandConfig  `json:"command,omitempty"`            // by name: commands that are added
-	Skills            SkillsConfig              `json:"skills,omitzero"`              // further places of skills
+	Provider          map[string]ProviderConfig `json:"provider,omitempty"`           // by identifier: providers to add or change
+	DisabledProviders []string                  `json:"disabled_providers,omitempty"` // providers not to use
+	EnabledProviders  []string                  `json:"enabled_providers,omitempty"`  // the only providers to use
+	Agent             map[string]AgentConfig    `json:"agent,omitempty"`              // by name: agents to add or change
+	Command           map[string]CommandConfig  `json:"command,omitempty"`            // by name: commands to add
+	Skills            SkillsConfig              `json:"skills,omitzero"`              // further folders of skills
 	Instructions      []string                  `json:"instructions,omitempty"`       // paths and globs of files added to the system prompt
-	Permission        PermissionRules           `json:"permission,omitempty"`         // what tools may do: by permission and pattern allow, ask or deny; the last rule that matches decides
+	Permission        PermissionRules           `json:"permission,omitempty"`         // rules for tools: by permission and pattern allow, ask or deny; the last match decides
 	Tools             map[string]bool           `json:"tools,omitempty"`              // older form of permission
 	MCP               map[string]MCPConfig      `json:"mcp,omitempty"`                // by name: MCP servers
 	Plugins           []PluginConfig            `json:"plugins,omitempty"`            // paths and names of plugins, alone or with options
 	Hooks             json.RawMessage           `json:"hooks,omitempty"`              // command hooks
-	HookConfig        map[string]HookOverride   `json:"hook,omitempty"`               // per plugin: what overrides its manifest
+	HookConfig        map[string]HookOverride   `json:"hook,omitempty"`               // by plugin: values that override its manifest
 	Snapshot          *bool                     `json:"snapshot,omitempty"`           // default true
-	SubagentDepth     *int                      `json:"subagent_depth,omitempty"`     // how deep subagents may nest; default 1
+	SubagentDepth     *int                      `json:"subagent_depth,omitempty"`     // maximum nesting of subagents; default 1
 	ToolOutput        ToolOutputConfig          `json:"tool_output,omitzero"`         // bounds of a tool's output in the conversation
-	ToolSearch        ToolSearchConfig          `json:"tool_search,omitzero"`         // when tools of plugins hide
+	ToolSearch        ToolSearchConfig          `json:"tool_search,omitzero"`         // when tools of plugins are hidden
 	Compaction        CompactionConfig          `json:"compaction,omitzero"`          // when and how a conversation is summarised
 	Retry             RetryConfig               `json:"retry,omitzero"`               // bounds of the retries of a model request
-	Experimental      ExperimentalConfig        `json:"experimental,omitzero"`        // switches that may change
+	Experimental      ExperimentalConfig        `json:"experimental,omitzero"`        // options that may change
 }
 
 // ProviderConfig adds a provider or extends one of the catalog.
 type ProviderConfig struct {
-	Name      string                 `json:"name,omitempty"`      // for people; default: the identifier
+	Name      string                 `json:"name,omitempty"`      // human-readable; default: the identifier
 	Protocol  string                 `json:"protocol,omitempty"`  // openai-chat, openai-responses, …
-	NPM       string                 `json:"npm,omitempty"`       // read as a protocol name; nothing is installed
+	NPM       string                 `json:"npm,omitempty"`       // used as a protocol name; nothing is installed
 	API       string                 `json:"api,omitempty"`       // older name of options.baseURL
-	Env       []string               `json:"env,omitempty"`       // variables that may hold the key
-	Options   ProviderOptions        `json:"options,omitzero"`    // how to reach it
-	Whitelist []string               `json:"whitelist,omitempty"` // none but these models
-	Blacklist []string               `json:"blacklist,omitempty"` // not these models
-	Models    map[string]ModelConfig `json:"models,omitempty"`    // by identifier: models that are added, or changed
+	Env       []string               `json:"env,omitempty"`       // environment variables for the key
+	Options   ProviderOptions        `json:"options,omitzero"`    // connection options
+	Whitelist []string               `json:"whitelist,omitempty"` // the only models to use
+	Blacklist []string               `json:"blacklist,omitempty"` // models not to use
+	Models    map[string]ModelConfig `json:"models,omitempty"`    // by identifier: models to add or change
 }
 
-// ProviderOptions say how to reach a provider.
+// ProviderOptions are the connection options of a provider.
 type ProviderOptions struct {
-	APIKey  string            `json:"apiKey,omitempty"`  // the key; better {env:NAME} or {file:path} than the key itself
-	BaseURL string            `json:"baseURL,omitempty"` // where the API is, such as http://localhost:11434/v1
+	APIKey  string            `json:"apiKey,omitempty"`  // API key; {env:NAME} or {file:path} keeps it out of the file
+	BaseURL string            `json:"baseURL,omitempty"` // address of the API, such as http://localhost:11434/v1
 	Headers map[string]string `json:"headers,omitempty"` // further headers of each request
-	// Timeout bounds the wait for each piece of an answer, in milliseconds; false or 0 switches it off.
-	// Default: DefaultIdleTimeout.
+	// Timeout bounds the wait for each piece of an answer, in milliseconds; false or 0 disables it. Default: DefaultIdleTimeout.
 	Timeout json.RawMessage `json:"timeout,omitempty"`
 	// ChunkTimeout and HeaderTimeout are opencode's finer forms, in milliseconds. The host reads two more from Extra: answerTimeout, the
 	// longest time without a piece of the answer (default: three times the longer of the two), and totalTimeout, for the whole
 	// answer (default: two hours).
 	ChunkTimeout  int64 `json:"chunkTimeout,omitempty"`
 	HeaderTimeout int64 `json:"headerTimeout,omitempty"` // milliseconds
-	SetCacheKey   bool  `json:"setCacheKey,omitempty"`   // send a key under which the server may cache the prompt
-	// Extra holds what else the protocol understands.
+	SetCacheKey   bool  `json:"setCacheKey,omitempty"`   // send a key by which the server may cache the prompt
+	// Extra holds further options of the protocol.
 	Extra Extra `json:"-"`
 }
 
-// ModelConfig adds a model or changes fields of a known one; what is not set stays as it was.
+// ModelConfig adds a model or changes fields of a known one. Fields that are not set do not change.
 type ModelConfig struct {
-	ID          string            `json:"id,omitempty"`          // the name the server knows; default: the key
-	Name        string            `json:"name,omitempty"`        // for people
-	Limit       *ModelLimit       `json:"limit,omitempty"`       // how much the model takes and gives
+	ID          string            `json:"id,omitempty"`          // the server's name of the model; default: the key
+	Name        string            `json:"name,omitempty"`        // human-readable
+	Limit       *ModelLimit       `json:"limit,omitempty"`       // context and output limits
 	Cost        *ModelCost        `json:"cost,omitempty"`        // in dollars per million tokens
-	Reasoning   *bool             `json:"reasoning,omitempty"`   // it can reason
-	Temperature *bool             `json:"temperature,omitempty"` // it takes a temperature
-	ToolCall    *bool             `json:"tool_call,omitempty"`   // it can call tools
-	Attachment  *bool             `json:"attachment,omitempty"`  // it takes files
-	Modalities  *Modalities       `json:"modalities,omitempty"`  // what it takes and gives
-	Status      string            `json:"status,omitempty"`      // such as beta or deprecated, for people
-	Options     Object            `json:"options,omitempty"`     // further fields of each request
+	Reasoning   *bool             `json:"reasoning,omitempty"`   // supports reasoning
+	Temperature *bool             `json:"temperature,omitempty"` // supports a temperature
+	ToolCall    *bool             `json:"tool_call,omitempty"`   // supports tool calls
+	Attachment  *bool             `json:"attachment,omitempty"`  // supports files
+	Modalities  *Modalities       `json:"modalities,omitempty"`  // kinds of input and output
+	Status      string            `json:"status,omitempty"`      // such as beta or deprecated
+	Options     Object            `json:"options,omitempty"`     // further fields of each request body
 	Headers     map[string]string `json:"headers,omitempty"`     // further headers of each request
 	Variants    map[string]Object `json:"variants,omitempty"`    // by name: options of a variant
 }
 
 // AgentConfig adds an agent or changes one.
 type AgentConfig struct {
-	Model       string          `json:"model,omitempty"`       // provider/model; default: that of the session
+	Model       string          `json:"model,omitempty"`       // provider/model; default: the session's
 	Variant     string          `json:"variant,omitempty"`     // variant of the model
 	Temperature *float64        `json:"temperature,omitempty"` // of its requests
 	TopP        *float64        `json:"top_p,omitempty"`       // of its requests
 	Prompt      string          `json:"prompt,omitempty"`      // its system prompt
-	Description string          `json:"description,omitempty"` // when to use it, for people and for the model
+	Description string          `json:"description,omitempty"` // when to use it; shown to users and models
 	Mode        string          `json:"mode,omitempty"`        // primary, subagent or all
-	Hidden      *bool           `json:"hidden,omitempty"`      // not offered
-	Color       string          `json:"color,omitempty"`       // for interfaces
-	Steps       int             `json:"steps,omitempty"`       // how many steps a turn may have; 0: no bound
+	Hidden      *bool           `json:"hidden,omitempty"`      // hide it from lists
+	Color       string          `json:"color,omitempty"`       // color in user interfaces
+	Steps       int             `json:"steps,omitempty"`       // maximum steps of a turn; 0: no limit
 	MaxSteps    int             `json:"maxSteps,omitempty"`    // older name of steps
 	Options     Object          `json:"options,omitempty"`     // further fields of its requests
-	Permission  PermissionRules `json:"permission,omitempty"`  // its own rules, behind those for all
+	Permission  PermissionRules `json:"permission,omitempty"`  // rules for this agent, applied after those for all agents
 	Tools       map[string]bool `json:"tools,omitempty"`       // older form of permission
-	Disable     bool            `json:"disable,omitempty"`     // take it away
+	Disable     bool            `json:"disable,omitempty"`     // remove it
 }
 
 // CommandConfig adds a command.
 type CommandConfig struct {
 	Template    string `json:"template"`              // the prompt; $ARGUMENTS, $1, @file and !`command` are replaced
-	Description string `json:"description,omitempty"` // what it does, for people
-	Agent       string `json:"agent,omitempty"`       // agent that it runs with
-	Model       string `json:"model,omitempty"`       // provider/model that it runs with
+	Description string `json:"description,omitempty"` // human-readable
+	Agent       string `json:"agent,omitempty"`       // agent to run it with
+	Model       string `json:"model,omitempty"`       // provider/model to run it with
 	Variant     string `json:"variant,omitempty"`     // variant of the model
 	Subtask     *bool  `json:"subtask,omitempty"`     // run it in a subagent
 }
 
-// SkillsConfig names further places of skills.
+// SkillsConfig lists further folders of skills.
 type SkillsConfig struct {
 	Paths []string `json:"paths,omitempty"` // folders of skills
-	URLs  []string `json:"urls,omitempty"`  // not read: skills are not fetched
+	URLs  []string `json:"urls,omitempty"`  // ignored: skills are not downloaded
 }
 
-// MCPConfig is one MCP server. Type is local or remote; one with Enabled alone switches a server of an
-// outer layer off.
+// MCPConfig is one MCP server. An entry that only has Enabled disables a server of another configuration file.
 type MCPConfig struct {
 	Type        string            `json:"type,omitempty"`        // local or remote
 	Command     []string          `json:"command,omitempty"`     // program and arguments of a local server
-	Cwd         string            `json:"cwd,omitempty"`         // where it runs; default: where tenon was started
-	Environment map[string]string `json:"environment,omitempty"` // variables that it gets beside PATH, HOME and the like
+	Cwd         string            `json:"cwd,omitempty"`         // working directory; default: the directory in which tenon was started
+	Environment map[string]string `json:"environment,omitempty"` // environment variables in addition to PATH, HOME, and similar ones
 	URL         string            `json:"url,omitempty"`         // address of a remote server
-	Headers     map[string]string `json:"headers,omitempty"`     // of each request to it
+	Headers     map[string]string `json:"headers,omitempty"`     // HTTP headers of each request
 	OAuth       json.RawMessage   `json:"oauth,omitempty"`       // an object, or false
-	Enabled     *bool             `json:"enabled,omitempty"`     // false switches it off
+	Enabled     *bool             `json:"enabled,omitempty"`     // false disables it
 	Timeout     int64             `json:"timeout,omitempty"`     // milliseconds, of one request; default 30000
-	// Hooks are tools of the server that are called at hook points.
+	// Hooks are tools of the server to call at hook points.
 	Hooks []MCPHookConfig `json:"hooks,omitempty"`
 }
 
-// MCPHookConfig makes a tool of an MCP server a hook.
+// MCPHookConfig is a tool of an MCP server that runs as a hook.
 type MCPHookConfig struct {
-	Tool      string   `json:"tool"`               // the name the server gives it
-	Point     string   `json:"point"`              // as the other fields: see HookDescription
-	Name      string   `json:"name,omitempty"`     // tells several hooks at one point apart
-	Reads     []string `json:"reads,omitempty"`    // JSON pointers of the fields that it is sent
-	Writes    []string `json:"writes,omitempty"`   // JSON pointers of the fields that it may change
+	Tool      string   `json:"tool"`               // name of the tool
+	Point     string   `json:"point"`              // hook point; see HookDescription for this and the other fields
+	Name      string   `json:"name,omitempty"`     // distinguishes several hooks at one point
+	Reads     []string `json:"reads,omitempty"`    // JSON pointers of the fields it receives
+	Writes    []string `json:"writes,omitempty"`   // JSON pointers of the fields it may change
 	Priority  int      `json:"priority,omitempty"` // lower runs first; default 0
 	Before    []string `json:"before,omitempty"`   // plugins that run after it
 	After     []string `json:"after,omitempty"`    // plugins that run before it
@@ -151,7 +149,7 @@ type MCPHookConfig struct {
 	TimeoutMS int64    `json:"timeout,omitempty"`  // milliseconds
 }
 
-// Description returns the hook as descriptions have it.
+// Description returns the hook as a HookDescription.
 func (c *MCPHookConfig) Description() HookDescription {
 	return HookDescription{
 		Point: c.Point, Name: c.Name, Reads: c.Reads, Writes: c.Writes, Priority: c.Priority,
@@ -162,53 +160,52 @@ func (c *MCPHookConfig) Description() HookDescription {
 // PluginConfig is one plugin: a path or a name, alone or with options.
 type PluginConfig struct {
 	Path    string          `json:"path"`              // a path or a name
-	Options json.RawMessage `json:"options,omitempty"` // what the plugin takes
-	// Required ends runs in which the plugin does not work: it is missing, not approved, disabled, in quarantine, or does not start.
+	Options json.RawMessage `json:"options,omitempty"` // options of the plugin
+	// Required ends a run if the plugin is missing, not approved, disabled, in quarantine, or does not start.
 	Required bool `json:"required,omitempty"`
 }
 
-// HookOverride is what the user sets over a plugin's manifest.
+// HookOverride overrides the manifest of a plugin.
 type HookOverride struct {
 	OnError  OnError `json:"onError,omitempty"`  // skip, deny or stop when a hook fails
 	Timeout  int64   `json:"timeout,omitempty"`  // milliseconds, of one hook call
 	Priority *int    `json:"priority,omitempty"` // lower runs first
-	Disable  bool    `json:"disable,omitempty"`  // call none of its hooks
+	Disable  bool    `json:"disable,omitempty"`  // do not call its hooks
 }
 
-// SandboxConfig changes what the commands of the model, and processes of third parties, which the system confines where it can, may read and write. Paths are
-// absolute or begin with ~/. A project's file cannot have it.
+// SandboxConfig changes the files that confined processes may read and write: commands of the model and processes of third parties. Paths are
+// absolute or begin with ~/. A project's file must not contain it.
 type SandboxConfig struct {
 	Enabled *bool    `json:"enabled,omitempty"` // false: commands run unconfined; default true
-	Write   []string `json:"write,omitempty"`   // further directories and files to write; not one with tenon's files in it, or on PATH
-	Read    []string `json:"read,omitempty"`    // secrets that may be read all the same
-	Hide    []string `json:"hide,omitempty"`    // further files and directories that may not be read
+	Write   []string `json:"write,omitempty"`   // further directories and files to write; none that contains tenon's files or is on PATH
+	Read    []string `json:"read,omitempty"`    // secrets to read
+	Hide    []string `json:"hide,omitempty"`    // further files and directories not to read
 	// Unconfined names plugins, MCP servers and command hooks of packages and projects that run with all your rights. A package's name
-	// counts for its servers and hooks, too.
+	// includes its servers and hooks.
 	Unconfined []string `json:"unconfined,omitempty"`
 }
 
-// ToolOutputConfig bounds what of a tool's output goes into the conversation.
+// ToolOutputConfig bounds the part of a tool's output in the conversation.
 type ToolOutputConfig struct {
 	MaxLines int `json:"max_lines,omitempty"` // default 2000
 	MaxBytes int `json:"max_bytes,omitempty"` // default 51200
 }
 
-// ToolSearchConfig says when tools of plugins hide behind the tool tool_search.
+// ToolSearchConfig configures when tools of plugins are hidden behind the tool tool_search.
 type ToolSearchConfig struct {
-	// Budget is how many tokens the definitions of all tools may take in a request; default 10,000. 0 hides every tool of a
-	// plugin.
+	// Budget is the maximum number of tokens of all tool definitions in a request; default 10,000. 0 hides all tools of plugins.
 	Budget  *int64 `json:"budget,omitempty"`
-	Disable bool   `json:"disable,omitempty"` // no tool ever hides
+	Disable bool   `json:"disable,omitempty"` // never hide tools
 }
 
 // DefaultToolBudget is the default of ToolSearchConfig.Budget, in tokens.
 const DefaultToolBudget = 10_000
 
-// CompactionConfig says when and how a conversation is summarised.
+// CompactionConfig configures when and how a conversation is summarised.
 type CompactionConfig struct {
-	Auto                 *bool `json:"auto,omitempty"`                   // default true; false is off, on overflow too
-	Prune                bool  `json:"prune,omitempty"`                  // drop old tool output from requests
-	TailTurns            *int  `json:"tail_turns,omitempty"`             // how many of the newest turns stay verbatim
+	Auto                 *bool `json:"auto,omitempty"`                   // default true; false disables it, even on overflow
+	Prune                bool  `json:"prune,omitempty"`                  // remove old tool output from requests
+	TailTurns            *int  `json:"tail_turns,omitempty"`             // number of newest turns that stay verbatim
 	PreserveRecentTokens int64 `json:"preserve_recent_tokens,omitempty"` // tokens of the newest turns that stay verbatim; default a quarter of the context, 2000 to 15000
 	Reserved             int64 `json:"reserved,omitempty"`               // tokens kept free for the answer
 }
@@ -219,13 +216,13 @@ type RetryConfig struct {
 	DelayMS int64 `json:"delay_ms,omitempty"` // before the first retry, in milliseconds; doubles; default 2000
 }
 
-// ExperimentalConfig holds switches that may change.
+// ExperimentalConfig holds options that may change.
 type ExperimentalConfig struct {
-	ContinueLoopOnDeny bool  `json:"continue_loop_on_deny,omitempty"` // go on after the user rejected a call without a message
+	ContinueLoopOnDeny bool  `json:"continue_loop_on_deny,omitempty"` // continue after the user rejected a call without a message
 	MCPTimeout         int64 `json:"mcp_timeout,omitempty"`           // milliseconds
 }
 
-// UnmarshalJSON reads a path alone, a pair of path and options, or an object.
+// UnmarshalJSON decodes a path, a pair of path and options, or an object.
 func (p *PluginConfig) UnmarshalJSON(data []byte) error {
 	*p = PluginConfig{}
 	switch {
@@ -238,8 +235,8 @@ func (p *PluginConfig) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(p))
 }
 
-// UnmarshalJSON decodes the options and keeps those that belong to the protocol.
+// UnmarshalJSON decodes the options and keeps those of the protocol in Extra.
 func (o *ProviderOptions) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, o) }
 
-// MarshalJSON encodes the options with those that belong to the protocol.
+// MarshalJSON encodes the options with those in Extra.
 func (o ProviderOptions) MarshalJSON() ([]byte, error) { return value.Marshal(&o) }

@@ -2,29 +2,29 @@ package sdk
 
 import "encoding/json"
 
-// ExtensionNamespace is where tenon's part of an Agent Plugins manifest stands: extensions[ExtensionNamespace].
+// ExtensionNamespace is the key of tenon's part of an Agent Plugins manifest: extensions[ExtensionNamespace].
 const ExtensionNamespace = "io.github.tenonhq"
 
-// Description says what a plugin outside of the host's process contributes. It is tenon's part of a plugin.json, and what a
-// plugin that has no plugin.json answers when it is asked to describe itself.
+// Description describes the contributions of a plugin outside the host's process. It is tenon's part of a plugin.json. A plugin without a
+// plugin.json returns it when the host asks it to describe itself.
 type Description struct {
-	// Name, Version and Summary are for a plugin that describes itself; in a plugin.json they stand outside of the extension.
+	// Name, Version and Summary are set by a plugin that describes itself. In a plugin.json they are fields outside the extension.
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
 	Summary string `json:"description,omitempty"`
 
-	Runtime *Runtime `json:"runtime,omitempty"` // nil in what a plugin says of itself
-	// Build makes the module or the executable from its source, in the package's directory. Only the author's commands run it
-	// ("tenon plugin test", "tenon run --plugin … --watch"); nothing is built of a plugin that is installed.
+	Runtime *Runtime `json:"runtime,omitempty"` // nil if a plugin describes itself
+	// Build builds the module or the executable from its source, in the package's directory. Only the author's commands run it
+	// ("tenon plugin test", "tenon run --plugin … --watch"). Installed plugins are never built.
 	Build        *Build            `json:"build,omitempty"`
 	Hooks        []HookDescription `json:"hooks,omitempty"`
 	Tools        []ToolDescription `json:"tools,omitempty"`
 	Capabilities []Capability      `json:"capabilities,omitempty"`
 	Options      json.RawMessage   `json:"options,omitempty"` // a JSON schema of the plugin's options
 
-	// What follows only a process can contribute.
+	// Only a process can contribute the following.
 	Providers []ProviderInfo `json:"providers,omitempty"`
-	Protocols []string       `json:"protocols,omitempty"` // names of wire protocols it speaks
+	Protocols []string       `json:"protocols,omitempty"` // names of its wire protocols
 	Agents    []Agent        `json:"agents,omitempty"`
 	Commands  []Command      `json:"commands,omitempty"`
 }
@@ -35,30 +35,30 @@ const (
 	RuntimeProcess = "process"
 )
 
-// Runtime says what runs a packaged plugin. Paths begin with ./ and stay inside the package.
+// Runtime describes how a packaged plugin runs. Paths begin with ./ and stay inside the package.
 type Runtime struct {
 	Type   string `json:"type"`             // RuntimeWASM or RuntimeProcess
 	Module string `json:"module,omitempty"` // of a wasm plugin: the path of its module
-	// Command starts a process plugin: the path of an executable in the package, or a bare name that is looked up in PATH, and its
-	// arguments. Platforms replaces it per GOOS/GOARCH.
+	// Command starts a process plugin: the path of an executable in the package, or a name that is looked up in PATH, and its
+	// arguments. Platforms overrides it by GOOS/GOARCH.
 	Command   []string            `json:"command,omitempty"`
 	Platforms map[string][]string `json:"platforms,omitempty"`
 	// MemoryMB bounds the memory of one wasm instance, in MiB. Default DefaultWASMMemoryMB, at most MaxWASMMemoryMB.
 	MemoryMB int `json:"memory,omitempty"`
-	// State says who shares the memory of an instance: StateSession (default) or StatePlugin.
+	// State is the scope of the memory of an instance: StateSession (default) or StatePlugin.
 	State string `json:"state,omitempty"`
 }
 
 // Build is the command that builds a plugin.
 type Build struct {
 	Command []string          `json:"command"`
-	Env     map[string]string `json:"env,omitempty"` // beside the author's environment
+	Env     map[string]string `json:"env,omitempty"` // in addition to the author's environment
 }
 
 // Values of Runtime.State.
 const (
-	StateSession = "session" // what one session left in memory no other session sees
-	StatePlugin  = "plugin"  // the plugin keeps state over all sessions
+	StateSession = "session" // each session has its own memory
+	StatePlugin  = "plugin"  // all sessions share the memory
 )
 
 // Bounds of Runtime.MemoryMB.
@@ -69,9 +69,9 @@ const (
 
 // HookDescription is a Hook without its handler.
 type HookDescription struct {
-	Point string `json:"point"`          // opencode's names with experimental. are accepted
+	Point string `json:"point"`          // opencode's prefix experimental. is accepted
 	Name  string `json:"name,omitempty"` // default: the point
-	// Reads and Writes are the fields the hook is sent and may change, as in Hook. Left out: none; the empty pointer: all.
+	// Reads and Writes are the fields the hook receives and may change, as in Hook. Default: none. The empty pointer: all.
 	Reads     []string `json:"reads,omitempty"`
 	Writes    []string `json:"writes,omitempty"`
 	Priority  int      `json:"priority,omitempty"`
@@ -85,7 +85,7 @@ type HookDescription struct {
 type ToolDescription struct {
 	ToolDefinition
 	Permission string `json:"permission,omitempty"` // the permission key, default the id
-	// Prepares says that the plugin is to be asked what each call needs leave for (ToolPreparer).
+	// Prepares is set if the plugin lists the permissions that each call requires (ToolPreparer).
 	Prepares  bool  `json:"prepares,omitempty"`
-	TimeoutMS int64 `json:"timeout,omitempty"` // milliseconds; default, and most, DefaultToolTimeout
+	TimeoutMS int64 `json:"timeout,omitempty"` // milliseconds; default and maximum: DefaultToolTimeout
 }

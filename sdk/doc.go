@@ -1,20 +1,40 @@
-// Package sdk is the contract between tenon and its plugins: the message model and its JSON, hook
-// points, tools, providers and the manifest.
+// Package sdk is the contract between tenon and its plugins.
 //
-// It imports the standard library only and builds for GOOS=wasip1 GOARCH=wasm, so that one set of
-// handlers can be compiled into the host, into a plugin process or into a WASM module.
+// # Start here
 //
-// # The picture
+// A plugin is a value of type Plugin. Most plugins are a Bundle: a manifest, hooks and tools.
 //
-//	Plugin ──Manifest()──► who it is, what it asks for
-//	       ──Hooks()─────► []Hook   called at hook points (hook.go, hookdata.go)
-//	       ──Tools()─────► []Tool   offered to the model   (tool.go)
-//	       ──Protocols()─► []Protocol  ways to talk to model servers (provider.go)
+//	var plugin = &sdk.Bundle{
+//		Info: sdk.Manifest{Name: "no-push", Carrier: sdk.CarrierWASM},
+//		HookList: []sdk.Hook{sdk.OnToolBefore(func(_ context.Context, in *sdk.ToolInput, v *sdk.ToolBeforeValue) error {
+//			if command, _ := v.Args["command"].(string); in.Tool == "bash" && strings.HasPrefix(command, "git push") {
+//				return sdk.Deny("pushing is left to the user")
+//			}
+//			return nil
+//		})},
+//	}
+//
+// "tenon plugin new" writes a complete one with its manifest and tests. The same bundle runs as a WASM module (package sdk/wasm), as a
+// process (sdk/process) or compiled into the host. Package sdk/sdktest tests it without a model.
+//
+// # What a plugin can do
+//
+//   - Hooks run at the points named by the Point constants. Each On function makes one, and shows the input and the value of its point.
+//     A handler reads the input and changes the value in place. A gate returns a Decision instead.
+//   - Tools are called by the model: FuncTool, or a type that implements Tool. A tool that needs permission for more than its own
+//     name implements ToolPreparer.
+//   - Providers and wire protocols of models: ProviderSource and ProtocolSource.
+//   - Agents, commands and skills: AgentSource, CommandSource and SkillSource.
+//   - Operations of the host that the user granted: Host and ToolHost values implement the interfaces in ability.go and tool.go, such
+//     as KeyValue, Fetcher and Questioner. Assert the one you need. Without the grant its methods return ErrNotGranted.
+//
+// The required interface is small. All others are optional: the host finds them by type assertion.
 //
 // # The wire
 //
-// JSON shapes, field names, identifiers and event names are opencode's, so that its clients can read
-// our sessions. Every object of the wire keeps the fields it does not know (Extra) and every union
-// keeps the members it does not know (UnknownPart), so that data written by a newer or an older
-// version survives a decode and an encode.
+// JSON shapes, field names, identifiers and event names are opencode's, so that its clients can read tenon's sessions. Objects keep
+// the fields they do not know (Extra) and unions keep the members they do not know (UnknownPart, UnknownMessage): data of a newer or an
+// older version survives decoding and encoding.
+//
+// The package imports the standard library only and builds for GOOS=wasip1 GOARCH=wasm.
 package sdk

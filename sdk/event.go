@@ -29,11 +29,10 @@ const (
 	EventTodoUpdated       = "todo.updated"
 	EventCommandExecuted   = "command.executed"
 	EventFileEdited        = "file.edited"
-	EventPluginNotice      = "plugin.notice" // ours: a plugin failed and was skipped, denied or quarantined
+	EventPluginNotice      = "plugin.notice" // not in opencode: a plugin failed and was skipped, denied or quarantined
 )
 
-// Event tells what happened. Properties is the pointer type that belongs to Type in this file, or an
-// Object for a type this version does not know.
+// Event is an event of the host. Properties is the pointer type for Type in this file, or *Object for an unknown type.
 type Event struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`
@@ -121,7 +120,7 @@ type (
 	FileEdited struct {
 		File string `json:"file"`
 	}
-	// PluginNotice belongs to plugin.notice: what a plugin did wrong and what that led to.
+	// PluginNotice belongs to plugin.notice: a failure of a plugin and its consequence.
 	PluginNotice struct {
 		Plugin      string `json:"plugin"`
 		Hook        string `json:"hook,omitempty"`
@@ -170,8 +169,7 @@ func newProperties(typ string) any {
 	return &Object{}
 }
 
-// UnmarshalJSON decodes the properties by the type of the event and keeps the fields it does not know.
-// Errors wrap ErrWire.
+// UnmarshalJSON decodes the properties by the type of the event and keeps unknown fields. Errors wrap ErrWire.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	var raw struct {
 		ID         string          `json:"id"`

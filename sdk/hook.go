@@ -7,34 +7,33 @@ import (
 	"time"
 )
 
-// Hook is one handler of a plugin at a hook point. Build it with one of the On functions, then set what
-// differs from the defaults.
+// Hook is one handler of a plugin at a hook point. Build it with one of the On functions, then change fields if the defaults do not fit.
 type Hook struct {
 	Point Point
-	// Name tells the hooks of one plugin at one point apart. Default: the name of the point.
+	// Name distinguishes several hooks of a plugin at one point. Default: the name of the point.
 	Name string
-	// Reads and Writes list the fields of the value, as JSON pointers in which * stands for any one
-	// member. The hook is sent Reads alone and only its changes under Writes take effect. The empty
-	// pointer stands for the whole value; it is what the On functions set. Input fields are always sent.
+	// Reads and Writes list fields of the value, as JSON pointers in which * matches any one member. The hook receives only Reads, and
+	// only its changes under Writes take effect. The empty pointer is the whole value; the On functions set it. The input is always
+	// sent whole.
 	Reads, Writes []string
 	// Priority orders hooks at a point, lower first; default 0.
 	Priority int
-	// Before and After name plugins whose hooks at the same point and of the same priority come later,
-	// or earlier. A plugin that is not there is ignored.
+	// Before and After name plugins whose hooks at the same point, with the same priority, run later or earlier. Unknown names are
+	// ignored.
 	Before, After []string
 	OnError       OnError
-	// Timeout bounds one call. Zero means DefaultHookTimeout; more than MaxHookTimeout is refused.
+	// Timeout bounds one call. Zero means DefaultHookTimeout. Values above MaxHookTimeout are refused.
 	Timeout time.Duration
 
-	// Exactly one of the two is set: Handler for hooks in this process, Remote by carriers.
+	// Exactly one of the two is set: Handler for a hook in this process, Remote by the carrier of a hook outside it.
 	Handler Handler
 	Remote  RemoteHandler
 }
 
 // Handler runs a hook in this process.
 type Handler interface {
-	// Handle reads call.Input and changes call.Value in place. It may be called from many goroutines,
-	// and must stop soon after ctx ends: what it does later has no effect. A panic is an error.
+	// Handle reads call.Input and changes call.Value in place. It may be called concurrently. It must return soon after ctx ends; later
+	// changes have no effect. A panic counts as an error.
 	Handle(ctx context.Context, call *HookCall) (Answer, error)
 }
 
@@ -47,12 +46,12 @@ type HookCall struct {
 
 // RemoteHandler runs a hook outside this process.
 type RemoteHandler interface {
-	// HandleRemote sends the call and returns the answer; Answer.Changes is how it changes the value. It
-	// may be called from many goroutines and returns when ctx ends.
+	// HandleRemote sends the call and returns the answer; Answer.Changes are its changes of the value. It may be called concurrently and
+	// returns when ctx ends.
 	HandleRemote(ctx context.Context, call *RemoteCall) (Answer, error)
 }
 
-// RemoteCall is one call of a hook as it goes over a wire.
+// RemoteCall is one call of a hook in the form that carriers send.
 type RemoteCall struct {
 	Point Point           `json:"point"`
 	Hook  string          `json:"hook"`
@@ -60,15 +59,15 @@ type RemoteCall struct {
 	Value json.RawMessage `json:"value,omitempty"` // the fields the hook reads
 }
 
-// Answer is what a hook gives back.
+// Answer is the result of a hook.
 type Answer struct {
-	// Changes are what a remote transform changed, in order. In-process handlers leave it nil: the engine
-	// compares the value instead. Handlers of a guest may set it to save the comparison. Check has the bounds.
+	// Changes are the changes of a remote transform, in order. Handlers in this process leave it nil: the engine compares the value
+	// instead. Handlers of a guest may set it to avoid the comparison.
 	Changes []Change `json:"changes,omitempty"`
-	// Verdict is a gate's decision, or the refusal of a transform that may deny.
+	// Verdict is the decision of a gate, or the refusal of a transform that may deny.
 	Verdict Verdict `json:"verdict,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
-	// Message is what the turn goes on with, for VerdictContinue.
+	// Message continues the turn, for VerdictContinue.
 	Message string `json:"message,omitempty"`
 }
 
@@ -83,8 +82,7 @@ func newHook(p Point, h Handler) Hook {
 	return Hook{Point: p, Name: string(p), Reads: []string{""}, Writes: []string{""}, Handler: h}
 }
 
-// transform adapts a typed handler. It is generic so that the table of points is written once; plugins
-// call the On functions, which are not.
+// transform adapts a typed handler. It is generic to avoid one adapter a point; plugins call the On functions, which are not generic.
 type transform[I, V any] func(ctx context.Context, in *I, v *V) error
 
 // Handle calls the function with the types of its point.

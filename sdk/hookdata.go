@@ -2,8 +2,8 @@ package sdk
 
 import "encoding/json"
 
-// The inputs and values of the hook points. A handler reads the input, which it must not change, and
-// changes the value, a copy of its own, in place. It may keep neither after it returned.
+// The inputs and values of the hook points. A handler reads the input, which it must not change, and changes the value, its own copy, in
+// place. It must not keep either after it returns.
 type (
 	// ConfigInput is the input at config.
 	ConfigInput struct {
@@ -49,7 +49,7 @@ type (
 		Provider  ProviderRef  `json:"provider"`
 		Message   *UserMessage `json:"message,omitempty"`
 		Purpose   Purpose      `json:"purpose"`
-		Step      int          `json:"step"` // of the turn, from 1; 0 for requests beside the turn
+		Step      int          `json:"step"` // of the turn, from 1; 0 for requests outside a turn
 	}
 	// ProviderRef names a provider without its options and keys.
 	ProviderRef struct {
@@ -65,13 +65,13 @@ type (
 	ChatSystemValue struct {
 		System []string `json:"system"`
 	}
-	// ChatParams is the value at chat.params. Nil leaves a parameter to the server.
+	// ChatParams is the value at chat.params. The server decides parameters that are nil.
 	ChatParams struct {
 		Temperature     *float64 `json:"temperature,omitempty"`
 		TopP            *float64 `json:"topP,omitempty"`
 		TopK            *int     `json:"topK,omitempty"`
 		MaxOutputTokens int64    `json:"maxOutputTokens,omitempty"`
-		// Options go into the request body as they are, beside what the protocol sets.
+		// Options are added to the request body, in addition to the fields of the protocol.
 		Options Object `json:"options"`
 	}
 	// ChatHeadersValue is the value at chat.headers.
@@ -127,8 +127,8 @@ type (
 		SessionID string `json:"sessionID,omitempty"`
 		CallID    string `json:"callID,omitempty"`
 	}
-	// ShellEnvValue is the value at shell.env: what is added to the command's environment. It starts
-	// empty; a hook does not see the user's variables.
+	// ShellEnvValue is the value at shell.env: variables to add to the command's environment. It starts empty; a hook does not see the
+	// user's variables.
 	ShellEnvValue struct {
 		Env map[string]string `json:"env"`
 	}
@@ -144,7 +144,7 @@ type (
 		Text string `json:"text"`
 	}
 
-	// TurnStopInput is the input at turn.stop. Continued counts how often hooks already made the turn go on.
+	// TurnStopInput is the input at turn.stop. Continued counts how often hooks have already continued the turn.
 	TurnStopInput struct {
 		SessionID string            `json:"sessionID"`
 		Message   *AssistantMessage `json:"message"`
@@ -156,8 +156,7 @@ type (
 	CompactingInput struct {
 		SessionID string `json:"sessionID"`
 	}
-	// CompactingValue is the value at session.compacting. Context is added to the prompt; Prompt, when it
-	// is not empty, replaces it.
+	// CompactingValue is the value at session.compacting. Context is added to the prompt. A Prompt that is not empty replaces it.
 	CompactingValue struct {
 		Context []string `json:"context"`
 		Prompt  string   `json:"prompt,omitempty"`

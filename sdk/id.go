@@ -20,17 +20,15 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// IDs makes identifiers in opencode's format: prefix, underscore, 12 hex digits of time and counter,
-// 14 random base-62 digits. Identifiers of one IDs value sort in the order they were made (sessions:
-// in the reverse order), even when the clock steps back. The zero value is ready; safe for use from
-// many goroutines.
+// IDs makes identifiers in opencode's format: prefix, underscore, 12 hex digits of time and counter, 14 random base-62 digits. Identifiers of
+// one IDs value sort in the order of their creation (sessions: in reverse order), even if the clock steps back. The zero value is ready
+// to use. It may be used concurrently.
 type IDs struct {
 	mu   sync.Mutex
 	last uint64 // the last value of unixMillis*4096+counter
 }
 
-// New returns a fresh identifier. Sessions descend, so that a listing by identifier shows the newest
-// first; everything else ascends.
+// New returns a new identifier. Identifiers of sessions descend, so that a listing by identifier shows the newest first; all others ascend.
 func (g *IDs) New(prefix string) string {
 	n := g.next(uint64(time.Now().UnixMilli()))
 	if prefix == PrefixSession {

@@ -23,20 +23,20 @@ const (
 	CarrierCommand Carrier = "command"
 )
 
-// Manifest says who a plugin is and what it asks for.
+// Manifest identifies a plugin and lists the capabilities it requests.
 type Manifest struct {
-	Name        string  `json:"name"` // 1 to 64 of a-z 0-9 - . , first and last a letter or digit
+	Name        string  `json:"name"` // 1 to 64 of a-z 0-9 - . ; first and last a letter or digit
 	Version     string  `json:"version,omitempty"`
 	Description string  `json:"description,omitempty"`
 	Carrier     Carrier `json:"carrier"`
-	Server      string  `json:"server,omitempty"` // the MCP server that the plugin stands for
-	// Capabilities lists what the plugin wants; the user grants each or not.
+	Server      string  `json:"server,omitempty"` // the MCP server that the plugin represents
+	// Capabilities are requested from the user, who grants or refuses each.
 	Capabilities []Capability `json:"capabilities,omitempty"`
 	// Options is a JSON schema of the plugin's part of the configuration.
 	Options json.RawMessage `json:"options,omitempty"`
 }
 
-// Capability is something a plugin wants leave for: a name such as "http" and what it is limited to.
+// Capability is a permission that a plugin requests: one of the Capability constants and its limits.
 type Capability struct {
 	Name   string   `json:"name"`
 	Scope  []string `json:"scope,omitempty"`
@@ -55,7 +55,7 @@ func (m *Manifest) Validate() error {
 	return fmt.Errorf("%w: plugin %q: carrier: unknown carrier %q", ErrManifest, m.Name, m.Carrier)
 }
 
-// validName holds the rule of Agent Plugins 1.0.0 for names.
+// validName checks the rule of Agent Plugins 1.0.0 for names.
 func validName(name string) error {
 	bad := func(why string) error { return fmt.Errorf("%w: name: %q %s", ErrManifest, name, why) }
 	if name == "" || len(name) > 64 {
@@ -73,23 +73,22 @@ func validName(name string) error {
 	return nil
 }
 
-// OnError is what happens when a hook fails.
+// OnError is the policy for a hook that fails.
 type OnError string
 
-// The failure policies. The zero value is the default of the hook's kind: skip for observe and
-// transform, deny for gate.
+// The failure policies. The zero value is the default of the point: deny for gates, skip for others.
 const (
 	OnErrorDefault OnError = ""
-	OnErrorSkip    OnError = "skip" // go on without it, with a visible notice
+	OnErrorSkip    OnError = "skip" // continue without the hook, with a notice to the user
 	OnErrorDeny    OnError = "deny" // the gate denies
 	OnErrorStop    OnError = "stop" // the turn ends with an error
 )
 
-// DefaultHookTimeout bounds one hook call when neither manifest nor configuration says otherwise.
+// DefaultHookTimeout bounds one hook call unless the manifest or the configuration sets another limit.
 const DefaultHookTimeout = 2 * time.Second
 
-// MaxHookTimeout is the longest a hook may ask for.
+// MaxHookTimeout is the longest timeout of a hook.
 const MaxHookTimeout = 60 * time.Second
 
-// DefaultToolTimeout bounds one call of a plugin's tool. The tools tenon ships bound themselves.
+// DefaultToolTimeout bounds one call of a plugin's tool. Built-in tools have their own limits.
 const DefaultToolTimeout = 120 * time.Second

@@ -13,10 +13,9 @@ const (
 	RoleAssistant = "assistant"
 )
 
-// Message is a *UserMessage, an *AssistantMessage or, for a role this version does not know, an
-// *UnknownMessage.
+// Message is a *UserMessage, an *AssistantMessage or, for an unknown role, an *UnknownMessage.
 type Message interface {
-	// Head returns the identifiers; the caller may change them in place.
+	// Head returns the identifiers. The caller may change them in place.
 	Head() *MessageHead
 	Role() string
 	isMessage()
@@ -31,7 +30,7 @@ type MessageHead struct {
 // Head returns h.
 func (h *MessageHead) Head() *MessageHead { return h }
 
-// UserMessage is what a user, or the host in the user's place, sent.
+// UserMessage is a message of the user, or of the host on behalf of the user.
 type UserMessage struct {
 	MessageHead
 	Time    MessageTime     `json:"time"`
@@ -40,11 +39,11 @@ type UserMessage struct {
 	Format  *OutputFormat   `json:"format,omitempty"`
 	Summary *MessageSummary `json:"summary,omitempty"`
 	System  string          `json:"system,omitempty"` // added to the system prompt of this turn
-	Tools   map[string]bool `json:"tools,omitempty"`  // false takes a tool away for this turn
+	Tools   map[string]bool `json:"tools,omitempty"`  // false removes a tool for this turn
 	Extra   Extra           `json:"-"`
 }
 
-// AssistantMessage is the outcome of one step: every model request makes one.
+// AssistantMessage is the result of one step: one for each model request.
 type AssistantMessage struct {
 	MessageHead
 	ParentID   string          `json:"parentID"` // the user message it answers
@@ -59,15 +58,15 @@ type AssistantMessage struct {
 	Time       MessageTime     `json:"time"`
 	Finish     string          `json:"finish,omitempty"` // one of the Finish constants
 	Error      *NamedError     `json:"error,omitempty"`
-	Summary    bool            `json:"summary,omitempty"` // the outcome of a compaction
+	Summary    bool            `json:"summary,omitempty"` // the result of a compaction
 	Structured json.RawMessage `json:"structured,omitempty"`
 	Extra      Extra           `json:"-"`
 }
 
-// UnknownMessage keeps a message whose role this version does not know.
+// UnknownMessage keeps a message of an unknown role.
 type UnknownMessage struct {
 	MessageHead
-	Raw json.RawMessage // the whole object as it came
+	Raw json.RawMessage // the whole object, unchanged
 }
 
 // Values of AssistantMessage.Finish.
@@ -87,20 +86,20 @@ type MessageTime struct {
 	Completed Millis `json:"completed,omitempty"`
 }
 
-// MessagePath says where a step ran.
+// MessagePath holds the directories of a step.
 type MessagePath struct {
 	Cwd  string `json:"cwd"`
 	Root string `json:"root"`
 }
 
-// MessageSummary describes what a turn did.
+// MessageSummary describes the changes of a turn.
 type MessageSummary struct {
 	Title string     `json:"title,omitempty"`
 	Body  string     `json:"body,omitempty"`
 	Diffs []FileDiff `json:"diffs"`
 }
 
-// OutputFormat asks for plain text or for JSON that meets a schema. Type is text or json_schema.
+// OutputFormat requests plain text, or JSON that matches a schema. Type is FormatText or FormatJSONSchema.
 type OutputFormat struct {
 	Type       string          `json:"type"`
 	Schema     json.RawMessage `json:"schema,omitempty"`
@@ -113,7 +112,7 @@ const (
 	FormatJSONSchema = "json_schema"
 )
 
-// MessageWithParts is a message and its parts in order, as clients and hooks get it.
+// MessageWithParts is a message with its parts in order.
 type MessageWithParts struct {
 	Info  Message `json:"info"`
 	Parts Parts   `json:"parts"`
@@ -129,7 +128,7 @@ func (*UserMessage) Role() string { return RoleUser }
 // Role returns RoleAssistant.
 func (*AssistantMessage) Role() string { return RoleAssistant }
 
-// Role returns the role as it came.
+// Role returns the role in the JSON.
 func (m *UnknownMessage) Role() string { return value.StringField(m.Raw, "role") }
 
 // UnmarshalJSON decodes the message and keeps its unknown fields.
@@ -154,7 +153,7 @@ func (m *UnknownMessage) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the object as it came, with the identifiers of the head.
+// MarshalJSON returns the unchanged object with the identifiers of the head.
 func (m UnknownMessage) MarshalJSON() ([]byte, error) {
 	var was MessageHead
 	if err := json.Unmarshal(m.Raw, &was); err != nil || was == m.MessageHead {

@@ -2,20 +2,19 @@ package sdk
 
 import "encoding/json"
 
-// ProviderInfo describes a provider: how to reach it and which models it has. It is what a plugin
-// contributes as a catalog and what "provider" in the configuration extends or adds.
+// ProviderInfo describes a provider and its models. Plugins contribute it; "provider" in the configuration extends it or adds another.
 type ProviderInfo struct {
 	ID       string   `json:"id"`
 	Name     string   `json:"name"`
-	Env      []string `json:"env,omitempty"` // environment variables that may hold the key, the first that is set wins
-	Protocol string   `json:"protocol"`      // the wire protocol, by the name a plugin registered
-	// BaseURL is where the API is, without a trailing slash.
+	Env      []string `json:"env,omitempty"` // environment variables for the key; the first one that is set is used
+	Protocol string   `json:"protocol"`      // name of a Protocol
+	// BaseURL is the address of the API, without a trailing slash.
 	BaseURL string            `json:"baseURL,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
-	Options Object            `json:"options,omitempty"` // what else the protocol understands
-	// Local marks a server on this machine that needs no key and is found by asking it for its models.
+	Options Object            `json:"options,omitempty"` // further options of the protocol
+	// Local marks a server on this machine that requires no key. Its models are read from the server.
 	Local bool `json:"local,omitempty"`
-	// Default and Small name the models to use when the user named none.
+	// Default and Small are the models to use if the user configured none.
 	Default string           `json:"default,omitempty"`
 	Small   string           `json:"small,omitempty"`
 	Models  map[string]Model `json:"models,omitempty"`
@@ -27,15 +26,15 @@ type ProviderInfo struct {
 type Model struct {
 	ID         string `json:"id"`
 	ProviderID string `json:"providerID"`
-	// APIID is the name the server knows the model by, when it is not ID.
+	// APIID is the server's name of the model, if it is not ID.
 	APIID       string            `json:"apiID,omitempty"`
 	Name        string            `json:"name"`
 	Limit       ModelLimit        `json:"limit"`
 	Cost        ModelCost         `json:"cost"`
-	Reasoning   bool              `json:"reasoning,omitempty"`   // it reasons before it answers
-	Temperature bool              `json:"temperature,omitempty"` // it takes a temperature
-	ToolCall    bool              `json:"tool_call,omitempty"`   // it calls tools
-	Attachment  bool              `json:"attachment,omitempty"`  // it takes files
+	Reasoning   bool              `json:"reasoning,omitempty"`   // supports reasoning
+	Temperature bool              `json:"temperature,omitempty"` // supports a temperature
+	ToolCall    bool              `json:"tool_call,omitempty"`   // supports tool calls
+	Attachment  bool              `json:"attachment,omitempty"`  // supports files
 	Modalities  Modalities        `json:"modalities"`
 	Status      string            `json:"status,omitempty"` // alpha, beta, deprecated or empty
 	Options     Object            `json:"options,omitempty"`
@@ -45,22 +44,22 @@ type Model struct {
 
 // ModelLimit holds a model's limits in tokens. Zero means unknown, and no check is made.
 type ModelLimit struct {
-	Context int64 `json:"context"`         // tokens of prompt and answer together
+	Context int64 `json:"context"`         // tokens of prompt and answer
 	Input   int64 `json:"input,omitempty"` // tokens of the prompt
 	Output  int64 `json:"output"`          // tokens of the answer
 }
 
 // ModelCost holds a model's prices. Zero means free or unknown.
 type ModelCost struct {
-	Input      Price `json:"input"`                 // in dollars per million tokens, as all prices here
-	Output     Price `json:"output"`                // reasoning tokens too
-	CacheRead  Price `json:"cache_read,omitempty"`  // of input that the server had cached
-	CacheWrite Price `json:"cache_write,omitempty"` // of input that it caches
+	Input      Price `json:"input"`                 // in dollars per million tokens, as all prices
+	Output     Price `json:"output"`                // including reasoning tokens
+	CacheRead  Price `json:"cache_read,omitempty"`  // of input from the server's cache
+	CacheWrite Price `json:"cache_write,omitempty"` // of input that the server adds to its cache
 	// Over200K replaces the prices of a request whose prompt has more than 200,000 tokens.
 	Over200K *ModelCost `json:"context_over_200k,omitempty"`
 }
 
-// Modalities lists what a model takes and gives: text, image, pdf, audio, video.
+// Modalities lists the kinds of input and output: text, image, pdf, audio, video.
 type Modalities struct {
 	Input  []string `json:"input,omitempty"`  // such as text, image, pdf
 	Output []string `json:"output,omitempty"` // such as text
@@ -69,7 +68,7 @@ type Modalities struct {
 // Ref returns the reference of the model.
 func (m *Model) Ref() ModelRef { return ModelRef{ProviderID: m.ProviderID, ModelID: m.ID} }
 
-// Purpose tells why a model is asked.
+// Purpose is the purpose of a model request.
 type Purpose string
 
 // The purposes of a model request.
@@ -78,10 +77,10 @@ const (
 	PurposeTitle      Purpose = "title"      // a title for the session
 	PurposeCompaction Purpose = "compaction" // a summary of the conversation
 	PurposeSubtask    Purpose = "subtask"    // a subagent's turn
-	PurposeSampling   Purpose = "sampling"   // a plugin asks the user's model
+	PurposeSampling   Purpose = "sampling"   // a request of a plugin
 )
 
-// ModelRequest is one request to a model in neutral form. The provider must not change it.
+// ModelRequest is one request to a model, independent of the protocol. The provider must not change it.
 type ModelRequest struct {
 	Model      Model             `json:"model"`
 	SessionID  string            `json:"sessionID"`
@@ -110,8 +109,7 @@ type ModelMessage struct {
 	Content []ModelContent `json:"content"`
 }
 
-// ModelContent is a piece of a ModelMessage. Which fields count depends on Type, one of the Content
-// constants.
+// ModelContent is a piece of a ModelMessage. Type, one of the Content constants, determines which fields are set.
 type ModelContent struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"` // text, reasoning, the output of a tool result
@@ -126,7 +124,7 @@ type ModelContent struct {
 	Args    json.RawMessage `json:"args,omitempty"`
 	IsError bool            `json:"isError,omitempty"`
 	Files   []*FilePart     `json:"files,omitempty"`
-	// Metadata is what the same provider and model attached when they produced this piece.
+	// Metadata was attached to this piece by the same provider and model.
 	Metadata Object `json:"metadata,omitempty"`
 }
 
@@ -139,18 +137,18 @@ const (
 	ContentToolResult = "tool-result"
 )
 
-// StreamEvent is one event of a model's answer. Deltas of one ID belong together. Tool calls may be
-// interleaved and end with the stream; a text or reasoning block ends when another block begins, and
-// coming back to its ID begins a new one. An event with Metadata and no Text is kept.
+// StreamEvent is one event of a model's answer. Deltas with the same ID form a block. Tool calls may be interleaved and end with the stream. A
+// text or reasoning block ends when another block begins; its ID then begins a new block. An event with Metadata and without Text is
+// kept.
 type StreamEvent struct {
 	Type string `json:"type"`
-	// ID tells blocks apart: any text that is stable within one answer.
+	// ID identifies the block: any text that is stable within one answer.
 	ID   string `json:"id,omitempty"`
 	Text string `json:"text,omitempty"` // text and reasoning deltas, the argument delta of a tool call
 	// CallID and Tool are set on a tool call's first event.
 	CallID string `json:"callID,omitempty"`
 	Tool   string `json:"tool,omitempty"`
-	// Metadata is kept with the block and sent back in later requests to the same model.
+	// Metadata is stored with the block and sent in later requests to the same model.
 	Metadata Object `json:"metadata,omitempty"`
 	// Reason (a Finish constant) and Tokens belong to StreamFinish.
 	Reason string `json:"reason,omitempty"`

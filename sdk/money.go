@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// USD is an amount of money in picodollars (10^-12 US dollars), so that sums of token prices are exact.
-// In JSON it is a decimal number of dollars. The largest amount is about nine million dollars.
+// USD is an amount in picodollars (10^-12 US dollars), so that sums of token prices are exact. In JSON it is a decimal number of dollars. The
+// maximum is about nine million dollars.
 type USD int64
 
-// Price is the price of one token in picodollars. In JSON it is a decimal number of US dollars per
-// million tokens, as price lists give it; six decimal places are exact.
+// Price is the price of one token in picodollars. In JSON it is a decimal number of US dollars per million tokens, as in price lists; six
+// decimal places are exact.
 type Price int64
 
 const (
@@ -28,7 +28,7 @@ func (u USD) String() string { return formatDecimal(int64(u), usdDigits) }
 // MarshalJSON writes a decimal number of dollars.
 func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalJSON reads a decimal number of dollars; places past the twelfth are cut.
+// UnmarshalJSON reads a decimal number of dollars. Digits after the twelfth place are dropped.
 func (u *USD) UnmarshalJSON(data []byte) error {
 	n, err := parseDecimal(string(data), usdDigits)
 	*u = USD(n)
@@ -41,7 +41,7 @@ func (p Price) String() string { return formatDecimal(int64(p), priceDigits) }
 // MarshalJSON writes a decimal number of dollars per million tokens.
 func (p Price) MarshalJSON() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalJSON reads a decimal number of dollars per million tokens; places past the sixth are cut.
+// UnmarshalJSON reads a decimal number of dollars per million tokens. Digits after the sixth place are dropped.
 func (p *Price) UnmarshalJSON(data []byte) error {
 	n, err := parseDecimal(string(data), priceDigits)
 	*p = Price(n)
@@ -105,7 +105,7 @@ func parseDecimal(s string, digits int) (int64, error) {
 	return n, nil
 }
 
-// parsePlainDecimal does so for what most amounts are: a few digits, perhaps with a point.
+// parsePlainDecimal is parseDecimal for a few digits, perhaps with a point: most amounts.
 func parsePlainDecimal(s string, digits int) (n int64, ok bool) {
 	behind, point := 0, false
 	for i := range len(s) {

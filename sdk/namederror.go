@@ -6,7 +6,7 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
-// NamedError is an error as the wire has it: a name that tells the kind and data that belongs to it.
+// NamedError is an error in a message: a name for its kind, and data.
 type NamedError struct {
 	Name string    `json:"name"`
 	Data ErrorData `json:"data"`
@@ -24,7 +24,7 @@ const (
 	ErrorAPI              = "APIError"
 )
 
-// ErrorData is what the errors carry; which fields count depends on the name.
+// ErrorData is the data of an error. The name of the error determines which fields are set.
 type ErrorData struct {
 	Message         string            `json:"message,omitempty"`
 	ProviderID      string            `json:"providerID,omitempty"`
@@ -38,7 +38,7 @@ type ErrorData struct {
 	Extra           Extra             `json:"-"`
 }
 
-// Error returns the message, or the name when there is none.
+// Error returns the message, or the name if it is empty.
 func (e *NamedError) Error() string {
 	if e.Data.Message == "" {
 		return e.Name
@@ -46,7 +46,7 @@ func (e *NamedError) Error() string {
 	return e.Data.Message
 }
 
-// MarshalJSON writes isRetryable of an APIError even when it is false, as clients require it.
+// MarshalJSON writes isRetryable of an APIError even if it is false: clients require it.
 func (e NamedError) MarshalJSON() ([]byte, error) {
 	type plain NamedError
 	if e.Name != ErrorAPI || e.Data.IsRetryable {

@@ -2,10 +2,10 @@ package sdk
 
 import "github.com/tenonhq/tenon/internal/value"
 
-// Object is a JSON object whose shape belongs to somebody else: tool arguments, metadata, options.
+// Object is a JSON object of any shape: tool arguments, metadata, options.
 //
-// Decoding keeps numbers exact: a number is a float64 when that holds it without loss, else a
-// json.Number. Other values are as encoding/json makes them.
+// Decoding keeps numbers exact: a number is a float64 if that holds it without loss, else a json.Number. Other values are decoded as by
+// encoding/json.
 type Object map[string]any
 
 // UnmarshalJSON decodes data, an object or null.

@@ -2,7 +2,8 @@ package sdk
 
 import "context"
 
-// OnConfig makes a hook at config. A plugin outside the host can change models, prompts and limits, no rules and nothing that receives keys.
+// OnConfig makes a hook at config. A plugin outside the host can change models, prompts and limits, but neither permission rules nor
+// addresses and programs that receive keys.
 func OnConfig(f func(ctx context.Context, in *ConfigInput, v *Config) error) Hook {
 	return newHook(PointConfig, transform[ConfigInput, Config](f))
 }

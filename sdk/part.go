@@ -22,10 +22,9 @@ const (
 	PartTypeRetry      = "retry"
 )
 
-// Part is a piece of a message: one of the pointer types of this file, *ToolPart, or *UnknownPart for
-// a type this version does not know.
+// Part is a piece of a message: one of the pointer types of this file, *ToolPart, or *UnknownPart for an unknown type.
 type Part interface {
-	// Head returns the identifiers; the caller may change them in place.
+	// Head returns the identifiers. The caller may change them in place.
 	Head() *PartHead
 	Type() string
 	isPart()
@@ -47,18 +46,18 @@ func (*PartHead) isPart() {}
 type TextPart struct {
 	PartHead
 	Text      string    `json:"text"`
-	Synthetic bool      `json:"synthetic,omitempty"` // made by the host, not typed by the user
+	Synthetic bool      `json:"synthetic,omitempty"` // written by the host, not typed by the user
 	Ignored   bool      `json:"ignored,omitempty"`   // shown, but not sent to the model
 	Time      *PartTime `json:"time,omitempty"`
 	Metadata  Object    `json:"metadata,omitempty"`
 	Extra     Extra     `json:"-"`
 }
 
-// ReasoningPart is what the model thought before it answered.
+// ReasoningPart is the reasoning of the model before its answer.
 type ReasoningPart struct {
 	PartHead
 	Text     string   `json:"text"`
-	Metadata Object   `json:"metadata,omitempty"` // signatures that the provider wants back
+	Metadata Object   `json:"metadata,omitempty"` // signatures that the provider expects in later requests
 	Time     PartTime `json:"time"`
 	Extra    Extra    `json:"-"`
 }
@@ -69,7 +68,7 @@ type PartTime struct {
 	End   Millis `json:"end,omitempty"`
 }
 
-// FilePart is a file given to the model. URL is a data: or file: URL.
+// FilePart is a file for the model. URL is a data: or file: URL.
 type FilePart struct {
 	PartHead
 	Mime     string      `json:"mime"`
@@ -79,8 +78,7 @@ type FilePart struct {
 	Extra    Extra       `json:"-"`
 }
 
-// FileSource says where in the prompt a file was named. Type is file, symbol or resource; Raw keeps
-// what belongs to the last two.
+// FileSource is the mention of a file in the prompt. Type is file, symbol or resource; Extra keeps the fields of the last two.
 type FileSource struct {
 	Type  string      `json:"type"`
 	Path  string      `json:"path,omitempty"`
@@ -95,7 +93,7 @@ type SourceText struct {
 	End   int    `json:"end"`
 }
 
-// AgentPart asks for a subagent by name.
+// AgentPart requests a subagent by name.
 type AgentPart struct {
 	PartHead
 	Name   string      `json:"name"`
@@ -120,7 +118,7 @@ type StepFinishPart struct {
 	Extra    Extra  `json:"-"`
 }
 
-// SnapshotPart names a state of the working tree.
+// SnapshotPart identifies a state of the working tree.
 type SnapshotPart struct {
 	PartHead
 	Snapshot string `json:"snapshot"`
@@ -135,7 +133,7 @@ type PatchPart struct {
 	Extra Extra    `json:"-"`
 }
 
-// SubtaskPart asks for a subagent run as part of a prompt.
+// SubtaskPart requests the run of a subagent in a prompt.
 type SubtaskPart struct {
 	PartHead
 	Prompt      string    `json:"prompt"`
@@ -146,8 +144,8 @@ type SubtaskPart struct {
 	Extra       Extra     `json:"-"`
 }
 
-// CompactionPart marks the user message that asks for a summary of what came before it. TailStartID is
-// the first message that was kept verbatim.
+// CompactionPart marks the user message that requests a summary of the messages before it. TailStartID is the first message that was kept
+// verbatim.
 type CompactionPart struct {
 	PartHead
 	Auto        bool   `json:"auto"`
@@ -156,7 +154,7 @@ type CompactionPart struct {
 	Extra       Extra  `json:"-"`
 }
 
-// RetryPart records one failed try of a step. Attempt counts from 1.
+// RetryPart records one failed attempt of a step. Attempt counts from 1.
 type RetryPart struct {
 	PartHead
 	Attempt int        `json:"attempt"`
@@ -165,15 +163,15 @@ type RetryPart struct {
 	Extra   Extra      `json:"-"`
 }
 
-// RetryTime says when a try failed.
+// RetryTime is the time of a failed attempt.
 type RetryTime struct {
 	Created Millis `json:"created"`
 }
 
-// UnknownPart keeps a part whose type this version does not know.
+// UnknownPart keeps a part of an unknown type.
 type UnknownPart struct {
 	PartHead
-	Raw json.RawMessage // the whole object as it came
+	Raw json.RawMessage // the whole object, unchanged
 }
 
 // Type returns the part's type on the wire.
@@ -190,10 +188,10 @@ func (*CompactionPart) Type() string { return PartTypeCompaction }
 func (*RetryPart) Type() string      { return PartTypeRetry }
 func (p *UnknownPart) Type() string  { return value.StringField(p.Raw, "type") }
 
-// Parts is an ordered list of parts that decodes each by its type.
+// Parts is an ordered list of parts.
 type Parts []Part
 
-// UnmarshalJSON decodes an array of parts.
+// UnmarshalJSON decodes an array of parts, each by its type.
 func (ps *Parts) UnmarshalJSON(data []byte) error {
 	out, err := value.DecodeMembers[Part](data)
 	if err == nil {
@@ -202,7 +200,7 @@ func (ps *Parts) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON encodes the list; nil is an empty array, as clients expect one.
+// MarshalJSON encodes the list. Nil is encoded as an empty array, which clients expect.
 func (ps Parts) MarshalJSON() ([]byte, error) {
 	if ps == nil {
 		return []byte("[]"), nil

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
-// The JSON of the parts: each decodes into its plain twin and keeps the fields it does not know.
+// The JSON of the parts. Each keeps its unknown fields.
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.
 func (p *TextPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
@@ -92,7 +92,7 @@ func (p *UnknownPart) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the object as it came, with the identifiers of the head.
+// MarshalJSON returns the unchanged object with the identifiers of the head.
 func (p UnknownPart) MarshalJSON() ([]byte, error) {
 	var was PartHead
 	if err := json.Unmarshal(p.Raw, &was); err != nil || was == p.PartHead {

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
-// Action is what a permission rule, or a gate, decides.
+// Action is the decision of a permission rule.
 type Action string
 
 // The actions of a rule.
@@ -18,33 +18,32 @@ const (
 	ActionDeny  Action = "deny"
 )
 
-// Permission keys that are no tool.
+// Permission keys that are not tools.
 const (
 	PermissionExternalDirectory = "external_directory"
 	PermissionDoomLoop          = "doom_loop"
 	PermissionUnconfined        = "unconfined" // a command runs outside of the sandbox
 )
 
-// Deliberate reports whether a permission key is one that nothing grants in passing: no --auto, no hook that allows a tool.
+// Deliberate reports whether a permission key requires an explicit grant: neither --auto nor a hook that allows a tool grants it.
 func Deliberate(permission string) bool {
 	return permission == PermissionDoomLoop || permission == PermissionUnconfined
 }
 
-// PermissionRule allows, asks for or denies what matches both patterns. In a pattern * stands for any
-// characters, / and newline among them, and ? for one.
+// PermissionRule allows, asks for or denies requests that match both patterns. In a pattern, * matches any characters, including / and
+// newline, and ? matches one.
 type PermissionRule struct {
 	Permission string `json:"permission"`
 	Pattern    string `json:"pattern"`
 	Action     Action `json:"action"`
-	// Origin says where the rule was written ("/home/a/tenon.json:12"); empty for rules made at run time.
+	// Origin is the place of the rule ("/home/a/tenon.json:12"); empty for rules made at run time.
 	Origin string `json:"origin,omitempty"`
-	// Held marks a rule that allows in a file which the user has not approved. Until then its action is ask.
+	// Held marks an allow rule in a file that the user has not approved. Until the approval, its action is ask.
 	Held bool `json:"-"`
 }
 
-// PermissionRules is an ordered list of rules of which the last that matches decides. It reads three forms: an
-// action ("ask"), a map of keys to actions or of keys to maps of patterns to actions, in which the order
-// of the keys counts, and the plain list, which is also the form it is written in.
+// PermissionRules is an ordered list of rules; the last match decides. It decodes three forms: an action ("ask"); a map of keys to actions,
+// or of keys to maps of patterns to actions, in which the order of the keys counts; and the list itself. It is encoded as a list.
 type PermissionRules []PermissionRule
 
 // UnmarshalJSON reads any of the three forms. Errors wrap ErrWire.
@@ -117,37 +116,37 @@ func orderedFields(data []byte, f func(key string, raw json.RawMessage) error) e
 	return err
 }
 
-// PermissionRequest is what a tool call needs leave for. All Patterns must be allowed.
+// PermissionRequest is a permission that a tool call requires. All Patterns must be allowed.
 type PermissionRequest struct {
 	ID         string   `json:"id"`
 	SessionID  string   `json:"sessionID"`
 	Permission string   `json:"permission"` // the key that rules name: read, edit, bash, a tool's id, …
-	Patterns   []string `json:"patterns"`   // what is to be touched: paths, commands, URLs
-	// Always holds the patterns that an answer "always" would allow from then on.
+	Patterns   []string `json:"patterns"`   // paths, commands or URLs
+	// Always holds the patterns that the answer "always" allows permanently.
 	Always   []string `json:"always"`
-	Metadata Object   `json:"metadata"` // for the user's eyes: a diff, a description
+	Metadata Object   `json:"metadata"` // shown to the user: a diff, a description
 	Tool     *CallRef `json:"tool,omitempty"`
-	// Agent and Args let a gate judge who asks and what exactly would run.
+	// Agent and Args are for gates: the agent that makes the call, and its exact arguments.
 	Agent string          `json:"agent,omitempty"`
 	Args  json.RawMessage `json:"args,omitempty"`
-	// Implied is what granting the request grants as well, without asking for it: a command that writes a
-	// file edits it. A rule that denies it holds, and one that asks for it by name, by a pattern other than *.
+	// Implied lists permissions that are granted with the request: a command that writes a file edits it. Deny rules for them apply, and
+	// ask rules with another pattern than *.
 	Implied []ImpliedPermission `json:"-"`
-	// Verbatim says why Patterns is a text that is shown whole, because not all of what it does is known; empty: it is known. Only a rule
-	// with the pattern * allows such a text, and only while no rule for the same permission denies or asks for anything by name.
+	// Verbatim is the reason why the effects of Patterns are not fully known, so that the text is shown whole. Empty if they are known. Only
+	// a rule with the pattern * allows such a text, and only if no rule for the same permission denies or asks for another pattern.
 	Verbatim string `json:"-"`
 }
 
-// AnyFile is the pattern of an ImpliedPermission for a file that is not known: rules that deny any file by name count.
+// AnyFile is the pattern of an ImpliedPermission for an unknown file. Every rule that denies a file by name applies.
 const AnyFile = ""
 
-// ImpliedPermission is something that a request includes. Maybe is set if it may include it: a rule that denies it then asks.
+// ImpliedPermission is a permission that a request includes. If Maybe is set, a rule that denies it asks the user instead.
 type ImpliedPermission struct {
 	Permission, Pattern string
 	Maybe               bool
 }
 
-// CallRef points at the tool call of a message.
+// CallRef identifies a tool call of a message.
 type CallRef struct {
 	MessageID string `json:"messageID"`
 	CallID    string `json:"callID"`
@@ -172,7 +171,7 @@ type Question struct {
 	Custom   *bool            `json:"custom,omitempty"`   // free text is allowed; default true
 }
 
-// QuestionOption is one of the answers offered.
+// QuestionOption is one of the suggested answers.
 type QuestionOption struct {
 	Label       string `json:"label"`
 	Description string `json:"description"`

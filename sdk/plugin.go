@@ -6,72 +6,69 @@ import (
 	"log/slog"
 )
 
-// Plugin is what extends the host. Everything but Manifest, Start and Close is optional: the host asks
-// by type assertion for the interfaces below.
+// Plugin extends the host. Only Manifest, Start and Close are required. The host finds the optional interfaces below by type assertion.
 //
-// Order of calls: Manifest; Start once; the contributions, as often as the host likes and from many
-// goroutines; Close.
+// Order of calls: Manifest; Start once; the contributions, any number of times and concurrently; Close.
 type Plugin interface {
 	Manifest() Manifest
-	// Start makes the plugin ready. ctx bounds starting only; work in the background ends in Close.
+	// Start prepares the plugin. ctx bounds only the start; stop background work in Close.
 	Start(ctx context.Context, h Host) error
-	// Close ends the plugin. It is safe without Start and safe twice; nothing runs after it returned.
+	// Close ends the plugin. It may be called without Start, and twice. Nothing of the plugin runs after it returns.
 	Close(ctx context.Context) error
 }
 
-// Host is what the host gives every plugin. Further abilities are separate interfaces that a plugin
-// asserts.
+// Host is the host as every plugin sees it. Further abilities are separate interfaces, which a plugin asserts.
 type Host interface {
-	Logger() *slog.Logger // carries the plugin's name
+	Logger() *slog.Logger // adds the plugin's name
 	Project() Project
-	// Options is the plugin's own part of the configuration, an object; null when there is none.
+	// Options returns the plugin's own part of the configuration, an object; null if it has none.
 	Options() json.RawMessage
 }
 
-// ConfigReader gives a plugin the merged configuration without its secrets. The result must not be changed.
+// ConfigReader returns the merged configuration without its secrets. It must not be changed.
 type ConfigReader interface {
 	Config() *Config
 }
 
-// RuleReader tells a compiled-in plugin whether the permission rules of a session with a running turn deny something. No other
-// plugin is given it.
+// RuleReader reports whether the permission rules of a session with a running turn deny something. Only plugins that are compiled in have
+// it.
 type RuleReader interface {
 	Denies(sessionID, permission, pattern string) bool
 }
 
-// Project says where the host works. All paths are absolute.
+// Project holds the directories of the host. All paths are absolute.
 type Project struct {
 	ID        string // the root commit of the git repository, or "global"
-	Directory string // where tenon was started
+	Directory string // the directory in which tenon was started
 	Worktree  string // the root of the repository, or Directory without one
 	Home      string // the user's home directory
 	ConfigDir string // the user's configuration directory of tenon
-	DataDir   string // where tenon keeps its data
-	CacheDir  string // where tenon keeps what it can make again
+	DataDir   string // the directory of tenon's data
+	CacheDir  string // the directory of data that tenon can recreate
 	Git       bool   // Worktree is a git repository
 }
 
-// Hooker contributes hooks. Asked once, after Start.
+// Hooker contributes hooks. Called once, after Start.
 type Hooker interface{ Hooks() []Hook }
 
-// ToolSource contributes tools. Asked at every step; it must not block.
+// ToolSource contributes tools. Called at every step; it must not block.
 type ToolSource interface{ Tools() []Tool }
 
-// ProtocolSource contributes wire protocols. Asked once, after Start.
+// ProtocolSource contributes wire protocols. Called once, after Start.
 type ProtocolSource interface{ Protocols() []Protocol }
 
-// ProviderSource contributes providers and their models: data, no connection. Asked once, after Start.
+// ProviderSource contributes descriptions of providers and their models. Called once, after Start.
 type ProviderSource interface{ Providers() []ProviderInfo }
 
-// AgentSource contributes agents. Asked at every turn; it must not block.
+// AgentSource contributes agents. Called at every turn; it must not block.
 type AgentSource interface{ Agents() []Agent }
 
-// CommandSource contributes commands. Asked when a command is named.
+// CommandSource contributes commands. Called when a prompt names a command.
 type CommandSource interface {
 	Commands(ctx context.Context) ([]Command, error)
 }
 
-// SkillSource contributes skills. Asked at every turn and by the skill tool.
+// SkillSource contributes skills. Called at every turn and by the skill tool.
 type SkillSource interface {
 	Skills(ctx context.Context) ([]Skill, error)
 }
@@ -87,17 +84,17 @@ type Agent struct {
 	Prompt      string    `json:"prompt,omitempty"` // replaces the default system prompt
 	Temperature *float64  `json:"temperature,omitempty"`
 	TopP        *float64  `json:"top_p,omitempty"`
-	Steps       int       `json:"steps,omitempty"` // most steps of a turn; 0: no limit
+	Steps       int       `json:"steps,omitempty"` // maximum steps of a turn; 0: no limit
 	Options     Object    `json:"options,omitempty"`
 	Color       string    `json:"color,omitempty"`
-	// Permission comes after the defaults and before the user's rules, which do not lift what it denies or asks for; those for
-	// this agent do.
+	// Permission comes after the default rules and before the user's rules. The user's rules for all agents do not override its deny and
+	// ask rules; those for this agent do.
 	Permission PermissionRules `json:"permission,omitempty"`
-	// Strict is set where what Permission denies or asks for holds against everything but the user's rules for this agent: no stored
-	// approval, hook or flag answers then, the user does.
+	// Strict is set if only the user's rules for this agent override the deny and ask rules of Permission. Stored approvals, hooks and
+	// flags then do not answer for the user.
 	Strict bool   `json:"strict,omitempty"`
-	Origin string `json:"origin,omitempty"` // where it was defined, for people
-	// Replaces holds where definitions of the same name stand that this one replaces or changes, the last replaced first.
+	Origin string `json:"origin,omitempty"` // place of the definition, human-readable
+	// Replaces lists the places of definitions with the same name that this one replaces or changes, the last replaced first.
 	Replaces []string `json:"replaces,omitempty"`
 }
 
@@ -108,7 +105,7 @@ const (
 	ModeAll      = "all"
 )
 
-// Names of the agents the host itself asks for. A plugin contributes them.
+// Names of the agents that the host itself uses. A plugin contributes them.
 const (
 	AgentBuild      = "build"
 	AgentTitle      = "title"
@@ -125,17 +122,17 @@ type Command struct {
 	Variant     string `json:"variant,omitempty"`
 	Subtask     *bool  `json:"subtask,omitempty"`
 	Source      string `json:"source,omitempty"` // command, mcp or skill
-	Origin      string `json:"origin,omitempty"` // where it was defined, for people
-	// Replaces holds where definitions of the same name stand that this one replaces, the last replaced first.
+	Origin      string `json:"origin,omitempty"` // place of the definition, human-readable
+	// Replaces lists the places of definitions with the same name that this one replaces, the last replaced first.
 	Replaces []string `json:"replaces,omitempty"`
 }
 
-// Skill is a set of instructions that the model loads when it needs them.
+// Skill is a set of instructions that the model loads on demand.
 type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Location    string `json:"location"` // the SKILL.md, absolute
 	Body        string `json:"-"`        // without the front matter
-	// Replaces holds where definitions of the same name stand that this one replaces, the last replaced first.
+	// Replaces lists the places of definitions with the same name that this one replaces, the last replaced first.
 	Replaces []string `json:"replaces,omitempty"`
 }

@@ -1,9 +1,9 @@
 package sdk
 
-// Point is a named place in the loop where plugins are called.
+// Point names a place in the loop at which hooks run.
 type Point string
 
-// The hook points.
+// The hook points. docs/hooks.md describes each.
 const (
 	PointConfig         Point = "config"
 	PointEvent          Point = "event"

@@ -7,25 +7,22 @@ import (
 	"time"
 )
 
-// Protocol is a way to talk to model servers, registered by a plugin under a name that "protocol" in a
-// provider's configuration refers to.
+// Protocol is a wire protocol of model servers. "protocol" in a provider's configuration refers to its name.
 type Protocol struct {
 	Name string
-	// Open returns a client for one provider. It must not touch the network. The info, its key
-	// included, belongs to the client.
+	// Open returns a client for one provider. It must not use the network. The client owns info, which includes the API key.
 	Open func(info ProviderInfo) (ModelClient, error)
 }
 
-// ModelClient asks the models of one provider. Safe for use from many goroutines.
+// ModelClient sends requests to the models of one provider. It may be called concurrently.
 type ModelClient interface {
-	// Stream sends the request and calls sink for each event in order, from one goroutine, until the
-	// answer is complete, ctx ends or sink returns an error. It makes one try: the host retries. When it
-	// returns nil, the last event was StreamFinish. Errors of the server and of the connection are
-	// *ProviderError.
+	// Stream sends the request and calls sink for each event in order, from one goroutine, until the answer is complete, ctx ends or
+	// sink returns an error. It does not retry; the host does. If it returns nil, the last event was StreamFinish. Errors of the
+	// server and of the connection are *ProviderError.
 	Stream(ctx context.Context, req *ModelRequest, sink func(StreamEvent) error) error
 }
 
-// ModelLister is implemented by clients that can ask the server which models it has.
+// ModelLister is implemented by clients that can list the models of the server.
 type ModelLister interface {
 	ListModels(ctx context.Context) ([]Model, error)
 }
@@ -33,16 +30,16 @@ type ModelLister interface {
 // ProviderError is a failed model request.
 type ProviderError struct {
 	ProviderID string
-	StatusCode int               // of the HTTP response; 0 when there was none
+	StatusCode int               // of the HTTP response; 0 without one
 	Headers    map[string]string // of the HTTP response, names in lower case
 	Body       string            // of the HTTP response, at most 16 KiB
-	Code       string            // the error code the server named, such as context_length_exceeded
-	Message    string            // what the server said, for the user
-	Cut        bool              // the stream broke off after it had begun
-	Err        error             // the cause, when it was not the server's answer
+	Code       string            // error code in the response, such as context_length_exceeded
+	Message    string            // error message of the server, for the user
+	Cut        bool              // the stream ended early
+	Err        error             // the cause, if it is not a response of the server
 }
 
-// Error names the provider, what the server said and the status.
+// Error returns the provider, the message and the status.
 func (e *ProviderError) Error() string {
 	msg := e.Message
 	if msg == "" && e.Err != nil {
@@ -57,14 +54,13 @@ func (e *ProviderError) Error() string {
 // Unwrap returns the cause.
 func (e *ProviderError) Unwrap() error { return e.Err }
 
-// DefaultIdleTimeout is how long a provider waits for the first byte of an answer, and for the next
-// one, before it gives the stream up: long enough for a model that reasons in silence.
+// DefaultIdleTimeout is the longest time without a byte of the answer before a provider cancels the stream. It allows for models that reason
+// without output.
 const DefaultIdleTimeout = 5 * time.Minute
 
 // MaxModelAnswerBytes bounds the text, reasoning and tool arguments of one model answer, together. The longest answer that a model of
 // 2026 can give, 128,000 tokens, has about 0.5 MiB.
 const MaxModelAnswerBytes = 16 << 20
 
-// ErrAnswerLimit is wrapped by errors about an answer that exceeds a limit on its size or its whole duration. The host does not ask
-// again: another try would end in the same way.
+// ErrAnswerLimit is wrapped by errors about an answer that exceeds a limit on its size or its total duration. The host does not retry.
 var ErrAnswerLimit = errors.New("answer limit exceeded")

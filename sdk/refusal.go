@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// ErrHeadless means that the user would have to be asked and is not there.
+// ErrHeadless is returned if a question has no user to answer it, because tenon runs without a terminal.
 var ErrHeadless = errors.New("no user to ask")
 
-// Verdict is what a gate, or a transform that may deny, decides.
+// Verdict is the decision of a gate, or of a transform that may deny.
 type Verdict string
 
 // The verdicts. The zero value abstains.
@@ -18,7 +18,7 @@ const (
 	VerdictAsk      Verdict = "ask"
 	VerdictDeny     Verdict = "deny"     // refuses one tool call; the model may try another way
 	VerdictHalt     Verdict = "halt"     // stops the turn; the user takes over
-	VerdictContinue Verdict = "continue" // turn.stop: go on with a message
+	VerdictContinue Verdict = "continue" // turn.stop: continue with a message
 )
 
 // Decision is the answer of a gate.
@@ -29,14 +29,14 @@ type Decision struct {
 
 // Refusal is the error of a tool call that was not permitted.
 type Refusal struct {
-	// Halt ends the turn; otherwise the model gets Reason and may try another way.
+	// Halt ends the turn. Otherwise Reason is sent to the model, which may try another way.
 	Halt   bool
 	Reason string
-	// By says who refused: "user", "rule", "plugin NAME", "headless".
+	// By is the source of the refusal: "user", "rule", "plugin NAME", "headless".
 	By string
 }
 
-// Error returns the reason and who gave it.
+// Error returns the reason and the source.
 func (r *Refusal) Error() string {
 	if r.By == "" {
 		return r.Reason
@@ -44,8 +44,8 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s (refused by %s)", r.Reason, r.By)
 }
 
-// Deny returns the error with which a hook at tool.execute.before refuses a call.
+// Deny returns an error by which a hook at tool.execute.before refuses the call.
 func Deny(reason string) error { return &Refusal{Reason: reason} }
 
-// Halt returns the error with which a hook at tool.execute.before refuses a call and stops the turn.
+// Halt returns an error by which a hook at tool.execute.before refuses the call and stops the turn.
 func Halt(reason string) error { return &Refusal{Reason: reason, Halt: true} }

@@ -6,10 +6,10 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
-// Millis is a point in time in Unix milliseconds, as the wire has it. Zero means not set.
+// Millis is a time in Unix milliseconds. Zero means not set.
 type Millis = int64
 
-// Session is one conversation and its accumulated figures.
+// Session is one conversation with its totals.
 type Session struct {
 	ID          string          `json:"id"`
 	Slug        string          `json:"slug"`
@@ -33,7 +33,7 @@ type Session struct {
 	Extra       Extra           `json:"-"`
 }
 
-// SessionModel names the model of a session. Its key is id where messages say modelID.
+// SessionModel is the model of a session. In JSON its key is id; messages use modelID (ModelRef).
 type SessionModel struct {
 	ID         string `json:"id"`
 	ProviderID string `json:"providerID"`
@@ -55,7 +55,7 @@ type CacheCount struct {
 	Write int64 `json:"write"`
 }
 
-// Sum returns all tokens together: what the step took of the model's context.
+// Sum returns the total: the part of the model's context that the step used.
 func (t Tokens) Sum() int64 {
 	return t.Input + t.Output + t.Reasoning + t.Cache.Read + t.Cache.Write
 }
@@ -85,12 +85,12 @@ type FileDiff struct {
 	Status    string `json:"status,omitempty"`
 }
 
-// Share says where a session is published.
+// Share is the address of a published session.
 type Share struct {
 	URL string `json:"url"`
 }
 
-// Revert marks the point a session was taken back to.
+// Revert marks the point to which a session was reverted.
 type Revert struct {
 	MessageID string `json:"messageID"`
 	PartID    string `json:"partID,omitempty"`
@@ -119,8 +119,7 @@ const (
 	StatusRetry = "retry"
 )
 
-// SessionStatus tells what a session does now. Attempt, Message and Next (when the next try starts)
-// are set for StatusRetry alone.
+// SessionStatus is the current status of a session. Attempt, Message and Next (the time of the next attempt) are set only for StatusRetry.
 type SessionStatus struct {
 	Type    string `json:"type"`
 	Attempt int    `json:"attempt,omitempty"`
@@ -136,14 +135,14 @@ type Todo struct {
 	Priority string `json:"priority"`
 }
 
-// ModelRef names a model in messages and hooks.
+// ModelRef identifies a model in messages and hooks.
 type ModelRef struct {
 	ProviderID string `json:"providerID"`
 	ModelID    string `json:"modelID"`
 	Variant    string `json:"variant,omitempty"`
 }
 
-// String returns provider/model, the form users write.
+// String returns provider/model, as in the configuration.
 func (r ModelRef) String() string { return r.ProviderID + "/" + r.ModelID }
 
 var (

@@ -5,36 +5,35 @@ import (
 	"encoding/json"
 )
 
-// ToolDefinition is what the model gets to know of a tool.
+// ToolDefinition describes a tool to the model.
 type ToolDefinition struct {
-	ID          string          `json:"id"` // [A-Za-z0-9_-], at most 64
+	ID          string          `json:"id"` // 1 to 64 of A-Z a-z 0-9 _ -
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"` // a JSON schema of type object
 }
 
-// Tool is something the model can call. Safe for use from many goroutines.
+// Tool is a function that the model can call. Its methods may be called concurrently.
 type Tool interface {
 	// Definition is called at every step and must not block.
 	Definition() ToolDefinition
-	// Execute runs the call. The arguments met the schema and were permitted. An error goes to the model
-	// as the call's result. When ctx ends it returns soon and leaves nothing running.
+	// Execute runs the call. The arguments match the schema, and the call is permitted. An error is sent to the model as the result.
+	// When ctx ends, Execute returns soon and leaves nothing running.
 	Execute(ctx context.Context, call *ToolCall) (*ToolResult, error)
 }
 
-// ToolPreparer is implemented by tools that need leave for something other than their own id with the
-// pattern *.
+// ToolPreparer is implemented by tools that require other permissions than their own id with the pattern *.
 type ToolPreparer interface {
-	// Prepare checks the call and says what it needs leave for, in the order to ask; an empty list needs
-	// none. It changes nothing. An error refuses the call and goes to the model.
+	// Prepare checks the call and returns the permissions it requires, in the order to ask; none if the list is empty. It has no side
+	// effects. An error refuses the call and is sent to the model.
 	Prepare(ctx context.Context, call *ToolCall) ([]PermissionRequest, error)
 }
 
-// ToolPermission is implemented by tools whose permission key is not their id (write asks for edit).
+// ToolPermission is implemented by tools whose permission key is not their id. For example, the key of write is edit.
 type ToolPermission interface {
 	Permission() string
 }
 
-// ToolAvailability is implemented by tools that some models or agents do not get.
+// ToolAvailability is implemented by tools that are not offered to every model and agent.
 type ToolAvailability interface {
 	Available(model *Model, agent *Agent) bool
 }
@@ -46,91 +45,90 @@ type ToolCall struct {
 	SessionID string          `json:"sessionID"`
 	MessageID string          `json:"messageID"`
 	Agent     string          `json:"agent"`
-	Args      json.RawMessage `json:"args"`      // an object that meets the tool's schema
-	Directory string          `json:"directory"` // where the session works, absolute
-	Worktree  string          `json:"worktree"`  // the root of the project, absolute
-	// Host is the call's way back to the host, for as long as the call runs.
+	Args      json.RawMessage `json:"args"`      // an object that matches the tool's schema
+	Directory string          `json:"directory"` // directory of the session, absolute
+	Worktree  string          `json:"worktree"`  // root of the project, absolute
+	// Host calls the host. It may be used while the call runs.
 	Host ToolHost `json:"-"`
-	// Prepared belongs to the tool: what Prepare stores here, Execute of the same call finds, such as the files that permission
-	// was requested for. Only tools that are compiled in get it; nil if Prepare stored nothing or was not called.
+	// Prepared belongs to the tool. Prepare stores a value for Execute of the same call, such as the files that permission was requested
+	// for. Only tools that are compiled in have it. Nil if Prepare stored nothing or was not called.
 	Prepared any `json:"-"`
 }
 
-// ToolHost is what every call can ask of the host. Further abilities are the interfaces below; a tool
-// asserts the one it needs and returns an error that names it when the host has it not.
+// ToolHost is the host as every tool call sees it. Further abilities are the interfaces below. A tool asserts the one it needs and, if the
+// host does not have it, returns an error that names it.
 type ToolHost interface {
-	// Progress shows what the call does now. Metadata replaces what was shown before. It does not block.
+	// Progress shows the state of the call to the user. metadata replaces the metadata shown before. It does not block.
 	Progress(title string, metadata Object)
-	// Ask waits for leave; nil means granted. A refusal is a *Refusal.
+	// Ask waits for permission. Nil means granted. A refusal is a *Refusal.
 	Ask(ctx context.Context, req PermissionRequest) error
 }
 
-// MessageReader gives a call the messages of its session, oldest first. They must not be changed.
+// MessageReader returns the messages of the call's session, oldest first. They must not be changed.
 type MessageReader interface {
 	Messages(ctx context.Context) ([]MessageWithParts, error)
 }
 
-// OutputReader gives a call the full text of an output that was too large for the conversation, by the
-// reference its preview names.
+// OutputReader returns the full text of an output that was too large for the conversation, by the reference in its preview.
 type OutputReader interface {
 	Output(ctx context.Context, ref string) ([]byte, error)
 }
 
-// Shell gives a call the environment for a command it runs, in the form of os.Environ: the host's own
-// without the keys of providers, changed by the hooks at shell.env.
+// Shell returns the environment for a command, in the form of os.Environ: the host's own without the keys of providers, changed by the hooks
+// at shell.env.
 type Shell interface {
 	ShellEnv(ctx context.Context, cwd string) ([]string, error)
 }
 
-// Questioner asks the user. The answers are in the order of the questions; each lists the labels chosen
-// or the free text. ErrHeadless when nobody is there, *Refusal when the user dismissed the question.
+// Questioner asks the user. The answers are in the order of the questions; each lists the chosen labels or the free text. Errors:
+// ErrHeadless without a user to ask, *Refusal if the user dismissed the question.
 type Questioner interface {
 	Question(ctx context.Context, questions []Question) ([][]string, error)
 }
 
-// TodoKeeper keeps the task list of the session.
+// TodoKeeper replaces the task list of the session.
 type TodoKeeper interface {
 	SetTodos(ctx context.Context, todos []Todo) error
 }
 
-// Subtask asks for the run of a subagent.
+// Subtask requests the run of a subagent.
 type Subtask struct {
 	Agent       string
 	Description string
 	Prompt      string
 	Command     string
-	Resume      string // the session of an earlier subtask to go on with
+	Resume      string // session of an earlier subtask to continue
 }
 
-// SubtaskResult is what a subagent answered, in which session.
+// SubtaskResult is the answer of a subagent and its session.
 type SubtaskResult struct {
 	SessionID string
 	Text      string
 }
 
-// Subtasker runs subagents. It waits for the answer; a call may be made from several tool calls at once.
+// Subtasker runs subagents and waits for their answers. It may be called concurrently.
 type Subtasker interface {
 	Subtask(ctx context.Context, task Subtask) (*SubtaskResult, error)
-	// Subagents lists the agents that may be asked.
+	// Subagents returns the agents that Subtask can run.
 	Subagents() []Agent
 }
 
-// SkillFinder gives a call the skills that can be loaded.
+// SkillFinder returns the skills that can be loaded.
 type SkillFinder interface {
 	Skills(ctx context.Context) ([]Skill, error)
 }
 
-// ToolResult is what a call gave. Output goes to the model, Title and Metadata to the user.
+// ToolResult is the result of a call. Output is sent to the model, Title and Metadata are shown to the user.
 type ToolResult struct {
 	Title       string      `json:"title"`
 	Output      string      `json:"output"`
 	Metadata    Object      `json:"metadata,omitempty"`
 	Attachments []*FilePart `json:"attachments,omitempty"` // images and files for the model
-	// KeepTail keeps the end of an output that is too large instead of its beginning.
+	// KeepTail keeps the end of an output that is too large, not its beginning.
 	KeepTail bool `json:"keepTail,omitempty"`
 }
 
-// Origin says who owns a tool.
+// Origin is the owner of a tool.
 type Origin struct {
 	Carrier Carrier `json:"carrier"`
 	Plugin  string  `json:"plugin"`

@@ -9,15 +9,15 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
-// ToolStatus is where a tool call stands.
+// ToolStatus is the status of a tool call.
 type ToolStatus string
 
-// The statuses of a tool call, in the order they are passed.
+// The statuses of a tool call, in order.
 const (
 	ToolPending   ToolStatus = "pending"   // the model is still writing the arguments
 	ToolRunning   ToolStatus = "running"   // the arguments are complete
-	ToolCompleted ToolStatus = "completed" // it ran; Output holds the result
-	ToolError     ToolStatus = "error"     // refused, failed or interrupted; Error holds why
+	ToolCompleted ToolStatus = "completed" // finished; Output holds the result
+	ToolError     ToolStatus = "error"     // refused, failed or interrupted; Error holds the reason
 )
 
 // ToolPart is one tool call and, once it ran, its result.
@@ -26,12 +26,12 @@ type ToolPart struct {
 	CallID   string    `json:"callID"`
 	Tool     string    `json:"tool"`
 	Metadata Object    `json:"metadata,omitempty"`
-	State    ToolState `json:"state,omitzero"` // missing only in a part that was sent in extracts
+	State    ToolState `json:"state,omitzero"` // zero only in a part that was sent without it
 	Extra    Extra     `json:"-"`
 }
 
-// ToolState is the state of a tool call. Which fields count depends on Status; the others are neither
-// read from nor written to JSON.
+// ToolState is the state of a tool call. The comments of the fields name the statuses that use them. In other statuses the JSON does not have
+// them.
 type ToolState struct {
 	Status      ToolStatus
 	Input       json.RawMessage // the arguments, an object; {} while pending
@@ -45,8 +45,7 @@ type ToolState struct {
 	Extra       Extra
 }
 
-// ToolTime holds the times of a tool call. Compacted is set when its output was pruned from the
-// conversation; the output itself stays stored.
+// ToolTime holds the times of a tool call. Compacted is set if its output was removed from requests; the output stays stored.
 type ToolTime struct {
 	Start     Millis `json:"start"`
 	End       Millis `json:"end,omitempty"`
@@ -88,7 +87,7 @@ type (
 // Type returns PartTypeTool.
 func (*ToolPart) Type() string { return PartTypeTool }
 
-// Open reports whether the call has no result yet.
+// Open reports whether the call is pending or running.
 func (s *ToolState) Open() bool { return s.Status == ToolPending || s.Status == ToolRunning }
 
 // UnmarshalJSON decodes the part and keeps its unknown fields.

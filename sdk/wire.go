@@ -6,18 +6,16 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
-// ErrWire is wrapped by every error about JSON that does not have the shape its type demands.
+// ErrWire is wrapped by errors about JSON that does not match its type.
 var ErrWire = value.ErrWire
 
-// Extra holds the fields of an object that this version of the sdk does not know, by name. They are
-// written back unchanged when the object is encoded. Nil means none.
+// Extra holds the unknown fields of an object, by name. They are encoded unchanged. Nil means none.
 //
-// Objects inside that have no Extra of their own keep theirs here: those of a nested object under its
-// name, those of the elements of a list under a key made from the element, so that they follow the
-// element when the list changes and go when the element does.
+// It also holds the unknown fields of nested objects that have no Extra: those of a nested object under its name, and those of list
+// elements under a key derived from the element, so that they follow the element when the list changes.
 type Extra map[string]json.RawMessage
 
-// This describes to the value engine what the declarations of the types alone do not show.
+// The value engine learns here about types whose declarations do not show how they are encoded.
 var _ = value.Register(value.Contract{
 	Unions: []value.Union{
 		value.NewUnion[Part]("type", Part.Type, PartHead{}, &UnknownPart{},

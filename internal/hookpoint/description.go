@@ -12,16 +12,16 @@ import (
 func Hook(d *sdk.HookDescription, where string, h sdk.RemoteHandler) (sdk.Hook, error) {
 	info, ok := Of(d.Point)
 	if !ok {
-		return sdk.Hook{}, fmt.Errorf("%w: %s.point: there is no hook point %q", sdk.ErrManifest, where, d.Point)
+		return sdk.Hook{}, fmt.Errorf("%w: %s.point: unknown hook point %q", sdk.ErrManifest, where, d.Point)
 	}
 	switch d.OnError {
 	case sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop:
 	default:
-		return sdk.Hook{}, fmt.Errorf("%w: %s.onError: %q is none of skip, deny and stop", sdk.ErrManifest, where, d.OnError)
+		return sdk.Hook{}, fmt.Errorf("%w: %s.onError: unknown policy %q; want skip, deny or stop", sdk.ErrManifest, where, d.OnError)
 	}
 	timeout := time.Duration(d.TimeoutMS) * time.Millisecond
 	if d.TimeoutMS < 0 || timeout > sdk.MaxHookTimeout {
-		return sdk.Hook{}, fmt.Errorf("%w: %s.timeout: %d is not between 0 and %d milliseconds", sdk.ErrManifest, where, d.TimeoutMS, sdk.MaxHookTimeout.Milliseconds())
+		return sdk.Hook{}, fmt.Errorf("%w: %s.timeout: %d; want 0 to %d milliseconds", sdk.ErrManifest, where, d.TimeoutMS, sdk.MaxHookTimeout.Milliseconds())
 	}
 	name := d.Name
 	if name == "" {
@@ -33,7 +33,7 @@ func Hook(d *sdk.HookDescription, where string, h sdk.RemoteHandler) (sdk.Hook, 
 	}, nil
 }
 
-// Describe returns what a hook is without its handler.
+// Describe returns the description of a hook.
 func Describe(h *sdk.Hook) sdk.HookDescription {
 	return sdk.HookDescription{
 		Point: string(h.Point), Name: h.Name, Reads: h.Reads, Writes: h.Writes, Priority: h.Priority,

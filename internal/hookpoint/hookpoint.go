@@ -1,5 +1,5 @@
-// Package hookpoint holds the table of the hook points for the engine of the hooks and for carriers: the kind of each point and the types
-// of its input and value.
+// Package hookpoint is the table of the hook points: the kind of each and the types of its input and value. The engine of the hooks and the
+// carriers use it.
 package hookpoint
 
 import (
@@ -8,13 +8,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Kind is what hooks may do at a point.
+// Kind is the role of hooks at a point.
 type Kind string
 
 // The kinds of points.
 const (
-	KindObserve   Kind = "observe"   // told, cannot change anything
-	KindTransform Kind = "transform" // gets a value, returns a new one
+	KindObserve   Kind = "observe"   // receives data, changes nothing
+	KindTransform Kind = "transform" // changes a value
 	KindGate      Kind = "gate"      // allows, denies, asks or abstains
 )
 
@@ -22,10 +22,10 @@ const (
 type Info struct {
 	Point   sdk.Point
 	Kind    Kind
-	MayDeny bool // a transform that may refuse (Deny, Halt)
+	MayDeny bool // a transform that may refuse (sdk.Deny, sdk.Halt)
 	Summary string
-	// NewInput returns a pointer to a new input of the point, NewValue one to a new value; both are what
-	// HookCall holds and what carriers decode into. NewValue is nil where the kind has no value.
+	// NewInput returns a pointer to a new input of the point, NewValue one to a new value: the types in sdk.HookCall, into which carriers
+	// decode. NewValue is nil if the kind has no value.
 	NewInput func() any
 	NewValue func() any
 }
@@ -33,8 +33,7 @@ type Info struct {
 // All returns the table of all hook points, in the order a turn passes them.
 func All() []Info { return points[:] }
 
-// Of returns the description of a point by its name; the prefix "experimental." that opencode
-// uses is accepted.
+// Of returns the description of a point by its name. It accepts opencode's prefix "experimental.".
 func Of(name string) (Info, bool) {
 	name = strings.TrimPrefix(name, "experimental.")
 	for _, p := range points {
@@ -50,7 +49,7 @@ func fresh[T any]() any { return new(T) }
 var points = [...]Info{
 	{sdk.PointConfig, KindTransform, false, "the merged configuration, once at start", fresh[sdk.ConfigInput], fresh[sdk.Config]},
 	{sdk.PointEvent, KindObserve, false, "every event of the bus", fresh[sdk.Event], nil},
-	{sdk.PointSessionStart, KindObserve, false, "a session was created or taken up again", fresh[sdk.SessionInput], nil},
+	{sdk.PointSessionStart, KindObserve, false, "a session was created or resumed", fresh[sdk.SessionInput], nil},
 	{sdk.PointCommand, KindTransform, false, "a command's template was expanded", fresh[sdk.CommandInput], fresh[sdk.CommandValue]},
 	{sdk.PointChatMessage, KindTransform, false, "a user message, before it is stored", fresh[sdk.ChatMessageInput], fresh[sdk.ChatMessageValue]},
 	{sdk.PointToolDefinition, KindTransform, false, "a tool's description and schema, at every step, for tools of every origin", fresh[sdk.ToolDefinitionInput], fresh[sdk.ToolDefinitionValue]},
@@ -59,13 +58,13 @@ var points = [...]Info{
 	{sdk.PointChatParams, KindTransform, false, "the parameters of a model request", fresh[sdk.ChatInput], fresh[sdk.ChatParams]},
 	{sdk.PointChatHeaders, KindTransform, false, "extra HTTP headers of a model request", fresh[sdk.ChatInput], fresh[sdk.ChatHeadersValue]},
 	{sdk.PointToolBefore, KindTransform, true, "a tool call's arguments, before they are checked", fresh[sdk.ToolInput], fresh[sdk.ToolBeforeValue]},
-	{sdk.PointPermissionAsk, KindGate, false, "leave for a tool call, with the exact bytes that will run", fresh[sdk.PermissionRequest], nil},
+	{sdk.PointPermissionAsk, KindGate, false, "permission for a tool call, with the exact bytes that will run", fresh[sdk.PermissionRequest], nil},
 	{sdk.PointShellEnv, KindTransform, false, "the environment of a shell command", fresh[sdk.ShellEnvInput], fresh[sdk.ShellEnvValue]},
 	{sdk.PointToolAfter, KindTransform, false, "a tool call's result, whatever its outcome", fresh[sdk.ToolAfterInput], fresh[sdk.ToolAfterValue]},
 	{sdk.PointTextComplete, KindTransform, false, "a finished block of the model's text", fresh[sdk.TextCompleteInput], fresh[sdk.TextCompleteValue]},
 	{sdk.PointCompacting, KindTransform, false, "the prompt of a compaction", fresh[sdk.CompactingInput], fresh[sdk.CompactingValue]},
-	{sdk.PointAutocontinue, KindTransform, false, "whether to go on after an automatic compaction", fresh[sdk.AutocontinueInput], fresh[sdk.AutocontinueValue]},
+	{sdk.PointAutocontinue, KindTransform, false, "whether to continue after an automatic compaction", fresh[sdk.AutocontinueInput], fresh[sdk.AutocontinueValue]},
 	{sdk.PointSmallModel, KindTransform, false, "the model for titles, when none is configured", fresh[sdk.SmallModelInput], fresh[sdk.SmallModelValue]},
-	{sdk.PointTurnStop, KindGate, false, "the end of a turn: let it stop, or go on with a message", fresh[sdk.TurnStopInput], nil},
-	{sdk.PointSessionEnd, KindObserve, false, "the host is done with a session", fresh[sdk.SessionInput], nil},
+	{sdk.PointTurnStop, KindGate, false, "the end of a turn: let it stop, or continue with a message", fresh[sdk.TurnStopInput], nil},
+	{sdk.PointSessionEnd, KindObserve, false, "the host has finished with a session", fresh[sdk.SessionInput], nil},
 }

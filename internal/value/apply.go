@@ -9,20 +9,19 @@ import (
 	"strconv"
 )
 
-// errUnknownMember means that a plain struct has no place for a field. Its owner may keep the field.
+// errUnknownMember is returned for a field that a plain struct does not declare. Its owner may keep the field.
 var errUnknownMember = errors.New("no such field")
 
-// Apply makes the changes to v, a pointer, in order: all of them or, on an error, none. Objects that are
-// not there yet are made on the way to a member; arrays grow by one element at a time. A pointer has at most MaxPointerSegments.
+// Apply makes the changes to v, a pointer, in order: all of them or, on an error, none. Missing objects on the way to a member are created;
+// arrays grow by one element at a time. A pointer has at most MaxPointerSegments.
 //
-// What v pointed at before is not changed but copied along the path of each change, so that others may
-// go on reading what they share with v.
+// The value that v pointed at is copied along the path of each change, not changed: callers may share parts of it with v.
 //
-// What a Go type holds is changed in place of its copy, so that the work is in proportion to the changes. Where that cannot be, in
-// fields that this version does not know, at most maxReread bytes are read again; more are an error that wraps ErrBounds.
+// The work is proportional to the changes, because Go values are changed directly. Unknown fields are JSON, which is read again: at most
+// maxReread bytes, else the error wraps ErrBounds.
 //
-// The type, the role and the id of a part or a message that is there cannot be changed; the whole part
-// can be replaced. Errors wrap ErrWire and name the pointer and the cause.
+// The type, the role and the id of a part or a message cannot be changed; the whole part can be replaced. Errors wrap ErrWire and name the
+// pointer and the cause.
 func Apply[C change](v any, changes []C) error {
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
@@ -45,13 +44,13 @@ func Apply[C change](v any, changes []C) error {
 	return nil
 }
 
-// applier makes changes. What it walks into it copies first, unless it made it itself.
+// applier makes changes. It copies a value before it changes a member of it, unless it made the value itself.
 type applier struct {
-	fresh map[uintptr]struct{} // addresses of what this applier made and nobody else refers to
+	fresh map[uintptr]struct{} // addresses of values that this applier made
 	work  *reread
 }
 
-// edit is what a change does to the place it names.
+// edit is a change without its pointer.
 type edit struct {
 	value  json.RawMessage
 	remove bool
@@ -119,7 +118,7 @@ func (a *applier) at(p *plan, v reflect.Value, path []string, e edit) error {
 		}
 		return a.reencode(p, v, path, e)
 	}
-	return errors.New("a member of what has no members")
+	return errors.New("the value above has no members")
 }
 
 // set decodes the value into v.
@@ -185,7 +184,7 @@ func (a *applier) inStruct(p *plan, v reflect.Value, path []string, e edit) erro
 	p = p.at(v)
 	i, known := p.byName[name]
 	if p.states != nil || owner.states != nil && name == "status" {
-		return a.reencode(owner, v, path, e) // a tool state that becomes another one
+		return a.reencode(owner, v, path, e) // a state of another status
 	}
 	if !known {
 		return a.inExtra(p, v, path, e)
@@ -195,7 +194,7 @@ func (a *applier) inStruct(p *plan, v reflect.Value, path []string, e edit) erro
 	if last && e.remove {
 		return a.removeField(owner, f, v, path, e)
 	}
-	// Unknown fields inside known ones are kept by the owner and have to follow what happens here.
+	// The owner keeps unknown fields inside known ones. They change with the field.
 	if p.extra != nil {
 		if _, nested := p.extraOf(v)[name]; nested {
 			return a.reencode(owner, v, path, e)
@@ -211,7 +210,7 @@ func (a *applier) inStruct(p *plan, v reflect.Value, path []string, e edit) erro
 	return err
 }
 
-// fixed refuses to change what a part or a message is.
+// fixed refuses changes of the type and the id of a part or a message.
 func (p *plan) fixed(name string) error {
 	if p.tag != "" && (name == p.tag || name == "id") {
 		return fmt.Errorf("%s of a part or a message cannot be changed", name)
@@ -230,7 +229,7 @@ func (a *applier) removeField(owner *plan, f *planField, v reflect.Value, path [
 	return nil
 }
 
-// unknownMember sets a field to an object with fields the type does not know: the owner keeps them.
+// unknownMember sets a field to an object with unknown fields, which the owner keeps.
 func (a *applier) unknownMember(p *plan, v reflect.Value, path []string, e edit) error {
 	if p.extra == nil {
 		return errUnknownMember
@@ -238,7 +237,7 @@ func (a *applier) unknownMember(p *plan, v reflect.Value, path []string, e edit)
 	return a.reencode(p, v, path, e)
 }
 
-// inExtra changes a field that the type does not know.
+// inExtra changes an unknown field.
 func (a *applier) inExtra(p *plan, v reflect.Value, path []string, e edit) error {
 	if p.extra == nil {
 		return fmt.Errorf("%w: %q", errUnknownMember, path[0])
@@ -299,11 +298,11 @@ func (a *applier) inSlice(p *plan, v reflect.Value, path []string, e edit) error
 	return fmt.Errorf("no element %d in an array of %d", i, n)
 }
 
-// arrayIndex reads an index of an array with n elements; n itself is the place behind the last.
+// arrayIndex parses an index of an array with n elements; n itself is the end.
 func arrayIndex(segment string, n int) (int, error) {
 	i, err := strconv.Atoi(segment)
 	if err != nil || strconv.Itoa(i) != segment || i < 0 {
-		return 0, fmt.Errorf("%q is no index of an array", segment)
+		return 0, fmt.Errorf("%q is not an array index", segment)
 	}
 	if i > n {
 		return 0, fmt.Errorf("no element %d in an array of %d", i, n)

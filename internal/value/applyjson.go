@@ -7,9 +7,9 @@ import (
 	"reflect"
 )
 
-// How Apply changes JSON whose shape nobody declared: what stands in an Object or in raw JSON.
+// Changes of JSON of any shape: in an Object or in raw JSON.
 
-// inAny changes JSON as encoding/json decodes it; what is something else is brought into that form.
+// inAny changes JSON in the form of encoding/json. Other values are converted to that form.
 func (a *applier) inAny(v reflect.Value, path []string, e edit) error {
 	slot := v.Addr().Interface().(*any)
 	if object, ok := anyObject(*slot); ok {
@@ -36,7 +36,7 @@ func (a *applier) inAny(v reflect.Value, path []string, e edit) error {
 		*slot = inner.Interface()
 		return nil
 	case string, bool, float64, json.Number:
-		return errors.New("a member of what has no members")
+		return errors.New("the value above has no members")
 	}
 	plain, err := plainJSON(*slot)
 	if err != nil {
@@ -47,10 +47,10 @@ func (a *applier) inAny(v reflect.Value, path []string, e edit) error {
 		*slot = plain
 		return a.inAny(v, path, e)
 	}
-	return errors.New("a member of what has no members")
+	return errors.New("the value above has no members")
 }
 
-// reencode makes the edit in the JSON of v and decodes the outcome.
+// reencode makes the edit in the JSON of v and decodes the result.
 func (a *applier) reencode(p *plan, v reflect.Value, path []string, e edit) error {
 	raw, err := JSON(v.Addr().Interface())
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"reflect"
 )
 
-// Clone returns a deep copy of v, a pointer to the input or the value of a hook point or to any other
-// type of this package. Strings are shared. So is what is neither JSON nor a type of this package: an
-// interface value that a field holds, or a foreign struct inside an Object.
+// Clone returns a deep copy of v, a pointer to a type of the contract. Strings are shared, and so are values that are neither JSON nor of a
+// type of the contract: an interface value in a field, or a foreign struct inside an Object.
 func Clone(v any) any { return cloneAny(v) }
 
 // CloneObject returns a deep copy of the object.
@@ -34,8 +33,7 @@ func cloneExtra(e Extra) Extra {
 	return c
 }
 
-// cloneAny copies JSON as encoding/json makes it without reflection, the types of this package and
-// containers of them by plan.
+// cloneAny copies JSON in the form of encoding/json without reflection, and types of the contract and containers of them by plan.
 func cloneAny(v any) any {
 	switch v := v.(type) {
 	case nil, string, bool, float64, json.Number, int, int64:
@@ -88,7 +86,7 @@ func (p *plan) detachMap(v reflect.Value) {
 	v.Set(dst)
 }
 
-// detachInterface copies what an interface of ours holds; others are shared.
+// detachInterface copies the value of an interface if its type is of the contract; others are shared.
 func (p *plan) detachInterface(v reflect.Value) {
 	if v.IsNil() {
 		return

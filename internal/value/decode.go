@@ -8,17 +8,15 @@ import (
 // messages, and encoding/json goes over the data of each several times: to check it, to decode it, and
 // both again for every value inside that decodes itself.
 //
-// The contract: what decodeOrdinary takes it decodes to exactly the value, and the Extra, that the slow
-// path (decodeSlow, and UnmarshalJSON of Object) gives. Whatever is not plain it refuses without a reason:
-// malformed JSON, values of the wrong type, a field named twice or in other capitals, escapes in names,
-// unknown fields in a nested struct that has no place for them. Then the slow path starts over, and its
-// outcome stands. So there is one definition of how JSON is read, and it is not here.
+// If decodeOrdinary succeeds, the value and the Extra are exactly those of the slow path (decodeSlow, decodeObjectSlow). It refuses anything
+// unusual without a reason: malformed JSON, values of the wrong type, duplicate fields, names in other capitals or with escapes, unknown
+// fields in a nested struct. Then the slow path starts over and decides. encoding/json stays the reference; this is only a fast path.
 
-// maxOrdinaryDepth bounds how deep ordinary JSON is nested; encoding/json goes to 10000.
+// maxOrdinaryDepth bounds the nesting of ordinary JSON; encoding/json allows 10000.
 const maxOrdinaryDepth = 200
 
 // decodeOrdinary decodes the object in data into target, a struct with the plan p, and returns the fields
-// it has no place for. When ok is false, target is as it was.
+// it does not declare. If ok is false, target is unchanged.
 func decodeOrdinary(data []byte, p *plan, target reflect.Value) (extra Extra, ok bool) {
 	if !target.IsZero() {
 		return nil, false // encoding/json merges
@@ -31,15 +29,14 @@ func decodeOrdinary(data []byte, p *plan, target reflect.Value) (extra Extra, ok
 	return nil, false
 }
 
-// ordinaryObject decodes what Object.UnmarshalJSON does, by the same contract.
+// ordinaryObject is the fast path of DecodeObject.
 func ordinaryObject(data []byte) (o map[string]any, ok bool) {
 	d := ordinary{data: data}
 	o, ok = d.object()
 	return o, ok && d.atEnd()
 }
 
-// ordinaryElements calls f with each element of the array in data and reports whether all of data is an
-// array and f took everything.
+// ordinaryElements calls f with each element of the array in data. It reports whether data is an array and f accepted all elements.
 func ordinaryElements(data []byte, f func(raw []byte) bool) bool {
 	d := ordinary{data: data}
 	return d.each('[', ']', func() bool {
@@ -48,8 +45,8 @@ func ordinaryElements(data []byte, f func(raw []byte) bool) bool {
 	}) && d.atEnd()
 }
 
-// firstString returns what is between the quotes of the first field of that name of the object in data,
-// nil when that is no string. It is a guess: the data may not be JSON, or name the field once more.
+// firstString returns the text between the quotes of the first field of that name in the object in data; nil if it is not a string. It is a
+// guess: data may not be JSON, or have the field twice.
 func firstString(data []byte, name string) (raw []byte) {
 	EachField(data, func(key, value []byte) bool {
 		if string(key) != name {

@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// Decode decodes data into v, a pointer, as json.Unmarshal does. For types of this package, as they encode themselves, it needs a
-// fraction of the time.
+// Decode decodes data into v, a pointer, as json.Unmarshal does. It is much faster for types of the contract in the form in which they are
+// encoded.
 func Decode(data []byte, v any) error {
 	target := reflect.ValueOf(v)
 	if target.Kind() == reflect.Pointer && !target.IsNil() && target.Elem().IsZero() {
@@ -20,8 +20,8 @@ func Decode(data []byte, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// DecodeCall decodes the call of a hook as it goes over a wire, {"input": …, "value": …}, into pointers to zero values of the
-// point's types. value is nil where the point has none. Errors wrap ErrWire.
+// DecodeCall decodes the call of a hook, {"input": …, "value": …}, into pointers to zero values of the point's types. value is nil if the
+// point has none. Errors wrap ErrWire.
 func DecodeCall(data []byte, input, value any) error {
 	if ordinaryCall(data, input, value) {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// This file is how ordinary JSON becomes Go values. As in memory.go an address is always that of a live value of the plan's type.
+// This file decodes ordinary JSON into Go values. As in memory.go, an address is always that of a live value of the plan's type.
 
 // fields reads an object into the struct at the address.
 func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
@@ -54,8 +54,7 @@ func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
 	return extra, ok
 }
 
-// field passes over the name of a field and its colon, if it is the one that is probably next: as empty fields are left out, one of
-// a few from guess on.
+// field skips the name of a field and its colon if it is one of the next fields from guess on: empty fields are omitted.
 func (d *ordinary) field(p *plan, guess int) (index int, ok bool) {
 	d.peek()
 	rest := d.data[d.i:]
@@ -68,7 +67,7 @@ func (d *ordinary) field(p *plan, guess int) (index int, ok bool) {
 	return 0, false
 }
 
-// reader says how a value of a type is read.
+// reader is the way to decode values of a type.
 type reader uint8
 
 const (
@@ -124,7 +123,7 @@ func readerOf(p *plan) reader {
 	return readNothing
 }
 
-// value reads any value to the address, where a zero value stands.
+// value decodes any value to the address of a zero value.
 func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 	switch p.reader {
 	case readRaw:
@@ -172,7 +171,7 @@ func (d *ordinary) pointer(p *plan, at unsafe.Pointer) bool {
 	return d.value(p.elem, elem)
 }
 
-// keeping reads an object of a type that keeps the fields it does not know.
+// keeping decodes an object of a type that keeps unknown fields.
 func (d *ordinary) keeping(p *plan, at unsafe.Pointer) bool {
 	loose := d.loose
 	d.loose = false
@@ -182,7 +181,7 @@ func (d *ordinary) keeping(p *plan, at unsafe.Pointer) bool {
 	return ok
 }
 
-// state reads a state by the plan of its status.
+// state decodes a state by the plan of its status.
 func (d *ordinary) state(p *plan, at unsafe.Pointer) bool {
 	state := p.states[string(firstString(d.data[d.i:], "status"))]
 	return state != nil && d.keeping(state, at)
@@ -211,7 +210,7 @@ func (d *ordinary) slice(p *plan, at unsafe.Pointer) bool {
 	})
 }
 
-// member reads a part or a message.
+// member decodes a member of a union.
 func (d *ordinary) member(u *Union, at unsafe.Pointer) bool {
 	d.peek()
 	t, known := u.members[string(firstString(d.data[d.i:], u.tag))]
@@ -237,7 +236,7 @@ func (p *plan) complete(at unsafe.Pointer) bool {
 	return true
 }
 
-// mapOf reads an object into a map of one of the types the contract has.
+// mapOf decodes an object into a map of one of the types in the contract.
 func (d *ordinary) mapOf(p *plan, at unsafe.Pointer) bool {
 	switch m := reflect.NewAt(p.typ, at).Interface().(type) {
 	case *map[string]string:
@@ -299,7 +298,7 @@ func (d *ordinary) integer(to *int64) bool {
 	return ok && err == nil
 }
 
-// object reads an object or null.
+// object decodes an object or null.
 func (d *ordinary) object() (map[string]any, bool) {
 	if d.peek() == 'n' {
 		return nil, d.literal("null")
@@ -311,7 +310,7 @@ func (d *ordinary) object() (map[string]any, bool) {
 	})
 }
 
-// any reads a value of an Object.
+// any decodes a value of an Object.
 func (d *ordinary) any() (any, bool) {
 	switch d.peek() {
 	case '"':
@@ -337,14 +336,14 @@ func (d *ordinary) any() (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	// What has up to 15 digits is exact. Minus zero has a float of its own.
+	// Up to 15 digits are exact. Minus zero is another float than zero.
 	if n, err := strconv.ParseInt(string(number), 10, 64); err == nil && len(number) <= 15 && n != 0 {
 		return float64(n), true
 	}
 	return exactNumbers(json.Number(number)), true
 }
 
-// entries reads an object whose names may be anything; f reads the value.
+// entries decodes an object with any names; f decodes each value.
 func (d *ordinary) entries(f func(key string) bool) bool {
 	return d.each('{', '}', func() bool {
 		key, ok := d.text()

@@ -12,25 +12,23 @@ import (
 	"unsafe"
 )
 
-// maxDepth bounds how deep JSON may be nested, as encoding/json does: a value with a cycle is an error,
-// not an endless walk.
+// maxDepth bounds the nesting of values, as encoding/json does. A value with a cycle is an error.
 const maxDepth = 10000
 
 var (
 	errDepth    = errors.New("nested too deep")
-	errNullHead = errors.New("null where a part or a message is wanted")
+	errNullHead = errors.New("null where a part or a message is expected")
 )
 
-// Diff returns the changes that turn before into after, both pointers to the same type: applied to a
-// copy of before they give the JSON of after. What has no place in the JSON does not count.
+// Diff returns the changes that turn before into after, both pointers to the same type: applied to a copy of before, they result in the JSON
+// of after. Differences that the JSON does not show do not count.
 //
-// Changes name the deepest members that differ, at most MaxPointerSegments deep, in the order of the fields and of the sorted keys. Of
-// arrays of equal length the elements are compared; elements added behind, or taken from, the end are
-// changes of their own; otherwise the array is replaced. A part or a message of another type or
-// identifier is replaced as a whole, and so is a tool state of another status.
+// Changes name the deepest members that differ, at most MaxPointerSegments deep, in the order of the fields and of the sorted keys. Arrays of
+// equal length are compared by element. Elements added to or removed from the end are separate changes. Other arrays are replaced, and
+// so are parts and messages of another type or identifier, and tool states of another status.
 //
-// Equal values give nil without allocating. Errors wrap ErrWire: after holds something that has no JSON,
-// or null in place of a part or a message.
+// For equal values it returns nil and does not allocate. Errors wrap ErrWire: after holds a value without JSON, or null in place of a part or
+// a message.
 func Diff[C change](before, after any) ([]C, error) {
 	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
 	if a.Kind() != reflect.Pointer || a.Type() != b.Type() || a.IsNil() || b.IsNil() {
@@ -48,7 +46,7 @@ func Diff[C change](before, after any) ([]C, error) {
 	return as[C](d.changes), nil
 }
 
-// differ walks two values side by side and collects the changes.
+// differ walks two values in parallel and collects the changes.
 type differ struct {
 	path    []byte
 	places  int // segments of path
@@ -62,15 +60,14 @@ func (d *differ) value(p *plan, a, b reflect.Value) {
 		d.fail(errDepth)
 		return
 	}
-	// The quick answer for what most of a value is.
-	if !a.CanAddr() || !b.CanAddr() || !p.memory.same(address(a), address(b)) {
+	// Most of a value is equal: compare in memory first.
+	if !p.memory.same(address(a), address(b)) {
 		d.byShape(p, a, b)
 	}
 	d.depth--
 }
 
-// byShape compares two values of which it is known that they are not alike to the last detail, or that look alike but may lack
-// what must be there.
+// byShape compares two values that are not equal in memory, or that are equal but may lack a required member.
 func (d *differ) byShape(p *plan, a, b reflect.Value) {
 	switch p.shape {
 	case shapeScalar:
@@ -98,7 +95,7 @@ func (d *differ) byShape(p *plan, a, b reflect.Value) {
 	case shapeAny:
 		d.any(a.Interface(), b.Interface())
 	default:
-		d.opaque(a, b)
+		d.whole(a.Addr().Interface(), b.Addr().Interface())
 	}
 }
 
@@ -111,8 +108,7 @@ func (d *differ) pointers(p *plan, a, b reflect.Value) {
 	}
 }
 
-// structs compares two objects field by field. A part, a message or a tool state that is another one
-// is replaced.
+// structs compares two objects field by field. It replaces a part or message of another identity, and a state of another status.
 func (d *differ) structs(p *plan, a, b reflect.Value) {
 	if p.states != nil && a.Field(0).String() != b.Field(0).String() {
 		d.set(b)
@@ -124,14 +120,10 @@ func (d *differ) structs(p *plan, a, b reflect.Value) {
 		return
 	}
 	nested := p.extra != nil && d.nestedExtras(p, a, b)
-	var addressA, addressB unsafe.Pointer
-	if a.CanAddr() && b.CanAddr() {
-		addressA, addressB = address(a), address(b)
-	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if nested && d.fieldOfOwner(p, f, a, b) || f.same(addressA, addressB) {
-			continue // nothing more to find
+		if nested && d.fieldOfOwner(p, f, a, b) || f.same(address(a), address(b)) {
+			continue // already compared, or equal
 		}
 		d.field(f, a.FieldByIndex(f.index), b.FieldByIndex(f.index))
 	}
@@ -169,16 +161,15 @@ func (d *differ) field(f *planField, a, b reflect.Value) {
 	d.pop(length)
 }
 
-func (p *plan) extraOf(v reflect.Value) Extra {
-	return *p.extraAt(v)
-}
+// extraOf returns the extra fields of v, which is addressable.
+func (p *plan) extraOf(v reflect.Value) Extra { return *p.extraAt(v) }
 
 // extraAt returns where the extra fields of v are, which is addressable.
 func (p *plan) extraAt(v reflect.Value) *Extra {
 	return (*Extra)(unsafe.Add(address(v), p.extraOffset))
 }
 
-// extras compares the fields the type does not know.
+// extras compares unknown fields.
 func (d *differ) extras(p *plan, a, b reflect.Value) {
 	compare := func(a, b json.RawMessage) {
 		if !bytes.Equal(a, b) {
@@ -191,7 +182,7 @@ func (d *differ) extras(p *plan, a, b reflect.Value) {
 	}
 }
 
-// unknownOf returns the extra fields without what belongs to known ones.
+// unknownOf returns the extra fields without those inside known fields.
 func (p *plan) unknownOf(extra Extra) Extra {
 	out := Extra{}
 	for key, raw := range extra {
@@ -202,7 +193,7 @@ func (p *plan) unknownOf(extra Extra) Extra {
 	return out
 }
 
-// nestedExtras reports whether unknown fields inside known ones differ. They are kept by the owner.
+// nestedExtras reports whether unknown fields inside known ones, which the owner keeps, differ.
 func (d *differ) nestedExtras(p *plan, a, b reflect.Value) bool {
 	ea, eb := p.extraOf(a), p.extraOf(b)
 	if len(ea) == 0 && len(eb) == 0 {
@@ -216,7 +207,7 @@ func (d *differ) nestedExtras(p *plan, a, b reflect.Value) bool {
 	return false
 }
 
-// fieldOfOwner replaces a field whose inner unknown fields differ, as the owner encodes it.
+// fieldOfOwner replaces a field with other unknown fields inside by its JSON from the owner.
 func (d *differ) fieldOfOwner(p *plan, f *planField, a, b reflect.Value) bool {
 	if bytes.Equal(p.extraOf(a)[f.name], p.extraOf(b)[f.name]) {
 		return false
@@ -267,7 +258,7 @@ func (p *plan) nullElement(v reflect.Value) bool {
 	return false
 }
 
-// equalPrefix reports whether a comparison of the first n elements finds nothing.
+// equalPrefix reports whether the first n elements are equal.
 func (d *differ) equalPrefix(n int, element func(*differ, int)) bool {
 	side := differ{depth: d.depth, places: d.places}
 	for i := range n {
@@ -278,7 +269,7 @@ func (d *differ) equalPrefix(n int, element func(*differ, int)) bool {
 	return true
 }
 
-// elements compares two arrays of which one, if they have not the same length, begins with the other.
+// elements compares two arrays. If their lengths differ, one is a prefix of the other.
 func (d *differ) elements(na, nb int, compare func(*differ, int), set func(int)) {
 	at := func(i int, do func()) {
 		length := len(d.path)
@@ -333,7 +324,7 @@ func diffMembers[V any](d *differ, a, b map[string]V, compare func(a, b V), set 
 	}
 }
 
-// addressable returns the elements of a map, each at an address of its own.
+// addressable returns copies of the elements of a map, each with its own address.
 func addressable(m reflect.Value) map[string]reflect.Value {
 	out := make(map[string]reflect.Value, m.Len())
 	for iter := m.MapRange(); iter.Next(); {
@@ -354,8 +345,6 @@ func (d *differ) unions(a, b reflect.Value) {
 		d.byShape(planOf(a.Elem().Type()).elem, a.Elem().Elem(), b.Elem().Elem())
 	}
 }
-
-func (d *differ) opaque(a, b reflect.Value) { d.whole(a.Addr().Interface(), b.Addr().Interface()) }
 
 func scalarEqual(a, b reflect.Value) bool {
 	switch a.Kind() {

@@ -6,9 +6,9 @@ import (
 	"reflect"
 )
 
-// How Diff compares JSON whose shape nobody declared: what stands in an Object.
+// Comparison of JSON of any shape, in an Object.
 
-// any compares two JSON values. Values that are not what encoding/json decodes to are encoded first.
+// any compares two JSON values. Values of other types than encoding/json decodes to are encoded first.
 func (d *differ) any(a, b any) {
 	if sameScalar(a, b) {
 		return
@@ -37,7 +37,7 @@ func (d *differ) any(a, b any) {
 	d.foreign(a, b)
 }
 
-// whole compares two values by their JSON: no pointer of a change leads into them.
+// whole compares two values by their JSON, without changes inside them.
 func (d *differ) whole(a, b any) {
 	raw, err := JSON(b)
 	if err != nil {
@@ -49,8 +49,7 @@ func (d *differ) whole(a, b any) {
 	}
 }
 
-// sameScalar compares what decoding makes most of without looking at types it does not know: those may
-// not be comparable.
+// sameScalar compares values of the usual scalar types. Other types may not be comparable.
 func sameScalar(a, b any) bool {
 	switch b := b.(type) {
 	case nil:
@@ -89,7 +88,7 @@ func anyObject(v any) (map[string]any, bool) {
 	return nil, false
 }
 
-// foreign compares values of different types, or of types that JSON does not decode to, by their JSON.
+// foreign compares values of different types, or of types that encoding/json does not decode to, by their JSON.
 func (d *differ) foreign(a, b any) {
 	nb, err := plainJSON(b)
 	if err != nil {

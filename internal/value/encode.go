@@ -4,7 +4,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendAnswer appends the JSON of an answer to out. It gives what json.Marshal does, but for HTML characters, which it leaves alone.
+// AppendAnswer appends the JSON of an answer to out. It does not escape HTML characters.
+// Otherwise the JSON is that of json.Marshal.
 func AppendAnswer[C change](out []byte, answer []C, verdict, reason, message string) []byte {
 	changes := as[Change](answer)
 	out = append(out, '{')
@@ -35,7 +36,7 @@ func (c *Change) appendJSON(out []byte) []byte {
 	return append(out, '}')
 }
 
-// appendMember appends a member of an object, nothing when the text is empty. name has its quotes and its colon.
+// appendMember appends a member of an object unless the text is empty. name includes quotes and colon.
 func appendMember(out []byte, name, text string) []byte {
 	if text == "" {
 		return out
@@ -46,7 +47,7 @@ func appendMember(out []byte, name, text string) []byte {
 	return appendString(append(out, name...), text)
 }
 
-// appendString appends the JSON of s as encoding/json writes it, but for HTML characters, which it leaves alone.
+// appendString appends the JSON of s as encoding/json writes it without escaping HTML characters.
 func appendString(out []byte, s string) []byte {
 	out = append(out, '"')
 	for len(s) > 0 {
@@ -75,7 +76,7 @@ func appendString(out []byte, s string) []byte {
 	return append(out, '"')
 }
 
-// plainText returns how many bytes at the start of s are written as they are, ASCII alone.
+// plainText returns the number of ASCII characters at the start of s that require no escape.
 func plainText(s string) int {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
@@ -85,7 +86,7 @@ func plainText(s string) int {
 	return len(s)
 }
 
-// appendEscaped appends an ASCII character that cannot stand as it is.
+// appendEscaped appends an escaped ASCII character.
 func appendEscaped(out []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':

@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// unknownFields returns the fields of the object in data that v, which was decoded from it, has no place
-// for. p is the plan of v.
+// unknownFields returns the fields of the object in data that v, which was decoded from it, does not declare. p is the plan of v.
 func unknownFields(data []byte, p *plan, v reflect.Value) Extra {
 	var extra Extra
 	EachField(data, func(key, value []byte) bool {
@@ -73,7 +72,7 @@ func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
 	return extra
 }
 
-// hasUnknown reports whether decoding data by the plan would lose fields.
+// hasUnknown reports whether a value decoded by the plan loses fields of data.
 func (p *plan) hasUnknown(data []byte) bool {
 	inner, _ := p.plain()
 	if inner == nil {
@@ -81,12 +80,12 @@ func (p *plan) hasUnknown(data []byte) bool {
 	}
 	v := reflect.New(p.typ)
 	if json.Unmarshal(data, v.Interface()) != nil {
-		return false // the caller meets the same error
+		return false // the caller gets the same error
 	}
 	return len(p.unknownInside(data, v.Elem())) > 0
 }
 
-// plain returns the struct without an Extra of its own that p is, points at or lists.
+// plain returns the struct without an Extra that p is, points at or lists.
 func (p *plan) plain() (inner *plan, list bool) {
 	if p.shape == shapePointer {
 		p = p.elem
@@ -110,8 +109,8 @@ func pointee(v reflect.Value) reflect.Value {
 	return v
 }
 
-// mergeExtra adds the extra fields to the object in body. What belongs to a known field that is not in
-// body is dropped: the field was removed on purpose.
+// mergeExtra adds the extra fields to the object in body. Those inside a known field that is not in body are dropped: the field was removed
+// on purpose.
 func mergeExtra(body []byte, extra Extra, p *plan) []byte {
 	out := []byte{'{'}
 	field := func(key, value []byte) {
@@ -178,7 +177,7 @@ func (p *plan) mergeInside(body []byte, raw json.RawMessage) []byte {
 	return append(out, ']')
 }
 
-// elementKeys names the elements of one list by their JSON, equal ones by their order.
+// elementKeys derives keys of list elements from their JSON; equal elements are numbered.
 type elementKeys map[uint64]int
 
 func (k elementKeys) next(body []byte) string {
@@ -189,7 +188,7 @@ func (k elementKeys) next(body []byte) string {
 	return fmt.Sprintf("%016x.%d", sum, k[sum])
 }
 
-// foldsInto reports whether one of the fields differs from a known one in case alone.
+// foldsInto reports whether one of the fields differs from a known one only in case.
 func foldsInto(e Extra, p *plan) bool {
 	for name, raw := range e {
 		i, known := p.byName[name]
@@ -217,8 +216,7 @@ func foldsInto(e Extra, p *plan) bool {
 	return false
 }
 
-// withoutFolded takes away the fields whose names differ from a known one in case alone. It reports
-// whether there were any.
+// withoutFolded removes the fields whose names differ from a known one only in case. It reports whether there were any.
 func withoutFolded(data []byte, p *plan) (clean []byte, folded bool) {
 	var out []byte
 	EachField(data, func(key, value []byte) bool {
@@ -246,7 +244,7 @@ func withoutFolded(data []byte, p *plan) (clean []byte, folded bool) {
 	return append(out, '}'), true
 }
 
-// withoutFoldedInside does so in a nested plain struct, or in a list of them.
+// withoutFoldedInside is withoutFolded for a nested plain struct, or a list of them.
 func (p *plan) withoutFoldedInside(data []byte) (clean []byte, folded bool) {
 	inner, list := p.plain()
 	if inner == nil {
@@ -286,8 +284,8 @@ func fieldName(key []byte) string {
 	return string(key)
 }
 
-// DecodeKeeping decodes data into v, a pointer, and returns the fields of the object that v has no place for, none if v does not point
-// at a struct.
+// DecodeKeeping decodes data into v, a pointer, and returns the fields of the object that v does not declare. It returns none if v does not
+// point at a struct.
 func DecodeKeeping(data []byte, v any) (Extra, error) {
 	target := reflect.ValueOf(v).Elem()
 	if target.Kind() != reflect.Struct || string(data) == "null" {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Lookup returns the JSON at a pointer of v, itself a pointer, as v encodes it; nil when nothing stands there.
+// Lookup returns the JSON at a JSON pointer of v, itself a pointer, as v encodes it; nil if v has no such member.
 func Lookup(v any, pointer string) (json.RawMessage, error) {
 	found, err := LookupAll(v, []string{pointer})
 	if err != nil {
@@ -16,8 +16,8 @@ func Lookup(v any, pointer string) (json.RawMessage, error) {
 	return found[0], nil
 }
 
-// LookupAll is Lookup of several pointers. What has no Go type on the way to a member is read again for each; beyond maxReread bytes
-// of it the error wraps ErrBounds.
+// LookupAll is Lookup of several pointers. Unknown fields are parsed again for each pointer into them. Beyond maxReread bytes the error wraps
+// ErrBounds.
 func LookupAll(v any, pointers []string) ([]json.RawMessage, error) {
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
@@ -38,7 +38,7 @@ func LookupAll(v any, pointers []string) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// lookup walks as far as Go values go and then on in their JSON.
+// lookup walks Go values and then their JSON.
 func lookup(p *plan, v reflect.Value, path []string, work *reread) (json.RawMessage, error) {
 	for len(path) > 0 {
 		switch p.shape {
@@ -114,7 +114,7 @@ func lookup(p *plan, v reflect.Value, path []string, work *reread) (json.RawMess
 	return rawLookup(raw, path, work)
 }
 
-// rawLookup walks on in JSON.
+// rawLookup walks JSON.
 func rawLookup(raw []byte, path []string, work *reread) (json.RawMessage, error) {
 	for ; len(path) > 0 && raw != nil; path = path[1:] {
 		if err := work.spend(len(raw)); err != nil {

@@ -9,23 +9,19 @@ import (
 	"unsafe"
 )
 
-// This file compares and copies Go values by address, with functions compiled once per type: the copy
-// for a hook and the question whether it changed anything are on the way of every hook call. It and decodevalue.go
-// are where unsafe is used. An address is always that of a live value of the type the functions were
-// compiled for, and fields are found at the offsets reflect gives.
+// This file compares and copies Go values by address, with functions compiled once per type: every hook call copies a value and compares it
+// afterwards. An address is always that of a live value of the type the functions were compiled for, and the offsets of fields are those of
+// reflect.
 
 // memory holds the compiled functions of a type.
 type memory struct {
-	// same reports whether two values are alike to the last detail. It may report false for values that
-	// are: then Diff looks closer.
+	// same reports whether two values are equal. It may report false for equal values: then Diff compares them in detail.
 	same func(a, b unsafe.Pointer) bool
-	// detach replaces what a copy by assignment shares with its original by copies. Nil: it shares nothing
-	// that can change.
+	// detach copies everything that a copy by assignment shares with its original. Nil if it shares nothing that can change.
 	detach func(p unsafe.Pointer)
 }
 
-// memoryOf compiles the functions of the type of p, whose parts have theirs or will have by the time of
-// a call.
+// memoryOf compiles the functions of the type of p. Those of its parts are set before the first call.
 func memoryOf(p *plan) memory {
 	t := p.typ
 	switch t {
@@ -106,7 +102,7 @@ func (p *plan) memoryByKind() memory {
 	return memory{same: func(a, b unsafe.Pointer) bool { return false }}
 }
 
-// sameHeader is for maps and interface values that are not looked into: alike when there are none.
+// sameHeader is for maps and interface values that are not compared: equal if both are nil.
 func sameHeader(a, b unsafe.Pointer) bool {
 	return *(*unsafe.Pointer)(a) == nil && *(*unsafe.Pointer)(b) == nil
 }
@@ -149,7 +145,7 @@ func (p *plan) structMemory() memory {
 			continue // its fields are visible, too
 		}
 		member := memberMemory{p.offset(f.Index), p.parts[f.Type]}
-		if member.plan == nil { // not exported: assignment is all we can do
+		if member.plan == nil { // not exported: copied by assignment only
 			exact = false
 			continue
 		}
@@ -174,7 +170,7 @@ func (p *plan) structMemory() memory {
 		for i := range inner {
 			f := &inner[i]
 			at := unsafe.Add(p, f.offset)
-			// The first word of whatever is not shallow, a struct apart, is nil when there is nothing to copy.
+			// Except in structs, the first word of a type that is not shallow is nil if the value is nil.
 			if f.plan.typ.Kind() == reflect.Struct || *(*unsafe.Pointer)(at) != nil {
 				f.plan.memory.detach(at)
 			}
@@ -186,10 +182,10 @@ func (p *plan) structMemory() memory {
 // address returns where a value that can be addressed is.
 func address(v reflect.Value) unsafe.Pointer { return unsafe.Pointer(v.UnsafeAddr()) }
 
-// same reports whether a field of two structs at these addresses is alike. It may report false for fields that are, and does for
-// those that must not be missing: then they are looked at.
+// same reports whether a field of two structs at these addresses is equal. It may report false for equal fields, and always does for required
+// ones: then they are compared in detail.
 func (f *planField) same(a, b unsafe.Pointer) bool {
-	if a == nil || f.plan.isHead() || f.plan.elem != nil && f.plan.elem.isHead() {
+	if f.plan.isHead() || f.plan.elem != nil && f.plan.elem.isHead() {
 		return false
 	}
 	return f.plan.memory.same(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset))
@@ -220,9 +216,9 @@ func (p *plan) pointerMemory() memory {
 	}
 }
 
-// copyOf returns the address of a deep copy.
+// copyOf returns the address of a deep copy of the value at src.
 func (p *plan) copyOf(src unsafe.Pointer) unsafe.Pointer {
-	switch p.typ.Kind() { // what optional fields point at, without the detour
+	switch p.typ.Kind() { // usual types of optional fields, without reflection
 	case reflect.Float64:
 		c := *(*float64)(src)
 		return unsafe.Pointer(&c)
@@ -242,7 +238,7 @@ func (p *plan) copyOf(src unsafe.Pointer) unsafe.Pointer {
 	return at
 }
 
-// sliceWords is how a slice stands in memory.
+// sliceWords is the memory layout of a slice.
 type sliceWords struct {
 	data     unsafe.Pointer
 	len, cap int
@@ -290,7 +286,7 @@ func (p *plan) reflected(detach func(reflect.Value)) func(unsafe.Pointer) {
 	return func(at unsafe.Pointer) { detach(reflect.NewAt(p.typ, at).Elem()) }
 }
 
-// samePointee compares what two pointers of any type point at.
+// samePointee compares the values of two pointers of any type.
 func samePointee(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -303,7 +299,7 @@ func samePointee(a, b any) bool {
 	return pa == pb || pa != nil && pb != nil && planOf(va.Type()).elem.memory.same(pa, pb)
 }
 
-// clonePointer returns a pointer to a deep copy of what v, a pointer, points at.
+// clonePointer returns a pointer to a deep copy of the value of v, a pointer.
 func clonePointer(v any) any {
 	src := reflect.ValueOf(v)
 	if src.IsNil() {

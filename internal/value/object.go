@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// DecodeObject decodes an object or null. A number is a float64 when that holds it without loss, else a json.Number. Errors wrap
+// DecodeObject decodes an object or null. A number is a float64 if that holds it without loss, else a json.Number. Errors wrap
 // ErrWire.
 func DecodeObject(data []byte) (map[string]any, error) {
 	if o, ok := ordinaryObject(data); ok {

@@ -8,23 +8,22 @@ import (
 	"sync"
 )
 
-// shape is how the JSON of a Go type is built, as far as Diff, Apply and Select care.
+// shape is the kind of JSON of a Go type.
 type shape uint8
 
 const (
 	shapeScalar  shape = iota // a string, number or bool; compared with ==
 	shapeRaw                  // json.RawMessage
-	shapeOpaque               // JSON of its own making; changed by decoding, changing and encoding it
-	shapePointer              // null or what it points at
+	shapeOpaque               // encodes itself; changed by encoding, editing and decoding it
+	shapePointer              // null or the value
 	shapeStruct               // an object with the fields of the struct
 	shapeSlice                // an array
 	shapeMap                  // an object; keys are strings
 	shapeAny                  // any JSON
-	shapeUnion                // Part or Message
+	shapeUnion                // a member of a Union
 )
 
-// plan describes a Go type: how to walk its JSON and how to copy it. It is compiled once per type and
-// never changes.
+// plan describes a Go type: its JSON, and how to copy and compare it. It is compiled once per type and never changes.
 type plan struct {
 	typ   reflect.Type
 	shape shape
@@ -90,7 +89,7 @@ func planOf(t reflect.Type) *plan {
 	return p
 }
 
-// compilePlan puts the plan into building before it compiles what it refers to: types may be recursive.
+// compilePlan adds the plan to building before it compiles the types it refers to: types may be recursive.
 func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
 	if p, ok := building[t]; ok {
 		return p
@@ -102,7 +101,7 @@ func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
 		p.elem = compilePlan(t.Elem(), building)
 		p.nilList = t.Kind() == reflect.Slice && p.elem.shape == shapeUnion && p.decodes
 	case reflect.Array:
-		p.shallow = true // none in the contract; shared if it holds pointers
+		p.shallow = true // the contract has none; shared if it holds pointers
 	case reflect.Interface:
 	case reflect.Struct:
 		p.compileStruct(building)
@@ -204,7 +203,7 @@ func (p *plan) compileStruct(building map[reflect.Type]*plan) {
 	}
 }
 
-// compileKeeping finds out whether the type decodes itself in the usual way.
+// compileKeeping sets keeps and want.
 func (p *plan) compileKeeping() {
 	for _, u := range contract.Unions {
 		for name, member := range u.members {
@@ -218,8 +217,7 @@ func (p *plan) compileKeeping() {
 	}
 }
 
-// compileStates gives each status of a tool state the fields its wire form has. They stand in ToolState
-// under the same Go names.
+// compileStates compiles a plan for each status, with the fields of its struct, which State has under the same Go names.
 func (p *plan) compileStates(building map[reflect.Type]*plan) {
 	p.states = map[string]*plan{}
 	for status, sample := range contract.States {
@@ -242,7 +240,7 @@ func (p *plan) compileStates(building map[reflect.Type]*plan) {
 	}
 }
 
-// at returns the plan that holds for this value: of a tool state the one of its status.
+// at returns the plan of this value: that of its status for a state.
 func (p *plan) at(v reflect.Value) *plan {
 	if p.states == nil {
 		return p
@@ -253,7 +251,7 @@ func (p *plan) at(v reflect.Value) *plan {
 	return p
 }
 
-// absent reports whether the field with value v is left out of the JSON.
+// absent reports whether the JSON omits the field with value v.
 func (f *planField) absent(v reflect.Value) bool {
 	if f.omitZero {
 		return v.IsZero()
@@ -270,8 +268,7 @@ func (f *planField) absent(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// isHead reports whether the plan is of a part or a message, or of a pointer to one: what the host
-// relies on being there.
+// isHead reports whether the plan is of a part or a message, or of a pointer to one. They must not be null.
 func (p *plan) isHead() bool {
 	switch p.shape {
 	case shapeUnion:

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-var errPointer = errors.New("a JSON pointer is empty or starts with /")
+var errPointer = errors.New("invalid JSON pointer: must be empty or start with /")
 
-// Covers reports whether pointer names one of the declared fields or something under one of them. In a
-// field * stands for any one member; the empty field covers everything.
+// Covers reports whether pointer names one of the declared fields or a member below one. In a field, * matches any one member; the empty
+// field covers everything.
 func Covers(fields []string, pointer string) bool {
 	for _, f := range fields {
 		if left, ok := remainder(f, pointer); ok && left == "" {
@@ -19,8 +19,8 @@ func Covers(fields []string, pointer string) bool {
 	return false
 }
 
-// remainder returns what is left of a declared field from the place at pointer on: empty when the field covers the place. It reports
-// false when the field names neither the place nor something under it.
+// remainder returns the rest of a declared field below the member at pointer: empty if the field covers the member. It reports false if the
+// field names neither the member nor one below it.
 func remainder(field, pointer string) (left string, ok bool) {
 	for field != "" && pointer != "" {
 		var want, have string
@@ -33,7 +33,7 @@ func remainder(field, pointer string) (left string, ok bool) {
 	return field, true
 }
 
-// cutSegment returns the first segment of a pointer, still escaped, and the pointer behind it.
+// cutSegment returns the first segment of a pointer, still escaped, and the rest of the pointer.
 func cutSegment(pointer string) (segment, rest string) {
 	pointer = strings.TrimPrefix(pointer, "/")
 	if i := strings.IndexByte(pointer, '/'); i >= 0 {
@@ -51,7 +51,7 @@ func splitPointer(pointer string) ([]string, error) {
 		return nil, errPointer
 	}
 	if strings.Count(pointer, "/") > MaxPointerSegments {
-		return nil, fmt.Errorf("%w: a pointer of more than %d segments", ErrBounds, MaxPointerSegments)
+		return nil, fmt.Errorf("%w: pointer of more than %d segments", ErrBounds, MaxPointerSegments)
 	}
 	segments := strings.Split(pointer[1:], "/")
 	for i, s := range segments {

@@ -8,13 +8,12 @@ import (
 	"slices"
 )
 
-// maxDropped bounds the pointers that Restrict names as dropped.
+// maxDropped bounds the dropped pointers that Restrict returns.
 const maxDropped = 64
 
-// Restrict splits changes into those under the declared fields and the pointers of the others, of which at most maxDropped are named.
-// Of an object that was set above a declared field the declared members are kept, and the pointers of its other members count as
-// dropped. Such an object is decoded once, however deep the declared member is; it makes at most one change more than
-// MaxAnswerChanges.
+// Restrict splits changes into those under the declared fields and the pointers of the others, of which it returns at most maxDropped.
+// If a change sets an object above a declared field, its declared members are kept and the pointers of the other members are dropped.
+// Each object is decoded once, at any depth of the declared member, and results in at most one change more than MaxAnswerChanges.
 func Restrict[C change](changes []C, writes []string) (kept []C, dropped []string) {
 	if slices.Contains(writes, "") {
 		return changes, nil
@@ -37,7 +36,7 @@ func Restrict[C change](changes []C, writes []string) (kept []C, dropped []strin
 	return as[C](r.kept), r.dropped
 }
 
-// restriction collects what is kept and what is dropped.
+// restriction collects kept changes and dropped pointers.
 type restriction struct {
 	kept    []Change
 	dropped []string
@@ -52,7 +51,7 @@ func (r *restriction) drop(pointer []byte) {
 	r.dropped = append(r.dropped, string(pointer))
 }
 
-// members keeps the declared members of an object. It reports whether there were any; if not, nothing counts as dropped yet.
+// members keeps the declared members of an object. It reports whether it has any; if not, no pointer is dropped.
 func (r *restriction) members(pointer []byte, object map[string]any, fields []string) bool {
 	kept, dropped, unnamed := len(r.kept), len(r.dropped), r.unnamed
 	for _, key := range slices.Sorted(maps.Keys(object)) {
@@ -78,8 +77,8 @@ func (r *restriction) members(pointer []byte, object map[string]any, fields []st
 	return false
 }
 
-// below returns what is left of the fields that name the place at pointer or something under it, as pointers from there on: an empty
-// one for a field that covers the place.
+// below returns the rest of the fields that name the member at pointer or one below it, relative to it: empty for a field that covers the
+// member.
 func below(fields []string, pointer string) []string {
 	var out []string
 	for _, f := range fields {
@@ -90,7 +89,7 @@ func below(fields []string, pointer string) []string {
 	return out
 }
 
-// decodeTree decodes JSON; numbers keep their text. Nil when it is none, or not wanted.
+// decodeTree decodes JSON; numbers keep their text. Nil if it is invalid or not wanted.
 func decodeTree(raw []byte, wanted bool) (tree any) {
 	if !wanted {
 		return nil

@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// ordinary reads JSON from the position i on. Its methods skip the space before what they read, and
-// report whether it was ordinary; after the first that was not the reader is of no more use.
+// ordinary decodes JSON from position i. Its methods skip leading space and report whether the JSON was ordinary. After a method reported
+// false, the value must not be used.
 type ordinary struct {
 	data  []byte
 	i     int
 	depth int
-	loose bool // a field that has no place in a nested struct is dropped, as by encoding/json
+	loose bool // unknown fields of nested structs are dropped, as by encoding/json
 }
 
-// name reads the name of a field and the colon behind it. Names of fields are plain ASCII.
+// name reads the name of a field and the colon. Names of fields are ASCII without escapes.
 func (d *ordinary) name() ([]byte, bool) {
 	raw, escapes, ok := d.quoted()
 	if !ok || escapes > 0 || !d.next(':') {
@@ -33,7 +33,7 @@ func (d *ordinary) name() ([]byte, bool) {
 	return raw, true
 }
 
-// raw passes over any value and returns its JSON.
+// raw skips any value and returns its JSON.
 func (d *ordinary) raw() ([]byte, bool) {
 	first := d.peek()
 	start := d.i
@@ -87,7 +87,7 @@ func (d *ordinary) each(first, last byte, f func() bool) bool {
 	return false
 }
 
-// leave passes over a closing bracket.
+// leave skips a closing bracket.
 func (d *ordinary) leave() bool {
 	d.i++
 	d.depth--
@@ -118,7 +118,7 @@ func (d *ordinary) text() (string, bool) {
 			out.WriteByte(unescaped(c))
 			continue
 		}
-		r, _ := strconv.ParseUint(string(raw[:4]), 16, 16) // quoted saw that these are digits
+		r, _ := strconv.ParseUint(string(raw[:4]), 16, 16) // quoted checked the digits
 		if utf16.IsSurrogate(rune(r)) {
 			return "", false
 		}
@@ -127,7 +127,7 @@ func (d *ordinary) text() (string, bool) {
 	}
 }
 
-// quoted passes over a string. It returns what is between the quotes and how many escapes are in it.
+// quoted skips a string. It returns the text between the quotes and the number of escapes in it.
 func (d *ordinary) quoted() (raw []byte, escapes int, ok bool) {
 	if !d.next('"') {
 		return nil, 0, false
@@ -154,8 +154,8 @@ func (d *ordinary) quoted() (raw []byte, escapes int, ok bool) {
 	}
 }
 
-// plainBytes returns how many bytes at the start of data may stand in a string as they are: what comes
-// before the first quote, backslash or control character. Text is long; it goes in words of eight bytes.
+// plainBytes returns the number of bytes before the first quote, backslash or control character. It reads eight bytes at a time, because text
+// is long.
 func plainBytes(data []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -173,7 +173,7 @@ func plainBytes(data []byte) int {
 	return i
 }
 
-// unescaped returns what a backslash and c stand for, zero when that is no escape of one letter.
+// unescaped returns the character of the escape \c; zero if it is not an escape of one letter.
 func unescaped(c byte) byte {
 	switch c {
 	case '"', '\\', '/':
@@ -197,7 +197,7 @@ func isHex(digits []byte) bool {
 	return err == nil
 }
 
-// number passes over a number and returns it.
+// number skips a number and returns it.
 func (d *ordinary) number() ([]byte, bool) {
 	d.peek()
 	start := d.i
@@ -242,7 +242,7 @@ func (d *ordinary) literal(word string) bool {
 	return true
 }
 
-// peek skips space and returns the byte behind it, zero at the end.
+// peek skips space and returns the next byte; zero at the end.
 func (d *ordinary) peek() byte {
 	if d.i < len(d.data) && d.data[d.i] > ' ' {
 		return d.data[d.i]
@@ -258,7 +258,7 @@ func (d *ordinary) peekBehindSpace() byte {
 	return d.data[d.i]
 }
 
-// next passes over c, which must be what comes after space.
+// next skips space and c, which must follow.
 func (d *ordinary) next(c byte) bool {
 	if d.peek() != c {
 		return false

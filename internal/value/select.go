@@ -10,15 +10,13 @@ import (
 	"strconv"
 )
 
-// Select returns the JSON of v, a pointer, restricted to the declared fields: JSON pointers in which *
-// stands for any one member; the empty pointer is the whole value.
+// Select returns the JSON of v, a pointer, restricted to the declared fields: JSON pointers in which * matches any one member; the empty
+// pointer is the whole value.
 //
-// The structure stays. Objects hold the selected members alone; a field that v does not have is left
-// out. Arrays on the way to a selected member keep their length and so their indices: an element without
-// a selected member is {}, [] or null, after what it is. So that the outcome can be decoded, parts and
-// messages on the way always keep their type or role and their id, a tool state its status, and a
-// message with parts its message. Whoever replaces an array it did not select as a whole loses what it
-// was not sent.
+// The structure is kept. Objects hold only the selected members; fields that v does not have are omitted. Arrays on the way to a selected
+// member keep their length and indices: an element without a selected member is {}, [] or null, by its type. So that the result can be
+// decoded, parts and messages always keep their type or role and their id, a tool state its status, and a message with parts its message.
+// A hook that replaces an array it did not select as a whole loses the members it did not receive.
 func Select(v any, fields []string) (json.RawMessage, error) {
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
@@ -61,7 +59,7 @@ func (s *selection) add(path []string) {
 	inner.add(path[1:])
 }
 
-// member returns what is selected of the member with the name, nil for nothing.
+// member returns the selection inside the member of that name; nil for none.
 func (s *selection) member(name string) *selection {
 	named, any := s.members[name], s.members["*"]
 	switch {
@@ -169,7 +167,7 @@ func (s *selector) object(p *plan, v reflect.Value, want *selection) error {
 	return o.err
 }
 
-// field writes a field as its owner does, who may keep unknown fields that are inside it.
+// field writes a field as its owner does, which may keep unknown fields inside it.
 func (s *selector) field(p *plan, v reflect.Value, f *planField, field reflect.Value, want *selection) error {
 	if p.extra == nil || p.extraOf(v)[f.name] == nil {
 		return s.value(f.plan, field, want)
@@ -235,7 +233,7 @@ func sortedKeys(m reflect.Value) []string {
 	return keys
 }
 
-// tree writes what has no plan by way of its JSON.
+// tree writes a value without a plan from its JSON.
 func (s *selector) tree(v reflect.Value, want *selection) error {
 	raw, err := JSON(v.Addr().Interface())
 	if err != nil {
@@ -305,7 +303,7 @@ func (o *objectWriter) end() {
 	o.s.out.WriteByte('}')
 }
 
-// head writes the fields by which a part or a message is decoded.
+// head writes the fields that identify a part or a message.
 func (o *objectWriter) head(p *plan, v reflect.Value) {
 	o.key(p.tag)
 	o.s.out.Write(quote(p.want))

@@ -20,8 +20,8 @@ func Unmarshal(data []byte, v any) error {
 	return err
 }
 
-// DecodeStruct decodes the object in data into v, a pointer to a struct, and returns the fields that v has no place for. Of a nested
-// plain struct the unknown fields are returned under its name. An UnmarshalJSON of v itself is not called.
+// DecodeStruct decodes the object in data into v, a pointer to a struct, and returns the fields that v does not declare. The unknown fields of
+// a nested plain struct are returned under its name. It does not call UnmarshalJSON of v.
 func DecodeStruct(data []byte, v any) (Extra, error) {
 	target := reflect.ValueOf(v).Elem()
 	return planOf(target.Type()).decode(data, target)
@@ -39,7 +39,7 @@ func (p *plan) decodeSlow(data []byte, target reflect.Value) (Extra, error) {
 		return p.decodeFields(data, target)
 	}
 	if raw := rawField(data, p.tag); raw != nil && !isString(raw, p.want) {
-		return nil, fmt.Errorf("%w: %s %.40s where %q is wanted", ErrWire, p.tag, raw, p.want)
+		return nil, fmt.Errorf("%w: %s %.40s where %q is expected", ErrWire, p.tag, raw, p.want)
 	}
 	extra, err := p.decodeFields(data, target)
 	delete(extra, p.tag)
@@ -58,7 +58,7 @@ func (p *plan) decodeFields(data []byte, target reflect.Value) (Extra, error) {
 			return extra, nil
 		}
 	}
-	// encoding/json takes "Text" for "text"; here it is a field like any other that is not known.
+	// encoding/json decodes "Text" into the field "text". Here it is an unknown field.
 	if json.Valid(data) {
 		if clean, folded := withoutFolded(data, p); folded {
 			target.SetZero()
@@ -132,7 +132,7 @@ func isObject(data []byte) bool {
 	return i < len(data) && data[i] == '{'
 }
 
-// ReplaceFields sets string fields of the object in data; its other fields stay as they are.
+// ReplaceFields sets string fields of the object in data. Other fields do not change.
 func ReplaceFields(data []byte, values map[string]string) []byte {
 	out := []byte("{}")
 	EachField(data, func(key, value []byte) bool {
@@ -161,7 +161,7 @@ func WithField(body []byte, name string, value []byte) []byte {
 	return append(append(out, value...), '}')
 }
 
-// JSON is json.Marshal without HTML escaping: what a model wrote goes out as it was written.
+// JSON is json.Marshal without HTML escapes: text of models is not changed.
 func JSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	if err := encodeTo(&buf, v); err != nil {
@@ -214,8 +214,7 @@ func rawField(data []byte, name string) []byte {
 	return out
 }
 
-// eachElement calls f with the raw value of each element of the array in data; what it does with data
-// that is not JSON is not defined, but it ends.
+// eachElement calls f with the raw value of each element of the array in data. For invalid JSON the calls are undefined, but it ends.
 func eachElement(data []byte, f func(value []byte)) {
 	i := skipSpace(data, 0)
 	if i >= len(data) || data[i] != '[' {
@@ -233,9 +232,8 @@ func eachElement(data []byte, f func(value []byte)) {
 	}
 }
 
-// EachField calls f with the raw name (between its quotes) and the raw value of each top-level field
-// of the object in data; it stops when f returns false. What it does with data that is not JSON is not
-// defined, but it ends.
+// EachField calls f with the raw name (between its quotes) and the raw value of each top-level field of the object in data, until f returns
+// false. For invalid JSON the calls are undefined, but it ends.
 func EachField(data []byte, f func(key, value []byte) bool) {
 	i := skipSpace(data, 0)
 	if i >= len(data) || data[i] != '{' {
@@ -271,7 +269,7 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// skipValue returns the index behind the JSON value that starts at i; data is valid JSON.
+// skipValue returns the end of the JSON value that starts at i; data is valid JSON.
 func skipValue(data []byte, i int) int {
 	depth := 0
 	for i < len(data) {
@@ -300,7 +298,7 @@ func skipValue(data []byte, i int) int {
 	return len(data)
 }
 
-// skipString returns the index behind the string that starts at i.
+// skipString returns the end of the string that starts at i.
 func skipString(data []byte, i int) int {
 	i++
 	for {

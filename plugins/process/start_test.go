@@ -93,7 +93,7 @@ func TestOpenChecksTheSpec(t *testing.T) {
 		"relative":        {func(s *remote.Unit) { s.Command = []string{"x"} }, `want an absolute path, not "x"`},
 		"relative script": {func(s *remote.Unit) { s.Program = "main.js" }, `program: want an absolute path, not "main.js"`},
 		"digest":          {func(s *remote.Unit) { s.Checksum = "12" }, "digest"},
-		"hook point":      {func(s *remote.Unit) { s.Description.Hooks[1].Point = "chat.parms" }, `hooks[1].point: there is no hook point "chat.parms"`},
+		"hook point":      {func(s *remote.Unit) { s.Description.Hooks[1].Point = "chat.parms" }, `hooks[1].point: unknown hook point "chat.parms"`},
 		"tool id":         {func(s *remote.Unit) { s.Description.Tools[2].ID = "" }, "tools[2]"},
 		"tool schema":     {func(s *remote.Unit) { s.Description.Tools[0].Parameters = []byte("{") }, "tools[0]"},
 	}

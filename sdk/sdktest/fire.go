@@ -26,7 +26,7 @@ var ErrPanic = errors.New("panicked")
 func (h *Host) Fire(ctx context.Context, p sdk.Point, input, v any) (sdk.Answer, error) {
 	info, ok := hookpoint.Of(string(p))
 	if !ok {
-		return sdk.Answer{}, fmt.Errorf("there is no hook point %q", p)
+		return sdk.Answer{}, fmt.Errorf("unknown hook point %q", p)
 	}
 	if err := checkTypes(&info, input, v); err != nil {
 		return sdk.Answer{}, err

@@ -93,7 +93,7 @@ func decodeRecord(line []byte) (Record, error) {
 func (r *Record) check() error {
 	info, ok := hookpoint.Of(string(r.Point))
 	if !ok {
-		return fmt.Errorf("%w: point: there is no hook point %q", ErrRecord, r.Point)
+		return fmt.Errorf("%w: point: unknown hook point %q", ErrRecord, r.Point)
 	}
 	if err := decodeInto(r.Input, info.NewInput()); err != nil {
 		return fmt.Errorf("%w: input of %s: %w", ErrRecord, r.Point, err)

@@ -209,7 +209,7 @@ func TestFireErrors(t *testing.T) {
 		"denial":        {answers(sdk.Answer{Verdict: sdk.VerdictDeny}), sdk.PointChatSystem, &sdk.ChatSystemValue{}, "no meaning"},
 		"bad change":    {answers(sdk.Answer{Changes: []sdk.Change{{Pointer: "/system", Value: json.RawMessage("1")}}}), sdk.PointChatSystem, &sdk.ChatSystemValue{}, "/system"},
 		"no hook":       {system(nil), sdk.PointChatParams, &sdk.ChatParams{}, "has no hook"},
-		"no point":      {system(nil), "chat.nothing", nil, "no hook point"},
+		"no point":      {system(nil), "chat.nothing", nil, "unknown hook point"},
 		"wrong value":   {system(nil), sdk.PointChatSystem, &sdk.ChatParams{}, "the value is"},
 		"missing value": {system(nil), sdk.PointChatSystem, nil, "the value is"},
 	}
