@@ -65,13 +65,13 @@ func newProjectRules(ctx context.Context, w *cli.Workspace, s store.Store) (*pro
 // trust returns the rules; those that allow something and come from a file nobody approved ask. See host.Options.
 func (p *projectRules) trust(rules sdk.PermissionRules) sdk.PermissionRules {
 	approved := map[string]bool{} // by path
-	return p.held(rules, "not approved: asks instead of allows", func(path string) bool {
+	return p.held(rules, "not approved: asks instead of allowing", func(path string) bool {
 		if _, seen := approved[path]; !seen {
 			approved[path] = p.isApproved(path)
 		}
 		if !approved[path] {
 			p.warned.Do(func() {
-				p.warn(fmt.Sprintf("%s allows something without being asked; until you approve that, it asks: tenon permission approve", terminal.Visible(path)))
+				p.warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(path)))
 			})
 		}
 		return approved[path]
@@ -175,7 +175,7 @@ func approveRules(ctx context.Context, a *cli.App) (err error) {
 	}
 	receivers := m.Receivers(ctx)
 	if len(files)+len(receivers) == 0 {
-		return a.Print("no rules of this project wait for approval, no commands and no addresses\n")
+		return a.Print("nothing in this project is waiting for approval\n")
 	}
 	slices.Sort(files)
 	var b strings.Builder
@@ -203,7 +203,7 @@ func approveRules(ctx context.Context, a *cli.App) (err error) {
 	if err := m.Store.Approve(ctx, list); err != nil {
 		return err
 	}
-	b.WriteString("until this changes; tenon permission forget takes it back\n")
+	b.WriteString("valid until the files change; revoke with tenon permission forget\n")
 	return a.Print(b.String())
 }
 

@@ -207,7 +207,7 @@ func TestTerminalCtrlC(t *testing.T) {
 			case strings.Contains(name, "question"):
 				x.expect("essage: ")
 			case strings.Contains(name, "try"):
-				x.expect("next try in")
+				x.expect("next attempt in")
 			}
 			x.enter("\x03")
 			x.expect("interrupting the turn")

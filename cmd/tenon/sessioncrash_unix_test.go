@@ -61,7 +61,7 @@ func (p *process) database() string {
 // host/store/sqlite compare all rows.
 func (p *process) stored(t *testing.T) string {
 	t.Helper()
-	if out, _ := p.output(t, 0, "doctor", "--offline"); !strings.Contains(out, "is sound") {
+	if out, _ := p.output(t, 0, "doctor", "--offline"); !strings.Contains(out, "is intact") {
 		t.Fatalf("doctor: %s", out)
 	}
 	all, _ := p.output(t, 0, "session", "list", "--all", "--archived", "--format", "json", "-n", "1000")
@@ -244,7 +244,7 @@ func TestProcessesSideBySide(t *testing.T) {
 	if n := strings.Count(list, "side by side"); n != 2*turns {
 		t.Errorf("%d sessions, want %d:\n%s", n, 2*turns, list)
 	}
-	if out, _ := p.output(t, 0, "doctor", "--offline"); !strings.Contains(out, "is sound") {
+	if out, _ := p.output(t, 0, "doctor", "--offline"); !strings.Contains(out, "is intact") {
 		t.Errorf("doctor: %s", out)
 	}
 }

@@ -130,7 +130,7 @@ func TestInterruptAbortsTheTurn(t *testing.T) {
 			if code := r.code(); code != 130 {
 				t.Fatalf("exit code %d, want 130\n%s%s", code, rest, r.errs)
 			}
-			if !strings.Contains(r.errs.String(), "goes on where this stopped") {
+			if !strings.Contains(r.errs.String(), "continues where this stopped") {
 				t.Errorf("stderr does not say how to go on: %s", r.errs)
 			}
 			if !strings.Contains(string(rest), `"type":"done"`) || !strings.Contains(string(rest), `"exitCode":130`) {
@@ -192,7 +192,7 @@ func TestKilledRunGoesOn(t *testing.T) {
 			t.Errorf("the session lost %q: %s", want, out)
 		}
 	}
-	if doctor, _ := p.output(t, 0, "doctor"); !strings.Contains(doctor, "is sound") {
+	if doctor, _ := p.output(t, 0, "doctor"); !strings.Contains(doctor, "is intact") {
 		t.Errorf("doctor: %s", doctor)
 	}
 }
@@ -211,7 +211,7 @@ func TestClosedStdoutEndsTheTurn(t *testing.T) {
 	if code := r.code(); code != 1 {
 		t.Fatalf("exit code %d, want 1\n%s", code, r.errs)
 	}
-	if !strings.Contains(r.errs.String(), "error: write the output: ") {
+	if !strings.Contains(r.errs.String(), "error: cannot write to stdout: ") {
 		t.Errorf("stderr = %s", r.errs)
 	}
 	if out, _ := p.output(t, 0, "session", "export"); strings.Contains(out, `"status": "running"`) {

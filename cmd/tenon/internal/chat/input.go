@@ -13,7 +13,7 @@ import (
 )
 
 // howToLeave is what Ctrl-C tells on an empty line.
-const howToLeave = "Ctrl-C once more, Ctrl-D or /exit leaves"
+const howToLeave = "press Ctrl-C again, Ctrl-D or type /exit to exit"
 
 // editSource lets the user edit prompts on a terminal.
 type editSource struct {
@@ -34,7 +34,7 @@ type editSource struct {
 func (e *editSource) begin() {
 	restore, err := terminal.RawInput(e.keys.In)
 	if err != nil {
-		e.broken = fmt.Errorf("set the terminal up for editing: %w", err)
+		e.broken = fmt.Errorf("set up the terminal for editing: %w", err)
 		return
 	}
 	e.restore = restore
@@ -126,7 +126,7 @@ func (e *editSource) enter() string {
 	e.s.Entered(block)
 	if strings.TrimSpace(text) != "" {
 		if err := e.history.add(string(e.editor.text), time.Now()); err != nil {
-			e.log.Warn("prompts are not kept from now on", "err", err)
+			e.log.Warn("prompts are no longer saved", "err", err)
 			e.history.path = "" // once is enough
 		}
 		e.editor.history = e.history.entries
@@ -222,12 +222,12 @@ func (l *lineSource) answered() {
 func (l *lineSource) rest() promptEntry {
 	switch {
 	case len(l.keys.Buf)+len(l.text) > turn.MaxStdin:
-		return promptEntry{kind: entryLeave, err: cli.UsageError("save it as a file, and name the file in the prompt", "a prompt on stdin has more than %d MiB", turn.MaxStdin>>20)}
+		return promptEntry{kind: entryLeave, err: cli.UsageError("save it to a file and name the file in the prompt", "a prompt on stdin is larger than %d MiB", turn.MaxStdin>>20)}
 	case !l.keys.Ended:
 		return promptEntry{}
 	case opensBlock(l.text):
 		l.text = ""
-		return promptEntry{kind: entryLeave, err: cli.UsageError(fmt.Sprintf("end it with %s", blockMark), "stdin ended within a prompt that begins with %s", blockMark)}
+		return promptEntry{kind: entryLeave, err: cli.UsageError(fmt.Sprintf("end it with %s", blockMark), "stdin ended inside a prompt that begins with %s", blockMark)}
 	case l.text != "":
 		text := strings.TrimSuffix(l.text, "\n")
 		l.text = ""

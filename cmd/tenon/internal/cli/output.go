@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
 
-// Print prints to stdout. What reads it may have gone away, which is an error like any other.
+// Print writes to stdout.
 func (a *App) Print(text string) error {
 	if _, err := io.WriteString(a.Out, text); err != nil {
 		return OutputError(err)
@@ -19,17 +19,18 @@ func (a *App) Print(text string) error {
 	return nil
 }
 
-// errOutput means that stdout cannot be written.
-var ErrOutput = errors.New("write the output")
+// ErrOutput reports that writing to stdout failed.
+var ErrOutput = errors.New("cannot write to stdout")
 
+// OutputError wraps a failed write to stdout.
 func OutputError(err error) error {
-	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "write it elsewhere, or make room; a turn that ran is stored: tenon session show prints it")
+	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "write it elsewhere, or free disk space; a completed turn is stored: tenon session show prints it")
 }
 
-// Confirm asks a question whose answer is no unless the user says yes.
+// Confirm asks the user a yes-or-no question; the default is no.
 func (a *App) Confirm(question string) (bool, error) {
 	if !a.Screen.Answers {
-		return false, UsageError("pass --yes", "nobody is there to confirm")
+		return false, UsageError("pass --yes", "cannot ask for confirmation: not a terminal")
 	}
 	terminal.DropInput(a.In)
 	a.Screen.Ask(question)
@@ -47,7 +48,7 @@ func (a *App) Confirm(question string) (bool, error) {
 	return false, nil
 }
 
-// readLine reads one line and not a byte more.
+// readLine reads one line and nothing beyond it.
 func readLine(r io.Reader) (string, error) {
 	var line []byte
 	b := make([]byte, 1)
@@ -108,11 +109,19 @@ func (a *App) PrintTable(t *view.Table) error {
 
 // PrintJSON prints a value to stdout, indented.
 func (a *App) PrintJSON(v any) error {
-	enc := json.NewEncoder(a.Out)
+	text, err := JSON(v)
+	if err != nil {
+		return err
+	}
+	return a.Print(text)
+}
+
+// JSON returns a value as indented JSON with a line break at the end.
+func JSON(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return OutputError(err)
-	}
-	return nil
+	err := enc.Encode(v)
+	return b.String(), err
 }

@@ -22,13 +22,14 @@ import (
 func pluginTestCommand(a *cli.App) *cobra.Command {
 	var update, noBuild bool
 	cmd := &cobra.Command{
-		Use: "test [PATH]", Short: "Run a plugin against its recorded hook calls and scripted turns, and show what differs",
-		Long: `Run the plugin at PATH (default: the working directory) as tenon runs it, against the files in its directory tests:
+		Use: "test [PATH]", Short: "Run the tests of a plugin",
+		Long: `Run the plugin at PATH (default: the current directory) against the files in its directory tests:
 
-  *.turn.json  a turn with the offline model: prompt, script, files, options, and how it is expected to go
-  *.jsonl      recorded hook calls, one a line, with the answer that is expected
+  *.turn.json  a turn with the offline model: prompt, script, files, options, and the expected result
+  *.jsonl      recorded hook calls with their expected answers, one per line
 
-The plugin is built first with the command its plugin.json names, and runs with all it asks for: test what you wrote yourself. --update writes down how the turns went.`,
+The plugin is first built with the command in its plugin.json, and runs with everything it requests granted, so test
+only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "."
@@ -42,8 +43,8 @@ The plugin is built first with the command its plugin.json names, and runs with 
 			return testPlugin(cmd.Context(), a, &pluginTest{path: path, update: update, noBuild: noBuild})
 		},
 	}
-	cmd.Flags().BoolVar(&update, "update", false, "write how the turns went into their files")
-	cmd.Flags().BoolVar(&noBuild, "no-build", false, "do not build it first")
+	cmd.Flags().BoolVar(&update, "update", false, "write the results of the turns to their files")
+	cmd.Flags().BoolVar(&noBuild, "no-build", false, "do not build the plugin first")
 	return cmd
 }
 
@@ -55,8 +56,8 @@ type pluginTest struct {
 	passed, failed int
 }
 
-// testPlugin runs everything with a data directory of its own: what is approved for the test is approved nowhere else, and nothing of
-// the user's configuration has a say.
+// testPlugin runs all tests with a separate data directory, so that approvals are valid only for the test. The user's configuration
+// is not used.
 func testPlugin(ctx context.Context, a *cli.App, t *pluginTest) (err error) {
 	if err := t.build(ctx, a); err != nil {
 		return err
@@ -85,15 +86,15 @@ func testPlugin(ctx context.Context, a *cli.App, t *pluginTest) (err error) {
 	}
 	switch {
 	case t.failed > 0:
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "correct the plugin; where the new behaviour is what you want, tenon plugin test --update writes it down")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "fix the plugin; if the new behavior is intended, tenon plugin test --update saves it")
 	case t.passed == 0:
-		return cli.UsageError("write tests/NAME.turn.json with a prompt, and run tenon plugin test --update", "there is no test in %s", filepath.Join(t.root(), "tests"))
+		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root(), "tests"))
 	}
 	a.Screen.Line(view.Plural(t.passed, "test") + " passed")
 	return nil
 }
 
-// removeAll removes a tree in which directories are read-only: sealed copies are.
+// removeAll removes a tree with read-only directories, such as sealed copies.
 func removeAll(dir string) error {
 	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -104,7 +105,7 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// root is the directory of the plugin.
+// root returns the directory of the plugin.
 func (t *pluginTest) root() string {
 	if info, err := os.Stat(t.path); err == nil && !info.IsDir() {
 		return filepath.Dir(t.path)
@@ -112,7 +113,7 @@ func (t *pluginTest) root() string {
 	return t.path
 }
 
-// build runs the build command of the package's manifest, which the author wrote, with the author's own environment.
+// build runs the build command in the package's manifest with the environment of the user, its author.
 func (t *pluginTest) build(ctx context.Context, a *cli.App) error {
 	if t.noBuild {
 		return nil
@@ -142,7 +143,7 @@ func (t *pluginTest) report(a *cli.App, path string, err error) {
 	a.Screen.Line(a.Screen.Paint(terminal.Green, "✓ ") + terminal.Visible(name))
 }
 
-// lab is where plugins are tested: a project and directories of nobody.
+// lab is an empty project with its own directories, in which plugins are tested.
 type lab struct{ w *cli.Workspace }
 
 func newLab(a *cli.App, scratch string) (*lab, error) {
@@ -155,8 +156,7 @@ func newLab(a *cli.App, scratch string) (*lab, error) {
 	return &lab{w}, os.MkdirAll(project, 0o755)
 }
 
-// testCache is where compiled modules are kept, as for any run: compiling one takes a second, and what is compiled is known by its
-// digest.
+// testCache returns the usual cache directory, because compiling a module takes a second. Entries are identified by digest.
 func testCache(a *cli.App, scratch string) string {
 	if d, err := cli.FindDirs(a.Env, a.Flags.DataDir); err == nil && d.Cache != "" {
 		return d.Cache
@@ -175,7 +175,7 @@ func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) 
 		err = errors.Join(err, fmt.Errorf("%s: %w", c.Name, c.Err))
 	}
 	if err != nil {
-		return nil, errors.Join(cli.UsageError("correct the plugin", "%w", err), set.Discard(ctx))
+		return nil, errors.Join(cli.UsageError("fix the plugin", "%w", err), set.Discard(ctx))
 	}
 	return set, nil
 }
@@ -202,7 +202,7 @@ func (l *lab) approveForTest(ctx context.Context, t *pluginTest) error {
 			return err
 		}
 	}
-	return errors.New("the plugin asks for more each time it is approved")
+	return errors.New("the plugin requests more each time it is approved")
 }
 
 func approveAsAuthor(ctx context.Context, set *extensions.Set, c *extensions.Candidate) error {
@@ -232,11 +232,11 @@ func (l *lab) turn(ctx context.Context, t *pluginTest, path string) error {
 		return trial.write(path)
 	}
 	if trial.Expect == nil {
-		return errors.New("it does not say how the turn is expected to go: look at the turn, and write it down with --update")
+		return errors.New("it has no expected result; check the turn and save its result with --update")
 	}
 	diff, err := got.differences(trial.Expect)
 	if err == nil && diff != "" {
-		err = errors.New("the turn went otherwise:\n" + diff)
+		err = errors.New("unexpected result:\n" + diff)
 	}
 	return err
 }

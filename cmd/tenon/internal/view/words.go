@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Limit writes a number of tokens, and nothing for one that is unknown.
+// Limit formats a number of tokens; unknown (0) is "-".
 func Limit(n int64) string {
 	if n == 0 {
 		return "-"
@@ -16,11 +16,12 @@ func Limit(n int64) string {
 	return Count(n)
 }
 
+// RuleText returns a rule as one line.
 func RuleText(r sdk.PermissionRule) string {
 	return terminal.OneLine(fmt.Sprintf("%s %q %s", r.Permission, r.Pattern, r.Action))
 }
 
-// Ago says how long something is past, and beyond a week its date.
+// Ago formats the time since an event, or its date if that is more than a week ago.
 func Ago(millis int64, now time.Time) string {
 	t := time.UnixMilli(millis)
 	switch d := now.Sub(t); {
@@ -36,6 +37,7 @@ func Ago(millis int64, now time.Time) string {
 	return t.Format("2006-01-02")
 }
 
+// Plural returns a number with a noun, which gets an "s" unless the number is 1.
 func Plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
@@ -50,21 +52,21 @@ func was(n int, word string) string {
 	return Plural(n, word) + " were"
 }
 
-// Clip cuts text to so many characters.
-func Clip(text string, most int) string {
+// Clip shortens text to a maximum number of characters.
+func Clip(text string, max int) string {
 	n, end := 0, 0
 	for i := range text {
-		if n == most {
+		if n == max {
 			return text[:end] + "…"
 		}
-		if n++; n == most {
-			end = i // where the last character begins that fits
+		if n++; n == max {
+			end = i // start of the last character that fits
 		}
 	}
 	return text
 }
 
-// Duration writes a time as people do: 12 ms, 2.3 s, 1m 02s.
+// Duration formats a duration, such as 12 ms, 2.3 s or 1m 02s.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -79,7 +81,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
 }
 
-// Count writes a number of tokens in at most four characters.
+// Count formats a number of tokens in few characters, such as 950, 1.5k or 2.0M.
 func Count(n int64) string {
 	switch {
 	case n < 1000:
@@ -92,7 +94,7 @@ func Count(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-// Money writes an amount in dollars to four places; less than that shows as "<$0.0001".
+// Money formats an amount in dollars with four decimal places; smaller amounts are "<$0.0001".
 func Money(u sdk.USD) string {
 	const place = 100_000_000 // picodollars in $0.0001
 	if u > 0 && u < place {
