@@ -49,11 +49,11 @@ func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 		return err
 	}
 	if f.Watch {
-		return chat.WatchLines(ctx, a, m, f, signals, in)
+		return chat.WatchLines(ctx, m, f, signals, in)
 	}
 	t := &turn.Turn{
-		App: a, Machine: m, Signals: signals, Quiet: f.Quiet,
-		Begin: func(ctx context.Context) (*sdk.Session, error) { return turn.Address(ctx, a, m, f, in) },
+		Machine: m, Signals: signals, Quiet: f.Quiet,
+		Begin: func(ctx context.Context) (*sdk.Session, error) { return turn.Address(ctx, m, f, in) },
 		Do:    func(ctx context.Context) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
 	}
 	if interactive {

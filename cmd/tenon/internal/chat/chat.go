@@ -50,7 +50,7 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	if err != nil {
 		return err
 	}
-	c := newConversation(a, m, f, signals)
+	c := newConversation(m, f, signals)
 	c.commands = true
 	c.source = c.promptSource(ctx)
 	if m.Options.Interactive {

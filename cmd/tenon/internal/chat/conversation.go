@@ -73,13 +73,13 @@ const (
 	entrySuspend                  // the user wants to return to the shell
 )
 
-func newConversation(a *cli.App, m *cli.Machine, f *turn.Flags, signals <-chan os.Signal) *conversation {
-	return &conversation{a: a, m: m, f: f, signals: signals, keys: terminal.NewKeyboard(a.In), model: f.Model, agent: f.Agent}
+func newConversation(m *cli.Machine, f *turn.Flags, signals <-chan os.Signal) *conversation {
+	return &conversation{a: m.Workspace.App, m: m, f: f, signals: signals, keys: terminal.NewKeyboard(m.Workspace.App.In), model: f.Model, agent: f.Agent}
 }
 
 // WatchLines runs the first prompt, and then the lines of stdin, in one session, and closes the machine.
-func WatchLines(ctx context.Context, a *cli.App, m *cli.Machine, f *turn.Flags, signals <-chan os.Signal, first *host.PromptInput) error {
-	c := newConversation(a, m, f, signals)
+func WatchLines(ctx context.Context, m *cli.Machine, f *turn.Flags, signals <-chan os.Signal, first *host.PromptInput) error {
+	c := newConversation(m, f, signals)
 	c.source = &lineSource{keys: c.keys}
 	return c.hold(ctx, first)
 }
@@ -91,7 +91,7 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 	defer func() {
 		if !errors.Is(err, cli.ErrHard) {
 			err = errors.Join(err, c.watcher.Close())
-			turn.ShutDown(ctx, c.a, c.m, c.signals)
+			turn.ShutDown(ctx, c.m, c.signals)
 		}
 	}()
 	if c.f.Watch {
@@ -237,7 +237,7 @@ func (c *conversation) open(ctx context.Context, in *host.PromptInput) error {
 	if c.session == nil {
 		f := *c.f
 		f.Model, f.Agent, f.Command = c.model, c.agent, in.Command
-		s, err := turn.Address(ctx, c.a, c.m, &f, in)
+		s, err := turn.Address(ctx, c.m, &f, in)
 		if err != nil {
 			return err
 		}
@@ -270,7 +270,7 @@ func (c *conversation) turn(ctx context.Context, in *host.PromptInput) {
 
 // drive runs do as a turn: it is shown, may ask the user, and Ctrl-C interrupts it.
 func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context) (*sdk.MessageWithParts, error)) {
-	t := &turn.Turn{App: c.a, Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, Talks: c.commands, Begin: begin, Do: run}
+	t := &turn.Turn{Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, Talks: c.commands, Begin: begin, Do: run}
 	if c.m.Options.Interactive {
 		t.Keys = c.keys
 	}

@@ -18,7 +18,7 @@ func (o *Options) unconfined(names ...string) error {
 	}
 	c := &o.Config.Config.Sandbox
 	if c.Enabled != nil && !*c.Enabled {
-		return errors.New("your configuration switches the sandbox off (sandbox)")
+		return errors.New("your configuration disables the sandbox (sandbox)")
 	}
 	for _, name := range names {
 		if slices.Contains(c.Unconfined, name) {

@@ -37,7 +37,7 @@ func compactSession(ctx context.Context, a *cli.App, args []string, model string
 	if err != nil {
 		return err
 	}
-	t := &turn.Turn{App: a, Machine: m, Signals: signals}
+	t := &turn.Turn{Machine: m, Signals: signals}
 	id := ""
 	t.Begin = func(ctx context.Context) (*sdk.Session, error) {
 		s, err := cli.ArgumentSession(ctx, w, m.Store, args)

@@ -120,7 +120,7 @@ func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string, signa
 }
 
 // Address finds or creates the session, sets it in the input, and chooses a model if none is configured.
-func Address(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *host.PromptInput) (*sdk.Session, error) {
+func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput) (*sdk.Session, error) {
 	var s *sdk.Session
 	var err error
 	switch {
@@ -129,7 +129,7 @@ func Address(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *host
 	case f.Resume:
 		s, err = cli.LatestSession(ctx, m.Workspace, m.Store)
 	default:
-		if err := chooseModel(ctx, a, m, f, in); err != nil {
+		if err := chooseModel(ctx, m, f, in); err != nil {
 			return nil, err
 		}
 		s, err = m.CreateSession(ctx, host.NewSession{Title: f.Title})
@@ -141,14 +141,14 @@ func Address(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *host
 		return nil, err
 	}
 	if here := m.Workspace.Project.Directory; s.Directory != here {
-		a.Screen.Line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", terminal.Visible(s.Directory), terminal.Visible(here)))
+		m.Workspace.App.Screen.Line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", terminal.Visible(s.Directory), terminal.Visible(here)))
 	}
 	in.SessionID = s.ID
 	return s, nil
 }
 
 // chooseModel chooses a model if neither flags nor configuration name one, and prints the choice and its reason.
-func chooseModel(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *host.PromptInput) error {
+func chooseModel(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput) error {
 	if f.Model != "" || f.Command != "" || m.Config().Model != "" || agentModel(m, f.Agent) {
 		return nil
 	}
@@ -157,8 +157,8 @@ func chooseModel(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *
 		return err
 	}
 	in.Model = choice.Model.Ref().String()
-	if !f.Quiet {
-		a.Screen.Line(a.Screen.Paint(terminal.Dim, fmt.Sprintf("using %s: %s", terminal.Visible(in.Model), terminal.Visible(choice.Reason))))
+	if screen := m.Workspace.App.Screen; !f.Quiet {
+		screen.Line(screen.Paint(terminal.Dim, fmt.Sprintf("using %s: %s", terminal.Visible(in.Model), terminal.Visible(choice.Reason))))
 	}
 	return nil
 }

@@ -36,7 +36,6 @@ type display interface {
 
 // Turn runs one turn of a command: it passes events to the view, questions to the user, and interrupts to the host.
 type Turn struct {
-	App     *cli.App
 	Machine *cli.Machine
 	Signals <-chan os.Signal
 	Quiet   bool
@@ -68,10 +67,12 @@ func (t *Turn) Run(ctx context.Context) *view.Outcome {
 	}
 	t.session, t.view = s.ID, t.newView(s)
 	if t.Keys != nil {
-		t.asker = newAsker(t.App.Screen, t.Keys, t.Machine.Host)
+		t.asker = newAsker(t.app().Screen, t.Keys, t.Machine.Host)
 	}
 	return t.loop(ctx, sub.Events())
 }
+
+func (t *Turn) app() *cli.App { return t.Machine.Workspace.App }
 
 // RunAndClose runs the turn and closes the machine.
 func (t *Turn) RunAndClose(ctx context.Context) error {
@@ -79,20 +80,20 @@ func (t *Turn) RunAndClose(ctx context.Context) error {
 	if errors.Is(o.Err, cli.ErrHard) {
 		return o.Err
 	}
-	if !ShutDown(ctx, t.App, t.Machine, t.Signals) && t.session != "" && o.Err != nil {
+	if !ShutDown(ctx, t.Machine, t.Signals) && t.session != "" && o.Err != nil {
 		return cli.ErrHard
 	}
 	return o.Err // after the turn only the shutdown was cut short
 }
 
 // ShutDown closes the machine. It returns false if a signal arrived first.
-func ShutDown(ctx context.Context, a *cli.App, m *cli.Machine, signals <-chan os.Signal) bool {
+func ShutDown(ctx context.Context, m *cli.Machine, signals <-chan os.Signal) bool {
 	closed := make(chan error, 1)
 	go func() { closed <- m.Close(context.WithoutCancel(ctx)) }() // ends when the host is closed; waited for below
 	select {
 	case err := <-closed:
 		if err != nil {
-			a.Log.Warn("shutdown failed", "err", err)
+			m.Workspace.App.Log.Warn("shutdown failed", "err", err)
 		}
 		return true
 	case <-signals:
@@ -101,7 +102,7 @@ func ShutDown(ctx context.Context, a *cli.App, m *cli.Machine, signals <-chan os
 }
 
 func (t *Turn) newView(s *sdk.Session) display {
-	a, words := t.App, cli.OnCommandLine()
+	a, words := t.app(), cli.OnCommandLine()
 	if t.Talks {
 		words = cli.InChat()
 	}
@@ -113,7 +114,7 @@ func (t *Turn) newView(s *sdk.Session) display {
 			return a.Mask.Clean(f.Err.Error()), f.Fix, f.Code
 		},
 	}
-	if t.App.JSON {
+	if a.JSON {
 		return view.NewJSON(a.Out, shown)
 	}
 	return view.NewText(a.Screen, a.Out, a.Mask, shown, t.Quiet)
@@ -135,7 +136,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	}()
 	ticks := time.NewTicker(tickEvery)
 	defer ticks.Stop()
-	if !t.App.Screen.Live {
+	if !t.app().Screen.Live {
 		ticks.Stop()
 	}
 	for {
@@ -156,7 +157,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 				return &view.Outcome{Err: cli.ErrHard}
 			}
 			t.interrupted, t.leave = true, s != os.Interrupt
-			t.App.Screen.Line("interrupting the turn (press Ctrl-C again to exit immediately)")
+			t.app().Screen.Line("interrupting the turn (press Ctrl-C again to exit immediately)")
 			t.abort()
 		case <-t.again:
 			t.abort()
