@@ -12,32 +12,20 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// FindMessage finds a message of a session by its ID or a unique prefix, and returns its ID.
-func FindMessage(ctx context.Context, s store.Store, session, id string) (string, error) {
-	if id == "" {
-		return "", nil
-	}
-	list, err := s.Messages(ctx, session, store.Page{})
-	if _, err = store.Readable(err); err != nil { // other messages can be found
-		return "", err
-	}
-	found := ""
-	for _, m := range list {
-		candidate := m.Info.Head().ID
-		switch {
-		case candidate == id:
-			return id, nil
-		case !strings.HasPrefix(candidate, id):
-		case found != "":
-			return "", UsageError("write more of the ID", "message %q is ambiguous", id)
-		default:
-			found = candidate
+// MaxSessions limits the number of sessions that are searched for a prefix.
+const MaxSessions = 1 << 20
+
+// ArgumentSession returns the session named by the argument of a command, by default the latest.
+func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []string) (*sdk.Session, error) {
+	if len(args) == 0 {
+		latest, err := LatestSession(ctx, w, s)
+		if err = w.App.WithoutDamage(err); err == nil && latest.Directory != w.Project.Directory {
+			w.App.Screen.Line(fmt.Sprintf("note: no session was started in this directory; using the latest of the project, started in %s", terminal.Visible(latest.Directory)))
 		}
+		return latest, err
 	}
-	if found == "" {
-		return "", UsageError("tenon session revert --list shows the prompts", "message %q not found in session %s", id, session)
-	}
-	return found, nil
+	found, err := FindSession(ctx, s, args[0])
+	return found, w.App.WithoutDamage(err)
 }
 
 // FindSession finds a session by its ID or a unique prefix. With a *store.DamageError, it also returns the undamaged data.
@@ -74,9 +62,6 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 	return nil, UsageError("write more of the ID", "session %q is ambiguous:%s", id, lines.String())
 }
 
-// MaxSessions limits the number of sessions that are searched for a prefix.
-const MaxSessions = 1 << 20
-
 // LatestSession returns the session of this directory that was updated last, or else that of any directory in the same
 // working tree. Other clones of the repository are the same project but have other files. Errors are those of FindSession.
 func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Session, error) {
@@ -102,15 +87,30 @@ func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Sessi
 	return nil, UsageError("omit -c to start one, or select one with -s; tenon session list --all lists all", "no sessions in %s yet", w.Project.Directory)
 }
 
-// ArgumentSession returns the session named by the argument of a command, by default the latest.
-func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []string) (*sdk.Session, error) {
-	if len(args) == 0 {
-		latest, err := LatestSession(ctx, w, s)
-		if err = w.App.WithoutDamage(err); err == nil && latest.Directory != w.Project.Directory {
-			w.App.Screen.Line(fmt.Sprintf("note: no session was started in this directory; using the latest of the project, started in %s", terminal.Visible(latest.Directory)))
-		}
-		return latest, err
+// FindMessage finds a message of a session by its ID or a unique prefix, and returns its ID.
+func FindMessage(ctx context.Context, s store.Store, session, id string) (string, error) {
+	if id == "" {
+		return "", nil
 	}
-	found, err := FindSession(ctx, s, args[0])
-	return found, w.App.WithoutDamage(err)
+	list, err := s.Messages(ctx, session, store.Page{})
+	if _, err = store.Readable(err); err != nil { // other messages can be found
+		return "", err
+	}
+	found := ""
+	for _, m := range list {
+		candidate := m.Info.Head().ID
+		switch {
+		case candidate == id:
+			return id, nil
+		case !strings.HasPrefix(candidate, id):
+		case found != "":
+			return "", UsageError("write more of the ID", "message %q is ambiguous", id)
+		default:
+			found = candidate
+		}
+	}
+	if found == "" {
+		return "", UsageError("tenon session revert --list shows the prompts", "message %q not found in session %s", id, session)
+	}
+	return found, nil
 }

@@ -10,6 +10,32 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// Machine is a running host and its store.
+type Machine struct {
+	*host.Host
+	Store     store.Store
+	Workspace *Workspace
+	Options   HostOptions
+
+	// Reload loads the plugins again; turns that start later use them.
+	Reload func(context.Context) error
+	// Close closes the host, the extensions and the store.
+	Close func(context.Context) error
+}
+
+// HostOptions are the options of a host.
+type HostOptions struct {
+	Interactive bool     // the user can be asked
+	Auto        bool     // allow everything that no rule denies
+	Plugins     []string // absolute paths of the plugins on the command line
+	Watch       bool     // they are being developed
+}
+
+// Open opens the store and starts the host with the approved plugins. The caller closes the machine.
+func (w *Workspace) Open(ctx context.Context, o HostOptions) (*Machine, error) {
+	return w.App.Start(ctx, w, o)
+}
+
 // WithMachine runs f with a started host, for commands that run no turn.
 func (a *App) WithMachine(ctx context.Context, f func(*Machine) error) error {
 	w, err := a.Configured(ctx)
@@ -32,19 +58,6 @@ func (a *App) WithHost(ctx context.Context, args []string, f func(context.Contex
 		}
 		return f(ctx, m, s)
 	})
-}
-
-// WithExtensions runs f with all third-party extensions. paths are additional plugins.
-func (a *App) WithExtensions(ctx context.Context, paths []string, f func(w *Workspace, s *extensions.Set) error) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
-	s, err := w.Extensions(ctx, paths, false)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(w, s), s.Discard(ctx))
 }
 
 // WithStore runs f with the session store, without loading configuration or plugins.
@@ -71,28 +84,15 @@ func (a *App) WithSession(ctx context.Context, args []string, f func(*Workspace,
 	})
 }
 
-// Machine is a running host and its store.
-type Machine struct {
-	*host.Host
-	Store     store.Store
-	Workspace *Workspace
-	Options   HostOptions
-
-	// Reload loads the plugins again; turns that start later use them.
-	Reload func(context.Context) error
-	// Close closes the host, the extensions and the store.
-	Close func(context.Context) error
-}
-
-// HostOptions are the options of a host.
-type HostOptions struct {
-	Interactive bool     // the user can be asked
-	Auto        bool     // allow everything that no rule denies
-	Plugins     []string // absolute paths of the plugins on the command line
-	Watch       bool     // they are being developed
-}
-
-// Open opens the store and starts the host with the approved plugins. The caller closes the machine.
-func (w *Workspace) Open(ctx context.Context, o HostOptions) (*Machine, error) {
-	return w.App.Start(ctx, w, o)
+// WithExtensions runs f with all third-party extensions. paths are additional plugins.
+func (a *App) WithExtensions(ctx context.Context, paths []string, f func(w *Workspace, s *extensions.Set) error) error {
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := w.Extensions(ctx, paths, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(w, s), s.Discard(ctx))
 }

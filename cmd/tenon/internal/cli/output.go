@@ -11,6 +11,14 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
 
+// ErrOutput reports that writing to stdout failed.
+var ErrOutput = errors.New("cannot write to stdout")
+
+// OutputError wraps a failed write to stdout.
+func OutputError(err error) error {
+	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "write it elsewhere, or free disk space; a completed turn is stored: tenon session show prints it")
+}
+
 // Print writes to stdout.
 func (a *App) Print(text string) error {
 	if _, err := io.WriteString(a.Out, text); err != nil {
@@ -19,12 +27,66 @@ func (a *App) Print(text string) error {
 	return nil
 }
 
-// ErrOutput reports that writing to stdout failed.
-var ErrOutput = errors.New("cannot write to stdout")
+// PrintJSON prints a value to stdout, indented.
+func (a *App) PrintJSON(v any) error {
+	text, err := JSON(v)
+	if err != nil {
+		return err
+	}
+	return a.Print(text)
+}
 
-// OutputError wraps a failed write to stdout.
-func OutputError(err error) error {
-	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "write it elsewhere, or free disk space; a completed turn is stored: tenon session show prints it")
+// JSON returns a value as indented JSON with a line break at the end.
+func JSON(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return b.String(), err
+}
+
+// PrintTable prints a table to stdout.
+func (a *App) PrintTable(t *view.Table) error {
+	width := 0
+	if a.Screen.Streams {
+		width = a.Screen.Width()
+	}
+	return a.Print(t.Text(width))
+}
+
+// Show prints a value as JSON if the user asked for that, else calls text.
+func (a *App) Show(v any, text func() error) error {
+	if a.JSON {
+		return a.PrintJSON(v)
+	}
+	return text()
+}
+
+// Listing says how a list is printed as a table.
+type Listing[T any] struct {
+	Empty string   // printed instead of an empty table; empty: nothing
+	Head  []string // names of the columns; nil: none
+	Row   func(*T) []string
+}
+
+// List prints a list as JSON if the user asked for that, else as a table.
+func List[T any](a *App, list []T, l Listing[T]) error {
+	if a.JSON {
+		return a.PrintJSON(append([]T{}, list...))
+	}
+	if len(list) == 0 && l.Empty != "" {
+		a.Screen.Line(l.Empty)
+		return nil
+	}
+	t := &view.Table{}
+	if l.Head != nil {
+		t.Add(l.Head...)
+	}
+	for i := range list {
+		t.Add(l.Row(&list[i])...)
+	}
+	return a.PrintTable(t)
 }
 
 // Confirm asks the user a yes-or-no question; the default is no.
@@ -62,66 +124,4 @@ func readLine(r io.Reader) (string, error) {
 			return strings.TrimSpace(string(line)), err
 		}
 	}
-}
-
-// Show prints a value as JSON if the user asked for that, else calls text.
-func (a *App) Show(v any, text func() error) error {
-	if a.JSON {
-		return a.PrintJSON(v)
-	}
-	return text()
-}
-
-// Listing says how a list is printed as a table.
-type Listing[T any] struct {
-	Empty string   // printed instead of an empty table; empty: nothing
-	Head  []string // names of the columns; nil: none
-	Row   func(*T) []string
-}
-
-// List prints a list as JSON if the user asked for that, else as a table.
-func List[T any](a *App, list []T, l Listing[T]) error {
-	if a.JSON {
-		return a.PrintJSON(append([]T{}, list...))
-	}
-	if len(list) == 0 && l.Empty != "" {
-		a.Screen.Line(l.Empty)
-		return nil
-	}
-	t := &view.Table{}
-	if l.Head != nil {
-		t.Add(l.Head...)
-	}
-	for i := range list {
-		t.Add(l.Row(&list[i])...)
-	}
-	return a.PrintTable(t)
-}
-
-// PrintTable prints a table to stdout.
-func (a *App) PrintTable(t *view.Table) error {
-	width := 0
-	if a.Screen.Streams {
-		width = a.Screen.Width()
-	}
-	return a.Print(t.Text(width))
-}
-
-// PrintJSON prints a value to stdout, indented.
-func (a *App) PrintJSON(v any) error {
-	text, err := JSON(v)
-	if err != nil {
-		return err
-	}
-	return a.Print(text)
-}
-
-// JSON returns a value as indented JSON with a line break at the end.
-func JSON(v any) (string, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(v)
-	return b.String(), err
 }

@@ -12,32 +12,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ShippedNames returns the names of the built-in plugins.
-func ShippedNames() map[string]bool {
-	out := map[string]bool{}
-	for _, n := range names(Shipped()) {
-		out[n] = true
-	}
-	return out
-}
-
-// ApprovalProject returns the project under which approvals are stored.
-func (w *Workspace) ApprovalProject() string {
-	w.ProjectID()
-	return host.ApprovalProject(w.Project)
-}
-
-// Scope returns the query for sessions of this project: its ID, or its directory outside a repository.
-func (w *Workspace) Scope() (projectID, directory string) {
-	if id := w.ProjectID(); id != GlobalProject {
-		return id, ""
-	}
-	return "", w.Project.Directory
-}
-
-// Shipped returns the built-in plugins. Their order is the default order of their hooks.
-func Shipped() []sdk.Plugin { return builtin.All() }
-
 // Workspace is the directory a command works in, with its project and configuration.
 type Workspace struct {
 	App     *App
@@ -114,6 +88,20 @@ func (w *Workspace) ProjectID() string {
 	return w.Project.ID
 }
 
+// Scope returns the query for sessions of this project: its ID, or its directory outside a repository.
+func (w *Workspace) Scope() (projectID, directory string) {
+	if id := w.ProjectID(); id != GlobalProject {
+		return id, ""
+	}
+	return "", w.Project.Directory
+}
+
+// ApprovalProject returns the project under which approvals are stored.
+func (w *Workspace) ApprovalProject() string {
+	w.ProjectID()
+	return host.ApprovalProject(w.Project)
+}
+
 // OpenStore opens the session store.
 func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 	return sqlite.Open(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
@@ -130,10 +118,14 @@ func (w *Workspace) Extensions(ctx context.Context, paths []string, watch bool) 
 	})
 }
 
-func names(list []sdk.Plugin) []string {
-	out := make([]string, len(list))
-	for i, p := range list {
-		out[i] = p.Manifest().Name
+// Shipped returns the built-in plugins. Their order is the default order of their hooks.
+func Shipped() []sdk.Plugin { return builtin.All() }
+
+// ShippedNames returns the names of the built-in plugins.
+func ShippedNames() map[string]bool {
+	out := map[string]bool{}
+	for _, n := range names(Shipped()) {
+		out[n] = true
 	}
 	return out
 }
@@ -153,4 +145,12 @@ func shippedContributions() (tools, providers []string) {
 		}
 	}
 	return tools, providers
+}
+
+func names(list []sdk.Plugin) []string {
+	out := make([]string, len(list))
+	for i, p := range list {
+		out[i] = p.Manifest().Name
+	}
+	return out
 }

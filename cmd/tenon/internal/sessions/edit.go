@@ -35,7 +35,7 @@ func renameCommand(a *cli.App) *cobra.Command {
 func archiveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "archive session…", Short: "Archive sessions (hidden from lists and -c)",
-		Args: cli.Args(1, -1, "the id of a session"),
+		Args: cli.Args(1, -1, "a session ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return editSessions(cmd.Context(), a, args, func(s *sdk.Session) string {
 				if s.Time.Archived != 0 {
@@ -51,7 +51,7 @@ func archiveCommand(a *cli.App) *cobra.Command {
 func unarchiveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "unarchive session…", Short: "Unarchive sessions",
-		Args: cli.Args(1, -1, "the id of a session"),
+		Args: cli.Args(1, -1, "a session ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return editSessions(cmd.Context(), a, args, func(s *sdk.Session) string {
 				if s.Time.Archived == 0 {

@@ -96,7 +96,7 @@ func deleteCommand(a *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "delete session…", Aliases: []string{"rm"}, Short: "Delete sessions and their subagents' sessions",
-		Args: cli.Args(1, -1, "the id of a session"),
+		Args: cli.Args(1, -1, "a session ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
 				return deleteSessions(cmd.Context(), a, s, args, yes)

@@ -8,35 +8,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Limit formats a number of tokens; unknown (0) is "-".
-func Limit(n int64) string {
-	if n == 0 {
-		return "-"
-	}
-	return Count(n)
-}
-
-// RuleText returns a rule as one line.
-func RuleText(r sdk.PermissionRule) string {
-	return terminal.OneLine(fmt.Sprintf("%s %q %s", r.Permission, r.Pattern, r.Action))
-}
-
-// Ago formats the time since an event, or its date if that is more than a week ago.
-func Ago(millis int64, now time.Time) string {
-	t := time.UnixMilli(millis)
-	switch d := now.Sub(t); {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return Plural(int(d/time.Minute), "minute") + " ago"
-	case d < 24*time.Hour:
-		return Plural(int(d/time.Hour), "hour") + " ago"
-	case d < 7*24*time.Hour:
-		return Plural(int(d/(24*time.Hour)), "day") + " ago"
-	}
-	return t.Format("2006-01-02")
-}
-
 // Plural returns a number with a noun, which gets an "s" unless the number is 1.
 func Plural(n int, word string) string {
 	if n == 1 {
@@ -81,6 +52,22 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
 }
 
+// Ago formats the time since an event, or its date if that is more than a week ago.
+func Ago(millis int64, now time.Time) string {
+	t := time.UnixMilli(millis)
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return Plural(int(d/time.Minute), "minute") + " ago"
+	case d < 24*time.Hour:
+		return Plural(int(d/time.Hour), "hour") + " ago"
+	case d < 7*24*time.Hour:
+		return Plural(int(d/(24*time.Hour)), "day") + " ago"
+	}
+	return t.Format("2006-01-02")
+}
+
 // Count formats a number of tokens in few characters, such as 950, 1.5k or 2.0M.
 func Count(n int64) string {
 	switch {
@@ -94,6 +81,14 @@ func Count(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
+// Limit formats a number of tokens; unknown (0) is "-".
+func Limit(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return Count(n)
+}
+
 // Money formats an amount in dollars with four decimal places; smaller amounts are "<$0.0001".
 func Money(u sdk.USD) string {
 	const place = 100_000_000 // picodollars in $0.0001
@@ -102,4 +97,9 @@ func Money(u sdk.USD) string {
 	}
 	tenths := (int64(u) + place/2) / place
 	return fmt.Sprintf("$%d.%04d", tenths/10_000, tenths%10_000)
+}
+
+// RuleText returns a rule as one line.
+func RuleText(r sdk.PermissionRule) string {
+	return terminal.OneLine(fmt.Sprintf("%s %q %s", r.Permission, r.Pattern, r.Action))
 }

@@ -40,7 +40,7 @@ only plugins you wrote yourself. --update writes the actual results of the turns
 			if err != nil {
 				return err
 			}
-			return testPlugin(cmd.Context(), a, &pluginTest{path: path, update: update, noBuild: noBuild})
+			return (&pluginTest{a: a, path: path, update: update, noBuild: noBuild}).run(cmd.Context())
 		},
 	}
 	cmd.Flags().BoolVar(&update, "update", false, "write the results of the turns to their files")
@@ -50,39 +50,44 @@ only plugins you wrote yourself. --update writes the actual results of the turns
 
 // pluginTest is one run of "tenon plugin test".
 type pluginTest struct {
+	a               *cli.App
 	path            string
 	update, noBuild bool
 
+	w              *cli.Workspace // an empty project with its own directories
 	passed, failed int
 }
 
-// testPlugin runs all tests with a separate data directory, so that approvals are valid only for the test. The user's configuration
-// is not used.
-func testPlugin(ctx context.Context, a *cli.App, t *pluginTest) (err error) {
-	if err := t.build(ctx, a); err != nil {
-		return err
+// run runs all tests with a separate data directory, so that approvals are valid only for the test. The user's configuration is not
+// used.
+func (t *pluginTest) run(ctx context.Context) (err error) {
+	if !t.noBuild {
+		if err := buildPlugin(ctx, t.a, t.root()); err != nil {
+			return err
+		}
 	}
 	scratch, err := os.MkdirTemp("", "tenon-plugin-test-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeAll(scratch)) }()
-	lab, err := newLab(a, scratch)
-	if err != nil {
+	if t.w, err = scratchWorkspace(t.a, scratch); err != nil {
 		return err
 	}
-	if err := lab.approveForTest(ctx, t); err != nil {
+	if err := t.approve(ctx); err != nil {
 		return err
 	}
-	turns, records, err := t.files()
-	if err != nil {
-		return err
-	}
-	for _, path := range turns {
-		t.report(a, path, lab.turn(ctx, t, path))
-	}
-	for _, path := range records {
-		t.report(a, path, lab.replay(ctx, t, path))
+	for _, kind := range []struct {
+		files string
+		run   func(ctx context.Context, path string) error
+	}{{"*.turn.json", t.turn}, {"*.jsonl", t.replay}} {
+		files, err := filepath.Glob(filepath.Join(t.root(), "tests", kind.files))
+		if err != nil {
+			return err
+		}
+		for _, path := range files {
+			t.report(path, kind.run(ctx, path))
+		}
 	}
 	switch {
 	case t.failed > 0:
@@ -90,7 +95,7 @@ func testPlugin(ctx context.Context, a *cli.App, t *pluginTest) (err error) {
 	case t.passed == 0:
 		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root(), "tests"))
 	}
-	a.Screen.Line(view.Plural(t.passed, "test") + " passed")
+	t.a.Screen.Line(view.Plural(t.passed, "test") + " passed")
 	return nil
 }
 
@@ -113,47 +118,27 @@ func (t *pluginTest) root() string {
 	return t.path
 }
 
-// build runs the build command in the package's manifest with the environment of the user, its author.
-func (t *pluginTest) build(ctx context.Context, a *cli.App) error {
-	if t.noBuild {
-		return nil
-	}
-	return buildPlugin(ctx, a, t.root())
-}
-
-// files lists the tests.
-func (t *pluginTest) files() (turns, records []string, err error) {
-	turns, err = filepath.Glob(filepath.Join(t.root(), "tests", "*.turn.json"))
-	if err != nil {
-		return nil, nil, err
-	}
-	records, err = filepath.Glob(filepath.Join(t.root(), "tests", "*.jsonl"))
-	return turns, records, err
-}
-
 // report prints how a test went.
-func (t *pluginTest) report(a *cli.App, path string, err error) {
-	name := filepath.Base(path)
+func (t *pluginTest) report(path string, err error) {
+	name, screen := filepath.Base(path), t.a.Screen
 	if err != nil {
 		t.failed++
-		a.Screen.Line(a.Screen.Paint(terminal.Red, "✗ ") + terminal.Visible(name) + "\n    " + strings.ReplaceAll(strings.TrimSpace(terminal.Visible(err.Error())), "\n", "\n    "))
+		screen.Line(screen.Paint(terminal.Red, "✗ ") + terminal.Visible(name) + "\n    " + strings.ReplaceAll(strings.TrimSpace(terminal.Visible(err.Error())), "\n", "\n    "))
 		return
 	}
 	t.passed++
-	a.Screen.Line(a.Screen.Paint(terminal.Green, "✓ ") + terminal.Visible(name))
+	screen.Line(screen.Paint(terminal.Green, "✓ ") + terminal.Visible(name))
 }
 
-// lab is an empty project with its own directories, in which plugins are tested.
-type lab struct{ w *cli.Workspace }
-
-func newLab(a *cli.App, scratch string) (*lab, error) {
+// scratchWorkspace returns an empty project with its own directories.
+func scratchWorkspace(a *cli.App, scratch string) (*cli.Workspace, error) {
 	w := &cli.Workspace{App: a, Dirs: cli.Dirs{
 		Home: scratch, Config: filepath.Join(scratch, "config"), Data: filepath.Join(scratch, "data"), Cache: testCache(a, scratch),
 	}}
 	project := filepath.Join(scratch, "project")
 	w.Project = sdk.Project{ID: cli.GlobalProject, Directory: project, Worktree: project, Home: scratch, ConfigDir: w.Dirs.Config, DataDir: w.Dirs.Data}
 	w.Loaded = &config.Loaded{Config: &sdk.Config{}}
-	return &lab{w}, os.MkdirAll(project, 0o755)
+	return w, os.MkdirAll(project, 0o755)
 }
 
 // testCache returns the usual cache directory, because compiling a module takes a second. Entries are identified by digest.
@@ -165,9 +150,9 @@ func testCache(a *cli.App, scratch string) string {
 }
 
 // open finds the plugin under test.
-func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) {
+func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 	// Watched, because --update writes into the package.
-	set, err := l.w.Extensions(ctx, []string{t.path}, true)
+	set, err := t.w.Extensions(ctx, []string{t.path}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -180,10 +165,10 @@ func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) 
 	return set, nil
 }
 
-// approveForTest approves the plugin in the lab, as its author.
-func (l *lab) approveForTest(ctx context.Context, t *pluginTest) error {
+// approve approves the plugin for the test, with everything it requests.
+func (t *pluginTest) approve(ctx context.Context) error {
 	for range maxRounds {
-		set, err := l.open(ctx, t)
+		set, err := t.open(ctx)
 		if err != nil {
 			return err
 		}
@@ -214,16 +199,16 @@ func approveAsAuthor(ctx context.Context, set *extensions.Set, c *extensions.Can
 }
 
 // turn runs one scripted turn.
-func (l *lab) turn(ctx context.Context, t *pluginTest, path string) error {
+func (t *pluginTest) turn(ctx context.Context, path string) error {
 	trial, err := readTrial(path)
 	if err != nil {
 		return err
 	}
-	set, err := l.open(ctx, t)
+	set, err := t.open(ctx)
 	if err != nil {
 		return err
 	}
-	got, err := trial.run(ctx, l.w.App, set.Plugins) // closes the plugins
+	got, err := trial.run(ctx, t.w.App, set.Plugins) // closes the plugins
 	if err = errors.Join(err, set.Close(ctx)); err != nil {
 		return err
 	}
@@ -242,7 +227,7 @@ func (l *lab) turn(ctx context.Context, t *pluginTest, path string) error {
 }
 
 // replay runs recorded hook calls.
-func (l *lab) replay(ctx context.Context, t *pluginTest, path string) error {
+func (t *pluginTest) replay(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -252,7 +237,7 @@ func (l *lab) replay(ctx context.Context, t *pluginTest, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	set, err := l.open(ctx, t)
+	set, err := t.open(ctx)
 	if err != nil {
 		return err
 	}
