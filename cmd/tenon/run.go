@@ -39,7 +39,7 @@ Otherwise, only the answer is written to stdout, and actions that need permissio
 	return cmd
 }
 
-// runTurn runs one turn in a new or an older session.
+// runTurn runs one turn in a new or an existing session.
 func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
 	signals, stop := turn.CatchSignals()
 	defer stop()
