@@ -38,7 +38,7 @@ func TestApproveOnTerminal(t *testing.T) {
 	}
 }
 
-// TestBrokenModuleOnTerminal: a module that cannot even say what it is keeps nobody from working.
+// TestBrokenModuleOnTerminal: a broken module does not prevent work.
 func TestBrokenModuleOnTerminal(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "")

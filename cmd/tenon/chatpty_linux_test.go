@@ -187,7 +187,7 @@ func TestChatUndo(t *testing.T) {
 	x.enter("/undo\r")
 	x.expect("1 file undone; /redo restores it")
 	x.expect("a.txt")
-	x.expect("> write it") // to be written anew
+	x.expect("> write it") // for editing
 	content("")
 	x.enter("\x03")
 	x.say("/redo", "1 file restored")

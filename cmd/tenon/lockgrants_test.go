@@ -54,7 +54,7 @@ func TestGrantsOverOwnDirectories(t *testing.T) {
 			}
 		}
 	}
-	must(t, os.RemoveAll(filepath.Join(project, ".tenon", "plugins", "own"))) // which is no module
+	must(t, os.RemoveAll(filepath.Join(project, ".tenon", "plugins", "own"))) // which is not a module
 	_, errs := p.output(t, 0, "run", "--auto", "hi")
 	if !strings.Contains(errs, "not approved and not run") || strings.Count(errs, " or lies in it") != 4 {
 		t.Errorf("the run does not name the plugins, and why:\n%s", errs)

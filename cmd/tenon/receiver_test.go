@@ -17,7 +17,7 @@ type receiverCase struct {
 	keys  []string          // that tenon permission approve names with their files; none: nothing waits
 	// unasked says that the repository's server may be asked without approval.
 	unasked bool
-	// silent says that the run goes on with the user's server and leaves the other one out.
+	// silent means that the run uses the user's server and ignores the other one.
 	silent bool
 }
 

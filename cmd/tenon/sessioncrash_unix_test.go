@@ -21,7 +21,7 @@ import (
 // storeKills is how often each command is killed; TENON_CRASH_ROUNDS sets another number.
 const storeKills = 2
 
-// withData returns the same installation with a data directory of its own.
+// withData returns the same installation with its own data directory.
 func (p *process) withData(dir string) *process {
 	q := *p
 	q.env = nil

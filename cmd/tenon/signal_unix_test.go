@@ -131,12 +131,12 @@ func TestInterruptAbortsTheTurn(t *testing.T) {
 				t.Fatalf("exit code %d, want 130\n%s%s", code, rest, r.errs)
 			}
 			if !strings.Contains(r.errs.String(), "continues where this stopped") {
-				t.Errorf("stderr does not say how to go on: %s", r.errs)
+				t.Errorf("stderr does not say how to continue: %s", r.errs)
 			}
 			if !strings.Contains(string(rest), `"type":"done"`) || !strings.Contains(string(rest), `"exitCode":130`) {
 				t.Errorf("the last line is not done with 130: %s", rest)
 			}
-			// Nothing is left open, and the session goes on.
+			// Nothing is left open, and the session continues.
 			if out, _ := p.output(t, 0, "session", "export"); strings.Contains(out, `"status": "running"`) || !strings.Contains(out, "MessageAbortedError") {
 				t.Errorf("the message is not closed as aborted: %s", out)
 			}
@@ -205,7 +205,7 @@ func TestClosedStdoutEndsTheTurn(t *testing.T) {
 	p.env = append(p.env, `TENON_PERMISSION={"*": "allow"}`)
 	r := p.startJSON(t, "--title", "x", "go on for ever")
 	untilStep(t, r.lines)
-	if err := r.pipe.Close(); err != nil { // nobody reads any more
+	if err := r.pipe.Close(); err != nil { // the reader is gone
 		t.Fatal(err)
 	}
 	if code := r.code(); code != 1 {

@@ -58,7 +58,7 @@ type Candidate struct {
 	Name    string
 	Version string
 	Carrier sdk.Carrier
-	From    string // where it was found or who named it, for people
+	From    string // origin, human-readable
 	Project bool   // it came with the project
 	State   plugins.State
 	Err     error  // why it is rejected
