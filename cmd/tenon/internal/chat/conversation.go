@@ -270,7 +270,7 @@ func (c *conversation) turn(ctx context.Context, in *host.PromptInput) {
 
 // drive runs do as a turn: it is shown, may ask the user, and Ctrl-C interrupts it.
 func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context) (*sdk.MessageWithParts, error)) {
-	t := &turn.Turn{Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, Talks: c.commands, Begin: begin, Do: run}
+	t := &turn.Turn{Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, InChat: c.commands, Begin: begin, Do: run}
 	if c.m.Options.Interactive {
 		t.Keys = c.keys
 	}

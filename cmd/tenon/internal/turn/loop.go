@@ -25,12 +25,13 @@ const (
 
 // display shows a turn. It is used from one goroutine.
 type display interface {
+	// Event shows an event.
 	Event(e *sdk.Event)
 	// Tick redraws what changes with time.
 	Tick(now time.Time)
-	// failed returns why nothing can be shown any more, nil while all is well.
+	// Failed returns the first error of showing something, or nil.
 	Failed() error
-	// finish shows how the turn ended.
+	// Finish shows the outcome of the turn.
 	Finish(o *view.Outcome) error
 }
 
@@ -39,22 +40,22 @@ type Turn struct {
 	Machine *cli.Machine
 	Signals <-chan os.Signal
 	Quiet   bool
-	Talks   bool               // the turn belongs to a chat
+	InChat  bool               // the turn belongs to a chat
 	Keys    *terminal.Keyboard // source of answers to questions; nil: questions are refused
 	// Begin finds or creates the session.
 	Begin func(context.Context) (*sdk.Session, error)
 	// Do runs the turn.
 	Do func(context.Context) (*sdk.MessageWithParts, error)
 
-	session string // empty until it has begun
+	session string // empty before Begin returned
 	view    display
 	asker   *asker // nil: there is no user to ask
 
 	held        []sdk.Event // while a question is on the screen
 	interrupted bool
 	leave       bool             // a signal other than Ctrl-C
-	broken      error            // the view cannot show any more
-	again       <-chan time.Time // tries the abort again
+	broken      error            // the error of the view
+	again       <-chan time.Time // the next attempt to abort
 }
 
 // Run runs the turn and returns its outcome. At the second interrupt, it returns immediately with cli.ErrHard.
@@ -103,12 +104,12 @@ func ShutDown(ctx context.Context, m *cli.Machine, signals <-chan os.Signal) boo
 
 func (t *Turn) newView(s *sdk.Session) display {
 	a, words := t.app(), cli.OnCommandLine()
-	if t.Talks {
+	if t.InChat {
 		words = cli.InChat()
 	}
 	shown := &view.Turn{
 		Session: s, Directory: t.Machine.Workspace.Project.Directory, Retries: retryLimit(t.Machine.Config()),
-		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, Talks: t.Talks,
+		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, InChat: t.InChat,
 		Remedy: func(err error) (text, fix string, code int) {
 			f := words.Remedy(err)
 			return a.Mask.Clean(f.Err.Error()), f.Fix, f.Code

@@ -374,7 +374,7 @@ func (v *Text) Finish(o *Outcome) error {
 	}
 	if a, ok := o.Message.Info.(*sdk.AssistantMessage); ok && a.Finish == sdk.FinishLength && o.Err == nil {
 		remedy := `tenon run -c "go on" continues it`
-		if v.turn.Talks {
+		if v.turn.InChat {
 			remedy = `"go on" continues it`
 		}
 		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; "+remedy)
@@ -440,7 +440,7 @@ func (v *Text) figures(o *Outcome) string {
 		words = append(words, Money(t.cost))
 	}
 	words = append(words, Duration(o.Took.Round(time.Millisecond)))
-	if !v.turn.Talks {
+	if !v.turn.InChat {
 		words = append(words, "continue: tenon run -s "+v.f.root)
 	}
 	return strings.Join(words, " · ")
