@@ -16,8 +16,8 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 )
 
-// run runs the command line and returns the exit code. Errors are printed here and nowhere else. managed is where an
-// administrator's configuration is: nothing that a user or a project can set moves it.
+// run runs the command line, prints its error, and returns the exit code. managed is the path of the administrator's configuration,
+// which neither users nor projects can change.
 func run(ctx context.Context, args []string, env []string, s cli.Streams, managed string) int {
 	a := cli.New(s, env, version, managed)
 	a.Start = openMachine
@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 func rootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tenon",
-		Short: "An agent host: runs a coding agent in which everything but a small core is a plugin",
+		Short: "Run a coding agent: a small core, everything else is a plugin",
 		Example: `  tenon run "explain what this project does"
   tenon run -c "and now add a test"
   git diff | tenon run "review this change"`,
@@ -55,7 +55,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	return root
 }
 
-// checkedWriter remembers that something could not be written: cobra, which writes help and completion scripts, does not tell.
+// checkedWriter keeps the first write error, because cobra ignores errors when it writes help and completion scripts.
 type checkedWriter struct {
 	w   io.Writer
 	err error
@@ -75,5 +75,5 @@ func exitCodesTopic() *cobra.Command {
 	for _, c := range cli.ExitCodes() {
 		fmt.Fprintf(&b, "  %3d  %s\n", c.Code, c.Meaning)
 	}
-	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
+	return &cobra.Command{Use: "exit-codes", Short: "List the exit codes", Long: b.String()}
 }

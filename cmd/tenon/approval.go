@@ -17,11 +17,10 @@ import (
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
-// quarantineTimeout bounds how long noting a quarantine may hold a turn up.
+// quarantineTimeout limits how long saving a quarantine may delay a turn.
 const quarantineTimeout = 2 * time.Second
 
-// gather finds what third parties bring, asks about what waits for approval when somebody is there to answer, and says what is left
-// out otherwise.
+// gather finds third-party extensions, asks the user to approve pending ones, and reports those that are not used.
 func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensions.Set, error) {
 	set, err := w.Extensions(ctx, o.Plugins, o.Watch)
 	if err != nil {
@@ -43,13 +42,13 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 	}
 	leftOut(w.App, set)
 	if _, err := set.Required(); err != nil {
-		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, "tenon plugin list shows its state; or take \"required\" away from it in plugins of tenon.json"), set.Discard(ctx))
+		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, "tenon plugin list shows its state; or remove \"required\" from its entry in plugins of tenon.json"), set.Discard(ctx))
 	}
 	return set, nil
 }
 
-// askPending asks about each candidate that waits. It reports whether any was approved. What cannot be shown or approved is named and left
-// out: it must not keep anybody from working.
+// askPending asks the user to approve each pending candidate, and reports whether any was approved. A candidate that cannot be
+// approved is reported and skipped, so that it does not prevent other work.
 func askPending(ctx context.Context, a *cli.App, set *extensions.Set) (approved bool, err error) {
 	for _, c := range set.Pending() {
 		err := manage.Approve(ctx, a, set, c, false, nil)
@@ -61,23 +60,23 @@ func askPending(ctx context.Context, a *cli.App, set *extensions.Set) (approved 
 			return approved, ctx.Err()
 		case errors.As(err, &f) && f.Code == cli.ExitRefused:
 		default:
-			a.Log.Warn(fmt.Sprintf("%s %s cannot be approved, so it is not run: %s", kindText(c.Kind), terminal.Visible(manage.Argument(c)), terminal.Visible(err.Error())))
+			a.Log.Warn(fmt.Sprintf("%s %s cannot be approved and is not run: %s", kindText(c.Kind), terminal.Visible(manage.Argument(c)), terminal.Visible(err.Error())))
 		}
 	}
 	return approved, nil
 }
 
-// leftOut says what is not used, and how that can be changed. Nothing of it has run.
+// leftOut reports extensions that are not used, with the remedy. None of them has run.
 func leftOut(a *cli.App, set *extensions.Set) {
 	for _, w := range set.Warnings {
 		a.Log.Warn(terminal.Visible(w))
 	}
 	for _, c := range set.Rejected() {
-		a.Log.Warn(fmt.Sprintf("%s %s is left out: %s", kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Err.Error())))
+		a.Log.Warn(fmt.Sprintf("%s %s is not loaded: %s", kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Err.Error())))
 	}
 	for _, c := range set.Candidates {
 		if c.State == plugins.StateQuarantined {
-			a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, its other hooks are not called; run tenon plugin enable %s",
+			a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",
 				kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Reason), terminal.Visible(manage.Argument(c))))
 		}
 	}
@@ -107,7 +106,7 @@ func leftOut(a *cli.App, set *extensions.Set) {
 	case byPath > 0:
 		by = "NAME|PATH"
 	}
-	a.Log.Warn(fmt.Sprintf("not approved, so not run: %s; see each with tenon plugin info %s, approve it with tenon plugin trust %s", strings.Join(list, ", "), by, by))
+	a.Log.Warn(fmt.Sprintf("not approved and not run: %s; inspect with tenon plugin info %s, approve with tenon plugin trust %s", strings.Join(list, ", "), by, by))
 }
 
 func kindText(k trust.Kind) string {
@@ -120,27 +119,27 @@ func kindText(k trust.Kind) string {
 	return "plugin"
 }
 
-// quarantine notes that a plugin was quarantined, so that it stays so in the next run. What the user configured himself, and what
-// tenon ships, has no entry to note it in: it is quarantined for this run.
+// quarantine saves that a plugin is in quarantine. Built-in plugins and servers of the user's own configuration have no entry to save
+// it in, so they are in quarantine only in this process.
 func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
 	err := m.extensions[len(m.extensions)-1].Quarantine(ctx, plugin, reason)
 	if err != nil && !errors.Is(err, trust.ErrNotFound) {
-		m.Workspace.App.Log.Warn("the quarantine is not remembered", "plugin", plugin, "err", err)
+		m.Workspace.App.Log.Warn("the quarantine could not be saved", "plugin", plugin, "err", err)
 	}
 }
 
-// keepFailures notes which hooks failed in a row up to now: one that is called once in a run is counted over runs.
+// keepFailures saves the current series of failures of hooks, so that failures count across runs.
 func (m *wired) keepFailures(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
 	if err := m.extensions[len(m.extensions)-1].KeepFailures(ctx, m.Failures()); err != nil {
-		m.Workspace.App.Log.Warn("failures of plugins are not remembered", "err", err)
+		m.Workspace.App.Log.Warn("the failures of plugins could not be saved", "err", err)
 	}
 }
 
-// reloadPlugins reads the plugins anew and puts them in force from the next turn on. What cannot be used leaves the old ones in force.
+// reloadPlugins loads the plugins again; turns that start later use them. On an error, the old ones stay in use.
 func (m *wired) reloadPlugins(ctx context.Context) error {
 	set, err := m.Workspace.Extensions(ctx, m.Options.Plugins, m.Options.Watch)
 	if err != nil {
@@ -150,7 +149,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	for _, c := range append(set.Rejected(), set.Pending()...) {
 		if err == nil && c.Item() != nil && slices.Contains(m.Options.Plugins, c.From) {
 			if err = c.Err; err == nil {
-				err = fmt.Errorf("%s asks for more than was approved: tenon plugin trust %s", c.Name, manage.Argument(c))
+				err = fmt.Errorf("%s requests more than you approved: tenon plugin trust %s", c.Name, manage.Argument(c))
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func TestApproveOnTerminal(t *testing.T) {
 			term.expect("PostToolUse *: touch hook-ran")
 			term.expect("approve it? [y/N]")
 			term.enter(c.answer)
-			term.expect("goes on")
+			term.expect("continue: ")
 			if code := term.code(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
@@ -38,7 +38,7 @@ func TestApproveOnTerminal(t *testing.T) {
 	}
 }
 
-// TestBrokenModuleOnTerminal: a module that cannot even say what it is keeps nobody from working.
+// TestBrokenModuleOnTerminal: a broken module does not prevent work.
 func TestBrokenModuleOnTerminal(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "")
@@ -47,8 +47,8 @@ func TestBrokenModuleOnTerminal(t *testing.T) {
 	must(t, os.MkdirAll(dir, 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "broken.wasm"), []byte("\x00asm\x01\x00\x00\x00 and then garbage"), 0o644))
 	term := p.onTerminal(t, "run", "hello")
-	term.expect("plugin broken cannot be approved, so it is not run")
-	term.expect("goes on")
+	term.expect("plugin broken cannot be approved and is not run")
+	term.expect("continue: ")
 	if code := term.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

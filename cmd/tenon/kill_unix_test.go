@@ -36,7 +36,7 @@ func roundsOf(t *testing.T, variable string, usual int) int {
 }
 
 // TestKilledAtAnyMoment kills a streaming turn with tool calls by SIGKILL after a random time. Whatever the
-// run reported before must be in the store, nothing may be left open, and the next run goes on.
+// run reported before must be in the store, nothing may be left open, and the next run continues.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	rounds := roundsOf(t, "TENON_KILL_ROUNDS", killRounds)

@@ -65,13 +65,13 @@ func newProjectRules(ctx context.Context, w *cli.Workspace, s store.Store) (*pro
 // trust returns the rules; those that allow something and come from a file nobody approved ask. See host.Options.
 func (p *projectRules) trust(rules sdk.PermissionRules) sdk.PermissionRules {
 	approved := map[string]bool{} // by path
-	return p.held(rules, "not approved: asks instead of allows", func(path string) bool {
+	return p.held(rules, "not approved: asks instead of allowing", func(path string) bool {
 		if _, seen := approved[path]; !seen {
 			approved[path] = p.isApproved(path)
 		}
 		if !approved[path] {
 			p.warned.Do(func() {
-				p.warn(fmt.Sprintf("%s allows something without being asked; until you approve that, it asks: tenon permission approve", terminal.Visible(path)))
+				p.warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(path)))
 			})
 		}
 		return approved[path]
@@ -178,7 +178,7 @@ func approveRules(ctx context.Context, a *cli.App, yes bool) (err error) {
 	}
 	receivers := m.Receivers(ctx)
 	if len(files)+len(receivers) == 0 {
-		return a.Print("no rules of this project wait for approval, no commands and no addresses\n")
+		return a.Print("nothing in this project is waiting for approval\n")
 	}
 	slices.Sort(files)
 	var list []store.Approval
@@ -215,7 +215,7 @@ func approveRules(ctx context.Context, a *cli.App, yes bool) (err error) {
 	if err := m.Store.Approve(ctx, list); err != nil {
 		return err
 	}
-	return a.Print("approved until this changes; tenon permission forget revokes it\n")
+	return a.Print("valid until the files change; revoke with tenon permission forget\n")
 }
 
 // waitingRules returns, by file of the project, the rules that allow something and are not approved, and the files.

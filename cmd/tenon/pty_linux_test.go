@@ -29,7 +29,7 @@ type terminal struct {
 	closed chan struct{}
 }
 
-// onTerminal starts the command on a terminal of its own.
+// onTerminal starts the command on its own terminal.
 func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -81,7 +81,7 @@ func (x *terminal) read() {
 		default:
 		}
 		if err != nil {
-			return // EIO: nobody has the other side open any more
+			return // EIO: the other side is closed
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestTerminalCtrlC(t *testing.T) {
 			case strings.Contains(name, "question"):
 				x.expect("essage: ")
 			case strings.Contains(name, "try"):
-				x.expect("next try in")
+				x.expect("next attempt in")
 			}
 			x.enter("\x03")
 			x.expect("interrupting the turn")

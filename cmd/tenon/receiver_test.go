@@ -17,7 +17,7 @@ type receiverCase struct {
 	keys  []string          // that tenon permission approve names with their files; none: nothing waits
 	// unasked says that the repository's server may be asked without approval.
 	unasked bool
-	// silent says that the run goes on with the user's server and leaves the other one out.
+	// silent means that the run uses the user's server and ignores the other one.
 	silent bool
 }
 
@@ -91,7 +91,7 @@ func TestRepositoryChoosesNoReceiver(t *testing.T) {
 			}
 			for _, command := range []string{"doctor", "models"} {
 				told, _ := p.command(command).CombinedOutput() // with what code does not matter here
-				if waits := strings.Contains(string(told), "tenon permission approve approves it"); waits != (len(c.keys) > 0) {
+				if waits := strings.Contains(string(told), "approve it with tenon permission approve"); waits != (len(c.keys) > 0) {
 					t.Errorf("tenon %s tells that something waits: %v: %s", command, waits, told)
 				}
 			}
@@ -111,7 +111,7 @@ func TestRepositoryChoosesNoReceiver(t *testing.T) {
 					t.Errorf("tenon permission approve does not name %s: %s", path, out)
 				}
 			}
-			if len(c.keys) == 0 && !strings.Contains(out, "wait for approval") {
+			if len(c.keys) == 0 && !strings.Contains(out, "nothing in this project is waiting for approval") {
 				t.Errorf("something waits: %s", out)
 			}
 			p.output(t, 0, run...) // approved

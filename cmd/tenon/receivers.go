@@ -15,17 +15,16 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// receiverPermission is the permission under which approved receivers are kept; the pattern is provider and address for people, @
-// and the digest.
+// receiverPermission is the permission under which approved receivers are stored. The pattern is provider, address, @ and digest.
 const receiverPermission = "project address"
 
-// approvedReceivers are the digests of the receivers that the user approved. Safe for use from many goroutines.
+// approvedReceivers are the digests of the approved receivers. It is safe for concurrent use.
 type approvedReceivers struct {
 	mu      sync.Mutex
 	digests map[string]bool
 }
 
-// add takes the receiver of an approval, if it is one.
+// add adds the receiver of an approval, if the approval is for a receiver.
 func (a *approvedReceivers) add(approval store.Approval) {
 	if approval.Permission != receiverPermission {
 		return
@@ -45,7 +44,7 @@ func (a *approvedReceivers) has(digest string) bool {
 	return digest != "" && a.digests[digest]
 }
 
-// receiverApproval is the approval of a receiver.
+// receiverApproval returns the approval of a receiver.
 func receiverApproval(w *cli.Workspace, r *host.Receiver) store.Approval {
 	return store.Approval{
 		Project: w.ApprovalProject(), Permission: receiverPermission, Pattern: r.Provider + " " + r.Address + "@" + r.Digest,
@@ -53,7 +52,7 @@ func receiverApproval(w *cli.Workspace, r *host.Receiver) store.Approval {
 	}
 }
 
-// receiverText says who would receive conversations, and which files of the project choose that.
+// receiverText describes a receiver of conversations and the project files that choose it.
 func (p *projectRules) receiverText(r *host.Receiver) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s at %s receives conversations\n", terminal.Visible(r.Provider), terminal.Visible(r.Address))
@@ -63,7 +62,7 @@ func (p *projectRules) receiverText(r *host.Receiver) string {
 	return b.String()
 }
 
-// choosing returns the files of the project that set the value of a key of a Receiver, or something below it.
+// choosing returns the project files that set a key of a Receiver, or a value below it.
 func (p *projectRules) choosing(key, origin string) []string {
 	if path := projectFile(p.w, origin); path != "" {
 		return []string{path}
@@ -74,14 +73,14 @@ func (p *projectRules) choosing(key, origin string) []string {
 			files = append(files, o.Source)
 		}
 	}
-	if len(files) == 0 { // what is there decides, such as a provider that is configured where no model is
+	if len(files) == 0 { // no single key decides, for example if only a provider is configured and no model
 		files = slices.Clone(p.w.Loaded.ProjectFiles)
 	}
 	slices.Sort(files)
 	return files
 }
 
-// askReceivers shows the user who would receive conversations by the choice of the repository and keeps what is approved.
+// askReceivers asks the user to approve the receivers of conversations that the repository chooses, and stores the approvals.
 func (m *wired) askReceivers(ctx context.Context) error {
 	for _, r := range m.Receivers(ctx) {
 		a := m.Workspace.App

@@ -16,14 +16,14 @@ func runCommand(a *cli.App) *cobra.Command {
 	var f turn.Flags
 	cmd := &cobra.Command{
 		Use:   "run [flags] [prompt…]",
-		Short: "Run one turn: from a prompt to the answer",
-		Long: `Run one turn: from a prompt to the answer.
+		Short: "Run a prompt and print the answer",
+		Long: `Run a prompt and print the answer.
 
-The prompt is made of the arguments and, when it is piped, of stdin. In the arguments @file and @dir/ attach
-what they name, @agent asks for a subagent.
+The prompt consists of the arguments and of stdin, if text is piped in. In the arguments, @file and @dir/ attach files
+and directories, and @agent calls a subagent.
 
-On a terminal the answer appears as it is written, and permissions are asked for. Otherwise stdout gets the
-answer alone and what would have to be asked is refused, unless --auto allows it.`,
+On a terminal, the answer is printed as it arrives, and tenon asks before it does anything that needs your permission.
+Otherwise, only the answer is written to stdout, and actions that need permission are refused unless --auto allows them.`,
 		Example: `  tenon run "fix the failing test"
   tenon run -c "now document it"
   git diff | tenon run "review this change"
@@ -33,13 +33,13 @@ answer alone and what would have to be asked is refused, unless --auto allows it
 	a.FormatFlag(cmd)
 	f.Register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.Command, "command", "", "run this command with the prompt as its arguments")
-	flags.StringVar(&f.Schema, "schema", "", "file with a JSON schema that the answer must meet")
-	flags.BoolVar(&f.Watch, "watch", false, "stay, take further prompts from stdin a line each, and load the plugins of --plugin anew when they change")
+	flags.StringVar(&f.Command, "command", "", "run the `command` of this name, with the prompt as its arguments")
+	flags.StringVar(&f.Schema, "schema", "", "answer with JSON that matches the schema in this `file`")
+	flags.BoolVar(&f.Watch, "watch", false, "keep running: read one prompt per line from stdin, and reload --plugin plugins when they change")
 	return cmd
 }
 
-// runTurn runs one turn in a new or an older session.
+// runTurn runs one turn in a new or an existing session.
 func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
 	signals, stop := turn.CatchSignals()
 	defer stop()
@@ -49,11 +49,11 @@ func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 		return err
 	}
 	if f.Watch {
-		return chat.WatchLines(ctx, a, m, f, signals, in)
+		return chat.WatchLines(ctx, m, f, signals, in)
 	}
 	t := &turn.Turn{
-		App: a, Machine: m, Signals: signals, Quiet: f.Quiet,
-		Begin: func(ctx context.Context) (*sdk.Session, error) { return turn.Address(ctx, a, m, f, in) },
+		Machine: m, Signals: signals, Quiet: f.Quiet,
+		Begin: func(ctx context.Context) (*sdk.Session, error) { return turn.Address(ctx, m, f, in) },
 		Do:    func(ctx context.Context) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
 	}
 	if interactive {

@@ -239,7 +239,7 @@ func fakeConfig(url string) string {
 // patience bounds every wait for a process; a test that needs it has failed.
 const patience = 30 * time.Second
 
-// process is the real command in a project and a home of its own.
+// process is the real command in its own project and home.
 type process struct {
 	binary, work string
 	env          []string
@@ -249,7 +249,7 @@ type process struct {
 // The tests start hundreds of them.
 const leaveAtOnce = "GORACE=atexit_sleep_ms=0"
 
-// newProcess returns the command with the provider at url configured, in directories of its own.
+// newProcess returns the command with the provider at url configured, in its own directories.
 func newProcess(tb testing.TB, url string) *process {
 	tb.Helper()
 	self, err := os.Executable()

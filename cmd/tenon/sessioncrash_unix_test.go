@@ -21,7 +21,7 @@ import (
 // storeKills is how often each command is killed; TENON_CRASH_ROUNDS sets another number.
 const storeKills = 2
 
-// withData returns the same installation with a data directory of its own.
+// withData returns the same installation with its own data directory.
 func (p *process) withData(dir string) *process {
 	q := *p
 	q.env = nil
@@ -61,7 +61,7 @@ func (p *process) database() string {
 // host/store/sqlite compare all rows.
 func (p *process) stored(t *testing.T) string {
 	t.Helper()
-	if out, _ := p.output(t, 0, "doctor", "--offline"); !strings.Contains(out, "is sound") {
+	if out, _ := p.output(t, 0, "doctor", "--offline"); !strings.Contains(out, "is intact") {
 		t.Fatalf("doctor: %s", out)
 	}
 	all, _ := p.output(t, 0, "session", "list", "--all", "--archived", "--format", "json", "-n", "1000")
@@ -244,7 +244,7 @@ func TestProcessesSideBySide(t *testing.T) {
 	if n := strings.Count(list, "side by side"); n != 2*turns {
 		t.Errorf("%d sessions, want %d:\n%s", n, 2*turns, list)
 	}
-	if out, _ := p.output(t, 0, "doctor", "--offline"); !strings.Contains(out, "is sound") {
+	if out, _ := p.output(t, 0, "doctor", "--offline"); !strings.Contains(out, "is intact") {
 		t.Errorf("doctor: %s", out)
 	}
 }

@@ -130,13 +130,13 @@ func TestInterruptAbortsTheTurn(t *testing.T) {
 			if code := r.code(); code != 130 {
 				t.Fatalf("exit code %d, want 130\n%s%s", code, rest, r.errs)
 			}
-			if !strings.Contains(r.errs.String(), "goes on where this stopped") {
-				t.Errorf("stderr does not say how to go on: %s", r.errs)
+			if !strings.Contains(r.errs.String(), "continues where this stopped") {
+				t.Errorf("stderr does not say how to continue: %s", r.errs)
 			}
 			if !strings.Contains(string(rest), `"type":"done"`) || !strings.Contains(string(rest), `"exitCode":130`) {
 				t.Errorf("the last line is not done with 130: %s", rest)
 			}
-			// Nothing is left open, and the session goes on.
+			// Nothing is left open, and the session continues.
 			if out, _ := p.output(t, 0, "session", "export"); strings.Contains(out, `"status": "running"`) || !strings.Contains(out, "MessageAbortedError") {
 				t.Errorf("the message is not closed as aborted: %s", out)
 			}
@@ -192,7 +192,7 @@ func TestKilledRunGoesOn(t *testing.T) {
 			t.Errorf("the session lost %q: %s", want, out)
 		}
 	}
-	if doctor, _ := p.output(t, 0, "doctor"); !strings.Contains(doctor, "is sound") {
+	if doctor, _ := p.output(t, 0, "doctor"); !strings.Contains(doctor, "is intact") {
 		t.Errorf("doctor: %s", doctor)
 	}
 }
@@ -205,13 +205,13 @@ func TestClosedStdoutEndsTheTurn(t *testing.T) {
 	p.env = append(p.env, `TENON_PERMISSION={"*": "allow"}`)
 	r := p.startJSON(t, "--title", "x", "go on for ever")
 	untilStep(t, r.lines)
-	if err := r.pipe.Close(); err != nil { // nobody reads any more
+	if err := r.pipe.Close(); err != nil { // the reader is gone
 		t.Fatal(err)
 	}
 	if code := r.code(); code != 1 {
 		t.Fatalf("exit code %d, want 1\n%s", code, r.errs)
 	}
-	if !strings.Contains(r.errs.String(), "error: write the output: ") {
+	if !strings.Contains(r.errs.String(), "error: cannot write to stdout: ") {
 		t.Errorf("stderr = %s", r.errs)
 	}
 	if out, _ := p.output(t, 0, "session", "export"); strings.Contains(out, `"status": "running"`) {

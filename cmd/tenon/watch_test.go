@@ -64,23 +64,23 @@ func TestWatch(t *testing.T) {
 	}
 
 	want("Hello, Ada!")
-	want("goes on")
+	want("continue: ")
 	change(server, "Hello, ", "Good day, ")
 	want("reloaded")
 	ask(`w_greet {"name": "Bea"}`)
 	want("Good day, Bea!")
-	want("goes on")
+	want("continue: ")
 
 	manifest := filepath.Join(p.work, "w", "plugin.json")
 	change(manifest, `"name": "w"`, `"nam": "w"`)
-	want("not reloaded, the plugins stay as they were")
+	want("reload failed, the old plugins stay loaded")
 	ask(`w_greet {"name": "Cleo"}`)
 	want("Good day, Cleo!")
-	want("goes on")
+	want("continue: ")
 	change(manifest, `"nam": "w"`, `"name": "w"`)
 	want("reloaded")
 	ask("how many?")
-	want("goes on")
+	want("continue: ")
 
 	sessions, _ := p.output(t, 0, "session", "list", "--format", "json")
 	if n := strings.Count(sessions, `"directory"`); n != 1 {

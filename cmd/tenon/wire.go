@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// wired is a machine with what it was made of.
+// wired is a machine with the parts it was built from.
 type wired struct {
 	*cli.Machine
 	rules      *projectRules
@@ -30,7 +30,7 @@ func openMachine(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*cli
 	return m.Machine, nil
 }
 
-// wire is openMachine for those that need what the machine was made of.
+// wire is openMachine with the parts of the machine.
 func wire(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*wired, error) {
 	w.ProjectID()
 	opened := make(chan struct{})

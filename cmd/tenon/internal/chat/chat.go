@@ -15,22 +15,23 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// Command returns "tenon chat".
 func Command(a *cli.App) *cobra.Command {
 	f := turn.Flags{Chat: true}
 	cmd := &cobra.Command{
 		Use:   "chat [flags] [prompt…]",
-		Short: "Hold a conversation: prompts and commands, one after another",
-		Long: `Hold a conversation: prompts and commands, one after another.
+		Short: "Start an interactive chat",
+		Long: `Start an interactive chat.
 
-A line is a prompt, in which @file and @dir/ attach what they name and @agent asks for a subagent. A line that begins
-with / is a command; /help lists them. A prompt of several lines has a backslash at the end of each but the last, or
-stands between two marks """; Alt-Enter and Ctrl-J begin a line, and pasted lines stay together.
+Each line is a prompt. In a prompt, @file and @dir/ attach files and directories, and @agent calls a subagent. A line
+that begins with / is a command; /help lists the commands. To enter several lines, end each line except the last with a
+backslash, or put """ before and after the text. Alt-Enter and Ctrl-J insert a line break. Pasted lines stay together.
 
-Up and Down bring older prompts back, Ctrl-R searches them, Tab completes. Ctrl-C interrupts a turn and clears a line;
-Ctrl-D leaves.
+Up and Down recall earlier prompts, Ctrl-R searches them, and Tab completes. Ctrl-C interrupts a turn or clears the
+line. Ctrl-D exits.
 
-Without a terminal at stdin each line of it is a prompt or a command, what would have to be asked is refused unless
---auto allows it, and the exit code is that of the first failure.`,
+If stdin is not a terminal, each of its lines is a prompt or a command. Actions that need permission are refused unless
+--auto allows them, and the exit code is that of the first failure.`,
 		Example: `  tenon chat
   tenon chat -c
   tenon chat --agent plan "how would we add a cache?"
@@ -38,7 +39,7 @@ Without a terminal at stdin each line of it is a prompt or a command, what would
 		RunE: func(cmd *cobra.Command, args []string) error { return runChat(cmd.Context(), a, &f, args) },
 	}
 	f.Register(cmd)
-	cmd.Flags().BoolVar(&f.Watch, "watch", false, "load the plugins of --plugin anew between turns when they change")
+	cmd.Flags().BoolVar(&f.Watch, "watch", false, "reload --plugin plugins between turns when they change")
 	return cmd
 }
 
@@ -49,20 +50,20 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	if err != nil {
 		return err
 	}
-	c := newConversation(a, m, f, signals)
+	c := newConversation(m, f, signals)
 	c.commands = true
 	c.source = c.promptSource(ctx)
 	if m.Options.Interactive {
-		c.tell("/help lists the commands, Ctrl-D leaves")
+		c.notify("/help lists the commands, Ctrl-D exits")
 	}
 	err = c.hold(ctx, in)
 	if err == nil {
-		c.sayHowToGoOn()
+		c.tellResume()
 	}
 	return err
 }
 
-// promptSource chooses where prompts come from: an editor where the terminal can show one, else lines.
+// promptSource returns an editor if the terminal supports it, else a source of lines.
 func (c *conversation) promptSource(ctx context.Context) promptSource {
 	s := c.a.Screen
 	switch {
@@ -73,14 +74,14 @@ func (c *conversation) promptSource(ctx context.Context) promptSource {
 	}
 	history, err := openHistory(filepath.Join(c.m.Workspace.Dirs.Data, historyFile))
 	if err != nil {
-		c.a.Log.Warn("older prompts cannot be read", "err", err)
+		c.a.Log.Warn("the prompt history cannot be read", "err", err)
 	}
 	editor := &lineEditor{history: history.entries, complete: func(before string) completion { return c.completions(ctx, before) }}
 	editor.reset()
 	return &editSource{s: s, keys: c.keys, log: c.a.Log, history: history, editor: editor, prompt: c.promptText}
 }
 
-// promptText is what stands before the user's text: the agent, unless it is the usual one.
+// promptText returns the prompt string, with the agent unless it is the default one.
 func (c *conversation) promptText() string {
 	if name := c.agentName(); name != "" && name != sdk.AgentBuild {
 		return terminal.OneLine(name) + "> "
@@ -88,7 +89,7 @@ func (c *conversation) promptText() string {
 	return "> "
 }
 
-// agentName is the agent that answers next; empty: the default one.
+// agentName returns the current agent; empty means the default one.
 func (c *conversation) agentName() string {
 	switch {
 	case c.agent != "":
@@ -99,7 +100,7 @@ func (c *conversation) agentName() string {
 	return c.m.Config().DefaultAgent
 }
 
-// modelName is the model that answers next, as provider/model; empty when that is not decided yet.
+// modelName returns the current model as provider/model; empty if it is not known yet.
 func (c *conversation) modelName() string {
 	switch {
 	case c.model != "":
@@ -112,12 +113,12 @@ func (c *conversation) modelName() string {
 	return c.m.Config().Model
 }
 
-// recalled is how many messages of an older session are shown when it is taken up.
+// recalled is the number of shown messages when a session is continued.
 const recalled = 2
 
-// recall shows what the session is and how it ended.
+// recall shows a continued session and its last messages.
 func (c *conversation) recall(ctx context.Context) error {
-	c.tell(c.session.ID + " · " + terminal.OneLine(c.session.Title) + " · " + view.Ago(c.session.Time.Updated, time.Now()))
+	c.notify(c.session.ID + " · " + terminal.OneLine(c.session.Title) + " · " + view.Ago(c.session.Time.Updated, time.Now()))
 	messages, err := c.messages(ctx)
 	if err != nil {
 		return err

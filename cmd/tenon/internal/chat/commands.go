@@ -14,14 +14,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// chatCommand is a command of the conversation. Its names are those that other agents have for it.
+// chatCommand is a command of the chat. Its aliases are the names in other agents.
 type chatCommand struct {
 	name    string
 	aliases []string
 	args    string // as help shows them
 	short   string
 	run     func(c *conversation, ctx context.Context, args string) error
-	// choices completes the arguments; nil: there is nothing to complete.
+	// choices returns the possible arguments; nil: none are known.
 	choices func(c *conversation, ctx context.Context) []string
 }
 
@@ -29,26 +29,26 @@ type chatCommand struct {
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{name: "help", aliases: []string{"?"}, args: "[command]", short: "list the commands and keys, or explain one", run: (*conversation).help, choices: (*conversation).commandNames},
-		{name: "undo", args: "[force]", short: "undo the last prompt: what it did to files, and its messages", run: (*conversation).undo},
-		{name: "redo", args: "[force]", short: "bring back what was undone, until the next prompt", run: (*conversation).redo},
-		{name: "diff", args: "[names]", short: "show what the session did to files", run: (*conversation).diff},
-		{name: "compact", aliases: []string{"summarize"}, short: "summarise the conversation to make room", run: (*conversation).compact},
-		{name: "fork", args: "[message]", short: "go on in a copy of the session, which stays as it is", run: (*conversation).fork},
+		{name: "undo", args: "[force]", short: "undo the last prompt: its file changes and its messages", run: (*conversation).undo},
+		{name: "redo", args: "[force]", short: "redo: restore reverted files and messages (until the next prompt)", run: (*conversation).redo},
+		{name: "diff", args: "[names]", short: "show the file changes of the session", run: (*conversation).diff},
+		{name: "compact", aliases: []string{"summarize"}, short: "summarize the conversation to free up context", run: (*conversation).compact},
+		{name: "fork", args: "[message]", short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
 		{name: "new", aliases: []string{"clear"}, short: "start a new session", run: (*conversation).fresh},
-		{name: "sessions", aliases: []string{"resume"}, args: "[session]", short: "list the sessions of this project, or go on with one", run: (*conversation).sessions, choices: (*conversation).sessionIDs},
-		{name: "model", aliases: []string{"models"}, args: "[model]", short: "show the models, or choose the one that answers", run: (*conversation).chooseModel, choices: (*conversation).modelNames},
-		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "show the agents, or choose the one that answers", run: (*conversation).chooseAgent, choices: (*conversation).agentNames},
-		{name: "cost", aliases: []string{"usage", "stats"}, short: "show tokens and cost of the session", run: (*conversation).cost},
-		{name: "hooks", args: "[list]", short: "show what hooks did in the last turn, or which there are", run: (*conversation).hooks},
-		{name: "permissions", args: "[forget ID]", short: "list what is allowed for good, or take it back", run: (*conversation).permissions},
-		{name: "exit", aliases: []string{"quit", "q"}, short: "leave", run: func(c *conversation, _ context.Context, _ string) error { c.left = true; return nil }},
+		{name: "sessions", aliases: []string{"resume"}, args: "[session]", short: "list the sessions of this project, or continue one", run: (*conversation).sessions, choices: (*conversation).sessionIDs},
+		{name: "model", aliases: []string{"models"}, args: "[model]", short: "list the models, or choose one", run: (*conversation).chooseModel, choices: (*conversation).modelNames},
+		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "list the agents, or choose one", run: (*conversation).chooseAgent, choices: (*conversation).agentNames},
+		{name: "cost", aliases: []string{"usage", "stats"}, short: "show the tokens and cost of the session", run: (*conversation).cost},
+		{name: "hooks", args: "[list]", short: "show the hook calls of the last turn, or list all hooks", run: (*conversation).hooks},
+		{name: "permissions", args: "[forget ID]", short: "list permanent permissions, or revoke one", run: (*conversation).permissions},
+		{name: "exit", aliases: []string{"quit", "q"}, short: "exit", run: func(c *conversation, _ context.Context, _ string) error { c.left = true; return nil }},
 	}
 }
 
-// leaving are the words that leave without a slash, as in other agents.
+// leaving returns the words that exit without a slash, as in other agents.
 func leaving() []string { return []string{"exit", "quit", ":q"} }
 
-// commandLine takes a command apart. A line that begins with a space is none.
+// commandLine splits a command into name and arguments. A line that begins with a space is not a command.
 func commandLine(text string) (name, args string, ok bool) {
 	if slices.Contains(leaving(), strings.TrimSpace(text)) {
 		return "exit", "", true
@@ -73,14 +73,14 @@ func findChatCommand(name string) (chatCommand, bool) {
 	return chatCommand{}, false
 }
 
-// command runs a command of the conversation, else one that configuration or a plugin brings. What fails is shown.
+// command runs a command of the chat, or one from configuration or a plugin, and shows errors.
 func (c *conversation) command(ctx context.Context, name, args string) {
 	if name == "" {
 		name = "help"
 	}
 	if command, ok := findChatCommand(name); ok {
 		if args != "" && command.args == "" {
-			c.problem(cli.UsageError("leave it out, or put it on a line of its own: that is a prompt", "/%s takes no argument, and has %q", name, args))
+			c.problem(cli.UsageError("omit it, or write it on its own line as a prompt", "/%s takes no argument, but got %q", name, args))
 			return
 		}
 		c.done(command.run(c, ctx, args))
@@ -95,10 +95,10 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		c.turn(ctx, &host.PromptInput{Text: strings.TrimSpace("/" + name + " " + args)})
 		return
 	}
-	c.problem(cli.UsageError(nearest.Remedy(name, c.commandNames(ctx))+`; /help lists the commands, and a space before the "/" makes it a prompt`, "there is no command %q", "/"+name))
+	c.problem(cli.UsageError(nearest.Remedy(name, c.commandNames(ctx))+`; /help lists the commands; to send it as a prompt, put a space before the "/"`, "unknown command %q", "/"+name))
 }
 
-// done shows what went wrong with a command. When nobody reads the output any more that is the end.
+// done shows the error of a command. If the output cannot be written, the chat ends.
 func (c *conversation) done(err error) {
 	switch {
 	case err == nil:
@@ -109,7 +109,7 @@ func (c *conversation) done(err error) {
 	}
 }
 
-// configuredCommands lists the commands of configuration and plugins that no command of the conversation hides.
+// configuredCommands returns the commands of configuration and plugins, except those with the name of a chat command.
 func (c *conversation) configuredCommands(ctx context.Context) []host.CommandInfo {
 	return slices.DeleteFunc(c.m.CommandInfos(ctx), func(info host.CommandInfo) bool {
 		_, hidden := findChatCommand(info.Name)
@@ -128,15 +128,15 @@ func (c *conversation) commandNames(ctx context.Context) []string {
 	return names
 }
 
-// needSession reads the session anew; one that has not begun is an error.
+// needSession refreshes the session. It returns an error if there is none yet.
 func (c *conversation) needSession(ctx context.Context) error {
 	if c.session == nil {
-		return cli.UsageError("write a prompt first; /sessions lists older sessions", "this session has not begun")
+		return cli.UsageError("send a prompt first; /sessions lists older sessions", "the session is empty")
 	}
 	return c.open(ctx, nil)
 }
 
-// forced reads the argument of undo and redo.
+// forced parses the argument of undo and redo.
 func forced(args string) (bool, error) {
 	switch args {
 	case "":
@@ -144,7 +144,7 @@ func forced(args string) (bool, error) {
 	case "force":
 		return true, nil
 	}
-	return false, cli.UsageError(`the argument is "force": also where somebody else changed the files since`, "%q is unknown", args)
+	return false, cli.UsageError(`the only argument is "force", which overwrites files even if they changed since`, "unknown argument %q", args)
 }
 
 func (c *conversation) undo(ctx context.Context, args string) error {
@@ -159,13 +159,13 @@ func (c *conversation) undo(ctx context.Context, args string) error {
 	if err != nil {
 		return undoProblem(err, "/undo")
 	}
-	if err := sessions.ShowReverted(c.a, r, "undone", "/redo brings it back until the next prompt"); err != nil {
+	if err := sessions.ShowReverted(c.a, r, "undone", "/redo restores it until the next prompt"); err != nil {
 		return err
 	}
 	return c.suggestUndone(ctx, r.MessageID)
 }
 
-// suggestUndone gives the user the prompt that was undone, to write it anew.
+// suggestUndone puts the reverted prompt into the editor.
 func (c *conversation) suggestUndone(ctx context.Context, id string) error {
 	if err := c.open(ctx, nil); err != nil {
 		return err
@@ -190,25 +190,25 @@ func (c *conversation) redo(ctx context.Context, args string) error {
 	if err != nil {
 		return undoProblem(err, "/redo")
 	}
-	return errors.Join(sessions.ShowReverted(c.a, r, "brought back", ""), c.open(ctx, nil))
+	return errors.Join(sessions.ShowReverted(c.a, r, "restored", ""), c.open(ctx, nil))
 }
 
-// undoProblem gives errors of undoing the remedies that a conversation has.
+// undoProblem adds the remedies of the chat to errors of reverting.
 func undoProblem(err error, command string) error {
 	var conflict *host.ConflictError
 	f := cli.InChat().Remedy(sessions.RevertProblem(err))
 	switch {
 	case errors.As(err, &conflict) && !conflict.Forced:
-		f.Fix = "put your changes aside first; " + command + " force overwrites these files"
+		f.Fix = "save your changes first; " + command + " force overwrites these files"
 	case errors.Is(err, host.ErrNothing):
-		f.Fix = "/diff shows what the session did to files"
+		f.Fix = "/diff shows the file changes of the session"
 	}
 	return f
 }
 
 func (c *conversation) diff(ctx context.Context, args string) error {
 	if args != "" && args != "names" {
-		return cli.UsageError(`the argument is "names": the names of the files alone`, "%q is unknown", args)
+		return cli.UsageError(`the only argument is "names", which prints only file names`, "unknown argument %q", args)
 	}
 	if err := c.needSession(ctx); err != nil {
 		return err
@@ -243,18 +243,18 @@ func (c *conversation) fork(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	c.tell("this goes on in " + fork.ID + "; " + c.session.ID + " stays as it is, and so do files")
+	c.notify("continuing in " + fork.ID + "; " + c.session.ID + " and all files are unchanged")
 	c.session = fork
 	return nil
 }
 
-// fresh begins a new session with the next prompt.
+// fresh starts a new session with the next prompt.
 func (c *conversation) fresh(context.Context, string) error {
 	if c.session == nil {
-		c.tell("this session is new")
+		c.notify("this session is new")
 		return nil
 	}
-	c.tell("the next prompt starts a new session; /sessions " + c.session.ID + " goes back")
+	c.notify("the next prompt starts a new session; /sessions " + c.session.ID + " returns to this one")
 	c.session = nil
 	return nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxChoices bounds the completions of one word.
+// maxChoices is the maximum number of completions of a word.
 const maxChoices = 500
 
-// completions returns what could stand in place of the last word before the cursor: commands and their arguments, and
-// files and subagents behind @.
+// completions returns the completions of the last word before the cursor: commands, their arguments, and files and subagents
+// after @.
 func (c *conversation) completions(ctx context.Context, before string) completion {
 	from := strings.LastIndexAny(before, " \t\n") + 1
 	word := before[from:]
@@ -35,7 +35,7 @@ func (c *conversation) completions(ctx context.Context, before string) completio
 	return completion{}
 }
 
-// matching returns the choices that begin with the word.
+// matching returns the choices that start with the word.
 func matching(from int, word string, all []string) completion {
 	out := completion{from: from}
 	for _, choice := range all {
@@ -48,7 +48,7 @@ func matching(from int, word string, all []string) completion {
 	return out
 }
 
-// subagentNames lists the agents that @ asks for.
+// subagentNames returns the agents that @ can call.
 func (c *conversation) subagentNames() []string {
 	var out []string
 	for _, agent := range c.m.Agents() {
@@ -59,8 +59,8 @@ func (c *conversation) subagentNames() []string {
 	return out
 }
 
-// files lists the entries of the directory that a path is in, as they would be written behind @: those that cannot be are left
-// out, and hidden ones unless the path asks for them.
+// files returns the entries of the directory of a path, in the form in which they are written after @. It omits names that cannot be
+// written there, and hidden files unless the path names one.
 func (c *conversation) files(path string) []string {
 	cut := strings.LastIndexByte(path, '/') + 1
 	written, start := path[:cut], path[cut:]
@@ -72,7 +72,7 @@ func (c *conversation) files(path string) []string {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // there is nothing to complete
+		return nil // nothing to complete
 	}
 	var out []string
 	for _, e := range entries {

@@ -24,81 +24,81 @@ type conversation struct {
 	signals <-chan os.Signal
 	keys    *terminal.Keyboard
 	source  promptSource
-	watcher *watcher // nil: nothing is watched
+	watcher *watcher // nil: no plugins are watched
 
-	commands bool              // lines that begin with / are commands of the conversation
-	session  *sdk.Session      // as it was when it was last read; nil: the next prompt starts one
-	model    string            // that the user chose, as provider/model; empty: that of the session
-	fallback string            // that was found where nobody chose one; until the session has its own
-	agent    string            // that the user chose; empty: that of the session
+	commands bool              // lines that begin with / are commands
+	session  *sdk.Session      // as last read; nil: the next prompt starts one
+	model    string            // chosen by the user, as provider/model; empty: that of the session
+	fallback string            // chosen by default until the session has a model
+	agent    string            // chosen by the user; empty: that of the session
 	attached sdk.Parts         // for the next prompt
-	answer   *sdk.OutputFormat // that all answers have to meet; nil: any
-	failed   error             // the first failure, which was shown
-	ended    error             // why the conversation cannot go on
-	left     bool              // the user wants to leave
+	answer   *sdk.OutputFormat // required format of all answers; nil: any
+	failed   error             // the first error, which was already shown
+	ended    error             // why the conversation must end
+	left     bool              // the user wants to exit
 }
 
-// promptSource is where the prompts of a conversation come from. It uses the conversation's keyboard.
+// promptSource is the source of the prompts of a conversation. It uses the conversation's keyboard.
 type promptSource interface {
-	// begin shows that a prompt is waited for. It may be called again after end.
+	// begin shows that a prompt is expected. It may be called again after end.
 	begin()
-	// entry looks for a prompt in what was typed so far.
+	// entry returns the next prompt in the input so far.
 	entry() promptEntry
-	// interrupted is told that Ctrl-C came as a signal, and reports whether that ends the conversation.
+	// interrupted handles Ctrl-C as a signal, and reports whether it ends the conversation.
 	interrupted() bool
-	// resized is told that the terminal has another size.
+	// resized handles a change of the terminal's size.
 	resized()
-	// end leaves the terminal as turns need it. What was typed and not entered is kept.
+	// end restores the terminal for turns. Unfinished input is kept.
 	end()
-	// suggest puts text where the user can edit it, if that is possible.
+	// suggest offers text for editing, if the source supports that.
 	suggest(text string)
 }
 
-// promptEntry is what a source of prompts has.
+// promptEntry is the state of a source of prompts.
 type promptEntry struct {
 	kind entryKind
 	text string
-	// verbatim says that text is a prompt, whatever it looks like.
+	// verbatim means that text is a prompt even if it looks like a command.
 	verbatim bool
-	err      error // why it leaves; nil: because the user wants that
+	err      error // reason for entryLeave; nil: the user wants to exit
 }
 
-// entryKind is what to do about an entry.
+// entryKind is the kind of a promptEntry.
 type entryKind int
 
 const (
 	entryNone    entryKind = iota // more input is needed
 	entryPrompt                   // text is a prompt, perhaps an empty one
-	entryLeave                    // there will be no more
-	entrySuspend                  // the user wants the shell for a while
+	entryLeave                    // no more prompts follow
+	entrySuspend                  // the user wants to return to the shell
 )
 
-func newConversation(a *cli.App, m *cli.Machine, f *turn.Flags, signals <-chan os.Signal) *conversation {
-	return &conversation{a: a, m: m, f: f, signals: signals, keys: terminal.NewKeyboard(a.In), model: f.Model, agent: f.Agent}
+func newConversation(m *cli.Machine, f *turn.Flags, signals <-chan os.Signal) *conversation {
+	return &conversation{a: m.Workspace.App, m: m, f: f, signals: signals, keys: terminal.NewKeyboard(m.Workspace.App.In), model: f.Model, agent: f.Agent}
 }
 
 // WatchLines runs the first prompt, and then the lines of stdin, in one session, and closes the machine.
-func WatchLines(ctx context.Context, a *cli.App, m *cli.Machine, f *turn.Flags, signals <-chan os.Signal, first *host.PromptInput) error {
-	c := newConversation(a, m, f, signals)
+func WatchLines(ctx context.Context, m *cli.Machine, f *turn.Flags, signals <-chan os.Signal, first *host.PromptInput) error {
+	c := newConversation(m, f, signals)
 	c.source = &lineSource{keys: c.keys}
 	return c.hold(ctx, first)
 }
 
-// hold runs the first prompt, unless it is empty, and then those of the source, and closes the machine. It ends when the
-// source does, with a signal between turns, and where nothing can be shown any more. The error is the first failure
-// when nobody was there to see it.
+// hold runs the first prompt, unless it is empty, and then those of the source, and closes the machine. It ends with the source,
+// with a signal between turns, and when the output cannot be written. It returns the first error unless an interactive user
+// saw it.
 func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err error) {
 	defer func() {
 		if !errors.Is(err, cli.ErrHard) {
 			err = errors.Join(err, c.watcher.Close())
-			turn.ShutDown(ctx, c.a, c.m, c.signals)
+			turn.ShutDown(ctx, c.m, c.signals)
 		}
 	}()
 	if c.f.Watch {
 		if c.watcher, err = newWatcher(c.m.Options.Plugins); err != nil {
 			return err
 		}
-		c.tell("watching " + strings.Join(c.m.Options.Plugins, ", ") + "; what changes is loaded between turns")
+		c.notify("watching " + strings.Join(c.m.Options.Plugins, ", ") + "; changes are loaded between turns")
 	}
 	if c.f.Session != "" || c.f.Resume {
 		if err := c.open(ctx, &host.PromptInput{}); err != nil {
@@ -124,20 +124,20 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 	switch {
 	case c.ended != nil:
 		return c.ended
-	case c.failed != nil && !c.m.Options.Interactive: // who sat there has seen what failed
+	case c.failed != nil && !c.m.Options.Interactive: // an interactive user has seen the error
 		return cli.Shown(c.failed)
 	}
 	return nil
 }
 
-// tell writes a line about the conversation itself.
-func (c *conversation) tell(text string) {
+// notify writes a line about the conversation itself.
+func (c *conversation) notify(text string) {
 	if !c.f.Quiet {
 		c.a.Screen.Line(c.a.Screen.Paint(terminal.Dim, terminal.Visible(text)))
 	}
 }
 
-// problem shows what went wrong, and keeps it when it is the first failure.
+// problem shows an error, and keeps the first one.
 func (c *conversation) problem(err error) {
 	if c.failed == nil {
 		c.failed = err
@@ -149,7 +149,7 @@ func (c *conversation) problem(err error) {
 	cli.ReportIn(c.a.Mask, words, err)
 }
 
-// next waits for the next prompt and loads meanwhile what changed of the plugins. more is false when none will come.
+// next waits for the next prompt, and reloads changed plugins in the meantime. more is false at the end of the prompts.
 func (c *conversation) next(ctx context.Context) (prompt promptEntry, more bool) {
 	resized, stop := terminal.CatchResize()
 	defer stop()
@@ -187,38 +187,38 @@ func (c *conversation) next(ctx context.Context) (prompt promptEntry, more bool)
 				c.source.begin()
 			}
 		case err := <-c.watcher.errors():
-			c.a.Log.Warn("changes may have been missed", "err", err)
+			c.a.Log.Warn("some changes may have been missed", "err", err)
 		}
 	}
 }
 
-// interruptedBetween reports whether a signal between turns ends the conversation. Who sits there, or develops a plugin,
-// leaves with Ctrl-C; for others it is an interruption.
+// interruptedBetween reports whether a signal between turns ends the conversation. An interactive user exits with Ctrl-C; otherwise,
+// it is an interruption.
 func (c *conversation) interruptedBetween(s os.Signal) bool {
 	if s == os.Interrupt && (c.m.Options.Interactive || c.f.Watch) {
 		return c.source.interrupted()
 	}
-	c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.howToGoOn())
+	c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.resume())
 	return true
 }
 
-// load loads the plugins anew. What is broken leaves the old ones in place.
+// load reloads the plugins. On an error, the old ones stay in use.
 func (c *conversation) load(ctx context.Context) {
 	c.watcher.settled(ctx)
 	err := manage.BuildAll(ctx, c.a, c.m.Options.Plugins)
 	if err == nil {
 		err = c.m.Reload(ctx)
 	}
-	c.watcher.settled(ctx) // building writes files of its own
+	c.watcher.settled(ctx) // the build writes files
 	s := c.a.Screen
 	if err != nil {
-		s.Line(s.Paint(terminal.Yellow, "not reloaded, the plugins stay as they were: "+terminal.Visible(cli.Remedy(err).Error())))
+		s.Line(s.Paint(terminal.Yellow, "reload failed, the old plugins stay loaded: "+terminal.Visible(cli.Remedy(err).Error())))
 		return
 	}
 	s.Line(s.Paint(terminal.Dim, "reloaded "+terminal.Visible(strings.Join(c.m.Options.Plugins, ", "))))
 }
 
-// take does what an entry asks for: a command, or a turn.
+// take runs an entry: a command or a turn.
 func (c *conversation) take(ctx context.Context, e promptEntry) {
 	if strings.TrimSpace(e.text) == "" {
 		return
@@ -232,17 +232,17 @@ func (c *conversation) take(ctx context.Context, e promptEntry) {
 	c.turn(ctx, &host.PromptInput{Text: e.text, Command: c.f.Command, Format: c.answer})
 }
 
-// open finds or creates the session that the flags name, once.
+// open finds or creates the session selected by the flags; later calls refresh it.
 func (c *conversation) open(ctx context.Context, in *host.PromptInput) error {
 	if c.session == nil {
 		f := *c.f
 		f.Model, f.Agent, f.Command = c.model, c.agent, in.Command
-		s, err := turn.Address(ctx, c.a, c.m, &f, in)
+		s, err := turn.Address(ctx, c.m, &f, in)
 		if err != nil {
 			return err
 		}
 		c.session, c.fallback = s, in.Model
-		c.f.Session, c.f.Resume, c.f.Fork, c.f.Title = "", false, false, "" // they were for this one
+		c.f.Session, c.f.Resume, c.f.Fork, c.f.Title = "", false, false, "" // they apply to the first session only
 		return nil
 	}
 	s, err := c.m.Session(ctx, c.session.ID)
@@ -252,13 +252,13 @@ func (c *conversation) open(ctx context.Context, in *host.PromptInput) error {
 	return err
 }
 
-// turn runs a prompt. What fails is shown, and the conversation goes on.
+// turn runs a prompt. Errors are shown, and the conversation continues.
 func (c *conversation) turn(ctx context.Context, in *host.PromptInput) {
 	in.Model, in.Agent, in.Variant = c.model, c.agent, c.f.Variant
 	in.Parts, c.attached = append(in.Parts[:0:0], c.attached...), nil
 	c.drive(ctx, func(ctx context.Context) (*sdk.Session, error) {
 		if err := c.open(ctx, in); err != nil {
-			c.attached = in.Parts // for the next try
+			c.attached = in.Parts // for the next attempt
 			return nil, err
 		}
 		if in.SessionID = c.session.ID; c.session.Model == nil && in.Model == "" && in.Command == "" {
@@ -268,34 +268,34 @@ func (c *conversation) turn(ctx context.Context, in *host.PromptInput) {
 	}, func(ctx context.Context) (*sdk.MessageWithParts, error) { return c.m.Prompt(ctx, *in) })
 }
 
-// drive runs something as a turn: it is shown, may ask, and Ctrl-C ends it.
+// drive runs do as a turn: it is shown, may ask the user, and Ctrl-C interrupts it.
 func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context) (*sdk.MessageWithParts, error)) {
-	t := &turn.Turn{App: c.a, Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, Talks: c.commands, Begin: begin, Do: run}
+	t := &turn.Turn{Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, InChat: c.commands, Begin: begin, Do: run}
 	if c.m.Options.Interactive {
 		t.Keys = c.keys
 	}
 	o := t.Run(ctx)
 	switch f := (*cli.Failure)(nil); {
 	case errors.Is(o.Err, cli.ErrHard):
-		c.sayHowToGoOn()
+		c.tellResume()
 		c.ended = o.Err
 	case o.Err == nil:
 	case errors.As(o.Err, &f) && f.Code == cli.ExitInterrupted && !o.Leave && c.m.Options.Interactive:
-		c.tell("interrupted; what was done so far is stored, and the next prompt goes on from there")
+		c.notify("interrupted; everything so far is stored, and the next prompt continues from there")
 	case errors.As(o.Err, &f) && f.Code == cli.ExitInterrupted:
-		c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.howToGoOn())
-	case errors.Is(o.Err, cli.ErrOutput): // nobody reads it
+		c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.resume())
+	case errors.Is(o.Err, cli.ErrOutput): // the output cannot be written
 		c.ended = o.Err
 	default:
 		c.problem(o.Err)
 	}
 	if o.Leave && c.ended == nil {
-		c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.howToGoOn())
+		c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.resume())
 	}
 }
 
-// howToGoOn is how to take the conversation up again; empty when nothing was said yet.
-func (c *conversation) howToGoOn() string {
+// resume returns how to continue the conversation later; empty if there is no session yet.
+func (c *conversation) resume() string {
 	if c.session == nil {
 		return ""
 	}
@@ -303,17 +303,17 @@ func (c *conversation) howToGoOn() string {
 	if c.commands {
 		command = "chat"
 	}
-	return "tenon " + command + " -s " + c.session.ID + " goes on"
+	return "continue with tenon " + command + " -s " + c.session.ID
 }
 
-// sayHowToGoOn tells how to take the conversation up again.
-func (c *conversation) sayHowToGoOn() {
-	if text := c.howToGoOn(); text != "" {
-		c.tell(text)
+// tellResume prints how to continue the conversation later.
+func (c *conversation) tellResume() {
+	if text := c.resume(); text != "" {
+		c.notify(text)
 	}
 }
 
-// messages returns the messages of the session that count; none when it has not begun.
+// messages returns the messages of the session, without reverted ones; none if there is no session yet.
 func (c *conversation) messages(ctx context.Context) ([]sdk.MessageWithParts, error) {
 	if c.session == nil {
 		return nil, nil

@@ -8,8 +8,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
-// lineEditor is a text that a user edits, with keys that are those of GNU Readline. The text may have several lines. It
-// knows nothing of terminals.
+// lineEditor edits text of one or more lines with the keys of GNU Readline. It does not depend on a terminal.
 type lineEditor struct {
 	text   []rune
 	pos    int // of the cursor: before text[pos]
@@ -20,7 +19,7 @@ type lineEditor struct {
 	own      []rune   // the user's own text while an older one is shown
 	search   *historySearch
 	complete func(before string) completion // nil: Tab does nothing
-	hints    []string                       // what could be completed; shown until the next key
+	hints    []string                       // possible completions; shown until the next key
 }
 
 // historySearch is a search for older texts that contain a word.
@@ -30,13 +29,13 @@ type historySearch struct {
 	was  []rune // the text before the search
 }
 
-// completion is what could stand in place of the end of a text.
+// completion holds the possible replacements of the end of a text.
 type completion struct {
 	from    int      // in bytes: text[from:] is replaced
-	choices []string // sorted; none: nothing is known
+	choices []string // sorted
 }
 
-// editResult is what a key led to beside a change of the text.
+// editResult is the effect of a key other than a change of the text.
 type editResult int
 
 const (
@@ -48,18 +47,18 @@ const (
 	editClear // the screen
 )
 
-// set replaces the text and leaves the cursor at its end.
+// set replaces the text and moves the cursor to its end.
 func (e *lineEditor) set(text string) {
 	e.text = []rune(text)
 	e.pos = len(e.text)
 }
 
-// reset makes the editor ready for a new text.
+// reset prepares the editor for a new text.
 func (e *lineEditor) reset() {
 	e.text, e.pos, e.at, e.own, e.search, e.hints = nil, 0, len(e.history), nil, nil, nil
 }
 
-// press takes a key.
+// press handles a key.
 func (e *lineEditor) press(k key) editResult {
 	e.hints = nil
 	if e.search != nil && e.searches(k) {
@@ -71,7 +70,7 @@ func (e *lineEditor) press(k key) editResult {
 	return editGoesOn
 }
 
-// moves takes a key that moves the cursor or deletes.
+// moves handles a key that moves the cursor or deletes.
 func (e *lineEditor) moves(kind keyKind) bool {
 	switch kind {
 	case keyLeft:
@@ -112,7 +111,7 @@ func (e *lineEditor) moves(kind keyKind) bool {
 	return true
 }
 
-// acts takes any other key.
+// acts handles any other key.
 func (e *lineEditor) acts(k key) editResult {
 	switch k.kind {
 	case keyText:
@@ -147,7 +146,7 @@ func (e *lineEditor) acts(k key) editResult {
 	return editGoesOn
 }
 
-// enter ends the text, unless it goes on: behind a backslash, which becomes the line feed, and within """.
+// enter ends the text, unless it continues: after a backslash, which becomes a line feed, and inside """.
 func (e *lineEditor) enter() editResult {
 	text := string(e.text)
 	if !unfinished(text) {
@@ -168,7 +167,7 @@ func (e *lineEditor) insert(text string) {
 	e.pos += len(added)
 }
 
-// cut deletes text[from:to]; keep lets keyYank bring it back.
+// cut deletes text[from:to]; keep makes it available to keyYank.
 func (e *lineEditor) cut(from, to int, keep bool) {
 	if keep && from < to {
 		e.killed = slices.Clone(e.text[from:to])
@@ -190,7 +189,7 @@ func (e *lineEditor) transpose() {
 	e.pos = at + 1
 }
 
-// before and after are the places of the cursor beside one; marks that combine with a character stay with it.
+// before and after return the previous and the next position of the cursor. Combining marks stay with their character.
 func (e *lineEditor) before(pos int) int {
 	for pos > 0 {
 		if pos--; terminal.RuneWidth(e.text[pos]) > 0 {
@@ -247,7 +246,7 @@ func (e *lineEditor) wordRight() int {
 	return pos
 }
 
-// up goes a line up, from the first one to the older text.
+// up moves a line up, from the first line to the older text.
 func (e *lineEditor) up() {
 	start := e.lineStart(e.pos)
 	if start == 0 {
@@ -258,7 +257,7 @@ func (e *lineEditor) up() {
 	e.pos = min(above+e.pos-start, start-1)
 }
 
-// down goes a line down, from the last one to the newer text.
+// down moves a line down, from the last line to the newer text.
 func (e *lineEditor) down() {
 	end := e.lineEnd(e.pos)
 	if end == len(e.text) {
@@ -268,7 +267,7 @@ func (e *lineEditor) down() {
 	e.pos = min(end+1+e.pos-e.lineStart(e.pos), e.lineEnd(end+1))
 }
 
-// recall shows a text of the history, or behind the latest the user's own.
+// recall shows a text of the history, or after the latest one the user's own text.
 func (e *lineEditor) recall(at int) {
 	if at < 0 || at > len(e.history) {
 		return
@@ -283,7 +282,7 @@ func (e *lineEditor) recall(at int) {
 	e.set(e.history[at])
 }
 
-// searches takes a key of a search and reports whether that is all it does.
+// searches handles a key during a search, and reports whether the key has no other effect.
 func (e *lineEditor) searches(k key) bool {
 	s := e.search
 	switch k.kind {
@@ -301,13 +300,13 @@ func (e *lineEditor) searches(k key) bool {
 		e.set(string(s.was))
 		e.search = nil
 	default:
-		e.search = nil // the text that was found stays, and the key does what it does
+		e.search = nil // keep the found text and handle the key
 		return false
 	}
 	return true
 }
 
-// find shows the newest text from the one at on that contains the word. When there is none, all stays.
+// find shows the newest text, starting at from, that contains the word. Without a match, nothing changes.
 func (e *lineEditor) find(from int) {
 	for i := from; i >= 0 && e.search.word != ""; i-- {
 		if strings.Contains(e.history[i], e.search.word) {
@@ -318,7 +317,7 @@ func (e *lineEditor) find(from int) {
 	}
 }
 
-// tab completes what stands before the cursor as far as it is clear, and then shows the choices.
+// tab completes the text before the cursor up to the first ambiguity, and then shows the choices.
 func (e *lineEditor) tab() {
 	if e.complete == nil {
 		return
@@ -363,8 +362,7 @@ const blockMark = `"""`
 // opensBlock reports whether a text begins with the mark of a block.
 func opensBlock(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), blockMark) }
 
-// unfinished reports whether a text goes on in the next line: it ends in an odd number of backslashes, or is a block that
-// is still open.
+// unfinished reports whether a text continues in the next line: it ends in an odd number of backslashes, or is an open block.
 func unfinished(text string) bool {
 	if opensBlock(text) {
 		inner := strings.TrimPrefix(strings.TrimSpace(text), blockMark)
@@ -373,7 +371,7 @@ func unfinished(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
 
-// composed returns the prompt that a finished text stands for: a block without its marks.
+// composed returns the prompt of a finished text: a block without its marks.
 func composed(text string) string {
 	if !opensBlock(text) {
 		return text

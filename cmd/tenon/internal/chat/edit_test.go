@@ -140,7 +140,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// Every command of a conversation is documented, by all of its names, and no name stands for two.
+// Every command of the chat is documented with all its names, and no name is used twice.
 func TestChatCommandsAreDocumented(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../../../docs/chat.md")
@@ -209,7 +209,7 @@ func (v *vt) put(r rune) {
 	switch r {
 	case '\r':
 		v.col = 0
-	case '\n': // the terminal goes on translating it
+	case '\n': // the terminal still translates it
 		v.row, v.col = v.row+1, 0
 	default:
 		for range max(terminal.RuneWidth(r), 1) {

@@ -20,18 +20,18 @@ import (
 const (
 	// historyFile is the name of the history in the data directory.
 	historyFile = "chat-history.jsonl"
-	// maxHistory is how many prompts are kept. The file may have twice as many before it is written anew.
+	// maxHistory is the number of kept prompts. The file is rewritten when it has twice as many.
 	maxHistory = 1000
-	// maxHistoryEntry bounds a prompt that is kept, in bytes; longer ones were pasted.
+	// maxHistoryEntry is the maximum length of a kept prompt, in bytes. Longer prompts were pasted.
 	maxHistoryEntry = 16 << 10
-	// maxHistoryFile bounds what is read of the file, in bytes: the end of it.
+	// maxHistoryFile is the maximum size that is read from the end of the file, in bytes.
 	maxHistoryFile = 4 << 20
 )
 
-// promptHistory is what the user entered in conversations, in all projects. It is used from one goroutine. Several
-// processes may add to the file; each sees what was there when it began.
+// promptHistory holds the prompts of chats in all projects. It is used from one goroutine. Several processes may add to the file;
+// each sees the prompts from before its start.
 type promptHistory struct {
-	path    string // empty: nothing is kept
+	path    string // empty: prompts are not saved
 	entries []string
 }
 
@@ -41,7 +41,7 @@ type historyRecord struct {
 	Text string `json:"text"`
 }
 
-// openHistory reads the history. The error says why there is none; what was read until then is used.
+// openHistory reads the history. With an error, it also returns what could be read.
 func openHistory(path string) (*promptHistory, error) {
 	h := &promptHistory{path: path}
 	f, err := os.Open(path)
@@ -72,7 +72,7 @@ func openHistory(path string) (*promptHistory, error) {
 	return h, nil
 }
 
-// readHistory decodes a history. Lines that are none, such as one that a full disk cut off, are left out.
+// readHistory decodes a history. Invalid lines are skipped, for example one truncated by a full disk.
 func readHistory(r io.Reader) ([]historyRecord, error) {
 	var out []historyRecord
 	lines := bufio.NewScanner(r)
@@ -106,8 +106,8 @@ func (r historyRecord) line() []byte {
 	return append(line, '\n')
 }
 
-// add adds a prompt, unless it is the latest already, and stores it. The file is for the user alone. The error says why it
-// could not be stored; it is kept for this process all the same.
+// add adds a prompt, unless it equals the latest one, and saves it in a file that only the user can read. If saving fails, this process
+// still keeps the prompt.
 func (h *promptHistory) add(text string, now time.Time) error {
 	if n := len(h.entries); n > 0 && h.entries[n-1] == text {
 		return nil

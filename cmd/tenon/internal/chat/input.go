@@ -12,8 +12,8 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 )
 
-// howToLeave is what Ctrl-C tells on an empty line.
-const howToLeave = "Ctrl-C once more, Ctrl-D or /exit leaves"
+// howToLeave is shown for Ctrl-C on an empty line.
+const howToLeave = "press Ctrl-C again, Ctrl-D or type /exit to exit"
 
 // editSource lets the user edit prompts on a terminal.
 type editSource struct {
@@ -24,27 +24,27 @@ type editSource struct {
 	editor  *lineEditor
 	prompt  func() string
 
-	restore func() // the terminal; nil: it is as turns need it
-	broken  error  // it cannot be set up
-	ahead   bool   // the next piece was typed while the terminal worked by lines
+	restore func() // restores the terminal; nil: it is not in raw mode
+	broken  error  // error of setting up the terminal
+	ahead   bool   // the next piece was typed in line mode
 	asked   bool   // Ctrl-C came on an empty line just now
 }
 
-// begin shows the prompt and takes keys.
+// begin shows the prompt and starts to read keys.
 func (e *editSource) begin() {
 	restore, err := terminal.RawInput(e.keys.In)
 	if err != nil {
-		e.broken = fmt.Errorf("set the terminal up for editing: %w", err)
+		e.broken = fmt.Errorf("set up the terminal for editing: %w", err)
 		return
 	}
 	e.restore = restore
-	e.keys.Ended = false // the end of input at a question was meant for that; a terminal that is gone says so again
+	e.keys.Ended = false // an end of input at a question ends only the question; a closed terminal reports it again
 	e.ahead = e.keys.Reading || terminal.TypedAhead(e.keys.In)
-	e.s.Control("\x1b[?2004h") // pasted text comes with marks around it
+	e.s.Control("\x1b[?2004h") // bracketed paste
 	e.draw()
 }
 
-// end gives the terminal back.
+// end restores the terminal.
 func (e *editSource) end() {
 	if e.restore == nil {
 		return
@@ -60,18 +60,18 @@ func (e *editSource) draw() { e.s.Edit(e.editor.layout(e.s, e.prompt())) }
 // resized draws the text for the new size.
 func (e *editSource) resized() { e.draw() }
 
-// interrupted is told of a signal; Ctrl-C is a key while a prompt is edited.
+// interrupted handles a signal. While a prompt is edited, Ctrl-C is a key.
 func (e *editSource) interrupted() bool { return e.interrupt() }
 
 // suggest puts text where the user can edit it.
 func (e *editSource) suggest(text string) { e.editor.set(pasted(text)) }
 
-// entry takes the keys that were typed, up to the one that ends a prompt.
+// entry handles typed keys up to the one that ends a prompt.
 func (e *editSource) entry() promptEntry {
 	if e.broken != nil {
 		return promptEntry{kind: entryLeave, err: e.broken}
 	}
-	if e.ahead && len(e.keys.Buf) > 0 { // Enter was made a line feed then
+	if e.ahead && len(e.keys.Buf) > 0 { // in line mode, Enter was a line feed
 		e.keys.Buf = bytes.ReplaceAll(e.keys.Buf, []byte("\n"), []byte("\r"))
 		e.ahead = false
 	}
@@ -119,15 +119,15 @@ func (e *editSource) press(k key) promptEntry {
 	return promptEntry{}
 }
 
-// enter ends a prompt: it stays on the screen and goes into the history.
+// enter ends a prompt: it remains on the screen and is added to the history.
 func (e *editSource) enter() string {
 	text := composed(string(e.editor.text))
 	block := e.editor.layout(e.s, e.prompt())
 	e.s.Entered(block)
 	if strings.TrimSpace(text) != "" {
 		if err := e.history.add(string(e.editor.text), time.Now()); err != nil {
-			e.log.Warn("prompts are not kept from now on", "err", err)
-			e.history.path = "" // once is enough
+			e.log.Warn("prompts are no longer saved", "err", err)
+			e.history.path = "" // report it only once
 		}
 		e.editor.history = e.history.entries
 	}
@@ -135,7 +135,7 @@ func (e *editSource) enter() string {
 	return text
 }
 
-// interrupt clears the text; an empty one is left with the second one in a row.
+// interrupt clears the text. It reports whether the chat ends: at the second interrupt of an empty text.
 func (e *editSource) interrupt() bool {
 	if len(e.editor.text) > 0 {
 		e.editor.reset()
@@ -150,14 +150,14 @@ func (e *editSource) interrupt() bool {
 	return false
 }
 
-// lineSource takes prompts from stdin, a line each; lines that are not finished are joined.
+// lineSource reads prompts from stdin, one per line. Unfinished lines are joined.
 type lineSource struct {
 	keys   *terminal.Keyboard
-	screen *terminal.Screen // nil: nobody sits at stdin
+	screen *terminal.Screen // nil: stdin is not a terminal
 	prompt func() string    // with screen
 
-	text  string // of lines that go on
-	shown bool   // the prompt stands on the screen
+	text  string // of unfinished lines
+	shown bool   // the prompt is on the screen
 	asked bool   // Ctrl-C came on an empty line just now
 }
 
@@ -176,7 +176,7 @@ func (l *lineSource) resized() {}
 
 func (l *lineSource) suggest(string) {}
 
-// interrupted reports whether the line was empty for the second time; piped input ends at once.
+// interrupted reports whether the chat ends: at the second interrupt of an empty line, or if stdin is not a terminal.
 func (l *lineSource) interrupted() bool {
 	if l.screen == nil || l.asked && l.text == "" {
 		return true
@@ -188,7 +188,7 @@ func (l *lineSource) interrupted() bool {
 	return false
 }
 
-// entry takes lines up to the end of a prompt.
+// entry reads lines up to the end of a prompt.
 func (l *lineSource) entry() promptEntry {
 	for {
 		line, ok := l.keys.Line()
@@ -210,7 +210,7 @@ func (l *lineSource) entry() promptEntry {
 	}
 }
 
-// answered notes that the user ended a line.
+// answered records that the user ended a line.
 func (l *lineSource) answered() {
 	l.asked, l.shown = false, false
 	if l.screen != nil {
@@ -218,16 +218,16 @@ func (l *lineSource) answered() {
 	}
 }
 
-// rest says what to do when no whole line is there.
+// rest returns the entry if there is no complete line.
 func (l *lineSource) rest() promptEntry {
 	switch {
 	case len(l.keys.Buf)+len(l.text) > turn.MaxStdin:
-		return promptEntry{kind: entryLeave, err: cli.UsageError("save it as a file, and name the file in the prompt", "a prompt on stdin has more than %d MiB", turn.MaxStdin>>20)}
+		return promptEntry{kind: entryLeave, err: cli.UsageError("save it to a file and name the file in the prompt", "a prompt on stdin is larger than %d MiB", turn.MaxStdin>>20)}
 	case !l.keys.Ended:
 		return promptEntry{}
 	case opensBlock(l.text):
 		l.text = ""
-		return promptEntry{kind: entryLeave, err: cli.UsageError(fmt.Sprintf("end it with %s", blockMark), "stdin ended within a prompt that begins with %s", blockMark)}
+		return promptEntry{kind: entryLeave, err: cli.UsageError(fmt.Sprintf("end it with %s", blockMark), "stdin ended inside a prompt that begins with %s", blockMark)}
 	case l.text != "":
 		text := strings.TrimSuffix(l.text, "\n")
 		l.text = ""

@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 )
 
-// keyKind is what a key does.
+// keyKind is the function of a key.
 type keyKind int
 
 const (
@@ -54,11 +54,11 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// maxSequence bounds an escape sequence, in bytes: what is longer is none of a key's.
+// maxSequence is the maximum length of an escape sequence, in bytes. Longer ones are not keys.
 const maxSequence = 32
 
-// nextKey decodes the first key of what a terminal sent. n is how many bytes it takes; 0: more are needed. Sequences that
-// mean nothing here are keyNone.
+// nextKey decodes the first key of terminal input. n is its length in bytes; 0 means that more input is needed. Unknown sequences are
+// keyNone.
 func nextKey(b []byte) (k key, n int) {
 	switch {
 	case len(b) == 0:
@@ -77,7 +77,7 @@ func nextKey(b []byte) (k key, n int) {
 	return key{keyText, string(r)}, n
 }
 
-// controlKeys are the control characters, which are those of GNU Readline but for Ctrl-J, which begins a line as in other
+// controlKeys returns the keys of control characters: those of GNU Readline, except that Ctrl-J inserts a line break, as in other
 // agents.
 func controlKeys() map[byte]keyKind {
 	return map[byte]keyKind{
@@ -91,12 +91,12 @@ func controlKeys() map[byte]keyKind {
 // escapeKey decodes a sequence, a key with Alt, or a paste.
 func escapeKey(b []byte) (key, int) {
 	if len(b) == 1 {
-		return key{}, 0 // Esc, then a key, is that key with Alt
+		return key{}, 0 // Esc and a key are that key with Alt
 	}
 	if begin := []byte(pasteBegin); bytes.HasPrefix(b, begin) {
 		end := bytes.Index(b, []byte(pasteEnd))
 		switch {
-		case end < 0 && len(b) > turn.MaxStdin: // more than any model takes, or an end that never comes
+		case end < 0 && len(b) > turn.MaxStdin: // larger than any prompt, or the end mark is missing
 			return key{keyText, pasted(string(b[len(begin):]))}, len(b)
 		case end < 0:
 			return key{}, 0
@@ -153,13 +153,13 @@ func sequenceKey(b []byte) (key, int) {
 	case final == 'u' && (parameters == "13;2" || parameters == "13;3"): // Shift or Alt with Enter
 		kind = keyNewline
 	}
-	if final < 0x20 { // a control character cuts a sequence off and counts itself
+	if final < 0x20 { // a control character ends the sequence and is a key itself
 		return key{}, end
 	}
 	return key{kind: kind}, end + 1
 }
 
-// pasted returns pasted text as it is edited: with line feeds, without what controls terminals.
+// pasted returns pasted text for editing: with line feeds and without control characters.
 func pasted(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	return strings.Map(func(r rune) rune {

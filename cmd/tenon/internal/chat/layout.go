@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// tabWidth is how many columns a tab takes in an edited text, wherever it stands.
+	// tabWidth is the width of a tab in edited text, in columns, at any position.
 	tabWidth = 4
-	// minEditWidth is the narrowest terminal that rows are laid out for, in columns.
+	// minEditWidth is the minimum width of the layout, in columns.
 	minEditWidth = 10
-	// maxHints bounds the rows of completions that are shown.
+	// maxHints is the maximum number of rows of completions.
 	maxHints = 8
 )
 
-// layout breaks the edited text into rows that are narrower than the terminal, the first behind the prompt and the others
-// below it. Of a text that is higher than the terminal the rows around the cursor are shown.
+// layout breaks the edited text into rows that are narrower than the terminal. The first row follows the prompt, and the others are
+// indented like it. If the text is higher than the terminal, only the rows around the cursor are shown.
 func (e *lineEditor) layout(s *terminal.Screen, prompt string) *terminal.InputBlock {
 	if e.search != nil {
 		prompt = fmt.Sprintf("(search %s) ", terminal.Visible(e.search.word))
@@ -46,7 +46,7 @@ func (e *lineEditor) layout(s *terminal.Screen, prompt string) *terminal.InputBl
 	return &l.block
 }
 
-// rowLayout lays rows out, character by character.
+// rowLayout breaks text into rows, character by character.
 type rowLayout struct {
 	width, indent int
 	block         terminal.InputBlock
@@ -83,7 +83,7 @@ func (l *rowLayout) write(r rune) {
 		text, w = strings.Repeat(" ", tabWidth), tabWidth
 	}
 	if l.used+w > l.width {
-		cursor := l.block.Row == len(l.block.Rows) && l.block.Col == l.used // the character under the cursor takes it along
+		cursor := l.block.Row == len(l.block.Rows) && l.block.Col == l.used // the cursor moves with its character
 		l.breakRow()
 		if cursor {
 			l.mark()
@@ -93,7 +93,7 @@ func (l *rowLayout) write(r rune) {
 	l.used += w
 }
 
-// window leaves so many rows, those around the cursor.
+// window keeps only height rows around the cursor.
 func window(b *terminal.InputBlock, height int) {
 	if len(b.Rows) <= height {
 		return

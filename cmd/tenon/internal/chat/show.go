@@ -43,9 +43,9 @@ func (c *conversation) help(ctx context.Context, args string) error {
 		return nil
 	}
 	return c.a.Print(`
-Enter sends. Alt-Enter, Ctrl-J, or "\" before Enter begin a line; """ begins and ends a text of several lines.
-Tab completes commands, @files, models and agents. Up and Down bring older prompts back, Ctrl-R searches them.
-Ctrl-C interrupts a turn and clears a line, Ctrl-Z goes to the shell, Ctrl-D leaves.
+Enter sends the prompt. Alt-Enter, Ctrl-J, or "\" before Enter insert a line break; """ starts and ends text of several lines.
+Tab completes commands, @files, models and agents. Up and Down recall earlier prompts, Ctrl-R searches them.
+Ctrl-C interrupts a turn or clears the line, Ctrl-Z returns to the shell, Ctrl-D exits.
 `)
 }
 
@@ -60,7 +60,7 @@ func (c *conversation) helpOn(configured []host.CommandInfo, name string) error 
 	}
 	i := slices.IndexFunc(configured, func(info host.CommandInfo) bool { return info.Name == name })
 	if i < 0 {
-		return cli.UsageError("/help lists the commands", "there is no command %q", "/"+name)
+		return cli.UsageError("/help lists the commands", "unknown command %q", "/"+name)
 	}
 	info := &configured[i]
 	text := "/" + terminal.OneLine(info.Name) + "\n"
@@ -70,8 +70,7 @@ func (c *conversation) helpOn(configured []host.CommandInfo, name string) error 
 	return c.a.Print(text + "  from " + inspect.Source(info.Plugin, info.Origin) + "\n")
 }
 
-// sessions lists the sessions of the project, or goes on with the one that is named by its number in the list, or by the
-// beginning of its id.
+// sessions lists the sessions of the project, or continues one, selected by its number in the list, its ID or a unique prefix.
 func (c *conversation) sessions(ctx context.Context, args string) error {
 	list, err := c.projectSessions(ctx)
 	if err != nil {
@@ -81,7 +80,7 @@ func (c *conversation) sessions(ctx context.Context, args string) error {
 		return c.switchTo(ctx, list, args)
 	}
 	if len(list) == 0 {
-		c.tell("there are no sessions here yet")
+		c.notify("no sessions here yet")
 		return nil
 	}
 	t := &view.Table{}
@@ -95,7 +94,7 @@ func (c *conversation) sessions(ctx context.Context, args string) error {
 	if err := c.a.PrintTable(t); err != nil {
 		return err
 	}
-	c.tell("/sessions NUMBER, or the beginning of an id, goes on with one")
+	c.notify("/sessions NUMBER or /sessions ID continues one; a unique prefix of the ID is enough")
 	return nil
 }
 
@@ -109,7 +108,7 @@ func (c *conversation) projectSessions(ctx context.Context) ([]store.Listed, err
 func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name string) error {
 	if n, err := strconv.Atoi(name); err == nil {
 		if n < 1 || n > len(list) {
-			return cli.UsageError("/sessions lists them", "there is no session number %d", n)
+			return cli.UsageError("/sessions lists them", "no session number %d", n)
 		}
 		name = list[n-1].ID
 	}
@@ -117,9 +116,9 @@ func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name s
 	if err != nil {
 		return err
 	}
-	c.session, c.model, c.agent, c.fallback = s, "", "", "" // it has its own
+	c.session, c.model, c.agent, c.fallback = s, "", "", "" // the session has its own
 	if s.Directory != c.m.Workspace.Project.Directory {
-		c.tell(fmt.Sprintf("note: the session was started in %s; this conversation works in %s", s.Directory, c.m.Workspace.Project.Directory))
+		c.notify(fmt.Sprintf("note: the session was started in %s; this conversation works in %s", s.Directory, c.m.Workspace.Project.Directory))
 	}
 	return c.recall(ctx)
 }
@@ -127,7 +126,7 @@ func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name s
 func (c *conversation) sessionIDs(ctx context.Context) []string {
 	list, err := c.projectSessions(ctx)
 	if err != nil {
-		return nil // the command will say so
+		return nil // the command reports the error
 	}
 	var out []string
 	for i := range list {
@@ -136,14 +135,14 @@ func (c *conversation) sessionIDs(ctx context.Context) []string {
 	return out
 }
 
-// chooseModel shows the models, or takes one: by its name, or by a part that only one has.
+// chooseModel lists the models, or chooses one by its name or a unique part of it.
 func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	if args == "" {
 		if err := inspect.ListModels(ctx, c.a, c.m, ""); err != nil {
 			return err
 		}
 		if name := c.modelName(); name != "" {
-			c.tell(name + " answers; /model NAME chooses another")
+			c.notify("using " + name + "; /model NAME chooses another")
 		}
 		return nil
 	}
@@ -158,13 +157,13 @@ func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	case len(matches) == 1:
 		c.model = matches[0]
 	case len(matches) > 1:
-		return cli.UsageError("write more of the name", "several models have %q in their names: %s", args, strings.Join(matches, ", "))
+		return cli.UsageError("write more of the name", "several models match %q: %s", args, strings.Join(matches, ", "))
 	case full && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, provider+"/") }):
-		c.model = args // providers may have models that they do not list
+		c.model = args // providers may have unlisted models
 	default:
-		return cli.Fail(cli.ExitModel, fmt.Errorf("there is no model %q", args), "/model lists the models that can be used")
+		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), "/model lists the available models")
 	}
-	c.tell(c.model + " answers from now on")
+	c.notify("using " + c.model + " from now on")
 	return nil
 }
 
@@ -176,14 +175,14 @@ func (c *conversation) modelNames(ctx context.Context) []string {
 	return out
 }
 
-// chooseAgent shows the agents, or takes one.
+// chooseAgent lists the agents, or chooses one.
 func (c *conversation) chooseAgent(ctx context.Context, args string) error {
 	if args != "" {
 		if !slices.Contains(c.agentNames(ctx), args) {
-			return cli.UsageError("/agent lists them", "there is no agent %q that can answer", args)
+			return cli.UsageError("/agent lists them", "agent %q not found", args)
 		}
 		c.agent = args
-		c.tell(args + " answers from now on")
+		c.notify("using " + args + " from now on")
 		return nil
 	}
 	now := c.agentName()
@@ -204,7 +203,7 @@ func (c *conversation) chooseAgent(ctx context.Context, args string) error {
 	if err := c.a.PrintTable(t); err != nil {
 		return err
 	}
-	c.tell("/agent NAME chooses another; @NAME in a prompt asks a subagent")
+	c.notify("/agent NAME chooses another; @NAME in a prompt calls a subagent")
 	return nil
 }
 
@@ -221,7 +220,7 @@ func (c *conversation) agentNames(context.Context) []string {
 	return out
 }
 
-// cost shows what the session and its subagents took, and how full the model's context is.
+// cost shows the usage of the session and its subagents, and how much of the context is used.
 func (c *conversation) cost(ctx context.Context, _ string) error {
 	if err := c.needSession(ctx); err != nil {
 		return err
@@ -248,7 +247,7 @@ func (c *conversation) cost(ctx context.Context, _ string) error {
 	return c.fullness(ctx)
 }
 
-// subagents adds up the sessions below one.
+// subagents returns the number and the usage of the sessions below a session.
 func (c *conversation) subagents(ctx context.Context, id string) (n int, u inspect.Usage, err error) {
 	q := store.Query{ParentID: id, Archived: true, Limit: inspect.CensusPage}
 	for {
@@ -269,7 +268,7 @@ func (c *conversation) subagents(ctx context.Context, id string) (n int, u inspe
 	}
 }
 
-// fullness says how much of the model's context the latest request took.
+// fullness shows how much of the model's context the latest request used.
 func (c *conversation) fullness(ctx context.Context) error {
 	messages, err := c.messages(ctx)
 	if err != nil {
@@ -282,7 +281,7 @@ func (c *conversation) fullness(ctx context.Context) error {
 		}
 		for _, info := range c.m.Models(ctx) {
 			if limit := info.Model.Limit.Context; limit > 0 && info.Model.ProviderID == m.ProviderID && info.Model.ID == m.ModelID {
-				c.tell(fmt.Sprintf("the context holds %s of %s tokens, %d %%; /compact makes room", view.Count(m.Tokens.Sum()), view.Count(limit), m.Tokens.Sum()*100/limit))
+				c.notify(fmt.Sprintf("context: %s of %s tokens used (%d %%); /compact frees some", view.Count(m.Tokens.Sum()), view.Count(limit), m.Tokens.Sum()*100/limit))
 			}
 		}
 		break
@@ -290,14 +289,14 @@ func (c *conversation) fullness(ctx context.Context) error {
 	return nil
 }
 
-// hooks shows what hooks did on the way to the answer of the last prompt, or which hooks there are.
+// hooks shows the hook calls of the last turn, or lists all hooks.
 func (c *conversation) hooks(ctx context.Context, args string) error {
 	switch args {
 	case "":
 	case "list":
 		return inspect.ListHooks(c.a, c.m.Hooks(), "")
 	default:
-		return cli.UsageError(`the argument is "list": the hooks that there are`, "%q is unknown", args)
+		return cli.UsageError(`the only argument is "list", which lists all hooks`, "unknown argument %q", args)
 	}
 	if err := c.needSession(ctx); err != nil {
 		return err
@@ -325,43 +324,43 @@ func (c *conversation) hooks(ctx context.Context, args string) error {
 		}
 	}
 	if b.Len() == 0 {
-		c.tell("no hook was called in the last turn; /hooks list shows which there are, tenon explain the whole session")
+		c.notify("no hook was called in the last turn; /hooks list lists all hooks, tenon explain shows the whole session")
 		return nil
 	}
 	return c.a.Print(b.String())
 }
 
-// permissions lists what was allowed for good in this project, or takes one of it back.
+// permissions lists the permanent permissions of this project, or revokes one.
 func (c *conversation) permissions(ctx context.Context, args string) error {
 	project := c.m.Workspace.ApprovalProject()
 	if id, ok := strings.CutPrefix(args, "forget "); ok {
 		n, err := strconv.ParseInt(strings.TrimSpace(id), 10, 64)
 		if err != nil || n < 1 {
-			return cli.UsageError("/permissions lists the identifiers", "%q is no identifier of an approval", id)
+			return cli.UsageError("/permissions lists the IDs", "invalid ID %q", id)
 		}
 		_, err = c.m.Store.Forget(ctx, project, n)
 		if errors.Is(err, store.ErrNotFound) {
-			return cli.UsageError("/permissions lists what there is", "%w", err)
+			return cli.UsageError("/permissions lists them", "%w", err)
 		}
 		if err == nil {
-			c.tell("taken back; it is asked for again")
+			c.notify("revoked; tenon asks again from now on")
 		}
 		return err
 	}
 	if args != "" {
-		return cli.UsageError("/permissions forget ID takes back what was allowed", "%q is unknown", args)
+		return cli.UsageError("/permissions forget ID revokes a permission", "unknown argument %q", args)
 	}
 	list, err := c.m.Store.Approvals(ctx, project)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		c.tell(`nothing was allowed for good here; the answer "always" to a question does`)
+		c.notify(`no permanent permissions here; answering "always" to a permission request adds one`)
 		return nil
 	}
 	if err := c.a.PrintTable(manage.ApprovalTable(list)); err != nil {
 		return err
 	}
-	c.tell("/permissions forget ID takes one back; tenon permission explain says which rule decides")
+	c.notify("/permissions forget ID revokes one; tenon permission explain shows which rule decides")
 	return nil
 }

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// settleAfter is how long files have to be left alone before what changed is loaded: editors and compilers write in steps.
+	// settleAfter is how long files must be unchanged before they are loaded, because editors and compilers write in steps.
 	settleAfter = 150 * time.Millisecond
-	// maxWatched bounds the directories of one plugin that are watched.
+	// maxWatched is the maximum number of watched directories of a plugin.
 	maxWatched = 500
 )
 
-// watcher tells when something below the paths of plugins changed.
+// watcher reports changes below the paths of plugins.
 type watcher struct {
 	notify *fsnotify.Watcher
 	files  []string // single files: nothing else in their directories counts
@@ -51,7 +51,7 @@ func newWatcher(paths []string) (*watcher, error) {
 	return w, nil
 }
 
-// tree watches a directory and those below it, but for what is not the author's own work.
+// tree watches a directory and its subdirectories, except hidden ones and dependencies.
 func (w *watcher) tree(root string) error {
 	count := 0
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -62,13 +62,13 @@ func (w *watcher) tree(root string) error {
 			return fs.SkipDir
 		}
 		if count++; count > maxWatched {
-			return fmt.Errorf("more than %d directories; name a smaller one", maxWatched)
+			return fmt.Errorf("more than %d directories; choose a smaller directory", maxWatched)
 		}
 		return w.notify.Add(path)
 	})
 }
 
-// counts reports whether an event is about something that is watched.
+// counts reports whether an event concerns a watched file.
 func (w *watcher) counts(e fsnotify.Event) bool {
 	if e.Op == fsnotify.Chmod {
 		return false
@@ -83,7 +83,7 @@ func (w *watcher) counts(e fsnotify.Event) bool {
 	return slices.ContainsFunc(w.roots, func(root string) bool { return strings.HasPrefix(e.Name, root+string(filepath.Separator)) })
 }
 
-// settled waits until the files are left alone, and drops what is known of changes so far.
+// settled waits until the files stop changing, and discards the events so far.
 func (w *watcher) settled(ctx context.Context) {
 	quiet := time.NewTimer(settleAfter)
 	defer quiet.Stop()
@@ -107,14 +107,14 @@ func (w *watcher) settled(ctx context.Context) {
 	}
 }
 
-// follow watches a directory that is new. One that is gone again, or cannot be read, is left out.
+// follow watches a new directory. Errors are ignored: it may already be removed.
 func (w *watcher) follow(path string) {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() && w.counts(fsnotify.Event{Name: path, Op: fsnotify.Create}) {
 		_ = w.tree(path)
 	}
 }
 
-// events is what happens to files; nil when nothing is watched.
+// events returns the events of files; nil if nothing is watched.
 func (w *watcher) events() <-chan fsnotify.Event {
 	if w == nil {
 		return nil
@@ -122,7 +122,7 @@ func (w *watcher) events() <-chan fsnotify.Event {
 	return w.notify.Events
 }
 
-// errors is what went wrong with the watch; nil when nothing is watched.
+// errors returns the errors of the watch; nil if nothing is watched.
 func (w *watcher) errors() <-chan error {
 	if w == nil {
 		return nil

@@ -16,7 +16,7 @@ type Streams struct {
 	In, Out, Err *os.File
 }
 
-// App is one run of the command: what flags and environment said, and what was opened on the way.
+// App is one run of the command.
 type App struct {
 	Streams
 	Env    environ
@@ -27,16 +27,16 @@ type App struct {
 	Log    *slog.Logger
 	JSON   bool // the command prints JSON
 
-	Managed string // the administrator's file
+	Managed string // path of the administrator's configuration file
 	Version string // of this binary
 
 	// Start starts the host of a workspace.
 	Start func(context.Context, *Workspace, HostOptions) (*Machine, error)
 
-	damaged map[store.Damage]bool // rows that the user was told of
+	damaged map[store.Damage]bool // rows that were reported
 }
 
-// New returns the app of a command line that is not parsed yet.
+// New returns an app; its flags are set when the command line is parsed.
 func New(s Streams, env environ, version, managed string) *App {
 	a := &App{Streams: s, Env: env, Screen: terminal.NewScreen(s.In, s.Out, s.Err, env.Lookup), Managed: managed, Version: version}
 	a.Mask = &maskWriter{w: a.Screen.Besides(s.Err)}
@@ -46,7 +46,7 @@ func New(s Streams, env environ, version, managed string) *App {
 	return a
 }
 
-// Exit prints the error of a command, unless it was printed, and returns the exit code.
+// Exit prints the error of a command, unless it was already printed, and returns the exit code.
 func (a *App) Exit(err error) int {
 	var shown *shownError
 	switch {
@@ -58,7 +58,7 @@ func (a *App) Exit(err error) int {
 	return report(a.Mask, err)
 }
 
-// Directory is where the work is done, absolute.
+// Directory returns the absolute working directory.
 func (a *App) Directory() (string, error) {
 	if a.Flags.dir == "" {
 		dir, err := os.Getwd()
@@ -81,7 +81,7 @@ func (a *App) Directory() (string, error) {
 	return dir, nil
 }
 
-// Cause takes the operation and the path off an error of package os: the message names them already.
+// Cause strips the operation and the path from an error of package os, for messages that name them themselves.
 func Cause(err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {

@@ -7,10 +7,10 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// maxDamaged is how many damaged rows are named.
+// MaxDamaged limits the number of damaged rows that are listed.
 const MaxDamaged = 20
 
-// WithoutDamage names the damaged rows that a result leaves out, each once, and returns any other error.
+// WithoutDamage reports the damaged rows missing from a result, each once, and returns any other error.
 func (a *App) WithoutDamage(err error) error {
 	rows, err := store.Readable(err)
 	sessions := map[string]bool{}
@@ -34,7 +34,7 @@ func (a *App) WithoutDamage(err error) error {
 	return err
 }
 
-// RepairFix is how the damaged rows are set aside.
+// RepairFix returns the remedy for damaged rows.
 func RepairFix(rows []store.Damage) string {
 	session := rows[0].Session
 	for _, row := range rows {
@@ -43,7 +43,7 @@ func RepairFix(rows []store.Damage) string {
 		}
 	}
 	if session == "" {
-		return "tenon session repair sets damaged rows aside"
+		return "tenon session repair moves damaged rows out of the way"
 	}
-	return fmt.Sprintf("tenon session repair %s sets damaged rows aside", terminal.OneLine(session))
+	return fmt.Sprintf("tenon session repair %s moves damaged rows out of the way", terminal.OneLine(session))
 }

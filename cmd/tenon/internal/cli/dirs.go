@@ -10,7 +10,7 @@ import (
 // environ is a process environment that tests can replace.
 type environ []string
 
-// Lookup returns the value of a variable, empty when it is not set. As for a shell, the last one counts.
+// Lookup returns the value of a variable, or "" if it is not set. The last of several values counts, as in a shell.
 func (e environ) Lookup(name string) string {
 	for i := len(e) - 1; i >= 0; i-- {
 		if n, v, _ := strings.Cut(e[i], "="); n == name {
@@ -20,13 +20,13 @@ func (e environ) Lookup(name string) string {
 	return ""
 }
 
-// Dirs are the places outside of the project, all absolute.
+// Dirs are the directories outside the project. All paths are absolute.
 type Dirs struct {
 	Home, Config, Data, Cache string
 }
 
-// FindDirs follows the XDG base directories, where a relative path counts as not set, and else the
-// conventions of the system. dataFlag and TENON_DATA_DIR name the data directory itself.
+// FindDirs follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and
+// TENON_DATA_DIR name the data directory itself.
 func FindDirs(env environ, dataFlag string) (Dirs, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -43,7 +43,7 @@ func FindDirs(env environ, dataFlag string) (Dirs, error) {
 	}
 	if d.Data != "" {
 		d.Data, err = filepath.Abs(d.Data)
-		d.Cache = filepath.Join(d.Data, "cache") // who chose the place of the data wants all of it there
+		d.Cache = filepath.Join(d.Data, "cache") // a chosen data directory holds all data
 		return d, err
 	}
 	if d.Cache = xdg(env, "XDG_CACHE_HOME"); d.Cache == "" {
@@ -55,7 +55,7 @@ func FindDirs(env environ, dataFlag string) (Dirs, error) {
 		d.Data = systemData(env, home)
 	}
 	if d.Data == "" {
-		return d, UsageError("set HOME, or name a data directory with --data-dir DIR or TENON_DATA_DIR", "there is no home directory to keep sessions in")
+		return d, UsageError("set HOME, or name a data directory with --data-dir DIR or TENON_DATA_DIR", "no home directory to store sessions in")
 	}
 	return d, nil
 }

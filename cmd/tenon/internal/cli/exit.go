@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
-// The exit codes, as exitCodes describes them.
+// The exit codes. ExitCodes describes them.
 const (
 	exitOK          = 0
 	ExitTurn        = 1
@@ -27,28 +27,28 @@ type exitCode struct {
 	Meaning string
 }
 
-// ExitCodes is the table of all exit codes; "tenon help exit-codes" prints it.
+// ExitCodes returns all exit codes with their meaning, as "tenon help exit-codes" prints them.
 func ExitCodes() []exitCode {
 	return []exitCode{
 		{exitOK, "done"},
-		{ExitTurn, "the turn failed: the provider or the model gave an error, or the output could not be written"},
-		{ExitUsage, "wrong usage: a flag, an argument, a session, agent or command that is not there"},
+		{ExitTurn, "the turn failed: error from the provider or model, or the output could not be written"},
+		{ExitUsage, "usage error: invalid flag or argument, or unknown session, agent or command"},
 		{ExitConfig, "the configuration is invalid"},
-		{ExitStore, "the session store cannot be used: disk full, read-only, damaged, locked, removed, written by a newer version, session in use"},
-		{ExitRefused, "a permission was refused and that ended the turn"},
-		{ExitModel, "the model cannot be used: unknown, not reachable by configuration, key missing or refused"},
-		{ExitInterrupted, "interrupted by a signal; what was done so far is stored"},
+		{ExitStore, "the session store cannot be used: disk full, read-only, damaged, locked, removed, written by a newer version, or session in use"},
+		{ExitRefused, "a refused permission ended the turn"},
+		{ExitModel, "the model cannot be used: unknown, not configured, or its key is missing or rejected"},
+		{ExitInterrupted, "interrupted by a signal; everything so far is stored"},
 	}
 }
 
-// Failure is an error with what the user can do about it.
+// Failure is an error with its remedy.
 type Failure struct {
 	Code int
 	Err  error
 	Fix  string
 }
 
-// Fail returns an error that ends the command with this exit code and remedy.
+// Fail returns an error with an exit code and a remedy.
 func Fail(code int, err error, fix string) *Failure { return &Failure{code, err, fix} }
 
 // Error returns the cause.
@@ -57,10 +57,10 @@ func (f *Failure) Error() string { return f.Err.Error() }
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Shown returns an error of which only the exit code counts: it was printed when it happened.
+// Shown returns an error that was already printed. It only sets the exit code.
 func Shown(err error) error { return &shownError{err} }
 
-// shownError is an error that was shown when it happened; only its exit code counts.
+// shownError is an error that was already printed.
 type shownError struct{ err error }
 
 // Error returns the cause.
@@ -69,7 +69,7 @@ func (e *shownError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *shownError) Unwrap() error { return e.err }
 
-// UsageError is a mistake on the command line.
+// UsageError returns an error about the command line.
 func UsageError(fix, format string, args ...any) error {
 	return Fail(ExitUsage, fmt.Errorf(format, args...), fix)
 }
@@ -82,7 +82,8 @@ func report(w io.Writer, err error) int {
 	return ReportIn(w, OnCommandLine(), err)
 }
 
-// ReportIn is report in other words; there is an error. Its text may come from a server, a file or a plugin.
+// ReportIn prints an error, whose text may come from a server, a file or a plugin, and its remedy in the given wording. It
+// returns the exit code.
 func ReportIn(w io.Writer, words *wording, err error) int {
 	f := words.Remedy(err)
 	fmt.Fprintf(w, "error: %s\n", indentRest(terminal.Visible(f.Err.Error()), "       "))
@@ -97,5 +98,5 @@ func indentRest(s, indent string) string {
 	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+indent)
 }
 
-// errHard ends the process at once, without winding anything up.
-var ErrHard = errors.New("interrupted twice: left at once")
+// ErrHard ends the process immediately, without a shutdown.
+var ErrHard = errors.New("interrupted twice")

@@ -12,43 +12,30 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// FindMessage finds a message of a session by its identifier or the beginning of it.
-func FindMessage(ctx context.Context, s store.Store, session, id string) (string, error) {
-	if id == "" {
-		return "", nil
-	}
-	list, err := s.Messages(ctx, session, store.Page{})
-	if _, err = store.Readable(err); err != nil { // damage does not keep a message from being found
-		return "", err
-	}
-	found := ""
-	for _, m := range list {
-		candidate := m.Info.Head().ID
-		switch {
-		case candidate == id:
-			return id, nil
-		case !strings.HasPrefix(candidate, id):
-		case found != "":
-			return "", UsageError("write more of the id", "message %q is ambiguous", id)
-		default:
-			found = candidate
+// MaxSessions limits the number of sessions that are searched for a prefix.
+const MaxSessions = 1 << 20
+
+// ArgumentSession returns the session named by the argument of a command, by default the latest.
+func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []string) (*sdk.Session, error) {
+	if len(args) == 0 {
+		latest, err := LatestSession(ctx, w, s)
+		if err = w.App.WithoutDamage(err); err == nil && latest.Directory != w.Project.Directory {
+			w.App.Screen.Line(fmt.Sprintf("note: no session was started in this directory; using the latest of the project, started in %s", terminal.Visible(latest.Directory)))
 		}
+		return latest, err
 	}
-	if found == "" {
-		return "", UsageError("tenon session revert --list shows the prompts", "there is no message %q in session %s", id, session)
-	}
-	return found, nil
+	found, err := FindSession(ctx, s, args[0])
+	return found, w.App.WithoutDamage(err)
 }
 
-// FindSession finds a session by its identifier or the beginning of it. Beside a *store.DamageError it returns what is known
-// without the damaged row.
+// FindSession finds a session by its ID or a unique prefix. With a *store.DamageError, it also returns the undamaged data.
 func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, error) {
 	found, _, err := s.Session(ctx, id)
 	if err == nil || !errors.Is(err, store.ErrNotFound) {
 		return found, err
 	}
 	all, err := s.List(ctx, store.Query{Children: true, Archived: true, Limit: MaxSessions})
-	if _, err = store.Readable(err); err != nil { // a damaged one is in the list all the same
+	if _, err = store.Readable(err); err != nil { // the list includes damaged ones
 		return nil, err
 	}
 	var matches []store.Listed
@@ -62,7 +49,7 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 		found, _, err := s.Session(ctx, matches[0].ID)
 		return found, err
 	case 0:
-		return nil, UsageError("tenon session list shows the sessions", "there is no session %q", id)
+		return nil, UsageError("tenon session list shows the sessions", "session %q not found", id)
 	}
 	var lines strings.Builder
 	for i, match := range matches {
@@ -72,14 +59,11 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 		}
 		fmt.Fprintf(&lines, "\n%s  %s", match.ID, terminal.OneLine(match.Title))
 	}
-	return nil, UsageError("write more of the id", "session %q is ambiguous:%s", id, lines.String())
+	return nil, UsageError("write more of the ID", "session %q is ambiguous:%s", id, lines.String())
 }
 
-// maxSessions is how many sessions are looked through for the beginning of an identifier.
-const MaxSessions = 1 << 20
-
-// LatestSession finds, with errors like findSession, the session of the directory that was updated last; when there is none, that of the directories of the same
-// working tree. Another clone of a repository is the same project, but its files are others.
+// LatestSession returns the session of this directory that was updated last, or else that of any directory in the same
+// working tree. Other clones of the repository are the same project but have other files. Errors are those of FindSession.
 func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Session, error) {
 	list, err := s.Sessions(ctx, store.Query{Directory: w.Project.Directory, Limit: 1})
 	if len(list) > 0 {
@@ -100,17 +84,33 @@ func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Sessi
 			}
 		}
 	}
-	return nil, UsageError("leave out -c to start one, or name one with -s; tenon session list --all shows all", "there is no session in %s yet", w.Project.Directory)
+	return nil, UsageError("omit -c to start one, or select one with -s; tenon session list --all lists all", "no sessions in %s yet", w.Project.Directory)
 }
 
-func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []string) (*sdk.Session, error) {
-	if len(args) == 0 {
-		latest, err := LatestSession(ctx, w, s)
-		if err = w.App.WithoutDamage(err); err == nil && latest.Directory != w.Project.Directory {
-			w.App.Screen.Line(fmt.Sprintf("note: no session was started in this directory; this is the latest of the project, started in %s", terminal.Visible(latest.Directory)))
-		}
-		return latest, err
+// FindMessage finds a message of a session by its ID or a unique prefix, and returns its ID.
+func FindMessage(ctx context.Context, s store.Store, session, id string) (string, error) {
+	if id == "" {
+		return "", nil
 	}
-	found, err := FindSession(ctx, s, args[0])
-	return found, w.App.WithoutDamage(err)
+	list, err := s.Messages(ctx, session, store.Page{})
+	if _, err = store.Readable(err); err != nil { // other messages can be found
+		return "", err
+	}
+	found := ""
+	for _, m := range list {
+		candidate := m.Info.Head().ID
+		switch {
+		case candidate == id:
+			return id, nil
+		case !strings.HasPrefix(candidate, id):
+		case found != "":
+			return "", UsageError("write more of the ID", "message %q is ambiguous", id)
+		default:
+			found = candidate
+		}
+	}
+	if found == "" {
+		return "", UsageError("tenon session revert --list shows the prompts", "message %q not found in session %s", id, session)
+	}
+	return found, nil
 }

@@ -15,10 +15,10 @@ type globalFlags struct {
 func (a *App) GlobalFlags(root *cobra.Command) {
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkFlags() }
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.Flags.logLevel, "log-level", "", "log to stderr from this level on: debug, info, warn or error (default warn)")
-	flags.StringVar(&a.Flags.dir, "dir", "", "work in this directory")
-	flags.StringVar(&a.Flags.DataDir, "data-dir", "", "keep sessions here (default $TENON_DATA_DIR, else the user's data directory)")
-	flags.StringVar(&a.Flags.config, "config", "", "read one more configuration file, after the project's")
+	flags.StringVar(&a.Flags.logLevel, "log-level", "", "minimum `level` of log messages on stderr: debug, info, warn or error (default warn)")
+	flags.StringVar(&a.Flags.dir, "dir", "", "work in this `directory` (default: the current one)")
+	flags.StringVar(&a.Flags.DataDir, "data-dir", "", "store sessions in this `directory` (default: $TENON_DATA_DIR, or the user's data directory)")
+	flags.StringVar(&a.Flags.config, "config", "", "also read this configuration `file`; it overrides the project's")
 }
 
 func (a *App) checkFlags() error {
@@ -32,8 +32,8 @@ func (a *App) checkFlags() error {
 	return nil
 }
 
-// Group makes a command one that only holds others: alone it shows its help, and what it does not know is
-// an error that names what was meant.
+// Group makes a command a group of subcommands. Alone it prints its help; an unknown subcommand is an error with a
+// suggestion.
 func Group(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -52,21 +52,21 @@ func Group(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
 }
 
-// Args checks how many arguments a command gets.
-func Args(least, most int, what string) cobra.PositionalArgs {
+// Args checks the number of arguments of a command; a negative max means no limit. what describes the missing ones.
+func Args(min, max int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(args) < least:
+		case len(args) < min:
 			return UsageError(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s needs %s", cmd.CommandPath(), what)
-		case most >= 0 && len(args) > most:
-			return UsageError(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s does not take the argument %q", cmd.CommandPath(), args[most])
+		case max >= 0 && len(args) > max:
+			return UsageError(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s: unexpected argument %q", cmd.CommandPath(), args[max])
 		}
 		return nil
 	}
 }
 
-// FormatFlag adds the flag that selects the output format.
-func (a *App) FormatFlag(cmd *cobra.Command) {
+// FormatFlag adds the flag that selects the output format, and returns the command.
+func (a *App) FormatFlag(cmd *cobra.Command) *cobra.Command {
 	format := cmd.Flags().String("format", "text", "output format: text or json")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if a.JSON = *format == "json"; !a.JSON && *format != "text" {
@@ -74,4 +74,5 @@ func (a *App) FormatFlag(cmd *cobra.Command) {
 		}
 		return nil
 	}
+	return cmd
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
-// defaultLogLevel shows what is degraded and what the user must act on.
+// defaultLogLevel shows degraded operation and problems that the user must act on.
 const defaultLogLevel = slog.LevelWarn
 
 func parseLevel(s string) (slog.Level, error) {
@@ -27,10 +27,10 @@ func parseLevel(s string) (slog.Level, error) {
 	case "error":
 		return slog.LevelError, nil
 	}
-	return 0, UsageError("use debug, info, warn or error", "log level %q is unknown", s)
+	return 0, UsageError("use debug, info, warn or error", "unknown log level %q", s)
 }
 
-// lazyHandler is a slog handler that is built at the first record: most runs log nothing.
+// lazyHandler is a slog handler that is built for the first record, because most runs log nothing.
 type lazyHandler struct {
 	level *slog.LevelVar
 	build func() slog.Handler
@@ -38,7 +38,7 @@ type lazyHandler struct {
 
 var _ slog.Handler = (*lazyHandler)(nil)
 
-// newLogger returns a logger that writes lines for people to w.
+// newLogger returns a logger that writes human-readable lines to w.
 func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
 	return slog.New(&lazyHandler{level, sync.OnceValue(func() slog.Handler {
 		return charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel})
@@ -48,7 +48,7 @@ func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
 // Enabled reports whether records of the level are shown.
 func (h *lazyHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
-// Handle builds the handler, once, and passes the record on, so that nothing in it controls the terminal.
+// Handle builds the handler once and passes it the record, with text that cannot control the terminal.
 func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
 	clean := slog.NewRecord(r.Time, r.Level, terminal.Visible(r.Message), r.PC)
 	r.Attrs(func(a slog.Attr) bool {
@@ -58,7 +58,7 @@ func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.build().Handle(ctx, clean)
 }
 
-// visibleAttr returns an attribute with visible texts.
+// visibleAttr returns an attribute whose text cannot control the terminal.
 func visibleAttr(a slog.Attr) slog.Attr {
 	a.Key = terminal.Visible(a.Key)
 	switch a.Value = a.Value.Resolve(); a.Value.Kind() {
@@ -89,13 +89,13 @@ func (h *lazyHandler) WithGroup(name string) slog.Handler {
 	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithGroup(name) })}
 }
 
-// masked is what stands in place of a secret.
+// masked replaces secrets.
 const masked = "********"
 
-// minSecret is the length from which on a value is worth masking; shorter ones would hit harmless text.
+// minSecret is the minimum length, in bytes, of a secret. Masking shorter values would hit harmless text.
 const minSecret = 8
 
-// maskWriter replaces secrets in everything that is written. Each Write must be a whole record.
+// maskWriter replaces secrets in everything it writes. Each Write must be a whole record.
 type maskWriter struct {
 	w io.Writer
 
@@ -103,12 +103,12 @@ type maskWriter struct {
 	replacer *strings.Replacer // nil: nothing to mask
 }
 
-// hide sets what is secret, longest first.
+// hide sets the secrets, longest first.
 func (m *maskWriter) hide(secrets []string) {
 	var pairs []string
 	seen := map[string]bool{}
 	for _, s := range secrets {
-		// The log quotes values with unusual characters, which changes what a secret looks like there.
+		// The log quotes values with unusual characters, so secrets appear there in quoted form.
 		for _, form := range []string{s, strings.Trim(fmt.Sprintf("%q", s), `"`)} {
 			if len(s) >= minSecret && !seen[form] {
 				seen[form] = true
@@ -143,8 +143,8 @@ func (m *maskWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// environSecrets returns the values of variables that hold keys by their names: configuration may not name
-// them, and an error text of a server may repeat them.
+// environSecrets returns the values of variables whose names suggest keys. They may be unknown to the configuration, and a
+// server may repeat them in an error.
 func environSecrets(env environ) []string {
 	var out []string
 	for _, kv := range env {

@@ -10,7 +10,15 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
 
-// Print prints to stdout. What reads it may have gone away, which is an error like any other.
+// ErrOutput reports that writing to stdout failed.
+var ErrOutput = errors.New("cannot write to stdout")
+
+// OutputError wraps a failed write to stdout.
+func OutputError(err error) error {
+	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "write it elsewhere, or free disk space; a completed turn is stored: tenon session show prints it")
+}
+
+// Print writes to stdout.
 func (a *App) Print(text string) error {
 	if _, err := io.WriteString(a.Out, text); err != nil {
 		return OutputError(err)
@@ -18,48 +26,31 @@ func (a *App) Print(text string) error {
 	return nil
 }
 
-// errOutput means that stdout cannot be written.
-var ErrOutput = errors.New("write the output")
-
-func OutputError(err error) error {
-	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "write it elsewhere, or make room; a turn that ran is stored: tenon session show prints it")
+// PrintJSON prints a value to stdout, indented.
+func (a *App) PrintJSON(v any) error {
+	text, err := JSON(v)
+	if err != nil {
+		return err
+	}
+	return a.Print(text)
 }
 
-// Confirm asks a question whose answer is no unless the user says yes.
-func (a *App) Confirm(question string) (bool, error) {
-	if !a.Screen.Answers {
-		return false, UsageError("pass --yes", "nobody is there to confirm")
-	}
-	terminal.DropInput(a.In)
-	a.Screen.Ask(question)
-	line, err := readLine(a.In)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	if err == nil {
-		a.Screen.Answered()
-	}
-	switch strings.ToLower(line) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
+// JSON returns a value as indented JSON with a line break at the end.
+func JSON(v any) (string, error) {
+	var b strings.Builder
+	enc := view.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return b.String(), err
 }
 
-// readLine reads one line and not a byte more.
-func readLine(r io.Reader) (string, error) {
-	var line []byte
-	b := make([]byte, 1)
-	for {
-		n, err := r.Read(b)
-		if n == 1 && b[0] == '\n' {
-			return strings.TrimSpace(string(line)), nil
-		}
-		line = append(line, b[:n]...)
-		if err != nil {
-			return strings.TrimSpace(string(line)), err
-		}
+// PrintTable prints a table to stdout.
+func (a *App) PrintTable(t *view.Table) error {
+	width := 0
+	if a.Screen.Streams {
+		width = a.Screen.Width()
 	}
+	return a.Print(t.Text(width))
 }
 
 // Show prints a value as JSON if the user asked for that, else calls text.
@@ -96,21 +87,39 @@ func List[T any](a *App, list []T, l Listing[T]) error {
 	return a.PrintTable(t)
 }
 
-// PrintTable prints a table to stdout.
-func (a *App) PrintTable(t *view.Table) error {
-	width := 0
-	if a.Screen.Streams {
-		width = a.Screen.Width()
+// Confirm asks the user a yes-or-no question; the default is no.
+func (a *App) Confirm(question string) (bool, error) {
+	if !a.Screen.Answers {
+		return false, UsageError("pass --yes", "cannot ask for confirmation: not a terminal")
 	}
-	return a.Print(t.Text(width))
+	terminal.DropInput(a.In)
+	a.Screen.Ask(question)
+	line, err := readLine(a.In)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	if err == nil {
+		a.Screen.Answered()
+	}
+	switch strings.ToLower(line) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
 }
 
-// PrintJSON prints a value to stdout, indented.
-func (a *App) PrintJSON(v any) error {
-	enc := view.NewEncoder(a.Out)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return OutputError(err)
+// readLine reads one line and nothing beyond it.
+func readLine(r io.Reader) (string, error) {
+	var line []byte
+	b := make([]byte, 1)
+	for {
+		n, err := r.Read(b)
+		if n == 1 && b[0] == '\n' {
+			return strings.TrimSpace(string(line)), nil
+		}
+		line = append(line, b[:n]...)
+		if err != nil {
+			return strings.TrimSpace(string(line)), err
+		}
 	}
-	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
-// globalProject is the identifier of work outside of any repository.
+// GlobalProject is the project ID of work outside any repository.
 const GlobalProject = "global"
 
 // gitTimeout bounds the search for the root commit, which walks the whole history once per repository.
@@ -25,8 +25,8 @@ const gitTimeout = 3 * time.Second
 // commitID is what git prints for a commit, by SHA-1 or SHA-256.
 var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// findWorktree looks upward from dir for the root of a git repository, by its .git directory or, in a
-// worktree or a submodule, its .git file. It reads two files and starts nothing.
+// findWorktree searches dir and its parents for the root of a git repository, which has a .git directory or, in a worktree or
+// submodule, a .git file. It reads two files and starts no process.
 func findWorktree(dir string) (root string, found bool) {
 	for {
 		if isGit(filepath.Join(dir, ".git")) {
@@ -55,15 +55,14 @@ func isGit(path string) bool {
 	return err == nil && bytes.HasPrefix(content, []byte("gitdir: "))
 }
 
-// projectID finds the identifier of a repository, its root commit. Asking git takes milliseconds, on a
-// long history seconds; so the answer is kept in the data directory, and the question runs beside the rest
-// of the start.
+// projectID finds the ID of a repository, its root commit. git takes milliseconds for that, or seconds if the history is long.
+// So the ID is cached in the data directory, and git runs in parallel to the rest of the start.
 type projectID struct {
-	done chan struct{} // closed when id is there
+	done chan struct{} // closed when id is set
 	id   string
 }
 
-// lookUpProject starts looking. The goroutine ends with git, after gitTimeout at the latest; wait waits.
+// lookUpProject starts the search. Its goroutine ends with git, after gitTimeout at the latest; wait waits for it.
 func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 	p := &projectID{done: make(chan struct{}), id: GlobalProject}
 	cache := filepath.Join(dataDir, "projects", projectKey(worktree))
@@ -84,20 +83,20 @@ func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 	return p
 }
 
-// projectKey names what is remembered of a worktree.
+// projectKey is the name of a worktree in the cache.
 func projectKey(worktree string) string {
 	sum := sha256.Sum256([]byte(worktree))
 	return hex.EncodeToString(sum[:8])
 }
 
-// wait returns the identifier; globalProject when git is not there, too slow or the repository is empty.
+// wait returns the ID, or GlobalProject if git is missing or too slow or the repository is empty.
 func (p *projectID) wait() string {
 	<-p.done
 	return p.id
 }
 
-// rootCommit asks git for the first of the root commits by name. A repository can configure programs to
-// run; what could make git fetch is switched off.
+// rootCommit returns the first of the root commits in alphabetical order. A repository can configure programs for git to run,
+// so everything that could make git fetch is disabled.
 func rootCommit(ctx context.Context, worktree string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -117,7 +116,7 @@ func rootCommit(ctx context.Context, worktree string) string {
 	return roots[0]
 }
 
-// keepProject remembers the identifier. Without it the next start asks git again, so errors do not matter.
+// keepProject caches the ID. Errors do not matter: the next start asks git again.
 func keepProject(cache, id string) {
 	if os.MkdirAll(filepath.Dir(cache), 0o700) != nil {
 		return

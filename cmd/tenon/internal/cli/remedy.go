@@ -13,31 +13,33 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// wording is how people do what remedies name, which is one thing on the command line and another within a conversation.
+// wording is how remedies name actions, which differ between the command line and a chat.
 type wording struct {
-	goOn   string // goes on with the session: "… where it stopped"
+	goOn   string // continues the session: "… where it stopped"
 	again  string // tries again
 	fresh  string // starts a new session
 	model  string // chooses another model
 	usable string // finds a model that can be used, and chooses it
 }
 
+// OnCommandLine returns the wording for the command line.
 func OnCommandLine() *wording {
 	return &wording{
-		goOn: "tenon run -c goes on", again: "tenon run -c tries again", fresh: "start a new session (leave out -c and -s)",
-		model: "use another model (-m)", usable: "tenon models lists the models that can be used; choose one with -m or with model in tenon.json",
+		goOn: "tenon run -c continues", again: "tenon run -c tries again", fresh: "start a new session (leave out -c and -s)",
+		model: "use another model (-m)", usable: "tenon models lists the available models; choose one with -m or under model in tenon.json",
 	}
 }
 
+// InChat returns the wording for a chat.
 func InChat() *wording {
 	return &wording{
 		goOn: `"go on" continues`, again: `"go on" tries again`, fresh: "start a new session with /new",
-		model: "choose another model (/model)", usable: "/model lists the models that can be used, and chooses one by its name",
+		model: "choose another model (/model)", usable: "/model lists the available models, /model NAME chooses one",
 	}
 }
 
-// Remedy finds exit code and remedy of an error on the command line. This file is the one place that knows them for errors of
-// other packages.
+// Remedy returns an error with its exit code and its remedy on the command line. This file is the only place that knows those
+// of other packages' errors.
 func Remedy(err error) *Failure { return OnCommandLine().Remedy(err) }
 
 func (w *wording) Remedy(err error) *Failure {
@@ -50,7 +52,7 @@ func (w *wording) Remedy(err error) *Failure {
 			return f
 		}
 	}
-	return Fail(ExitTurn, err, "run it again with --log-level debug to see more")
+	return Fail(ExitTurn, err, "run it again with --log-level debug for details")
 }
 
 func (w *wording) storeRemedy(err error) *Failure {
@@ -59,28 +61,28 @@ func (w *wording) storeRemedy(err error) *Failure {
 	fix := ""
 	switch {
 	case errors.Is(err, store.ErrOlder):
-		fix = "wait until that process is done or end it, then start this again: it makes a copy and migrates the database"
+		fix = "wait for that process or stop it, then run this again: tenon then copies and migrates the database"
 	case errors.As(err, &owned):
-		fix = "wait until that process is done, or " + w.fresh
+		fix = "wait for that process, or " + w.fresh
 		if owned.PID != 0 {
-			fix = fmt.Sprintf("wait until process %d is done or end it, or %s", owned.PID, w.fresh)
+			fix = fmt.Sprintf("wait for process %d or stop it, or %s", owned.PID, w.fresh)
 		}
 	case errors.Is(err, store.ErrFull):
-		fix = "make room on the disk, or keep the data elsewhere with --data-dir DIR; everything reported so far is stored"
+		fix = "free disk space, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"
 	case errors.Is(err, store.ErrReadOnly):
 		fix = "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"
 	case errors.As(err, &damage):
-		fix = RepairFix(damage.Rows) + "; what is not damaged is kept"
+		fix = RepairFix(damage.Rows) + "; undamaged data is kept"
 	case errors.Is(err, store.ErrCorrupt):
 		fix = "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, store.ErrUnavailable):
-		fix = "end the process that keeps it locked, or keep the data elsewhere with --data-dir DIR; tenon doctor checks it"
+		fix = "stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"
 	case errors.Is(err, store.ErrNewer):
 		fix = "update tenon, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, trust.ErrLockFile):
-		fix = "correct tenon.lock, or move it away: what you approved is then asked for again"
+		fix = "fix tenon.lock, or move it away; you will then be asked to approve everything again"
 	case errors.Is(err, store.ErrFenced):
-		fix = "another process has gone on with this session: continue there, or " + w.fresh
+		fix = "another process has continued this session: work there, or " + w.fresh
 	default:
 		return nil
 	}
@@ -109,12 +111,12 @@ func configRemedy(err error) *Failure {
 		lines = append(lines, fmt.Sprintf("and %d more", ce.Omitted))
 	}
 	if len(fixes) == 0 {
-		fixes = []string{"correct the value; tenon config check lists every problem"}
+		fixes = []string{"fix the value; tenon config check lists every problem"}
 	}
 	return Fail(ExitConfig, errors.New(strings.Join(lines, "\n")), strings.Join(fixes, "\n"))
 }
 
-// turnRemedy knows how turns fail.
+// turnRemedy returns the remedy for a failed turn, or nil for other errors.
 func (w *wording) turnRemedy(err error) *Failure {
 	var te *host.TurnError
 	if !errors.As(err, &te) {
@@ -131,7 +133,7 @@ func (w *wording) turnRemedy(err error) *Failure {
 	case sdk.ErrorAborted:
 		return Fail(ExitInterrupted, errors.New("interrupted"), w.goOn+" where this stopped")
 	case sdk.ErrorProviderAuth:
-		return Fail(ExitModel, err, fmt.Sprintf("check the key of provider %s: its variable, or provider.%s.options.apiKey in tenon.json; tenon models shows where it comes from", te.Named.Data.ProviderID, te.Named.Data.ProviderID))
+		return Fail(ExitModel, err, fmt.Sprintf("check the key of provider %s: its variable, or provider.%s.options.apiKey in tenon.json; tenon models shows its source", te.Named.Data.ProviderID, te.Named.Data.ProviderID))
 	case sdk.ErrorContextOverflow:
 		return Fail(ExitTurn, err, w.fresh+", or "+w.model+" with a larger context")
 	case sdk.ErrorStructuredOutput:
@@ -144,22 +146,22 @@ func (w *wording) turnRemedy(err error) *Failure {
 	if f := w.hostRemedy(te.Err); f != nil {
 		return f
 	}
-	return Fail(ExitTurn, err, "what was done is stored: "+w.goOn+" from there")
+	return Fail(ExitTurn, err, "everything so far is stored: "+w.goOn+" from there")
 }
 
 func (w *wording) refusalFix(r *sdk.Refusal) string {
 	switch {
 	case r.By == "headless":
-		return "answer it on a terminal, or allow it as the refusal says"
+		return "run it on a terminal to be asked, or add the rule that the error names"
 	case r.By == "user":
 		return w.goOn + "; answer [m] to tell the model what to do instead"
 	case strings.HasPrefix(r.By, "plugin "):
-		return "change what the plugin allows, or switch its hooks off under hook in tenon.json"
+		return "change what the plugin allows, or disable its hooks under hook in tenon.json"
 	}
-	return "change the rule under permission in tenon.json; tenon config show names its place"
+	return "change the rule under permission in tenon.json; tenon config show prints its source"
 }
 
-// apiFix finds the remedy of a failed request by what is known of its cause.
+// apiFix returns the remedy for a failed model request.
 func (w *wording) apiFix(te *host.TurnError) string {
 	var pe *sdk.ProviderError
 	cut := errors.As(te.Err, &pe) && pe.Cut
@@ -167,30 +169,30 @@ func (w *wording) apiFix(te *host.TurnError) string {
 	case errors.Is(te.Err, sdk.ErrAnswerLimit):
 		return "ask for less at a time, or " + w.model + "; the beginning of the answer is stored"
 	case status == 404 || status == 400 && strings.Contains(strings.ToLower(te.Named.Data.Message), "model"):
-		return "check the model's name and the provider's baseURL; tenon models lists what is there"
+		return "check the model's name and the provider's baseURL; tenon models lists the available models"
 	case status == 429:
-		return "wait until the provider's limit allows more, or " + w.model + "; " + w.goOn
+		return "wait for the provider's rate limit, or " + w.model + "; " + w.goOn
 	case status == 0 && !cut:
-		return "check that the server runs and that provider.ID.options.baseURL is right; tenon doctor tries to reach it"
+		return "check that the server runs and that provider.ID.options.baseURL is correct; tenon doctor tests the connection"
 	case cut:
-		return w.again + "; if it happens again, look into the server's log, or " + w.model
+		return w.again + "; if it happens again, check the server's log, or " + w.model
 	}
 	return w.again + " from where it stopped"
 }
 
-// hostRemedy knows errors of the host that have nothing to do with the turn.
+// hostRemedy returns the remedy for errors of the host outside turns, or nil for other errors.
 func (w *wording) hostRemedy(err error) *Failure {
 	switch {
 	case errors.Is(err, host.ErrReceiver):
-		return Fail(ExitRefused, err, "look at the address and the files with tenon permission approve, which approves them; or choose a model yourself with -m")
+		return Fail(ExitRefused, err, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m")
 	case errors.Is(err, host.ErrModel):
 		return Fail(ExitModel, err, w.usable)
 	case errors.Is(err, host.ErrSubagent):
-		return Fail(ExitUsage, err, "name a primary agent with --agent, or as default_agent in tenon.json; tenon agent list shows them")
+		return Fail(ExitUsage, err, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them")
 	case errors.Is(err, host.ErrNotFound):
-		return Fail(ExitUsage, err, "check the name; tenon session list, agent list and command list show what there is")
+		return Fail(ExitUsage, err, "check the name; tenon session list, tenon agent list and tenon command list show the valid ones")
 	case errors.Is(err, context.Canceled):
-		return Fail(ExitInterrupted, errors.New("interrupted"), "start it again")
+		return Fail(ExitInterrupted, errors.New("interrupted"), "run it again")
 	}
 	return nil
 }

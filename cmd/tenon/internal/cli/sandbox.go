@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/internal/sandbox"
 )
 
-// Sandbox returns the paths of the sandbox of the project. A configuration that cannot be followed is an error that names its place.
+// Sandbox returns the paths of the project's sandbox.
 func (w *Workspace) Sandbox() ([]sandbox.Path, error) {
 	list, err := sandbox.Find(sandbox.Options{Project: w.Project, Environ: w.App.Env, Config: w.Loaded.Config.Sandbox, Skills: w.Loaded.Config.Skills.Paths, Origin: w.Loaded.Origin})
 	if err != nil {
@@ -18,10 +18,10 @@ func (w *Workspace) Sandbox() ([]sandbox.Path, error) {
 	return list, nil
 }
 
-// Confinement says whether commands in the project run confined, and if not, why.
+// Confinement describes whether commands in the project run confined, and if not, why.
 func (w *Workspace) Confinement(list []sandbox.Path) string {
 	if on := w.Loaded.Config.Sandbox.Enabled; on != nil && !*on {
-		return "not confined: switched off at " + w.Loaded.Origin("sandbox.enabled")
+		return "not confined: disabled at " + w.Loaded.Origin("sandbox.enabled")
 	}
 	abi, err := confine.Supported()
 	if err != nil {

@@ -138,7 +138,7 @@ func TestFindWorktree(t *testing.T) {
 		if rel, err := filepath.Rel(root, have); ok && err == nil && filepath.IsLocal(rel) {
 			have = filepath.ToSlash(rel)
 		} else {
-			have = "" // a repository above the test's directory is none of its own
+			have = "" // a repository above the test's directory does not count
 		}
 		if have != want {
 			t.Errorf("findWorktree(%q) = %q, want %q", dir, have, want)

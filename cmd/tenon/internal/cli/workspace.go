@@ -12,41 +12,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func ShippedNames() map[string]bool {
-	out := map[string]bool{}
-	for _, n := range names(Shipped()) {
-		out[n] = true
-	}
-	return out
-}
-
-// ApprovalProject is the project as the host knows it.
-func (w *Workspace) ApprovalProject() string {
-	w.ProjectID()
-	return host.ApprovalProject(w.Project)
-}
-
-// Scope returns what selects the sessions of this project: its identifier, or outside of a repository its directory.
-func (w *Workspace) Scope() (projectID, directory string) {
-	if id := w.ProjectID(); id != GlobalProject {
-		return id, ""
-	}
-	return "", w.Project.Directory
-}
-
-// Shipped returns the plugins that tenon ships in their order, which is the order of their hooks where nothing else decides.
-func Shipped() []sdk.Plugin { return builtin.All() }
-
-// Workspace is where the command works and what configuration it found there.
+// Workspace is the directory a command works in, with its project and configuration.
 type Workspace struct {
 	App     *App
 	Dirs    Dirs
-	Project sdk.Project // without its identifier, which comes from id
+	Project sdk.Project // its ID is set by ProjectID
 	id      *projectID  // nil outside of a repository
 	Loaded  *config.Loaded
 }
 
-// Place finds directories and project, without reading configuration.
+// Place finds directories and project without reading the configuration.
 func (a *App) Place(ctx context.Context) (*Workspace, error) {
 	directory, err := a.Directory()
 	if err != nil {
@@ -69,8 +44,8 @@ func (a *App) Place(ctx context.Context) (*Workspace, error) {
 	return w, nil
 }
 
-// Configured finds directories and project and reads the configuration. What is secret in it is masked in
-// log and errors from then on.
+// Configured finds directories and project, and reads the configuration. From then on, its secrets are masked in the log and in
+// errors.
 func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 	w, err := a.Place(ctx)
 	if err != nil {
@@ -105,7 +80,7 @@ func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 	return w, nil
 }
 
-// ProjectID returns the identifier of the project.
+// ProjectID returns the ID of the project. It waits until the ID is known.
 func (w *Workspace) ProjectID() string {
 	if w.id != nil {
 		w.Project.ID = w.id.wait()
@@ -113,14 +88,29 @@ func (w *Workspace) ProjectID() string {
 	return w.Project.ID
 }
 
+// Scope returns the query for sessions of this project: its ID, or its directory outside a repository.
+func (w *Workspace) Scope() (projectID, directory string) {
+	if id := w.ProjectID(); id != GlobalProject {
+		return id, ""
+	}
+	return "", w.Project.Directory
+}
+
+// ApprovalProject returns the project under which approvals are stored.
+func (w *Workspace) ApprovalProject() string {
+	w.ProjectID()
+	return host.ApprovalProject(w.Project)
+}
+
 // OpenStore opens the session store.
 func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 	return sqlite.Open(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
 }
 
+// Database returns the path of the session store.
 func (w *Workspace) Database() string { return filepath.Join(w.Dirs.Data, "tenon.db") }
 
-// Extensions finds what third parties bring. paths are plugins that the command line names; watch is for who develops them.
+// Extensions finds all third-party extensions. paths are additional plugins; watch is for plugins under development.
 func (w *Workspace) Extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
 	return extensions.Open(ctx, extensions.Options{
 		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, Flags: paths, Watch: watch, CacheDir: w.Dirs.Cache,
@@ -128,15 +118,19 @@ func (w *Workspace) Extensions(ctx context.Context, paths []string, watch bool) 
 	})
 }
 
-func names(list []sdk.Plugin) []string {
-	out := make([]string, len(list))
-	for i, p := range list {
-		out[i] = p.Manifest().Name
+// Shipped returns the built-in plugins. Their order is the default order of their hooks.
+func Shipped() []sdk.Plugin { return builtin.All() }
+
+// ShippedNames returns the names of the built-in plugins.
+func ShippedNames() map[string]bool {
+	out := map[string]bool{}
+	for _, n := range names(Shipped()) {
+		out[n] = true
 	}
 	return out
 }
 
-// shippedContributions returns the ids of the tools and providers of the plugins that tenon ships.
+// shippedContributions returns the IDs of the built-in tools and providers.
 func shippedContributions() (tools, providers []string) {
 	for _, p := range Shipped() {
 		if source, ok := p.(sdk.ToolSource); ok {
@@ -151,4 +145,12 @@ func shippedContributions() (tools, providers []string) {
 		}
 	}
 	return tools, providers
+}
+
+func names(list []sdk.Plugin) []string {
+	out := make([]string, len(list))
+	for i, p := range list {
+		out[i] = p.Manifest().Name
+	}
+	return out
 }

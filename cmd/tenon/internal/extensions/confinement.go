@@ -18,7 +18,7 @@ func (o *Options) unconfined(names ...string) error {
 	}
 	c := &o.Config.Config.Sandbox
 	if c.Enabled != nil && !*c.Enabled {
-		return errors.New("your configuration switches the sandbox off (sandbox)")
+		return errors.New("your configuration disables the sandbox (sandbox)")
 	}
 	for _, name := range names {
 		if slices.Contains(c.Unconfined, name) {
@@ -36,9 +36,9 @@ func (s *Set) free(c *Candidate) error {
 	return s.opts.unconfined(c.Name, c.pack)
 }
 
-// policy returns what the processes of a candidate that is no plugin reach, found anew at each start: what the model's commands do in
-// this project, its package, and the directories in write. A project that contains secrets, such as the home directory, they only read,
-// without those. It is nil where they are not confined.
+// policy returns the files that the processes of a server or command hook can access, determined at each start: those of the model's
+// commands in this project, its package, and the directories in write. If the project contains secrets, as the home directory does,
+// they can only read it, without the secrets. policy is nil if they are not confined.
 func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine.Policy, error) {
 	if s.free(c) != nil {
 		return nil

@@ -270,7 +270,7 @@ func (s *Set) Failures() map[string]map[string]int {
 	return out
 }
 
-// KeepFailures notes how often hooks failed in a row, for the next run. Plugins without an approval of their own begin anew.
+// KeepFailures saves the current series of failures of hooks for the next run. Plugins without their own approval start from zero.
 func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]int) error {
 	var err error
 	for name, c := range s.owners {

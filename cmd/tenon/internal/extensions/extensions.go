@@ -59,7 +59,7 @@ type Candidate struct {
 	Name    string
 	Version string
 	Carrier sdk.Carrier
-	From    string // where it was found or who named it, for people
+	From    string // origin, human-readable
 	Project bool   // it came with the project
 	State   plugins.State
 	Err     error  // why it is rejected
@@ -247,7 +247,7 @@ func (s *Set) distinct() {
 	s.Plugins = slices.DeleteFunc(s.Plugins, func(p sdk.Plugin) bool {
 		name := p.Manifest().Name
 		if seen[name] {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s is there twice; the second one is left out: rename one of them", name))
+			s.Warnings = append(s.Warnings, fmt.Sprintf("duplicate name %s: the second one is not loaded; rename one of them", name))
 			return true
 		}
 		seen[name] = true

@@ -85,7 +85,7 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 		return nil
 	}
 	if err != nil {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is left out: %v", path, err))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not loaded: %v", path, err))
 		return nil
 	}
 	list, warnings, err := mcp.ReadConfig(data, path, s.lookup)
@@ -115,7 +115,7 @@ func (s *Set) lookup(name string) (string, bool) {
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
 	taken := func(c *Candidate) bool { return c.Kind == trust.KindServer && c.Name == server.Name }
 	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
-		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is left out: "+s.Candidates[i].From+" has one of that name")
+		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is not loaded: "+s.Candidates[i].From+" has a server with the same name")
 		return nil
 	}
 	server.Own = !project

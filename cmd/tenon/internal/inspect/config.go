@@ -20,26 +20,26 @@ import (
 )
 
 func configCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Show, check and describe the configuration"}
+	cmd := &cobra.Command{Use: "config", Short: "Show and check the configuration"}
 	cli.Group(cmd)
 	show := &cobra.Command{
-		Use: "show", Short: "Print each value of the configuration with where it was set",
+		Use: "show", Short: "Print all configuration values and their sources",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return showConfig(cmd.Context(), a) },
 	}
 	a.FormatFlag(show)
 	check := &cobra.Command{
-		Use: "check", Short: "Check the configuration and print every problem",
+		Use: "check", Short: "Check the configuration and report every problem",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd.Context(), a) },
 	}
 	schema := &cobra.Command{
 		Use: "schema", Short: "Print a JSON schema of tenon.json, for editors",
-		Long: `Print a JSON schema of tenon.json, from which editors complete keys and find mistakes:
+		Long: `Print a JSON schema of tenon.json. Editors use it to complete keys and find mistakes:
 
   tenon config schema > ~/.config/tenon/schema.json
 
-and in tenon.json  "$schema": "./schema.json"`,
+Then add to tenon.json:  "$schema": "./schema.json"`,
 		Args: cli.Args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error { return configSchema(a) },
 	}
@@ -59,7 +59,7 @@ func configSchema(a *cli.App) error {
 	return a.Print(string(text) + "\n")
 }
 
-// checkConfig reads the configuration, which reports what is wrong in it, and its command hooks, which a run would leave out.
+// checkConfig checks the configuration and its command hooks, which a run would ignore if they are invalid.
 func checkConfig(ctx context.Context, a *cli.App) error {
 	w, err := a.Configured(ctx)
 	if err != nil {
@@ -71,10 +71,10 @@ func checkConfig(ctx context.Context, a *cli.App) error {
 		bad = append(bad, err)
 	}
 	if err := errors.Join(bad...); err != nil {
-		return cli.Fail(cli.ExitConfig, err, "correct the hooks; until then those of the file are left out")
+		return cli.Fail(cli.ExitConfig, err, "fix the hooks; until then, tenon ignores the hooks in the file")
 	}
 	if len(w.Loaded.Files) == 0 {
-		return a.Print("no configuration file was found: the defaults hold\n")
+		return a.Print("no configuration file found: using the defaults\n")
 	}
 	return a.Print(strings.Join(w.Loaded.Files, "\n") + "\nno problems\n")
 }
@@ -114,7 +114,7 @@ func origins(l *config.Loaded) map[string]string {
 	return out
 }
 
-// originOf says where a value was set, or the value it is a part of.
+// originOf returns where a value, or a value that contains it, was set.
 func originOf(l *config.Loaded, key string) string {
 	for key != "" {
 		if o := l.Origin(key); o != "" {
@@ -129,7 +129,7 @@ func originOf(l *config.Loaded, key string) string {
 	return ""
 }
 
-// flatten returns the values of the configuration by their keys, lists as one value.
+// flatten returns the values of the configuration by key. A list is one value.
 func flatten(c *sdk.Config) (map[string]string, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -160,7 +160,7 @@ func flattenInto(out map[string]string, key string, value any) {
 	out[key] = view.Clip(terminal.OneLine(string(data)), view.SubjectLength)
 }
 
-// name quotes a name that would be misread in a key, as the configuration's own keys do.
+// name quotes a name that would be ambiguous in a key, as keys of the configuration do.
 func name(s string) string {
 	if s == "" || strings.ContainsAny(s, ".\"[] \t\r\n") {
 		return fmt.Sprintf("%q", s)

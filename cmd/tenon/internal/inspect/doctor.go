@@ -21,17 +21,17 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// reachTimeout bounds the try to reach a provider.
+// reachTimeout limits the request to a provider.
 const reachTimeout = 5 * time.Second
 
 func doctorCommand(a *cli.App) *cobra.Command {
 	var offline bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check what tenon needs: directories, database, git, keys, the provider, the terminal",
+		Use: "doctor", Short: "Check the installation: directories, database, git, keys, provider, terminal",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, offline) },
 	}
-	cmd.Flags().BoolVar(&offline, "offline", false, "do not try to reach the provider")
+	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to the provider")
 	return cmd
 }
 
@@ -56,7 +56,7 @@ func (c *checkup) bad(what string, err error) {
 		c.line("", "", "fix: "+f.Fix)
 	}
 	if c.first == nil {
-		c.first = cli.Fail(f.Code, errors.New("not all is well; see above"), "follow the lines that begin with fix")
+		c.first = cli.Fail(f.Code, errors.New("problems found; see above"), "follow the lines that begin with fix")
 	}
 }
 
@@ -64,7 +64,7 @@ func (c *checkup) line(mark, what, text string) {
 	fmt.Fprintf(c.a.Out, "%-4s  %-9s  %s\n", mark, what, terminal.OneLine(c.a.Mask.Clean(text)))
 }
 
-// checkAll checks one thing after another and fails with the exit code of the first problem.
+// checkAll runs all checks. Its error has the exit code of the first problem.
 func checkAll(ctx context.Context, a *cli.App, offline bool) error {
 	c := &checkup{a: a}
 	b := build(c.a.Version)
@@ -79,7 +79,7 @@ func checkAll(ctx context.Context, a *cli.App, offline bool) error {
 	if w.Project.Git {
 		c.ok("project", "%s, a git repository (%s)", w.Project.Worktree, w.ProjectID())
 	} else {
-		c.ok("project", "%s, no git repository", w.Project.Directory)
+		c.ok("project", "%s, not a git repository", w.Project.Directory)
 	}
 	stored := c.data(ctx, w)
 	w, err = a.Configured(ctx)
@@ -108,16 +108,16 @@ func checkAll(ctx context.Context, a *cli.App, offline bool) error {
 func (c *checkup) terminal() {
 	s := c.a.Screen
 	if !s.Live {
-		c.note("terminal", "none on stdout or stderr: runs print the answer alone")
+		c.note("terminal", "none on stdout or stderr: runs print only the answer")
 		return
 	}
-	c.ok("terminal", "%s, %d columns, colours %v, questions can be asked %v", c.a.Env.Lookup("TERM"), s.Width(), s.Color, s.Answers)
+	c.ok("terminal", "%s, %d columns, colors %v, can ask questions %v", c.a.Env.Lookup("TERM"), s.Width(), s.Color, s.Answers)
 }
 
 func (c *checkup) git(ctx context.Context) {
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
-		c.note("git", "not found: sessions of all repositories are kept together")
+		c.note("git", "not found: the sessions of all repositories are kept together")
 		return
 	}
 	c.ok("git", "%s", strings.TrimSpace(string(out)))
@@ -133,7 +133,7 @@ func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
 		c.bad("data", fmt.Errorf("%w: %s: %w", kind, w.Dirs.Data, cli.Cause(err)))
 		return false
 	}
-	c.ok("data", "%s can be written", w.Dirs.Data)
+	c.ok("data", "%s is writable", w.Dirs.Data)
 	s, err := w.OpenStore(ctx)
 	if err != nil {
 		c.bad("database", err)
@@ -164,11 +164,11 @@ func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
 	if info, err := os.Stat(w.Database()); err == nil {
 		size = info.Size()
 	}
-	c.ok("database", "%s is sound: %s, %d of them archived, %d KiB", w.Database(), view.Plural(len(list), "session"), archived, size>>10)
+	c.ok("database", "%s is intact: %s, %d of them archived, %d KiB", w.Database(), view.Plural(len(list), "session"), archived, size>>10)
 	return true
 }
 
-// damaged names damaged rows; what is not damaged can be used.
+// damaged reports damaged rows.
 func (c *checkup) damaged(path string, rows []store.Damage) {
 	for i, row := range rows {
 		if i == cli.MaxDamaged {
@@ -177,10 +177,10 @@ func (c *checkup) damaged(path string, rows []store.Damage) {
 		}
 		c.line("BAD", "database", path+": "+row.String())
 	}
-	c.bad("database", cli.Fail(cli.ExitStore, fmt.Errorf("%s has damage: %s", path, view.Plural(len(rows), "damaged row")), cli.RepairFix(rows)))
+	c.bad("database", cli.Fail(cli.ExitStore, fmt.Errorf("%s is damaged: %s", path, view.Plural(len(rows), "damaged row")), cli.RepairFix(rows)))
 }
 
-// writable tries to write a file in the directory, which it makes.
+// writable creates the directory and tries to write a file in it.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -194,7 +194,7 @@ func writable(dir string) error {
 }
 
 func (c *checkup) config(w *cli.Workspace) {
-	files := "no file, the defaults hold"
+	files := "no file, using the defaults"
 	if len(w.Loaded.Files) > 0 {
 		files = strings.Join(w.Loaded.Files, ", ")
 	}
@@ -204,7 +204,7 @@ func (c *checkup) config(w *cli.Workspace) {
 	}
 	for _, dir := range []string{w.Dirs.Config, filepath.Join(w.Project.Directory, ".tenon")} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			c.ok("config", "%s is looked into", dir)
+			c.ok("config", "%s is read", dir)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func (c *checkup) models(ctx context.Context, w *cli.Workspace, m *cli.Machine, 
 		c.ok("provider", "%s: %s", source, view.Plural(sources[source], "model"))
 	}
 	for _, r := range m.Receivers(ctx) {
-		c.note("provider", "%s at %s: chosen by the repository and not approved; tenon permission approve approves it", r.Provider, r.Address)
+		c.note("provider", "%s at %s: chosen by the repository and not approved; approve it with tenon permission approve", r.Provider, r.Address)
 	}
 	choice, err := m.DefaultModel(ctx)
 	if err != nil {
@@ -235,13 +235,13 @@ func (c *checkup) models(ctx context.Context, w *cli.Workspace, m *cli.Machine, 
 		return
 	}
 	if err := reach(ctx, address); err != nil {
-		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and that the server runs"))
+		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and whether the server runs"))
 		return
 	}
 	c.ok("network", "%s answers", address)
 }
 
-// baseURL returns where a provider is, from the configuration or from the plugin that knows it.
+// baseURL returns the URL of a provider, from the configuration or from its plugin.
 func baseURL(m *cli.Machine, provider string) string {
 	if p, ok := m.Config().Provider[provider]; ok && p.Options.BaseURL != "" {
 		return p.Options.BaseURL
@@ -260,7 +260,7 @@ func baseURL(m *cli.Machine, provider string) string {
 	return ""
 }
 
-// reach asks the provider's server for anything, without a key: every answer will do.
+// reach sends a request without a key to the provider's server. Any response is a success.
 func reach(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()

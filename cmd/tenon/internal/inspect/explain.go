@@ -21,13 +21,13 @@ import (
 func explainCommand(a *cli.App) *cobra.Command {
 	var step int
 	cmd := &cobra.Command{
-		Use: "explain [session]", Short: "Show what plugins changed on the way, request by request",
-		Long: `Show how the model requests of a session came about: which hooks were called, what each changed, how long it took
-and where several plugins changed the same place. Values are shown by the first digits of their SHA-256.`,
+		Use: "explain [session]", Short: "Show what plugins changed in each model request",
+		Long: `Show for each model request of a session which hooks were called, what each of them changed, how long it took, and where
+several plugins changed the same value. Values are shown as the first digits of their SHA-256.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("step") && step < 1 {
-				return cli.UsageError("steps count from 1", "there is no step %d", step)
+				return cli.UsageError("steps are numbered from 1", "invalid step %d", step)
 			}
 			return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
 				return explainSession(cmd.Context(), a, s, info, step)
@@ -35,13 +35,13 @@ and where several plugins changed the same place. Values are shown by the first 
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().IntVar(&step, "step", 0, "only this step of the session, from 1")
+	cmd.Flags().IntVar(&step, "step", 0, "show only step `N` of the session; the first is 1")
 	return cmd
 }
 
-// Explained is what happened on the way to one message.
+// Explained describes the hook calls of one message.
 type Explained struct {
-	Step      int              `json:"step,omitempty"` // of the session, from 1; 0 for what came before or beside the steps
+	Step      int              `json:"step,omitempty"` // of the session, from 1; 0 for what came before or outside of steps
 	MessageID string           `json:"messageID"`
 	Purpose   sdk.Purpose      `json:"purpose"`
 	Entries   []hooks.Entry    `json:"entries"`
@@ -54,7 +54,7 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 		return err
 	}
 	if step > steps {
-		return cli.UsageError("tenon explain without --step shows all", "session %s has %s, there is no step %d", info.ID, view.Plural(steps, "step"), step)
+		return cli.UsageError("tenon explain without --step shows all steps", "session %s has only %s, not %d", info.ID, view.Plural(steps, "step"), step)
 	}
 	if step > 0 {
 		list = slices.DeleteFunc(list, func(e Explained) bool { return e.Step != step })
@@ -63,7 +63,7 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 		return a.PrintJSON(append([]Explained{}, list...))
 	}
 	if len(list) == 0 {
-		a.Screen.Line(fmt.Sprintf("no hook was called for %s; tenon hooks shows which are there", info.ID))
+		a.Screen.Line(fmt.Sprintf("no hook was called in %s; tenon hooks lists all hooks", info.ID))
 		return nil
 	}
 	c := a.Screen.ForStdout()
@@ -74,12 +74,12 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 	return a.Print(b.String())
 }
 
-// ledgerDamage is a ledger entry that is JSON, but no ledger.
+// ledgerDamage returns the error for a ledger entry that cannot be decoded.
 func ledgerDamage(session, message string) error {
 	return &store.DamageError{Rows: []store.Damage{{Type: store.DamagedLedger, Session: session, Message: message, Problem: "its content cannot be decoded"}}}
 }
 
-// ReadLedger returns what hooks did in a session, in the order it was stored, and the number of steps. leftOut gets errors of damage.
+// ReadLedger returns the hook calls of a session in stored order, and the number of steps. leftOut handles errors about damage.
 func ReadLedger(ctx context.Context, s store.Store, session string, leftOut func(error) error) ([]Explained, int, error) {
 	rows, err := s.Ledger(ctx, session, "")
 	if err = leftOut(err); err != nil {
@@ -99,7 +99,7 @@ func ReadLedger(ctx context.Context, s store.Store, session string, leftOut func
 	for _, row := range rows {
 		e := Explained{Step: stepOf[row.MessageID], MessageID: row.MessageID, Purpose: row.Purpose}
 		if err := json.Unmarshal(row.Entries, &e.Entries); err != nil {
-			_ = leftOut(ledgerDamage(session, row.MessageID)) // which is named
+			_ = leftOut(ledgerDamage(session, row.MessageID)) // reports it
 			continue
 		}
 		if len(e.Entries) == 0 {
@@ -113,10 +113,11 @@ func ReadLedger(ctx context.Context, s store.Store, session string, leftOut func
 	return list, len(stepOf), nil
 }
 
+// ExplainRequest writes the hook calls of one message.
 func ExplainRequest(c *terminal.Screen, b *strings.Builder, e *Explained) {
 	head := fmt.Sprintf("step %d", e.Step)
 	if e.Step == 0 {
-		head = "beside the steps"
+		head = "outside of steps"
 	}
 	fmt.Fprintf(b, "%s %s\n", c.Paint(terminal.Bold, head), c.Paint(terminal.Dim, fmt.Sprintf("· %s · %s", e.Purpose, e.MessageID)))
 	for i := range e.Entries {
@@ -160,7 +161,7 @@ func explainEntry(c *terminal.Screen, b *strings.Builder, e *hooks.Entry) {
 		fmt.Fprintf(b, "      %s  %s → %s\n", place, hash(change.Old), hash(change.New))
 	}
 	for _, pointer := range e.Dropped {
-		fmt.Fprintf(b, "      %s\n", c.Paint(terminal.Yellow, terminal.Visible(pointer)+"  dropped: the hook does not declare that it writes this"))
+		fmt.Fprintf(b, "      %s\n", c.Paint(terminal.Yellow, terminal.Visible(pointer)+"  dropped: the hook does not declare that it writes this field"))
 	}
 }
 
@@ -178,7 +179,7 @@ func micros(us int64) string {
 	return view.Duration(time.Duration(us) * time.Microsecond)
 }
 
-// hash names a value; an empty one means that nothing stood there.
+// hash returns the hash of a value for display; empty means no value.
 func hash(h string) string {
 	if h == "" {
 		return "nothing"

@@ -12,8 +12,8 @@ import (
 	"github.com/tenonhq/tenon"
 )
 
-// fieldDocs returns the comments of the fields of all structs of package sdk, by "Struct.Field". They are what there is to say of a
-// configuration's keys, so they are read from the source that is part of the program and not written a second time.
+// fieldDocs returns the comments of all struct fields of package sdk, by "Struct.Field". They document the configuration keys, and are
+// read from the embedded source so that they need not be written twice.
 func fieldDocs() (map[string]string, error) {
 	docs := map[string]string{}
 	files, err := fs.Glob(tenon.SDKSource, "sdk/*.go")

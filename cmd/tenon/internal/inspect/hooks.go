@@ -16,23 +16,23 @@ import (
 func hooksCommand(a *cli.App) *cobra.Command {
 	var point string
 	cmd := &cobra.Command{
-		Use: "hooks", Short: "Show which plugins are called where, in which order",
+		Use: "hooks", Short: "List the hooks of all plugins in the order they are called",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkPoint(&point); err != nil {
 				return err
 			}
-			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error {
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
 				return ListHooks(a, m.Hooks(), point)
 			})
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&point, "point", "", "only the hooks at this point")
+	cmd.Flags().StringVar(&point, "point", "", "list only the hooks at this `point`")
 	return cmd
 }
 
-// checkPoint puts the point's own name in place of an alias.
+// checkPoint replaces an alias by the name of the point.
 func checkPoint(point *string) error {
 	if *point == "" {
 		return nil
@@ -43,12 +43,13 @@ func checkPoint(point *string) error {
 		for _, p := range hookpoint.All() {
 			names = append(names, string(p.Point))
 		}
-		return cli.UsageError("the points are "+strings.Join(names, ", "), "hook point %q is unknown", *point)
+		return cli.UsageError("the points are "+strings.Join(names, ", "), "unknown hook point %q", *point)
 	}
 	*point = string(info.Point)
 	return nil
 }
 
+// ListHooks prints hooks, those of all points if point is empty.
 func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
 	var list []hooks.HookInfo
 	for _, h := range all {
@@ -75,7 +76,7 @@ func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
 	})
 }
 
-// fields writes a list of JSON pointers; the empty one is the whole value.
+// fields formats a list of JSON pointers. The empty pointer is the whole value.
 func fields(pointers []string) string {
 	if len(pointers) == 0 {
 		return "-"

@@ -6,7 +6,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 )
 
-// Commands returns the commands that show something and change nothing.
+// Commands returns the commands that only show something.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		statsCommand(a), doctorCommand(a), explainCommand(a), hooksCommand(a), modelsCommand(a), configCommand(a),

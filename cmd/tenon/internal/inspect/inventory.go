@@ -20,26 +20,26 @@ type inventory[T any] struct {
 	listing    cli.Listing[T]
 	all        func(ctx context.Context, m *cli.Machine) []T
 	id         func(v *T) string
-	details    func(v *T) []string // pairs of a label and a value, and last the text
+	details    func(v *T) []string // pairs of label and value, followed by the text
 }
 
 // inventoryCommand returns the command of an inventory.
 func inventoryCommand[T any](a *cli.App, v inventory[T]) *cobra.Command {
-	cmd := &cobra.Command{Use: v.name, Aliases: []string{v.name + "s"}, Short: "List and show the " + v.what}
+	cmd := &cobra.Command{Use: v.name, Aliases: []string{v.name + "s"}, Short: "List and show " + v.what}
 	cli.Group(cmd)
 	list := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the " + v.what + " and where each came from",
+		Use: "list", Aliases: []string{"ls"}, Short: "List " + v.what + " and their sources",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error { return cli.List(a, v.all(cmd.Context(), m), v.listing) })
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return cli.List(a, v.all(cmd.Context(), m), v.listing) })
 		},
 	}
 	a.FormatFlag(list)
 	show := &cobra.Command{
-		Use: "show NAME", Short: "Show one of the " + v.what + " in full, and what it replaces",
-		Args: cli.Args(1, 1, "the name, as tenon "+v.name+" list has it"),
+		Use: "show NAME", Short: "Show all details of one of the " + v.what,
+		Args: cli.Args(1, 1, "a name from tenon "+v.name+" list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error {
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
 				return v.show(a, v.all(cmd.Context(), m), args[0])
 			})
 		},
@@ -52,7 +52,7 @@ func inventoryCommand[T any](a *cli.App, v inventory[T]) *cobra.Command {
 func (v *inventory[T]) show(a *cli.App, all []T, name string) error {
 	i := slices.IndexFunc(all, func(one T) bool { return v.id(&one) == strings.TrimPrefix(name, "/") })
 	if i < 0 {
-		return cli.UsageError("tenon "+v.name+" list shows what there is", "there is no %s %q", v.name, name)
+		return cli.UsageError("tenon "+v.name+" list shows the valid names", "%s %q not found", v.name, name)
 	}
 	if a.JSON {
 		return a.PrintJSON(all[i])
@@ -104,7 +104,7 @@ func agentCommand(a *cli.App) *cobra.Command {
 				out = append(out, "steps", fmt.Sprint(l.Steps))
 			}
 			if l.Strict {
-				out = append(out, "strict", "what its rules deny or ask for, only agent."+terminal.OneLine(l.Name)+".permission lifts")
+				out = append(out, "strict", "only agent."+terminal.OneLine(l.Name)+".permission can override what its rules deny or ask for")
 			}
 			for _, r := range l.Permission {
 				out = append(out, "permission", view.RuleText(r))
@@ -159,7 +159,7 @@ func skillCommand(a *cli.App) *cobra.Command {
 	})
 }
 
-// over says, for a column, what a definition replaces.
+// over returns the replaced definitions, for a column.
 func over(replaces []string) string {
 	if len(replaces) == 0 {
 		return ""
@@ -175,8 +175,8 @@ func places(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Source says where something came from: the file it was defined in, else the plugin. What a plugin says of itself is
-// told with its name.
+// Source returns the source of a definition: its file, else its plugin. The origin that a third-party plugin states is shown with
+// the plugin's name.
 func Source(plugin, origin string) string {
 	if own := cli.ShippedNames(); origin != "" && (plugin == "" || own[plugin]) {
 		return terminal.OneLine(origin)

@@ -15,27 +15,26 @@ import (
 )
 
 func modelsCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "models [filter]", Short: "List the models that can be used, and the one that would be",
+	return a.FormatFlag(&cobra.Command{
+		Use: "models [filter]", Short: "List the available models and the default one",
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithMachine(cmd.Context(), func(_ *cli.Workspace, m *cli.Machine) error {
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
 				return ListModels(cmd.Context(), a, m, strings.Join(args, ""))
 			})
 		},
-	}
-	a.FormatFlag(cmd)
-	return cmd
+	})
 }
 
-// listedModel is a model in the JSON listing.
+// listedModel is a model in the list.
 type listedModel struct {
 	sdk.Model
-	Source  string `json:"source"`            // where the key or the address came from
-	Default bool   `json:"default,omitempty"` // it is used when nobody names another
+	Source  string `json:"source"`            // source of the key or the address
+	Default bool   `json:"default,omitempty"` // used if no other model is chosen
 	Reason  string `json:"reason,omitempty"`  // why it is the default
 }
 
+// ListModels prints the available models whose names contain the filter, and the default model.
 func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string) error {
 	choice, chooseErr := m.DefaultModel(ctx)
 	var list []listedModel
@@ -57,10 +56,10 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string) 
 		return err
 	}
 	if len(list) == 0 {
-		a.Screen.Line("no model matches; tenon models lists all")
+		a.Screen.Line("no model matches; tenon models lists all models")
 	}
 	for _, r := range m.Receivers(ctx) {
-		a.Screen.Line(fmt.Sprintf("not approved: %s at %s, by choice of the repository; tenon permission approve approves it", terminal.Visible(r.Provider), terminal.Visible(r.Address)))
+		a.Screen.Line(fmt.Sprintf("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", terminal.Visible(r.Provider), terminal.Visible(r.Address)))
 	}
 	return tellDefault(a, choice, chooseErr)
 }
@@ -69,7 +68,7 @@ func tellDefault(a *cli.App, choice host.ModelChoice, err error) error {
 	if err != nil {
 		return err
 	}
-	a.Screen.Line("* is used when nobody names another: " + terminal.Visible(choice.Reason))
+	a.Screen.Line("* is the default: " + terminal.Visible(choice.Reason))
 	return nil
 }
 

@@ -23,14 +23,16 @@ func statsCommand(a *cli.App) *cobra.Command {
 	var days int
 	var project bool
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Count tokens, cost, tools, models and plugins, by day",
-		Long: `Count what the sessions of the last days took: tokens and cost, by day and by model; tool calls and hook calls of plugins,
-with failures. With --format json each day has its own models, tools and plugins. Cost is exact: the sum of what the steps cost by the price table of their models. What a session paid for its
-title, or for messages that are gone, counts on the day it was created. Days are those of the local time zone.`,
+		Use: "stats", Short: "Show usage and cost statistics",
+		Long: `Show the usage of the last days: tokens and cost by day and by model, and the number of tool calls and hook calls, with
+failures. With --format json, each day also lists its models, tools and plugins.
+
+The cost is exact: the sum over all steps, by the prices of their models. The cost of a session's title, and of messages
+that were removed, counts on the day the session was created. Days are in the local time zone.`,
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > maxDays {
-				return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "--days %d cannot be counted", days)
+				return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", days)
 			}
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
 				y, m, d := time.Now().Date()
@@ -48,21 +50,22 @@ title, or for messages that are gone, counts on the day it was created. Days are
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().IntVar(&days, "days", 30, "how many days back, today included")
-	cmd.Flags().BoolVar(&project, "project", false, "only the sessions of this project")
+	cmd.Flags().IntVar(&days, "days", 30, "number of `days`, including today")
+	cmd.Flags().BoolVar(&project, "project", false, "count only this project's sessions")
 	return cmd
 }
 
-// maxDays is how far back the statistics can look: a hundred years.
+// maxDays is the maximum period, about a hundred years.
 const maxDays = 36_500
 
-// Usage is what requests to models took.
+// Usage is the usage of model requests.
 type Usage struct {
 	Steps  int        `json:"steps"`
 	Tokens sdk.Tokens `json:"tokens"`
 	Cost   sdk.USD    `json:"cost"`
 }
 
+// Add adds the usage of further requests.
 func (u *Usage) Add(steps int, t sdk.Tokens, cost sdk.USD) {
 	u.Steps += steps
 	u.Tokens = u.Tokens.Add(t)
@@ -106,23 +109,23 @@ type (
 	}
 )
 
-// censusPage is how many sessions or messages are in memory at once.
+// CensusPage is the number of sessions or messages that are read at a time.
 const CensusPage = 256
 
-// census counts what happened since a point in time.
+// census counts usage since a point in time.
 type census struct {
 	since           sdk.Millis
 	sessions, turns int
 	total           *tally
 	days            map[string]*tally
-	withoutDamage   func(error) error // names damaged rows and returns other errors
+	withoutDamage   func(error) error // reports damaged rows and returns other errors
 }
 
 func newCensus(since sdk.Millis) *census {
 	return &census{since: since, total: newTally(), days: map[string]*tally{}}
 }
 
-// tallies returns what counts for a point in time: the whole and its day.
+// tallies returns the tallies for a point in time: the total and that of the day.
 func (c *census) tallies(at sdk.Millis) [2]*tally {
 	day := time.UnixMilli(at).Format(time.DateOnly)
 	if c.days[day] == nil {
@@ -131,7 +134,7 @@ func (c *census) tallies(at sdk.Millis) [2]*tally {
 	return [2]*tally{c.total, c.days[day]}
 }
 
-// tally counts what happened in a span of time.
+// tally counts usage in a period.
 type tally struct {
 	Usage
 	models  map[string]*Usage
@@ -143,7 +146,7 @@ func newTally() *tally {
 	return &tally{models: map[string]*Usage{}, tools: map[string]*toolStats{}, plugins: map[string]*pluginStats{}}
 }
 
-// take counts the sessions that the query selects, page by page; they come with the one updated last first.
+// take counts the selected sessions page by page, in the order of their last update, the latest first.
 func (c *census) take(ctx context.Context, s store.Store, q store.Query) error {
 	for {
 		list, err := s.Sessions(ctx, q)
@@ -167,7 +170,7 @@ func (c *census) take(ctx context.Context, s store.Store, q store.Query) error {
 
 func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) error {
 	paid := sdk.USD(0)
-	seen := map[string]sdk.Millis{} // when the messages that count were made
+	seen := map[string]sdk.Millis{} // creation times of the counted messages
 	page := store.Page{Limit: CensusPage}
 	for more := true; more; {
 		messages, err := s.Messages(ctx, info.ID, page)
@@ -202,7 +205,7 @@ func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) 
 	return c.ledger(ctx, s, info.ID, seen)
 }
 
-// message counts a message and returns its cost and when it was made; zero is not known. One from before does not count.
+// message counts a message and returns its cost and creation time (0 if unknown). Messages from before the period do not count.
 func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, counts bool) {
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
@@ -251,7 +254,7 @@ func (c *census) ledger(ctx context.Context, s store.Store, session string, seen
 		}
 		var entries []hooks.Entry
 		if err := json.Unmarshal(row.Entries, &entries); err != nil {
-			_ = c.withoutDamage(ledgerDamage(session, row.MessageID)) // which is named
+			_ = c.withoutDamage(ledgerDamage(session, row.MessageID)) // reports it
 			continue
 		}
 		for _, t := range c.tallies(at) {
@@ -264,7 +267,7 @@ func (c *census) ledger(ctx context.Context, s store.Store, session string, seen
 func (t *tally) hooks(entries []hooks.Entry) {
 	for i := range entries {
 		if entries[i].Outcome == hooks.OutcomeSkipped {
-			continue // quarantined: it was not called
+			continue // not called: in quarantine
 		}
 		p := entry(t.plugins, entries[i].Plugin)
 		p.Calls++
@@ -275,7 +278,7 @@ func (t *tally) hooks(entries []hooks.Entry) {
 	}
 }
 
-// entry returns the value of a key, a new one if there is none.
+// entry returns the value of a key, and adds it if it is missing.
 func entry[V any](m map[string]*V, key string) *V {
 	if m[key] == nil {
 		m[key] = new(V)
@@ -283,7 +286,7 @@ func entry[V any](m map[string]*V, key string) *V {
 	return m[key]
 }
 
-// stats returns the rows in order: days by time, the others by what took most.
+// stats returns the rows in order: days by date, the others by usage, the highest first.
 func (c *census) stats(days int) *stats {
 	out := &stats{
 		Days: days, Sessions: c.sessions, Turns: c.turns, Total: c.total.Usage,
@@ -316,7 +319,7 @@ func (t *tally) breakdown() breakdown {
 	return out
 }
 
-// calls returns how many calls of tools and of hooks there were.
+// calls returns the number of tool calls and hook calls.
 func (b *breakdown) calls() (tools, hooks int) {
 	for _, t := range b.Tools {
 		tools += t.Calls
@@ -332,14 +335,14 @@ func showStats(a *cli.App, s *stats) error {
 		return a.PrintJSON(s)
 	}
 	if s.Sessions == 0 && s.Total == (Usage{}) {
-		a.Screen.Line(fmt.Sprintf("nothing happened in the last %s; --days N looks further back", view.Plural(s.Days, "day")))
+		a.Screen.Line(fmt.Sprintf("no activity in the last %s; --days N looks further back", view.Plural(s.Days, "day")))
 		return nil
 	}
 	head := fmt.Sprintf("%s, %s, %s, $%s\n\n", view.Plural(s.Sessions, "session"), view.Plural(s.Turns, "prompt"), view.Plural(s.Total.Steps, "step"), s.Total.Cost)
 	if err := a.Print(head); err != nil {
 		return err
 	}
-	// What matters most stands on the left: a narrow terminal cuts the rest off.
+	// The most important columns come first, because a narrow terminal cuts off the rest.
 	tokens := func(u *Usage) []string {
 		t := u.Tokens
 		return []string{view.Count(t.Input), view.Count(t.Output), view.Count(t.Reasoning), view.Count(t.Cache.Read), view.Count(t.Cache.Write)}
@@ -378,7 +381,7 @@ func showStats(a *cli.App, s *stats) error {
 	}
 	if len(s.Plugins) > 0 {
 		calls.Add("")
-		calls.Add("plugin", "calls", "failed", "a call took")
+		calls.Add("plugin", "calls", "failed", "time per call")
 	}
 	for _, p := range s.Plugins {
 		calls.Add(terminal.OneLine(p.Plugin), fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(p.Calls)))

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 )
 
-// buildInfo says what this binary was made of.
+// buildInfo describes how this binary was built.
 type buildInfo struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"` // of the repository; "-dirty" when it was changed since
@@ -20,7 +20,7 @@ type buildInfo struct {
 	Arch     string `json:"arch"`
 }
 
-// build reads what the linker and the Go tool wrote into the binary.
+// build reads the build information in the binary.
 func build(version string) buildInfo {
 	b := buildInfo{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -46,7 +46,7 @@ func build(version string) buildInfo {
 }
 
 func versionCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.FormatFlag(&cobra.Command{
 		Use: "version", Short: "Print the version",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
@@ -57,7 +57,5 @@ func versionCommand(a *cli.App) *cobra.Command {
 			}
 			return a.Show(b, func() error { return a.Print(line + ")\n") })
 		},
-	}
-	a.FormatFlag(cmd)
-	return cmd
+	})
 }

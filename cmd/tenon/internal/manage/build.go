@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// buildPlugin builds the package in a directory. One without a build command, or without a manifest, is left as it is.
+// buildPlugin builds the package in a directory, if its manifest has a build command.
 func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "plugin.json"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -30,7 +30,7 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 		} `json:"extensions"`
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return cli.UsageError("correct plugin.json", "%s: %w", filepath.Join(dir, "plugin.json"), err)
+		return cli.UsageError("fix plugin.json", "%s: %w", filepath.Join(dir, "plugin.json"), err)
 	}
 	build := m.Extensions[sdk.ExtensionNamespace].Build
 	if build == nil || len(build.Command) == 0 {
@@ -43,7 +43,7 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, terminal.Visible(string(out))), "correct what the compiler names")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, terminal.Visible(string(out))), "fix the errors above")
 	}
 	return nil
 }

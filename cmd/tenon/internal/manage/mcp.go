@@ -23,16 +23,17 @@ import (
 
 func mcpCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "mcp", Short: "Add, list, try and remove MCP servers",
-		Long: `MCP servers come from mcp in tenon.json, from mcp.json in your configuration directory (which tenon mcp add keeps), from the
-project's .mcp.json and from plugins. Those of a project run only after you approved them: tenon plugin trust NAME.`,
+		Use: "mcp", Short: "Manage MCP servers",
+		Long: `MCP servers are configured under "mcp" in tenon.json, in mcp.json in your configuration directory (maintained by
+tenon mcp add), in the project's .mcp.json, and by plugins. A project's servers run only after you approve them with
+tenon plugin trust NAME.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(mcpAddCommand(a), mcpListCommand(a), mcpRemoveCommand(a), mcpToolsCommand(a), mcpCallCommand(a), mcpLogsCommand(a))
 	return cmd
 }
 
-// mcpAdd is a server as "tenon mcp add" gets it.
+// mcpAdd holds the flags of "tenon mcp add".
 type mcpAdd struct {
 	env, headers     []string
 	transport        string
@@ -43,21 +44,21 @@ func mcpAddCommand(a *cli.App) *cobra.Command {
 	var f mcpAdd
 	cmd := &cobra.Command{
 		Use: "add NAME [flags] -- COMMAND [ARG…] | add NAME URL", Short: "Add an MCP server",
-		Long: `Add an MCP server: one that is started with a command, or one at an address. It is started once, to see that it works and
-what it offers; what it offers then counts as approved.`,
+		Long: `Add an MCP server that is started by a command or reached at a URL. The server is started once to check that it works.
+The tools it offers at that time are approved.`,
 		Example: `  tenon mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   tenon mcp add docs https://example.com/mcp --header "Authorization=Bearer $TOKEN"`,
-		Args: cli.Args(2, -1, "a name, and a command or an address"),
+		Args: cli.Args(2, -1, "a name, and a command or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return addServer(cmd.Context(), a, &f, args[0], args[1:])
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.env, "env", "e", nil, "NAME=VALUE in the server's environment; ${NAME} stands for a variable of yours; may be repeated")
-	flags.StringArrayVar(&f.headers, "header", nil, "NAME=VALUE of an HTTP header; may be repeated")
-	flags.StringVar(&f.transport, "transport", "", "of an address: http (default) or sse")
-	flags.BoolVar(&f.project, "project", false, "write it to the project's .mcp.json instead of your own configuration")
-	flags.BoolVar(&f.noProbe, "no-probe", false, "do not start it now")
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "set an environment variable of the server, as `NAME=VALUE`; ${NAME} is replaced by your own variable; may be repeated")
+	flags.StringArrayVar(&f.headers, "header", nil, "send an HTTP header, as `NAME=VALUE`; may be repeated")
+	flags.StringVar(&f.transport, "transport", "", "`transport` of a URL: http (default) or sse")
+	flags.BoolVar(&f.project, "project", false, "write to the project's .mcp.json instead of your own configuration")
+	flags.BoolVar(&f.noProbe, "no-probe", false, "do not start the server now")
 	flags.SetInterspersed(true)
 	return cmd
 }
@@ -71,13 +72,13 @@ func (f *mcpAdd) entry(args []string) (*mcpEntry, error) {
 			e.Type = f.transport
 		}
 		if len(args) > 1 || len(f.env) > 0 {
-			return nil, cli.UsageError("leave them out", "a server at an address takes no arguments and no --env")
+			return nil, cli.UsageError("omit them", "a server with a URL takes no arguments and no --env")
 		}
 		e.Headers, err = pairs("--header", f.headers)
 		return e, err
 	}
 	if len(f.headers) > 0 || f.transport != "" {
-		return nil, cli.UsageError("leave them out", "a server that is started with a command takes no --header and no --transport")
+		return nil, cli.UsageError("omit them", "a server with a command takes no --header and no --transport")
 	}
 	e.Command, e.Args = args[0], args[1:]
 	e.Env, err = pairs("--env", f.env)
@@ -113,7 +114,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		return err
 	}
 	if _, taken := file.servers[name]; taken {
-		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s has a server %q already", file.path, name)
+		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s already has a server %q", file.path, name)
 	}
 	raw, err := json.Marshal(entry)
 	if err != nil {
@@ -131,18 +132,18 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		return nil
 	}
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
-		warning, err := s.Approve(ctx, c, nil) // who adds a server approves it
+		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
 		}
 		if warning != nil {
-			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("it is added, but does not work yet: correct the command, or tenon mcp remove %s; tenon mcp logs %s shows what it printed", name, name))
+			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work yet: fix the command, or remove it with tenon mcp remove %s; tenon mcp logs %s shows its output", name, name))
 		}
 		return printTools(ctx, a, s, c)
 	})
 }
 
-// serverFile is the file that servers are added to.
+// serverFile returns the file to add servers to.
 func serverFile(w *cli.Workspace, project bool) string {
 	if project {
 		return filepath.Join(w.Project.Worktree, extensions.ProjectServerFile)
@@ -150,7 +151,7 @@ func serverFile(w *cli.Workspace, project bool) string {
 	return filepath.Join(w.Dirs.Config, extensions.ServerFile)
 }
 
-// checkServer checks an entry as it will be read.
+// checkServer checks an entry in the way it will be read.
 func checkServer(w *cli.Workspace, name string, entry json.RawMessage) error {
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
 	if err != nil {
@@ -162,40 +163,38 @@ func checkServer(w *cli.Workspace, name string, entry json.RawMessage) error {
 	return nil
 }
 
-// withServer runs f with a server that is configured.
+// withServer runs f with a configured server.
 func withServer(ctx context.Context, a *cli.App, name string, f func(*extensions.Set, *extensions.Candidate) error) error {
 	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
 		c, ok := s.Server(name)
 		if !ok {
-			return cli.UsageError("tenon mcp list shows the servers", "there is no MCP server %q", name)
+			return cli.UsageError("tenon mcp list shows the servers", "MCP server %q not found", name)
 		}
 		return f(s, c)
 	})
 }
 
-// approvedServer runs f with a server that may run.
+// approvedServer runs f with an approved server.
 func approvedServer(ctx context.Context, a *cli.App, name string, f func(*extensions.Set, *extensions.Candidate) error) error {
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
 		if c.State != plugins.StateReady {
-			return cli.Fail(cli.ExitRefused, fmt.Errorf("the server %q does not run: it is %s", name, c.State), why(c))
+			return cli.Fail(cli.ExitRefused, fmt.Errorf("server %q is not running: %s", name, c.State), why(c))
 		}
 		return f(s, c)
 	})
 }
 
 func mcpListCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the MCP servers",
+	return a.FormatFlag(&cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listServers(a, s) })
 		},
-	}
-	a.FormatFlag(cmd)
-	return cmd
+	})
 }
 
-// listedServer is a server in the JSON listing.
+// listedServer is a server in the list.
 type listedServer struct {
 	Name    string        `json:"name"`
 	State   plugins.State `json:"state"`
@@ -213,7 +212,7 @@ func listServers(a *cli.App, s *extensions.Set) error {
 		}
 	}
 	return cli.List(a, list, cli.Listing[listedServer]{
-		Empty: "there is no MCP server; tenon mcp add adds one",
+		Empty: "no MCP servers; tenon mcp add adds one",
 		Head:  []string{"name", "state", "", "from", ""},
 		Row: func(l *listedServer) []string {
 			return []string{terminal.OneLine(l.Name), string(l.State), terminal.OneLine(l.Starts), terminal.OneLine(l.From), terminal.OneLine(l.Why)}
@@ -224,11 +223,11 @@ func listServers(a *cli.App, s *extensions.Set) error {
 func mcpRemoveCommand(a *cli.App) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server that tenon mcp add added",
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove an MCP server that was added with tenon mcp add",
 		Args: cli.Args(1, 1, "a name"),
 		RunE: func(cmd *cobra.Command, args []string) error { return removeServer(cmd.Context(), a, args[0], project) },
 	}
-	cmd.Flags().BoolVar(&project, "project", false, "from the project's .mcp.json")
+	cmd.Flags().BoolVar(&project, "project", false, "remove it from the project's .mcp.json")
 	return cmd
 }
 
@@ -242,7 +241,7 @@ func removeServer(ctx context.Context, a *cli.App, name string, project bool) er
 		return err
 	}
 	if _, there := file.servers[name]; !there {
-		return cli.UsageError("tenon mcp list shows where each server comes from; take it out of that file", "there is no server %q in %s", name, file.path)
+		return cli.UsageError("tenon mcp list shows the source of each server; remove it there", "server %q not found in %s", name, file.path)
 	}
 	delete(file.servers, name)
 	if err := file.write(); err != nil {
@@ -253,23 +252,21 @@ func removeServer(ctx context.Context, a *cli.App, name string, project bool) er
 }
 
 func mcpToolsCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "tools NAME", Short: "Start a server and list its tools",
+	return a.FormatFlag(&cobra.Command{
+		Use: "tools NAME", Short: "List the tools of an MCP server",
 		Args: cli.Args(1, 1, "the name of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
 				return printTools(cmd.Context(), a, s, c)
 			})
 		},
-	}
-	a.FormatFlag(cmd)
-	return cmd
+	})
 }
 
 func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) error {
 	offered, err := s.Offered(ctx, c)
 	if err != nil {
-		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows what it printed")
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
 	}
 	if a.JSON {
 		return a.PrintJSON(offered)
@@ -289,14 +286,14 @@ func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 		a.Screen.Line(terminal.Visible(d.String()))
 	}
 	if len(differences) > 0 {
-		a.Screen.Line("what differs from what was approved is withheld; approve it with tenon plugin trust " + terminal.Visible(c.Name))
+		a.Screen.Line("tools that differ from the approved ones are withheld; approve them with tenon plugin trust " + terminal.Visible(c.Name))
 	}
 	return nil
 }
 
 func mcpCallCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "call NAME TOOL [ARGUMENTS]", Short: "Start a server and call one of its tools, with arguments as a JSON object",
+	return a.FormatFlag(&cobra.Command{
+		Use: "call NAME TOOL [ARGUMENTS]", Short: "Call a tool of an MCP server, with a JSON object of arguments",
 		Example: `  tenon mcp call files read_text_file '{"path": "README.md"}'`,
 		Args:    cli.Args(2, 3, "the names of a server and a tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -312,26 +309,24 @@ func mcpCallCommand(a *cli.App) *cobra.Command {
 				return callServer(cmd.Context(), a, s, c, args[1], arguments)
 			})
 		},
-	}
-	a.FormatFlag(cmd)
-	return cmd
+	})
 }
 
 func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, tool string, args json.RawMessage) error {
 	result, err := s.Call(ctx, c, tool, args)
 	var refusal *sdk.Refusal
 	if errors.As(err, &refusal) {
-		return cli.Fail(cli.ExitRefused, err, "an administrator's file has the last word: docs/permissions.md")
+		return cli.Fail(cli.ExitRefused, err, "an administrator's file takes precedence; see docs/permissions.md")
 	}
 	if err != nil {
-		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Name+" lists its tools, tenon mcp logs "+c.Name+" shows what it printed")
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Name+" lists its tools, tenon mcp logs "+c.Name+" shows its output")
 	}
 	return a.Show(result, func() error { return a.Print(strings.TrimRight(result.Output, "\n") + "\n") })
 }
 
 func mcpLogsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "logs NAME", Short: "Print what a server logged",
+		Use: "logs NAME", Short: "Print the log of an MCP server",
 		Args: cli.Args(1, 1, "the name of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
@@ -341,7 +336,7 @@ func mcpLogsCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// printLog prints a server's log, the older half first.
+// printLog prints a server's log, the older file first.
 func printLog(a *cli.App, path, name string) error {
 	var text strings.Builder
 	for _, file := range []string{path + ".1", path} {
@@ -352,7 +347,7 @@ func printLog(a *cli.App, path, name string) error {
 		text.Write(content)
 	}
 	if text.Len() == 0 {
-		a.Screen.Line("the server " + terminal.Visible(name) + " has logged nothing yet")
+		a.Screen.Line("server " + terminal.Visible(name) + " has not logged anything yet")
 		return nil
 	}
 	return a.Print(terminal.Visible(text.String()))

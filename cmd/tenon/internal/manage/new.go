@@ -17,22 +17,22 @@ import (
 func pluginNewCommand(a *cli.App) *cobra.Command {
 	var carrier, lang, dir string
 	cmd := &cobra.Command{
-		Use: "new NAME", Short: "Write a new plugin that builds and passes its tests",
-		Long: `Write a new plugin that builds and passes its tests at once, without a network.
+		Use: "new NAME", Short: "Create a plugin that builds and passes its tests",
+		Long: `Create a plugin that builds and passes its tests without network access.
 
 Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
 
-  wasm     a module in a sandbox: no files, network, environment or clock unless granted; works on every platform
-  process  a program of its own: can do everything its user can
-  mcp      a server of the Model Context Protocol, which other hosts understand too`,
+  wasm     a sandboxed module without access to files, network, environment or clock unless granted; runs on all platforms
+  process  a separate program with all rights of its user
+  mcp      a Model Context Protocol server, which works with other hosts too`,
 		Example: `  tenon plugin new my-plugin
   tenon plugin new my-server --carrier mcp --lang node`,
 		Args: cli.Args(1, 1, "a name"),
 		RunE: func(_ *cobra.Command, args []string) error { return newPlugin(a, args[0], carrier, lang, dir) },
 	}
-	cmd.Flags().StringVar(&carrier, "carrier", "wasm", "how it runs: wasm, process or mcp")
-	cmd.Flags().StringVar(&lang, "lang", "go", "what it is written in")
-	cmd.Flags().StringVar(&dir, "path", "", "write it here (default: a directory of the plugin's name)")
+	cmd.Flags().StringVar(&carrier, "carrier", "wasm", "how the plugin runs: wasm, process or mcp")
+	cmd.Flags().StringVar(&lang, "lang", "go", "programming `language`")
+	cmd.Flags().StringVar(&dir, "path", "", "write to this `directory` (default: the name of the plugin)")
 	return cmd
 }
 
@@ -49,7 +49,7 @@ func newPlugin(a *cli.App, name, carrier, lang, dir string) error {
 	case errors.Is(err, sdk.ErrManifest):
 		return cli.UsageError(`write a name such as "my-plugin"`, "%w", err)
 	case errors.Is(err, scaffold.ErrExists):
-		return cli.UsageError("choose another name, or another place with --path", "%w", err)
+		return cli.UsageError("choose another name, or another directory with --path", "%w", err)
 	case err != nil:
 		return cli.UsageError("tenon plugin new --help lists carriers and languages", "%w", err)
 	}

@@ -14,18 +14,18 @@ import (
 )
 
 func importRootCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "import", Short: "Carry over the configuration of another tool"}
+	cmd := &cobra.Command{Use: "import", Short: "Import the configuration of another tool"}
 	cli.Group(cmd)
 	var output string
 	sub := &cobra.Command{
-		Use: "opencode [file]", Short: "Print the tenon.json for an opencode.json, and what cannot be carried over",
-		Long: `Print the tenon.json that does what an opencode.json does. Without a file it is opencode.json or opencode.jsonc in this
-directory, else that of the user. What cannot be carried over is told on stderr with the reason. No file is changed; -o
-writes a new one. Agents, commands and skills in .opencode need no import: tenon reads them where they are.`,
+		Use: "opencode [file]", Short: "Translate an opencode.json into a tenon.json",
+		Long: `Translate an opencode.json into a tenon.json and print it. The default file is opencode.json or opencode.jsonc in this
+directory, or else in your configuration. Settings that cannot be translated are reported on stderr with the reason. No
+file is changed; -o creates a new one. Agents, commands and skills in .opencode need no import: tenon reads them there.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(_ *cobra.Command, args []string) error { return importOpencode(a, args, output) },
 	}
-	sub.Flags().StringVarP(&output, "output", "o", "", "write to this file, which must not exist yet, instead of stdout")
+	sub.Flags().StringVarP(&output, "output", "o", "", "write to this new `file` instead of stdout")
 	cmd.AddCommand(sub)
 	return cmd
 }
@@ -37,7 +37,7 @@ func importOpencode(a *cli.App, args []string, output string) error {
 	}
 	result, err := opencode.Translate(data)
 	if err != nil {
-		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "correct the file, which must be JSON with or without comments; nothing was written")
+		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
 	}
 	for _, n := range result.Notes {
 		a.Screen.Line("note: " + terminal.Visible(n.String()))
@@ -49,13 +49,13 @@ func importOpencode(a *cli.App, args []string, output string) error {
 		return nil
 	}
 	if err := writeNew(output, result.Config); err != nil {
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("write %q: %w", output, cli.Cause(err)), "choose a file that does not exist yet, or leave -o out and redirect stdout")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("write %q: %w", output, cli.Cause(err)), "choose a new file, or omit -o and redirect stdout")
 	}
-	a.Screen.Line(terminal.Visible(output) + " is written; tenon config check looks for problems in it")
+	a.Screen.Line(terminal.Visible(output) + " was written; check it with tenon config check")
 	return nil
 }
 
-// findOpencode reads the file that is named, else the nearest one.
+// findOpencode reads the given file, else the nearest one.
 func findOpencode(a *cli.App, args []string) (string, []byte, error) {
 	candidates := args
 	if len(args) == 0 {
@@ -80,10 +80,10 @@ func findOpencode(a *cli.App, args []string) (string, []byte, error) {
 			return "", nil, cli.UsageError("pass an opencode.json that can be read", "import %q: %w", file, cli.Cause(err))
 		}
 	}
-	return "", nil, cli.UsageError("pass the file: tenon import opencode FILE", "there is no opencode.json here, and none of the user")
+	return "", nil, cli.UsageError("pass the file: tenon import opencode FILE", "no opencode.json found here or in your configuration")
 }
 
-// writeNew writes a file that must not be there.
+// writeNew creates a file, which must not exist.
 func writeNew(file string, data []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

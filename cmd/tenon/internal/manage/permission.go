@@ -20,34 +20,36 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// permissionCommand returns the command. approve approves the rules of the project's files.
+// permissionCommand returns the command. approve is called to approve the rules in the project's files.
 func permissionCommand(a *cli.App, approve func(ctx context.Context, yes bool) error) *cobra.Command {
-	cmd := &cobra.Command{Use: "permission", Short: "Show, check and try permission rules, and take back what was allowed for good"}
+	cmd := &cobra.Command{Use: "permission", Short: "Show and test permission rules, and manage approvals"}
 	cli.Group(cmd)
 	list := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List what was allowed for good in this project", Args: cli.Args(0, 0, ""),
+		Use: "list", Aliases: []string{"ls"}, Short: "List the permanent permissions of this project", Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listApprovals(cmd.Context(), a) },
 	}
 	var all bool
 	forget := &cobra.Command{
-		Use: "forget [ID]", Short: "Take back what was allowed for good", Args: cli.Args(0, 1, ""),
+		Use: "forget [ID]", Short: "Revoke permanent permissions", Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error { return forgetApprovals(cmd.Context(), a, args, all) },
 	}
-	forget.Flags().BoolVar(&all, "all", false, "take back all of this project")
+	forget.Flags().BoolVar(&all, "all", false, "revoke all of this project")
 	var agent string
 	explain := &cobra.Command{
-		Use: "explain PERMISSION TEXT", Short: "Say which rule decides, and which ones it beats",
+		Use: "explain PERMISSION TEXT", Short: "Show which rule decides, and which rules it overrides",
 		Example: "  tenon permission explain 'bash git push --force'\n  tenon permission explain edit src/x.go --agent plan",
-		Args:    cli.Args(1, -1, "a permission and what it is needed for"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return explainPermission(cmd.Context(), a, args, agent) },
+		Args:    cli.Args(1, -1, "a permission and its subject"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return explainPermission(cmd.Context(), m, args, agent) })
+		},
 	}
-	explain.Flags().StringVar(&agent, "agent", "", "under the rules of this agent (default build)")
+	explain.Flags().StringVar(&agent, "agent", "", "use the rules of this `agent` (default build)")
 	lint := &cobra.Command{
-		Use: "lint", Short: "Find rules that can never decide", Args: cli.Args(0, 0, ""),
+		Use: "lint", Short: "Find rules that never apply", Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return lintPermissions(cmd.Context(), a) },
 	}
 	test := &cobra.Command{
-		Use: "test RULE", Short: "Show which recorded calls a rule would have decided otherwise",
+		Use: "test RULE", Short: "Show which recorded calls a rule would change",
 		Example: `  tenon permission test 'bash "git push *" deny'`, Args: cli.Args(1, -1, "a rule: PERMISSION PATTERN ACTION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return testRule(cmd.Context(), a, strings.Join(args, " "))
@@ -70,14 +72,14 @@ func listApprovals(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if len(list) == 0 {
-			a.Screen.Line("nothing was allowed for good here; an answer \"always\" to a permission request does")
+			a.Screen.Line("no permanent permissions here; answering \"always\" to a permission request adds one")
 			return nil
 		}
 		return a.PrintTable(ApprovalTable(list))
 	})
 }
 
-// ApprovalTable lists what was allowed for good.
+// ApprovalTable returns a table of permanent permissions.
 func ApprovalTable(list []store.Approval) *view.Table {
 	t := &view.Table{}
 	for _, p := range list {
@@ -91,18 +93,18 @@ func forgetApprovals(ctx context.Context, a *cli.App, args []string, all bool) e
 	var id int64
 	switch {
 	case all == (len(args) == 1):
-		return cli.UsageError("tenon permission list shows the identifiers", "name what to forget: an identifier or --all")
+		return cli.UsageError("tenon permission list shows the IDs", "pass an ID or --all")
 	case !all:
 		n, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || n < 1 {
-			return cli.UsageError("tenon permission list shows the identifiers", "%q is no identifier of an approval", args[0])
+			return cli.UsageError("tenon permission list shows the IDs", "invalid ID %q", args[0])
 		}
 		id = n
 	}
 	return a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
 		n, err := s.Forget(ctx, w.ApprovalProject(), id)
 		if errors.Is(err, store.ErrNotFound) {
-			return cli.UsageError("tenon permission list shows what there is", "%w", err)
+			return cli.UsageError("tenon permission list shows them", "%w", err)
 		}
 		if err != nil {
 			return err
@@ -111,18 +113,10 @@ func forgetApprovals(ctx context.Context, a *cli.App, args []string, all bool) e
 	})
 }
 
-// explainPermission prints the rules that matter for each thing that is judged.
-func explainPermission(ctx context.Context, a *cli.App, args []string, agent string) (err error) {
+// explainPermission prints the matching rules for each permission request.
+func explainPermission(ctx context.Context, m *cli.Machine, args []string, agent string) error {
 	key, text, _ := strings.Cut(strings.Join(args, " "), " ")
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
-	m, err := w.Open(ctx, cli.HostOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
+	w := m.Workspace
 	rules, err := m.Rules(agent)
 	if err != nil {
 		return cli.UsageError("tenon agent list shows the agents", "%w", err)
@@ -141,10 +135,10 @@ func explainPermission(ctx context.Context, a *cli.App, args []string, agent str
 		explainRequest(&b, rules, approved, &requests[i])
 	}
 	fmt.Fprintf(&b, "together: %s\n", decided(rules, requests))
-	return a.Print(b.String())
+	return w.App.Print(b.String())
 }
 
-// explainRequest prints the rules that matter for each thing that a request asks for.
+// explainRequest prints the matching rules for each pattern of a request.
 func explainRequest(b *strings.Builder, rules, approved *permission.Rules, r *sdk.PermissionRequest) {
 	for _, pattern := range r.Patterns {
 		explainPattern(b, rules, approved, r.Permission, pattern)
@@ -152,16 +146,16 @@ func explainRequest(b *strings.Builder, rules, approved *permission.Rules, r *sd
 	if r.Verbatim != "" {
 		why := ""
 		if rules.DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow && !rules.AllowsVerbatim(r.Permission) {
-			why = "; it asks, as only the rule * allows such a text"
+			why = "; tenon asks, because only the rule * allows such a text"
 			if rules.NamesOthers(r.Permission) {
-				why += ", and not while a rule denies or asks for a command by name, which it could hide"
+				why += ", and only if no rule denies or asks for a command by name, which the text could hide"
 			}
 		}
-		fmt.Fprintf(b, "  shown whole, because it holds %s%s\n", terminal.OneLine(r.Verbatim), why)
+		fmt.Fprintf(b, "  shown in full, because it contains %s%s\n", terminal.OneLine(r.Verbatim), why)
 	}
 	for _, i := range r.Implied {
 		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && (d.Rule.Pattern != "*" && !i.Maybe || d.Guarded != "")) {
-			b.WriteString(map[bool]string{false: "included: ", true: "possibly included, so it asks: "}[i.Maybe])
+			b.WriteString(map[bool]string{false: "included: ", true: "possibly included, so tenon asks: "}[i.Maybe])
 			explainPattern(b, rules, approved, i.Permission, i.Pattern)
 		}
 	}
@@ -172,10 +166,10 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 	fmt.Fprintf(b, "%s %q: %s\n", key, terminal.OneLine(pattern), d.Action)
 	steps := rules.Explain(key, pattern)
 	if !d.Matched {
-		b.WriteString("  no rule matches, so it is asked for\n")
+		b.WriteString("  no rule matches, so tenon asks\n")
 	}
 	t := &view.Table{}
-	// One rule may stand in several lists: an agent's bounds, what a repository may not lift.
+	// Several lists may contain the same rule: the bounds of an agent, the rules that a repository cannot override.
 	type place struct{ permission, pattern, origin string }
 	shown := map[place]bool{}
 	for _, verdict := range []struct {
@@ -191,15 +185,15 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 		}
 	}
 	if by := approved.Decide(key, pattern); d.Action == sdk.ActionAsk && !d.Final && by.Action == sdk.ActionAllow {
-		t.Add("  allowed for good", view.RuleText(by.Rule), by.Rule.Origin)
+		t.Add("  permanently allowed", view.RuleText(by.Rule), by.Rule.Origin)
 	}
 	b.WriteString(t.Text(0))
 	if d.Guarded != "" {
-		fmt.Fprintf(b, "  always asked for: programs run %s by themselves or it steers agents; a rule that names it allows it\n", d.Guarded)
+		fmt.Fprintf(b, "  always asks: %s is run by programs or controls agents; only a rule that names it allows it\n", d.Guarded)
 	}
 }
 
-// lintPermissions prints the rules of the configuration that never decide.
+// lintPermissions prints the rules of the configuration that never apply.
 func lintPermissions(ctx context.Context, a *cli.App) error {
 	w, err := a.Configured(ctx)
 	if err != nil {
@@ -219,13 +213,13 @@ func lintPermissions(ctx context.Context, a *cli.App) error {
 		}
 	}
 	if len(shadows)+slips == 0 {
-		return a.Print("every rule can decide something\n")
+		return a.Print("every rule can apply\n")
 	}
 	for _, s := range shadows {
-		fmt.Fprintf(&b, "%s: %s never decides: %s (%s) stands behind it and matches all of it\n", s.Rule.Origin, view.RuleText(s.Rule), view.RuleText(s.By), s.By.Origin)
+		fmt.Fprintf(&b, "%s: %s never applies: %s (%s) comes later and matches everything it does\n", s.Rule.Origin, view.RuleText(s.Rule), view.RuleText(s.By), s.By.Origin)
 	}
 	if err := a.Print(b.String()); err != nil {
 		return err
 	}
-	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s can never decide, %s", view.Plural(len(shadows), "rule"), view.Plural(slips, "name")+" may be misspelt or of no effect"), "correct or remove them, or put them behind the rules that cover them: the last rule that matches decides")
+	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s can never apply, %s", view.Plural(len(shadows), "rule"), view.Plural(slips, "name")+" may be misspelled or have no effect"), "fix or remove them, or move them after the rules that cover them: the last matching rule decides")
 }

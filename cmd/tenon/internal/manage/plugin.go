@@ -20,9 +20,11 @@ import (
 
 func pluginCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "plugin", Aliases: []string{"plugins"}, Short: "List, approve, write and test plugins, MCP servers and command hooks",
-		Long: `Plugins, MCP servers and command hooks are code of others. Nothing that came with a project, and no plugin, runs before you
-have approved exactly that content; what changes has to be approved again.`,
+		Use: "plugin", Aliases: []string{"plugins"}, Short: "Manage, create and test plugins",
+		Long: `Manage, create and test plugins, MCP servers and command hooks.
+
+They are third-party code. A plugin, and anything in a project, runs only after you approve exactly its current content.
+If the content changes, you have to approve it again.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(pluginListCommand(a), pluginInfoCommand(a), pluginTrustCommand(a), pluginUntrustCommand(a),
@@ -31,18 +33,16 @@ have approved exactly that content; what changes has to be approved again.`,
 }
 
 func pluginListCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks with their state",
+	return a.FormatFlag(&cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listPlugins(a, s) })
 		},
-	}
-	a.FormatFlag(cmd)
-	return cmd
+	})
 }
 
-// listedPlugin is a plugin in the JSON listing.
+// listedPlugin is a plugin in the list.
 type listedPlugin struct {
 	Kind    trust.Kind       `json:"kind"`
 	Name    string           `json:"name"`
@@ -50,7 +50,7 @@ type listedPlugin struct {
 	Carrier sdk.Carrier      `json:"carrier,omitempty"`
 	State   plugins.State    `json:"state"`
 	From    string           `json:"from"`
-	Project bool             `json:"project"` // it came with the project
+	Project bool             `json:"project"` // part of the project
 	Why     string           `json:"why,omitempty"`
 	Grants  []sdk.Capability `json:"grants,omitempty"`
 }
@@ -66,7 +66,7 @@ func listPlugins(a *cli.App, s *extensions.Set) error {
 		}
 	}
 	return cli.List(a, list, cli.Listing[listedPlugin]{
-		Empty: "there is no plugin, MCP server or command hook; tenon plugin new writes a plugin, tenon mcp add adds a server",
+		Empty: "no plugins, MCP servers or command hooks; tenon plugin new creates a plugin, tenon mcp add adds a server",
 		Head:  []string{"name", "version", "carrier", "state", "from", ""},
 		Row: func(p *listedPlugin) []string {
 			return []string{terminal.OneLine(p.Name), terminal.OneLine(p.Version), string(p.Carrier), string(p.State), terminal.OneLine(p.From), terminal.OneLine(p.Why)}
@@ -74,20 +74,20 @@ func listPlugins(a *cli.App, s *extensions.Set) error {
 	})
 }
 
-// why says what keeps a candidate from running.
+// why returns the reason why a candidate does not run, with the remedy.
 func why(c *extensions.Candidate) string {
 	switch {
 	case c.Err != nil:
 		return c.Err.Error()
 	case c.State == plugins.StatePending:
-		return strings.TrimPrefix(c.Reason+"; approve it: tenon plugin trust "+Argument(c), "; ")
+		return strings.TrimPrefix(c.Reason+"; approve it with tenon plugin trust "+Argument(c), "; ")
 	case c.State == plugins.StateQuarantined:
-		return c.Reason + "; tenon plugin enable " + Argument(c)
+		return c.Reason + "; enable it with tenon plugin enable " + Argument(c)
 	}
 	return c.Reason
 }
 
-// Argument is how a command line names a candidate: by its name, or by its path when nothing else names that.
+// Argument returns the argument for a candidate on a command line: its name, or its path if only a path identifies it.
 func Argument(c *extensions.Candidate) string {
 	if c.Item() == nil || !c.Item().Flagged() {
 		return c.Name
@@ -100,7 +100,7 @@ func Argument(c *extensions.Candidate) string {
 
 func pluginInfoCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "info NAME|PATH", Short: "Show what a plugin is, asks for and was granted",
+		Use: "info NAME|PATH", Short: "Show a plugin with its requests and grants",
 		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error {
@@ -122,7 +122,7 @@ func pluginInfoCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// asPaths returns the argument when it is written as a path.
+// asPaths returns the argument if it looks like a path.
 func asPaths(arg string) []string {
 	if !strings.ContainsAny(arg, `/\`) && !strings.HasSuffix(arg, ".wasm") && arg != "." && arg != ".." {
 		return nil
@@ -137,7 +137,7 @@ func asPaths(arg string) []string {
 func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 	found := s.Find(name)
 	if len(found) == 0 {
-		return nil, cli.UsageError("tenon plugin list shows what is there; a path begins with ./", "there is no plugin, MCP server or command hook %q", name)
+		return nil, cli.UsageError("tenon plugin list shows them; a path begins with ./", "plugin, MCP server or command hook %q not found", name)
 	}
 	return found, nil
 }
@@ -146,22 +146,22 @@ func pluginTrustCommand(a *cli.App) *cobra.Command {
 	var yes bool
 	var without []string
 	cmd := &cobra.Command{
-		Use: "trust NAME|PATH", Short: "Approve exactly this content of a plugin, an MCP server or command hooks",
-		Long: `Show what a plugin, an MCP server or a block of command hooks asks for, and approve it.
+		Use: "trust NAME|PATH", Short: "Approve a plugin, an MCP server or command hooks",
+		Long: `Show the requests of a plugin, an MCP server or a block of command hooks, and approve it.
 
-What is approved is the content as it is now, with the capabilities shown. What changes has to be approved again. A server that offers
-other tools than it did when it was approved is approved anew in the same way.`,
+The approval covers the current content and the capabilities shown. If the content changes, or a server offers other tools
+than those you approved, you have to approve it again.`,
 		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return trustPlugin(cmd.Context(), a, args[0], yes, without)
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().StringArrayVar(&without, "without", nil, "do not grant this capability; may be repeated")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	cmd.Flags().StringArrayVar(&without, "without", nil, "do not grant this `capability`; may be repeated")
 	return cmd
 }
 
-// maxRounds bounds how often one approval is asked for: a program says what it asks for only once it was started.
+// maxRounds limits the rounds of one approval: a program reports its requests only after it is started.
 const maxRounds = 3
 
 func trustPlugin(ctx context.Context, a *cli.App, name string, yes bool, without []string) error {
@@ -177,7 +177,7 @@ func trustPlugin(ctx context.Context, a *cli.App, name string, yes bool, without
 	}
 }
 
-// trustFound approves the candidates of a name and reports whether there may be more to approve.
+// trustFound approves the candidates of a name and reports whether another round may be needed.
 func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string, yes bool, without []string, round int) (again bool, err error) {
 	found, err := find(s, name)
 	if err != nil {
@@ -191,7 +191,7 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 		case c.State == plugins.StatePending, c.Config() != nil && round == 1:
 		default:
 			if round == 1 {
-				a.Screen.Line(c.Name + " is approved already")
+				a.Screen.Line(c.Name + " is already approved")
 			}
 			continue
 		}
@@ -203,7 +203,7 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 	return again, nil
 }
 
-// decidable says why candidates of one name, or at one path, cannot be approved.
+// decidable returns an error if the candidates cannot be approved.
 func decidable(found []*extensions.Candidate) error {
 	if err := onePlace("trust", found); err != nil {
 		return err
@@ -211,15 +211,15 @@ func decidable(found []*extensions.Candidate) error {
 	for _, c := range found {
 		switch c.State {
 		case plugins.StateRejected:
-			return cli.UsageError("correct that first", "%s: %w", c.Name, c.Err)
+			return cli.UsageError("fix that first", "%s: %w", c.Name, c.Err)
 		case plugins.StateDisabled, plugins.StateQuarantined:
-			return cli.UsageError("enable it: tenon plugin enable "+Argument(c), "%s is %s: %s", c.Name, c.State, c.Reason)
+			return cli.UsageError("enable it with tenon plugin enable "+Argument(c), "%s is %s: %s", c.Name, c.State, c.Reason)
 		}
 	}
 	return nil
 }
 
-// onePlace refuses candidates of one name in several places.
+// onePlace returns an error if several plugins have the name.
 func onePlace(verb string, found []*extensions.Candidate) error {
 	var places []string
 	for _, c := range found {
@@ -228,15 +228,15 @@ func onePlace(verb string, found []*extensions.Candidate) error {
 		}
 	}
 	if len(places) > 1 {
-		return cli.UsageError("name one by its path: tenon plugin "+verb+" PATH", "several plugins are named %q: %s", found[0].Name, strings.Join(places, ", "))
+		return cli.UsageError("select one by its path: tenon plugin "+verb+" PATH", "several plugins are named %q: %s", found[0].Name, strings.Join(places, ", "))
 	}
 	return nil
 }
 
-// Approve shows a candidate, asks, and notes the answer.
+// Approve shows a candidate, asks the user unless yes is set, and stores the approval.
 func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) error {
 	if err := s.Describe(ctx, c); err != nil {
-		return cli.Fail(cli.ExitTurn, err, "correct the plugin, or leave it out")
+		return cli.Fail(cli.ExitTurn, err, "fix the plugin, or remove it")
 	}
 	a.Screen.Line(strings.TrimRight(s.Text(c), "\n"))
 	if c.Config() != nil && c.State == plugins.StateReady {
@@ -247,7 +247,7 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	}
 	grants := slices.DeleteFunc(slices.Clone(c.Asked()), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
 	if err := s.Grantable(grants); err != nil {
-		return cli.UsageError("tenon plugin trust "+Argument(c)+" --without NAME leaves a grant out", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
+		return cli.UsageError("tenon plugin trust "+Argument(c)+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
 	}
 	if !yes {
 		ok, err := a.Confirm("  approve it? [y/N] ")
@@ -269,18 +269,18 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	return nil
 }
 
-// showDifferences shows what an approved server offers otherwise than it was approved, and reports whether there is anything.
+// showDifferences shows how an approved server differs from its approval, and reports whether it does.
 func showDifferences(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) (bool, error) {
 	offered, err := s.Offered(ctx, c)
 	if err != nil {
-		return false, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows what it printed")
+		return false, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
 	}
 	differences, pinned, err := s.Differences(c, offered)
 	if err != nil {
 		return false, err
 	}
 	if pinned && len(differences) == 0 {
-		a.Screen.Line(terminal.Visible(c.Name) + " is approved already, and offers what it did then")
+		a.Screen.Line(terminal.Visible(c.Name) + " is already approved, and its tools are unchanged")
 		return false, nil
 	}
 	for _, d := range differences {
@@ -291,31 +291,31 @@ func showDifferences(ctx context.Context, a *cli.App, s *extensions.Set, c *exte
 
 func pluginUntrustCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "untrust NAME|PATH", Short: "Take an approval back",
+		Use: "untrust NAME|PATH", Short: "Revoke an approval",
 		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			what := args[0]
 			for _, path := range asPaths(what) {
 				what = path
-				if resolved, err := filepath.EvalSymlinks(path); err == nil { // else it is gone, and known by where it was
+				if resolved, err := filepath.EvalSymlinks(path); err == nil { // if it was removed, its old path identifies it
 					what = resolved
 				}
 			}
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
-				return reportDecision(a, s.Untrust(cmd.Context(), what), args[0], "not approved any more")
+				return reportDecision(a, s.Untrust(cmd.Context(), what), args[0], "approval revoked")
 			})
 		},
 	}
 }
 
 func pluginSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
-	short, done := "Run a plugin again that was disabled or quarantined", "enabled"
+	short, done := "Enable a plugin that is disabled or in quarantine", "enabled"
 	if !enabled {
-		short, done = "Do not run a plugin; its approval stays", "disabled"
+		short, done = "Disable a plugin, keeping its approval", "disabled"
 	}
 	return &cobra.Command{
 		Use: verb + " NAME|PATH", Short: short,
-		Long: short + ".\n\nThe decision is about this content in this place, as an approval is: it holds for no other plugin of the name.",
+		Long: short + ".\n\nLike an approval, this applies to the plugin's content at this path, not to other plugins with the same name.",
 		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error {
@@ -332,10 +332,10 @@ func pluginSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
 	}
 }
 
-// reportDecision says what became of a decision.
+// reportDecision prints the result of a decision.
 func reportDecision(a *cli.App, err error, name, done string) error {
 	if errors.Is(err, trust.ErrNotFound) {
-		return cli.UsageError("tenon plugin list shows what is there; what you configured yourself is switched off there", "%q was not approved", name)
+		return cli.UsageError("tenon plugin list shows the approved ones; disable servers of your own configuration there", "%q was not approved", name)
 	}
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// shellHost is what the shell's plugin needs to judge a text. It runs none.
+// shellHost is the host for the shell plugin, which only analyzes commands here.
 type shellHost struct {
 	w *cli.Workspace
 }
@@ -32,7 +32,7 @@ func (h shellHost) Project() sdk.Project { return h.w.Project }
 
 func (h shellHost) Config() *sdk.Config { return h.w.Loaded.Config }
 
-// judged returns the requests for what a permission is needed for. For a shell command they are those of a run.
+// judged returns the permission requests for a subject. For a shell command, they are those of a real call.
 func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests []sdk.PermissionRequest, err error) {
 	r := sdk.PermissionRequest{Permission: permission.Key(key), Patterns: []string{text}}
 	if text == "" {
@@ -58,7 +58,7 @@ func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests [
 func parseRule(text string) (sdk.PermissionRule, error) {
 	key, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	at := strings.LastIndexByte(rest, ' ')
-	bad := cli.UsageError(`write it as  bash "git push *" deny`, "%q is no rule: want a permission, a pattern and allow, ask or deny", text)
+	bad := cli.UsageError(`write it as  bash "git push *" deny`, "invalid rule %q: want a permission, a pattern, and allow, ask or deny", text)
 	if at < 0 {
 		return sdk.PermissionRule{}, bad
 	}
@@ -71,65 +71,59 @@ func parseRule(text string) (sdk.PermissionRule, error) {
 	default:
 		return sdk.PermissionRule{}, bad
 	}
-	return sdk.PermissionRule{Permission: key, Pattern: pattern, Action: action, Origin: "the rule that is tried"}, nil
+	return sdk.PermissionRule{Permission: key, Pattern: pattern, Action: action, Origin: "the tested rule"}, nil
 }
 
-// testRule prints the recorded calls of this project that one more rule, behind all others, would decide otherwise.
-func testRule(ctx context.Context, a *cli.App, text string) (err error) {
+// testRule prints the recorded calls of this project that would be decided differently with one more rule at the end.
+func testRule(ctx context.Context, a *cli.App, text string) error {
 	rule, err := parseRule(text)
 	if err != nil {
 		return err
 	}
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
-	m, err := w.Open(ctx, cli.HostOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
-	q := store.Query{Limit: 10_000, Children: true, Archived: true}
-	q.ProjectID, q.Directory = w.Scope()
-	sessions, err := m.Store.Sessions(ctx, q)
-	if err = w.App.WithoutDamage(err); err != nil {
-		return err
-	}
-	t, calls, changed := &view.Table{}, 0, 0
-	for _, s := range sessions {
-		before, err := m.Rules(s.Agent)
-		if err != nil {
-			if before, err = m.Rules(""); err != nil {
-				return err
-			}
-		}
-		after := permission.Compile(w.Dirs.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Dirs.Home, w.Loaded.Managed))
-		messages, err := m.Store.Messages(ctx, s.ID, store.Page{})
-		if err = w.App.WithoutDamage(err); err != nil {
+	return a.WithMachine(ctx, func(m *cli.Machine) error {
+		w := m.Workspace
+		q := store.Query{Limit: 10_000, Children: true, Archived: true}
+		q.ProjectID, q.Directory = w.Scope()
+		sessions, err := m.Store.Sessions(ctx, q)
+		if err = a.WithoutDamage(err); err != nil {
 			return err
 		}
-		for _, part := range toolCalls(messages) {
-			requests, ok := recorded(ctx, w, part)
-			if !ok {
-				continue
+		t, calls, changed := &view.Table{}, 0, 0
+		for _, s := range sessions {
+			before, err := m.Rules(s.Agent)
+			if err != nil {
+				if before, err = m.Rules(""); err != nil {
+					return err
+				}
 			}
-			calls++
-			was, would := decided(before, requests), decided(after, requests)
-			if was == would {
-				continue
+			after := permission.Compile(w.Dirs.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Dirs.Home, w.Loaded.Managed))
+			messages, err := m.Store.Messages(ctx, s.ID, store.Page{})
+			if err = a.WithoutDamage(err); err != nil {
+				return err
 			}
-			changed++
-			when := time.UnixMilli(part.State.Time.Start).Format(time.DateTime)
-			t.Add(s.ID, when, part.Tool, fmt.Sprintf("%s → %s", was, would), view.Clip(terminal.OneLine(patternsOf(requests)), view.SubjectLength))
+			for _, part := range toolCalls(messages) {
+				requests, ok := recorded(ctx, w, part)
+				if !ok {
+					continue
+				}
+				calls++
+				was, would := decided(before, requests), decided(after, requests)
+				if was == would {
+					continue
+				}
+				changed++
+				when := time.UnixMilli(part.State.Time.Start).Format(time.DateTime)
+				t.Add(s.ID, when, part.Tool, fmt.Sprintf("%s → %s", was, would), view.Clip(terminal.OneLine(patternsOf(requests)), view.SubjectLength))
+			}
 		}
-	}
-	if err := a.PrintTable(t); err != nil {
-		return err
-	}
-	return a.Print(fmt.Sprintf("%d of %d recorded calls would be decided otherwise\n", changed, calls))
+		if err := a.PrintTable(t); err != nil {
+			return err
+		}
+		return a.Print(fmt.Sprintf("%d of %d recorded calls would change\n", changed, calls))
+	})
 }
 
-// decided returns what rules say about all that a call needs; a call that needs nothing is allowed.
+// decided returns the decision about all requests of a call. A call without requests is allowed.
 func decided(rules *permission.Rules, requests []sdk.PermissionRequest) sdk.Action {
 	all := sdk.ActionAllow
 	for i := range requests {
@@ -157,7 +151,7 @@ func toolCalls(messages []sdk.MessageWithParts) (out []*sdk.ToolPart) {
 	return out
 }
 
-// recorded returns what a recorded call needed leave for, as far as its arguments tell.
+// recorded returns the permission requests of a recorded call, as far as its arguments show them.
 func recorded(ctx context.Context, w *cli.Workspace, part *sdk.ToolPart) ([]sdk.PermissionRequest, bool) {
 	var args struct {
 		Command, FilePath, Pattern, URL, Path string

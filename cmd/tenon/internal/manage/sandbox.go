@@ -16,14 +16,14 @@ import (
 func sandboxCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "sandbox", Short: "Show what commands of the model may read and write, and why", Args: cli.Args(0, 0, ""),
+		Use: "sandbox", Short: "Show the paths that the model's commands can read and write, and why", Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return showSandbox(cmd.Context(), a, all) },
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also hidden paths that do not exist")
+	cmd.Flags().BoolVar(&all, "all", false, "also show hidden paths that do not exist")
 	return cmd
 }
 
-// showSandbox lists the paths of the sandbox of this project with their origin.
+// showSandbox prints the paths of the sandbox and their origins.
 func showSandbox(ctx context.Context, a *cli.App, all bool) error {
 	w, err := a.Configured(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func showSandbox(ctx context.Context, a *cli.App, all bool) error {
 	t.Add(string(sandbox.Write), "$TMPDIR", "a directory for each session, removed afterwards")
 	for _, p := range list {
 		if _, err := os.Lstat(p.Path); err != nil && p.Access == sandbox.Hide && p.Origin != sandbox.Own && !all {
-			continue // hidden as soon as it exists
+			continue // will be hidden if it is created
 		}
 		t.Add(string(p.Access), terminal.OneLine(p.Path), p.Origin)
 	}

@@ -24,29 +24,29 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// trialTimeout bounds one scripted turn.
+// trialTimeout limits a scripted turn.
 const trialTimeout = 2 * time.Minute
 
-// trial is one scripted turn of a plugin's tests: a file tests/*.turn.json.
+// trial is a scripted turn of a plugin's tests: a file tests/*.turn.json.
 type trial struct {
-	// Prompt is what the user says. Without a script the offline model runs the tool calls in it.
+	// Prompt is the user's prompt. Without a script, the offline model runs the tool calls in it.
 	Prompt string `json:"prompt"`
-	// Script is what the offline model answers: a list of steps, as in a script of the offline provider.
+	// Script is the list of answers of the offline model, as in a script of the offline provider.
 	Script json.RawMessage `json:"script,omitempty"`
-	// Files are written into the project before the turn, by their names.
+	// Files are written into the project before the turn; the keys are file names.
 	Files map[string]string `json:"files,omitempty"`
 	// Options are the plugin's options.
 	Options json.RawMessage `json:"options,omitempty"`
-	// Expect is how the turn has to go; --update writes it.
+	// Expect is the expected result; --update writes it.
 	Expect *trialResult `json:"expect,omitempty"`
 }
 
-// trialResult is what of a turn a test compares: nothing in it changes from run to run.
+// trialResult is the part of a turn that tests compare. It is the same in every run.
 type trialResult struct {
 	Answer string      `json:"answer"`
 	Error  string      `json:"error,omitempty"`
 	Tools  []trialTool `json:"tools,omitempty"`
-	Hooks  []trialHook `json:"hooks,omitempty"` // what the hooks of the plugin did
+	Hooks  []trialHook `json:"hooks,omitempty"` // of the tested plugins
 }
 
 // trialTool is one tool call of the turn.
@@ -69,7 +69,7 @@ type trialHook struct {
 	ErrorMsg string        `json:"error,omitempty"`
 }
 
-// readTrial reads a file of a plugin's tests.
+// readTrial reads a test file.
 func readTrial(path string) (*trial, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -82,25 +82,22 @@ func readTrial(path string) (*trial, error) {
 		return nil, fmt.Errorf("%s: %w; its fields are prompt, script, files, options and expect", path, err)
 	}
 	if t.Prompt == "" {
-		return nil, fmt.Errorf("%s: prompt is missing: write what the user says", path)
+		return nil, fmt.Errorf("%s: prompt is missing", path)
 	}
 	return t, nil
 }
 
-// write writes the test back, with its expectation.
+// write writes the test file.
 func (t *trial) write(path string) error {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(t); err != nil {
+	out, err := cli.JSON(t)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, out.Bytes(), 0o644)
+	return os.WriteFile(path, []byte(out), 0o644)
 }
 
-// run runs the turn with the offline model in a project and with a store of its own, both gone afterwards. What would be asked is
-// allowed, but for what an administrator's file denies or asks for. plugins are the ones under test; their own entries of the ledger count.
+// run runs the turn with the offline model in a temporary project with a temporary store. Everything is allowed except what an
+// administrator's file denies or asks for. under are the tested plugins; only their ledger entries are compared.
 func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *trialResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
@@ -158,7 +155,7 @@ func (t *trial) lay(dir string) error {
 	}
 	for name, text := range t.Files {
 		if !filepath.IsLocal(name) {
-			return fmt.Errorf("files: %q is no path inside of the project", name)
+			return fmt.Errorf("files: %q is not a path inside the project", name)
 		}
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
@@ -235,7 +232,7 @@ func (r *trialResult) hooks(e *inspect.Explained, under []sdk.Plugin) {
 	}
 }
 
-// differences returns how a result differs from the one that is expected, as a unified diff; empty when it does not.
+// differences returns the difference to the expected result as a unified diff, or "".
 func (r *trialResult) differences(want *trialResult) (string, error) {
 	before, err := json.MarshalIndent(want, "", "  ")
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 func compactCommand(a *cli.App) *cobra.Command {
 	var model string
 	cmd := &cobra.Command{
-		Use: "compact [session]", Short: "Summarise a session's conversation to make room; the originals stay stored",
+		Use: "compact [session]", Short: "Summarize a session to free up context; the original messages are kept",
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return compactSession(cmd.Context(), a, args, model)
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().StringVarP(&model, "model", "m", "", "model that summarises, as provider/model")
+	cmd.Flags().StringVarP(&model, "model", "m", "", "model that writes the summary, as `provider/model`")
 	return cmd
 }
 
@@ -37,7 +37,7 @@ func compactSession(ctx context.Context, a *cli.App, args []string, model string
 	if err != nil {
 		return err
 	}
-	t := &turn.Turn{App: a, Machine: m, Signals: signals}
+	t := &turn.Turn{Machine: m, Signals: signals}
 	id := ""
 	t.Begin = func(ctx context.Context) (*sdk.Session, error) {
 		s, err := cli.ArgumentSession(ctx, w, m.Store, args)
@@ -52,33 +52,19 @@ func compactSession(ctx context.Context, a *cli.App, args []string, model string
 
 func uncompactCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "uncompact [session]", Short: "Take the latest summary out, so that the model gets the original messages again",
+		Use: "uncompact [session]", Short: "Remove the latest summary, so that the model sees the original messages again",
 		Args: cli.Args(0, 1, ""),
-		RunE: func(cmd *cobra.Command, args []string) error { return uncompactSession(cmd.Context(), a, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+				err := m.Uncompact(ctx, s.ID)
+				if errors.Is(err, host.ErrNothing) {
+					return cli.Fail(cli.ExitUsage, err, "tenon session compact creates one")
+				}
+				if err == nil {
+					a.Screen.Line("removed the latest summary of " + s.ID)
+				}
+				return err
+			})
+		},
 	}
-}
-
-func uncompactSession(ctx context.Context, a *cli.App, args []string) (err error) {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
-	m, err := w.Open(ctx, cli.HostOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, m.Close(ctx)) }()
-	s, err := cli.ArgumentSession(ctx, w, m.Store, args)
-	if err != nil {
-		return err
-	}
-	err = m.Uncompact(ctx, s.ID)
-	if errors.Is(err, host.ErrNothing) {
-		return cli.Fail(cli.ExitUsage, err, "tenon session compact makes one")
-	}
-	if err != nil {
-		return err
-	}
-	a.Screen.Line("the latest summary of " + s.ID + " is taken out")
-	return nil
 }

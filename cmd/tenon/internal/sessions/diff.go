@@ -20,7 +20,7 @@ func diffCommand(a *cli.App) *cobra.Command {
 	var from string
 	var names bool
 	cmd := &cobra.Command{
-		Use: "diff [session]", Short: "Print what a session and its subagents did to files",
+		Use: "diff [session]", Short: "Print the file changes of a session and its subagents",
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
@@ -37,11 +37,12 @@ func diffCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&from, "from", "", "only what was done from this message on, named by its id or the beginning of it")
-	cmd.Flags().BoolVar(&names, "name-only", false, "print the names of the files alone")
+	cmd.Flags().StringVar(&from, "from", "", "start at this `message` (ID or unique prefix)")
+	cmd.Flags().BoolVar(&names, "name-only", false, "print only file names")
 	return cmd
 }
 
+// ShowChanges prints file changes as unified diffs, or only the file names.
 func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 	if a.JSON {
 		out := []sdk.FileDiff{}
@@ -53,7 +54,7 @@ func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 		return a.PrintJSON(out)
 	}
 	if len(list) == 0 {
-		a.Screen.Line("the session changed no files, or what it changed is undone")
+		a.Screen.Line("the session changed no files, or its changes were reverted")
 		return nil
 	}
 	var b strings.Builder
@@ -67,7 +68,7 @@ func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 	return a.Print(b.String())
 }
 
-// unified returns the change of a file as a patch.
+// unified returns the change of a file as a unified diff.
 func unified(c *host.FileChange) string {
 	before, after := "a/"+c.Path, "b/"+c.Path
 	switch c.Status {
@@ -80,19 +81,19 @@ func unified(c *host.FileChange) string {
 		return fmt.Sprintf("Binary files %s and %s differ\n", terminal.Visible(before), terminal.Visible(after))
 	}
 	if bytes.Equal(c.Before, c.After) {
-		what := "is the same, but for its kind or its permissions"
+		what := "changed only in type or permissions"
 		if c.Status != "modified" {
-			what = "with nothing in it was " + c.Status
+			what = "is empty and was " + c.Status
 		}
 		return fmt.Sprintf("%s %s\n", terminal.Visible(c.Path), what)
 	}
 	return udiff.Unified(terminal.Visible(before), terminal.Visible(after), string(c.Before), string(c.After))
 }
 
-// binary reports whether a content is no text.
+// binary reports whether content is not text.
 func binary(content []byte) bool { return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) }
 
-// countLines counts the lines that a patch adds and takes away.
+// countLines counts the added and deleted lines of a patch.
 func countLines(patch string) (added, deleted int) {
 	_, hunks, _ := strings.Cut(patch, "\n@@")
 	for line := range strings.SplitSeq(hunks, "\n") {

@@ -17,12 +17,12 @@ import (
 
 func renameCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "rename session title…", Short: "Give a session another title",
+		Use: "rename session title…", Short: "Change the title of a session",
 		Args: cli.Args(2, -1, "a session and a title"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			title := strings.TrimSpace(strings.ToValidUTF8(strings.Join(args[1:], " "), ""))
 			if title == "" {
-				return cli.UsageError("write the title behind the session", "the title is empty")
+				return cli.UsageError("write the title after the session", "the title is empty")
 			}
 			return editSessions(cmd.Context(), a, args[:1], func(s *sdk.Session) string {
 				s.Title = title
@@ -34,15 +34,15 @@ func renameCommand(a *cli.App) *cobra.Command {
 
 func archiveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "archive session…", Short: "Take sessions out of listings and of -c; nothing is deleted",
-		Args: cli.Args(1, -1, "the id of a session"),
+		Use: "archive session…", Short: "Archive sessions (hidden from lists and -c)",
+		Args: cli.Args(1, -1, "a session ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return editSessions(cmd.Context(), a, args, func(s *sdk.Session) string {
 				if s.Time.Archived != 0 {
 					return ""
 				}
 				s.Time.Archived = time.Now().UnixMilli()
-				return "is archived; tenon session unarchive " + s.ID + " takes it back"
+				return "is archived; undo with tenon session unarchive " + s.ID + ""
 			})
 		},
 	}
@@ -50,8 +50,8 @@ func archiveCommand(a *cli.App) *cobra.Command {
 
 func unarchiveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "unarchive session…", Short: "Put archived sessions back into listings",
-		Args: cli.Args(1, -1, "the id of a session"),
+		Use: "unarchive session…", Short: "Unarchive sessions",
+		Args: cli.Args(1, -1, "a session ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return editSessions(cmd.Context(), a, args, func(s *sdk.Session) string {
 				if s.Time.Archived == 0 {
@@ -64,7 +64,7 @@ func unarchiveCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// editSessions changes sessions and prints what change says of it; an empty text means that there is nothing to change.
+// editSessions changes sessions and prints the text that change returns; an empty text means no change.
 func editSessions(ctx context.Context, a *cli.App, ids []string, change func(*sdk.Session) string) error {
 	return a.WithStore(ctx, func(_ *cli.Workspace, s store.Store) error {
 		for _, id := range ids {
@@ -77,7 +77,7 @@ func editSessions(ctx context.Context, a *cli.App, ids []string, change func(*sd
 				return err
 			}
 			if text == "" {
-				text = "is as you want it already"
+				text = "is unchanged"
 			}
 			a.Screen.Line(info.ID + " " + text)
 		}
@@ -85,7 +85,7 @@ func editSessions(ctx context.Context, a *cli.App, ids []string, change func(*sd
 	})
 }
 
-// editSession changes a session that no other process works on.
+// editSession claims a session and changes it.
 func editSession(ctx context.Context, s store.Store, id string, change func(*sdk.Session) string) (text string, err error) {
 	token, err := s.Claim(ctx, id)
 	if err != nil {

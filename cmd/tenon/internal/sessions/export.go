@@ -3,7 +3,6 @@ package sessions
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,15 +23,15 @@ type exportOptions struct {
 func exportCommand(a *cli.App) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
-		Use: "export [session]", Short: "Write a session as JSON, the latest one by default",
-		Long: `Write a session as JSON, in the form of opencode's export; tenon session import reads it.
+		Use: "export [session]", Short: "Export a session as JSON (default: the latest)",
+		Long: `Export a session as JSON, in the format of opencode's export. tenon session import reads it.
 
-Keys in the configuration and values of environment variables that hold keys by their names (…_KEY, …_TOKEN, …_SECRET,
-…_PASSWORD, …_PASSWD) are masked. --redact hides all that was said: texts, paths and what tools got and gave are replaced by their length and a hash that can be
-compared within the file alone.`,
+Keys in the configuration and in environment variables named …_KEY, …_TOKEN, …_SECRET, …_PASSWORD or …_PASSWD are
+masked. With --redact, the length and a hash replace all texts, paths, and tool inputs and outputs; equal hashes mean
+equal content, within one file only.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := a.Configured(cmd.Context()); err != nil { // knows which values are secret
+			if _, err := a.Configured(cmd.Context()); err != nil { // loads the secrets to mask
 				return err
 			}
 			return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
@@ -40,9 +39,9 @@ compared within the file alone.`,
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write to this file instead of stdout")
-	cmd.Flags().BoolVar(&o.full, "full", false, "with the whole of large tool outputs, the task list and the sessions of subagents")
-	cmd.Flags().BoolVar(&o.redact, "redact", false, "without texts, paths and what tools got and gave")
+	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write to this `file` instead of stdout")
+	cmd.Flags().BoolVar(&o.full, "full", false, "include complete large tool outputs, the task list and the subagents' sessions")
+	cmd.Flags().BoolVar(&o.redact, "redact", false, "leave out texts, paths, and tool inputs and outputs")
 	return cmd
 }
 
@@ -54,7 +53,7 @@ func exportSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Ses
 	if err != nil {
 		return err
 	}
-	text, err := indented(f)
+	text, err := cli.JSON(f)
 	if err != nil {
 		return err
 	}
@@ -63,17 +62,8 @@ func exportSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Ses
 		return a.Print(text)
 	}
 	if err := atomicfile.Write(o.file, []byte(text), atomicfile.Options{Sync: true}); err != nil {
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("export to %q: %w", o.file, cli.Cause(err)), "choose another file with -o, or leave -o out and redirect stdout")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("export to %q: %w", o.file, cli.Cause(err)), "choose another file with -o, or omit -o and redirect stdout")
 	}
-	a.Screen.Line(fmt.Sprintf("%s with %s is in %s", info.ID, view.Plural(len(f.Messages), "message"), terminal.Visible(o.file)))
+	a.Screen.Line(fmt.Sprintf("exported %s with %s to %s", info.ID, view.Plural(len(f.Messages), "message"), terminal.Visible(o.file)))
 	return nil
-}
-
-// indented returns the value as writeJSON would print it.
-func indented(v any) (string, error) {
-	var b strings.Builder
-	enc := view.NewEncoder(&b) // without escapes of HTML: a secret with an & would not be found
-	enc.SetIndent("", "  ")
-	err := enc.Encode(v)
-	return b.String(), err
 }

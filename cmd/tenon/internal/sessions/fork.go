@@ -13,7 +13,7 @@ import (
 func forkCommand(a *cli.App) *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
-		Use: "fork [session]", Short: "Make a new session that begins with the messages of another one",
+		Use: "fork [session]", Short: "Copy a session, or its messages up to a point, into a new one",
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
@@ -26,13 +26,13 @@ func forkCommand(a *cli.App) *cobra.Command {
 					return err
 				}
 				return a.Show(fork, func() error {
-					a.Screen.Line(fmt.Sprintf("forked from %s; tenon run -s goes on with it, files are as they were", s.ID))
+					a.Screen.Line(fmt.Sprintf("forked from %s; continue it with tenon run -s; files are unchanged", s.ID))
 					return a.Print(fork.ID + "\n")
 				})
 			})
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&at, "at", "", "begin with the messages before this one, named by its id or the beginning of it")
+	cmd.Flags().StringVar(&at, "at", "", "copy only the messages before this `message` (ID or unique prefix)")
 	return cmd
 }

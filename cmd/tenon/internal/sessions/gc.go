@@ -13,24 +13,24 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// rememberPrompts is how long a session must be left alone until the identifiers of its answered prompts are forgotten.
+// rememberPrompts is how long the IDs of answered prompts are kept after the last change of a session.
 const rememberPrompts = 30 * 24 * time.Hour
 
 func gcCommand(a *cli.App) *cobra.Command {
 	var dry bool
 	var days int
 	cmd := &cobra.Command{
-		Use: "gc", Short: "Remove from the session store what nobody needs any more",
-		Long: `Remove from the session store, of all projects, what nobody needs any more: large outputs that no message mentions, the
-memory of prompts that were answered long ago, and with --archived-days N the sessions that were archived at least N days
-ago. Sessions in use are left alone. The room is used again; the file itself does not shrink.`,
+		Use: "gc", Short: "Delete unused data from the session store",
+		Long: `Delete unused data of all projects from the session store: large outputs that no message refers to, the IDs of prompts
+that were answered long ago, and, with --archived-days N, sessions that were archived at least N days ago. Sessions in
+use are skipped. The freed space is reused; the file does not shrink.`,
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			now := time.Now()
 			o := store.GC{DryRun: dry, Untouched: now.Add(-rememberPrompts).UnixMilli()}
 			if cmd.Flags().Changed("archived-days") {
 				if days < 0 {
-					return cli.UsageError("pass a number from 0 on", "--archived-days %d is no number of days", days)
+					return cli.UsageError("pass 0 or a positive number", "invalid --archived-days %d", days)
 				}
 				o.Archived = now.AddDate(0, 0, -days).UnixMilli() + 1
 			}
@@ -40,19 +40,19 @@ ago. Sessions in use are left alone. The room is used again; the file itself doe
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be removed, remove nothing")
-	cmd.Flags().IntVar(&days, "archived-days", 0, "delete the sessions that were archived at least so many days ago")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be deleted, without deleting it")
+	cmd.Flags().IntVar(&days, "archived-days", 0, "also delete sessions that were archived at least `N` days ago")
 	return cmd
 }
 
-// collectedReport is the JSON form of what was removed.
+// collectedReport is the JSON output.
 type collectedReport struct {
 	DryRun   bool     `json:"dryRun"`
 	Sessions []string `json:"sessions"`
 	Outputs  int      `json:"outputs"`
 	OutputKB int64    `json:"outputKB"`
 	Prompts  int      `json:"prompts"`
-	// Leftovers are what killed processes had imported or deleted by half; no listing has them.
+	// Leftovers counts sessions that killed processes imported or deleted only in part. No listing shows them.
 	Leftovers int `json:"leftovers"`
 	InUse     int `json:"inUse"`
 }
@@ -75,7 +75,7 @@ func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
 	t.Add("large outputs", fmt.Sprint(got.Blobs), fmt.Sprintf("%s, %d KB", done, kb))
 	t.Add("answered prompts", fmt.Sprint(got.Prompts), done)
 	if got.Leftovers > 0 {
-		t.Add("half-done imports and deletions", fmt.Sprint(got.Leftovers), done)
+		t.Add("unfinished imports and deletions", fmt.Sprint(got.Leftovers), done)
 	}
 	if err := a.PrintTable(t); err != nil {
 		return err
@@ -86,7 +86,7 @@ func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
 		}
 	}
 	if got.Skipped > 0 {
-		a.Screen.Line(view.Plural(got.Skipped, "session") + " in use left alone")
+		a.Screen.Line(view.Plural(got.Skipped, "session") + " in use skipped")
 	}
 	return nil
 }

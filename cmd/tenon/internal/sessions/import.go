@@ -22,15 +22,15 @@ type importOptions struct{ force, renew bool }
 func importCommand(a *cli.App) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
-		Use: "import file", Short: "Store a session that tenon or opencode exported",
-		Long: `Store a session that tenon session export or opencode export wrote; - reads stdin.
+		Use: "import file", Short: "Import a session exported by tenon or opencode",
+		Long: `Import a session written by tenon session export or opencode export. The file name - means stdin.
 
-The session becomes one of this project: it goes on in this directory, with the permissions that are configured here. It is
-stored whole or not at all. What cannot be carried over is told on stderr.`,
+The session becomes part of this project: it continues in this directory, with the permissions configured here. It is
+imported completely or not at all. Anything that cannot be imported is reported on stderr.`,
 		Args: cli.Args(1, 1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.force && o.renew {
-				return cli.UsageError("pass one of them", "--force replaces the session, --new keeps it")
+				return cli.UsageError("pass one of them", "--force and --new exclude each other")
 			}
 			f, err := readExport(a, args[0])
 			if err != nil {
@@ -41,8 +41,8 @@ stored whole or not at all. What cannot be carried over is told on stderr.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&o.force, "force", false, "replace a session that is there by the same id")
-	cmd.Flags().BoolVar(&o.renew, "new", false, "give the session a new id")
+	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite an existing session with the same ID")
+	cmd.Flags().BoolVar(&o.renew, "new", false, "give the session a new ID")
 	return cmd
 }
 
@@ -58,7 +58,7 @@ func readExport(a *cli.App, file string) (*transfer.File, error) {
 	}
 	f, err := transfer.Read(in)
 	if errors.Is(err, transfer.ErrFile) {
-		return nil, cli.UsageError("export the session again; nothing was stored", "import %q: %w", file, err)
+		return nil, cli.UsageError("export the session again; nothing was imported", "import %q: %w", file, err)
 	}
 	if err != nil {
 		return nil, cli.UsageError("pass a file that can be read", "import %q: %w", file, cli.Cause(err))
@@ -81,15 +81,15 @@ func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.St
 	}
 	notes := f.Adopt(transfer.Place{ProjectID: w.ProjectID(), Directory: w.Project.Directory})
 	if !o.renew && !o.force {
-		// A file from elsewhere is not the same as what was made of it.
+		// Adopt changed a file from elsewhere, so compare again.
 		if done, err := importedBefore(ctx, a, s, f); done || err != nil {
 			return err
 		}
 	}
 	err := s.Import(ctx, f.Imports(), o.force)
 	if errors.Is(err, store.ErrExists) {
-		return cli.UsageError("--force replaces it, --new stores the file under a new id; tenon session show "+f.Info.ID+" prints it",
-			"%w, with another conversation", err)
+		return cli.UsageError("--force overwrites it, --new imports the file with a new ID; tenon session show "+f.Info.ID+" prints it",
+			"%w, with different messages", err)
 	}
 	if err != nil {
 		return err
@@ -97,11 +97,11 @@ func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.St
 	for _, note := range notes {
 		a.Screen.Line("note: " + terminal.Visible(note))
 	}
-	a.Screen.Line(fmt.Sprintf("%s with %s is stored", f.Info.ID, view.Plural(len(f.Messages), "message")))
+	a.Screen.Line(fmt.Sprintf("imported %s with %s", f.Info.ID, view.Plural(len(f.Messages), "message")))
 	return nil
 }
 
-// importedBefore reports whether the session of the file is there with the same conversation, and says so.
+// importedBefore reports whether the session already exists with the same messages, and if so, prints that.
 func importedBefore(ctx context.Context, a *cli.App, s store.Store, f *transfer.File) (bool, error) {
 	info, _, err := s.Session(ctx, f.Info.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -113,13 +113,13 @@ func importedBefore(ctx context.Context, a *cli.App, s store.Store, f *transfer.
 			return sameConversation(a, there, f)
 		}
 	}
-	return false, a.WithoutDamage(err) // one with damage is not the same
+	return false, a.WithoutDamage(err) // a damaged session is not the same
 }
 
 func sameConversation(a *cli.App, there, f *transfer.File) (bool, error) {
 	same, err := transfer.Same(there, f)
 	if same {
-		a.Screen.Line(f.Info.ID + " is there already, with the same conversation; nothing was changed")
+		a.Screen.Line(f.Info.ID + " already exists with the same messages; nothing was changed")
 	}
 	return same, err
 }

@@ -23,10 +23,12 @@ import (
 
 func repairCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "repair [session]", Short: "Set damaged rows aside, of all sessions by default",
-		Long: `Set damaged rows aside, so that sessions work without them. Each row is first written, as it is stored, to a file in
-damaged/ of the data directory. Without a session the structure of the database is checked too; when it is damaged, all that
-can be read goes into a new database, and the damaged one is kept beside it.`,
+		Use: "repair [session]", Short: "Move damaged data out of the session store",
+		Long: `Move damaged rows out of a session, or of all sessions, so that the sessions work without them. Each row is first saved,
+unchanged, to a file in the directory damaged of the data directory.
+
+Without a session, the structure of the database is checked as well. If it is damaged, everything that can be read is
+copied into a new database, and the damaged one is kept next to it.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
@@ -79,10 +81,10 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 			}
 		}
 		if len(kept) > 0 {
-			a.Screen.Line(fmt.Sprintf("%s of %s set aside in %s", view.Plural(len(kept), "row"), id, terminal.Visible(file)))
+			a.Screen.Line(fmt.Sprintf("%s of %s moved to %s", view.Plural(len(kept), "row"), id, terminal.Visible(file)))
 		}
 		if len(left) > 0 {
-			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: left}, "tenon session repair, without a session, writes a new database from what can be read")
+			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: left}, "tenon session repair, without a session, copies all readable data into a new database")
 		}
 		total += len(kept)
 	}
@@ -92,7 +94,7 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 	return nil
 }
 
-// plainName returns an identifier, which may be damaged, for a file name.
+// plainName returns an ID, which may be damaged, in a form suitable for file names.
 func plainName(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
@@ -102,7 +104,7 @@ func plainName(id string) string {
 	}, id)
 }
 
-// rebuild writes a new database. The one that is open is closed.
+// rebuild closes the store and writes a new database.
 func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) error {
 	if err := s.Close(); err != nil {
 		return err
@@ -120,14 +122,14 @@ func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) e
 	return nil
 }
 
-// asideRow is a damaged row in a file.
+// asideRow is a damaged row as it is saved.
 type asideRow struct {
 	store.Damage
 	Text   string `json:"text,omitempty"`   // as it is stored, when that is text
 	Binary []byte `json:"base64,omitempty"` // otherwise
 }
 
-// writeAsides stores damaged rows durably; a crash leaves no half of a file.
+// writeAsides saves damaged rows durably and atomically.
 func writeAsides(path string, rows []store.Aside) error {
 	list := make([]asideRow, len(rows))
 	for i, row := range rows {
@@ -144,7 +146,7 @@ func writeAsides(path string, rows []store.Aside) error {
 		err = atomicfile.Write(path, data, atomicfile.Options{Sync: true, SyncDir: true})
 	}
 	if err != nil {
-		return fmt.Errorf("%w: damaged rows cannot be kept, nothing was changed: %w", store.ErrReadOnly, cli.Cause(err))
+		return fmt.Errorf("%w: the damaged rows could not be saved; nothing was changed: %w", store.ErrReadOnly, cli.Cause(err))
 	}
 	return nil
 }

@@ -22,12 +22,12 @@ func revertCommand(a *cli.App) *cobra.Command {
 	var to string
 	var force, list bool
 	cmd := &cobra.Command{
-		Use: "revert [session]", Short: "Undo the last prompt: what it did to files, and its messages",
-		Long: `Undo the last prompt: what it did to files, and its messages. Once more undoes the one before it.
+		Use: "revert [session]", Short: "Undo the last prompt: its file changes and its messages",
+		Long: `Undo the last prompt: its file changes and its messages. Run it again to undo the prompt before.
 
-Only files that the session changed are touched. When somebody changed one of them since, nothing is done and the
-files are listed. The messages are dropped with the next prompt; until then tenon session unrevert brings
-everything back.`,
+Only files that the session changed are reverted. If one of them was modified since, nothing is changed, and the
+modified files are listed. The messages are removed at the next prompt; until then, tenon session unrevert restores
+everything.`,
 		Example: `  tenon session revert
   tenon session revert --list
   tenon session revert --to msg_1fcbe32a8002DJipDyifsBpiex`,
@@ -47,21 +47,21 @@ everything back.`,
 				if err != nil {
 					return RevertProblem(err)
 				}
-				return ShowReverted(a, r, "undone", "tenon session unrevert brings it back until the next prompt")
+				return ShowReverted(a, r, "undone", "tenon session unrevert restores it until the next prompt")
 			})
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&to, "to", "", "undo everything from this message on, named by its id or the beginning of it")
-	cmd.Flags().BoolVar(&force, "force", false, "take files back that were changed by somebody else since")
-	cmd.Flags().BoolVar(&list, "list", false, "undo nothing, list the prompts that can be undone")
+	cmd.Flags().StringVar(&to, "to", "", "undo everything from this `message` on (ID or unique prefix)")
+	cmd.Flags().BoolVar(&force, "force", false, "revert files even if they changed since")
+	cmd.Flags().BoolVar(&list, "list", false, "list the prompts that can be undone")
 	return cmd
 }
 
 func unrevertCommand(a *cli.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "unrevert [session]", Short: "Bring back what was undone, files and messages",
+		Use: "unrevert [session]", Short: "Redo: restore reverted files and messages",
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
@@ -69,16 +69,16 @@ func unrevertCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return RevertProblem(err)
 				}
-				return ShowReverted(a, r, "brought back", "")
+				return ShowReverted(a, r, "restored", "")
 			})
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().BoolVar(&force, "force", false, "write files that were changed by somebody else since")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite files even if they changed since")
 	return cmd
 }
 
-// ShowReverted tells what was done: the session on stderr, the files on stdout, a line each.
+// ShowReverted prints a summary to stderr and the files to stdout, one per line.
 func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 	if a.JSON {
 		return a.PrintJSON(r)
@@ -98,7 +98,7 @@ func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 	return a.Print(b.String())
 }
 
-// RevertProblem gives errors of undoing their remedies.
+// RevertProblem adds remedies to errors of reverting.
 func RevertProblem(err error) error {
 	var conflict *host.ConflictError
 	switch {
@@ -108,21 +108,21 @@ func RevertProblem(err error) error {
 			lines[i] = terminal.Visible(file)
 		}
 		if conflict.Forced {
-			return cli.Fail(cli.ExitTurn, fmt.Errorf("nothing was changed: where files would come back somebody put others into directories:\n%s", strings.Join(lines, "\n")),
+			return cli.Fail(cli.ExitTurn, fmt.Errorf("cannot restore: these directories contain files the session did not create:\n%s", strings.Join(lines, "\n")),
 				"move them away first")
 		}
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("nothing was changed: somebody changed files since the session wrote them:\n%s", strings.Join(lines, "\n")),
-			"put your changes aside first, or pass --force to overwrite these files")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("nothing was changed: these files were modified since the session wrote them:\n%s", strings.Join(lines, "\n")),
+			"save your changes first, or pass --force to overwrite these files")
 	case errors.Is(err, host.ErrBusy):
-		return cli.Fail(cli.ExitStore, err, "wait until its turn is over, or abort it")
+		return cli.Fail(cli.ExitStore, err, "wait for its turn to end, or interrupt it")
 	case errors.Is(err, host.ErrNothing):
-		return cli.Fail(cli.ExitUsage, err, "tenon session revert --list shows what can be undone")
+		return cli.Fail(cli.ExitUsage, err, "tenon session revert --list shows the prompts that can be undone")
 	case errors.Is(err, host.ErrElsewhere):
 		return cli.Fail(cli.ExitTurn, err, "run it there, or pass --dir with the directory of that project")
 	case errors.Is(err, snapshot.ErrGone):
-		return cli.Fail(cli.ExitTurn, err, "states of files are kept for a week; take the files from version control or a backup")
+		return cli.Fail(cli.ExitTurn, err, "file states are kept for a week; restore the files from version control or a backup")
 	case errors.Is(err, snapshot.ErrOff):
-		return cli.Fail(cli.ExitTurn, err, "work in a git repository that is no home directory, with git in PATH")
+		return cli.Fail(cli.ExitTurn, err, "work in a git repository (not a home directory), with git in PATH")
 	}
 	return err
 }

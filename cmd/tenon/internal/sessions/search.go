@@ -25,10 +25,9 @@ type searchOptions struct {
 func searchCommand(a *cli.App) *cobra.Command {
 	var o searchOptions
 	cmd := &cobra.Command{
-		Use: "search word…", Short: "Find sessions of this project by words of their title or text",
-		Long: `Find the sessions in which all words stand together: in the title, or in one text of the user or the model. Case and
-accents do not count; go.mod finds "go" and "mod" in this order, conf* all words that begin with conf. Those that were
-started last come first.`,
+		Use: "search word…", Short: "Search this project's sessions",
+		Long: `Find sessions with all given words in the title, or in the same message text. Case and accents are ignored. go.mod finds
+"go" followed by "mod"; conf* finds words that begin with "conf". The latest sessions come first.`,
 		Args: cli.Args(1, -1, "a word"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
@@ -37,13 +36,13 @@ started last come first.`,
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().IntVarP(&o.limit, "limit", "n", 20, "most sessions to find")
+	cmd.Flags().IntVarP(&o.limit, "limit", "n", 20, "show at most `N` sessions")
 	cmd.Flags().BoolVar(&o.all, "all", false, "search the sessions of all projects")
-	cmd.Flags().BoolVar(&o.archived, "archived", false, "search archived sessions too")
+	cmd.Flags().BoolVar(&o.archived, "archived", false, "also search archived sessions")
 	return cmd
 }
 
-// foundSession is a session in the JSON listing of a search.
+// foundSession is a search result.
 type foundSession struct {
 	Session   sdk.Session `json:"session"`
 	MessageID string      `json:"messageID,omitempty"` // of the text; none when the title matches
@@ -52,7 +51,7 @@ type foundSession struct {
 
 func searchSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, words []string, o searchOptions) error {
 	if o.limit < 1 {
-		return cli.UsageError("pass a number from 1 on", "-n %d finds nothing", o.limit)
+		return cli.UsageError("pass a positive number", "invalid -n %d", o.limit)
 	}
 	q := store.SearchQuery{Words: words, Limit: o.limit, Archived: o.archived}
 	if !o.all {
@@ -60,7 +59,7 @@ func searchSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 	}
 	hits, err := s.Search(ctx, q)
 	if errors.Is(err, store.ErrSearch) {
-		return cli.UsageError("tenon session search --help tells what can be looked for", "%w", err)
+		return cli.UsageError("tenon session search --help explains the syntax", "%w", err)
 	}
 	if err = a.WithoutDamage(err); err != nil {
 		return err
@@ -70,17 +69,17 @@ func searchSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 		list = append(list, foundSession{h.Session, h.MessageID, h.Text})
 	}
 	return cli.List(a, list, cli.Listing[foundSession]{
-		Empty: "no session has these words; --all searches other projects too, --archived archived sessions",
+		Empty: "no session contains these words; --all also searches other projects, --archived archived sessions",
 		Row: func(f *foundSession) []string {
 			return []string{f.Session.ID, view.Ago(f.Session.Time.Updated, time.Now()), terminal.OneLine(f.Session.Title), excerpt(f, words)}
 		},
 	})
 }
 
-// excerptLength is how much of a text is shown, in runes.
+// excerptLength is the length of an excerpt, in runes.
 const excerptLength = 80
 
-// excerpt returns what stands around the first word that is found, nothing when the title is what matches.
+// excerpt returns the text around the first found word, or "" if the title matches.
 func excerpt(h *foundSession, words []string) string {
 	if h.MessageID == "" {
 		return ""
@@ -93,7 +92,7 @@ func excerpt(h *foundSession, words []string) string {
 			at = min(at, i)
 		}
 	}
-	if at == len(h.Text) || len(lower) != len(h.Text) { // written with other accents, or of another length in lower case
+	if at == len(h.Text) || len(lower) != len(h.Text) { // the word has other accents, or lower case changes the length
 		at = 0
 	}
 	start := at

@@ -15,8 +15,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// Command returns "tenon session".
 func Command(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "List, show, search, export, import, repair and clean up sessions"}
+	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "Manage stored sessions"}
 	cli.Group(cmd)
 	cmd.AddCommand(listCommand(a), showCommand(a), deleteCommand(a), compactCommand(a), uncompactCommand(a))
 	cmd.AddCommand(revertCommand(a), unrevertCommand(a), diffCommand(a), forkCommand(a))
@@ -28,7 +29,7 @@ func listCommand(a *cli.App) *cobra.Command {
 	var limit int
 	var all, archived bool
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the sessions of this project, the latest first",
+		Use: "list", Aliases: []string{"ls"}, Short: "List this project's sessions, latest first",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
@@ -37,15 +38,15 @@ func listCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "most sessions to list")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "list at most `N` sessions")
 	cmd.Flags().BoolVar(&all, "all", false, "list the sessions of all projects")
-	cmd.Flags().BoolVar(&archived, "archived", false, "list archived sessions too")
+	cmd.Flags().BoolVar(&archived, "archived", false, "also list archived sessions")
 	return cmd
 }
 
 func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, limit int, all, archived bool) error {
 	if limit < 1 {
-		return cli.UsageError("pass a number from 1 on", "-n %d lists nothing", limit)
+		return cli.UsageError("pass a positive number", "invalid -n %d", limit)
 	}
 	q := store.Query{Limit: limit, Archived: archived}
 	if !all {
@@ -79,30 +80,30 @@ func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Sto
 	})
 }
 
-// noSessions says that a listing is empty, and which one may not be.
+// noSessions returns the message for an empty list, with the flags that show more.
 func noSessions(all, archived bool) string {
 	var others []string
 	if !all {
-		others = append(others, "--all shows those of other projects")
+		others = append(others, "--all includes other projects")
 	}
 	if !archived {
-		others = append(others, "--archived lists archived ones too")
+		others = append(others, "--archived includes archived ones")
 	}
-	return strings.Join(append([]string{"there are no sessions here yet; tenon run starts one"}, others...), ", ")
+	return strings.Join(append([]string{"no sessions here yet; tenon run starts one"}, others...), ", ")
 }
 
 func deleteCommand(a *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "delete session…", Aliases: []string{"rm"}, Short: "Delete sessions and those of their subagents",
-		Args: cli.Args(1, -1, "the id of a session"),
+		Use: "delete session…", Aliases: []string{"rm"}, Short: "Delete sessions and their subagents' sessions",
+		Args: cli.Args(1, -1, "a session ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
 				return deleteSessions(cmd.Context(), a, s, args, yes)
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -117,19 +118,19 @@ func deleteSessions(ctx context.Context, a *cli.App, s store.Store, ids []string
 	}
 	for _, info := range list {
 		if !yes {
-			ok, err := a.Confirm(fmt.Sprintf("delete %s (%s)? It cannot be brought back. [y/N] ", info.ID, terminal.OneLine(info.Title)))
+			ok, err := a.Confirm(fmt.Sprintf("delete %s (%s)? This cannot be undone. [y/N] ", info.ID, terminal.OneLine(info.Title)))
 			if err != nil {
 				return err
 			}
 			if !ok {
-				a.Screen.Line(info.ID + " is kept")
+				a.Screen.Line(info.ID + " was kept")
 				continue
 			}
 		}
 		if err := s.Delete(ctx, info.ID); err != nil {
 			return err
 		}
-		a.Screen.Line(info.ID + " is deleted")
+		a.Screen.Line(info.ID + " was deleted")
 	}
 	return nil
 }

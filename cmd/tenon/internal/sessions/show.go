@@ -15,14 +15,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// shownMessages is how many messages "session show" prints unless told otherwise.
+// shownMessages is the default number of messages of "session show".
 const shownMessages = 20
 
 func showCommand(a *cli.App) *cobra.Command {
 	var limit int
 	var all bool
 	cmd := &cobra.Command{
-		Use: "show [session]", Short: "Print the end of a session's conversation, of the latest session by default",
+		Use: "show [session]", Short: "Print the end of a session (default: the latest)",
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithSession(cmd.Context(), args, func(w *cli.Workspace, s store.Store, info *sdk.Session) error {
@@ -30,19 +30,19 @@ func showCommand(a *cli.App) *cobra.Command {
 				if all {
 					page.Limit = 0
 				} else if limit < 1 {
-					return cli.UsageError("pass a number from 1 on, or --all", "-n %d shows nothing", limit)
+					return cli.UsageError("pass a positive number, or --all", "invalid -n %d", limit)
 				}
 				return showSession(cmd.Context(), a, w, s, info, page)
 			})
 		},
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", shownMessages, "most messages to print")
+	cmd.Flags().IntVarP(&limit, "limit", "n", shownMessages, "print at most `N` messages")
 	cmd.Flags().BoolVar(&all, "all", false, "print the whole conversation")
 	return cmd
 }
 
 func showSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, info *sdk.Session, page store.Page) error {
-	if info.Revert != nil { // what is undone is not shown
+	if info.Revert != nil { // reverted messages are not shown
 		page.Before = info.Revert.MessageID
 	}
 	messages, err := s.Messages(ctx, info.ID, page)
@@ -60,7 +60,7 @@ func showSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Stor
 		view.ShowMessage(c, &b, &messages[i], info.Directory)
 	}
 	if info.Revert != nil {
-		fmt.Fprintf(&b, "\n%s\n", c.Paint(terminal.Dim, "what followed is undone; tenon session unrevert brings it back until the next prompt"))
+		fmt.Fprintf(&b, "\n%s\n", c.Paint(terminal.Dim, "the following messages were reverted; tenon session unrevert restores it until the next prompt"))
 	}
 	if err := checkOutputs(ctx, a, s, messages); err != nil {
 		return err
@@ -75,7 +75,7 @@ func showSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Stor
 	return a.Print(b.String())
 }
 
-// checkOutputs names the outputs of shown calls that are damaged or missing.
+// checkOutputs reports damaged or missing outputs of the shown calls.
 func checkOutputs(ctx context.Context, a *cli.App, s store.Store, messages []sdk.MessageWithParts) error {
 	for i := range messages {
 		for _, p := range messages[i].Parts {

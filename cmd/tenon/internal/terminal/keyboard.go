@@ -5,32 +5,31 @@ import (
 	"os"
 )
 
-// Keyboard reads stdin, a piece at a time, for whoever wants input at the moment: a question, or the prompt of a
-// conversation. It is used from one goroutine.
+// Keyboard reads stdin piece by piece, for a question to the user or for the prompt of a chat. It is used from one goroutine.
 //
-// A read of a terminal or a pipe cannot be called off: it ends with input, which goes to whoever wants it then, or with
-// the process.
+// A read of a terminal or a pipe cannot be canceled. It ends with input, which the current reader gets, or with the process.
 type Keyboard struct {
 	In     *os.File
 	Pieces chan Piece
 
-	Buf     []byte // what was read and is not used yet
+	Buf     []byte // input that is not used yet
 	Reading bool   // a goroutine reads a piece
 	Ended   bool   // stdin has ended
 }
 
-// Piece is what one read of stdin gave.
+// Piece is the result of one read of stdin.
 type Piece struct {
 	data []byte
 	err  error
 }
 
-// pieceSize is how much one read takes at most, in bytes. A terminal gives a line of up to 4096.
+// pieceSize is the maximum length of a read, in bytes. Terminals return lines of up to 4096.
 const pieceSize = 4096
 
+// NewKeyboard returns a keyboard that reads from in.
 func NewKeyboard(in *os.File) *Keyboard { return &Keyboard{In: in, Pieces: make(chan Piece, 1)} }
 
-// Want lets a piece be read, which comes on pieces, unless one is on its way.
+// Want starts to read a piece, which is sent on Pieces, unless a read is already running.
 func (k *Keyboard) Want() {
 	if k.Reading || k.Ended {
 		return
@@ -43,14 +42,14 @@ func (k *Keyboard) Want() {
 	}()
 }
 
-// Took adds a piece to what there is to use.
+// Took adds a received piece to Buf.
 func (k *Keyboard) Took(p Piece) {
 	k.Reading = false
 	k.Buf = append(k.Buf, p.data...)
 	k.Ended = k.Ended || p.err != nil
 }
 
-// Line takes a line, without its end. The last line of stdin need not have one.
+// Line removes a line from Buf and returns it without its line break. The last line of stdin may lack one.
 func (k *Keyboard) Line() (string, bool) {
 	i := bytes.IndexByte(k.Buf, '\n')
 	switch {
@@ -66,7 +65,7 @@ func (k *Keyboard) Line() (string, bool) {
 	return "", false
 }
 
-// Drop forgets what was typed so far. A read that is on its way is not hurried: what it brings counts.
+// Drop discards the input so far, except that of a running read.
 func (k *Keyboard) Drop() {
 	k.Buf = nil
 	if !k.Reading {

@@ -12,15 +12,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is where people look: stdout when it is a terminal, else stderr. On a terminal it keeps live
-// lines at the bottom, for what is under way, below everything that is written. Safe for use from many
-// goroutines.
+// Screen is the output that the user sees: stdout if it is a terminal, else stderr. On a terminal, it keeps live lines about
+// running work at the bottom, below everything that is written. It is safe for concurrent use.
 type Screen struct {
 	Color bool
 	Live  bool // the terminal can erase lines
-	// Streams says that stdout is the terminal: the answer appears as it comes.
+	// Streams reports whether stdout is the terminal, so that the answer is shown as it arrives.
 	Streams bool
-	// Answers says that a user is at stdin to be asked.
+	// Answers reports whether stdin is a terminal, so that the user can be asked.
 	Answers bool
 
 	Out    io.Writer
@@ -33,12 +32,12 @@ type Screen struct {
 	bottom  []string // the live lines
 	drawn   int      // how many of them are on the terminal
 	input   *InputBlock
-	inLine  bool    // streamed text, or a question, has not ended its line
+	inLine  bool    // streamed text or a question ends without a line break
 	section section // of what was written last
 	err     error   // the first failed write
 }
 
-// section is a kind of output; blank lines stand between sections.
+// section is a kind of output. Blank lines separate sections.
 type section int
 
 const (
@@ -47,16 +46,15 @@ const (
 	sectionLines
 )
 
-// InputBlock is what a user edits, with the cursor in it. It stands below everything else. Its rows are narrower than the
-// terminal.
+// InputBlock is text the user edits, with the cursor in it, below all other output. Its rows are narrower than the terminal.
 type InputBlock struct {
 	Rows     []string // as they are written
 	Widths   []int    // of rows, in columns
 	Row, Col int      // of the cursor
 }
 
-// above returns how many lines of the terminal are above the cursor's. Rows that were written to a wider terminal take
-// several: terminals break them when they become narrower.
+// above returns the number of terminal lines above the cursor's. Rows that were written to a wider terminal take several lines:
+// terminals break them when they become narrower.
 func (b *InputBlock) above(width int) int {
 	n := b.Col / width
 	for _, w := range b.Widths[:b.Row] {
@@ -68,7 +66,7 @@ func (b *InputBlock) above(width int) int {
 const (
 	defaultWidth  = 80
 	defaultHeight = 24
-	// maxLive bounds the live lines: more would scroll a small terminal.
+	// maxLive is the maximum number of live lines. More would scroll a small terminal.
 	maxLive = 6
 )
 
@@ -99,7 +97,7 @@ func NewScreen(stdin, stdout, stderr *os.File, env func(string) string) *Screen 
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// Line writes a line of its own.
+// Line writes a line.
 func (c *Screen) Line(text string) {
 	c.update(func() {
 		c.enter(sectionLines)
@@ -108,7 +106,7 @@ func (c *Screen) Line(text string) {
 	})
 }
 
-// Stream writes text as it comes, without ending the line.
+// Stream writes text without ending the line.
 func (c *Screen) Stream(text string) {
 	if text == "" {
 		return
@@ -122,7 +120,7 @@ func (c *Screen) Stream(text string) {
 	})
 }
 
-// Ask writes a question and leaves the cursor behind it. The user's answer ends the line.
+// Ask writes a question and leaves the cursor after it. The user's answer ends the line.
 func (c *Screen) Ask(text string) {
 	c.update(func() {
 		c.enter(sectionLines)
@@ -131,14 +129,14 @@ func (c *Screen) Ask(text string) {
 	})
 }
 
-// Answered says that the user's input has ended the line of the question.
+// Answered reports that the user's input ended the line of the question.
 func (c *Screen) Answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.inLine = false
 }
 
-// BottomLines replaces the live lines. Elsewhere than on a terminal they are not shown.
+// BottomLines replaces the live lines, which only terminals show.
 func (c *Screen) BottomLines(lines []string) {
 	if !c.Live {
 		return
@@ -154,7 +152,7 @@ func (c *Screen) BottomLines(lines []string) {
 	}
 }
 
-// Edit shows what the user edits in place of what was shown of it; nil takes it away.
+// Edit replaces the edited text on the screen; nil removes it.
 func (c *Screen) Edit(b *InputBlock) {
 	c.update(func() {
 		if c.input == nil && b != nil {
@@ -164,7 +162,7 @@ func (c *Screen) Edit(b *InputBlock) {
 	})
 }
 
-// Entered leaves what the user edited where it is and goes on below it.
+// Entered leaves the edited text on the screen; further output follows below.
 func (c *Screen) Entered(b *InputBlock) {
 	c.update(func() {
 		c.input, c.section = nil, sectionLines
@@ -175,10 +173,10 @@ func (c *Screen) Entered(b *InputBlock) {
 	})
 }
 
-// Control writes a sequence that shows nothing.
+// Control writes an invisible control sequence.
 func (c *Screen) Control(sequence string) { c.update(func() { c.buf.WriteString(sequence) }) }
 
-// Close takes the live lines away and ends the line.
+// Close removes the live lines and ends the line.
 func (c *Screen) Close() {
 	c.update(func() {
 		c.bottom, c.input = nil, nil
@@ -186,14 +184,14 @@ func (c *Screen) Close() {
 	})
 }
 
-// Failed returns the first error of a write, nil when all went well.
+// Failed returns the first write error, or nil.
 func (c *Screen) Failed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Besides returns a writer to f that leaves the screen in order when both are the same terminal.
+// Besides returns a writer to f that keeps the screen intact if both are the same terminal.
 func (c *Screen) Besides(f *os.File) io.Writer {
 	if !isTerminal(f) {
 		return f
@@ -216,7 +214,7 @@ func (b *besidesWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// update erases the live lines and the input, lets f write into the buffer, draws them again and writes it all at once.
+// update erases the live lines and the input, calls f to write into the buffer, redraws them, and flushes the buffer in one write.
 func (c *Screen) update(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,7 +244,7 @@ func (c *Screen) update(f func()) {
 	c.flush()
 }
 
-// draw writes the rows and puts the cursor into them.
+// draw writes the rows and places the cursor in them.
 func (b *InputBlock) draw(to *bytes.Buffer) {
 	to.WriteString(strings.Join(b.Rows, "\n"))
 	if up := len(b.Rows) - 1 - b.Row; up > 0 {
@@ -258,7 +256,7 @@ func (b *InputBlock) draw(to *bytes.Buffer) {
 	}
 }
 
-// enter begins a section: on a line of its own, after a blank line where text and lines meet.
+// enter starts a section on a new line, after a blank line if the kind changes.
 func (c *Screen) enter(s section) {
 	c.endLine()
 	if c.section != s && c.section != sectionNone && c.Live {

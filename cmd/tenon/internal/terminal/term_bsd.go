@@ -11,7 +11,7 @@ import (
 // The requests that read and set how a terminal behaves.
 const getTermios, setTermios = unix.TIOCGETA, unix.TIOCSETA
 
-// DropInput forgets what was typed before a question was asked.
+// DropInput discards input that was typed before a question.
 func DropInput(f *os.File) {
 	const input = 1 // FREAD
 	_ = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, input)

@@ -9,5 +9,5 @@ import (
 // The requests that read and set how a terminal behaves.
 const getTermios, setTermios = unix.TCGETS, unix.TCSETS
 
-// DropInput forgets what was typed before a question was asked.
+// DropInput discards input that was typed before a question.
 func DropInput(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }

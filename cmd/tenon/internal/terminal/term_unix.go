@@ -12,18 +12,18 @@ import (
 	"golang.org/x/term"
 )
 
-// enableEscapes makes the terminal understand escape sequences, as those of Unix do.
+// enableEscapes enables escape sequences; terminals of Unix always support them.
 func enableEscapes(int) bool { return true }
 
-// RawInput makes a terminal hand over each key as it is typed, without showing it, until restore is called. What is written
-// to the terminal keeps its meaning: a line feed begins a line.
+// RawInput makes a terminal deliver each key as it is typed, without echo, until restore is called. Output is not affected: a line
+// feed starts a new line.
 func RawInput(f *os.File) (restore func(), err error) {
 	fd := int(f.Fd())
 	was, err := term.MakeRaw(fd)
 	if err != nil {
 		return nil, err
 	}
-	restore = func() { _ = term.Restore(fd, was) } // a terminal that is gone needs nothing
+	restore = func() { _ = term.Restore(fd, was) } // fails only if the terminal is gone
 	now, err := unix.IoctlGetTermios(fd, getTermios)
 	if err == nil {
 		now.Oflag |= unix.OPOST | unix.ONLCR
@@ -36,34 +36,33 @@ func RawInput(f *os.File) (restore func(), err error) {
 	return restore, nil
 }
 
-// TypedAhead reports whether input waits to be read.
+// TypedAhead reports whether unread input is available.
 func TypedAhead(f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, 0)
 	return err == nil && n > 0
 }
 
-// CatchResize delivers changes of the terminal's size.
-func CatchResize() (<-chan os.Signal, func()) {
+// CatchResize delivers changes of the terminal's size until stop is called.
+func CatchResize() (resized <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGWINCH)
 	return c, func() { signal.Stop(c) }
 }
 
-// suspendGrace is how long suspend waits for the stop that it asked for: the system stops no job that nobody could let go
-// on.
+// suspendGrace limits how long Suspend waits to be stopped: the system does not stop a job that no shell could continue.
 const suspendGrace = 200 * time.Millisecond
 
-// Suspend stops the processes of this one's job, as Ctrl-Z does, until the shell lets them go on.
+// Suspend stops the processes of this job, as Ctrl-Z does, until the shell continues them.
 func Suspend() {
-	goesOn := make(chan os.Signal, 1)
-	signal.Notify(goesOn, syscall.SIGCONT)
-	defer signal.Stop(goesOn)
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
 	if syscall.Kill(0, syscall.SIGTSTP) != nil {
 		return
 	}
 	select {
-	case <-goesOn:
+	case <-continued:
 	case <-time.After(suspendGrace):
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/term"
 )
 
-// enableEscapes makes the console understand escape sequences; false when it is too old for them.
+// enableEscapes enables escape sequences. It returns false if the console does not support them.
 func enableEscapes(fd int) bool {
 	var mode uint32
 	handle := windows.Handle(fd)
@@ -17,10 +17,10 @@ func enableEscapes(fd int) bool {
 	return windows.SetConsoleMode(handle, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
 
-// DropInput forgets what was typed before a question was asked.
+// DropInput discards input that was typed before a question.
 func DropInput(f *os.File) { _ = windows.FlushConsoleInputBuffer(windows.Handle(f.Fd())) }
 
-// RawInput makes the console hand over each key as it is typed, without showing it, until restore is called.
+// RawInput makes the console deliver each key as it is typed, without echo, until restore is called.
 func RawInput(f *os.File) (restore func(), err error) {
 	was, err := term.MakeRaw(int(f.Fd()))
 	if err != nil {
@@ -29,11 +29,11 @@ func RawInput(f *os.File) (restore func(), err error) {
 	return func() { _ = term.Restore(int(f.Fd()), was) }, nil
 }
 
-// TypedAhead reports whether input waits to be read, which cannot be told apart from other events of a console.
+// TypedAhead always returns false: a console does not distinguish input from other events.
 func TypedAhead(*os.File) bool { return false }
 
-// CatchResize would deliver changes of the console's size, of which there are no signals.
+// CatchResize does nothing: Windows has no signal for it.
 func CatchResize() (<-chan os.Signal, func()) { return nil, func() {} }
 
-// Suspend does nothing: there are no jobs to stop.
+// Suspend does nothing: Windows has no job control.
 func Suspend() {}

@@ -8,10 +8,10 @@ import (
 	show "github.com/tenonhq/tenon/internal/visible"
 )
 
-// style is how a piece of a line looks.
+// style is an SGR parameter.
 type style string
 
-// The styles, as SGR parameters.
+// The styles.
 const (
 	Dim    style = "2"
 	Bold   style = "1"
@@ -21,7 +21,7 @@ const (
 	Cyan   style = "36"
 )
 
-// Paint returns the text in the style, when the screen has colours.
+// Paint returns the text in the style if the screen has colors.
 func (c *Screen) Paint(s style, text string) string {
 	if !c.Color || text == "" {
 		return text
@@ -29,14 +29,14 @@ func (c *Screen) Paint(s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Visible returns text, such as a name or a command, that cannot control a terminal and hides nothing: what a model, a tool or a file
-// wrote must not move the cursor, change the title or turn a command around. Newlines and tabs stay.
+// Visible makes text from a model, a tool or a file, such as a name or a command, safe to print: it cannot control the terminal,
+// and nothing in it is hidden. Line breaks and tabs remain.
 func Visible(text string) string { return show.Text(text) }
 
-// Prose is visible for what the model or the user wrote for people: answers, questions, what is typed.
+// Prose is Visible for natural language: answers, questions, typed text.
 func Prose(text string) string { return show.Prose(text) }
 
-// Controls reports whether a character is none that the user types into a prompt.
+// Controls reports whether a character is not allowed in a prompt.
 func Controls(r rune) bool { return show.Controls(r) }
 
 // OneLine returns visible text as a single line.
@@ -44,9 +44,9 @@ func OneLine(text string) string {
 	return strings.Join(strings.Fields(Visible(text)), " ")
 }
 
-// Fit cuts a line to so many columns. Escape sequences take no room; a cut line ends in "…".
+// Fit shortens a line to a number of columns, not counting escape sequences. A shortened line ends in "…".
 func Fit(line string, columns int) string {
-	used, room := 0, -1 // room is where a cut leaves one column for the "…"
+	used, room := 0, -1 // room is the offset that leaves one column for the "…"
 	for i := 0; i < len(line); {
 		if n := escapeLength(line[i:]); n > 0 {
 			i += n
@@ -71,7 +71,7 @@ func reset(line string) string {
 	return ""
 }
 
-// escapeLength returns the length of the SGR sequence that s begins with, 0 when it begins with none.
+// escapeLength returns the length of the SGR sequence at the start of s, or 0.
 func escapeLength(s string) int {
 	if !strings.HasPrefix(s, "\x1b[") {
 		return 0
@@ -82,10 +82,10 @@ func escapeLength(s string) int {
 	return 0
 }
 
-// RuneWidth returns the columns of a character, rather too many than too few.
+// RuneWidth returns the width of a character in columns; if in doubt, the larger one.
 func RuneWidth(r rune) int {
 	switch {
-	case r < 0x80: // most of all, and the tables are slow
+	case r < 0x80: // the most frequent case; the tables are slow
 		return 1
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
@@ -99,6 +99,7 @@ func RuneWidth(r rune) int {
 	return 1
 }
 
+// Columns returns the width of text in columns.
 func Columns(s string) int {
 	n := 0
 	for _, r := range s {

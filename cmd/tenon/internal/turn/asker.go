@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// maxAskLines bounds what is shown of a diff or a command; the rest is counted.
+	// maxAskLines is the maximum number of shown lines of a diff or a command; the rest is counted.
 	maxAskLines = 60
-	// maxAskArgs bounds the arguments of a tool that has nothing better to show, in characters.
+	// maxAskArgs is the maximum length of shown arguments, in characters.
 	maxAskArgs = 600
 )
 
-// answerHost takes the user's answers.
+// answerHost receives the user's answers.
 type answerHost interface {
 	ReplyPermission(id string, reply sdk.Reply, message string) error
 	ReplyQuestion(id string, answers [][]string) error
 }
 
-// typed is a line of the user's. EOF means that there will be no more.
+// typed is a line from the user. eof means the end of input.
 type typed struct {
 	text string
 	eof  bool
 }
 
-// asker asks the user on the terminal, one thing after another. It is used from one goroutine.
+// asker asks the user questions on the terminal, one after another. It is used from one goroutine.
 type asker struct {
 	s    *terminal.Screen
 	keys *terminal.Keyboard
@@ -40,11 +40,11 @@ type asker struct {
 	current ask
 }
 
-// ask is something the user is asked: an *askPermission or an *askQuestions.
+// ask is a question to the user: an *askPermission or an *askQuestions.
 type ask interface {
 	id() string
 	show(a *asker)
-	// take takes an answer and reports whether that was all.
+	// take handles an answer and reports whether the question is done.
 	take(a *asker, t typed) bool
 }
 
@@ -52,10 +52,10 @@ func newAsker(s *terminal.Screen, keys *terminal.Keyboard, host answerHost) *ask
 	return &asker{s: s, keys: keys, host: host}
 }
 
-// asking reports whether a question stands on the screen.
+// asking reports whether a question is on the screen.
 func (a *asker) asking() bool { return a.current != nil }
 
-// event takes up what there is to ask and what needs no answer any more.
+// event queues new questions and drops answered ones.
 func (a *asker) event(e *sdk.Event) {
 	switch p := e.Properties.(type) {
 	case *sdk.PermissionRequest:
@@ -70,11 +70,11 @@ func (a *asker) event(e *sdk.Event) {
 	a.next()
 }
 
-// drop forgets a question that was answered in another way.
+// drop removes a question that was answered elsewhere.
 func (a *asker) drop(id string) {
 	if a.current != nil && a.current.id() == id {
 		a.current = nil
-		a.s.Line(a.s.Paint(terminal.Dim, "(no answer needed any more)"))
+		a.s.Line(a.s.Paint(terminal.Dim, "(answer no longer needed)"))
 	}
 	kept := a.queue[:0]
 	for _, q := range a.queue {
@@ -85,12 +85,12 @@ func (a *asker) drop(id string) {
 	a.queue = kept
 }
 
-// withdraw forgets all questions.
+// withdraw removes all questions.
 func (a *asker) withdraw() {
 	a.queue, a.current = nil, nil
 }
 
-// next asks the next question, if none stands on the screen.
+// next asks the next question if none is on the screen.
 func (a *asker) next() {
 	for a.current == nil && len(a.queue) > 0 {
 		a.current, a.queue = a.queue[0], a.queue[1:]
@@ -99,14 +99,14 @@ func (a *asker) next() {
 			a.current = nil
 			continue
 		}
-		a.keys.Drop() // what was typed before the question was asked is no answer to it
+		a.keys.Drop() // input from before the question must not answer it
 		a.current.show(a)
 		a.keys.Want()
 	}
 }
 
-// input takes what the user typed. Lines that no question waits for are dropped: most likely they were meant for one
-// that needs no answer any more.
+// input handles typed input. Lines that no question waits for are dropped: they were probably meant for a question that was
+// withdrawn.
 func (a *asker) input(p terminal.Piece) {
 	a.keys.Took(p)
 	for {
@@ -126,7 +126,7 @@ func (a *asker) input(p terminal.Piece) {
 	}
 }
 
-// take takes a line of the user's.
+// take handles a line from the user.
 func (a *asker) take(t typed) {
 	if a.current == nil {
 		return
@@ -140,10 +140,10 @@ func (a *asker) take(t typed) {
 	}
 }
 
-// askPermission asks for leave.
+// askPermission asks the user for permission.
 type askPermission struct {
 	request *sdk.PermissionRequest
-	message bool // the user writes why not
+	message bool // the next line is the reason for the rejection
 }
 
 func (q *askPermission) id() string { return q.request.ID }
@@ -155,20 +155,20 @@ func (q *askPermission) show(a *asker) {
 		head += a.s.Paint(terminal.Dim, " (agent "+terminal.Visible(r.Agent)+")")
 	}
 	if plugin, _ := r.Metadata["plugin"].(string); plugin != "" {
-		head += a.s.Paint(terminal.Dim, " (asked for by plugin "+terminal.OneLine(plugin)+")")
+		head += a.s.Paint(terminal.Dim, " (requested by plugin "+terminal.OneLine(plugin)+")")
 	}
 	a.s.Line(a.s.Paint(terminal.Yellow, "? ") + head)
 	if template, _ := r.Metadata["template"].(string); template != "" {
-		a.s.Line("  in the template of " + terminal.OneLine(template) + ", not asked for by the model:")
+		a.s.Line("  in the template of " + terminal.OneLine(template) + ", not requested by the model:")
 	}
 	if guarded, _ := r.Metadata["guarded"].(string); guarded != "" {
-		a.s.Line("  always asked for: programs run " + terminal.OneLine(guarded) + " by themselves, or it steers agents")
+		a.s.Line("  always asks: " + terminal.OneLine(guarded) + " is run by programs or controls agents")
 	}
 	for _, pattern := range r.Patterns {
 		a.s.Line("    " + strings.ReplaceAll(terminal.Visible(pattern), "\n", "\n    "))
 	}
 	if r.Verbatim != "" {
-		a.s.Line(a.s.Paint(terminal.Dim, "  shown whole, because it holds "+terminal.OneLine(r.Verbatim)))
+		a.s.Line(a.s.Paint(terminal.Dim, "  shown in full, because it contains "+terminal.OneLine(r.Verbatim)))
 	}
 	if sandbox, _ := r.Metadata["sandbox"].(string); sandbox != "" {
 		a.s.Line("  " + a.s.Paint(terminal.Dim, terminal.OneLine(sandbox)))
@@ -187,7 +187,7 @@ func (q *askPermission) prompt(a *asker) {
 	a.s.Ask("  [o]nce" + always + "  [r]eject  reject with a [m]essage: ")
 }
 
-// preview shows what would happen: the diff, the command, else the arguments.
+// preview returns the diff, the command, or else the arguments.
 func (q *askPermission) preview(s *terminal.Screen) []string {
 	r := q.request
 	if diff, ok := r.Metadata["diff"].(string); ok && diff != "" {
@@ -205,7 +205,7 @@ func (q *askPermission) preview(s *terminal.Screen) []string {
 		return clipLines(strings.Split(terminal.Visible(command), "\n"))
 	}
 	if len(r.Patterns) == 1 && r.Patterns[0] != "*" {
-		return nil // a path, a URL: it says all
+		return nil // a path or a URL needs no preview
 	}
 	return []string{s.Paint(terminal.Dim, view.Clip(terminal.OneLine(string(r.Args)), maxAskArgs))}
 }
@@ -236,7 +236,7 @@ func clipLines(lines []string) []string {
 
 func (q *askPermission) take(a *asker, t typed) bool {
 	reply := func(r sdk.Reply, message string) bool {
-		// An error means that nobody waits for the answer any more.
+		// An error means that the request was withdrawn.
 		_ = a.host.ReplyPermission(q.request.ID, r, message)
 		return true
 	}
@@ -268,7 +268,7 @@ func (q *askPermission) take(a *asker, t typed) bool {
 	return false
 }
 
-// askQuestions asks what the model wants to know, question by question.
+// askQuestions asks the user the model's questions, one after another.
 type askQuestions struct {
 	request *sdk.QuestionRequest
 	answers [][]string
@@ -307,7 +307,7 @@ func custom(q *sdk.Question) bool { return q.Custom == nil || *q.Custom }
 
 func (q *askQuestions) take(a *asker, t typed) bool {
 	if t.eof || t.text == "" {
-		_ = a.host.ReplyQuestion(q.request.ID, nil) // an error: nobody waits any more
+		_ = a.host.ReplyQuestion(q.request.ID, nil) // fails if the question was withdrawn
 		return true
 	}
 	question := &q.request.Questions[len(q.answers)]
@@ -321,11 +321,11 @@ func (q *askQuestions) take(a *asker, t typed) bool {
 		q.show(a)
 		return false
 	}
-	_ = a.host.ReplyQuestion(q.request.ID, q.answers) // an error: nobody waits any more
+	_ = a.host.ReplyQuestion(q.request.ID, q.answers) // fails if the question was withdrawn
 	return true
 }
 
-// choose reads an answer: numbers of options, or free text where that is allowed.
+// choose parses an answer: numbers of options, or free text if allowed.
 func choose(q *sdk.Question, text string) ([]string, bool) {
 	var labels []string
 	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })

@@ -41,10 +41,10 @@ func TestAskerSaysWho(t *testing.T) {
 		want     string
 	}{
 		"the model":  {sdk.Object{"template": ""}, "? permission bash (agent build)\n    git log\n"},
-		"a plugin":   {sdk.Object{"plugin": "x\x1b"}, "? permission bash (agent build) (asked for by plugin x\\u{1b})\n    git log\n"},
-		"a guard":    {sdk.Object{"guarded": ".git"}, "? permission bash (agent build)\n  always asked for: programs run .git by themselves, or it steers agents\n    git log\n"},
+		"a plugin":   {sdk.Object{"plugin": "x\x1b"}, "? permission bash (agent build) (requested by plugin x\\u{1b})\n    git log\n"},
+		"a guard":    {sdk.Object{"guarded": ".git"}, "? permission bash (agent build)\n  always asks: .git is run by programs or controls agents\n    git log\n"},
 		"confined":   {sdk.Object{"sandbox": "NOT confined: x\x1b"}, "? permission bash (agent build)\n    git log\n  NOT confined: x\\u{1b}\n"},
-		"a template": {sdk.Object{"template": "/do (/p/do.md\u202e)"}, "? permission bash (agent build)\n  in the template of /do (/p/do.md\\u{202e}), not asked for by the model:\n    git log\n"},
+		"a template": {sdk.Object{"template": "/do (/p/do.md\u202e)"}, "? permission bash (agent build)\n  in the template of /do (/p/do.md\\u{202e}), not requested by the model:\n    git log\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

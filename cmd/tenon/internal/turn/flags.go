@@ -17,7 +17,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Flags are the flags of "tenon run".
+// Flags are the flags of "tenon run" and "tenon chat".
 type Flags struct {
 	Model, Agent, Variant      string
 	Session, Command, Title    string
@@ -25,42 +25,43 @@ type Flags struct {
 	files, plugins             []string
 	Resume, auto, Quiet, Watch bool
 	Fork                       bool
-	Chat                       bool // "tenon chat": lines of stdin are prompts
+	Chat                       bool // set by "tenon chat": lines of stdin are prompts
 }
 
-// Register adds the flags that say which session goes on, and how its turns are run.
+// Register adds the flags that "tenon run" and "tenon chat" share.
 func (f *Flags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.Model, "model", "m", "", "model, as provider/model")
-	flags.StringVar(&f.Agent, "agent", "", "agent that answers")
-	flags.StringVar(&f.Variant, "variant", "", "variant of the model, such as a reasoning effort")
-	flags.BoolVarP(&f.Resume, "continue", "c", false, "go on with the latest session of this directory")
-	flags.StringVarP(&f.Session, "session", "s", "", "go on with this session, by its id or the beginning of it")
-	flags.BoolVar(&f.Fork, "fork", false, "with -c or -s: go on in a copy of the session, which stays as it is")
-	flags.StringArrayVarP(&f.files, "file", "f", nil, "attach a file or a directory; may be repeated")
-	flags.StringVar(&f.Title, "title", "", "title of the new session")
-	flags.BoolVar(&f.auto, "auto", false, "allow what no rule denies, without asking")
-	flags.StringArrayVar(&f.plugins, "plugin", nil, "use the plugin at this path too: a package, a .wasm module or an executable; may be repeated")
-	flags.BoolVar(&f.Quiet, "quiet", false, "print nothing but the answer and errors")
+	flags.StringVarP(&f.Model, "model", "m", "", "model to use, as `provider/model`")
+	flags.StringVar(&f.Agent, "agent", "", "`agent` to use")
+	flags.StringVar(&f.Variant, "variant", "", "`variant` of the model, such as a reasoning effort")
+	flags.BoolVarP(&f.Resume, "continue", "c", false, "continue the latest session of this directory")
+	flags.StringVarP(&f.Session, "session", "s", "", "continue this `session` (ID or unique prefix)")
+	flags.BoolVar(&f.Fork, "fork", false, "with -c or -s: continue in a copy of the session, leaving the original unchanged")
+	flags.StringArrayVarP(&f.files, "file", "f", nil, "attach a `file` or directory; may be repeated")
+	flags.StringVar(&f.Title, "title", "", "`title` of the new session")
+	flags.BoolVar(&f.auto, "auto", false, "allow everything that no rule denies, without asking")
+	flags.StringArrayVar(&f.plugins, "plugin", nil, "also load the plugin at this `path`: a package, a .wasm module or an executable; may be repeated")
+	flags.BoolVar(&f.Quiet, "quiet", false, "print only the answer and errors")
 }
 
 func (f *Flags) check() error {
 	switch {
 	case f.Resume && f.Session != "":
-		return cli.UsageError("use one of them", "-c and -s both name the session to go on with")
+		return cli.UsageError("use one of them", "-c and -s both select a session")
 	case f.Fork && !f.Resume && f.Session == "":
-		return cli.UsageError("name the session with -c or -s", "--fork needs a session to go on from")
+		return cli.UsageError("name the session with -c or -s", "--fork needs a session to copy")
 	case f.Watch && len(f.plugins) == 0:
 		return cli.UsageError("name the plugin to develop, as in tenon run --plugin . --watch", "--watch needs --plugin")
 	case f.Title != "" && (f.Resume || f.Session != ""):
-		return cli.UsageError("leave --title out", "--title names a new session, and -c and -s go on with an old one")
+		return cli.UsageError("omit --title", "--title names a new session, but -c and -s continue an existing one")
 	case f.Model != "" && !strings.Contains(f.Model, "/"):
-		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q: want provider/model", f.Model), "tenon models lists the models that can be used")
+		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q: want provider/model", f.Model), "tenon models lists the available models")
 	}
 	return nil
 }
 
-// Prepare makes of flags and arguments a prompt and the machine to run it on, which the caller closes. interactive: somebody answers.
+// Prepare returns the prompt from flags and arguments, and a machine to run it on, which the caller closes. interactive means that
+// the user can be asked.
 func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <-chan os.Signal, interactive bool) (*cli.Machine, *host.PromptInput, error) {
 	if err := f.check(); err != nil {
 		return nil, nil, err
@@ -84,7 +85,7 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <
 	return m, in, err
 }
 
-// promptInput is the prompt as the host takes it, but for the session.
+// promptInput returns the input for the host, except for the session.
 func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string, signals <-chan os.Signal) (*host.PromptInput, error) {
 	in := &host.PromptInput{Command: f.Command, Agent: f.Agent, Model: f.Model, Variant: f.Variant}
 	var err error
@@ -118,8 +119,8 @@ func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string, signa
 	return in, nil
 }
 
-// Address finds or creates the session and, where nobody chose one, the model.
-func Address(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *host.PromptInput) (*sdk.Session, error) {
+// Address finds or creates the session, sets it in the input, and chooses a model if none is configured.
+func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput) (*sdk.Session, error) {
 	var s *sdk.Session
 	var err error
 	switch {
@@ -128,7 +129,7 @@ func Address(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *host
 	case f.Resume:
 		s, err = cli.LatestSession(ctx, m.Workspace, m.Store)
 	default:
-		if err := chooseModel(ctx, a, m, f, in); err != nil {
+		if err := chooseModel(ctx, m, f, in); err != nil {
 			return nil, err
 		}
 		s, err = m.CreateSession(ctx, host.NewSession{Title: f.Title})
@@ -140,14 +141,14 @@ func Address(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *host
 		return nil, err
 	}
 	if here := m.Workspace.Project.Directory; s.Directory != here {
-		a.Screen.Line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", terminal.Visible(s.Directory), terminal.Visible(here)))
+		m.Workspace.App.Screen.Line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", terminal.Visible(s.Directory), terminal.Visible(here)))
 	}
 	in.SessionID = s.ID
 	return s, nil
 }
 
-// chooseModel picks the model when neither flags nor configuration name one, and says which and why.
-func chooseModel(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *host.PromptInput) error {
+// chooseModel chooses a model if neither flags nor configuration name one, and prints the choice and its reason.
+func chooseModel(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput) error {
 	if f.Model != "" || f.Command != "" || m.Config().Model != "" || agentModel(m, f.Agent) {
 		return nil
 	}
@@ -156,13 +157,13 @@ func chooseModel(ctx context.Context, a *cli.App, m *cli.Machine, f *Flags, in *
 		return err
 	}
 	in.Model = choice.Model.Ref().String()
-	if !f.Quiet {
-		a.Screen.Line(a.Screen.Paint(terminal.Dim, fmt.Sprintf("using %s: %s", terminal.Visible(in.Model), terminal.Visible(choice.Reason))))
+	if screen := m.Workspace.App.Screen; !f.Quiet {
+		screen.Line(screen.Paint(terminal.Dim, fmt.Sprintf("using %s: %s", terminal.Visible(in.Model), terminal.Visible(choice.Reason))))
 	}
 	return nil
 }
 
-// agentModel reports whether the agent that will answer brings its model.
+// agentModel reports whether the agent defines its own model.
 func agentModel(m *cli.Machine, name string) bool {
 	if name == "" {
 		name = m.Config().DefaultAgent
@@ -178,7 +179,7 @@ func agentModel(m *cli.Machine, name string) bool {
 	return false
 }
 
-// absolute makes the paths of a flag absolute.
+// absolute returns the paths as absolute paths.
 func absolute(paths []string) ([]string, error) {
 	out := make([]string, len(paths))
 	for i, path := range paths {

@@ -15,50 +15,50 @@ import (
 )
 
 const (
-	// subscriptionSize is how many events may wait for the view before the host waits too.
+	// subscriptionSize is the number of events that are queued for the view before the host waits.
 	subscriptionSize = 256
-	// tickEvery is how often what is under way is drawn anew.
+	// tickEvery is the interval at which running work is redrawn.
 	tickEvery = 200 * time.Millisecond
-	// abortEvery is how often an interrupt is tried again while the turn has not begun.
+	// abortEvery is the interval at which an interrupt is retried until the turn has started.
 	abortEvery = 20 * time.Millisecond
 )
 
 // display shows a turn. It is used from one goroutine.
 type display interface {
+	// Event shows an event.
 	Event(e *sdk.Event)
-	// tick draws again what changes with time.
+	// Tick redraws what changes with time.
 	Tick(now time.Time)
-	// failed returns why nothing can be shown any more, nil while all is well.
+	// Failed returns the first error of showing something, or nil.
 	Failed() error
-	// finish shows how the turn ended.
+	// Finish shows the outcome of the turn.
 	Finish(o *view.Outcome) error
 }
 
-// Turn is one turn as a command runs it: events go to the view, questions to the user, interrupts to the host.
+// Turn runs one turn of a command: it passes events to the view, questions to the user, and interrupts to the host.
 type Turn struct {
-	App     *cli.App
 	Machine *cli.Machine
 	Signals <-chan os.Signal
 	Quiet   bool
-	Talks   bool               // the turn is one of a conversation
-	Keys    *terminal.Keyboard // of the user who answers questions; nil: they are refused
+	InChat  bool               // the turn belongs to a chat
+	Keys    *terminal.Keyboard // source of answers to questions; nil: questions are refused
 	// Begin finds or creates the session.
 	Begin func(context.Context) (*sdk.Session, error)
 	// Do runs the turn.
 	Do func(context.Context) (*sdk.MessageWithParts, error)
 
-	session string // empty until it has begun
+	session string // empty before Begin returned
 	view    display
 	asker   *asker // nil: there is no user to ask
 
 	held        []sdk.Event // while a question is on the screen
 	interrupted bool
-	leave       bool             // by more than Ctrl-C
-	broken      error            // the view cannot show any more
-	again       <-chan time.Time // tries the abort again
+	leave       bool             // a signal other than Ctrl-C
+	broken      error            // the error of the view
+	again       <-chan time.Time // the next attempt to abort
 }
 
-// Run begins the turn, runs it, and returns when it has ended; at the second interrupt the error is errHard.
+// Run runs the turn and returns its outcome. At the second interrupt, it returns immediately with cli.ErrHard.
 func (t *Turn) Run(ctx context.Context) *view.Outcome {
 	sub := t.Machine.Subscribe(subscriptionSize, true)
 	defer sub.Close()
@@ -68,10 +68,12 @@ func (t *Turn) Run(ctx context.Context) *view.Outcome {
 	}
 	t.session, t.view = s.ID, t.newView(s)
 	if t.Keys != nil {
-		t.asker = newAsker(t.App.Screen, t.Keys, t.Machine.Host)
+		t.asker = newAsker(t.app().Screen, t.Keys, t.Machine.Host)
 	}
 	return t.loop(ctx, sub.Events())
 }
+
+func (t *Turn) app() *cli.App { return t.Machine.Workspace.App }
 
 // RunAndClose runs the turn and closes the machine.
 func (t *Turn) RunAndClose(ctx context.Context) error {
@@ -79,20 +81,20 @@ func (t *Turn) RunAndClose(ctx context.Context) error {
 	if errors.Is(o.Err, cli.ErrHard) {
 		return o.Err
 	}
-	if !ShutDown(ctx, t.App, t.Machine, t.Signals) && t.session != "" && o.Err != nil {
+	if !ShutDown(ctx, t.Machine, t.Signals) && t.session != "" && o.Err != nil {
 		return cli.ErrHard
 	}
 	return o.Err // after the turn only the shutdown was cut short
 }
 
-// ShutDown closes the machine and reports whether that was done; a signal cuts it short.
-func ShutDown(ctx context.Context, a *cli.App, m *cli.Machine, signals <-chan os.Signal) bool {
+// ShutDown closes the machine. It returns false if a signal arrived first.
+func ShutDown(ctx context.Context, m *cli.Machine, signals <-chan os.Signal) bool {
 	closed := make(chan error, 1)
 	go func() { closed <- m.Close(context.WithoutCancel(ctx)) }() // ends when the host is closed; waited for below
 	select {
 	case err := <-closed:
 		if err != nil {
-			a.Log.Warn("not shut down cleanly", "err", err)
+			m.Workspace.App.Log.Warn("shutdown failed", "err", err)
 		}
 		return true
 	case <-signals:
@@ -101,19 +103,19 @@ func ShutDown(ctx context.Context, a *cli.App, m *cli.Machine, signals <-chan os
 }
 
 func (t *Turn) newView(s *sdk.Session) display {
-	a, words := t.App, cli.OnCommandLine()
-	if t.Talks {
+	a, words := t.app(), cli.OnCommandLine()
+	if t.InChat {
 		words = cli.InChat()
 	}
 	shown := &view.Turn{
 		Session: s, Directory: t.Machine.Workspace.Project.Directory, Retries: retryLimit(t.Machine.Config()),
-		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, Talks: t.Talks,
+		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, InChat: t.InChat,
 		Remedy: func(err error) (text, fix string, code int) {
 			f := words.Remedy(err)
 			return a.Mask.Clean(f.Err.Error()), f.Fix, f.Code
 		},
 	}
-	if t.App.JSON {
+	if a.JSON {
 		return view.NewJSON(a.Out, shown)
 	}
 	return view.NewText(a.Screen, a.Out, a.Mask, shown, t.Quiet)
@@ -135,7 +137,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	}()
 	ticks := time.NewTicker(tickEvery)
 	defer ticks.Stop()
-	if !t.App.Screen.Live {
+	if !t.app().Screen.Live {
 		ticks.Stop()
 	}
 	for {
@@ -156,7 +158,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 				return &view.Outcome{Err: cli.ErrHard}
 			}
 			t.interrupted, t.leave = true, s != os.Interrupt
-			t.App.Screen.Line("interrupting the turn (once more: leave at once)")
+			t.app().Screen.Line("interrupting the turn (press Ctrl-C again to exit immediately)")
 			t.abort()
 		case <-t.again:
 			t.abort()
@@ -168,7 +170,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	}
 }
 
-// answers is where what the user types comes from.
+// answers returns the channel of typed input.
 func (t *Turn) answers() <-chan terminal.Piece {
 	if t.asker == nil {
 		return nil
@@ -176,7 +178,7 @@ func (t *Turn) answers() <-chan terminal.Piece {
 	return t.asker.keys.Pieces
 }
 
-// take shows an event, later when a question stands on the screen.
+// take shows an event, or keeps it while a question is on the screen.
 func (t *Turn) take(e sdk.Event) {
 	if t.asker != nil {
 		t.asker.event(&e)
@@ -189,7 +191,7 @@ func (t *Turn) take(e sdk.Event) {
 	t.view.Event(&e)
 }
 
-// release shows what was held back, once no question stands on the screen.
+// release shows the kept events once no question is on the screen.
 func (t *Turn) release() {
 	for len(t.held) > 0 && !t.asker.asking() {
 		e := t.held[0]
@@ -204,7 +206,7 @@ func (t *Turn) tick(now time.Time) {
 	}
 }
 
-// abort ends the turn. One that has not begun yet is tried again.
+// abort aborts the turn. If it has not started yet, abort is retried.
 func (t *Turn) abort() {
 	t.again = nil
 	if !t.Machine.Abort(t.session) {
@@ -212,7 +214,7 @@ func (t *Turn) abort() {
 	}
 }
 
-// checkView ends a turn whose output nobody reads any more.
+// checkView aborts the turn if its output can no longer be written.
 func (t *Turn) checkView() {
 	if t.broken != nil {
 		return
@@ -222,7 +224,7 @@ func (t *Turn) checkView() {
 	}
 }
 
-// drain shows what was published before the turn ended.
+// drain shows the remaining events of the turn.
 func (t *Turn) drain(events <-chan sdk.Event) {
 	if t.asker != nil {
 		t.asker.withdraw()
@@ -245,7 +247,7 @@ func (t *Turn) finish(o *view.Outcome) *view.Outcome {
 	var te *host.TurnError
 	o.Leave = t.leave
 	if t.interrupted && errors.As(o.Err, &te) && te.Named.Name == sdk.ErrorAborted {
-		o.Err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "tenon run -s "+t.session+" goes on where this stopped")
+		o.Err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "tenon run -s "+t.session+" continues where this stopped")
 	}
 	if t.broken != nil {
 		o.Err = cli.OutputError(t.broken)

@@ -17,22 +17,21 @@ import (
 )
 
 const (
-	// MaxStdin bounds a prompt from stdin, in bytes: more does not fit any model's context.
+	// MaxStdin is the maximum size of a prompt from stdin, in bytes. More does not fit into any model's context.
 	MaxStdin = 8 << 20
-	// stdinNotice is how long stdin may keep a run waiting before it says so.
+	// stdinNotice is the time after which a run reports that it waits for stdin.
 	stdinNotice = 2 * time.Second
 )
 
-// promptText is the prompt of a run: what the user wrote, in which @file is looked for, and what was piped
-// in beside it, which is taken as it is.
+// promptText is the prompt of a run: text from the user, in which @file is resolved, and piped text, which is used verbatim.
 type promptText struct {
 	text  string
 	piped string
 }
 
-// readPrompt joins the arguments and stdin, which is read when it is piped or "-" asks for it.
+// readPrompt returns the prompt from the arguments and stdin, which is read if it is piped or an argument is "-".
 //
-// With lines, stdin holds further prompts and is left alone; the first prompt may be missing then.
+// With lines, stdin is not read, because it holds further prompts, and the first prompt may be missing.
 func readPrompt(ctx context.Context, a *cli.App, args []string, optional, lines bool) (promptText, error) {
 	var words []string
 	dash := false
@@ -59,26 +58,25 @@ func readPrompt(ctx context.Context, a *cli.App, args []string, optional, lines 
 		}
 	}
 	if p.text == "" && p.piped == "" && !optional {
-		return p, cli.UsageError(`write it behind run, as in tenon run "explain this project", or pipe it in`, "there is no prompt")
+		return p, cli.UsageError(`pass it as an argument, as in tenon run "explain this project", or pipe it in`, "no prompt")
 	}
 	return p, nil
 }
 
-// isPiped reports whether something was piped into f: a pipe, a file or a socket, but neither a terminal
-// nor /dev/null.
+// isPiped reports whether f is a pipe, a file or a socket, not a terminal or /dev/null.
 func isPiped(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice == 0 && info.Mode()&os.ModeDevice == 0
 }
 
-// readStdin reads all of stdin as text. ctx ends the wait for it.
+// readStdin reads all of stdin as text, until ctx ends.
 func readStdin(ctx context.Context, a *cli.App) (string, error) {
 	type outcome struct {
 		data []byte
 		err  error
 	}
 	read := make(chan outcome, 1)
-	// Ends with stdin or the process: a read of a pipe cannot be called off.
+	// Ends with stdin or the process: a read of a pipe cannot be canceled.
 	go func() {
 		data, err := io.ReadAll(io.LimitReader(a.In, MaxStdin+1))
 		read <- outcome{data, err}
@@ -88,7 +86,7 @@ func readStdin(ctx context.Context, a *cli.App) (string, error) {
 	for {
 		select {
 		case <-notice.C:
-			a.Screen.Line("waiting for stdin to end, which is part of the prompt (</dev/null leaves it out)")
+			a.Screen.Line("waiting for the end of stdin, which becomes part of the prompt (to skip it, use </dev/null)")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		case r := <-read:
@@ -100,16 +98,16 @@ func readStdin(ctx context.Context, a *cli.App) (string, error) {
 func stdinText(data []byte, err error) (string, error) {
 	switch {
 	case err != nil:
-		return "", cli.UsageError("pipe text in, or leave stdin alone with </dev/null", "read stdin: %w", cli.Cause(err))
+		return "", cli.UsageError("pipe text in, or use </dev/null", "read stdin: %w", cli.Cause(err))
 	case len(data) > MaxStdin:
-		return "", cli.UsageError("save it as a file, name the file in the prompt and let the model read what it needs", "stdin has more than %d MiB", MaxStdin>>20)
+		return "", cli.UsageError("save it to a file and name the file in the prompt", "stdin is larger than %d MiB", MaxStdin>>20)
 	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
-		return "", cli.UsageError("attach files with -f FILE", "stdin is not text in UTF-8")
+		return "", cli.UsageError("attach files with -f FILE", "stdin is not UTF-8 text")
 	}
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
 
-// attachments returns the parts for files to attach. Relative paths start where the command was called.
+// attachments returns the parts for attached files. Relative paths are relative to the working directory of the process.
 func attachments(paths []string) (sdk.Parts, error) {
 	var parts sdk.Parts
 	for _, path := range paths {

@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// CatchSignals delivers what asks the process to end. Writes to a closed pipe become errors, so that a turn
-// whose reader went away is still wound up.
+// CatchSignals delivers signals that ask the process to end, until stop is called. Writes to a closed pipe return errors instead of
+// killing the process, so that the turn ends properly.
 //
-// Signals that were ignored when the process started, as nohup does, stay ignored.
-func CatchSignals() (<-chan os.Signal, func()) {
+// Signals that were ignored at the start of the process, as with nohup, stay ignored.
+func CatchSignals() (signals <-chan os.Signal, stop func()) {
 	end := make(chan os.Signal, 2)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {

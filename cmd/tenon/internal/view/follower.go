@@ -6,7 +6,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// follower keeps what views must know of the messages and sessions that events speak of.
+// follower tracks the messages and sessions in events.
 type follower struct {
 	root    string
 	parents map[string]string                // of the subagents' sessions
@@ -18,7 +18,7 @@ func newFollower(root string) *follower {
 	return &follower{root: root, parents: map[string]string{}, steps: map[string]*sdk.AssistantMessage{}}
 }
 
-// take notes what the event tells.
+// take updates the state from an event.
 func (f *follower) take(e *sdk.Event) {
 	switch p := e.Properties.(type) {
 	case *sdk.SessionInfo:
@@ -37,8 +37,8 @@ func (f *follower) take(e *sdk.Event) {
 	}
 }
 
-// depth is how far below the root session a session is. An older session of a subagent that is taken up
-// again was never announced: it counts as the root's child.
+// depth returns how deep a session is below the root session. The session of a resumed subagent was never announced, so it
+// counts as a child of the root.
 func (f *follower) depth(session string) int {
 	depth := 0
 	for session != f.root && depth < len(f.parents)+1 {
@@ -52,7 +52,7 @@ func (f *follower) depth(session string) int {
 	return depth
 }
 
-// answers reports whether the part belongs to the answer: a step of the root session that is no summary.
+// answers reports whether the part belongs to the answer: to a step of the root session that is not a summary.
 func (f *follower) answers(h *sdk.PartHead) bool {
 	m := f.steps[h.MessageID]
 	return h.SessionID == f.root && m != nil && !m.Summary
@@ -80,7 +80,7 @@ func (f *follower) totals() totals {
 	return t
 }
 
-// AnswerText returns what a message says to the user.
+// AnswerText returns the text of an answer.
 func AnswerText(m *sdk.MessageWithParts) string {
 	if m == nil || m.Info.Role() != sdk.RoleAssistant {
 		return ""
@@ -94,7 +94,7 @@ func AnswerText(m *sdk.MessageWithParts) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// structured returns the answer that meets the prompt's schema, nil when none was given.
+// structured returns the answer that matches the prompt's schema, or nil.
 func structured(m *sdk.MessageWithParts) []byte {
 	if m == nil {
 		return nil

@@ -18,15 +18,15 @@ import (
 //	tool_use     part        a finished tool call; part.state.status is completed or error
 //	step_finish  part        a step ended: reason, tokens, cost
 //	error        error       the turn failed: name and data
-//	retry        attempt, limit, message, next   a model request failed and is tried again
-//	permission   request     a permission was asked for
+//	retry        attempt, limit, message, next   a model request failed and is retried
+//	permission   request     a permission request
 //	notice       plugin, hook, message           a plugin failed and was skipped, denied or quarantined; without
-//	                                             a plugin: a damaged row is left out of the conversation
-//	compacted                the conversation was summarised
+//	                                             a plugin: a damaged row is missing from the conversation
+//	compacted                the conversation was summarized
 //	subagent     sessionID of the subagent, parentID, event   one of step_start to retry, of a subagent
 //	done         result, structured, messageID, model, finish, cost, tokens, steps, durationMS, error, exitCode
 //
-// The last line is done, unless the process was killed. Every part stands in the store before its line is
+// The last line is done, unless the process was killed. Every part is stored before its line is
 // written.
 type jsonLine struct {
 	Type      string     `json:"type"`
@@ -67,29 +67,30 @@ type doneLine struct {
 	ExitCode   int             `json:"exitCode"`
 }
 
-// jsonView writes a turn as JSON, a line an event.
-type jsonView struct {
+// JSON writes a turn as JSON lines, one per event.
+type JSON struct {
 	enc     *json.Encoder
 	turn    *Turn
 	f       *follower
 	now     func() time.Time
-	written map[string]bool // parts that have their line
+	written map[string]bool // parts whose line was written
 	err     error
 }
 
-func NewJSON(w io.Writer, turn *Turn) *jsonView {
-	v := &jsonView{enc: NewEncoder(w), turn: turn, f: newFollower(turn.Session.ID), now: time.Now, written: map[string]bool{}}
+// NewJSON returns a view that writes to w, and writes the first line.
+func NewJSON(w io.Writer, turn *Turn) *JSON {
+	v := &JSON{enc: NewEncoder(w), turn: turn, f: newFollower(turn.Session.ID), now: time.Now, written: map[string]bool{}}
 	v.write(jsonLine{Type: "session", SessionID: turn.Session.ID, Info: turn.Session})
 	return v
 }
 
 // Failed returns why stdout cannot be written.
-func (v *jsonView) Failed() error { return v.err }
+func (v *JSON) Failed() error { return v.err }
 
-// Tick does nothing: time alone is no event.
-func (v *jsonView) Tick(time.Time) {}
+// Tick does nothing: JSON lines do not depend on time.
+func (v *JSON) Tick(time.Time) {}
 
-func (v *jsonView) write(l jsonLine) {
+func (v *JSON) write(l jsonLine) {
 	l.Timestamp = v.now().UnixMilli()
 	if l.SessionID != v.f.root && l.SessionID != "" {
 		inner := l
@@ -98,14 +99,14 @@ func (v *jsonView) write(l jsonLine) {
 	v.encode(l)
 }
 
-func (v *jsonView) encode(line any) {
+func (v *JSON) encode(line any) {
 	if v.err == nil {
 		v.err = v.enc.Encode(line)
 	}
 }
 
 // Event writes the line of an event, if it has one.
-func (v *jsonView) Event(e *sdk.Event) {
+func (v *JSON) Event(e *sdk.Event) {
 	v.f.take(e)
 	switch p := e.Properties.(type) {
 	case *sdk.PartInfo:
@@ -127,7 +128,7 @@ func (v *jsonView) Event(e *sdk.Event) {
 	}
 }
 
-func (v *jsonView) part(p sdk.Part) {
+func (v *JSON) part(p sdk.Part) {
 	h := p.Head()
 	step := v.f.steps[h.MessageID]
 	if step == nil || step.Summary || v.written[h.ID] {
@@ -141,7 +142,7 @@ func (v *jsonView) part(p sdk.Part) {
 	v.write(jsonLine{Type: kind, SessionID: h.SessionID, Part: p})
 }
 
-// lineOf names the line of a part, empty while the part is open and for those that have none.
+// lineOf returns the type of a part's line, or "" if the part is open or has no line.
 func lineOf(p sdk.Part) string {
 	switch p := p.(type) {
 	case *sdk.StepStartPart:
@@ -165,7 +166,7 @@ func lineOf(p sdk.Part) string {
 }
 
 // Finish writes the last line.
-func (v *jsonView) Finish(o *Outcome) error {
+func (v *JSON) Finish(o *Outcome) error {
 	t := v.f.totals()
 	l := doneLine{
 		Type: "done", Timestamp: v.now().UnixMilli(), SessionID: v.f.root, Result: AnswerText(o.Message), Structured: structured(o.Message),

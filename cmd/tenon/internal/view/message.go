@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TypedText is what a user wrote in a message; empty for messages that the host wrote.
+// TypedText returns the text of a message that the user typed; empty if the host wrote the message.
 func TypedText(parts sdk.Parts) string {
 	var out []string
 	for _, p := range parts {
@@ -20,6 +20,7 @@ func TypedText(parts sdk.Parts) string {
 	return strings.Join(out, "\n")
 }
 
+// ShowMessage writes a stored message. Paths below directory are shown relative to it.
 func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string) {
 	var head string
 	switch info := m.Info.(type) {
@@ -72,7 +73,7 @@ func showPart(c *terminal.Screen, p sdk.Part, directory string) string {
 	case *sdk.SubtaskPart:
 		return c.Paint(terminal.Dim, "subtask for "+terminal.Visible(p.Agent)+": "+Clip(terminal.OneLine(p.Prompt), reasoningLength))
 	case *sdk.CompactionPart:
-		return c.Paint(terminal.Dim, "(the conversation so far was to be summarised)")
+		return c.Paint(terminal.Dim, "(summary of the conversation so far requested)")
 	}
 	return ""
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
-// Table lays columns out for people. The last column is cut to the width of the terminal.
+// Table aligns text in columns. Lines are cut to the width of the terminal.
 type Table struct {
 	rows [][]string
 }
@@ -14,7 +14,7 @@ type Table struct {
 // Add appends a row; its cells must not contain control characters.
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Text returns the table; width 0 does not cut.
+// Text returns the table with lines cut to width columns; 0 means no limit.
 func (t *Table) Text(width int) string {
 	var widths []int
 	for _, row := range t.rows {

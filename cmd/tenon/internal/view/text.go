@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// reasoningLength bounds what is shown of finished reasoning.
+	// reasoningLength is the maximum length of shown reasoning, in characters.
 	reasoningLength = 160
-	// silence is how long a model may take to begin before the wait is shown.
+	// silence is the time a model may take to start answering before the wait is shown.
 	silence = 2 * time.Second
 )
 
-// textView shows a turn to people: on a terminal the answer as it is written with the tool calls between
-// it, elsewhere a line for each tool call on stderr and, at the end, the answer alone on stdout.
-type textView struct {
+// Text shows a turn as text. On a terminal, the answer appears as it arrives, with the tool calls in between. Otherwise, each
+// tool call is a line on stderr, and at the end the answer goes to stdout.
+type Text struct {
 	s      *terminal.Screen
 	answer io.Writer // stdout
 	footer io.Writer // stderr
@@ -31,20 +31,20 @@ type textView struct {
 	f      *follower
 	now    func() time.Time
 
-	text     *streamed            // the block of the answer that is being written
-	thinking *thought             // the reasoning that is being written
-	calls    map[string]*openCall // under way, by part
+	text     *streamed            // the current block of the answer
+	thinking *thought             // the current reasoning
+	calls    map[string]*openCall // running calls, by part
 	order    []string             // of calls
-	finished map[string]bool      // calls whose line was written
+	finished map[string]bool      // calls and texts that were shown
 	retry    *sdk.SessionStatus
-	asked    time.Time // when the model was asked that has not begun to answer; zero otherwise
-	refused  int       // calls refused because nobody is there to be asked
+	asked    time.Time // when the pending model request was sent; zero if none is pending
+	refused  int       // calls refused because there is no user to ask
 }
 
-// streamed is a part whose text arrives and is written.
+// streamed is a text part that is being streamed.
 type streamed struct {
 	id      string
-	written interface { // a hash of the text so far, which may be long
+	written interface { // a hash of the text so far, because the text may be long
 		io.Writer
 		Sum(b []byte) []byte
 	}
@@ -52,22 +52,22 @@ type streamed struct {
 
 func newStreamed(id string) *streamed { return &streamed{id: id, written: sha256.New()} }
 
-func (s *streamed) write(text string) { _, _ = io.WriteString(s.written, text) } // a hash takes everything
+func (s *streamed) write(text string) { _, _ = io.WriteString(s.written, text) } // a hash never fails
 
-// is reports whether what was written is the text.
+// is reports whether the streamed text equals text.
 func (s *streamed) is(text string) bool {
 	whole := newStreamed(s.id)
 	whole.write(text)
 	return bytes.Equal(whole.written.Sum(nil), s.written.Sum(nil))
 }
 
-// thought is reasoning that arrives. Its end is shown, and no more is kept.
+// thought is reasoning that is being streamed. Only its end is shown and kept.
 type thought struct {
 	id   string
 	tail string
 }
 
-// maxTail bounds what is kept of reasoning, in bytes: enough for reasoningLength characters of any kind with white space in between.
+// maxTail is the maximum length of kept reasoning, in bytes: enough for reasoningLength characters of any kind with white space.
 const maxTail = 4 << 10
 
 func (t *thought) write(text string) {
@@ -77,24 +77,26 @@ func (t *thought) write(text string) {
 	}
 }
 
-// openCall is a tool call that is under way.
+// openCall is a running tool call.
 type openCall struct {
 	part     *sdk.ToolPart
 	received int // bytes of arguments
 }
 
-func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *textView {
-	return &textView{
+// NewText returns a view that shows the turn on s, writes an answer that is not streamed to answer, and the figures of the turn to
+// footer. quiet leaves only the answer.
+func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *Text {
+	return &Text{
 		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, f: newFollower(turn.Session.ID), now: time.Now,
 		calls: map[string]*openCall{}, finished: map[string]bool{},
 	}
 }
 
 // Failed returns why the terminal cannot be written.
-func (v *textView) Failed() error { return v.s.Failed() }
+func (v *Text) Failed() error { return v.s.Failed() }
 
 // Event shows an event.
-func (v *textView) Event(e *sdk.Event) {
+func (v *Text) Event(e *sdk.Event) {
 	v.f.take(e)
 	switch p := e.Properties.(type) {
 	case *sdk.PartDelta:
@@ -109,7 +111,7 @@ func (v *textView) Event(e *sdk.Event) {
 		}
 	case *sdk.SessionRef:
 		if e.Type == sdk.EventSessionCompacted && p.SessionID == v.f.root {
-			v.line(v.s.Paint(terminal.Dim, "the conversation was summarised to make room (tenon session uncompact takes that back)"))
+			v.line(v.s.Paint(terminal.Dim, "the conversation was summarized to free up context (undo with tenon session uncompact)"))
 		}
 	case *sdk.Object:
 		v.template(*p)
@@ -124,8 +126,8 @@ func (v *textView) Event(e *sdk.Event) {
 	}
 }
 
-// template tells of a shell command in the template of a command, before it is asked for.
-func (v *textView) template(p sdk.Object) {
+// template shows a shell command in the template of a command before permission for it is requested.
+func (v *Text) template(p sdk.Object) {
 	from, _ := p["template"].(string)
 	input, _ := p["input"].(json.RawMessage)
 	var args struct{ Command string }
@@ -135,14 +137,14 @@ func (v *textView) template(p sdk.Object) {
 	v.line(v.s.Paint(terminal.Dim, terminal.Visible(from)+" runs "+terminal.OneLine(args.Command)))
 }
 
-// line writes a line, unless the user wants the answer alone.
-func (v *textView) line(text string) {
+// line writes a line, unless only the answer is wanted.
+func (v *Text) line(text string) {
 	if !v.quiet {
 		v.s.Line(text)
 	}
 }
 
-func (v *textView) delta(d *sdk.PartDelta) {
+func (v *Text) delta(d *sdk.PartDelta) {
 	v.heard()
 	switch {
 	case v.text != nil && d.PartID == v.text.id:
@@ -157,7 +159,7 @@ func (v *textView) delta(d *sdk.PartDelta) {
 	}
 }
 
-func (v *textView) part(p sdk.Part) {
+func (v *Text) part(p sdk.Part) {
 	if p.Type() != sdk.PartTypeStepStart {
 		v.heard()
 	}
@@ -182,7 +184,7 @@ func (v *textView) part(p sdk.Part) {
 }
 
 // heard ends the wait for the model.
-func (v *textView) heard() {
+func (v *Text) heard() {
 	shown := v.waits(v.now())
 	v.asked = time.Time{}
 	if shown {
@@ -190,11 +192,11 @@ func (v *textView) heard() {
 	}
 }
 
-// waits reports whether the model takes long enough to begin that the wait is shown.
-func (v *textView) waits(now time.Time) bool { return !v.asked.IsZero() && now.Sub(v.asked) >= silence }
+// waits reports whether the wait for the model is long enough to be shown.
+func (v *Text) waits(now time.Time) bool { return !v.asked.IsZero() && now.Sub(v.asked) >= silence }
 
-// textPart begins or ends a block of the answer.
-func (v *textView) textPart(p *sdk.TextPart) {
+// textPart starts or ends a block of the answer.
+func (v *Text) textPart(p *sdk.TextPart) {
 	closed := p.Time != nil && p.Time.End != 0
 	if v.text == nil || v.text.id != p.ID {
 		if closed && p.Ignored || v.finished[p.ID] {
@@ -219,8 +221,8 @@ func (v *textView) textPart(p *sdk.TextPart) {
 	}
 }
 
-// reasoningPart shows, when the model is done with it, the beginning of what it thought.
-func (v *textView) reasoningPart(p *sdk.ReasoningPart) {
+// reasoningPart shows the beginning of finished reasoning.
+func (v *Text) reasoningPart(p *sdk.ReasoningPart) {
 	if p.Time.End == 0 {
 		if v.thinking == nil || v.thinking.id != p.ID {
 			v.thinking = &thought{id: p.ID}
@@ -237,7 +239,7 @@ func (v *textView) reasoningPart(p *sdk.ReasoningPart) {
 	v.line(v.s.Paint(terminal.Dim, "thought for "+took+": "+Clip(terminal.OneLine(Clip(p.Text, maxTail)), reasoningLength)))
 }
 
-func (v *textView) toolPart(p *sdk.ToolPart) {
+func (v *Text) toolPart(p *sdk.ToolPart) {
 	if v.finished[p.ID] {
 		return
 	}
@@ -274,7 +276,7 @@ func without(list []string, item string) []string {
 	return out
 }
 
-func (v *textView) status(p *sdk.SessionStatusInfo) {
+func (v *Text) status(p *sdk.SessionStatusInfo) {
 	if p.Status.Type != sdk.StatusRetry {
 		if v.retry != nil {
 			v.retry, v.asked = nil, v.now()
@@ -289,11 +291,11 @@ func (v *textView) status(p *sdk.SessionStatusInfo) {
 	}
 	wait := max(time.UnixMilli(status.Next).Sub(v.now()), 0)
 	v.line(strings.Repeat("  ", v.f.depth(p.SessionID)) + v.s.Paint(terminal.Yellow, fmt.Sprintf(
-		"%s; next try in %s (%d/%d)", Clip(terminal.OneLine(v.turn.Clean(status.Message)), errorLength), Duration(roughly(wait)), status.Attempt, v.turn.Retries)))
+		"%s; next attempt in %s (%d/%d)", Clip(terminal.OneLine(v.turn.Clean(status.Message)), errorLength), Duration(roughly(wait)), status.Attempt, v.turn.Retries)))
 	v.draw()
 }
 
-// roughly rounds a wait to what people want to know.
+// roughly rounds a wait to seconds, if it is longer than one.
 func roughly(d time.Duration) time.Duration {
 	if d < time.Second {
 		return d.Round(time.Millisecond)
@@ -301,7 +303,7 @@ func roughly(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// TodoLine is the task list in one line.
+// TodoLine returns the task list as one line.
 func TodoLine(s *terminal.Screen, list []sdk.Todo) string {
 	marks := map[string]string{"pending": "○", "in_progress": "▸", "completed": "✓", "cancelled": "✗"}
 	done := 0
@@ -323,15 +325,15 @@ func TodoLine(s *terminal.Screen, list []sdk.Todo) string {
 	return fmt.Sprintf("tasks %d/%d: %s", done, len(list), strings.Join(items, "  "))
 }
 
-// Tick draws the live lines again.
-func (v *textView) Tick(now time.Time) {
+// Tick redraws the live lines.
+func (v *Text) Tick(now time.Time) {
 	if v.thinking != nil || len(v.order) > 0 || v.retry != nil || v.waits(now) {
 		v.draw()
 	}
 }
 
-// draw shows what is under way in the live lines.
-func (v *textView) draw() {
+// draw shows running work in the live lines.
+func (v *Text) draw() {
 	if !v.s.Live || v.quiet {
 		return
 	}
@@ -353,13 +355,13 @@ func (v *textView) draw() {
 	}
 	if v.retry != nil {
 		wait := max(time.UnixMilli(v.retry.Next).Sub(now), 0)
-		lines = append(lines, v.s.Paint(terminal.Dim, "next try in "+Duration(roughly(wait))))
+		lines = append(lines, v.s.Paint(terminal.Dim, "next attempt in "+Duration(roughly(wait))))
 	}
 	v.s.BottomLines(lines)
 }
 
-// Finish writes the answer where it was not streamed, and the figures of the turn.
-func (v *textView) Finish(o *Outcome) error {
+// Finish writes the answer if it was not streamed, and the figures of the turn.
+func (v *Text) Finish(o *Outcome) error {
 	v.s.BottomLines(nil)
 	if err := v.writeAnswer(o); err != nil {
 		return err
@@ -368,11 +370,11 @@ func (v *textView) Finish(o *Outcome) error {
 		return v.s.Failed()
 	}
 	if v.refused > 0 {
-		fmt.Fprintf(v.footer, "note: %s refused because nobody could be asked; the line of each says what allows it\n", was(v.refused, "tool call"))
+		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows the rule that would allow it\n", was(v.refused, "tool call"))
 	}
 	if a, ok := o.Message.Info.(*sdk.AssistantMessage); ok && a.Finish == sdk.FinishLength && o.Err == nil {
 		remedy := `tenon run -c "go on" continues it`
-		if v.turn.Talks {
+		if v.turn.InChat {
 			remedy = `"go on" continues it`
 		}
 		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; "+remedy)
@@ -381,7 +383,7 @@ func (v *textView) Finish(o *Outcome) error {
 	return v.s.Failed()
 }
 
-func (v *textView) writeAnswer(o *Outcome) error {
+func (v *Text) writeAnswer(o *Outcome) error {
 	if data := structured(o.Message); len(data) > 0 && o.Err == nil {
 		return v.writeStructured(data)
 	}
@@ -399,8 +401,8 @@ func (v *textView) writeAnswer(o *Outcome) error {
 	return err
 }
 
-// writeStructured writes JSON: for people indented, for programs on one line.
-func (v *textView) writeStructured(data []byte) error {
+// writeStructured writes JSON: indented on a terminal, else on one line.
+func (v *Text) writeStructured(data []byte) error {
 	var b bytes.Buffer
 	compact := json.Compact
 	if v.s.Streams {
@@ -418,8 +420,8 @@ func (v *textView) writeStructured(data []byte) error {
 	return err
 }
 
-// figures is the line at the end: model, steps, tokens, cost, time and how to go on.
-func (v *textView) figures(o *Outcome) string {
+// figures returns the last line: model, steps, tokens, cost, time and how to continue.
+func (v *Text) figures(o *Outcome) string {
 	t := v.f.totals()
 	var words []string
 	if t.model != "" {
@@ -441,8 +443,8 @@ func (v *textView) figures(o *Outcome) string {
 		words = append(words, Money(t.cost))
 	}
 	words = append(words, Duration(o.Took.Round(time.Millisecond)))
-	if !v.turn.Talks {
-		words = append(words, "tenon run -s "+v.f.root+" goes on")
+	if !v.turn.InChat {
+		words = append(words, "continue: tenon run -s "+v.f.root)
 	}
 	return strings.Join(words, " · ")
 }

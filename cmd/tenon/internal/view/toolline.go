@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// SubjectLength bounds what a tool call touches, in its line.
+	// SubjectLength is the maximum length of the subject of a tool call in its line, in characters.
 	SubjectLength = 200
-	// errorLength bounds an error in a line; a refusal, which says what to do, fits.
+	// errorLength is the maximum length of an error in a line, in characters. A refusal with its remedy fits.
 	errorLength = 600
 )
 
-// sgr is what programs colour their output with.
+// sgr matches the color sequences in the output of programs.
 var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// subjectKeys are the arguments that say what a call touches, the most telling first.
+// subjectKeys are the arguments that describe the subject of a call, the most specific first.
 var subjectKeys = [...]string{"command", "filePath", "file_path", "path", "url", "pattern", "query", "description", "name"}
 
-// subject says in a few words what a tool call touches.
+// subject describes in a few words what a tool call is about.
 func subject(s *sdk.ToolState, directory string) string {
 	var args map[string]any
 	if json.Unmarshal(s.Input, &args) != nil {
@@ -55,7 +55,7 @@ func subject(s *sdk.ToolState, directory string) string {
 	return Clip(terminal.OneLine(s.Title), SubjectLength)
 }
 
-// relative shortens a path below the directory.
+// relative returns a path below the directory relative to it, and other paths unchanged.
 func relative(path, directory string) string {
 	if rel, err := filepath.Rel(directory, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -63,7 +63,7 @@ func relative(path, directory string) string {
 	return path
 }
 
-// details are the figures of a finished call: what it changed, how a command ended.
+// details returns the figures of a finished call: changed lines, exit code, last line of output.
 func details(s *sdk.ToolState) []string {
 	var out []string
 	if added, removed, ok := diffSize(s.Metadata); ok {
@@ -98,7 +98,7 @@ func diffSize(metadata sdk.Object) (added, removed int, ok bool) {
 	return added, removed, true
 }
 
-// lastLine is the last line of a command's output that has anything in it.
+// lastLine returns the last non-empty line of a command's output.
 func lastLine(metadata sdk.Object) string {
 	output, _ := metadata["output"].(string)
 	output = strings.TrimSpace(sgr.ReplaceAllString(output, ""))
@@ -106,12 +106,12 @@ func lastLine(metadata sdk.Object) string {
 		output = output[i+1:]
 	}
 	if i := strings.LastIndexByte(output, '\r'); i >= 0 {
-		output = output[i+1:] // what a progress bar left on the line
+		output = output[i+1:] // the last state of a progress bar
 	}
 	return Clip(terminal.OneLine(output), SubjectLength)
 }
 
-// number reads a number of metadata, which is a Go value while the call's process runs and JSON afterwards.
+// number reads a number of metadata: a Go value in the process of the call, else decoded JSON.
 func number(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -127,7 +127,7 @@ func number(v any) (int64, bool) {
 	return 0, false
 }
 
-// toolLine is the line of a finished call.
+// toolLine returns the line of a finished call.
 func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int) string {
 	s := &p.State
 	mark, name := c.Paint(terminal.Green, "✓"), terminal.Visible(p.Tool)
@@ -152,7 +152,7 @@ func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int) 
 	return line
 }
 
-// runningLine is the live line of a call that is under way.
+// runningLine returns the live line of a running call.
 func runningLine(c *terminal.Screen, p *sdk.ToolPart, received int, directory string, depth int, now time.Time) string {
 	s := &p.State
 	words := []string{strings.Repeat("  ", depth) + c.Paint(terminal.Cyan, "◦"), c.Paint(terminal.Bold, terminal.Visible(p.Tool))}

@@ -6,22 +6,22 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Turn is what views know of the turn before it begins.
+// Turn describes a turn to a view before the turn starts.
 type Turn struct {
 	Session     *sdk.Session
 	Directory   string
-	Retries     int                 // how often a step is tried again
-	LogsNotices bool                // the log tells of plugins that failed
-	Clean       func(string) string // takes secrets out of the text of errors
-	// Remedy returns the text of an error that ends a turn, without secrets, what the user can do about it, and the exit code.
+	Retries     int                 // maximum retries of a step
+	LogsNotices bool                // the log reports failed plugins
+	Clean       func(string) string // removes secrets from the text of an error
+	// Remedy returns the text without secrets, the remedy, and the exit code of an error that ends the turn.
 	Remedy func(error) (text, fix string, code int)
-	Talks  bool // the turn is one of a conversation, which says at its end how to go on
+	InChat bool // the turn belongs to a chat, which prints at its end how to continue
 }
 
 // Outcome is how a turn ended.
 type Outcome struct {
-	Message *sdk.MessageWithParts // the last one; nil when the turn did not get that far
+	Message *sdk.MessageWithParts // the last message; nil if the turn ended before it
 	Err     error
 	Took    time.Duration
-	Leave   bool // a signal asked for more than the end of the turn: that of the process
+	Leave   bool // a signal requested the end of the process, not only of the turn
 }

@@ -124,7 +124,7 @@ func quietly(events []sdk.Event) string {
 	return errs.String() + "--- stdout ---\n" + out.String()
 }
 
-func play(v *textView, events []sdk.Event) {
+func play(v *Text, events []sdk.Event) {
 	v.now = frozen
 	for i := range events {
 		v.Event(&events[i])
@@ -135,7 +135,7 @@ func play(v *textView, events []sdk.Event) {
 
 func asJSON(events []sdk.Event) string {
 	var out bytes.Buffer
-	v := &jsonView{turn: shownTurn(), f: newFollower("ses_root"), now: frozen, written: map[string]bool{}}
+	v := &JSON{turn: shownTurn(), f: newFollower("ses_root"), now: frozen, written: map[string]bool{}}
 	v.enc = json.NewEncoder(&out)
 	v.enc.SetEscapeHTML(false)
 	for i := range events {

@@ -8,19 +8,51 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Limit writes a number of tokens, and nothing for one that is unknown.
-func Limit(n int64) string {
-	if n == 0 {
-		return "-"
+// Plural returns a number with a noun, which gets an "s" unless the number is 1.
+func Plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
 	}
-	return Count(n)
+	return fmt.Sprintf("%d %ss", n, word)
 }
 
-func RuleText(r sdk.PermissionRule) string {
-	return terminal.OneLine(fmt.Sprintf("%s %q %s", r.Permission, r.Pattern, r.Action))
+func was(n int, word string) string {
+	if n == 1 {
+		return "1 " + word + " was"
+	}
+	return Plural(n, word) + " were"
 }
 
-// Ago says how long something is past, and beyond a week its date.
+// Clip shortens text to a maximum number of characters.
+func Clip(text string, max int) string {
+	n, end := 0, 0
+	for i := range text {
+		if n == max {
+			return text[:end] + "…"
+		}
+		if n++; n == max {
+			end = i // start of the last character that fits
+		}
+	}
+	return text
+}
+
+// Duration formats a duration, such as 12 ms, 2.3 s or 1m 02s.
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute && d%time.Second == 0:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
+}
+
+// Ago formats the time since an event, or its date if that is more than a week ago.
 func Ago(millis int64, now time.Time) string {
 	t := time.UnixMilli(millis)
 	switch d := now.Sub(t); {
@@ -36,50 +68,7 @@ func Ago(millis int64, now time.Time) string {
 	return t.Format("2006-01-02")
 }
 
-func Plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
-
-func was(n int, word string) string {
-	if n == 1 {
-		return "1 " + word + " was"
-	}
-	return Plural(n, word) + " were"
-}
-
-// Clip cuts text to so many characters.
-func Clip(text string, most int) string {
-	n, end := 0, 0
-	for i := range text {
-		if n == most {
-			return text[:end] + "…"
-		}
-		if n++; n == most {
-			end = i // where the last character begins that fits
-		}
-	}
-	return text
-}
-
-// Duration writes a time as people do: 12 ms, 2.3 s, 1m 02s.
-func Duration(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute && d%time.Second == 0:
-		return fmt.Sprintf("%d s", d/time.Second)
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%dm %02ds", d/time.Minute, d%time.Minute/time.Second)
-	}
-	return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
-}
-
-// Count writes a number of tokens in at most four characters.
+// Count formats a number of tokens in few characters, such as 950, 1.5k or 2.0M.
 func Count(n int64) string {
 	switch {
 	case n < 1000:
@@ -92,7 +81,15 @@ func Count(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-// Money writes an amount in dollars to four places; less than that shows as "<$0.0001".
+// Limit formats a number of tokens; unknown (0) is "-".
+func Limit(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return Count(n)
+}
+
+// Money formats an amount in dollars with four decimal places; smaller amounts are "<$0.0001".
 func Money(u sdk.USD) string {
 	const place = 100_000_000 // picodollars in $0.0001
 	if u > 0 && u < place {
@@ -100,4 +97,9 @@ func Money(u sdk.USD) string {
 	}
 	tenths := (int64(u) + place/2) / place
 	return fmt.Sprintf("$%d.%04d", tenths/10_000, tenths%10_000)
+}
+
+// RuleText returns a rule as one line.
+func RuleText(r sdk.PermissionRule) string {
+	return terminal.OneLine(fmt.Sprintf("%s %q %s", r.Permission, r.Pattern, r.Action))
 }

@@ -22,13 +22,14 @@ import (
 func pluginTestCommand(a *cli.App) *cobra.Command {
 	var update, noBuild bool
 	cmd := &cobra.Command{
-		Use: "test [PATH]", Short: "Run a plugin against its recorded hook calls and scripted turns, and show what differs",
-		Long: `Run the plugin at PATH (default: the working directory) as tenon runs it, against the files in its directory tests:
+		Use: "test [PATH]", Short: "Run the tests of a plugin",
+		Long: `Run the plugin at PATH (default: the current directory) against the files in its directory tests:
 
-  *.turn.json  a turn with the offline model: prompt, script, files, options, and how it is expected to go
-  *.jsonl      recorded hook calls, one a line, with the answer that is expected
+  *.turn.json  a turn with the offline model: prompt, script, files, options, and the expected result
+  *.jsonl      recorded hook calls with their expected answers, one per line
 
-The plugin is built first with the command its plugin.json names, and runs with all it asks for: test what you wrote yourself. --update writes down how the turns went.`,
+The plugin is first built with the command in its plugin.json, and runs with everything it requests granted, so test
+only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "."
@@ -39,61 +40,66 @@ The plugin is built first with the command its plugin.json names, and runs with 
 			if err != nil {
 				return err
 			}
-			return testPlugin(cmd.Context(), a, &pluginTest{path: path, update: update, noBuild: noBuild})
+			return (&pluginTest{a: a, path: path, update: update, noBuild: noBuild}).run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&update, "update", false, "write how the turns went into their files")
-	cmd.Flags().BoolVar(&noBuild, "no-build", false, "do not build it first")
+	cmd.Flags().BoolVar(&update, "update", false, "write the results of the turns to their files")
+	cmd.Flags().BoolVar(&noBuild, "no-build", false, "do not build the plugin first")
 	return cmd
 }
 
 // pluginTest is one run of "tenon plugin test".
 type pluginTest struct {
+	a               *cli.App
 	path            string
 	update, noBuild bool
 
+	w              *cli.Workspace // an empty project with its own directories
 	passed, failed int
 }
 
-// testPlugin runs everything with a data directory of its own: what is approved for the test is approved nowhere else, and nothing of
-// the user's configuration has a say.
-func testPlugin(ctx context.Context, a *cli.App, t *pluginTest) (err error) {
-	if err := t.build(ctx, a); err != nil {
-		return err
+// run runs all tests with a separate data directory, so that approvals are valid only for the test. The user's configuration is not
+// used.
+func (t *pluginTest) run(ctx context.Context) (err error) {
+	if !t.noBuild {
+		if err := buildPlugin(ctx, t.a, t.root()); err != nil {
+			return err
+		}
 	}
 	scratch, err := os.MkdirTemp("", "tenon-plugin-test-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeAll(scratch)) }()
-	lab, err := newLab(a, scratch)
-	if err != nil {
+	if t.w, err = scratchWorkspace(t.a, scratch); err != nil {
 		return err
 	}
-	if err := lab.approveForTest(ctx, t); err != nil {
+	if err := t.approve(ctx); err != nil {
 		return err
 	}
-	turns, records, err := t.files()
-	if err != nil {
-		return err
-	}
-	for _, path := range turns {
-		t.report(a, path, lab.turn(ctx, t, path))
-	}
-	for _, path := range records {
-		t.report(a, path, lab.replay(ctx, t, path))
+	for _, kind := range []struct {
+		files string
+		run   func(ctx context.Context, path string) error
+	}{{"*.turn.json", t.turn}, {"*.jsonl", t.replay}} {
+		files, err := filepath.Glob(filepath.Join(t.root(), "tests", kind.files))
+		if err != nil {
+			return err
+		}
+		for _, path := range files {
+			t.report(path, kind.run(ctx, path))
+		}
 	}
 	switch {
 	case t.failed > 0:
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "correct the plugin; where the new behaviour is what you want, tenon plugin test --update writes it down")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "fix the plugin; if the new behavior is intended, tenon plugin test --update saves it")
 	case t.passed == 0:
-		return cli.UsageError("write tests/NAME.turn.json with a prompt, and run tenon plugin test --update", "there is no test in %s", filepath.Join(t.root(), "tests"))
+		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root(), "tests"))
 	}
-	a.Screen.Line(view.Plural(t.passed, "test") + " passed")
+	t.a.Screen.Line(view.Plural(t.passed, "test") + " passed")
 	return nil
 }
 
-// removeAll removes a tree in which directories are read-only: sealed copies are.
+// removeAll removes a tree with read-only directories, such as sealed copies.
 func removeAll(dir string) error {
 	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -104,7 +110,7 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// root is the directory of the plugin.
+// root returns the directory of the plugin.
 func (t *pluginTest) root() string {
 	if info, err := os.Stat(t.path); err == nil && !info.IsDir() {
 		return filepath.Dir(t.path)
@@ -112,51 +118,30 @@ func (t *pluginTest) root() string {
 	return t.path
 }
 
-// build runs the build command of the package's manifest, which the author wrote, with the author's own environment.
-func (t *pluginTest) build(ctx context.Context, a *cli.App) error {
-	if t.noBuild {
-		return nil
-	}
-	return buildPlugin(ctx, a, t.root())
-}
-
-// files lists the tests.
-func (t *pluginTest) files() (turns, records []string, err error) {
-	turns, err = filepath.Glob(filepath.Join(t.root(), "tests", "*.turn.json"))
-	if err != nil {
-		return nil, nil, err
-	}
-	records, err = filepath.Glob(filepath.Join(t.root(), "tests", "*.jsonl"))
-	return turns, records, err
-}
-
 // report prints how a test went.
-func (t *pluginTest) report(a *cli.App, path string, err error) {
-	name := filepath.Base(path)
+func (t *pluginTest) report(path string, err error) {
+	name, screen := filepath.Base(path), t.a.Screen
 	if err != nil {
 		t.failed++
-		a.Screen.Line(a.Screen.Paint(terminal.Red, "✗ ") + terminal.Visible(name) + "\n    " + strings.ReplaceAll(strings.TrimSpace(terminal.Visible(err.Error())), "\n", "\n    "))
+		screen.Line(screen.Paint(terminal.Red, "✗ ") + terminal.Visible(name) + "\n    " + strings.ReplaceAll(strings.TrimSpace(terminal.Visible(err.Error())), "\n", "\n    "))
 		return
 	}
 	t.passed++
-	a.Screen.Line(a.Screen.Paint(terminal.Green, "✓ ") + terminal.Visible(name))
+	screen.Line(screen.Paint(terminal.Green, "✓ ") + terminal.Visible(name))
 }
 
-// lab is where plugins are tested: a project and directories of nobody.
-type lab struct{ w *cli.Workspace }
-
-func newLab(a *cli.App, scratch string) (*lab, error) {
+// scratchWorkspace returns an empty project with its own directories.
+func scratchWorkspace(a *cli.App, scratch string) (*cli.Workspace, error) {
 	w := &cli.Workspace{App: a, Dirs: cli.Dirs{
 		Home: scratch, Config: filepath.Join(scratch, "config"), Data: filepath.Join(scratch, "data"), Cache: testCache(a, scratch),
 	}}
 	project := filepath.Join(scratch, "project")
 	w.Project = sdk.Project{ID: cli.GlobalProject, Directory: project, Worktree: project, Home: scratch, ConfigDir: w.Dirs.Config, DataDir: w.Dirs.Data}
 	w.Loaded = &config.Loaded{Config: &sdk.Config{}}
-	return &lab{w}, os.MkdirAll(project, 0o755)
+	return w, os.MkdirAll(project, 0o755)
 }
 
-// testCache is where compiled modules are kept, as for any run: compiling one takes a second, and what is compiled is known by its
-// digest.
+// testCache returns the usual cache directory, because compiling a module takes a second. Entries are identified by digest.
 func testCache(a *cli.App, scratch string) string {
 	if d, err := cli.FindDirs(a.Env, a.Flags.DataDir); err == nil && d.Cache != "" {
 		return d.Cache
@@ -165,9 +150,9 @@ func testCache(a *cli.App, scratch string) string {
 }
 
 // open finds the plugin under test.
-func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) {
+func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 	// Watched, because --update writes into the package.
-	set, err := l.w.Extensions(ctx, []string{t.path}, true)
+	set, err := t.w.Extensions(ctx, []string{t.path}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +160,7 @@ func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) 
 		err = errors.Join(err, fmt.Errorf("%s: %w", c.Name, c.Err))
 	}
 	if err != nil {
-		return nil, errors.Join(cli.UsageError("correct the plugin", "%w", err), set.Discard(ctx))
+		return nil, errors.Join(cli.UsageError("fix the plugin", "%w", err), set.Discard(ctx))
 	}
 	// The time limits of a test do not include compiling.
 	if err := set.Precompile(ctx); err != nil {
@@ -184,10 +169,10 @@ func (l *lab) open(ctx context.Context, t *pluginTest) (*extensions.Set, error) 
 	return set, nil
 }
 
-// approveForTest approves the plugin in the lab, as its author.
-func (l *lab) approveForTest(ctx context.Context, t *pluginTest) error {
+// approve approves the plugin for the test, with everything it requests.
+func (t *pluginTest) approve(ctx context.Context) error {
 	for range maxRounds {
-		set, err := l.open(ctx, t)
+		set, err := t.open(ctx)
 		if err != nil {
 			return err
 		}
@@ -206,7 +191,7 @@ func (l *lab) approveForTest(ctx context.Context, t *pluginTest) error {
 			return err
 		}
 	}
-	return errors.New("the plugin asks for more each time it is approved")
+	return errors.New("the plugin requests more each time it is approved")
 }
 
 func approveAsAuthor(ctx context.Context, set *extensions.Set, c *extensions.Candidate) error {
@@ -218,16 +203,16 @@ func approveAsAuthor(ctx context.Context, set *extensions.Set, c *extensions.Can
 }
 
 // turn runs one scripted turn.
-func (l *lab) turn(ctx context.Context, t *pluginTest, path string) error {
+func (t *pluginTest) turn(ctx context.Context, path string) error {
 	trial, err := readTrial(path)
 	if err != nil {
 		return err
 	}
-	set, err := l.open(ctx, t)
+	set, err := t.open(ctx)
 	if err != nil {
 		return err
 	}
-	got, err := trial.run(ctx, l.w.App, set.Plugins) // closes the plugins
+	got, err := trial.run(ctx, t.w.App, set.Plugins) // closes the plugins
 	if err = errors.Join(err, set.Close(ctx)); err != nil {
 		return err
 	}
@@ -236,17 +221,17 @@ func (l *lab) turn(ctx context.Context, t *pluginTest, path string) error {
 		return trial.write(path)
 	}
 	if trial.Expect == nil {
-		return errors.New("it does not say how the turn is expected to go: look at the turn, and write it down with --update")
+		return errors.New("it has no expected result; check the turn and save its result with --update")
 	}
 	diff, err := got.differences(trial.Expect)
 	if err == nil && diff != "" {
-		err = errors.New("the turn went otherwise:\n" + diff)
+		err = errors.New("unexpected result:\n" + diff)
 	}
 	return err
 }
 
 // replay runs recorded hook calls.
-func (l *lab) replay(ctx context.Context, t *pluginTest, path string) error {
+func (t *pluginTest) replay(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -256,7 +241,7 @@ func (l *lab) replay(ctx context.Context, t *pluginTest, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	set, err := l.open(ctx, t)
+	set, err := t.open(ctx)
 	if err != nil {
 		return err
 	}
