@@ -71,14 +71,6 @@ func testLibraries() []string {
 // that say so with the comment //arch:table.
 const maxLines = 600
 
-// projectFiles are the folders whose packages read and write files of the project.
-func projectFiles() []string {
-	return []string{
-		"builtin/internal/paths", "builtin/internal/sources", "builtin/tools/files", "builtin/tools/search", "builtin/tools/search/ignore",
-		"builtin/tools/interact", "builtin/instructions", "builtin/agents", "builtin/commands", "builtin/skills", "host", "host/config",
-	}
-}
-
 // places returns the operations that one package offers to all others.
 func places() []place {
 	return []place{{
@@ -113,7 +105,34 @@ func places() []place {
 		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
 		remedy:  "read bodies with internal/httpx",
 		reasons: map[string]string{"examples/process-provider": "is a plugin", "host": "reads attached files"},
+	}, {
+		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
+	}, {
+		pkg: "log/slog", remedy: "log through the *slog.Logger of the options", names: []string{
+			"Default", "SetDefault", "With", "Debug", "Info", "Warn", "Error", "Log", "LogAttrs", "DebugContext", "InfoContext", "WarnContext", "ErrorContext",
+		},
+	}, {
+		pkg: "os", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
+	}, {
+		pkg: "syscall", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
+	}, {
+		pkg: "os", folders: projectFiles(), remedy: "open it with internal/projectfs, which follows no link out of the project", names: []string{
+			"Open", "OpenFile", "OpenRoot", "OpenInRoot", "ReadFile", "ReadDir", "WriteFile", "Create", "CreateTemp", "Stat", "DirFS", "CopyFS",
+			"Rename", "Remove", "RemoveAll", "Mkdir", "MkdirAll", "MkdirTemp", "Chmod", "Chown", "Chtimes", "Symlink", "Link", "Truncate",
+		},
+	}, {
+		pkg: "path/filepath", folders: projectFiles(), remedy: "open it with internal/projectfs, which follows no link out of the project",
+		names: []string{"EvalSymlinks", "Glob"},
 	}}
+}
+
+// projectFiles are the folders whose packages read and write files of the project: a file that was judged by its name may be another
+// file when it is opened.
+func projectFiles() []string {
+	return []string{
+		"builtin/internal/paths", "builtin/internal/sources", "builtin/tools/files", "builtin/tools/search", "builtin/tools/search/ignore",
+		"builtin/tools/interact", "builtin/instructions", "builtin/agents", "builtin/commands", "builtin/skills", "host", "host/config",
+	}
 }
 
 // bannedNames are names of packages that say nothing about what is in them.
