@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Limits of what is kept, if Options do not say otherwise.
@@ -279,12 +281,9 @@ func (r *Repo) exclusive(ctx context.Context, f func() error) error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(filepath.Join(r.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	defer file.Close() // which unlocks it
-	if err := waitLock(ctx, file); err != nil {
+	lock := flock.New(filepath.Join(r.dir, "lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	defer lock.Close() // which unlocks it
+	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
 		return fmt.Errorf("another process works on the snapshots of this project: %w", err)
 	}
 	if err := r.prepare(ctx); err != nil {
@@ -302,21 +301,4 @@ func (r *Repo) ensure(ctx context.Context) error {
 		return nil
 	}
 	return r.exclusive(ctx, func() error { return nil })
-}
-
-// waitLock locks the file as soon as nobody else has it.
-func waitLock(ctx context.Context, file *os.File) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		locked, err := tryLock(file)
-		if locked || err != nil {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

@@ -4,31 +4,38 @@ import (
 	"go/ast"
 	"maps"
 	"slices"
+	"strings"
 )
 
-// place is the one folder that may use some names of a package.
+// place says which files may use some names of a package. Tests may use all.
 type place struct {
-	home      string
-	pkg       string            // import path of the package that declares the names; empty also means methods of any type
-	names     []string          // uses of these are violations elsewhere
-	importing string            // only files that import this package are checked, if not empty
-	remedy    string            // what other folders call instead
-	reasons   map[string]string // other folders that may use the names, and why
+	pkg    string   // import path of the package that declares the names; empty also means methods of any type
+	names  []string // uses of these are violations
+	remedy string   // what to do instead
+
+	// The files that are checked: all, or those in some folders, or those that import a package.
+	folders   []string
+	importing string
+
+	// The exceptions: commands, the folder home with those below it, and other folders for a reason.
+	mains   bool
+	home    string
+	reasons map[string]string
 }
 
-// Places forbids uses of names outside of their one place. Tests may use them.
+// Places forbids uses of names outside of their places.
 func Places(m *Module) []Violation {
 	var out []Violation
 	for _, p := range places() {
 		needed := map[string]bool{}
 		for _, f := range m.Files {
-			if f.Test || f.inside(p.home) || p.importing != "" && f.localName(p.importing) == "" {
+			if !p.checks(f) {
 				continue
 			}
 			for _, sel := range p.uses(f) {
 				needed[f.Dir] = true
 				if p.reasons[f.Dir] == "" {
-					out = append(out, m.at(f, sel.Pos(), "%s; %s, or give the folder a reason in places, %s", sel.Sel.Name, p.remedy, policyFile))
+					out = append(out, m.at(f, sel.Pos(), "%s; %s", strings.TrimPrefix(p.pkg+"."+sel.Sel.Name, "."), p.message()))
 				}
 			}
 		}
@@ -39,6 +46,23 @@ func Places(m *Module) []Violation {
 		}
 	}
 	return out
+}
+
+func (p *place) checks(f *File) bool {
+	switch {
+	case f.Test, p.mains && f.main(), p.home != "" && f.inside(p.home):
+		return false
+	case p.folders != nil:
+		return slices.Contains(p.folders, f.Dir)
+	}
+	return p.importing == "" || f.localName(p.importing) != ""
+}
+
+func (p *place) message() string {
+	if p.home == "" {
+		return p.remedy
+	}
+	return p.remedy + ", or give the folder a reason in places, " + policyFile
 }
 
 func (p *place) uses(f *File) (out []*ast.SelectorExpr) {

@@ -52,7 +52,7 @@ func libraries() map[string][]string {
 		"github.com/tailscale/hujson":                       {"host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
-		"github.com/gofrs/flock":                            {"host/store/sqlite", "plugins"},
+		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell", "host/permission"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
@@ -81,14 +81,6 @@ func testLibraries() []string {
 // maxLines is the length at which a file is to be split. Generated files are excepted, and tables of data
 // that say so with the comment //arch:table.
 const maxLines = 600
-
-// projectFiles are the folders whose packages read and write files of the project.
-func projectFiles() []string {
-	return []string{
-		"builtin/internal/paths", "builtin/internal/sources", "builtin/tools/files", "builtin/tools/search", "builtin/tools/search/ignore",
-		"builtin/tools/interact", "builtin/instructions", "builtin/agents", "builtin/commands", "builtin/skills", "host", "host/config",
-	}
-}
 
 // places returns the operations that one package offers to all others.
 func places() []place {
@@ -125,7 +117,35 @@ func places() []place {
 		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
 		remedy:  "read bodies with internal/httpx",
 		reasons: map[string]string{"examples/process-provider": "is a plugin", "host": "reads attached files"},
+	}, {
+		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
+		reasons: map[string]string{"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled"},
+	}, {
+		pkg: "log/slog", remedy: "log through the *slog.Logger of the options", names: []string{
+			"Default", "SetDefault", "With", "Debug", "Info", "Warn", "Error", "Log", "LogAttrs", "DebugContext", "InfoContext", "WarnContext", "ErrorContext",
+		},
+	}, {
+		pkg: "os", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
+	}, {
+		pkg: "syscall", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
+	}, {
+		pkg: "os", folders: projectFiles(), remedy: "open it with internal/projectfs, which follows no link out of the project", names: []string{
+			"Open", "OpenFile", "OpenRoot", "OpenInRoot", "ReadFile", "ReadDir", "WriteFile", "Create", "CreateTemp", "Stat", "DirFS", "CopyFS",
+			"Rename", "Remove", "RemoveAll", "Mkdir", "MkdirAll", "MkdirTemp", "Chmod", "Chown", "Chtimes", "Symlink", "Link", "Truncate",
+		},
+	}, {
+		pkg: "path/filepath", folders: projectFiles(), remedy: "open it with internal/projectfs, which follows no link out of the project",
+		names: []string{"EvalSymlinks", "Glob"},
 	}}
+}
+
+// projectFiles are the folders whose packages read and write files of the project: a file that was judged by its name may be another
+// file when it is opened.
+func projectFiles() []string {
+	return []string{
+		"builtin/internal/paths", "builtin/internal/sources", "builtin/tools/files", "builtin/tools/search", "builtin/tools/search/ignore",
+		"builtin/tools/interact", "builtin/instructions", "builtin/agents", "builtin/commands", "builtin/skills", "host", "host/config",
+	}
 }
 
 // bannedNames are names of packages that say nothing about what is in them.
@@ -142,13 +162,6 @@ func panics() map[string]string {
 		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",
 		"internal/fakellm.Overflow":           "the mistake of a test's author",
 		"internal/fakellm.appendJSON":         "what tests script always encodes",
-	}
-}
-
-// detached returns the files that may use a context that never ends, with the reason.
-func detached() map[string]string {
-	return map[string]string{
-		"sdk/guest/context.go": "the host bounds the calls of a WASM guest, and ending an instance cannot be canceled",
 	}
 }
 

@@ -37,20 +37,9 @@ func Init(m *Module) []Violation {
 	return out
 }
 
-// Context forbids contexts that cannot be canceled, outside of commands, tests and the files in detached.
-func Context(m *Module) []Violation {
-	return m.forbid("context", []string{"Background", "TODO"}, func(f *File) bool { return f.Test || f.main() || detached()[f.Name] != "" },
-		"take the caller's context, or context.WithoutCancel of it")
-}
-
-// Logging forbids loggers that nobody passed in.
+// Logging forbids the package log; see places for package slog.
 func Logging(m *Module) []Violation {
-	names := []string{
-		"Default", "SetDefault", "With", "Debug", "Info", "Warn", "Error", "Log", "LogAttrs",
-		"DebugContext", "InfoContext", "WarnContext", "ErrorContext",
-	}
-	test := func(f *File) bool { return f.Test }
-	out := m.forbid("log/slog", names, test, "log through the *slog.Logger of the options")
+	var out []Violation
 	for _, f := range m.Files {
 		f.imports(func(spec *ast.ImportSpec, path string) {
 			if path == "log" && !f.Test {
@@ -58,39 +47,7 @@ func Logging(m *Module) []Violation {
 			}
 		})
 	}
-	return out
-}
-
-// Exit forbids ending the process outside of commands.
-func Exit(m *Module) []Violation {
-	in := func(f *File) bool { return f.Test || f.main() }
-	const remedy = "return an error; only main exits"
-	return append(m.forbid("os", []string{"Exit"}, in, remedy), m.forbid("syscall", []string{"Exit"}, in, remedy)...)
-}
-
-// ProjectFiles forbids opening files by name where the project's files are read and written: what was judged by its name may be
-// another file by then.
-func ProjectFiles(m *Module) []Violation {
-	elsewhere := func(f *File) bool { return f.Test || !slices.Contains(projectFiles(), f.Dir) }
-	const remedy = "open it with internal/projectfs, which follows no link out of the project"
-	return append(m.forbid("os", []string{
-		"Open", "OpenFile", "OpenRoot", "OpenInRoot", "ReadFile", "ReadDir", "WriteFile", "Create", "CreateTemp", "Stat", "DirFS", "CopyFS",
-		"Rename", "Remove", "RemoveAll", "Mkdir", "MkdirAll", "MkdirTemp", "Chmod", "Chown", "Chtimes", "Symlink", "Link", "Truncate",
-	}, elsewhere, remedy), m.forbid("path/filepath", []string{"EvalSymlinks", "Glob"}, elsewhere, remedy)...)
-}
-
-// forbid returns the uses of the names of a package in files that are not exempt.
-func (m *Module) forbid(pkg string, names []string, exempt func(*File) bool, remedy string) []Violation {
-	var out []Violation
-	for _, f := range m.Files {
-		if exempt(f) {
-			continue
-		}
-		f.uses(pkg, names, func(sel *ast.SelectorExpr) {
-			out = append(out, m.at(f, sel.Pos(), "%s.%s; %s", pkg, sel.Sel.Name, remedy))
-		})
-	}
-	return out
+	return append(out, Places(m)...)
 }
 
 // Sleep forbids waiting by the clock in tests. Inside the bubble of synctest.Test the clock is not the real one.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 )
 
 // Status answers with an HTTP status and a body.
@@ -17,22 +16,13 @@ func Error(code int, kind, message string) Reply {
 	return Status(code, string(errorBody(kind, message)))
 }
 
-// RateLimit answers 429 with one header that says when to try again; see RetryAfter, RetryAfterDate and
-// RetryAfterMS.
+// RateLimit answers 429 with one header that says when to try again; see RetryAfter.
 func RateLimit(name, value string) Reply {
 	return Error(http.StatusTooManyRequests, "rate_limit_exceeded", "Rate limit reached").Header(name, value)
 }
 
 // RetryAfter answers 429 with retry-after in seconds.
 func RetryAfter(seconds int) Reply { return RateLimit("Retry-After", strconv.Itoa(seconds)) }
-
-// RetryAfterDate answers 429 with retry-after as an HTTP date.
-func RetryAfterDate(at time.Time) Reply {
-	return RateLimit("Retry-After", at.UTC().Format(http.TimeFormat))
-}
-
-// RetryAfterMS answers 429 with retry-after-ms.
-func RetryAfterMS(ms int) Reply { return RateLimit("Retry-After-Ms", strconv.Itoa(ms)) }
 
 // Never accepts the request and sends nothing, not even headers, until the client goes away.
 func Never() Reply { return Reply{never: true} }

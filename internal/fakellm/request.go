@@ -88,12 +88,6 @@ func (r Request) IsTitle() bool {
 	return len(list(r.Body["tools"])) == 0 && strings.Contains(strings.ToLower(r.System()), "title")
 }
 
-// IsCompaction reports whether the request asks for a summary of the conversation: it offers no tools
-// and its system prompt speaks of a summary.
-func (r Request) IsCompaction() bool {
-	return len(list(r.Body["tools"])) == 0 && strings.Contains(strings.ToLower(r.System()), "summar")
-}
-
 // Messages returns the messages in order.
 func (r Request) Messages() []Message {
 	var out []Message

@@ -15,18 +15,18 @@ func Is(r rune) bool {
 	return r == ' ' || r != utf8.RuneError && unicode.IsGraphic(r) && !unicode.Is(unicode.Zs, r)
 }
 
-// maxMarks bounds how many marks may stand on one letter: more of them cover the lines around.
+// maxMarks is the maximum number of combining marks on one letter: more of them cover the lines around.
 const maxMarks = 3
 
 // Text returns s, of any number of lines, so that it neither controls a terminal nor hides anything: control characters but line feed
 // and tab, characters of format (Unicode's Cf: those without width, that turn the direction of writing round, tags) and separators of
 // lines and paragraphs (Zl, Zp) are written out as \u{202e}, bytes that are not UTF-8 as \x{1b}. It is for names, commands, paths and
-// whatever else somebody decides by. Unlike Clean it leaves spaces and marks of any kind, and what is private or not assigned, as they
-// are: people write with them.
+// anything else that a user decides by. Unlike Clean it keeps spaces and marks of any kind and characters that are private or not
+// assigned: they occur in ordinary text.
 func Text(s string) string { return written(s, hidden) }
 
-// Prose is Text for what the model or the user wrote for people to read. U+200C and U+200D stay as they are: Persian, Indic scripts and
-// families of emoji fall apart without them, and in an answer they hide nothing that counts.
+// Prose is Text for human-readable text of the model or the user. U+200C and U+200D stay as they are: Persian, Indic scripts and
+// families of emoji fall apart without them, and in an answer they hide nothing important.
 func Prose(s string) string { return written(s, Controls) }
 
 // Controls reports whether Prose writes a character out.
@@ -40,7 +40,7 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// written writes out what is not to be shown as it is.
+// written writes out the characters that hide reports.
 func written(s string, hide func(rune) bool) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, hide) < 0 {
 		return s
@@ -63,13 +63,13 @@ func character(s string, i int, r rune, shows bool) string {
 	return string(r)
 }
 
-// Clean returns s as one line of at most most characters. White space becomes one space; what does not show as itself is written out as
+// Clean returns s as one line of at most limit characters. White space becomes one space; what does not show as itself is written out as
 // \u{202e}, bytes that are not UTF-8 as \x{1b}.
-func Clean(s string, most int) string {
+func Clean(s string, limit int) string {
 	var b strings.Builder
 	n, marks, space := 0, 0, false
 	for i, r := range s {
-		if n >= most {
+		if n >= limit {
 			b.WriteString("…")
 			break
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// idle is a session that was looked through, with the blobs it no longer mentions.
+// idle is a session with the blobs that it no longer mentions, as of seq.
 type idle struct {
 	session int64
 	seq     int64
@@ -20,8 +20,8 @@ type idle struct {
 // errDryRun rolls a transaction back.
 var errDryRun = errors.New("dry run")
 
-// Collect looks for garbage while others write, and takes it out of sight in one short transaction, which leaves out the
-// sessions that changed since. Then it removes it a portion at a time. A dry run rolls the transaction back.
+// Collect looks for garbage while others write. One short transaction takes it out of sight, except in sessions that changed since;
+// many short ones remove it. A dry run rolls the first one back.
 func (s *Store) Collect(ctx context.Context, o store.GC) (store.Collected, error) {
 	left, err := s.leftovers(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Store) Collect(ctx context.Context, o store.GC) (store.Collected, error
 	return g.out, s.dropBlobs(ctx, g.unused)
 }
 
-// dropBlobs removes blobs that no session needs, some at a time: one may have been needed again since.
+// dropBlobs removes the blobs, some at a time, unless a session needs them by now.
 func (s *Store) dropBlobs(ctx context.Context, keys []int64) error {
 	for some := range slices.Chunk(keys, dropAtOnce) {
 		err := s.submit(ctx, func(ctx context.Context, c *conn) error {
@@ -74,10 +74,10 @@ func (s *Store) dropBlobs(ctx context.Context, keys []int64) error {
 // dropUnused deletes a blob unless a session needs it.
 const dropUnused = "DELETE FROM blob WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM blob_session WHERE blob = ?1)"
 
-// dropAtOnce is how many blobs one transaction removes; most have less than 100 KB.
+// dropAtOnce is the number of blobs that one transaction removes; most have less than 100 KB.
 const dropAtOnce = 16
 
-// unmentioned looks through the sessions that have blobs.
+// unmentioned returns the sessions that have blobs.
 func unmentioned(ctx context.Context, c *conn) ([]idle, error) {
 	var list []idle
 	err := c.query(ctx, "SELECT key, seq FROM head WHERE key IN (SELECT session FROM blob_session) AND "+isSeen+" ORDER BY key", func(r row) error {
@@ -167,7 +167,7 @@ const (
 	dropAnswered = "DELETE FROM prompt WHERE data IS NULL AND session IN (SELECT key FROM session WHERE updated < ?)"
 )
 
-// sessions deletes archived sessions that nobody uses. It adds the keys of all that it looked at to seen.
+// sessions deletes archived sessions that are not in use. It adds the keys of all sessions that it considers to seen.
 func (g *collector) sessions(ctx context.Context, before sdk.Millis, seen map[int64]bool) error {
 	var ids []string
 	err := g.c.query(ctx, archivedBefore, func(r row) error {

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// hiddenPrefix begins the identifier of a head that is of no session: what an import has written so far, or what is left of
-// a session that was deleted. Such rows have no row in the table of sessions, so nobody finds them. That lets many short
-// transactions prepare an import or clear up after a deletion, so that other processes write in between, while a single one
-// makes the sessions appear or vanish. Rows of a process that was killed are cleared by whoever imports, deletes or
-// collects next.
+// hiddenPrefix begins the identifier of a head without a session: the rows below it are an unfinished import or the remains of a
+// deleted session. No row in the table of sessions refers to them, so no reader finds them. Many short transactions prepare an
+// import or clear up after a deletion, and other processes write in between; a single transaction makes the sessions appear or
+// vanish. The next import or collection clears the rows of a killed process.
 const hiddenPrefix = "/"
 
 // isHidden and isSeen select heads.
@@ -22,17 +21,17 @@ const (
 )
 
 const (
-	// portion is how many bytes one transaction of a large change writes, about 10 ms of work.
+	// portion is the maximum bytes that one transaction of a large change writes, about 10 ms of work.
 	portion = 256 << 10
-	// portionRows bounds the rows of one transaction that removes.
+	// portionRows is the maximum rows that one transaction removes.
 	portionRows = 512
-	// portionPause is how long the lock is free between two transactions of a large change. It is longer than lockPoll.
+	// portionPause is the time between two transactions of a large change, in which others take the lock. It is longer than lockPoll.
 	portionPause = 4 * time.Millisecond
 )
 
 func hiddenID() string { return hiddenPrefix + rand.Text() }
 
-// hide makes a session vanish, and returns the name its rows have from then on.
+// hide makes a session vanish and returns the new identifier of its head.
 func (s *Store) hide(ctx context.Context, c *conn, key int64) (string, error) {
 	id := hiddenID()
 	err := errors.Join(
@@ -53,8 +52,8 @@ func (s *Store) hideAll(ctx context.Context, c *conn, keys []int64) ([]string, e
 	return ids, nil
 }
 
-// clearAll removes hidden rows. What cannot be removed now is left to the next who tries: it is out of sight already, and
-// the change it belongs to is made.
+// clearAll removes hidden rows. An error is not returned: the rows are out of sight, their change is made, and the next import or
+// collection removes them.
 func (s *Store) clearAll(ctx context.Context, ids []string) {
 	for _, id := range ids {
 		if err := s.clear(context.WithoutCancel(ctx), id); err != nil {
@@ -81,7 +80,7 @@ func (s *Store) clear(ctx context.Context, id string) error {
 	}
 }
 
-// pause leaves the lock to others.
+// pause lets other processes take the lock.
 func pause(ctx context.Context) error {
 	timer := time.NewTimer(portionPause)
 	defer timer.Stop()
@@ -93,7 +92,7 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// A removal removes rows of a session a portion at a time.
+// removal removes rows of a session a portion at a time.
 type removal struct {
 	last   string // returns the last key of a portion: of the span ?1 to ?2, at most ?3 rows and about ?4 bytes
 	in     func(session int64) span
@@ -152,7 +151,7 @@ func clearPortion(ctx context.Context, c *conn, id string) (done bool, err error
 	)
 }
 
-// leftovers returns the hidden heads of processes that do not live any more.
+// leftovers returns the hidden heads of dead processes.
 func (s *Store) leftovers(ctx context.Context) (ids []string, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		return c.query(ctx, "SELECT id, node FROM head WHERE "+isHidden, func(r row) error {

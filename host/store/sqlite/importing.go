@@ -16,7 +16,7 @@ type staged struct {
 	hidden  string // the name of its head until it is published
 	columns []any
 	ops     []store.Op
-	late    []store.Op // what makes a session be seen
+	late    []store.Op // changes that make a session visible
 }
 
 func newStaged(in *store.Import) (*staged, error) {
@@ -45,7 +45,7 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 			return err
 		}
 	}
-	// First without any effect, so that what must be refused is refused before anything is written.
+	// First without any effect: an import that is refused writes nothing.
 	if err := s.ifRoom(ctx, list, replace, func(context.Context, *conn, []int64) error { return nil }); err != nil {
 		return err
 	}
@@ -97,13 +97,13 @@ func (s *Store) ifRoom(ctx context.Context, list []*staged, replace bool, f func
 	})
 }
 
-// stage writes all that belongs to the session but what makes it be seen.
+// stage writes the rows of the session below a hidden head.
 func (s *Store) stage(ctx context.Context, m *staged) error {
 	err := s.submit(ctx, func(ctx context.Context, c *conn) error {
 		if err := s.node.hold(); err != nil {
 			return refuse(s.explainFile(err))
 		}
-		// The first change is that of the session itself, which is made at the end.
+		// The first sequence number is that of the session row, which publish writes.
 		_, err := c.exec(ctx, "INSERT INTO head(id, seq, epoch, node, pid, turn) VALUES(?, 1, 0, ?, ?, 0)", m.hidden, s.node.id, int64(os.Getpid()))
 		return err
 	})
@@ -147,7 +147,7 @@ func (s *Store) make(x *tx, m *staged, op store.Op) error {
 	return nil
 }
 
-// publish puts the sessions in the place of old ones and returns the names of what is left of those.
+// publish replaces old sessions by the staged ones and returns the hidden heads of the old ones.
 func (s *Store) publish(ctx context.Context, c *conn, list []*staged, old []int64) ([]string, error) {
 	left, err := s.hideAll(ctx, c, old)
 	if err != nil {

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -36,15 +35,11 @@ func testApprovals(t *testing.T, e *env) {
 	got, _ = e.approved("p")
 	equal(t, "approvals, opened again", got, want)
 
-	if _, err := e.Forget(t.Context(), "q", ids[0]); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Forget in another project = %v, want ErrNotFound", err)
-	}
+	wantErr(t, "Forget in another project", failure(e.Forget(t.Context(), "q", ids[0])), store.ErrNotFound)
 	n, err := e.Forget(t.Context(), "p", ids[1])
 	e.must(err)
 	equal(t, "forgotten", n, 1)
-	if _, err := e.Forget(t.Context(), "p", ids[1]); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Forget twice = %v, want ErrNotFound", err)
-	}
+	wantErr(t, "Forget twice", failure(e.Forget(t.Context(), "p", ids[1])), store.ErrNotFound)
 	approve(e, "p", "c *", "third")
 	_, after := e.approved("p")
 	if after[1] <= ids[1] {

@@ -55,32 +55,17 @@ func testAtomic(t *testing.T, e *env) {
 		store.PutLedger{MessageID: "msg_1", Entries: json.RawMessage("[]")},
 	}
 	for name, bad := range badOps() {
-		if _, err := e.Append(t.Context(), token, append(good[:len(good):len(good)], bad)); err == nil {
-			t.Fatalf("%s: Append = nil, want an error", name)
+		err := failure(e.Append(t.Context(), token, append(good[:len(good):len(good)], bad)))
+		if err == nil || strings.Contains(name, "missing") && !errors.Is(err, store.ErrNotFound) {
+			t.Fatalf("%s: Append = %v", name, err)
 		}
 		equal(t, name+": messages", e.read("ses_a", store.Page{}), before)
 		equal(t, name+": changes", e.rows("ses_a", 0), rows)
 	}
-	if _, err := e.Blob(t.Context(), store.Hash([]byte("content"))); !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("Blob of a refused append = %v, want ErrNotFound", err)
-	}
-	e.untouched(token)
-}
-
-func testBadOps(t *testing.T, e *env) {
-	token := e.fill()
-	for name, op := range badOps() {
-		_, err := e.Append(t.Context(), token, []store.Op{op})
-		if err == nil {
-			t.Errorf("%s: Append = nil, want an error", name)
-		}
-		if strings.Contains(name, "missing") && !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s: Append = %v, want ErrNotFound", name, err)
-		}
-	}
+	wantErr(t, "Blob of a refused append", failure(e.Blob(t.Context(), store.Hash([]byte("content")))), store.ErrNotFound)
 	seq := e.change(token)
-	equal(t, "seq after removing nothing",
-		e.change(token, store.RemoveMessage{MessageID: "msg_9"}, store.RemovePart{PartID: "prt_9"}), seq)
+	equal(t, "seq after removing nothing", e.change(token, store.RemoveMessage{MessageID: "msg_9"}, store.RemovePart{PartID: "prt_9"}), seq)
+	e.untouched(token)
 }
 
 // Appends that share a transaction must not fail each other.
@@ -97,14 +82,10 @@ func testBadNeighbours(t *testing.T, e *env) {
 		})
 		group.Go(func() {
 			ops := []store.Op{store.RemovePart{PartID: "prt_1"}, store.TakePrompt{PromptID: "msg_9"}}
-			if _, err := e.Append(t.Context(), bad, ops); !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("bad append = %v, want ErrNotFound", err)
-			}
+			wantErr(t, "bad append", failure(e.Append(t.Context(), bad, ops)), store.ErrNotFound)
 		})
 		group.Go(func() {
-			if _, err := e.Append(t.Context(), stale, put(user("ses_stale", "msg_1"))); !errors.Is(err, store.ErrFenced) {
-				t.Errorf("stale append = %v, want ErrFenced", err)
-			}
+			wantErr(t, "stale append", failure(e.Append(t.Context(), stale, put(user("ses_stale", "msg_1")))), store.ErrFenced)
 		})
 	}
 	group.Wait()
@@ -131,27 +112,4 @@ func testValuesCopied(t *testing.T, e *env) {
 	again, err := e.Blob(t.Context(), hash)
 	e.must(err)
 	equal(t, "blob read again", string(again), "content")
-}
-
-func testOrder(t *testing.T, e *env) {
-	token := e.create("ses_a")
-	// Order is that of the first put, whatever the identifiers say.
-	a, b, c := user("ses_a", "msg_z"), assistant("ses_a", "msg_a"), user("ses_a", "msg_m")
-	e.change(token, put(a, text(a, "prt_9", "a1"), text(a, "prt_1", "a2"))...)
-	e.change(token, put(b)...)
-	e.change(token, put(c, text(c, "prt_5", "c1"))...)
-	e.change(token, store.PutPart{Part: text(b, "prt_7", "b1")}, store.PutPart{Part: text(a, "prt_0", "a3")})
-	a.Agent = "plan"
-	seq := e.change(token, store.PutMessage{Message: a}, store.PutPart{Part: text(a, "prt_9", "A1")})
-	got, err := e.Messages(t.Context(), "ses_a", store.Page{})
-	e.must(err)
-	equal(t, "messages", toJSON(t, got), toJSON(t, []sdk.MessageWithParts{
-		{Info: a, Parts: sdk.Parts{text(a, "prt_9", "A1"), text(a, "prt_1", "a2"), text(a, "prt_0", "a3")}},
-		{Info: b, Parts: sdk.Parts{text(b, "prt_7", "b1")}},
-		{Info: c, Parts: sdk.Parts{text(c, "prt_5", "c1")}},
-	}))
-	rows := e.rows("ses_a", seq-2)
-	equal(t, "last changes", []string{rows[0].ID, rows[1].ID}, []string{"msg_z", "prt_9"})
-	equal(t, "seq", []uint64{rows[0].Seq, rows[1].Seq}, []uint64{seq - 1, seq})
-	equal(t, "number of changed rows", len(e.rows("ses_a", 0)), 9)
 }

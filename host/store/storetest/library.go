@@ -88,14 +88,10 @@ func testImportRefuses(t *testing.T, e *env) {
 	}
 	broken := importOf("ses_c", "x")
 	broken.Ops = append(broken.Ops, store.PutPart{Part: text(user("ses_c", "msg_missing"), "prt_9", "x")})
-	if err := e.Import(t.Context(), []store.Import{importOf("ses_b", "x"), broken}, true); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Import of a part without a message = %v, want ErrNotFound", err)
-	}
+	wantErr(t, "Import of a part without a message", e.Import(t.Context(), []store.Import{importOf("ses_b", "x"), broken}, true), store.ErrNotFound)
 	equal(t, "sessions", e.list(store.Query{}), []string{"ses_a"})
 	equal(t, "messages", e.read("ses_a", store.Page{}), kept)
-	if _, err := e.Blob(t.Context(), store.Hash([]byte("output of ses_b"))); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Blob of a refused import = %v", err)
-	}
+	wantErr(t, "Blob of a refused import", failure(e.Blob(t.Context(), store.Hash([]byte("output of ses_b")))), store.ErrNotFound)
 }
 
 // search returns the sessions found and where.

@@ -124,19 +124,6 @@ func testCancelled(t *testing.T, e *env) {
 	e.claim("ses_a")
 }
 
-func testCloseKeeps(t *testing.T, e *env) {
-	token := e.create("ses_a")
-	var want []string
-	for i := range 50 {
-		m := user("ses_a", number("msg", i))
-		e.change(token, put(m)...)
-		want = append(want, toJSON(t, sdk.MessageWithParts{Info: m}))
-	}
-	e.reopen()
-	equal(t, "messages", e.read("ses_a", store.Page{}), want)
-	equal(t, "epoch", e.claim("ses_a").Epoch, token.Epoch+1)
-}
-
 func testClosed(t *testing.T, e *env) {
 	token := e.create("ses_a")
 	e.must(e.Close())

@@ -17,9 +17,7 @@ func testCreate(t *testing.T, e *env) {
 	e.must(err)
 	equal(t, "session", got, want)
 	equal(t, "seq", seq, uint64(1))
-	if _, err := e.Create(t.Context(), want); !errors.Is(err, store.ErrExists) {
-		t.Fatalf("Create of a taken identifier = %v, want ErrExists", err)
-	}
+	wantErr(t, "Create of a taken identifier", failure(e.Create(t.Context(), want)), store.ErrExists)
 	equal(t, "seq of the next change", e.change(token, store.PutSession{Session: want}), uint64(2))
 }
 
@@ -114,9 +112,7 @@ func testRelease(t *testing.T, e *env) {
 func testEpochAfterDelete(t *testing.T, e *env) {
 	before := e.create("ses_a")
 	e.must(e.Delete(t.Context(), "ses_a"))
-	if _, err := e.Append(t.Context(), before, nil); !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("Append to a deleted session = %v, want ErrNotFound", err)
-	}
+	wantErr(t, "Append to a deleted session", failure(e.Append(t.Context(), before, nil)), store.ErrNotFound)
 	after := e.create("ses_a")
 	equal(t, "epoch", after.Epoch, before.Epoch+1)
 	wantFenced(t, e, before)

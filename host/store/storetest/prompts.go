@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -38,9 +37,7 @@ func testPrompts(t *testing.T, e *env) {
 	equal(t, "seq", len(e.rows("ses_a", 1)), 0)
 	e.reopen()
 	equal(t, "prompts, opened again", e.waiting("ses_a"), []string{`msg_z {"n":1}`, `msg_a {"n":2}`, `msg_m {"n":5}`})
-	if err := e.Submit(t.Context(), prompt("ses_x", "msg_1", "{}")); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Submit to an unknown session = %v, want ErrNotFound", err)
-	}
+	wantErr(t, "Submit to an unknown session", e.Submit(t.Context(), prompt("ses_x", "msg_1", "{}")), store.ErrNotFound)
 }
 
 // A prompt leaves the queue together with the message it became, and never comes back.
@@ -52,9 +49,7 @@ func testPromptTaken(t *testing.T, e *env) {
 	e.change(token, store.TakePrompt{PromptID: "msg_1"}, store.PutMessage{Message: user("ses_a", "msg_1")})
 	equal(t, "prompts", e.waiting("ses_a"), []string{"msg_2 {}", "msg_3 {}"})
 	again := []store.Op{store.PutMessage{Message: assistant("ses_a", "msg_9")}, store.TakePrompt{PromptID: "msg_1"}}
-	if _, err := e.Append(t.Context(), token, again); !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("prompt taken twice = %v, want ErrNotFound", err)
-	}
+	wantErr(t, "prompt taken twice", failure(e.Append(t.Context(), token, again)), store.ErrNotFound)
 	equal(t, "messages", len(e.read("ses_a", store.Page{})), 1)
 	e.must(e.Submit(t.Context(), prompt("ses_a", "msg_1", "{}")))
 	equal(t, "prompts after one was submitted again", e.waiting("ses_a"), []string{"msg_2 {}", "msg_3 {}"})

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,8 +93,9 @@ func (e *env) checkRest(id string, m *model) {
 // generator makes good changes of a session and tells the model.
 type generator struct {
 	*rand.Rand
-	m    *model
-	next int
+	m       *model
+	next    int
+	removed []string // identifiers that may come back
 }
 
 func (g *generator) ops() []store.Op {
@@ -122,10 +125,16 @@ func (g *generator) op() store.Op {
 	case n < 80:
 		return g.appendText(m)
 	case n < 83:
+		g.removed = append(g.removed, m.info.Head().ID)
+		for _, p := range m.parts {
+			g.removed = append(g.removed, p.Head().ID)
+		}
 		return store.RemoveMessage{MessageID: m.info.Head().ID}
 	case n < 88:
 		if len(m.parts) > 0 {
-			return store.RemovePart{PartID: g.anyPart(m).Head().ID}
+			id := g.anyPart(m).Head().ID
+			g.removed = append(g.removed, id)
+			return store.RemovePart{PartID: id}
 		}
 	case n < 92:
 		s := *g.m.session
@@ -139,18 +148,29 @@ func (g *generator) op() store.Op {
 	return store.SetTurn{Open: g.IntN(2) == 0}
 }
 
+// id returns an identifier that is not in use: a new one, in no order, or one that was removed.
 func (g *generator) id(prefix string) string {
+	again := slices.IndexFunc(g.removed, func(id string) bool { return strings.HasPrefix(id, prefix) })
+	if again >= 0 && g.IntN(2) == 0 {
+		id := g.removed[again]
+		g.removed = slices.Delete(g.removed, again, again+1)
+		return id
+	}
 	g.next++
-	return number(prefix, g.next)
+	return number(prefix, g.next*7919%10007)
 }
 
 func (g *generator) text() string {
 	return []string{"", "a", "<b>&", "ü\n", "\"quoted\" \\", "long long long text "}[g.IntN(6)]
 }
 
+// anyMessage returns a message, often the last one: a message that comes after it was removed may take its place in the store.
 func (g *generator) anyMessage() *modelMessage {
 	if len(g.m.messages) == 0 {
 		return nil
+	}
+	if g.IntN(2) == 0 {
+		return g.m.messages[len(g.m.messages)-1]
 	}
 	return g.m.messages[g.IntN(len(g.m.messages))]
 }

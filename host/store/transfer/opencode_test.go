@@ -132,10 +132,12 @@ func TestTruncated(t *testing.T) {
 func TestReadPlaces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
-		"deep":             {strings.Repeat(`{"children": [`, 10_000), "children nest deeper than"},
+		"deep":             {strings.Repeat(`{"children": [`, 20) + strings.Repeat("]}", 20), "children nest deeper than"},
+		"deeper":           {strings.Repeat(`{"children": [`, 10_000), "depth"},
 		"brackets":         {`{"future": ` + strings.Repeat("[", 1_000_000), "depth"},
-		"list for session": {"[]", `which is "{"`},
-		"text for list":    {`{"messages": "x"}`, "messages"},
+		"list for session": {"[]", "the file: unexpected array"},
+		"list for child":   {`{"children": [[]]}`, "children[0]: unexpected array"},
+		"text for list":    {`{"messages": "x"}`, "messages: unexpected string"},
 		"wrong type":       {strings.Replace(foreign, `"text": "fix secret.txt"`, `"text": 7`, 1), "messages[0]"},
 		"no message":       {`{"messages": [` + strings.Repeat("{},", 1000) + `{}]}`, "messages[0]"},
 		"wrong figure": {strings.Replace(foreign, `"cost": 0.25, "tokens": {"input": 1, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}},

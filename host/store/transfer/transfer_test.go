@@ -237,7 +237,7 @@ func TestReadRefuses(t *testing.T) {
 		"empty":           {foreign, "", "JSON"},
 		"null":            {foreign, "null", "info is missing"},
 		"other JSON":      {foreign, `{"messages": []}`, "info is missing"},
-		"two values":      {foreign, foreign + "{}", "more after the end"},
+		"two values":      {foreign, foreign + "{}", "after top-level value"},
 		"bad id":          {`"id": "ses_1"`, `"id": "../ses_1"`, "info.id"},
 		"other prefix":    {`"id": "msg_1"`, `"id": "prt_1"`, "messages[0].info.id"},
 		"twice":           {`"id": "prt_4"`, `"id": "prt_3"`, "messages[1].parts[2].id"},
