@@ -96,7 +96,7 @@ func ReadConfig(data []byte, path string, lookupEnv func(name string) (string, b
 			return nil, nil, fmt.Errorf("%w: %s: mcpServers: want an object of servers", ErrConfig, path)
 		}
 	} else {
-		warnings = append(warnings, path+`: there is no "mcpServers" in it`)
+		warnings = append(warnings, path+`: missing key "mcpServers"`)
 	}
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {

@@ -13,7 +13,7 @@ func (t *stdio) receive(line []byte) {
 	}
 	messages, err := decodeMessages(line)
 	if err != nil {
-		t.log.print("output that is no message", line)
+		t.log.print("output that is not a message", line)
 		return
 	}
 	t.received.Add(int64(len(messages)))
@@ -38,7 +38,7 @@ func (t *stdio) respond(m *message, raw []byte) {
 	delete(t.pending, string(m.ID))
 	t.mu.Unlock()
 	if !ok {
-		t.log.print("an answer nobody waits for", raw)
+		t.log.print("unexpected answer", raw)
 		return
 	}
 	waiting <- m

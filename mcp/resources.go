@@ -70,7 +70,7 @@ func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolR
 		b.text(r.line())
 	}
 	if b.empty() {
-		b.text("There are no resources.")
+		b.text("The server has no resources.")
 	}
 	return &sdk.ToolResult{Title: fmt.Sprintf("%d resources", len(resources)), Output: strings.ReplaceAll(b.String(), "\n\n", "\n")}, nil
 }

@@ -110,7 +110,7 @@ func (p *peer) respond(ctx context.Context, m *message) *response {
 	result, err := p.answer(ctx, m.Method, m.Params)
 	switch {
 	case errors.Is(err, errNoMethod):
-		return refusing(m, mcp.METHOD_NOT_FOUND, "there is no method "+m.Method)
+		return refusing(m, mcp.METHOD_NOT_FOUND, "method not found: "+m.Method)
 	case err != nil:
 		return refusing(m, mcp.INTERNAL_ERROR, err.Error())
 	}

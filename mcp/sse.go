@@ -94,7 +94,7 @@ func (s *sse) read(events *eventReader) error {
 		}
 		messages, err := decodeMessages(data)
 		if err != nil {
-			s.log.print("an event that is no message", data)
+			s.log.print("an event that is not a message", data)
 		}
 		for _, m := range messages {
 			if m.isAnswer() {

@@ -159,7 +159,7 @@ func (s *streamable) drain(ctx context.Context, events *eventReader) (*message, 
 		}
 		answer, err := s.take(ctx, data)
 		if err != nil {
-			s.log.print("an event that is no message", data)
+			s.log.print("an event that is not a message", data)
 		}
 		if answer != nil {
 			return answer, nil

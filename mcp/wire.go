@@ -65,7 +65,7 @@ func (w *wire) cancelled(ctx context.Context, r *request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	go func() { // ends when it is sent, at the latest after goodbyeTimeout
 		defer cancel()
-		_ = w.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": r.ID, "reason": "nobody waits for the answer any more"})
+		_ = w.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": r.ID, "reason": "request canceled by the client"})
 	}()
 }
 

@@ -14,30 +14,31 @@ import (
 	"github.com/tenonhq/tenon/internal/confine"
 )
 
-// Cell is where one process of a third party runs confined: with a temporary directory of its own, which is removed with the cell.
+// Cell confines one third-party process. It has its own temporary directory, which is removed with the cell.
 //
-// A confined process has no parent death signal, because the thread that starts it ends at once (see confine.Ruleset.Do). A guard takes
-// its place: a small unconfined shell which is there before the process starts, and kills its group when this process ends without
-// closing the cell. A confined process cannot signal the guard, with Landlock's ABI 6 or newer; on older systems one that kills its guard
-// outlives a killed host, unless it notices the end of its input.
+// A confined process has no parent death signal, because the thread that starts it ends immediately (see confine.Ruleset.Do). Instead, a
+// guard, a small unconfined shell that starts before the process, kills its group if this process ends without
+// closing the cell. With Landlock's ABI 6 or newer, a confined process cannot signal the guard; on older systems a process that kills its
+// guard survives a killed host, unless it notices the end of its input.
 type Cell struct {
 	// Temp is the temporary directory.
 	Temp string
 
 	rules *confine.Ruleset
 	guard *exec.Cmd
-	input io.WriteCloser // of the guard
+	input io.WriteCloser // the guard's standard input
 }
 
-// guardScript reads the process group, then a line when that has ended. Its arguments are directories that it removes if there is none.
+// guardScript reads the process group, then a line once that has ended. Without this line it kills the group and removes the
+// directories in its arguments.
 const guardScript = `read -r group
 read -r bye && exit
 [ -z "$group" ] || kill -9 "-$group" 2>/dev/null
 rm -rf -- "$@" 2>/dev/null
 exit 0`
 
-// NewCell prepares a cell for a process with these rights, and that of writing its temporary directory. dirs are further directories
-// that do not outlive a killed host. The caller closes the cell when the process has ended. Errors are those of confine.New.
+// NewCell prepares a cell for a process with these rights and write access to its temporary directory. dirs are further directories
+// that are removed if the host is killed. The caller closes the cell after the process has ended. Errors are those of confine.New.
 func NewCell(p confine.Policy, dirs ...string) (_ *Cell, err error) {
 	temp, err := os.MkdirTemp("", "tenon-")
 	if err != nil {
@@ -75,23 +76,24 @@ func (c *Cell) Environ(env []string) []string {
 	return append(env, "TMPDIR="+c.Temp)
 }
 
-// Start starts a command that Prepare made. A start that failed may be tried again.
+// Start starts a command prepared by Prepare. A failed start may be repeated.
 func (c *Cell) Start(cmd *exec.Cmd) error {
 	return c.rules.Do(func() error {
 		noParentSignal(cmd)
 		err := cmd.Start()
 		if err == nil {
-			_, _ = fmt.Fprintln(c.input, cmd.Process.Pid) // an error: somebody killed the guard
+			_, _ = fmt.Fprintln(c.input, cmd.Process.Pid) // fails if the guard was killed
 		}
 		return err
 	}, nil)
 }
 
-// Close removes the temporary directory and ends the guard. Call it after the process ended, or did not start; twice is fine.
+// Close removes the temporary directory and ends the guard. Call it after the process has ended or failed to start. It may be called
+// twice.
 func (c *Cell) Close() error {
 	var err error
 	if c.guard != nil {
-		_, _ = io.WriteString(c.input, "\nbye\n") // an error: somebody killed it
+		_, _ = io.WriteString(c.input, "\nbye\n") // fails if the guard was killed
 		_ = c.input.Close()
 		_ = c.guard.Wait()
 		c.guard = nil
@@ -102,8 +104,8 @@ func (c *Cell) Close() error {
 	return errors.Join(err, RemoveAll(c.Temp))
 }
 
-// RemoveAll removes a directory, also where programs took the right to write from directories in it, as go
-// does in its cache of modules.
+// RemoveAll removes a directory, even if it contains read-only directories, like Go's module
+// cache.
 func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
@@ -112,7 +114,7 @@ func RemoveAll(dir string) error {
 		if err == nil && d.IsDir() {
 			return os.Chmod(path, 0o700)
 		}
-		return nil // what stays, RemoveAll names
+		return nil // RemoveAll reports the rest
 	})
 	return os.RemoveAll(dir)
 }

@@ -1,15 +1,15 @@
-// Package child starts helper processes so that they can be ended as a whole: every one leads a process group of its own, gets a
+// Package child starts helper processes so that they can be ended as a whole: each leads its own process group, gets a
 // clean environment and ends with this process.
 //
-// What "ends with this process" means when this process is killed and cannot clean up:
+// If this process is killed and cannot clean up, its helpers end as follows:
 //
 //   - Linux: the kernel kills the leader (parent death signal). The signal belongs to the thread that started the child, which Go
 //     keeps for as long as the process runs, unless a goroutine returns that is locked to its thread; only package confine does that,
 //     with threads that have started nothing else.
 //     Confined processes have a guard instead, see Cell.
-//     Processes the leader started are not killed: one that should not survive has to notice that its leader is gone.
-//   - macOS, BSD and Windows have no such signal. There a helper ends when it reads the end of its standard input, which is why
-//     whoever starts one gives it a pipe and keeps the other end.
+//     Processes started by the leader are not killed: they must notice that their leader has ended.
+//   - macOS, BSD and Windows have no such signal. There a helper ends when it reads the end of its standard input, so callers
+//     give it a pipe and keep the other end.
 package child
 
 import (
@@ -20,8 +20,8 @@ import (
 	"strings"
 )
 
-// Prepare makes cmd the leader of a process group of its own that ends with this process: call it before cmd.Start. A command
-// made by exec.CommandContext takes its whole group along when the context ends.
+// Prepare makes cmd the leader of its own process group, which ends with this process: call it before cmd.Start. For a command
+// of exec.CommandContext, the end of the context kills the whole group.
 func Prepare(cmd *exec.Cmd) {
 	prepare(cmd)
 	if cmd.Cancel != nil { // set by exec.CommandContext, and an error without it
@@ -29,8 +29,8 @@ func Prepare(cmd *exec.Cmd) {
 	}
 }
 
-// Kill ends the whole group of a started command at once (SIGKILL). A group that is gone is no error. It may be called before and
-// after cmd.Wait, but soon after it: the system may give the number of an empty group to another.
+// Kill kills the whole group of a started command (SIGKILL). It returns nil if the group has ended. It may be called before and
+// shortly after cmd.Wait; later the system may reuse the number of an empty group.
 func Kill(cmd *exec.Cmd) error {
 	if cmd.Process == nil {
 		return nil
@@ -38,8 +38,8 @@ func Kill(cmd *exec.Cmd) error {
 	return kill(cmd.Process)
 }
 
-// Terminate asks the whole group of a started command to end (SIGTERM); the caller waits and falls back to Kill. A group that is
-// gone is no error. Windows has no such request: there it does what Kill does.
+// Terminate sends SIGTERM to the whole group of a started command; the caller waits and then calls Kill. It returns nil if the group has
+// ended. On Windows it is the same as Kill.
 func Terminate(cmd *exec.Cmd) error {
 	if cmd.Process == nil {
 		return nil
@@ -47,9 +47,9 @@ func Terminate(cmd *exec.Cmd) error {
 	return terminate(cmd.Process)
 }
 
-// Environ returns the clean environment of a helper process: what a program needs to run at all (PATH, HOME, the locale, the
-// names of the user and of the temporary directory) of base, which has the form of os.Environ, then extra, which wins. Nothing
-// else of base is passed on. The result is sorted.
+// Environ returns the clean environment of a helper process: the variables of base that every program needs (PATH, HOME, the locale, the
+// user name and the temporary directory), and extra, which has precedence. base has the form of os.Environ; no other variable
+// is passed on. The result is sorted.
 func Environ(base []string, extra map[string]string) []string {
 	vars := map[string]string{}
 	for _, entry := range base {
@@ -68,7 +68,7 @@ func Environ(base []string, extra map[string]string) []string {
 	return out
 }
 
-// key is the form of a variable's name in which two names of the same variable are equal.
+// key returns a variable's name in a form for comparison.
 func key(name string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToUpper(name)

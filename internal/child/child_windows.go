@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processNotFound is how taskkill ends when there is no such process.
+// processNotFound is the exit code of taskkill for an unknown process.
 const processNotFound = 128
 
 func prepare(cmd *exec.Cmd) {
@@ -23,7 +23,7 @@ func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr.HideWindow = true
 }
 
-// kill ends the process and everything it started: a process group of Windows cannot be ended by a signal, the tree can.
+// kill kills the process tree: on Windows a process group cannot be killed by a signal.
 func kill(p *os.Process) error {
 	root, err := windows.GetSystemDirectory()
 	if err != nil {
@@ -34,7 +34,7 @@ func kill(p *os.Process) error {
 	if err == nil || errors.As(err, &exit) && exit.ExitCode() == processNotFound {
 		return nil
 	}
-	// The tree may hold a process that nobody may end; its root is ours.
+	// The tree may contain a protected process; at least kill its root.
 	if killErr := p.Kill(); killErr != nil && !errors.Is(killErr, os.ErrProcessDone) {
 		return fmt.Errorf("end process tree %d: %w", p.Pid, errors.Join(err, killErr))
 	}

@@ -56,7 +56,7 @@ func (p *Pipes) Close() {
 	}
 }
 
-// Start starts a command that Prepare made. If policy is not nil, the command runs confined in a cell. The caller calls leave after the
+// Start starts a command prepared by Prepare. If policy is not nil, the command runs confined in a cell. The caller calls leave after the
 // command has ended.
 func Start(cmd *exec.Cmd, policy func() (confine.Policy, error)) (leave func() error, err error) {
 	if policy == nil {

@@ -1,10 +1,12 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -23,7 +25,7 @@ type chatChunk struct {
 
 type chatChoice struct {
 	Index        int             `json:"index"`
-	Delta        *chatDelta      `json:"delta"`
+	Delta        chatDelta       `json:"delta"`
 	Message      *chatDelta      `json:"message"` // replaces delta in an answer that is not a stream
 	FinishReason string          `json:"finish_reason"`
 	Usage        json.RawMessage `json:"usage"` // Moonshot
@@ -119,11 +121,11 @@ func (d *chatDecoder) chunk(data []byte, chunk *chatChunk) error {
 		if present(choice.Usage) {
 			usage = choice.Usage
 		}
-		for _, delta := range []*chatDelta{choice.Delta, choice.Message} {
-			if delta == nil {
-				continue
-			}
-			if err := d.delta(delta); err != nil {
+		if err := d.delta(&choice.Delta); err != nil {
+			return err
+		}
+		if choice.Message != nil {
+			if err := d.delta(choice.Message); err != nil {
 				return err
 			}
 		}
@@ -299,6 +301,9 @@ func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "
 func rawText(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""
+	}
+	if text := raw[1 : len(raw)-1]; !bytes.ContainsRune(text, '\\') && utf8.Valid(text) {
+		return string(text) // nearly all deltas: a second decoder would double their cost
 	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {

@@ -79,5 +79,30 @@ func withEnding(s, ending string) string {
 	return strings.ReplaceAll(s, "\n", ending)
 }
 
+// textLines is a text split into lines.
+type textLines struct {
+	text   string
+	lines  []string // without line breaks
+	starts []int    // offset of each line, and len(text)
+}
+
+func splitLines(text string) textLines {
+	t := textLines{text: text, starts: []int{0}}
+	for line := range strings.Lines(text) {
+		t.lines = append(t.lines, strings.TrimSuffix(line, "\n"))
+		t.starts = append(t.starts, t.starts[len(t.starts)-1]+len(line))
+	}
+	return t
+}
+
+// trimmedLines returns the lines without surrounding white space.
+func trimmedLines(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = strings.TrimSpace(line)
+	}
+	return out
+}
+
 // lineOf returns the number, from 1, of the line in text that contains the offset.
 func lineOf(text string, offset int) int { return strings.Count(text[:offset], "\n") + 1 }

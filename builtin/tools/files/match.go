@@ -67,35 +67,22 @@ func levels() []level {
 // matching is a search for old in text, with data used by several levels.
 type matching struct {
 	text, old string
-	starts    []int    // offset of each line of text, and len(text)
-	lines     []string // trimmed lines of text
-	want      []string // trimmed lines of old
-	tail      bool     // old ends with a line break, which is part of the match
+	raw       textLines // of text
+	lines     []string  // trimmed lines of text
+	want      []string  // trimmed lines of old
+	tail      bool      // old ends with a line break, which is part of the match
 }
 
 // split sets the fields about lines.
 func (m *matching) split() {
-	offset := 0
-	for line := range strings.Lines(m.text) {
-		m.starts = append(m.starts, offset)
-		m.lines = append(m.lines, strings.TrimSpace(line))
-		offset += len(line)
-	}
-	m.starts = append(m.starts, offset)
-	for line := range strings.Lines(m.old) {
-		m.want = append(m.want, strings.TrimSpace(line))
-	}
+	m.raw = splitLines(m.text)
+	m.lines, m.want = trimmedLines(m.raw.lines), trimmedLines(splitLines(m.old).lines)
 	m.tail = strings.HasSuffix(m.old, "\n")
-}
-
-// line returns line i of the text without its line break.
-func (m *matching) line(i int) string {
-	return strings.TrimSuffix(m.text[m.starts[i]:m.starts[i+1]], "\n")
 }
 
 // block returns the span of n lines from line i, with the last line break if old has one.
 func (m *matching) block(i, n int) span {
-	s := span{m.starts[i], m.starts[i+n]}
+	s := span{m.raw.starts[i], m.raw.starts[i+n]}
 	if !m.tail && strings.HasSuffix(m.text[s.start:s.end], "\n") {
 		s.end--
 	}

@@ -31,14 +31,13 @@ func notLocated(name string, m *matching) error {
 	if lines := countLines(m.old); len(numbered.FindAllStringIndex(m.old, -1)) == lines && lines > 0 {
 		b.WriteString(". Its lines begin with numbers: omit the \"N: \" that read adds")
 	}
-	b.WriteString(nearest(m.lines, m.want, func(i int) string { return m.line(i) }, strings.Split(m.old, "\n")))
+	b.WriteString(nearest(m.raw.lines, splitLines(m.old).lines))
 	return fmt.Errorf("%w: %s", errNoMatch, b.String())
 }
 
-// nearest describes the places in a file that are most similar to the searched lines. lines and want
-// are trimmed; line returns line i of the file and asked are the untrimmed searched
-// lines.
-func nearest(lines, want []string, line func(i int) string, asked []string) string {
+// nearest describes the places in a file that are most similar to the searched lines.
+func nearest(file, asked []string) string {
+	lines, want := trimmedLines(file), trimmedLines(asked)
 	places := vote(lines, want)
 	if len(places) == 0 {
 		places = guess(lines, want)
@@ -49,26 +48,21 @@ func nearest(lines, want []string, line func(i int) string, asked []string) stri
 	var b strings.Builder
 	b.WriteString(". The nearest places:")
 	for _, p := range places {
-		fmt.Fprintf(&b, "\nline %d: %d of %d lines match; ", p.first+1, p.n, len(want))
-		b.WriteString(firstDifference(p.first, len(lines), len(want), line, asked))
+		fmt.Fprintf(&b, "\nline %d: %d of %d lines match; %s", p.first+1, p.n, len(want), firstDifference(file[p.first:], asked, p.first+1))
 	}
 	return b.String()
 }
 
-// firstDifference describes the first difference between the searched lines and the file from
-// line first.
-func firstDifference(first, total, n int, line func(i int) string, asked []string) string {
-	for k := range n {
-		i := first + k
-		switch {
-		case i < 0:
-			continue
-		case i >= total:
-			return "the file ends before line " + fmt.Sprint(i+1)
+// firstDifference describes the first difference between the searched lines and lines of the file; number is that of the first
+// one.
+func firstDifference(lines, asked []string, number int) string {
+	for k, want := range asked {
+		if k >= len(lines) {
+			return fmt.Sprintf("the file ends before line %d", number+k)
 		}
-		if have := line(i); have != asked[k] {
-			at := commonPrefix(have, asked[k])
-			return fmt.Sprintf("line %d differs:\n  file:  %s\n  asked: %s", i+1, visible(have, at), visible(asked[k], at))
+		if lines[k] != want {
+			at := commonPrefix(lines[k], want)
+			return fmt.Sprintf("line %d differs:\n  file:  %s\n  asked: %s", number+k, visible(lines[k], at), visible(want, at))
 		}
 	}
 	return "the lines match, but line breaks or the end differ"

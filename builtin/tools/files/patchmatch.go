@@ -34,7 +34,7 @@ func (h *hunk) endsBlank() bool {
 
 // applyHunks returns the replacements of all hunks in the file name.
 func applyHunks(name string, doc *document, hunks []hunk) ([]replacement, error) {
-	f := newPatchFile(name, doc.text)
+	f := &patchFile{textLines: splitLines(doc.text), name: name}
 	var all []replacement
 	for i, h := range hunks {
 		at, err := f.find(i+1, h)
@@ -55,22 +55,9 @@ func applyHunks(name string, doc *document, hunks []hunk) ([]replacement, error)
 
 // patchFile is a file in which hunks are searched from top to bottom.
 type patchFile struct {
-	name   string
-	lines  []string
-	starts []int // offset of each line, and of the end of the text
-	next   int   // the line after the last hunk
-}
-
-func newPatchFile(name, text string) *patchFile {
-	f := &patchFile{name: name}
-	offset := 0
-	for line := range strings.Lines(text) {
-		f.lines = append(f.lines, strings.TrimSuffix(line, "\n"))
-		f.starts = append(f.starts, offset)
-		offset += len(line)
-	}
-	f.starts = append(f.starts, offset)
-	return f
+	textLines
+	name string
+	next int // the line after the last hunk
 }
 
 // find returns the line at which hunk number n applies.
@@ -181,13 +168,6 @@ func plain(s string) string {
 
 // missing returns the error for a hunk that does not apply.
 func (f *patchFile) missing(n int, want []string, what string) error {
-	trim := func(lines []string) []string {
-		out := make([]string, len(lines))
-		for i, line := range lines {
-			out[i] = strings.TrimSpace(line)
-		}
-		return out
-	}
 	text := fmt.Sprintf("hunk %d of %q does not apply: %s are not in the file", n, f.name, what)
 	if at := f.seek(want, 0, false); f.next > 0 && at >= 0 && at < f.next {
 		return fmt.Errorf("%w: %s after line %d, where the previous hunk ends, but are at line %d: put the hunks in the order of the file",
@@ -199,5 +179,5 @@ func (f *patchFile) missing(n int, want []string, what string) error {
 		text += fmt.Sprintf("\n  … %d more", len(want)-limit)
 	}
 	return fmt.Errorf("%w: %s\n%s", errNoMatch, text,
-		strings.TrimPrefix(nearest(trim(f.lines), trim(want), func(i int) string { return f.lines[i] }, want), ". "))
+		strings.TrimPrefix(nearest(f.lines, want), ". "))
 }

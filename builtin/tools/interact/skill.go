@@ -4,11 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -18,11 +19,8 @@ var skillDescription string
 //go:embed skill.json
 var skillParameters []byte
 
-// Limits of the listing of a skill's folder.
-const (
-	maxSkillFiles = 10
-	maxSkillWalk  = 1000
-)
+// maxSkillFiles is the maximum number of listed files of a skill.
+const maxSkillFiles = 10
 
 // skill returns the instructions of a skill.
 type skill struct{}
@@ -74,7 +72,7 @@ func (skill) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, 
 	dir := filepath.Dir(s.Location)
 	var out strings.Builder
 	fmt.Fprintf(&out, "<skill name=%q>\n%s\n\nBase directory: %s\nPaths in the skill are relative to it.\n", s.Name, strings.TrimSpace(s.Body), dir)
-	if files := folder(ctx, projectfs.New([]string{call.Worktree, call.Directory}, nil), dir); len(files) > 0 {
+	if files := folder(call, dir); len(files) > 0 {
 		fmt.Fprintf(&out, "Files in it:\n%s\n", strings.Join(files, "\n"))
 	}
 	out.WriteString("</skill>")
@@ -95,28 +93,13 @@ func known(skills []sdk.Skill) string {
 
 // folder lists the first files of a skill's folder except SKILL.md. It skips unreadable folders, and folders of the
 // project that are now links to the outside.
-func folder(ctx context.Context, files projectfs.FS, dir string) []string {
+func folder(call *sdk.ToolCall, dir string) []string {
+	w := sources.NewWatch(sdk.Project{Worktree: call.Worktree, Directory: call.Directory}, slog.New(slog.DiscardHandler))
 	var names []string
-	seen := 0
-	var walk func(below string)
-	walk = func(below string) {
-		entries, err := files.ReadDir(filepath.Join(dir, below))
-		if err != nil {
-			return
-		}
-		for _, entry := range entries {
-			if seen++; seen > maxSkillWalk || len(names) == maxSkillFiles || ctx.Err() != nil {
-				return
-			}
-			name := entry.Name()
-			switch {
-			case entry.IsDir() && name != "node_modules" && name != ".git":
-				walk(filepath.Join(below, name))
-			case !entry.IsDir() && name != "SKILL.md":
-				names = append(names, filepath.ToSlash(filepath.Join(below, name)))
-			}
+	for _, path := range w.Tree(dir, func(name string) bool { return name != "SKILL.md" }) {
+		if name, err := filepath.Rel(dir, path); err == nil && len(names) < maxSkillFiles {
+			names = append(names, filepath.ToSlash(name))
 		}
 	}
-	walk("")
 	return names
 }
