@@ -107,13 +107,16 @@ func (s *Store) stage(ctx context.Context, m *staged) error {
 		_, err := c.exec(ctx, "INSERT INTO head(id, seq, epoch, node, pid, turn) VALUES(?, 1, 0, ?, ?, 0)", m.hidden, s.node.id, int64(os.Getpid()))
 		return err
 	})
-	for next := 0; err == nil && next < len(m.ops); {
+	for rest := m.ops; err == nil && len(rest) > 0; {
 		made := 0
 		err = s.submit(ctx, func(ctx context.Context, c *conn) (err error) {
-			made, err = s.writePortion(ctx, c, m, m.ops[next:])
+			made, err = s.writePortion(ctx, c, m, rest)
 			return err
 		})
-		if next += made; err == nil && next < len(m.ops) {
+		if err != nil {
+			break // the write may still happen: its variables belong to it
+		}
+		if rest = rest[made:]; len(rest) > 0 {
 			err = pause(ctx)
 		}
 	}
