@@ -17,9 +17,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Describe asks a module that waits for approval what it contributes, so that the user sees that before it is approved: the module
-// runs without any grant, from a sealed copy. A program is not started before its content is approved: it says what it contributes
-// then, and the user is asked again.
+// Describe asks a pending module for its contributions, so that the user sees them before approval. The module runs without grants,
+// from a sealed copy. A program starts only after its content is approved; it is asked then, and so is the user again.
 func (l *Loader) Describe(ctx context.Context, i *Item) error {
 	if i.State != StatePending || !i.Request.Undescribed || i.Carrier != sdk.CarrierWASM {
 		return nil
@@ -42,7 +41,7 @@ func (l *Loader) Describe(ctx context.Context, i *Item) error {
 	return nil
 }
 
-// describe asks an item what it contributes, unless that is remembered.
+// describe asks an item for its contributions, unless they are cached.
 func (l *Loader) describe(ctx context.Context, i *Item) error {
 	if !i.Request.Undescribed {
 		return nil
@@ -59,7 +58,7 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 	u.Grants, u.Env = nil, nil
 	said, err := carrier.Describe(ctx, u)
 	if err != nil {
-		return fmt.Errorf("%s: ask it what it contributes: %w", i.Path, err)
+		return fmt.Errorf("%s: list its contributions: %w", i.Path, err)
 	}
 	data, err := json.Marshal(said)
 	if err != nil {
@@ -76,7 +75,7 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 	return nil
 }
 
-// cachedDescription takes what an item said of itself when it was asked before.
+// cachedDescription uses the description from an earlier run of the item.
 func (l *Loader) cachedDescription(i *Item) error {
 	path := l.descriptionFile(i.Digest)
 	if path == "" {
@@ -84,7 +83,7 @@ func (l *Loader) cachedDescription(i *Item) error {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil // it is asked again
+		return nil // the item is asked again
 	}
 	if err := l.described(i, data); err != nil {
 		return errors.Join(err, os.Remove(path))
@@ -92,7 +91,7 @@ func (l *Loader) cachedDescription(i *Item) error {
 	return nil
 }
 
-// described checks what an item said of itself and takes it over.
+// described checks the description an item returned and applies it.
 func (l *Loader) described(i *Item, data []byte) error {
 	d, err := manifest.Describe(data)
 	if err == nil {
@@ -119,7 +118,7 @@ func (l *Loader) described(i *Item, data []byte) error {
 	return nil
 }
 
-// missing returns the capabilities of more that have has not.
+// missing returns the capabilities in more that are not in have.
 func missing(have, more []sdk.Capability) []sdk.Capability {
 	return slices.DeleteFunc(slices.Clone(more), func(c sdk.Capability) bool {
 		return slices.ContainsFunc(have, func(h sdk.Capability) bool { return h.Name == c.Name })

@@ -62,7 +62,7 @@ func (d *discovery) warn(format string, args ...any) {
 	d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
 }
 
-// configured adds an entry that is a path. Names are looked up when it is known who has them.
+// configured adds an entry that is a path. Names are looked up after all plugins were read.
 func (d *discovery) configured(e *Entry, order int) {
 	path, isPath := d.loader.entryPath(e)
 	if !isPath {
@@ -78,7 +78,7 @@ func (d *discovery) configured(e *Entry, order int) {
 	d.add(i)
 }
 
-// entryPath returns the path an entry stands for; false when it is a name.
+// entryPath returns the path of an entry; false if the entry is a name.
 func (l *Loader) entryPath(e *Entry) (string, bool) {
 	p := e.Path
 	switch {
@@ -172,7 +172,7 @@ func (d *discovery) folder(dir string, p place) {
 		}
 		source := filepath.Join(real, e.Name())
 		if e.Type()&fs.ModeSymlink != 0 {
-			source, _ = filepath.EvalSymlinks(path) // add tells what is wrong
+			source, _ = filepath.EvalSymlinks(path) // add reports the error
 		}
 		// Of a link that leads out of the project not even the kind is looked at: add rejects it.
 		if source != "" && (p != placeProject || d.loader.inProject(source)) && !d.plugin(path, source) {
@@ -194,7 +194,7 @@ func (d *discovery) plugin(path, source string) bool {
 		return false
 	}
 	if _, err := os.Lstat(filepath.Join(source, manifest.File)); err != nil {
-		d.warn("%s is no plugin: it has no %s", path, manifest.File)
+		d.warn("%s is not a plugin: %s is missing", path, manifest.File)
 		return false
 	}
 	return true

@@ -151,7 +151,7 @@ func TestEscapes(t *testing.T) {
 			p.write(theirs, files{"large": strings.Repeat("x", 2000)})
 		}, check: rejected("x", "more than 1000 bytes")},
 
-		"name of a plugin that tenon ships": {unapproved: true, prepare: func(p *place) { p.options.Reserved = []string{"shell"}; p.write(theirs, wasmPackage("shell", "")) }, check: rejected("shell", "tenon ships")},
+		"name of a plugin that tenon ships": {unapproved: true, prepare: func(p *place) { p.options.Reserved = []string{"shell"}; p.write(theirs, wasmPackage("shell", "")) }, check: rejected("shell", "built-in plugin")},
 		"name of a plugin of the user": {prepare: func(p *place) { p.write("config/plugins/redact", wasmPackage("redact", "")) }, attack: func(p *place) {
 			p.write(theirs, files{"plugin.json": manifestOf("redact", `{`+wasmRuntime+`, "hooks": [{"point": "event"}]}`), "p.wasm": "evil"})
 		}, check: func(p *place, l *plugins.Loaded) {

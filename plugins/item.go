@@ -10,21 +10,21 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// State is what became of a plugin that was found.
+// State is the state of a discovered plugin.
 type State string
 
 // The states.
 const (
 	StateReady    State = "ready"
-	StatePending  State = "pending"  // the user has to approve it: see Item.Decision
-	StateDisabled State = "disabled" // the user switched it off
-	StateRejected State = "rejected" // it cannot be used: see Item.Err
-	// StateQuarantined is a plugin that failed again and again: its gates deny, its hooks with onError stop end turns, nothing else of
-	// its runtime is there.
+	StatePending  State = "pending"  // awaiting approval: see Item.Decision
+	StateDisabled State = "disabled" // switched off by the user
+	StateRejected State = "rejected" // unusable: see Item.Err
+	// StateQuarantined is a plugin that failed repeatedly: its gates deny, its hooks with onError stop end turns, and the rest of its
+	// runtime is not available.
 	StateQuarantined State = "quarantined"
 )
 
-// place is whose a plugin is. Of two with the same name, the lower one wins.
+// place is the origin of a plugin. Of two plugins with the same name, the lower one wins.
 type place int
 
 const (
@@ -33,32 +33,32 @@ const (
 	placeProject              // came with the project
 )
 
-// Item is a plugin that was found.
+// Item is a discovered plugin.
 type Item struct {
-	// Name is what the plugin calls itself, or, until that is known, what its file is called.
+	// Name is the name in the manifest, or, until that is read, the name of the file.
 	Name        string
 	Version     string
-	Description string // what it says of itself; show it through Text
+	Description string // from its manifest; show it through Text
 	Carrier     sdk.Carrier
-	Path        string // where it is
-	From        string // who named it or where it was found, for people
-	Project     bool   // it came with the project
+	Path        string // its location
+	From        string // human-readable: the entry that names it, or the directory it was found in
+	Project     bool   // it is part of the project
 	State       State
-	Err         error  // why it is rejected
-	Reason      string // why it is disabled or in quarantine
-	// Request is what it asks for, Decision what the user said to that.
+	Err         error  // reason for the rejection
+	Reason      string // reason why it is disabled or in quarantine
+	// Request lists what the plugin asks for; Decision is the user's answer.
 	Request  trust.Request
 	Decision trust.Decision
 	Digest   trust.Digest
 	Grants   []sdk.Capability // of an approved item
-	// Manifest is its description; empty while it is not known.
+	// Manifest is its description; empty while unknown.
 	Manifest sdk.Description
 	Warnings []string
 
 	source  string // Path, links resolved
 	place   place
 	order   int
-	entry   *Entry // nil when nobody named it
+	entry   *Entry // nil without an entry
 	options json.RawMessage
 
 	required bool              // an entry says so
@@ -84,10 +84,10 @@ func (i *Item) reject(err error) { i.State, i.Err = StateRejected, err }
 
 func (i *Item) usable() bool { return i.State != StateRejected }
 
-// Loaded is what was found and what of it runs.
+// Loaded is the result of Load.
 type Loaded struct {
 	Items []*Item // in order
-	// Plugins are those that run, in their order.
+	// Plugins are the plugins to run, in order.
 	Plugins []sdk.Plugin
 	// Skills are the directories of the skills of approved packages, each with a SKILL.md.
 	Skills []string
@@ -97,7 +97,7 @@ type Loaded struct {
 	Warnings  []string
 }
 
-// Pending returns the items that the user has to approve.
+// Pending returns the items that await approval.
 func (l *Loaded) Pending() []*Item {
 	var out []*Item
 	for _, i := range l.Items {
@@ -117,8 +117,7 @@ type Server struct {
 	Entry  manifest.Server
 }
 
-// Resolve makes the plugin's own directory and returns the server as it is to be started: variables replaced, paths absolute and
-// checked.
+// Resolve creates the plugin's own directory and returns the server ready to start: variables replaced, paths absolute and checked.
 func (s Server) Resolve() (manifest.Server, error) {
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return manifest.Server{}, err
@@ -130,11 +129,11 @@ func (s Server) Resolve() (manifest.Server, error) {
 type HookFile struct {
 	Plugin string
 	Path   string // in the sealed copy
-	Root   string // the sealed copy: where the commands find what came with them, as PLUGIN_ROOT
-	Data   string // the plugin's own directory, as PLUGIN_DATA
+	Root   string // the sealed copy, PLUGIN_ROOT of the commands
+	Data   string // the plugin's own directory, PLUGIN_DATA of the commands
 }
 
-// dataDir is a plugin's own directory. It belongs to the plugin in this place: another one that takes its name does not get it.
+// dataDir returns a plugin's own directory. It belongs to the plugin at this path; another plugin of the same name gets another one.
 func (l *Loader) dataDir(i *Item) string {
 	return filepath.Join(l.opts.Project.DataDir, "plugins", "data", i.Name+"-"+shortHash(i.source))
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Load finds and loads the plugins. What is wrong with one of them is in its Item and keeps no other from loading. The error is one
-// of tenon.lock, or of ctx: without the lock nothing that is found may run.
+// Load finds and loads the plugins. The error of one plugin is in its Item and does not affect the others. The returned error is one of
+// tenon.lock or of ctx: without the lock nothing may run.
 func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 	items, warnings := l.discover()
 	out := &Loaded{Warnings: warnings}
@@ -41,31 +41,31 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 	}
 	items = l.named(items)
 	slices.SortStableFunc(items, func(a, b *Item) int { return cmp.Compare(a.order, b.order) })
-	l.settleNames(items)
+	l.rejectDuplicates(items)
 	for _, i := range items {
 		switch i.State {
 		case StateReady:
 			l.open(i, out)
 		case StateQuarantined:
 			out.Plugins = append(out.Plugins, &stub{i, l.log})
-			if i.pkg != nil && i.Decision.Approved { // what failed is its runtime
+			if i.pkg != nil && i.Decision.Approved { // only its runtime failed
 				l.contribute(i, out)
 			}
 		}
 	}
 	out.Items = items
-	if slices.ContainsFunc(items, (*Item).watched) { // each build left a sealed copy
+	if slices.ContainsFunc(items, (*Item).watched) { // each build leaves a sealed copy
 		if err := l.collect(); err != nil {
-			l.log.Debug("old copies are not deleted", "err", err)
+			l.log.Debug("old copies not deleted", "err", err)
 		}
 	}
 	if err := l.vault.Save(); err != nil {
-		l.log.Debug("digests are not remembered", "err", err)
+		l.log.Debug("digests not cached", "err", err)
 	}
 	return out, nil
 }
 
-// inspect finds out who an item is and what the user decided about it.
+// inspect reads an item and looks up its approval.
 func (l *Loader) inspect(ctx context.Context, i *Item, approved trust.Entries) {
 	var err error
 	if i.Digest, err = l.vault.Digest(ctx, i.source); err != nil {
@@ -97,7 +97,7 @@ func (l *Loader) inspect(ctx context.Context, i *Item, approved trust.Entries) {
 
 func (i *Item) watched() bool { return i.entry != nil && i.entry.Watch }
 
-// read reads what an item says of itself without running it.
+// read reads the description of an item without running it.
 func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 	if i.sealed != nil && i.sealed.Single() || i.sealed == nil && !isDirectory(from) {
 		i.Carrier = sdk.CarrierProcess
@@ -122,10 +122,10 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 	return err
 }
 
-// keptPackage is under which name it is kept what a sealed package says. The number changes when what is read or checked does.
+// keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
 const keptPackage = "package-1-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
 
-// readPackage reads a package. What a sealed one says is kept beside it: neither changes.
+// readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(s *trust.Sealed, dir string) (*manifest.Package, error) {
 	if s == nil {
 		return manifest.Read(dir)
@@ -145,12 +145,12 @@ func (l *Loader) readPackage(s *trust.Sealed, dir string) (*manifest.Package, er
 		err = s.Keep(keptPackage, data)
 	}
 	if err != nil {
-		l.log.Debug("what a package says is not kept", "plugin", p.Manifest.Name, "err", err)
+		l.log.Debug("manifest of a package not cached", "plugin", p.Manifest.Name, "err", err)
 	}
 	return p, nil
 }
 
-// decide compares an item with what the user approved.
+// decide compares an item with its approval.
 func (l *Loader) decide(i *Item, approved trust.Entries) {
 	i.Request.Replaces = l.replaced(&i.Request)
 	d := approved.Check(i.Trusted())
@@ -168,7 +168,7 @@ func (l *Loader) decide(i *Item, approved trust.Entries) {
 		i.State = StateDisabled
 	case d.Quarantined != "":
 		i.State, i.Reason = StateQuarantined, d.Quarantined
-	case private != nil: // approved by a version that did not look, or before a directory was where it is now
+	case private != nil: // approved by a version without this check, or before a directory moved
 		i.State, i.Reason = StatePending, private.Error()
 	case !d.Approved:
 		i.State = StatePending
@@ -179,13 +179,13 @@ func (l *Loader) decide(i *Item, approved trust.Entries) {
 	}
 }
 
-// Kinds of what a plugin can replace, as Request.Replaces begins with them.
+// Kinds of built-ins that a plugin can replace: the first words of entries of Request.Replaces.
 const (
 	kindTool     = "tool"
 	kindProvider = "provider"
 )
 
-// replaced returns what tenon ships that an item takes the place of.
+// replaced returns the built-in tools and providers that an item replaces.
 func (l *Loader) replaced(r *trust.Request) []string {
 	if len(r.Tools)+len(r.Providers) == 0 || l.opts.Shipped == nil {
 		return nil
@@ -205,7 +205,7 @@ func (l *Loader) replaced(r *trust.Request) []string {
 	return out
 }
 
-// named looks up the entries that are names. Names of plugins that tenon ships are theirs, to give them options.
+// named looks up the entries that are names. Entries with the names of built-in plugins only set their options.
 func (l *Loader) named(items []*Item) []*Item {
 	for n := range l.opts.Entries {
 		e := &l.opts.Entries[n]
@@ -231,7 +231,7 @@ func (l *Loader) named(items []*Item) []*Item {
 		default:
 			place, project := i.place, i.Project
 			i.merge(mention)
-			i.place, i.Project = place, project // naming a plugin does not change whose it is
+			i.place, i.Project = place, project // a mention does not change the origin
 		}
 		i.From = from
 	}
@@ -252,12 +252,12 @@ func (l *Loader) unknownName(items []*Item, e *Entry) error {
 	return fmt.Errorf("%w: %s names %q; %s", ErrMissing, orUnknown(e.From), e.Path, remedy)
 }
 
-// settleNames rejects all but one of the plugins with the same name: one of the command line wins over one of the user's, and that
-// over one of the project's.
-func (l *Loader) settleNames(items []*Item) {
+// rejectDuplicates rejects all but one of the plugins with the same name: the command line wins over the user's plugins, and these win
+// over the project's.
+func (l *Loader) rejectDuplicates(items []*Item) {
 	for _, i := range items {
 		if i.usable() && slices.Contains(l.opts.Reserved, i.Name) {
-			i.reject(fmt.Errorf("%w: %q is a plugin that tenon ships; rename the one in %s", ErrTwice, i.Name, i.Path))
+			i.reject(fmt.Errorf("%w: %q is a built-in plugin; rename the one in %s", ErrTwice, i.Name, i.Path))
 		}
 	}
 	best := map[string]*Item{}
@@ -273,7 +273,7 @@ func (l *Loader) settleNames(items []*Item) {
 	}
 }
 
-// precedes reports whether i, which comes later, wins over another item of its name. What is approved is not pushed out by what is not.
+// precedes reports whether i, which comes later, wins over another item of its name. A pending plugin does not replace an approved one.
 func (i *Item) precedes(o *Item) bool {
 	if i.place != o.place {
 		return i.place < o.place
@@ -281,7 +281,7 @@ func (i *Item) precedes(o *Item) bool {
 	return o.State == StatePending && i.State != StatePending
 }
 
-// open adds what an approved item contributes.
+// open adds the contributions of an approved item.
 func (l *Loader) open(i *Item, out *Loaded) {
 	if i.pkg != nil && i.pkg.Description.Runtime == nil {
 		l.contribute(i, out)
@@ -298,7 +298,7 @@ func (l *Loader) open(i *Item, out *Loaded) {
 	}
 }
 
-// contribute adds what a package has beside its runtime.
+// contribute adds the contributions of a package other than its runtime.
 func (l *Loader) contribute(i *Item, out *Loaded) {
 	for _, s := range i.pkg.Skills {
 		out.Skills = append(out.Skills, s.Dir)
@@ -312,11 +312,11 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	}
 }
 
-// Approve notes that the user approved an item as it was shown, with these grants, and seals its content. When the content is not
-// what was shown any more, nothing is noted and the error wraps trust.ErrChanged; with a grant over tenon's own directories, ErrPrivate.
+// Approve records the approval of an item as shown, with these grants, and seals its content. If the content changed since it was
+// shown, nothing is recorded and the error wraps trust.ErrChanged; with a grant over tenon's own directories, ErrPrivate.
 func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) error {
 	if i.State != StatePending {
-		return fmt.Errorf("%s does not wait for approval: it is %s", i.Name, i.State)
+		return fmt.Errorf("%s does not await approval: it is %s", i.Name, i.State)
 	}
 	if err := l.Grantable(grants); err != nil {
 		return err
@@ -344,8 +344,8 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	return errors.Join(l.collect(), l.vault.Save())
 }
 
-// Untrust takes back what the user approved under a plugin's name, or in a place, which is an absolute path with links resolved, and
-// deletes its sealed copies. trust.ErrNotFound when there is nothing.
+// Untrust revokes the approvals of a plugin, given its name or its absolute path with links resolved, and deletes its sealed copies.
+// The error is trust.ErrNotFound if nothing was approved.
 func (l *Loader) Untrust(ctx context.Context, name string) error {
 	gone, err := l.store.Revoke(ctx, trust.KindPlugin, name)
 	if err != nil {
@@ -363,7 +363,7 @@ func (l *Loader) Untrust(ctx context.Context, name string) error {
 	return errors.Join(err, l.collect(), l.vault.Save())
 }
 
-// collect deletes sealed copies that nobody refers to.
+// collect deletes sealed copies without an approval.
 func (l *Loader) collect() error {
 	entries, err := l.store.Read()
 	if err != nil {
@@ -373,7 +373,7 @@ func (l *Loader) collect() error {
 		return slices.ContainsFunc(entries, func(e trust.Entry) bool { return e.Digest == d })
 	})
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // a copy in use on a system that does not let it be deleted; the next time will do
+		return nil // a copy in use cannot be deleted on this system; a later call will
 	}
 	return err
 }

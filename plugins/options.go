@@ -15,33 +15,33 @@ import (
 
 // Kinds of errors of items.
 var (
-	// ErrTwice means that two plugins have the same name.
+	// ErrTwice is returned for plugins with the same name.
 	ErrTwice = errors.New("two plugins have the same name")
-	// ErrNotApproved means that the user has not approved what was found.
+	// ErrNotApproved is returned for content that the user has not approved.
 	ErrNotApproved = errors.New("not approved")
-	// ErrMissing means that there is no plugin where the configuration says that there is one.
-	ErrMissing = errors.New("there is no such plugin")
-	// ErrForeign means that a file of the project reaches for a plugin outside of it.
+	// ErrMissing is returned for an entry of the configuration without a plugin.
+	ErrMissing = errors.New("plugin not found")
+	// ErrForeign is returned for an entry in a file of the project that names a plugin outside of it.
 	ErrForeign = errors.New("is outside of the project")
 )
 
 // Entry is a plugin that the configuration or a flag names.
 type Entry struct {
-	// Path is a path or a name, as it is written. What begins with ./, ../, ~ or is absolute is a path.
+	// Path is a path or a name, as written. A text that is absolute or begins with ./, ../ or ~ is a path.
 	Path string
-	// Base is where a relative path starts: the directory of the configuration file. Default: Options.Project.Directory.
+	// Base is the base of a relative path: the directory of the configuration file. Default: Options.Project.Directory.
 	Base    string
 	Options json.RawMessage // the plugin's options; empty: none
-	From    string          // who named it, for people: "/home/a/tenon.json:3"
-	// Project says that a file of the project named it. It may name only what is in the project and what the user has installed, and it
-	// does not change the options of what the user has installed.
+	From    string          // human-readable origin of the entry: "/home/a/tenon.json:3"
+	// Project marks an entry from a file of the project. It may name only plugins of the project and plugins the user has installed, and
+	// it does not change the options of the latter.
 	Project bool
-	// Flag says that the user named it on the command line: it wins over others of its name.
+	// Flag marks an entry of the command line: it wins over others of its name.
 	Flag bool
-	// Required says that a run without the plugin must not go on. The loader passes it on, see Item.Required.
+	// Required forbids a run without the plugin; see Item.Required.
 	Required bool
-	// Watch is for who develops the plugin: new content runs unasked as long as something was approved in this place and the plugin asks
-	// for no more than it did then. Nothing of that is written down.
+	// Watch is for plugin development: new content runs without approval as long as an earlier content at this path was approved and
+	// the plugin does not ask for more. Nothing of this is recorded.
 	Watch bool
 }
 
@@ -53,27 +53,27 @@ type Carrier interface {
 	Open(u remote.Unit) (sdk.Plugin, error)
 }
 
-// Options are what a Loader is made of.
+// Options configure a Loader.
 type Options struct {
 	Project sdk.Project // Directory, Worktree, Home, ConfigDir and DataDir are used
 	Entries []Entry     // in the order of the configuration
-	// CacheDir is for what can be made again: digests of unchanged files, descriptions. Empty: nothing is remembered.
+	// CacheDir caches digests of unchanged files and descriptions. If empty, nothing is cached.
 	CacheDir string
-	// Store is what the user approved. Default: tenon.lock in Project.DataDir.
+	// Store holds the approvals. Default: tenon.lock in Project.DataDir.
 	Store    *trust.Store
 	Carriers map[sdk.Carrier]Carrier // by wasm and process
-	// Reserved are names that plugins must not have: those of the plugins that tenon ships.
+	// Reserved are names that plugins must not have: the names of built-in plugins.
 	Reserved []string
-	// Shipped returns the ids of the tools and providers that tenon ships: a plugin's of the same id takes the place of one, and the user
-	// is asked about that. It is called once at most, and only if a plugin has a tool or a provider. Nil: there are none.
+	// Shipped returns the ids of the built-in tools and providers. A plugin's tool or provider of the same id replaces it, which the
+	// question for approval says. Called at most once, and only if a plugin has a tool or a provider. If nil, there are none.
 	Shipped func() (tools, providers []string)
 	// Environ is the host's environment, in the form of os.Environ: where granted variables and secrets come from.
 	Environ []string
 	Limits  trust.Limits
-	Logger  *slog.Logger // nil: nothing is logged
+	Logger  *slog.Logger // nil: no log
 }
 
-// Loader finds and loads plugins. Its methods are for one goroutine at a time.
+// Loader finds and loads plugins. Not safe for concurrent use.
 type Loader struct {
 	opts  Options
 	store *trust.Store
@@ -83,7 +83,7 @@ type Loader struct {
 	shipped func() (tools, providers []string)
 }
 
-// New returns a loader. It touches no file.
+// New returns a loader without accessing files.
 func New(o Options) *Loader {
 	l := &Loader{opts: o, store: o.Store, log: o.Logger, shipped: sync.OnceValues(o.Shipped)}
 	if l.log == nil {
@@ -101,7 +101,7 @@ func New(o Options) *Loader {
 // Load finds and loads the plugins. It is New(o).Load(ctx).
 func Load(ctx context.Context, o Options) (*Loaded, error) { return New(o).Load(ctx) }
 
-// Store returns what the user approved.
+// Store returns the approvals.
 func (l *Loader) Store() *trust.Store { return l.store }
 
 func (l *Loader) cache() string {
@@ -111,7 +111,7 @@ func (l *Loader) cache() string {
 	return filepath.Join(l.opts.CacheDir, "plugins")
 }
 
-// environ returns a variable of the host's environment; as for a shell, the last one counts.
+// environ returns a variable of the host's environment; the last one counts.
 func (l *Loader) environ(name string) (string, bool) {
 	for i := len(l.opts.Environ) - 1; i >= 0; i-- {
 		if value, ok := cutVariable(l.opts.Environ[i], name); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// requestOf says what a package asks for.
+// requestOf returns the request of a package.
 func requestOf(p *manifest.Package) (trust.Request, error) {
 	r := trust.Request{Undescribed: p.Undescribed}
 	if rt := p.Description.Runtime; rt != nil {
@@ -40,7 +40,7 @@ func requestOf(p *manifest.Package) (trust.Request, error) {
 	return r, nil
 }
 
-// addContributions adds what a description asks for and contributes.
+// addContributions adds the capabilities and contributions of a description.
 func addContributions(r *trust.Request, d *sdk.Description) {
 	r.Capabilities = d.Capabilities
 	for i := range d.Hooks {
@@ -50,7 +50,7 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 	}
 	for _, t := range d.Tools {
 		r.Tools = append(r.Tools, t.ID)
-		switch {
+		switch { // these texts are part of tenon.lock: another text would be asked about again
 		case t.Prepares:
 			r.Leave = append(r.Leave, t.ID+": says for each call what it needs leave for, which may be nothing")
 		case t.Permission != "" && t.Permission != t.ID:
@@ -69,7 +69,7 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 	}
 }
 
-// HookRequest says what a hook asks for; false when there is no such point.
+// HookRequest returns the request of a hook; false for an unknown point.
 func HookRequest(h *sdk.HookDescription) (trust.Hook, bool) {
 	info, ok := sdk.PointOf(h.Point)
 	if !ok {
@@ -83,7 +83,7 @@ func HookRequest(h *sdk.HookDescription) (trust.Hook, bool) {
 		hook.Name = string(info.Point)
 	}
 	if info.NewValue == nil {
-		hook.Reads, hook.Writes = nil, nil // there is no value
+		hook.Reads, hook.Writes = nil, nil // the point has no value
 	}
 	hook.Right = trust.RightOf(hook.Point, hook.Writes)
 	return hook, true
@@ -104,8 +104,8 @@ func serverLine(s manifest.Server) string {
 	return line
 }
 
-// CommandHookLines lists the commands of a block of command hooks, {"hooks": {Event: [{matcher, hooks: [{command}]}]}} or what is
-// inside of hooks, a line each: for the user to see before they are approved.
+// CommandHookLines lists the commands of a block of command hooks, one per line, for the question for approval. data is
+// {"hooks": {Event: [{matcher, hooks: [{command}]}]}} or the value of "hooks".
 func CommandHookLines(data []byte) ([]string, error) {
 	type group struct {
 		Matcher string `json:"matcher"`

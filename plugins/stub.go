@@ -8,8 +8,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// stub stands in for a plugin in quarantine: it has the plugin's hooks, so that their failure policies hold, and nothing of the plugin is
-// opened or started. The host is told that it is in quarantine, so its hooks are never called.
+// stub replaces a plugin in quarantine. It has the plugin's hooks, so that their failure policies apply, but opens and starts nothing.
+// The host knows that it is in quarantine and never calls its hooks.
 type stub struct {
 	item *Item
 	log  *slog.Logger
@@ -17,7 +17,7 @@ type stub struct {
 
 var _ sdk.Hooker = (*stub)(nil)
 
-// Manifest says which plugin it stands for.
+// Manifest returns the identity of the replaced plugin.
 func (s *stub) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: s.item.Name, Version: s.item.Version, Carrier: s.item.Carrier}
 }

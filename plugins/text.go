@@ -13,15 +13,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of what is shown, in characters, and of a list of names, in lines. What a plugin may do is shown whole: its manifest is bounded.
+// Limits of the text, in characters, and of a list of names, in lines. Rights of a plugin are shown in full: its manifest is bounded.
 const (
-	maxWords = 200   // of a plugin's own words
-	maxLine  = 20000 // of what it may do
+	maxWords = 200   // text of the plugin
+	maxLine  = 20000 // rights of the plugin
 	maxLines = 40
 )
 
-// Text says, for a terminal, what an item is and what it asks for, and why its processes do not run confined, nil when they do; for one that was approved before, what is different now. What
-// comes from the plugin is cleaned: it cannot move the cursor, colour or hide anything, or look like a line of its own.
+// Text describes an item for a terminal: its identity, its requests, and the changes since its approval. unconfined is the reason why its
+// processes are not confined, nil if they are. Text of the plugin is cleaned: it cannot move the cursor, color or hide anything, or add
+// lines.
 func (i *Item) Text(unconfined error) string {
 	var b strings.Builder
 	w := text{&b}
@@ -50,7 +51,7 @@ func origin(i *Item) string {
 	return ""
 }
 
-// RequestText writes what is asked for, in lines. It is what Text has of it, for MCP servers and command hooks, too.
+// RequestText writes the lines of a request, also for MCP servers and command hooks.
 func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w := text{b}
 	if how := carrierText(r, unconfined); how != "" {
@@ -77,7 +78,7 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w.all("runs commands", r.CommandHooks)
 }
 
-// carrierText says what the way a plugin runs means for the user. unconfined is why its processes have all rights; nil: they have not.
+// carrierText describes how a plugin runs. unconfined is the reason why its processes have all rights; nil if they are confined.
 func carrierText(r trust.Request, unconfined error) string {
 	var parts []string
 	switch r.Carrier {
@@ -122,7 +123,7 @@ func capabilityLines(list []sdk.Capability) []string {
 	return out
 }
 
-// capabilityText says in plain words what a capability allows.
+// capabilityText describes a capability in plain words.
 func capabilityText(c sdk.Capability) string {
 	scope := strings.Join(c.Scope, ", ")
 	switch c.Name {
@@ -156,7 +157,7 @@ func capabilityText(c sdk.Capability) string {
 	return c.Name + ": " + scope
 }
 
-// directories lists granted directories, those that are reached by a link with where it leads.
+// directories lists granted directories, and the targets of links.
 func directories(scope []string) string {
 	out := slices.Clone(scope)
 	for i, dir := range out {
@@ -176,7 +177,7 @@ func everything(scope []string, note string) string {
 	return ""
 }
 
-// replacedLines says what it means to take the place of something that tenon ships.
+// replacedLines describes the consequences of replacing built-ins.
 func replacedLines(names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
@@ -189,7 +190,7 @@ func replacedLines(names []string) []string {
 	return out
 }
 
-// hookLines says when a plugin is called, what it is shown, what it may change, what that amounts to, and what its failure means.
+// hookLines describes hooks: when they are called, what they see and change, the rights that follow, and the effect of a failure.
 func hookLines(hooks []trust.Hook) []string {
 	out := make([]string, 0, 2*len(hooks))
 	for _, h := range hooks {
@@ -218,7 +219,7 @@ func hookLines(hooks []trust.Hook) []string {
 	return out
 }
 
-// rightText says in plain words what a hook can do that the names of its fields do not tell.
+// rightText describes the rights of a hook that its field names do not show.
 func rightText(h trust.Hook) string {
 	if h.Right == "" {
 		return ""
@@ -248,7 +249,7 @@ func rightText(h trust.Hook) string {
 	return text + ": it chooses models and rewrites prompts"
 }
 
-// failureText says what the failure of a hook leads to, and when it counts as one.
+// failureText describes the effect of a failure of a hook, and its time limit.
 func failureText(h trust.Hook, info sdk.PointInfo) string {
 	policy := h.OnError
 	if policy == sdk.OnErrorDefault && info.Kind == sdk.KindGate {
@@ -267,7 +268,7 @@ func failureText(h trust.Hook, info sdk.PointInfo) string {
 	return fmt.Sprintf("if it fails or takes longer than %s, it is skipped", limit)
 }
 
-// orderText says when among others a hook is called, if its manifest says so.
+// orderText describes the position of a hook among others, if its manifest sets one.
 func orderText(h trust.Hook) string {
 	text := ""
 	if h.Priority != 0 {

@@ -30,10 +30,10 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 	return carrier.Open(u) // an unused broker needs no Close
 }
 
-// mayNeed reports whether a schema can refuse what is left out.
+// mayNeed reports whether a schema may require options.
 func mayNeed(schema []byte) bool { return strings.Contains(string(schema), `"required"`) }
 
-// checkOptions compares the user's options with what the plugin understands.
+// checkOptions checks the user's options against the plugin's schema.
 func checkOptions(i *Item) error {
 	if len(i.options) == 0 && !mayNeed(i.Manifest.Options) {
 		return nil
@@ -111,8 +111,8 @@ func resolveCommand(u *remote.Unit, i *Item) (err error) {
 	return nil
 }
 
-// lookPath finds a program that the manifest names without a path. One found through a relative directory of PATH is not taken: it
-// would be another in every project.
+// lookPath finds a program that the manifest names without a path. Relative directories of PATH do not count: they differ
+// by project.
 func lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil && !filepath.IsAbs(path) {

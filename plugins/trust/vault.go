@@ -16,7 +16,7 @@ import (
 
 // Names inside of a vault.
 const (
-	indexFile = "index" // what the digest is of
+	indexFile = "index" // the content of the digest
 	filesDir  = "files" // the copy
 	tempStart = ".new-"
 )
@@ -157,11 +157,10 @@ func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error 
 	return os.Chmod(files, 0o500)
 }
 
-// Open returns a copy that is there, after checking that it is what its digest says; fs.ErrNotExist when it is not there, ErrChanged
-// when somebody changed it.
+// Open returns an existing copy after checking it against its digest; fs.ErrNotExist without a copy, ErrChanged if the copy was changed.
 func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	if !d.valid() {
-		return nil, fmt.Errorf("%q is no digest", d)
+		return nil, fmt.Errorf("invalid digest %q", d)
 	}
 	place := v.place(d)
 	index, err := os.ReadFile(filepath.Join(place, indexFile))
@@ -200,11 +199,11 @@ func (v *Vault) verify(ctx context.Context, s *Sealed) error {
 	}
 	if s.single {
 		if entries, err := os.ReadDir(s.Root); err != nil || len(entries) != 1 {
-			return errors.Join(err, errors.New("there are other files beside it"))
+			return errors.Join(err, errors.New("unexpected files next to it"))
 		}
 	}
 	if !bytes.Equal(t.index(), withoutOutside(s.index)) {
-		return errors.New("its files are not those of its index")
+		return errors.New("its files differ from its index")
 	}
 	return nil
 }
@@ -249,12 +248,12 @@ func (s *Sealed) Sum(path string) (string, bool) {
 	return "", false
 }
 
-// Keep remembers something about the copy beside it, under a name, for as long as the copy is there.
+// Keep stores data about the copy next to it, under a name, as long as the copy exists.
 func (s *Sealed) Keep(name string, data []byte) error {
 	return writeAtomically(filepath.Join(filepath.Dir(s.Root), name), data, false)
 }
 
-// Kept returns what Keep was given; fs.ErrNotExist when that was nothing.
+// Kept returns the data of Keep; fs.ErrNotExist without any.
 func (s *Sealed) Kept(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(filepath.Dir(s.Root), name))
 }
@@ -291,16 +290,16 @@ func (v *Vault) place(d Digest) string {
 	return filepath.Join(v.resolved, d.hex())
 }
 
-// Remove deletes a copy. One that is not there is no error.
+// Remove deletes a copy. A missing copy is not an error.
 func (v *Vault) Remove(d Digest) error {
 	if !d.valid() {
-		return fmt.Errorf("%q is no digest", d)
+		return fmt.Errorf("invalid digest %q", d)
 	}
 	v.stamps.forget(filepath.Join(v.place(d), filesDir))
 	return removeSealed(v.place(d))
 }
 
-// Collect deletes the copies that keep does not want and that are older than a day: what is younger, another tenon may still run.
+// Collect deletes the copies for which keep returns false and that are older than a day: another tenon may still run younger ones.
 func (v *Vault) Collect(keep func(Digest) bool) error {
 	return v.collect(func(d Digest, age time.Duration) bool { return d != "" && keep(d) || age < collectAfter })
 }
