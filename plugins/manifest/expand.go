@@ -43,7 +43,7 @@ func (s Server) Expand(root, data string) (Server, error) {
 	return s, nil
 }
 
-// Variables returns what every process of a plugin finds in its environment.
+// Variables returns the variables that every process of a plugin has.
 func Variables(root, data string) map[string]string {
 	return map[string]string{rootVariable: root, dataVariable: data}
 }

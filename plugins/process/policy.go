@@ -21,8 +21,8 @@ const (
 	scopeData    = "$DATA"
 )
 
-// policy returns what a process of the plugin may reach: the system and its interpreter, its package, its data, its grants, and the
-// directory of its socket. Errors are those of grants that cannot be given.
+// policy returns the files a process of the plugin can reach: the system and its interpreter, its package, its data, its grants, and the
+// directory of its socket. Errors are about grants that cannot be honored.
 func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Policy, error) {
 	p := confine.Policy{
 		Read:  append(confine.System(), "/home/linuxbrew/.linuxbrew", u.Root, u.Program),
@@ -58,8 +58,7 @@ func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Poli
 	return p, nil
 }
 
-// directory returns the directory that an entry of the scope of fs.read or fs.write stands for; empty when there is nothing it could
-// stand for. A link in the project or in the plugin's data does not lead out of them.
+// directory returns the directory of an entry in the scope of fs.read or fs.write; empty if the entry refers to none. A link in the project or in the plugin's data does not lead out of them.
 func directory(u *remote.Unit, entry string, project sdk.Project) (string, error) {
 	base, rest := "", ""
 	for name, value := range map[string]string{scopeProject: project.Worktree, scopeData: u.DataDir} {
@@ -100,7 +99,7 @@ func inside(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// programs returns what is executed to start the plugin: its command and, of a script, what its first line names.
+// programs returns the programs that start the plugin: its command and, for a script, the interpreter in its first line.
 func programs(u *remote.Unit) []string {
 	out := []string{u.Command[0]}
 	f, err := openRegular(u.Command[0])

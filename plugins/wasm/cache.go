@@ -106,7 +106,7 @@ func (c *cache) compile(ctx context.Context, wasm []byte, digest [sha256.Size]by
 	return code, false, err
 }
 
-// entryName is the name of the file for a module. It covers everything the native code depends on, but for wazero's own version and
+// entryName is the name of the file for a module. It covers everything the native code depends on, except wazero's own version and
 // the processor's abilities, which wazero checks.
 func entryName(digest [sha256.Size]byte, pages uint32) string {
 	h := sha256.New()
@@ -126,7 +126,7 @@ func (c *cache) prepare() error {
 	return nil
 }
 
-// writeTemp writes a file of mode 0600 with a name of its own.
+// writeTemp writes a new file of mode 0600.
 func writeTemp(dir string, parts ...[]byte) (path string, err error) {
 	file, err := os.CreateTemp(dir, "new-*")
 	if err != nil {
@@ -143,7 +143,7 @@ func writeTemp(dir string, parts ...[]byte) (path string, err error) {
 	return file.Name(), nil
 }
 
-// removeStale removes what killed processes left behind.
+// removeStale removes temporary files of killed processes.
 func (c *cache) removeStale() {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -323,7 +323,7 @@ func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, err
 	return code, nil
 }
 
-// create compiles a module and stores what came of it.
+// create compiles a module and stores its code.
 func (c *cache) create(ctx context.Context, wasm []byte, name string, pages uint32) (*code, error) {
 	m, err := rewritten(wasm)
 	if err != nil {

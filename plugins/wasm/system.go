@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// system is what a plugin gets to see through WASI: what was granted, and else nothing.
+// system is the part of the system that a plugin sees through WASI: its grants and nothing else.
 type system struct {
 	clock   bool
 	env     [][2]string
@@ -55,7 +55,7 @@ func (s *system) setProject(p sdk.Project) {
 	s.project = p
 }
 
-// config returns what an instance is made with.
+// config returns the configuration of an instance.
 func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
 	// Without a name there may be many instances of one module.
 	c := wazero.NewModuleConfig().WithName("").WithStartFunctions(exportInitialize).WithRandSource(random{g}).
