@@ -305,7 +305,7 @@ func (s *store) flock(ctx context.Context, root *os.Root) (*flock.Flock, error) 
 	return lock, nil
 }
 
-// replace writes the file anew so that at every moment either the old or the new one is there in full.
+// replace writes the file so that at every moment either the old or the new one exists in full.
 func replace(root *os.Root, header string, body []byte) error {
 	if err := root.Remove(storeNew); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

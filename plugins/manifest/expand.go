@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Expand returns the server as it is to be started: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd,
+// Expand returns the server ready to start: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd,
 // once and nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; both variables set in Env, last.
 // root and data are absolute and exist. Servers that are not started come back as they are.
 func (s Server) Expand(root, data string) (Server, error) {

@@ -33,7 +33,7 @@ const (
 // hostService is the host as the processes of a plugin reach it.
 type hostService struct {
 	host   sdk.Host
-	broker *ability.Broker // nil: there is nothing to ask
+	broker *ability.Broker // nil: no operations
 	events []string        // types of events that were granted; nil: none
 	log    *slog.Logger
 }

@@ -206,8 +206,8 @@ func (in *instance) discard() {
 	in.removeSocket()
 }
 
-// removeSocket removes the directory of the socket. Once the plugin answered, the connection is made for good: nobody else needs to
-// find the socket, and a host that is killed leaves nothing behind. go-plugin leaves it behind when the process did not start.
+// removeSocket removes the directory of the socket. After the plugin's answer the connection is permanent, so the
+// socket is no longer needed, and a killed host leaves nothing behind. go-plugin does not remove it if the process did not start.
 func (in *instance) removeSocket() {
 	if dir := in.runner.socketDir; dir != "" {
 		_ = os.RemoveAll(dir) // at worst an empty directory or a dead socket remains

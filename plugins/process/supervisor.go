@@ -46,7 +46,7 @@ func (s *supervisor) bind(host *hostService, request []byte) {
 	s.host, s.request = host, request
 }
 
-// instance returns the process, which it starts when there is none. A restart that is due before ctx ends is waited for.
+// instance returns the process and starts it if necessary. It waits for a restart that is due before the deadline of ctx.
 func (s *supervisor) instance(ctx context.Context) (*instance, error) {
 	for {
 		in, starting, wait, err := s.look(ctx)

@@ -88,7 +88,7 @@ func (s *Store) Path() string { return s.path }
 func (s *Store) Read() (Entries, error) {
 	f, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, nil // nor is there a place for one
+		return nil, nil // nor can there be one
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLockFile, err)
@@ -225,7 +225,7 @@ func (s *Store) SetFailures(ctx context.Context, i Item, failures map[string]int
 	return s.amend(ctx, i, false, func(e *Entry) { e.Failures = failures })
 }
 
-// amend changes the entry of an item as it is now; enable also removes what is disabled under its name everywhere.
+// amend changes the entry of the present content of an item; enable also removes entries that disable its name everywhere.
 func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) error {
 	return s.change(ctx, func(list Entries) (Entries, error) {
 		found := false
@@ -247,7 +247,7 @@ func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) 
 	})
 }
 
-// change replaces the content of the file by what f makes of it. A file that cannot be read is left as it is.
+// change replaces the content of the file by the result of f. A file that cannot be read is not changed.
 func (s *Store) change(ctx context.Context, f func(Entries) (Entries, error)) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err

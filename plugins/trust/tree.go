@@ -308,7 +308,7 @@ func (s *scanner) file(name, as string) error {
 
 func (s *scanner) dest(name string) string { return filepath.Join(s.into, filepath.FromSlash(name)) }
 
-// copyLinks makes the links, when everything they may lead to is there.
+// copyLinks makes the links, after all their targets exist.
 func (s *scanner) copyLinks() error {
 	if s.into == "" {
 		return nil

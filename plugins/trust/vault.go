@@ -21,13 +21,13 @@ const (
 	tempStart = ".new-"
 )
 
-// collectAfter is how long a copy that nothing refers to is kept by Collect: another tenon may still run it.
+// collectAfter is the time Collect keeps an unused copy: another tenon may still run it.
 const collectAfter = 24 * time.Hour
 
-// VaultOptions say where a vault is.
+// VaultOptions configure a Vault.
 type VaultOptions struct {
-	Dir      string // of the sealed copies; made with mode 0700 when it is first needed
-	CacheDir string // where digests of unchanged trees are remembered; empty: nowhere
+	Dir      string // directory of the sealed copies; made with mode 0700 on first use
+	CacheDir string // cache for digests of unchanged trees; empty: no cache
 	Limits   Limits
 }
 
@@ -39,7 +39,7 @@ type Vault struct {
 	stamps *stamps
 
 	mu       sync.Mutex
-	resolved string // dir, links resolved; empty until it is there
+	resolved string // dir, links resolved; empty until it exists
 }
 
 // Sealed is a copy of approved content.
@@ -50,7 +50,7 @@ type Sealed struct {
 	index  []byte
 }
 
-// NewVault returns a vault. It touches no file.
+// NewVault returns a vault without accessing files.
 func NewVault(o VaultOptions) *Vault {
 	v := &Vault{dir: o.Dir, limits: o.Limits, stamps: &stamps{now: time.Now}}
 	if o.CacheDir != "" {
@@ -59,7 +59,7 @@ func NewVault(o VaultOptions) *Vault {
 	return v
 }
 
-// Save remembers the digests that were taken, for the next start. An error costs time there and nothing else.
+// Save caches the digests for the next start. An error only costs time there.
 func (v *Vault) Save() error { return v.stamps.save() }
 
 // Digest returns the digest of the package or the file at path. A tree whose files did not change since it was last read is not read
@@ -97,8 +97,8 @@ func (v *Vault) read(ctx context.Context, path string) (Digest, error) {
 	return t.Digest(), nil
 }
 
-// Seal copies the package or the file at path, unless the copy is there, and returns it. When its digest is not want, nothing is kept
-// and the error wraps ErrChanged.
+// Seal copies the package or the file at path, unless the copy exists, and returns it. If its digest is not want, nothing is kept and the
+// error wraps ErrChanged.
 func (v *Vault) Seal(ctx context.Context, path string, want Digest) (*Sealed, error) {
 	s, err := v.Open(ctx, want)
 	if err == nil {

@@ -92,7 +92,7 @@ func (c *cache) holds(digest [sha256.Size]byte, pages uint32) bool {
 	return err == nil
 }
 
-// compile returns the code of a module, from the cache when it is there. A cache that does not work costs time, no more.
+// compile returns the code of a module, from the cache if possible. A broken cache only costs time.
 func (c *cache) compile(ctx context.Context, wasm []byte, digest [sha256.Size]byte, pages uint32) (code *code, cached bool, err error) {
 	if err := c.open(); err != nil {
 		c.log.Warn("no cache for compiled wasm modules", "err", err)
@@ -356,7 +356,7 @@ func (c *cache) store(ctx context.Context, m *rewrite.Module, name string, nativ
 	return c.write(name, &entry{name: file, stub: stub, native: native})
 }
 
-// native compiles a module and returns the file wazero wrote: its name and its content, which is nil when there is none.
+// native compiles a module and returns the file wazero wrote: its name and its content, which is nil without a file.
 func (c *cache) native(ctx context.Context, wasm []byte, pages uint32) (*code, string, []byte, error) {
 	dir, err := os.MkdirTemp(c.dir, loadPattern)
 	if err != nil {

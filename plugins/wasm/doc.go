@@ -27,7 +27,7 @@
 //
 //	0  done; the output is the answer
 //	1  failed; the output is the text of the error. The instance stays alive
-//	2  done, and there is nothing to say: a hook that changes nothing and gives no verdict, a start that worked. The output is ignored
+//	2  done, without an answer: a hook without changes and verdict, a successful start. The output is ignored
 //
 // and any other number is an error. An empty output with 0 is an empty answer, the same as 2.
 //
@@ -55,7 +55,7 @@
 //
 // An instance is thrown away after a trap, an exit, a missed deadline or a bad pointer handed to the host.
 //
-// Without grants there is no file, no environment, no argument and no network. The time of the day is made up; the monotonic time
+// Without grants a guest has no files, environment, arguments or network. The time of day is fictitious; the monotonic time
 // is what passed since the instance was made, in steps of a millisecond. Randomness is real. What is written to stdout and stderr
 // goes to the log, by lines. Granted directories have the same absolute paths as on the host. They are opened below the project or
 // $DATA, and never contain tenon's own (grants.go).

@@ -53,7 +53,7 @@ func (s *system) mounts() []scope {
 	for _, g := range s.scopes {
 		m, ok := s.located(g)
 		if !ok {
-			continue // nothing it could stand for
+			continue // refers to nothing
 		}
 		at := slices.IndexFunc(out, func(o scope) bool { return o.path == m.path })
 		if at < 0 {

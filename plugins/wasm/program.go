@@ -108,7 +108,7 @@ func (p *program) load(ctx context.Context) {
 	}
 }
 
-// compile returns the code of the module, from the cache if it is there.
+// compile returns the code of the module, from the cache if possible.
 func (p *program) compile(ctx context.Context) (c *code, cached bool, err error) {
 	defer func() {
 		// A module that makes the compiler panic must not end the host.
