@@ -59,6 +59,8 @@ type Options struct {
 	Entries []Entry     // in the order of the configuration
 	// CacheDir caches digests of unchanged files and descriptions. If empty, nothing is cached.
 	CacheDir string
+	// ConfigFiles are the files of the user's configuration, absolute, wherever they are. No grant may contain one.
+	ConfigFiles []string
 	// Store holds the approvals. Default: tenon.lock in Project.DataDir.
 	Store    *trust.Store
 	Carriers map[sdk.Carrier]Carrier // by wasm and process

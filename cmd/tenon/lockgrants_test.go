@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,6 +42,18 @@ func TestGrantsOverOwnDirectories(t *testing.T) {
 	if have := p.states(t); !maps.Equal(have, want) {
 		t.Errorf("states = %v, want %v", have, want)
 	}
+	must(t, os.MkdirAll(filepath.Join(project, "docs"), 0o755))
+	config := filepath.Join(project, "docs", "more.json")
+	must(t, os.WriteFile(config, []byte("{}"), 0o600))
+	named := *p
+	named.env = append(slices.Clone(p.env), "TENON_CONFIG="+config)
+	if have := named.states(t)["docs"]; have != "pending" {
+		t.Errorf("with a configuration file in docs, docs is %s, want pending", have)
+	}
+	if _, errs := named.output(t, 2, "plugin", "trust", "docs", "--yes"); !strings.Contains(errs, `fs.read "$PROJECT/docs" contains `+config) {
+		t.Errorf("trust docs: %s", errs)
+	}
+	must(t, os.RemoveAll(filepath.Join(project, "docs")))
 	must(t, os.Symlink("data", filepath.Join(project, "docs")))
 	if have := p.states(t)["docs"]; have != "pending" {
 		t.Errorf("with docs a link to tenon's data, docs is %s, want pending", have)
@@ -56,7 +69,7 @@ func TestGrantsOverOwnDirectories(t *testing.T) {
 	}
 	must(t, os.RemoveAll(filepath.Join(project, ".tenon", "plugins", "own"))) // which is no module
 	_, errs := p.output(t, 0, "run", "--auto", "hi")
-	if !strings.Contains(errs, "not approved, so not run") || strings.Count(errs, " or lies in it") != 4 {
+	if !strings.Contains(errs, "not approved, so not run") || strings.Count(errs, " or is inside it") != 4 {
 		t.Errorf("the run does not name the plugins, and why:\n%s", errs)
 	}
 	p.output(t, 0, "plugin", "trust", "all", "--yes", "--without", "fs.read")

@@ -68,8 +68,8 @@ func directory(u *remote.Unit, entry string, project sdk.Project) (string, error
 	if !projectfs.Within(base, dir) {
 		return "", fmt.Errorf("it is a link that leads out of %s; such links are not followed", base)
 	}
-	if own := remote.Private(dir, project); own != "" && !data {
-		return "", fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", own)
+	if own := remote.Private(dir, project, u.ConfigFiles); own != "" && !data {
+		return "", fmt.Errorf("it contains tenon's own %s or is inside it; plugins have no access to that", own)
 	}
 	return dir, nil
 }

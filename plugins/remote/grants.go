@@ -27,10 +27,10 @@ func Locate(entry string, project sdk.Project, dataDir string) (base, rest strin
 	return filepath.Clean(base), filepath.FromSlash(strings.TrimLeft(rest, "/")), data
 }
 
-// Private returns the directory of tenon itself (configuration, data, cache) that dir contains or lies in, with links followed; empty if
-// none. Plugins have no access to those, except to their own below $DATA.
-func Private(dir string, project sdk.Project) string {
-	for _, own := range []string{project.ConfigDir, project.DataDir, project.CacheDir} {
+// Private returns the directory of tenon itself (configuration, data, cache), or the configuration file, that dir contains or is inside of,
+// with links followed; empty if none. Plugins have no access to those, except to their own below $DATA.
+func Private(dir string, project sdk.Project, files []string) string {
+	for _, own := range append([]string{project.ConfigDir, project.DataDir, project.CacheDir}, files...) {
 		if own != "" && projectfs.Overlap(dir, own) {
 			return own
 		}

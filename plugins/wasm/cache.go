@@ -126,7 +126,7 @@ func (c *cache) prepare() error {
 	return nil
 }
 
-// writeTemp writes a new file of mode 0600.
+// writeTemp writes a file of mode 0600 with a name of its own.
 func writeTemp(dir string, parts ...[]byte) (path string, err error) {
 	file, err := os.CreateTemp(dir, "new-*")
 	if err != nil {
@@ -143,7 +143,7 @@ func writeTemp(dir string, parts ...[]byte) (path string, err error) {
 	return file.Name(), nil
 }
 
-// removeStale removes temporary files of killed processes.
+// removeStale removes what killed processes left behind.
 func (c *cache) removeStale() {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {

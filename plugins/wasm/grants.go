@@ -117,8 +117,8 @@ func (s *system) apart(dir *os.Root, path string) error {
 	if now, err := os.Stat(real); err != nil || !os.SameFile(now, info) {
 		return errors.New("it was replaced while it was opened")
 	}
-	if own := remote.Private(real, s.project); own != "" {
-		return fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", own)
+	if own := remote.Private(real, s.project, s.files); own != "" {
+		return fmt.Errorf("it contains tenon's own %s or is inside it; plugins have no access to that", own)
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ var (
 	ErrTrap = errors.New("trap")
 	// ErrAnswer is returned for an answer that does not match the ABI.
 	ErrAnswer = errors.New("bad answer")
-	// ErrCompiling is returned if the call's time ended during compilation, which continues for later calls. It is an sdk.ErrNotReady,
-	// which does not count as a failure of the plugin.
+	// ErrCompiling means that the call's time ended while the module was compiled, which goes on: a later call will find it done. It is
+	// an sdk.ErrNotReady: no failure of the plugin.
 	ErrCompiling = fmt.Errorf("%w: the module is still being compiled for the first time", sdk.ErrNotReady)
 	// ErrDepth means that calls of a plugin led to calls of the same plugin too often.
 	ErrDepth = errors.New("the plugin's calls led back to itself too often")

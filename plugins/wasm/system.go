@@ -21,6 +21,7 @@ type system struct {
 	env     [][2]string
 	scopes  []scope
 	dataDir string
+	files   []string // of the user's configuration
 
 	mu      sync.Mutex
 	project sdk.Project
@@ -29,7 +30,7 @@ type system struct {
 }
 
 func newSystem(u *remote.Unit) *system {
-	out := &system{dataDir: u.DataDir}
+	out := &system{dataDir: u.DataDir, files: u.ConfigFiles}
 	for _, g := range u.Grants {
 		switch g.Name {
 		case sdk.CapabilityClock:

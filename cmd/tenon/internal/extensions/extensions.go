@@ -77,6 +77,11 @@ type Candidate struct {
 	decision trust.Decision
 }
 
+// ownFiles returns the configuration files that did not come with the repository.
+func ownFiles(c *config.Loaded) []string {
+	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return slices.Contains(c.ProjectFiles, path) })
+}
+
 // Open finds everything and opens what may run. What is wrong with one candidate keeps no other from working; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
@@ -90,7 +95,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	s.loader = plugins.New(plugins.Options{
-		Project: o.Project, Entries: pluginEntries(&o), CacheDir: o.CacheDir, Store: s.store, Carriers: kinds,
+		Project: o.Project, Entries: pluginEntries(&o), CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
 		Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
