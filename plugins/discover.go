@@ -100,7 +100,7 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-// add resolves an item's path and adds it, unless it is there already.
+// add resolves an item's path and adds it, unless it is present already.
 func (d *discovery) add(i *Item) {
 	source, err := i.source, error(nil)
 	if source == "" {

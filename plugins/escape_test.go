@@ -135,7 +135,7 @@ func TestEscapes(t *testing.T) {
 		"absolute command":               {unapproved: true, prepare: given(files{"plugin.json": manifestOf("x", `{"runtime": {"type": "process", "command": ["/bin/sh", "-c", "evil"]}}`)}), check: rejected("x", "neither a bare name")},
 		"huge manifest":                  {unapproved: true, prepare: given(files{"plugin.json": strings.Repeat(" ", 2<<20)}), check: rejected("x", "more than")},
 		"deep manifest":                  {unapproved: true, prepare: given(files{"plugin.json": strings.Repeat("[", 100_000)}), check: rejected("x", "nested deeper")},
-		"name with an escape":            {unapproved: true, prepare: given(files{"plugin.json": manifestOf(`x\u001b[2K`, "")}), check: rejected("x", "no name of a plugin")},
+		"name with an escape":            {unapproved: true, prepare: given(files{"plugin.json": manifestOf(`x\u001b[2K`, "")}), check: rejected("x", "invalid plugin name")},
 		"file name with an escape":       {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("x", "")); p.write(theirs, files{"a\x1b[2J\nok": ""}) }, check: rejected("x", "do not show")},
 		"many files": {unapproved: true, prepare: func(p *place) {
 			p.options.Limits = trust.Limits{Files: 50}

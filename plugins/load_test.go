@@ -249,7 +249,7 @@ func TestOneBadPluginKeepsNoneFromLoading(t *testing.T) {
 		t.Fatalf("plugins %q: %s", names(l), states(l))
 	}
 	for name, want := range map[string][]string{
-		"bad": {"plugin.json", "not valid JSON"}, "none": {"no such plugin", p.path("home/none.wasm"), "tenon.json:7"},
+		"bad": {"plugin.json", "not valid JSON"}, "none": {"plugin not found", p.path("home/none.wasm"), "tenon.json:7"},
 		"nobody": {"tenon.json:8", "good", "./"}, "dir/p.wasm": {"tenon.json:9", "begins with ./"},
 	} {
 		i := p.item(l, name)

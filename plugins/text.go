@@ -60,7 +60,7 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	}
 	if r.Undescribed {
 		if r.Carrier == sdk.CarrierProcess {
-			w.field("asks for", "not known yet: it says so when it runs first, and you are asked again then")
+			w.field("asks for", "not known before its first run; you are asked again then")
 		} else {
 			w.field("asks for", "not known yet")
 		}
@@ -68,7 +68,7 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w.all("may", capabilityLines(r.Capabilities))
 	w.all("is called", hookLines(r.Hooks))
 	w.some("tools", r.Tools)
-	w.all("needs leave", r.Leave)
+	w.all("permissions", r.Leave)
 	w.all("replaces", replacedLines(r.Replaces))
 	w.some("providers", r.Providers)
 	w.some("protocols", r.Protocols)
@@ -88,9 +88,9 @@ func carrierText(r trust.Request, unconfined error) string {
 		if memory == 0 {
 			memory = sdk.DefaultWASMMemoryMB
 		}
-		parts = append(parts, fmt.Sprintf("a WASM module: it reaches nothing but what is listed here; at most %d MiB of memory an instance", memory))
+		parts = append(parts, fmt.Sprintf("a WASM module: it reaches only what is listed here; at most %d MiB of memory per instance", memory))
 	case sdk.CarrierProcess:
-		how := "a confined process: of your files it reaches its package, its own data and what is listed here; the network is open to it"
+		how := "a confined process: of your files it reaches only its package, its data and what is listed here; the network is open to it"
 		if unconfined != nil {
 			how = "a process with your rights, NOT confined (" + unconfined.Error() + "): it can read and change everything that you can"
 		}
@@ -131,7 +131,7 @@ func capabilityText(c sdk.Capability) string {
 	case sdk.CapabilityHTTP:
 		return "http: send requests to " + scope
 	case sdk.CapabilityKV:
-		return "kv: keep values of its own"
+		return "kv: store values"
 	case sdk.CapabilitySecret:
 		return "secret: read the secrets " + scope
 	case sdk.CapabilityConfig:
@@ -141,13 +141,13 @@ func capabilityText(c sdk.Capability) string {
 	case sdk.CapabilitySession:
 		return "session: read the whole session it is called for"
 	case sdk.CapabilityAsk:
-		return "ask: ask you questions and for leave"
+		return "ask: ask you questions and for permission"
 	case sdk.CapabilityEvents:
-		return "events: be told of " + scope + everything(c.Scope, ", that is, of everything that happens")
+		return "events: receive " + scope + everything(c.Scope, ", that is, all events")
 	case sdk.CapabilityModel:
 		return "model: ask your model, at your cost"
 	case sdk.CapabilityEnv:
-		return "env: get the environment variables " + scope
+		return "env: read the environment variables " + scope
 	case sdk.CapabilityRead:
 		return "fs.read: read files below " + directories(c.Scope) + everything(c.Scope, ", that is, all files")
 	case sdk.CapabilityWrite:
@@ -183,9 +183,9 @@ func replacedLines(names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
 		kind, id, _ := strings.Cut(name, " ")
-		out[i] = "tenon's own " + kind + " " + id + ": it gets the calls that are meant for that one"
+		out[i] = "tenon's own " + kind + " " + id + ": it receives the calls of that one"
 		if kind == kindProvider {
-			out[i] = "tenon's own " + kind + " " + id + ": it gets your conversations and CAN READ YOUR KEY"
+			out[i] = "tenon's own " + kind + " " + id + ": it receives your conversations and CAN READ YOUR KEY"
 		}
 	}
 	return out
@@ -230,7 +230,7 @@ func rightText(h trust.Hook) string {
 	case sdk.PointShellEnv:
 		names := envname.Declared(h.Writes)
 		if len(names) == 0 {
-			return text + ": none of its changes count, as it lists no variable"
+			return text + ": none of its changes apply, as it lists no variable"
 		}
 		for i, name := range names {
 			if envname.RunsCode(name) {
@@ -239,11 +239,11 @@ func rightText(h trust.Hook) string {
 		}
 		return text + ": each command runs with the variables that it sets: " + strings.Join(names, ", ")
 	case sdk.PointCommand:
-		return text + ": it rewrites what your commands tell the agent"
+		return text + ": it rewrites the prompts of your commands"
 	case sdk.PointToolBefore:
 		return text + ": it rewrites tool calls before they run"
 	case sdk.PointPermissionAsk:
-		return text + ": what it allows, you are not asked about"
+		return text + ": calls it allows run without asking you"
 	case sdk.PointChatHeaders:
 		return text + ": it sets headers of the requests that carry them"
 	}
@@ -325,11 +325,11 @@ func ChangesText(b *strings.Builder, d trust.Decision) {
 	}
 	t.line("  approved before, on %s: digest %s", d.Previous.ApprovedAt.Format("2006-01-02"), d.Previous.Digest.Short())
 	if d.Undescribed {
-		t.line("  its content is another")
+		t.line("  content changed")
 		return
 	}
 	if len(d.Changes) == 0 {
-		t.line("  its content is another; it asks for the same")
+		t.line("  content changed; same requests")
 		return
 	}
 	if d.Why == trust.WhyGrown {

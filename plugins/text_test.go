@@ -28,14 +28,14 @@ func TestText(t *testing.T) {
   says           Deploys.
   from           ` + p.path(theirs) + ` (came with this project)
   digest         ` + i.Digest.Short() + `
-  runs as        a confined process: of your files it reaches its package, its own data and what is listed here; the network is open to it; starts ./p --all
+  runs as        a confined process: of your files it reaches only its package, its data and what is listed here; the network is open to it; starts ./p --all
   may            http: send requests to https://api.example.com, it says: "to ask"
                  tool: call the tools *, that is, all of them
                  fs.read: read files below /, that is, all files
   is called      tool.execute.before: a tool call's arguments, before they are checked; it may refuse; sees /args/path; changes everything; if it fails or takes longer than 2s, it is skipped
                  FULL RIGHTS: it can run commands: it rewrites tool calls before they run
                  permission.ask (gate): leave for a tool call, with the exact bytes that will run; it decides; if it fails or takes longer than 2s, it denies
-                 FULL RIGHTS: it can run commands: what it allows, you are not asked about
+                 FULL RIGHTS: it can run commands: calls it allows run without asking you
   tools          deploy
 `
 	if diff := cmp.Diff(want, i.Text(nil)); diff != "" {
@@ -82,7 +82,7 @@ func TestTextOfLeave(t *testing.T) {
 	p.write(theirs, tools(`, "permission": "read"`, `, "prepares": true`))
 	text := p.item(p.load(), "x").Text(nil)
 	for _, want := range []string{
-		"  needs leave    send: allowed or asked for by the rules of read\n                 post: says for each call what it needs leave for, which may be nothing\n",
+		"  permissions    send: allowed or asked for by the rules of read\n                 post: says for each call what it needs leave for, which may be nothing\n",
 		"it asks for MORE than you approved:", "+ leave send: allowed or asked for by the rules of read",
 	} {
 		if !strings.Contains(text, want) {
@@ -100,7 +100,7 @@ func TestTextOfReplacedTools(t *testing.T) {
 		return `{"id": "` + id + `", "description": "d", "parameters": {"type": "object"}}`
 	}
 	p.write(theirs, wasmPackage("x", `"tools": [`+tool("bash")+`, `+tool("bash2")+`]`))
-	want := "  tools          bash\n                 bash2\n  replaces       tenon's own tool bash: it gets the calls that are meant for that one\n"
+	want := "  tools          bash\n                 bash2\n  replaces       tenon's own tool bash: it receives the calls of that one\n"
 	if text := p.item(p.load(), "x").Text(nil); !strings.HasSuffix(text, want) {
 		t.Errorf("the text does not end in %q:\n%s", want, text)
 	}
@@ -117,7 +117,7 @@ func TestTextOfChanges(t *testing.T) {
 	}{
 		"more":     {wasmPackage("x", `"capabilities": [{"name": "http", "scope": ["https://a.example"]}]`), []string{"MORE than you approved", "+ capability http: https://a.example", "- capability kv"}},
 		"less":     {wasmPackage("x", ""), []string{"less than you approved", "- capability kv"}},
-		"the same": {wasmPackage("x", `"capabilities": [{"name": "kv", "reason": "new words"}]`), []string{"asks for the same"}},
+		"the same": {wasmPackage("x", `"capabilities": [{"name": "kv", "reason": "new words"}]`), []string{"same requests"}},
 	} {
 		p.write(theirs, c.change)
 		text := p.item(p.load(), "x").Text(nil)

@@ -58,7 +58,7 @@ func checkOptions(i *Item) error {
 func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
 	u = remote.Unit{
 		Description: i.Manifest, Grants: i.Grants, Options: i.options, Root: i.sealed.Root,
-		Env: map[string]string{}, DataDir: l.dataDir(i), Logger: l.log.With("plugin", i.Name),
+		Env: map[string]string{}, DataDir: l.dataDir(i), ConfigFiles: l.opts.ConfigFiles, Logger: l.log.With("plugin", i.Name),
 	}
 	for _, g := range i.Grants {
 		if g.Name != sdk.CapabilityEnv {

@@ -20,7 +20,7 @@ func TestQuestionAboutCommands(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"s": {
-			"if it fails or takes longer than 500ms, it denies; before other", "FULL RIGHTS: it can run commands: what it allows, you are not asked about",
+			"if it fails or takes longer than 500ms, it denies; before other", "FULL RIGHTS: it can run commands: calls it allows run without asking you",
 			"FULL RIGHTS: it can run commands: each command runs with the variables that it sets: STAGE, PATH (refused: programs run code that it names)",
 			"approved with  server.js\n", "NOT covered    files that they reach in other ways",
 		},

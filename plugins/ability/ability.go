@@ -24,9 +24,9 @@ type Status int32
 const (
 	OK      Status = 0
 	Failed  Status = 1 // the output is the error's text
-	Denied  Status = 2 // not granted; the output says what to grant
-	Unknown Status = 3 // there is no such operation
-	Limited Status = 4 // a quota, rate or size was passed; the output says which
+	Denied  Status = 2 // not granted; the output names the missing grant
+	Unknown Status = 3 // unknown operation
+	Limited Status = 4 // a quota, rate or size was exceeded; the output says which
 )
 
 // String returns the name of the status.
@@ -38,20 +38,20 @@ func (s Status) String() string {
 	return names[s]
 }
 
-// Options are what a broker is made of.
+// Options configure a Broker.
 type Options struct {
 	Plugin string // its name
-	// Grants is what the user gave. It is copied: nothing changes it afterwards.
+	// Grants are the user's grants. They are copied.
 	Grants []sdk.Capability
-	// Secret returns a variable of the host's environment. Nil: there are none.
+	// Secret returns a variable of the host's environment. If nil, there are none.
 	Secret func(name string) (string, bool)
 	// DataDir is the plugin's own directory, created with mode 0700 when it is first needed.
 	DataDir string
 	Logger  *slog.Logger // nil: nothing is logged
-	Limits  Limits       // what is zero gets its default
+	Limits  Limits       // zero fields get their defaults
 }
 
-// Caller says on whose behalf a plugin asks: the call it is answering.
+// Caller is the call that a plugin is answering while it asks.
 type Caller struct {
 	SessionID string
 	Tool      sdk.ToolHost // nil outside of a tool call
@@ -78,8 +78,7 @@ type Broker struct {
 	idle    sync.WaitGroup             // counts running
 }
 
-// New returns a broker. Entries of the grants that mean nothing, such as a malformed address, are logged and grant nothing; see
-// CheckGrant.
+// New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckGrant.
 func New(o Options) *Broker {
 	log := o.Logger
 	if log == nil {
@@ -96,7 +95,7 @@ func New(o Options) *Broker {
 	return b
 }
 
-// Bind gives the broker the host whose abilities the plugin may use. Carriers call it in Start.
+// Bind sets the host whose abilities the plugin may use. Carriers call it in Start.
 func (b *Broker) Bind(h sdk.Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,10 +129,10 @@ func (b *Broker) Close(ctx context.Context) error {
 }
 
 // errClosed answers requests after Close.
-var errClosed = errors.New("the plugin has been ended")
+var errClosed = errors.New("the plugin was closed")
 
 // Do runs an operation on behalf of c. It returns soon after ctx ends. The request may be reused after Do returned; the answer
-// belongs to the caller: JSON with OK, else text for people.
+// belongs to the caller: JSON with OK, otherwise human-readable text.
 func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (Status, []byte) {
 	answer, err := b.do(ctx, c, op, request)
 	if err != nil {
@@ -150,7 +149,7 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	}
 	o, ok := b.operations[op]
 	if !ok {
-		return nil, &problem{Unknown, fmt.Sprintf("there is no operation %.64q", op)}
+		return nil, &problem{Unknown, fmt.Sprintf("unknown operation %.64q", op)}
 	}
 	if len(request) > b.limits.RequestBytes {
 		return nil, limited("%s: the request has %d bytes, at most %d are accepted", op, len(request), b.limits.RequestBytes)
@@ -185,7 +184,7 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	return answer, nil
 }
 
-// explain says which operation failed, where the error does not already or is an answer for people.
+// explain adds the operation to an error, except to a refusal or a missing grant, which are complete.
 func (*Broker) explain(op string, err error) error {
 	var refusal *sdk.Refusal
 	if errors.As(err, &refusal) {
@@ -198,7 +197,7 @@ func (*Broker) explain(op string, err error) error {
 	return fmt.Errorf("%s: %w", op, err)
 }
 
-// begin notes an operation, so that Close can end it.
+// begin registers an operation, so that Close can cancel it.
 func (b *Broker) begin(ctx context.Context) (context.Context, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

@@ -130,8 +130,8 @@ func TestFailures(t *testing.T) {
 		status  ability.Status
 		text    string
 	}{
-		"unknown operation":     {&host{}, s1, "fs.read", `{}`, ability.Unknown, `there is no operation "fs.read"`},
-		"empty operation":       {&host{}, s1, "", `{}`, ability.Unknown, `there is no operation ""`},
+		"unknown operation":     {&host{}, s1, "fs.read", `{}`, ability.Unknown, `unknown operation "fs.read"`},
+		"empty operation":       {&host{}, s1, "", `{}`, ability.Unknown, `unknown operation ""`},
 		"case matters":          {&host{}, s1, "KV.get", `{}`, ability.Unknown, "KV.get"},
 		"no JSON":               {&host{}, s1, "kv.get", `{`, ability.Failed, "kv.get: bad request"},
 		"wrong type":            {&host{}, s1, "kv.get", `{"key":1}`, ability.Failed, "key"},
@@ -233,7 +233,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	if status := <-done; status != ability.Failed {
 		t.Errorf("an operation under way ended with %v, want failed", status)
 	}
-	if status, text := do(t, b, "config", ""); status != ability.Failed || !strings.Contains(text, "ended") {
+	if status, text := do(t, b, "config", ""); status != ability.Failed || !strings.Contains(text, "closed") {
 		t.Errorf("after Close: %v %s, want failed", status, text)
 	}
 }
@@ -280,8 +280,8 @@ func TestCheckGrant(t *testing.T) {
 		"http://127.0.0.1:9000":          "",
 		"http://[::1]:9000":              "",
 		"https://xn--bcher-kva.example":  "",
-		"https://*":                      "no address",
-		"*":                              "no address",
+		"https://*":                      "invalid address",
+		"*":                              "invalid address",
 		"https://*.com":                  "too wide",
 		"https://*.co.uk":                "too wide",
 		"https://*.github.io":            "too wide",
@@ -290,25 +290,25 @@ func TestCheckGrant(t *testing.T) {
 		"https://*.localhost":            "too wide",
 		"https://*.127.0.0.1":            "no subdomains",
 		"https://*.[::1]":                "no subdomains",
-		"https://a*.example.com":         "no address",
-		"https://*.*.example.com":        "no address",
-		"https://example.com/path":       "no address",
-		"https://example.com/":           "no address",
-		"https://user@example.com":       "no address",
+		"https://a*.example.com":         "invalid address",
+		"https://*.*.example.com":        "invalid address",
+		"https://example.com/path":       "invalid address",
+		"https://example.com/":           "invalid address",
+		"https://user@example.com":       "invalid address",
 		"https://bücher.example":         "ASCII form",
 		"ftp://example.com":              "only http and https",
-		"example.com":                    "no address",
-		"https://":                       "no address",
+		"example.com":                    "invalid address",
+		"https://":                       "invalid address",
 		"https://example.com:0":          "port",
 		"https://example.com:":           "port",
 		"https://example.com:99999":      "port",
 		"https://example.com:https":      "port",
 		"https://0x7f000001":             "another way to write an IP address",
-		"https://exa mple.com":           "no address",
+		"https://exa mple.com":           "invalid address",
 		"https://[fe80::1%25eth0]":       "zones",
-		"https://example..com":           "no name",
-		"https://example.com:443#x":      "no address",
-		"https://example.com?x=https://": "no address",
+		"https://example..com":           "invalid host name",
+		"https://example.com:443#x":      "invalid address",
+		"https://example.com?x=https://": "invalid address",
 	} {
 		err := ability.CheckGrant(grant("http", entry))
 		if (err == nil) != (text == "") || err != nil && !strings.Contains(err.Error(), text) {

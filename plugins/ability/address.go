@@ -4,7 +4,7 @@ import (
 	"net/netip"
 )
 
-// publicIPv6 is what the registries give out; everything else is for special uses.
+// publicIPv6 is the range that registries assign; all else has special uses.
 // see https://www.iana.org/assignments/ipv6-address-space
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
 

@@ -9,13 +9,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// grants is what the user gave, made ready for checks. It never changes.
+// grants are the user's grants, prepared for checks. They never change.
 type grants struct {
 	scopes  map[string][]string // by the capability's name; a capability without scope has an empty list
 	origins []origin            // the scope of http
 }
 
-// newGrants copies what was granted. Several grants of one capability add up.
+// newGrants copies grants. Several grants of one capability add up.
 func newGrants(given []sdk.Capability, log *slog.Logger) grants {
 	g := grants{scopes: map[string][]string{}}
 	for _, c := range given {
@@ -35,8 +35,8 @@ func newGrants(given []sdk.Capability, log *slog.Logger) grants {
 	return g
 }
 
-// CheckGrant reports what is wrong with a capability that is asked for or granted, as far as the broker knows it: an http address
-// that is malformed or too wide, a secret or tool without a name. The error names the entry and the remedy.
+// CheckGrant checks the scope of a requested or granted capability: http addresses that are malformed or too wide, and secrets and
+// tools without a name. The error names the entry and the remedy.
 func CheckGrant(c sdk.Capability) error {
 	for i, entry := range c.Scope {
 		var err error
@@ -45,11 +45,11 @@ func CheckGrant(c sdk.Capability) error {
 			_, err = parseGrant(entry)
 		case sdk.CapabilitySecret:
 			if entry == "" || strings.ContainsAny(entry, "*?= ") {
-				err = fmt.Errorf("%q is no name of a variable; patterns are not supported, name each secret", entry)
+				err = fmt.Errorf("invalid variable name %q; patterns are not supported, name each secret", entry)
 			}
 		case sdk.CapabilityTool:
 			if entry == "" {
-				err = fmt.Errorf("an empty name; write the id of a tool, in which * stands for any characters")
+				err = fmt.Errorf("empty name; write the id of a tool; * matches any characters")
 			}
 		}
 		if err != nil {

@@ -86,9 +86,9 @@ func requestHeader(given map[string]string) (http.Header, error) {
 		case !isToken(name):
 			return nil, fmt.Errorf("header %q: the name holds characters that are not allowed", name)
 		case isReserved(canonical):
-			return nil, fmt.Errorf("header %q is set by tenon alone; leave it out", name)
+			return nil, fmt.Errorf("header %q is set by tenon; omit it", name)
 		case header[canonical] != nil:
-			return nil, fmt.Errorf("header %q is there twice; names do not differ by case", name)
+			return nil, fmt.Errorf("duplicate header %q; names are case-insensitive", name)
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 			return nil, fmt.Errorf("header %q: the value holds a line break or another control character", name)
 		}
@@ -143,7 +143,7 @@ func (b *Broker) send(r *http.Request) (*sdk.FetchResponse, error) {
 	return answer, nil
 }
 
-// checkRedirect checks every address anew. What the plugin sent along for one origin does not go to another.
+// checkRedirect checks the address of each redirect. Headers the plugin set for one origin are not sent to another.
 func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -157,7 +157,7 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 		return b.denied("redirect", sdk.CapabilityHTTP, asked.String())
 	}
 	r.URL.Host = asked.hostport()
-	r.Header.Del("Referer") // may hold what stood in the query
+	r.Header.Del("Referer") // may contain the query
 	if !isOneOrigin(asked, via) {
 		for name := range r.Header {
 			if !slices.Contains([]string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}, name) {

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits bound what one plugin may ask for. What is zero gets its default.
+// Limits bound the requests of one plugin. Zero fields get their defaults.
 type Limits struct {
 	RequestBytes  int // of one request as JSON; default 1 MiB
 	ResponseBytes int // of one answer as JSON; default 8 MiB
 
-	Rate, Burst         int // operations a second; default 1000, and 2000 at once
-	HTTPRate, HTTPBurst int // HTTP requests a second, on top of Rate; default 20, and 20 at once
+	Rate, Burst         int // operations a second; default 1000, with bursts of 2000
+	HTTPRate, HTTPBurst int // HTTP requests a second, on top of Rate; default 20, with bursts of 20
 
 	HTTPConcurrent int           // HTTP requests at the same time, others wait; default 8
 	HTTPBytes      int           // of one answer's body, unpacked; default 4 MiB

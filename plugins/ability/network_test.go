@@ -129,7 +129,7 @@ func TestEscapeURL(t *testing.T) {
 		"full-width dot":              {"http://allowed．example/", ability.Failed, "ASCII"},
 		"full-width digits":           {"http://１２７.0.0.1/", ability.Failed, "ASCII"},
 		"ideographic dot":             {"http://127。0。0。1/", ability.Failed, "ASCII"},
-		"encoded full-width":          {"http://%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1/", ability.Failed, "no name"},
+		"encoded full-width":          {"http://%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1/", ability.Failed, "invalid host name"},
 		"soft hyphen":                 {"http://allowed\u00ad.example/", ability.Failed, "ASCII"},
 		"null byte":                   {"http://allowed.example\\u0000.evil.example/", ability.Failed, "backslash"},
 		"CRLF in the URL":             {"http://allowed.example/\r\nHost: evil.example", ability.Failed, "space"},
@@ -165,7 +165,7 @@ func TestEscapeURL(t *testing.T) {
 		"brackets around a name":      {"http://[allowed.example]/", ability.Failed, ""},
 		"localhost":                   {"http://localhost/", ability.Denied, "http://localhost"},
 		"localhost with a dot":        {"http://localhost./", ability.Denied, "http://localhost"},
-		"two trailing dots":           {"http://allowed.example../", ability.Failed, "no name"},
+		"two trailing dots":           {"http://allowed.example../", ability.Failed, "invalid host name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -237,7 +237,7 @@ func TestEscapeRedirect(t *testing.T) {
 		"localhost":         {"http://localhost:80/", ability.Denied, "localhost"},
 		"private by DNS":    {"http://moved.allowed.example/", ability.Denied, "not public"},
 		"forever":           {"/again", ability.Failed, "more than 5 redirects"},
-		"full-width digits": {"http://１２７.0.0.1/", ability.Failed, "no name"},
+		"full-width digits": {"http://１２７.0.0.1/", ability.Failed, "invalid host name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

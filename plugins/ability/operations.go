@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // operation is one kind of request.
@@ -50,65 +51,30 @@ func op[In, Out any](capability string, run func(context.Context, Caller, In) (O
 	}}
 }
 
-// Requests and answers that are not types of sdk.
-type (
-	empty     struct{}
-	kvRequest struct {
-		Key    string    `json:"key"`
-		Value  sdk.Bytes `json:"value"`
-		Prefix string    `json:"prefix"`
-	}
-	kvValue struct {
-		Found bool      `json:"found"`
-		Value sdk.Bytes `json:"value"`
-	}
-	kvKeys struct {
-		Keys []string `json:"keys"`
-	}
-	secretRequest struct {
-		Name string `json:"name"`
-	}
-	secretValue struct {
-		Value string `json:"value"`
-	}
-	timeNow struct {
-		UnixMilli int64 `json:"unixMilli"`
-	}
-	sessionRequest struct {
-		SessionID string `json:"sessionID"`
-	}
-	sessionMessages struct {
-		Messages []sdk.MessageWithParts `json:"messages"`
-	}
-	questionRequest struct {
-		SessionID string         `json:"sessionID"`
-		Questions []sdk.Question `json:"questions"`
-	}
-	questionAnswers struct {
-		Answers [][]string `json:"answers"`
-	}
-	progressRequest struct {
-		Title    string     `json:"title"`
-		Metadata sdk.Object `json:"metadata"`
-	}
-)
+// empty is the answer of operations without a result.
+type empty struct{}
 
-func (b *Broker) kvGet(_ context.Context, _ Caller, req kvRequest) (kvValue, error) {
-	value, found, err := b.kv.get(req.Key)
-	return kvValue{found, value}, err
+// timeNow is the answer of time.
+type timeNow struct {
+	UnixMilli int64 `json:"unixMilli"`
 }
 
-func (b *Broker) kvSet(ctx context.Context, _ Caller, req kvRequest) (empty, error) {
+func (b *Broker) kvGet(_ context.Context, _ Caller, req guest.KVKey) (guest.KVValue, error) {
+	value, found, err := b.kv.get(req.Key)
+	return guest.KVValue{Found: found, Value: value}, err
+}
+
+func (b *Broker) kvSet(ctx context.Context, _ Caller, req guest.KVSet) (empty, error) {
 	return empty{}, b.kv.set(ctx, req.Key, req.Value)
 }
 
-func (b *Broker) kvDelete(ctx context.Context, _ Caller, req kvRequest) (empty, error) {
+func (b *Broker) kvDelete(ctx context.Context, _ Caller, req guest.KVKey) (empty, error) {
 	return empty{}, b.kv.remove(ctx, req.Key)
 }
 
-func (b *Broker) kvKeys(_ context.Context, _ Caller, req kvRequest) (kvKeys, error) {
+func (b *Broker) kvKeys(_ context.Context, _ Caller, req guest.KVPrefix) (guest.KVKeys, error) {
 	keys, err := b.kv.keys(req.Prefix)
-	return kvKeys{keys}, err
+	return guest.KVKeys{Keys: keys}, err
 }
 
 // config returns the merged configuration without its secrets.
@@ -121,7 +87,7 @@ func (b *Broker) config(context.Context, Caller, any) (*sdk.Config, error) {
 }
 
 // readSecret returns a variable of the host's environment whose exact name was granted.
-func (b *Broker) readSecret(_ context.Context, _ Caller, req secretRequest) (v secretValue, err error) {
+func (b *Broker) readSecret(_ context.Context, _ Caller, req guest.SecretRequest) (v guest.SecretValue, err error) {
 	if !b.grants.names(sdk.CapabilitySecret, req.Name) {
 		return v, b.denied("secret", sdk.CapabilitySecret, req.Name)
 	}
@@ -132,7 +98,7 @@ func (b *Broker) readSecret(_ context.Context, _ Caller, req secretRequest) (v s
 	if !found {
 		return v, fmt.Errorf("the environment of tenon has no variable %s; set it and start tenon again", req.Name)
 	}
-	return secretValue{value}, nil
+	return guest.SecretValue{Value: value}, nil
 }
 
 // time returns the real time.
@@ -163,7 +129,7 @@ func (b *Broker) callTool(ctx context.Context, c Caller, req sdk.ToolRequest) (r
 }
 
 // messages returns the messages of the caller's session.
-func (b *Broker) messages(ctx context.Context, c Caller, req sessionRequest) (out sessionMessages, err error) {
+func (b *Broker) messages(ctx context.Context, c Caller, req guest.SessionRequest) (out guest.SessionMessages, err error) {
 	session, err := b.session(c, "session", req.SessionID)
 	if err != nil {
 		return out, err
@@ -204,7 +170,7 @@ func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (
 }
 
 // question asks the user.
-func (b *Broker) question(ctx context.Context, c Caller, req questionRequest) (out questionAnswers, err error) {
+func (b *Broker) question(ctx context.Context, c Caller, req guest.QuestionRequest) (out guest.QuestionAnswers, err error) {
 	session, err := b.session(c, "question", req.SessionID)
 	if err != nil {
 		return out, err
@@ -239,7 +205,7 @@ func (b *Broker) sample(ctx context.Context, c Caller, req sdk.SampleRequest) (r
 }
 
 // progress shows the progress of a tool call.
-func (b *Broker) progress(_ context.Context, c Caller, req progressRequest) (empty, error) {
+func (b *Broker) progress(_ context.Context, c Caller, req guest.ProgressRequest) (empty, error) {
 	if c.Tool == nil {
 		return empty{}, errors.New("only a tool call has progress to show")
 	}

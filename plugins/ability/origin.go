@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// origin is a scheme, host and port. As a grant it may stand for all subdomains of the host.
+// origin is a scheme, host and port. As a grant it may cover all subdomains of the host.
 type origin struct {
 	scheme string // http or https
 	// host is a name in lower case without a trailing dot, or an IP address in its canonical form without brackets.
@@ -71,11 +71,11 @@ func parseGrant(entry string) (origin, error) {
 	scheme, rest, ok := strings.Cut(entry, "://")
 	rest, subdomains := strings.CutPrefix(rest, "*.")
 	if !ok || rest == "" || strings.ContainsAny(rest, "/?#@*") {
-		return origin{}, fmt.Errorf("%q is no address; write scheme://host or scheme://host:port", entry)
+		return origin{}, fmt.Errorf("invalid address %q: want scheme://host or scheme://host:port", entry)
 	}
 	u, err := url.Parse(scheme + "://" + rest)
 	if err != nil {
-		return origin{}, fmt.Errorf("%q is no address: %w", entry, err)
+		return origin{}, fmt.Errorf("invalid address %q: %w", entry, err)
 	}
 	o, err := originOf(u)
 	if err != nil {
@@ -105,7 +105,7 @@ func parseURL(text string) (*url.URL, origin, error) {
 	if err != nil {
 		return nil, origin{}, err
 	}
-	u.Host = o.hostport() // what was checked is what is sent
+	u.Host = o.hostport() // send exactly what was checked
 	return u, o, nil
 }
 
@@ -129,7 +129,7 @@ func originOf(u *url.URL) (origin, error) {
 	if strings.HasPrefix(u.Host, "[") || strings.Contains(o.host, ":") {
 		addr, err := netip.ParseAddr(o.host)
 		if err != nil || !addr.Is6() || addr.Zone() != "" {
-			return origin{}, fmt.Errorf("host %q is no IPv6 address; zones are not supported", u.Hostname())
+			return origin{}, fmt.Errorf("host %q is not an IPv6 address; zones are not supported", u.Hostname())
 		}
 		o.addr, o.host = addr, addr.String()
 		return o, nil
@@ -166,7 +166,7 @@ func usualPort(scheme string) uint16 {
 	return 0
 }
 
-// checkName refuses hosts that are no plain DNS name.
+// checkName refuses hosts that are not plain DNS names.
 func checkName(host string) error {
 	if len(host) > 253 {
 		return errors.New("the host's name is longer than 253 characters")
@@ -174,7 +174,7 @@ func checkName(host string) error {
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
 		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			return fmt.Errorf("host %q is no name; write it in its ASCII form (xn--…) with letters, digits, dots and -", host)
+			return fmt.Errorf("invalid host name %q; write its ASCII form (xn--…) with letters, digits, dots and -", host)
 		}
 	}
 	// Resolvers take 127.1, 0x7f.1, 017700000001 and 2130706433 for addresses: a name never ends in a number.

@@ -14,12 +14,12 @@ type problem struct {
 // Error returns the text.
 func (p *problem) Error() string { return p.text }
 
-// limited returns an error for what passed a quota, rate or size.
+// limited returns the error for an exceeded quota, rate or size.
 func limited(format string, args ...any) error {
 	return &problem{Limited, fmt.Sprintf(format, args...)}
 }
 
-// denied returns the error for something that was not granted; scope is what would have to stand in the grant.
+// denied returns the error for a missing grant; scope is the missing entry of its scope.
 func (b *Broker) denied(op, capability, scope string) error {
 	what := fmt.Sprintf("the capability %q", capability)
 	if scope != "" {
@@ -28,7 +28,7 @@ func (b *Broker) denied(op, capability, scope string) error {
 	return &problem{Denied, fmt.Sprintf("%s: plugin %q was not granted %s; list it in the plugin's capabilities and let the user approve it (tenon plugin trust)", op, b.plugin, what)}
 }
 
-// missing returns the error for an ability that this host does not have.
+// missing returns the error for an ability that this host lacks.
 func missing(what string) error {
 	return fmt.Errorf("this host does not give plugins %s", what)
 }

@@ -42,12 +42,12 @@ const lockWait = 10 * time.Second
 var errDamaged = errors.New("damaged")
 
 // store keeps the values of one plugin in one file, which is replaced as a whole: at most 1 MiB, and never half of it. Several
-// processes may use it at the same time. Keys stand in the file alone, never in a path.
+// processes may use it at the same time. Keys are only in the file, never in a path.
 type store struct {
 	dir    string
 	limits Limits
 
-	writer chan struct{} // holds one: taken by who changes the store in this process
+	writer chan struct{} // holds one value, taken while this process changes the store
 
 	mu     sync.RWMutex
 	header string            // of the file that values were read from; empty without a file
@@ -142,7 +142,7 @@ func (s *store) current() (map[string][]byte, error) {
 	return s.load(root)
 }
 
-// known returns what was read before if the file still says the same.
+// known returns the values read before if the file is unchanged.
 func (s *store) known(root *os.Root) (map[string][]byte, bool) {
 	header, err := readHeader(root)
 	s.mu.RLock()
@@ -192,7 +192,7 @@ func (s *store) read(root *os.Root) (header string, values map[string][]byte, er
 		return "", nil, err
 	}
 	if header, values, err = parseStore(data); err != nil {
-		return "", nil, fmt.Errorf("the stored values in %s are %w; move the file away to begin anew", filepath.Join(s.dir, storeFile), err)
+		return "", nil, fmt.Errorf("the stored values in %s are %w; move the file away to start over", filepath.Join(s.dir, storeFile), err)
 	}
 	return header, values, nil
 }
@@ -307,7 +307,7 @@ func (s *store) flock(ctx context.Context, root *os.Root) (*flock.Flock, error) 
 	return lock, nil
 }
 
-// replace writes the file anew so that at every moment either the old or the new one is there in full.
+// replace writes the file so that at every moment either the old or the new one exists in full.
 func replace(root *os.Root, header string, body []byte) error {
 	if err := root.Remove(storeNew); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -21,7 +21,7 @@ type web struct {
 	transport *http.Transport
 	slots     chan struct{} // one for each request under way
 
-	// lookup and dial stand for the network in tests.
+	// lookup and dial replace the network in tests.
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	dial   func(ctx context.Context, to netip.AddrPort, check func(netip.Addr) error) (net.Conn, error)
 }

@@ -20,7 +20,7 @@ func scoped() map[string]bool {
 	}
 }
 
-// CheckCapability reports what is wrong with a capability that is asked for or granted. It wraps sdk.ErrManifest.
+// CheckCapability checks a requested or granted capability. The error wraps sdk.ErrManifest.
 func CheckCapability(c sdk.Capability) error {
 	v := &validator{report: &report{file: "capability " + quoted(c.Name)}}
 	v.capability("", c)
@@ -41,7 +41,7 @@ func (v *validator) capability(where string, c sdk.Capability) {
 		for name := range scoped() {
 			names = append(names, name)
 		}
-		v.add(at(where, "name"), nearest.Remedy(c.Name, names), "there is no capability %s", quoted(c.Name))
+		v.add(at(where, "name"), nearest.Remedy(c.Name, names), "unknown capability %s", quoted(c.Name))
 		return
 	}
 	if len(c.Reason) > maxReason {
@@ -67,7 +67,7 @@ func (v *validator) capability(where string, c sdk.Capability) {
 	}
 }
 
-// scopeProblem says what is wrong with one entry of a scope; "" when nothing is.
+// scopeProblem returns the problem with an entry of a scope; "" without one.
 func scopeProblem(capability, entry string) string {
 	if entry == "" || len(entry) > 256 {
 		return "want 1 to 256 characters"
@@ -82,7 +82,7 @@ func scopeProblem(capability, entry string) string {
 		return directoryProblem(entry)
 	case sdk.CapabilityTool, sdk.CapabilityEvents:
 		if !plain(entry, "_-.*:/") {
-			return "want a name, in which * stands for any characters"
+			return "want a name; * matches any characters"
 		}
 	}
 	return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// core is what the specification lets a plugin.json hold beside its extensions.
+// core holds the fields that the specification defines for plugin.json, except extensions.
 type core struct {
 	Schema      string   `json:"$schema"`
 	Name        string   `json:"name"`
@@ -85,7 +85,7 @@ func (r *reader) core(c *checker, n *node, m *core) {
 	case n.field("$schema") == nil:
 		c.report.add("$schema", remedy, "is missing")
 	case m.Schema != PluginSchema:
-		c.report.add("$schema", remedy, "%s is no version of Agent Plugins that this tenon knows", quoted(m.Schema))
+		c.report.add("$schema", remedy, "unknown version of Agent Plugins: %s", quoted(m.Schema))
 	}
 	if n.field("name") == nil {
 		c.report.add("name", "name the plugin", "is missing")
@@ -99,7 +99,7 @@ func checkName(rep *report, field, name string) bool {
 	if ValidName(name) {
 		return true
 	}
-	rep.add(field, "use 1 to 64 of a-z, 0-9, - and ., a letter or digit first and last, no -- and no ..", "%s is no name of a plugin", quoted(name))
+	rep.add(field, "use 1 to 64 of a-z, 0-9, - and ., a letter or digit first and last, no -- and no ..", "invalid plugin name %s", quoted(name))
 	return false
 }
 
@@ -109,7 +109,7 @@ func ValidName(name string) bool {
 	return m.Validate() == nil
 }
 
-// ourExtension returns tenon's part, nil without one. What stands under other namespaces is not looked at, but each must be an
+// ourExtension returns tenon's part, nil without one. Other namespaces are not inspected, but each must be an
 // object.
 func (r *reader) ourExtension(c *checker, n *node) *node {
 	if n == nil {

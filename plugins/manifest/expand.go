@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Expand returns the server as it is to be started: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd,
+// Expand returns the server ready to start: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd,
 // once and nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; both variables set in Env, last.
 // root and data are absolute and exist. Servers that are not started come back as they are.
 func (s Server) Expand(root, data string) (Server, error) {
@@ -43,7 +43,7 @@ func (s Server) Expand(root, data string) (Server, error) {
 	return s, nil
 }
 
-// Variables returns what every process of a plugin finds in its environment.
+// Variables returns the variables that every process of a plugin has.
 func Variables(root, data string) map[string]string {
 	return map[string]string{rootVariable: root, dataVariable: data}
 }

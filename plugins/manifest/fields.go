@@ -11,8 +11,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// missingField walks a pointer through the Go type of a value and returns the first segment that names nothing there, with the names
-// that are there. Where the type leaves open what it holds, anything may follow.
+// missingField follows a pointer through the Go type of a value and returns the first segment without a field, with the names of the
+// existing fields. Types with arbitrary content accept any segments.
 func missingField(value any, pointer string) (segment string, known []string) {
 	t := reflect.TypeOf(value)
 	for _, raw := range strings.Split(pointer, "/")[1:] {

@@ -10,7 +10,7 @@ import (
 )
 
 // hookFile finds the command hooks of a package: hooks/hooks.json in the directory of our extension, or where other tools have it. Its
-// content is for those who run command hooks; here it only has to be JSON.
+// content is checked by the command hooks; here it only has to be JSON.
 func (r *reader) hookFile() {
 	for _, dir := range []string{sdk.ExtensionNamespace, "hooks"} {
 		rel := strings.TrimPrefix(dir+"/hooks/hooks.json", "hooks/")

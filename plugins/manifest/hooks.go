@@ -8,12 +8,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// hooks checks the hooks and gives those without a name that of their point.
+// hooks checks the hooks. A hook without a name has the name of its point.
 func (v *validator) hooks(hooks []sdk.HookDescription) {
 	unique(v, v.at("hooks"), hooks, func(where string, h sdk.HookDescription) string {
 		info, ok := hookpoint.Of(h.Point)
 		if !ok {
-			v.add(at(where, "point"), nearest.Remedy(h.Point, pointNames()), "there is no hook point %s", quoted(h.Point))
+			v.add(at(where, "point"), nearest.Remedy(h.Point, pointNames()), "unknown hook point %s", quoted(h.Point))
 			return ""
 		}
 		v.hookName(at(where, "name"), h.Name)
@@ -79,7 +79,7 @@ func (v *validator) fields(where string, pointers []string, info hookpoint.Info)
 	}
 	for i, p := range pointers {
 		if slices.Contains(pointers[:i], p) {
-			v.add(index(where, i), "keep one of them", "%s stands twice", quoted(p))
+			v.add(index(where, i), "keep one of them", "duplicate field %s", quoted(p))
 			continue
 		}
 		v.field(index(where, i), p, info)
@@ -91,7 +91,7 @@ func (v *validator) field(where, pointer string, info hookpoint.Info) {
 		return // the whole value
 	}
 	if pointer[0] != '/' || !validPointer(pointer) {
-		v.add(where, `write a JSON pointer such as "/args", in which * stands for any one member`, "%s is no JSON pointer", quoted(pointer))
+		v.add(where, `write a JSON pointer such as "/args", in which * matches any one member`, "invalid JSON pointer %s", quoted(pointer))
 		return
 	}
 	if info.NewValue == nil {

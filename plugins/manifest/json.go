@@ -29,7 +29,7 @@ const (
 	kindNull   kind = "null"
 )
 
-// node is a JSON value that keeps what encoding/json would hide: the exact names of fields and names that stand twice.
+// node is a JSON value with details that encoding/json hides: exact field names and duplicate names.
 type node struct {
 	kind    kind
 	text    string   // of strings and numbers
@@ -53,7 +53,7 @@ func (n *node) field(name string) *node {
 	return nil
 }
 
-// repeated returns the first name that stands twice.
+// repeated returns the first duplicate name.
 func (n *node) repeated() (string, bool) {
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {
@@ -80,7 +80,7 @@ func parseJSON(data []byte) (*node, error) {
 	n, err := p.value(0)
 	if err == nil {
 		if _, more := p.dec.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something stands behind the end of the JSON value")
+			err = errors.New("unexpected data after the JSON value")
 		}
 	}
 	if err != nil {

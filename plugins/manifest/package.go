@@ -35,17 +35,17 @@ type Package struct {
 	License  string
 	// Description is tenon's part, with name, version and summary filled in. Runtime.Command is the one for this platform.
 	Description sdk.Description
-	// Undescribed is a package that has a runtime and does not say what it contributes: it is asked when it is started first.
+	// Undescribed marks a package with a runtime that does not list its contributions: it is asked when it first starts.
 	Undescribed bool
 	Skills      []Skill           // sorted by name
 	Servers     map[string]Server // of mcp.json
 	// HookFile is the file with the package's command hooks; empty without.
 	HookFile string
-	// Warnings are what was left out, each a line with file, field and remedy.
+	// Warnings name the parts that were left out, one line each with file, field and remedy.
 	Warnings []string
 }
 
-// Author is who made a package, as it says itself.
+// Author is the author of a package according to the package.
 type Author struct {
 	Name  string `json:"name,omitempty"`
 	Email string `json:"email,omitempty"`
@@ -67,7 +67,7 @@ func read(dir string, built bool) (*Package, error) {
 	path := filepath.Join(f.root, File)
 	data, err := f.read(File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s: there is no such file; a plugin package has one in its top directory", sdk.ErrManifest, path)
+		return nil, fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory", sdk.ErrManifest, path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)
@@ -169,7 +169,7 @@ func (f folder) linked(path string) (bool, error) {
 			return false, err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 || !info.IsDir() && !info.Mode().IsRegular() {
-			return true, nil // what is special, EvalSymlinks knows
+			return true, nil // EvalSymlinks handles special files
 		}
 	}
 	return false, nil

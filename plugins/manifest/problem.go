@@ -11,9 +11,9 @@ import (
 // maxProblems bounds how many problems one Error lists.
 const maxProblems = 20
 
-// Problem is one thing that is wrong at one place of a package.
+// Problem is one error at one place of a package.
 type Problem struct {
-	File    string // a path, or what else the text came from
+	File    string // a path, or another origin of the text
 	Field   string // as in extensions["io.github.tenonhq"].hooks[2].point; empty for the whole file
 	Message string
 	Remedy  string // may be empty
@@ -33,10 +33,10 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Error lists what is wrong with a package. It wraps sdk.ErrManifest.
+// Error lists the problems of a package. It wraps sdk.ErrManifest.
 type Error struct {
 	Problems []Problem // at least one
-	Omitted  int       // how many more there were
+	Omitted  int       // number of further problems
 }
 
 // Error returns one problem a line.

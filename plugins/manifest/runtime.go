@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// runtime checks what runs the plugin, and settles on the command for this platform.
+// runtime checks the runtime of the plugin, and selects the command for this platform.
 func (r *reader) runtime(v *validator, rt *sdk.Runtime) {
 	where := v.at("runtime")
 	switch rt.Type {
@@ -58,7 +58,7 @@ func (r *reader) process(v *validator, where string, rt *sdk.Runtime) {
 	for _, platform := range slices.Sorted(maps.Keys(rt.Platforms)) {
 		field := at(at(where, "platforms"), platform)
 		if goos, goarch, ok := strings.Cut(platform, "/"); !ok || !plain(goos, "") || !plain(goarch, "") || goos == "" || goarch == "" {
-			v.add(field, `write GOOS/GOARCH, such as "linux/amd64"`, "%s is no platform", quoted(platform))
+			v.add(field, `write GOOS/GOARCH, such as "linux/amd64"`, "invalid platform %s", quoted(platform))
 		}
 		checkCommand(v, field, rt.Platforms[platform])
 	}
@@ -101,7 +101,7 @@ func checkCommand(v *validator, where string, command []string) bool {
 	return true
 }
 
-// tokenProblem says what is wrong with the name of a program: want a bare name or a path that begins with ./.
+// tokenProblem returns the problem with the name of a program, which must be a bare name or a path that begins with ./.
 func tokenProblem(token string) string {
 	switch {
 	case token == "":
@@ -118,7 +118,7 @@ func tokenProblem(token string) string {
 	return ""
 }
 
-// pathProblem says what is wrong with the text of a path inside of a package.
+// pathProblem returns the problem with the text of a path inside of a package.
 func pathProblem(p string) string {
 	rest, ok := strings.CutPrefix(p, "./")
 	switch {
@@ -143,7 +143,7 @@ func (r *reader) packageFile(v *validator, where, p string, executable bool) {
 	resolved, err := r.folder.resolve(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		if r.built {
-			v.add(where, "build the plugin, or correct the path", "there is no file %s", quoted(p))
+			v.add(where, "build the plugin, or correct the path", "file not found: %s", quoted(p))
 		}
 		return
 	}

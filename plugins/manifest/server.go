@@ -18,7 +18,7 @@ const (
 	ServerSSE   = "sse"
 )
 
-// The variables that a plugin's processes get and that stand for themselves, as ${…}, in the entries of its servers.
+// The variables of a plugin's processes, which the entries of its servers may use as ${…}.
 const (
 	rootVariable = "PLUGIN_ROOT"
 	dataVariable = "PLUGIN_DATA"
@@ -170,7 +170,7 @@ func (s *Server) checkStdio(rep *report, where string, n *node, f *folder) {
 		case upper == rootVariable || upper == dataVariable:
 			rep.add(field, "remove it", "tenon sets this variable itself")
 		case name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0):
-			rep.add(field, "rename it", "is no environment variable")
+			rep.add(field, "rename it", "is not the name of an environment variable")
 		}
 	}
 	if n.field("cwd") == nil {
@@ -190,7 +190,7 @@ func (s *Server) checkStdio(rep *report, where string, n *node, f *folder) {
 	}
 }
 
-// cwdProblem says what is wrong with the text of a working directory.
+// cwdProblem returns the problem with the text of a working directory.
 func cwdProblem(cwd string) string {
 	rest, ok := cutVariable(cwd, rootVariable)
 	if !ok {
@@ -207,7 +207,7 @@ func cwdProblem(cwd string) string {
 	return pathProblem("." + rest)
 }
 
-// cutVariable returns what follows ${name} at the start of s: nothing, or something that begins with a slash.
+// cutVariable returns the text after ${name} at the start of s: empty, or beginning with a slash.
 func cutVariable(s, name string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(s, "${"+name+"}")
 	return rest, ok && (rest == "" || rest[0] == '/')
@@ -226,7 +226,7 @@ func (s *Server) checkRemote(rep *report, where string) {
 		}
 		seen[lower] = name
 		if !headerName(name) {
-			rep.add(field, "", "is no name of an HTTP header")
+			rep.add(field, "", "is not the name of an HTTP header")
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || strings.TrimSpace(value) != value {
 			rep.add(field, "", "the value is none of an HTTP header")
@@ -234,14 +234,14 @@ func (s *Server) checkRemote(rep *report, where string) {
 	}
 }
 
-// urlProblem says what is wrong with the address of a server.
+// urlProblem returns the problem with the address of a server.
 func urlProblem(text string) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return "is no URL"
+		return "is not a URL"
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Hostname() == "":
-		return "is no absolute URL; write https://…"
+		return "is not an absolute URL; write https://…"
 	case u.User != nil:
 		return "holds a user name or password; remove them"
 	case u.Fragment != "" || strings.Contains(text, "#"):

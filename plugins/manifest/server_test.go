@@ -38,7 +38,7 @@ func TestServers(t *testing.T) {
 		"type of other clients": {`{"type": "local", "command": ["node"]}`, "unknown type"},
 		"unknown field":         {`{"type": "stdio", "command": "node", "disabled": true}`, ".disabled: the server is left out: unknown field"},
 		"field of another type": {`{"type": "stdio", "command": "node", "url": "https://example.com"}`, ".url: the server is left out: unknown field"},
-		"field twice":           {`{"type": "stdio", "command": "node", "command": "sh"}`, "stands twice"},
+		"field twice":           {`{"type": "stdio", "command": "node", "command": "sh"}`, "duplicate field"},
 		"no command":            {`{"type": "stdio"}`, ".command"},
 		"command list":          {`{"type": "stdio", "command": ["node"]}`, ".command: the server is left out: want a string"},
 		"command line":          {`{"type": "stdio", "command": "bin/node"}`, "neither a bare name"},
@@ -51,8 +51,8 @@ func TestServers(t *testing.T) {
 		"number in env":         {`{"type": "stdio", "command": "node", "env": {"A": 1}}`, ".env.A"},
 		"env with PLUGIN_ROOT":  {`{"type": "stdio", "command": "node", "env": {"PLUGIN_ROOT": "/"}}`, "tenon sets this variable"},
 		"env with plugin_data":  {`{"type": "stdio", "command": "node", "env": {"plugin_data": "/"}}`, "tenon sets this variable"},
-		"env with =":            {`{"type": "stdio", "command": "node", "env": {"A=B": ""}}`, "no environment variable"},
-		"env twice":             {`{"type": "stdio", "command": "node", "env": {"A": "", "A": "b"}}`, "stands twice"},
+		"env with =":            {`{"type": "stdio", "command": "node", "env": {"A=B": ""}}`, "not the name of an environment variable"},
+		"env twice":             {`{"type": "stdio", "command": "node", "env": {"A": "", "A": "b"}}`, "duplicate field"},
 		"empty cwd":             {`{"type": "stdio", "command": "node", "cwd": ""}`, ".cwd"},
 		"relative cwd":          {`{"type": "stdio", "command": "node", "cwd": "sub"}`, ".cwd"},
 		"absolute cwd":          {`{"type": "stdio", "command": "node", "cwd": "/"}`, ".cwd"},
@@ -63,16 +63,16 @@ func TestServers(t *testing.T) {
 		"cwd leads out":         {`{"type": "stdio", "command": "node", "cwd": "./outdir"}`, "leads out"},
 		"cwd home":              {`{"type": "stdio", "command": "node", "cwd": "${HOME}"}`, ".cwd"},
 		"no url":                {`{"type": "sse"}`, ".url"},
-		"relative url":          {`{"type": "sse", "url": "/mcp"}`, "no absolute URL"},
-		"other scheme":          {`{"type": "sse", "url": "file:///etc/passwd"}`, "no absolute URL"},
+		"relative url":          {`{"type": "sse", "url": "/mcp"}`, "not an absolute URL"},
+		"other scheme":          {`{"type": "sse", "url": "file:///etc/passwd"}`, "not an absolute URL"},
 		"plain http":            {`{"type": "sse", "url": "http://example.com"}`, "not encrypted"},
 		"plain http, lookalike": {`{"type": "sse", "url": "http://localhost.example.com"}`, "not encrypted"},
 		"plain http, number":    {`{"type": "sse", "url": "http://2130706433/"}`, "not encrypted"},
 		"user in url":           {`{"type": "sse", "url": "https://me:secret@example.com"}`, "user name"},
 		"fragment":              {`{"type": "sse", "url": "https://example.com/#x"}`, "fragment"},
 		"empty fragment":        {`{"type": "sse", "url": "https://example.com/#"}`, "fragment"},
-		"url with a line":       {`{"type": "sse", "url": "https://example.com/\n"}`, "no URL"},
-		"header name":           {`{"type": "sse", "url": "https://example.com", "headers": {"A B": ""}}`, "no name of an HTTP header"},
+		"url with a line":       {`{"type": "sse", "url": "https://example.com/\n"}`, "not a URL"},
+		"header name":           {`{"type": "sse", "url": "https://example.com", "headers": {"A B": ""}}`, "not the name of an HTTP header"},
 		"header value":          {`{"type": "sse", "url": "https://example.com", "headers": {"A": "x\r\nB: y"}}`, "none of an HTTP header"},
 		"header twice":          {`{"type": "sse", "url": "https://example.com", "headers": {"A": "1", "a": "2"}}`, "is the same header"},
 	} {
@@ -107,7 +107,7 @@ func TestServerNameTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Servers) > 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "mcpServers.a: the field stands twice") {
+	if len(p.Servers) > 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "mcpServers.a: duplicate field") {
 		t.Errorf("servers %v, warnings %q; want none, and one that names a", p.Servers, p.Warnings)
 	}
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // checker compares JSON with the Go type it is to be decoded into, more strictly than encoding/json: names of fields are exact, none
-// is unknown or stands twice, and kinds agree.
+// is unknown or duplicated, and kinds agree.
 type checker struct {
 	report *report
-	nulls  bool // null may stand for what is left out
+	nulls  bool // null counts as an omitted value
 }
 
 // decode checks n and, when nothing is wrong, decodes it into v, a pointer. It reports whether it did.
@@ -30,7 +30,7 @@ func (c *checker) decode(where string, n *node, v any) bool {
 	return true
 }
 
-// check compares n with a type. Types that decode themselves and raw JSON are looked at by whoever knows them.
+// check compares n with a type. Raw JSON is checked elsewhere.
 func (c *checker) check(where string, n *node, t reflect.Type) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -101,10 +101,10 @@ func (c *checker) unknown(where, name string, fields map[string]reflect.Type) {
 	c.report.add(where, nearest.Remedy(name, known), "unknown field")
 }
 
-// checkNames reports a name that stands twice: readers would not agree on which of the two counts.
+// checkNames reports a duplicate name: readers disagree on which of the two counts.
 func (c *checker) checkNames(where string, n *node) {
 	if name, ok := n.repeated(); ok {
-		c.report.add(at(where, name), "keep one of them", "the field stands twice")
+		c.report.add(at(where, name), "keep one of them", "duplicate field")
 	}
 }
 

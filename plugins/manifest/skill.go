@@ -128,7 +128,7 @@ func parseSkill(data []byte) (Skill, error) {
 		return Skill{}, errors.New("name: is missing from the front matter")
 	case len(s.Name) > maxSkillName || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
 		s.Name[0] == '-' || s.Name[len(s.Name)-1] == '-' || strings.Contains(s.Name, "--"):
-		return Skill{}, fmt.Errorf("name: %s: use 1 to %d of a-z, 0-9 and -, no dash first, last or twice", quoted(s.Name), maxSkillName)
+		return Skill{}, fmt.Errorf("name: %s: use 1 to %d of a-z, 0-9 and -, no dash at the start or end and no --", quoted(s.Name), maxSkillName)
 	case s.Description == "":
 		return Skill{}, errors.New("description: is missing from the front matter")
 	case utf8.RuneCountInString(s.Description) > maxSkillDescription:

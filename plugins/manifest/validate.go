@@ -18,7 +18,7 @@ const (
 	maxScope         = 32      // entries of one capability, all of which the user is to read
 )
 
-// Describe reads what a bare plugin says of itself, by the same rules as tenon's part of a plugin.json; the name is required. Errors
+// Describe reads the description that a bare plugin returns, by the same rules as tenon's part of a plugin.json; the name is required. Errors
 // wrap sdk.ErrManifest and name the field.
 func Describe(data []byte) (sdk.Description, error) {
 	rep := &report{file: "the plugin's description of itself"}
@@ -51,7 +51,7 @@ func Describe(data []byte) (sdk.Description, error) {
 	return d, nil
 }
 
-// CheckCarrier reports what a plugin that describes itself contributes and its carrier cannot carry.
+// CheckCarrier reports contributions of a plugin that its carrier does not support.
 func CheckCarrier(d *sdk.Description, carrier sdk.Carrier) error {
 	rep := &report{file: "the plugin's description of itself"}
 	v := &validator{report: rep, own: d.Name}
@@ -61,10 +61,10 @@ func CheckCarrier(d *sdk.Description, carrier sdk.Carrier) error {
 	return rep.err()
 }
 
-// validator checks what a description says.
+// validator checks a description.
 type validator struct {
 	report *report
-	where  string // what comes before the name of a field
+	where  string // prefix of the names of fields
 	own    string // the plugin's name
 }
 
@@ -85,7 +85,7 @@ func (v *validator) contributions(d *sdk.Description) {
 	v.rest(d)
 }
 
-// rest checks what only a process can contribute.
+// rest checks the contributions that only a process can have.
 func (v *validator) rest(d *sdk.Description) {
 	unique(v, v.at("providers"), d.Providers, func(where string, p sdk.ProviderInfo) string {
 		v.word(at(where, "protocol"), p.Protocol)
@@ -103,7 +103,7 @@ func (v *validator) rest(d *sdk.Description) {
 	unique(v, v.at("commands"), d.Commands, func(where string, c sdk.Command) string { return v.word(at(where, "name"), c.Name) })
 }
 
-// unique checks the elements of a list, whose name check returns, and reports one that stands twice.
+// unique checks the elements of a list, whose names check returns, and reports duplicates.
 func unique[T any](v *validator, where string, list []T, check func(where string, e T) string) {
 	if len(list) > maxContributions {
 		v.add(where, "contribute fewer", "has %d entries, at most %d are allowed", len(list), maxContributions)
@@ -113,7 +113,7 @@ func unique[T any](v *validator, where string, list []T, check func(where string
 	for i, e := range list {
 		name := check(index(where, i), e)
 		if first, twice := seen[name]; twice && name != "" {
-			v.add(index(where, i), "rename or remove one of them", "%s stands at %s already", quoted(name), index(where, first))
+			v.add(index(where, i), "rename or remove one of them", "duplicate of %s at %s", quoted(name), index(where, first))
 			continue
 		}
 		seen[name] = i
@@ -123,7 +123,7 @@ func unique[T any](v *validator, where string, list []T, check func(where string
 // word checks a name that people type or read: visible ASCII without spaces.
 func (v *validator) word(where, s string) string {
 	if s == "" || len(s) > 128 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		v.add(where, "use 1 to 128 visible ASCII characters without spaces", "%s is no name", quoted(s))
+		v.add(where, "use 1 to 128 visible ASCII characters without spaces", "invalid name %s", quoted(s))
 		return ""
 	}
 	return s
@@ -139,12 +139,12 @@ func (v *validator) withoutRuntime(d *sdk.Description) {
 		{"protocols", len(d.Protocols) > 0}, {"agents", len(d.Agents) > 0}, {"commands", len(d.Commands) > 0},
 	} {
 		if c.has {
-			v.add(v.at(c.field), "add a runtime, or remove it", "nothing runs it: there is no runtime")
+			v.add(v.at(c.field), "add a runtime, or remove it", "needs a runtime")
 		}
 	}
 }
 
-// forRuntime refuses what the carrier cannot carry.
+// forRuntime refuses contributions that the carrier does not support.
 func (v *validator) forRuntime(d *sdk.Description) {
 	if d.Runtime.Type == sdk.RuntimeWASM {
 		v.noProcess(d)
@@ -165,16 +165,16 @@ func (v *validator) noProcess(d *sdk.Description) {
 }
 
 func (v *validator) tools(tools []sdk.ToolDescription) {
-	const most = 64 // what model servers accept
+	const most = 64 // the limit of model servers
 	limit := sdk.DefaultToolTimeout.Milliseconds()
 	unique(v, v.at("tools"), tools, func(where string, t sdk.ToolDescription) string {
 		if len(t.ID) == 0 || len(t.ID) > most || !plain(t.ID, "_-") {
-			v.add(at(where, "id"), fmt.Sprintf("use 1 to %d of A-Z, a-z, 0-9, _ and -", most), "%s is no id of a tool", quoted(t.ID))
+			v.add(at(where, "id"), fmt.Sprintf("use 1 to %d of A-Z, a-z, 0-9, _ and -", most), "invalid tool id %s", quoted(t.ID))
 		}
 		if t.Permission != "" && (len(t.Permission) > most || !plain(t.Permission, "_-.")) {
-			v.add(at(where, "permission"), "use letters, digits, _, - and .", "%s is no permission key", quoted(t.Permission))
+			v.add(at(where, "permission"), "use letters, digits, _, - and .", "invalid permission key %s", quoted(t.Permission))
 		}
-		v.text(at(where, "description"), t.Description, "say what the tool does; the model chooses by it")
+		v.text(at(where, "description"), t.Description, "describe the tool; the model chooses by it")
 		if len(t.Parameters) == 0 {
 			v.add(at(where, "parameters"), `write a JSON schema; {"type": "object"} for none`, "is missing")
 		} else {
@@ -210,7 +210,7 @@ func (v *validator) schema(where string, data json.RawMessage) {
 	}
 	v.repeated(where, n)
 	if t := n.field("type"); t == nil || t.kind != kindString || t.text != "object" {
-		v.add(at(where, "type"), `write "type": "object"`, "the schema is not of an object")
+		v.add(at(where, "type"), `write "type": "object"`, "want the schema of an object")
 		return
 	}
 	err = schemacost.Check(data)
@@ -222,7 +222,7 @@ func (v *validator) schema(where string, data json.RawMessage) {
 	}
 }
 
-// repeated reports names that stand twice, at any depth.
+// repeated reports duplicate names, at any depth.
 func (v *validator) repeated(where string, n *node) {
 	(&checker{report: v.report}).checkNames(where, n)
 	for _, m := range n.members {

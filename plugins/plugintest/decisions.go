@@ -46,7 +46,7 @@ func (s *suite) gates() map[string]func(t *testing.T) {
 	return s.probes(list)
 }
 
-// fails checks that the first call failed in the way said and that the user was told once.
+// fails checks that the first call failed as described and that the user got one notice.
 func fails(t *testing.T, o *outcome, want hooks.Outcome) {
 	t.Helper()
 	if len(o.Entries) == 0 || o.Entries[0].Outcome != want {

@@ -38,8 +38,8 @@ func Lateness() func() time.Duration {
 	}
 }
 
-// InTime checks that what try measures, and returns, is at least least, and at most most beside what the machine was late by. A machine
-// may stall for reasons of its own, so try is run up to four times, and one that was in time will do.
+// InTime checks that the duration that try measures and returns is at least least, and at most most plus the measured delay of the machine.
+// A machine may stall, so try runs up to four times, and one run in time is enough.
 func InTime(t testing.TB, least, most time.Duration, try func() time.Duration) {
 	t.Helper()
 	var took, late time.Duration

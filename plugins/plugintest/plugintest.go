@@ -8,7 +8,7 @@
 //	}
 //
 // The plugin is that of package conformance. Every case runs twice: over the carrier, and in this process, which is the yardstick.
-// The value that comes out, the verdict, what the user is told and the ledger have to be the same. The ledgers are compared as JSON,
+// The resulting value, the verdict, the notices for the user and the ledger must be equal. The ledgers are compared as JSON,
 // byte by byte, after one field was set to zero: durationUS. Where a handler did not come back (a panic, a crash, a loop), the text
 // of the error is the carrier's own and left out of the comparison, too; the outcome is not. Carrier.Foreign says what else is left
 // out for carriers of plugins that were not made with the sdk.
@@ -51,7 +51,7 @@ type Carrier struct {
 	// ToolID returns the id under which the host knows a tool. Default: the id itself.
 	ToolID func(id string) string
 	// Skips names groups and cases, such as "tools" or "tools/ask", that do not apply to the carrier, with the reason. A name that
-	// is no case fails the suite.
+	// is not a case fails the suite.
 	Skips map[string]string
 }
 
@@ -142,7 +142,7 @@ func (s *suite) checkSkips(t *testing.T, groups map[string]map[string]func(t *te
 	}
 	for name := range s.carrier.Skips {
 		if !known[name] {
-			t.Errorf("%s skips %q, which is no case", s.carrier.Name, name)
+			t.Errorf("%s skips %q, which is not a case", s.carrier.Name, name)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func recorded(t *testing.T, c Carrier, h *sdktest.Host, key string) string {
 	return result.Output
 }
 
-// within returns the context of the test's calls. It goes on when the test has ended, for what is done in cleanups.
+// within returns the context of the test's calls. It outlives the test, for cleanups.
 func within(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }
 
 // has reports whether a text holds all pieces.

@@ -29,7 +29,7 @@ type probe struct {
 	value  func() any
 	// abnormal means that the handler does not come back; then the text of the error is the carrier's.
 	abnormal bool
-	// check looks at what came of it, beside the comparison with the yardstick. It may be nil.
+	// check inspects the result, in addition to the comparison with the yardstick. It may be nil.
 	check func(t *testing.T, o *outcome)
 }
 
@@ -90,7 +90,7 @@ func (s *suite) probe(t *testing.T, p probe) {
 	}
 }
 
-// run fires the point once with a plugin of its own.
+// run fires the point once with a new plugin.
 func (p *probe) run(t *testing.T, c Carrier) *outcome {
 	t.Helper()
 	hook := p.description()
@@ -232,7 +232,7 @@ func (f *firing) fire(p sdk.Point, in, value any) *outcome {
 	return o
 }
 
-// notices collects what the user is told.
+// notices collects the notices for the user.
 type notices struct {
 	mu   sync.Mutex
 	list []sdk.PluginNotice

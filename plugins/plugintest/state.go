@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-// parallelCalls is how many calls of one plugin run at once.
+// parallelCalls is the number of concurrent calls of one plugin.
 const parallelCalls = 64
 
 // systemCase is a plugin with one hook at chat.system.transform.
@@ -48,7 +48,7 @@ func (s *suite) state() map[string]func(t *testing.T) {
 	}}
 }
 
-// concurrency: calls that run at once do not mix.
+// concurrency: concurrent calls do not mix.
 func (s *suite) concurrency() map[string]func(t *testing.T) {
 	if !s.has(sdk.PointChatSystem) {
 		return nil
@@ -83,7 +83,7 @@ func (s *suite) parallel(t *testing.T, session func(i int) string) {
 	}
 }
 
-// starts: the plugin is told its options and the project, and a plugin that does not start says why.
+// starts: the plugin gets its options and the project, and a plugin that does not start returns the reason.
 func (s *suite) starts() map[string]func(t *testing.T) {
 	return map[string]func(t *testing.T){
 		"options and project": func(t *testing.T) {
@@ -101,7 +101,7 @@ func (s *suite) starts() map[string]func(t *testing.T) {
 				want.Project.Home, want.Project.ConfigDir, want.Project.DataDir = "", "", ""
 			}
 			if diff := cmp.Diff(toJSON(t, want), toJSON(t, got)); diff != "" {
-				t.Errorf("what the plugin was told (-want +got):\n%s", diff)
+				t.Errorf("start data of the plugin (-want +got):\n%s", diff)
 			}
 		},
 		"no options": func(t *testing.T) {
@@ -132,7 +132,7 @@ func (s *suite) starts() map[string]func(t *testing.T) {
 	}
 }
 
-// startFails checks that the error is told when the plugin is started, or when it is first called.
+// startFails checks that the error is returned when the plugin is started, or when it is first called.
 func (s *suite) startFails(t *testing.T, o conformance.Options, text string) {
 	t.Helper()
 	k := systemCase(t, o)

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// grace is what hitting a deadline may cost beside the deadline.
+	// grace is the time that hitting a deadline may cost in addition to the deadline.
 	grace = 200 * time.Millisecond
 	// returns is how often a plugin that a carrier brings back is called before it counts as gone: for ten seconds and more.
 	returns = 100
@@ -114,7 +114,7 @@ func forSession(p sdk.Point, session string) any {
 
 func valueOf(p sdk.Point) any { return orNil(sampleOf(p).value) }
 
-// quarantine: three failures in a row and the plugin is not called any more; a success in between begins the count anew.
+// quarantine: three failures in a row and the plugin is no longer called; a success in between restarts the count.
 func (s *suite) quarantine() map[string]func(t *testing.T) {
 	if !s.has(sdk.PointChatSystem) {
 		return nil

@@ -145,7 +145,7 @@ func described(t *testing.T, tool sdk.Tool) sdk.ToolDescription {
 	d.Parameters = json.RawMessage(indented(t, string(d.Parameters)))
 	if p, ok := tool.(sdk.ToolPreparer); ok {
 		requests, err := p.Prepare(within(t), &sdk.ToolCall{Tool: d.ID, CallID: callID, SessionID: sessionID, Args: json.RawMessage(`{}`)})
-		// A tool without requests of its own may ask for its key, as the host does for it.
+		// A tool without its own requests may ask for its key, as the host does for it.
 		d.Prepares = d.ID == conformance.ToolPrepared && err == nil && len(requests) == 0
 	}
 	return d

@@ -14,7 +14,7 @@ import (
 // caller says on whose behalf a process works during one call.
 type caller struct {
 	session string
-	input   json.RawMessage // of a hook; the session stands in it
+	input   json.RawMessage // of a hook; it names the session
 	tool    sdk.ToolHost    // of a tool call
 }
 
@@ -35,7 +35,7 @@ type callTable struct {
 }
 
 type runningCall struct {
-	ctx context.Context // of the call: what is asked during it ends with it
+	ctx context.Context // of the call: requests made during the call end with it
 	caller
 }
 

@@ -16,11 +16,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// What can be wrong with a plugin's process. The errors of calls wrap one of them, or come from the plugin itself.
+// Kinds of failures of a plugin's process. Errors of calls wrap one of them, or come from the plugin.
 var (
 	ErrStart  = errors.New("the process did not start")
 	ErrEnded  = errors.New("the process ended")
-	ErrDown   = errors.New("the process is not started any more")
+	ErrDown   = errors.New("the process is no longer restarted")
 	ErrDigest = errors.New("the file is not the one that was approved")
 	ErrClosed = errors.New("the plugin was closed")
 )
@@ -35,10 +35,10 @@ const (
 
 // Options configure a Carrier. The zero value is ready for use.
 type Options struct {
-	// Environ is the environment of the host, in the form of os.Environ. Of it a process gets what every program needs, PATH and
-	// the like, and nothing else. Nil: os.Environ.
+	// Environ is the environment of the host, in the form of os.Environ. A process gets PATH, HOME and similar variables of it.
+	// If nil, os.Environ.
 	Environ []string
-	// Host is the host's name and version, for people who read a plugin's log.
+	// Host is the host's name and version, for the log of a plugin.
 	Host string
 	// StartTimeout bounds a start, from executing the file to the answer of the plugin's Start. Default DefaultStartTimeout.
 	StartTimeout time.Duration
@@ -47,7 +47,7 @@ type Options struct {
 	// Restarts is how often within ten minutes a process that ended by itself is started again. Default DefaultRestarts; negative:
 	// never.
 	Restarts int
-	// RestartDelay is how long the second restart waits; the first does not, and each later one waits twice as long, at most 30 s.
+	// RestartDelay is how long the second restart waits; the first does not, and each later one doubles the delay, at most 30 s.
 	// Default 500 ms; negative: none of them waits.
 	RestartDelay time.Duration
 	// Unconfined reports whether the processes of the plugin of that name run with all rights of the user. If nil or false, they can

@@ -19,7 +19,7 @@ const certEnv = "PLUGIN_CLIENT_CERT"
 // clientTLS makes the certificate of one process's host, which lives as long as the process. It returns what the host connects with,
 // and the certificate in PEM form for the plugin. go-plugin adds the plugin's own, which it reads from the handshake line.
 //
-// It stands in for go-plugin's AutoMTLS, whose certificates are of the curve P-521: gRPC in Python, C++, Ruby and PHP has been
+// It replaces go-plugin's AutoMTLS, whose certificates are of the curve P-521: gRPC in Python, C++, Ruby and PHP has been
 // linked with a BoringSSL that refuses it (https://github.com/hashicorp/go-plugin/pull/281). All of them know P-256.
 func clientTLS() (*tls.Config, string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -108,7 +108,7 @@ func TestRefusedGrants(t *testing.T) {
 	dir := t.TempDir()
 	own, worktree := filepath.Join(dir, "home", "config"), filepath.Join(dir, "project")
 	cache := filepath.Join(dir, "cache")
-	for _, path := range []string{own + "/x", cache + "/wasm", worktree, filepath.Join(dir, "other")} {
+	for _, path := range []string{own + "/x", cache + "/wasm", dir + "/elsewhere/tenon.json", worktree, filepath.Join(dir, "other")} {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -117,12 +117,13 @@ func TestRefusedGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	for scope, want := range map[string]string{
-		"$PROJECT/link": "leads out of", filepath.Join(dir, "home"): "tenon's own directory", own + "/x": "tenon's own directory",
-		cache + "/wasm":               "tenon's own directory",
+		"$PROJECT/link": "leads out of", filepath.Join(dir, "home"): "tenon's own", own + "/x": "tenon's own",
+		cache + "/wasm": "tenon's own", filepath.Join(dir, "elsewhere"): "tenon's own",
 		filepath.Join(dir, "missing"): "no such file",
 	} {
 		spec := guestSpec(t, "plain")
 		spec.Grants = []sdk.Capability{{Name: sdk.CapabilityWrite, Scope: []string{scope}}}
+		spec.ConfigFiles = []string{dir + "/elsewhere/tenon.json"}
 		p, err := process.New(process.Options{}).Open(spec)
 		if err != nil {
 			t.Fatal(err)

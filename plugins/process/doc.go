@@ -1,5 +1,5 @@
 // Package process runs plugins as processes of their own. The contract is sdk/process/tenonv1, spoken over gRPC the way go-plugin
-// sets it up; docs/process-protocol.md explains it to those who write plugins.
+// sets it up; docs/process-protocol.md explains it to plugin authors.
 //
 //	Plugin ──► supervisor ──► process ──► runner ──► the executable that was approved
 //	 hooks,     starts at      hooks,      process group, handshake,
@@ -7,8 +7,8 @@
 //	 models     call, again
 //	            after a crash
 //
-// A process starts when it is first called: a plugin that nobody calls costs nothing. When it ends by itself, the calls it was busy
-// with fail at once, none is repeated, and the next one starts it again, later each time and not for ever.
+// A process starts when it is first called: an unused plugin costs nothing. When it ends by itself, the calls it was busy
+// with fail immediately, none is repeated, and the next call restarts it, with growing delays and a limit.
 //
 // go-plugin does the handshake's certificates and the connection. What it does not bound is done here: starting and stopping (its
 // own waits for the process without end), the process group, the parts of the handshake line, and what the process prints. Its

@@ -51,7 +51,7 @@ func checkAddress(network, address, socketDir string) error {
 		return nil
 	case "tcp":
 		if addr, err := netip.ParseAddrPort(address); err != nil || !addr.Addr().IsLoopback() {
-			return fmt.Errorf("it listens at %.100q, which is no loopback address", address)
+			return fmt.Errorf("it listens at %.100q, which is not a loopback address", address)
 		}
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// stubbornTime is how long a hook may go on after the host gave it up. A process in which one does is ended: it may run for ever.
+// stubbornTime is the time a hook may run after the host gave up on it. Then its process is killed: the hook may never end.
 const stubbornTime = 5 * time.Second
 
 // sendQueue is how many messages wait for a process that does not read; then calls wait, as long as their deadlines let them.
@@ -64,7 +64,7 @@ func hookRequest(call *sdk.RemoteCall) []byte {
 	return append(out, '}')
 }
 
-// lateBy is how much later than the call's own deadline a plugin is told to give up: whose time ran out is for the host to say.
+// lateBy is added to the deadline sent to the plugin, so that the host's own deadline comes first.
 const lateBy = 100 * time.Millisecond
 
 // timeLeft returns the milliseconds after which the plugin is to give a call up; 0 without a deadline.
@@ -84,7 +84,7 @@ type hookStream struct {
 	mu      sync.Mutex
 	last    uint64
 	waiting map[uint64]chan *tenonv1.HookResponse // calls whose answer is wanted
-	late    map[uint64]*time.Timer                // calls that were given up and not answered yet
+	late    map[uint64]*time.Timer                // abandoned calls without an answer
 }
 
 // openHooks opens the stream. Its goroutines end with ctx, and are among in.inside.
@@ -133,7 +133,7 @@ func (h *hookStream) call(ctx context.Context, req *tenonv1.HookRequest) (*tenon
 	return nil, h.in.endError()
 }
 
-// giveUp forgets a call, and tells the plugin of one that it got.
+// giveUp forgets a call, and cancels it in the plugin if it was sent.
 func (h *hookStream) giveUp(req *tenonv1.HookRequest, sent bool) {
 	h.mu.Lock()
 	_, unanswered := h.waiting[req.Id]

@@ -30,10 +30,10 @@ const (
 	maxEvents     = 1024
 )
 
-// hostService is what the processes of a plugin reach of the host.
+// hostService is the host as the processes of a plugin reach it.
 type hostService struct {
 	host   sdk.Host
-	broker *ability.Broker // nil: there is nothing to ask
+	broker *ability.Broker // nil: no operations
 	events []string        // types of events that were granted; nil: none
 	log    *slog.Logger
 }
@@ -66,7 +66,7 @@ type hostSession struct {
 	*hostService
 	in      *instance
 	stream  grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest]
-	writing chan struct{} // holds who writes to the stream
+	writing chan struct{} // holds one value while the stream is written to
 	budget  *remote.LineLimit
 
 	mu      sync.Mutex
@@ -102,7 +102,7 @@ func (s *hostSession) read(ctx context.Context) {
 	}
 }
 
-// begin works on a request in a goroutine of its own.
+// begin handles a request in its own goroutine.
 func (s *hostSession) begin(ctx context.Context, req *tenonv1.HostRequest, work func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
@@ -116,7 +116,7 @@ func (s *hostSession) begin(ctx context.Context, req *tenonv1.HostRequest, work 
 		defer cancel()
 		text := "too many requests wait for an answer"
 		if twice {
-			text = "the id of the request is that of one that waits for its answer"
+			text = "duplicate request id: an earlier request has no answer yet"
 		}
 		s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: tenonv1.Status_STATUS_LIMITED, Body: []byte(text)})
 		return
@@ -132,7 +132,7 @@ func (s *hostSession) begin(ctx context.Context, req *tenonv1.HostRequest, work 
 	})
 }
 
-// operation uses an ability of the host on behalf of a call, or of nobody.
+// operation runs an operation on behalf of a call, or of no call.
 func (s *hostSession) operation(ctx context.Context, req *tenonv1.HostRequest, op *tenonv1.Operation) {
 	refuse := func(status tenonv1.Status, text string) {
 		s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: status, Body: []byte(text)})
@@ -207,7 +207,7 @@ func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
 	s.log.Log(ctx, slog.Level(line.GetLevel()), visible.Clean(line.GetMessage(), maxLogMessage), args...)
 }
 
-// plain returns a string without its quotes, and other JSON as it is.
+// plain returns a string without its quotes, and other JSON unchanged.
 func plain(value json.RawMessage) string {
 	var text string
 	if bytes.HasPrefix(value, []byte(`"`)) && json.Unmarshal(value, &text) == nil {

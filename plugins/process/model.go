@@ -34,7 +34,7 @@ type modelClient struct {
 
 var _ sdk.ModelLister = (*modelClient)(nil)
 
-// errSilent ends a request whose answer does not go on.
+// errSilent cancels a request whose answer stalls.
 var errSilent = fmt.Errorf("the model said nothing for %s", sdk.DefaultIdleTimeout)
 
 // Stream asks the model. Every error that is not the sink's or that of ctx is a *sdk.ProviderError.

@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-// printed logs what a process prints, line by line: lines are cut at remote.MaxLine and dropped when there are too many. Write never
+// printed logs the output of a process, line by line: lines are cut at remote.MaxLine and dropped when there are too many. Write never
 // fails. Safe for use from many goroutines.
 type printed struct {
 	log    *slog.Logger
@@ -56,7 +56,7 @@ func (p *printed) flush() {
 	}
 	p.last = text
 	if p.cause == "" && (strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")) {
-		p.cause = text // what follows is a trace of goroutines
+		p.cause = text // a trace of goroutines follows
 	}
 	ok, dropped := p.budget.Take(time.Now())
 	if !ok {

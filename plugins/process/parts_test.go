@@ -75,8 +75,8 @@ func TestHandshake(t *testing.T) {
 		"net/rpc":       {"1|1|unix|/run/x/s|netrpc|" + cert, "this host speaks grpc"},
 		"no cert":       {"1|1|unix|/run/x/s|grpc|", "no certificate"},
 		"bad cert":      {"1|1|unix|/run/x/s|grpc|" + strings.Repeat("?", 80), "no certificate"},
-		"every address": {"1|1|tcp|0.0.0.0:4000|grpc|" + cert, "no loopback address"},
-		"a name":        {"1|1|tcp|localhost:4000|grpc|" + cert, "no loopback address"},
+		"every address": {"1|1|tcp|0.0.0.0:4000|grpc|" + cert, "not a loopback address"},
+		"a name":        {"1|1|tcp|localhost:4000|grpc|" + cert, "not a loopback address"},
 		"other folder":  {"1|1|unix|/run/x/../y/s|grpc|" + cert, "not in the directory"},
 		"udp":           {"1|1|udp|127.0.0.1:4000|grpc|" + cert, "neither unix nor tcp"},
 	}

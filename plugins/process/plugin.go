@@ -74,7 +74,7 @@ func (p *remotePlugin) Commands(context.Context) ([]sdk.Command, error) {
 	return p.Description.Commands, nil
 }
 
-// describe runs a process to ask it what it contributes.
+// describe runs a process to ask for its contributions.
 func describe(ctx context.Context, o Options, u *remote.Unit) (sdk.Description, error) {
 	var d sdk.Description
 	in, err := begin(ctx, o, u, sdk.Project{}, u.Logger, func(ctx context.Context, in *instance) error {
@@ -83,7 +83,7 @@ func describe(ctx context.Context, o Options, u *remote.Unit) (sdk.Description, 
 			return in.explain(err)
 		}
 		if err := json.Unmarshal(response.Description, &d); err != nil {
-			return fmt.Errorf("%w: what it says of itself: %w", sdk.ErrManifest, err)
+			return fmt.Errorf("%w: its description: %w", sdk.ErrManifest, err)
 		}
 		return nil
 	})

@@ -11,18 +11,13 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Variables in the scopes of fs.read and fs.write.
-const (
-	scopeProject = "$PROJECT"
-	scopeData    = "$DATA"
-)
-
-// policy returns what a process of the plugin may reach: the system and its interpreter, its package, its data, its grants, and the
-// directory of its socket. Errors are those of grants that cannot be given.
+// policy returns the files a process of the plugin can reach: the system and its interpreter, its package, its data, its grants, and the
+// directory of its socket. Errors are about grants that cannot be honored.
 func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Policy, error) {
 	p := confine.Policy{
 		Read:  append(confine.System(), "/home/linuxbrew/.linuxbrew", u.Root, u.Program),
@@ -40,9 +35,6 @@ func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Poli
 		}
 		for _, entry := range g.Scope {
 			dir, err := directory(u, entry, project)
-			if err == nil && dir != "" && !strings.HasPrefix(entry, scopeData) {
-				err = apart(dir, project.ConfigDir, project.DataDir, project.CacheDir)
-			}
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && g.Name == sdk.CapabilityRead: // nothing to read
 			case err != nil:
@@ -58,49 +50,31 @@ func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Poli
 	return p, nil
 }
 
-// directory returns the directory that an entry of the scope of fs.read or fs.write stands for; empty when there is nothing it could
-// stand for. A link in the project or in the plugin's data does not lead out of them.
+// directory returns the directory of an entry in the scope of fs.read or fs.write; empty if the entry refers to none. A link in the
+// project or in the plugin's data must not lead out of it.
 func directory(u *remote.Unit, entry string, project sdk.Project) (string, error) {
-	base, rest := "", ""
-	for name, value := range map[string]string{scopeProject: project.Worktree, scopeData: u.DataDir} {
-		if after, ok := strings.CutPrefix(entry, name); ok && (after == "" || after[0] == '/') {
-			base, rest = value, after
-		}
-	}
-	switch {
-	case filepath.IsAbs(entry):
-		return filepath.EvalSymlinks(entry)
-	case base == "":
+	base, rest, data := remote.Locate(entry, project, u.DataDir)
+	if base == "" {
 		return "", nil
 	}
 	base, err := filepath.EvalSymlinks(base)
 	if err != nil {
 		return "", err
 	}
-	dir, err := filepath.EvalSymlinks(filepath.Join(base, filepath.FromSlash(rest)))
-	if err == nil && !inside(dir, base) {
-		err = fmt.Errorf("it is a link that leads out of %s; such links are not followed", base)
+	dir, err := filepath.EvalSymlinks(filepath.Join(base, rest))
+	if err != nil {
+		return "", err
 	}
-	return dir, err
-}
-
-// apart fails if a directory contains one of tenon's own, or lies in one.
-func apart(dir string, own ...string) error {
-	for _, path := range own {
-		if real, err := filepath.EvalSymlinks(path); err == nil && (inside(dir, real) || inside(real, dir)) {
-			return fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", path)
-		}
+	if !projectfs.Within(base, dir) {
+		return "", fmt.Errorf("it is a link that leads out of %s; such links are not followed", base)
 	}
-	return nil
+	if own := remote.Private(dir, project, u.ConfigFiles); own != "" && !data {
+		return "", fmt.Errorf("it contains tenon's own %s or is inside it; plugins have no access to that", own)
+	}
+	return dir, nil
 }
 
-// inside reports whether path is dir or below it. Both are absolute and without links.
-func inside(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// programs returns what is executed to start the plugin: its command and, of a script, what its first line names.
+// programs returns the programs that start the plugin: its command and, for a script, the interpreter in its first line.
 func programs(u *remote.Unit) []string {
 	out := []string{u.Command[0]}
 	f, err := openRegular(u.Command[0])

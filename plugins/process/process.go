@@ -40,7 +40,7 @@ type instance struct {
 	inside sync.WaitGroup     // the goroutines of the streams
 }
 
-// begin starts a process and connects to it. ready is told when it is: what is left of the start is its work.
+// begin starts a process, connects to it, and calls ready for the rest of the start.
 func begin(ctx context.Context, o Options, u *remote.Unit, project sdk.Project, log *slog.Logger, ready func(context.Context, *instance) error) (*instance, error) {
 	env, err := environ(o, u)
 	if err != nil {
@@ -156,7 +156,7 @@ func socketRoot() string {
 	return "/tmp"
 }
 
-// start tells the plugin what the host will use of it.
+// start sends the start request.
 func (in *instance) start(ctx context.Context, host *hostService, request []byte, grants []sdk.Capability, version string, hooks bool) error {
 	given, err := json.Marshal(grants)
 	if err != nil {
@@ -178,13 +178,13 @@ func (in *instance) start(ctx context.Context, host *hostService, request []byte
 	return err
 }
 
-// close ends the process: it is asked, then told, then killed.
+// close ends the process: it sends a stop request, then a signal, then kills it.
 func (in *instance) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, in.stop)
 	defer cancel()
 	_, err := in.api.Stop(ctx, &tenonv1.StopRequest{})
 	if err != nil && status.Code(err) != codes.Unimplemented && !in.isOver() {
-		in.log.Warn("the plugin did not stop well", "err", in.explain(err))
+		in.log.Warn("plugin shutdown failed", "err", in.explain(err))
 	}
 	in.runner.hangUp()
 	select {
@@ -206,15 +206,15 @@ func (in *instance) discard() {
 	in.removeSocket()
 }
 
-// removeSocket removes the directory of the socket. Once the plugin answered, the connection is made for good: nobody else needs to
-// find the socket, and a host that is killed leaves nothing behind. go-plugin leaves it behind when the process did not start.
+// removeSocket removes the directory of the socket. After the plugin's answer the connection is permanent, so the
+// socket is no longer needed, and a killed host leaves nothing behind. go-plugin does not remove it if the process did not start.
 func (in *instance) removeSocket() {
 	if dir := in.runner.socketDir; dir != "" {
-		_ = os.RemoveAll(dir) // what cannot be removed is an empty directory or a dead socket
+		_ = os.RemoveAll(dir) // at worst an empty directory or a dead socket remains
 	}
 }
 
-// explain turns the error of a call into one for people: what the plugin said, or how its process ended.
+// explain returns a human-readable error for a failed call: the plugin's message, or how its process ended.
 func (in *instance) explain(err error) error {
 	s, ok := status.FromError(err)
 	if !ok {

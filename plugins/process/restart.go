@@ -47,7 +47,7 @@ func backoff(delay time.Duration, n int) time.Duration {
 // wait returns how long to wait at now before a start, or the error that there will be none.
 func (r *restarts) wait(now time.Time) (time.Duration, error) {
 	if r.down {
-		return 0, fmt.Errorf("%w: it ended %d times within %s; the last time: %w; mend the plugin, then enable it again or start tenon again",
+		return 0, fmt.Errorf("%w: it ended %d times within %s; the last time: %w; fix the plugin, then enable it or restart tenon",
 			ErrDown, len(r.ends), restartWindow, r.last)
 	}
 	return max(r.after.Sub(now), 0), nil

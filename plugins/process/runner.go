@@ -109,8 +109,8 @@ func (r *childRunner) Start(ctx context.Context) error {
 	return nil
 }
 
-// exec starts the process, and the goroutines that read what it prints and wait for it; they end with the process. The channel
-// gives the first line of its output.
+// exec starts the process, and the goroutines that read its output and wait for it; they end with the process. The channel
+// receives the first line of its output.
 func (r *childRunner) exec() (<-chan string, error) {
 	if err := checkProgram(r.unit); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (r *childRunner) exec() (<-chan string, error) {
 		return nil, pipes.err
 	}
 	cmd := &exec.Cmd{Path: r.unit.Command[0], Args: r.unit.Command, Dir: r.unit.Root, Env: append(r.env, r.plugged...)}
-	begin, leave, err := r.enter(cmd)
+	begin, cleanUp, err := r.enter(cmd)
 	if err != nil {
 		pipes.closeOurs()
 		return nil, err
@@ -132,7 +132,7 @@ func (r *childRunner) exec() (<-chan string, error) {
 	child.Prepare(cmd)
 	if err := start(begin); err != nil {
 		pipes.closeOurs()
-		leave()
+		cleanUp()
 		return nil, startError(cmd, err)
 	}
 	limitMemory(cmd.Process.Pid, r.memoryMB)
@@ -144,8 +144,8 @@ func (r *childRunner) exec() (<-chan string, error) {
 	reading.Go(func() { _, _ = io.Copy(r.err, stderr.ours) })
 	go func() {
 		err := cmd.Wait()
-		_ = child.Kill(cmd) // what it started
-		leave()
+		_ = child.Kill(cmd) // and its children
+		cleanUp()
 		for _, f := range []*os.File{stdout.ours, stderr.ours} {
 			if f.SetReadDeadline(time.Now().Add(drainTime)) != nil {
 				_ = f.Close() // a system without deadlines for pipes
@@ -159,8 +159,8 @@ func (r *childRunner) exec() (<-chan string, error) {
 	return hello, nil
 }
 
-// enter returns what starts the process where it belongs, and what cleans up after it.
-func (r *childRunner) enter(cmd *exec.Cmd) (begin func() error, leave func(), err error) {
+// enter returns the functions that start the process, confined or not, and clean up after it.
+func (r *childRunner) enter(cmd *exec.Cmd) (begin func() error, cleanUp func(), err error) {
 	if r.cell == nil {
 		return cmd.Start, func() {}, nil
 	}
@@ -169,12 +169,12 @@ func (r *childRunner) enter(cmd *exec.Cmd) (begin func() error, leave func(), er
 		return nil, nil, fmt.Errorf("confine it: %w", err)
 	}
 	cmd.Env = cell.Environ(cmd.Env)
-	leave = func() {
+	cleanUp = func() {
 		if err := cell.Close(); err != nil {
-			r.log.Warn("temporary files of the plugin stay", "err", err)
+			r.log.Warn("temporary files of the plugin not removed", "err", err)
 		}
 	}
-	return func() error { return cell.Start(cmd) }, leave, nil
+	return func() error { return cell.Start(cmd) }, cleanUp, nil
 }
 
 // started notes the process, and ends it when that was asked for meanwhile.
@@ -228,7 +228,7 @@ func (r *childRunner) readOutput(stdout io.Reader, hello chan<- string) {
 	_, _ = io.Copy(r.out, lines)
 }
 
-// describeEnd says how the process ended: by whom, with which status, and what it said last.
+// describeEnd returns how the process ended: the reason of this side, or its status and last output.
 func (r *childRunner) describeEnd(err error) error {
 	r.mu.Lock()
 	reason, hello := r.reason, r.hello
@@ -250,7 +250,7 @@ func (r *childRunner) describeEnd(err error) error {
 	return errors.New(end)
 }
 
-// fail ends the process at once, for a reason.
+// fail kills the process, for a reason.
 func (r *childRunner) fail(reason error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -260,7 +260,7 @@ func (r *childRunner) fail(reason error) {
 	r.kill()
 }
 
-// late adds to the reason of a start that took too long what was waited for.
+// late adds the missing handshake to the reason of a start that took too long.
 func (r *childRunner) late(reason error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -270,7 +270,7 @@ func (r *childRunner) late(reason error) error {
 	return reason
 }
 
-// abandon is fail for a process of which nobody knows whether there was a start.
+// abandon is fail for a process that may not have been started.
 func (r *childRunner) abandon(reason error) {
 	r.fail(reason)
 	r.mu.Lock()
@@ -281,7 +281,7 @@ func (r *childRunner) abandon(reason error) {
 	}
 }
 
-// hangUp tells the process that the host does not need it any more.
+// hangUp asks the process to end: it closes stdin and sends a signal.
 func (r *childRunner) hangUp() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -325,7 +325,7 @@ func (r *childRunner) Wait(context.Context) error {
 // Stdout gives go-plugin the handshake line, and nothing more until the process ends.
 func (r *childRunner) Stdout() io.ReadCloser { return &untilEnd{strings.NewReader(r.hello), r.ended} }
 
-// Stderr gives go-plugin nothing: what the process prints is read here, within bounds.
+// Stderr gives go-plugin nothing: output is read here, within limits.
 func (r *childRunner) Stderr() io.ReadCloser { return &untilEnd{strings.NewReader(""), r.ended} }
 
 // Name returns the name of the plugin.
@@ -341,15 +341,15 @@ func (r *childRunner) ID() string {
 	return strconv.Itoa(r.cmd.Process.Pid)
 }
 
-// Diagnose returns nothing: the errors of Start say what is wrong.
+// Diagnose returns nothing: the errors of Start explain the problem.
 func (r *childRunner) Diagnose(context.Context) string { return "" }
 
-// PluginToHost returns the address as it is.
+// PluginToHost returns the address unchanged.
 func (r *childRunner) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// HostToPlugin returns the address as it is.
+// HostToPlugin returns the address unchanged.
 func (r *childRunner) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }

@@ -39,14 +39,14 @@ func newSupervisor(o Options, u *remote.Unit) *supervisor {
 	}
 }
 
-// bind gives what a process is told at its start.
+// bind sets the host and the start request of processes.
 func (s *supervisor) bind(host *hostService, request []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.host, s.request = host, request
 }
 
-// instance returns the process, which it starts when there is none. A restart that is due before ctx ends is waited for.
+// instance returns the process and starts it if necessary. It waits for a restart that is due before the deadline of ctx.
 func (s *supervisor) instance(ctx context.Context) (*instance, error) {
 	for {
 		in, starting, wait, err := s.look(ctx)
@@ -101,7 +101,7 @@ func (s *supervisor) look(ctx context.Context) (*instance, *launch, time.Duratio
 	return nil, s.starting, 0, nil
 }
 
-// pause waits until a restart is due. A call whose time would be over by then fails at once.
+// pause waits until a restart is due. A call whose deadline comes first fails immediately.
 func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		s.mu.Lock()

@@ -51,7 +51,7 @@ func (s *supervisor) Execute(ctx context.Context, n int, call *sdk.ToolCall) (*s
 	}
 }
 
-// progress shows what the call does. It goes through the broker, which bounds how often.
+// progress shows the progress of a call, through the broker, which limits its rate.
 func (s *supervisor) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv1.Progress) {
 	if s.unit.Broker == nil || call.Host == nil {
 		return
@@ -91,10 +91,10 @@ func (s *supervisor) Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]
 	return needs.Requests, nil
 }
 
-// failure turns what the plugin said into an error.
+// failure returns the error for a failure the plugin reported.
 func (s *supervisor) failure(f *tenonv1.Failure) error {
 	if f.GetRefused() {
 		return &sdk.Refusal{Halt: f.GetHalt(), Reason: f.GetMessage(), By: "plugin " + s.unit.Description.Name}
 	}
-	return errors.New(orDefault(f.GetMessage(), "the plugin failed without saying why"))
+	return errors.New(orDefault(f.GetMessage(), "the plugin failed without a message"))
 }

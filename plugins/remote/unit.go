@@ -33,5 +33,7 @@ type Unit struct {
 
 	Env     map[string]string // granted variables
 	DataDir string            // the plugin's own directory, made by the carrier with mode 0700; empty: none
-	Logger  *slog.Logger      // receives messages until Start provides a logger; nil: they are dropped
+	// ConfigFiles are the files of the user's configuration, absolute. No granted directory may contain one.
+	ConfigFiles []string
+	Logger      *slog.Logger // receives messages until Start provides a logger; nil: they are dropped
 }

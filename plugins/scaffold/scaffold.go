@@ -1,4 +1,4 @@
-// Package scaffold writes new plugins: small, complete, and such that they build and pass their tests at once, without a network.
+// Package scaffold writes new plugins: small, complete, and ready to build and test without a network.
 package scaffold
 
 import (
@@ -29,7 +29,7 @@ var ErrExists = errors.New("is not empty")
 type kind struct {
 	carrier, lang string
 	folders       []string // of templates, the later ones over the earlier
-	sdk           []string // packages of the sdk that the plugin imports, and what they import
+	sdk           []string // packages of the sdk that the plugin imports, and their imports
 	libraries     bool     // the sdk packages need libraries
 }
 
@@ -42,7 +42,7 @@ func kinds() []kind {
 	}
 }
 
-// Kinds returns what can be written, as "wasm go".
+// Kinds returns the kinds of plugins, as "wasm go".
 func Kinds() []string {
 	var out []string
 	for _, k := range kinds() {
@@ -51,7 +51,7 @@ func Kinds() []string {
 	return out
 }
 
-// Options say what to write.
+// Options describe the plugin to write.
 type Options struct {
 	Name    string // by the rule for plugins' names
 	Carrier string // wasm, process or mcp
@@ -62,12 +62,12 @@ type Options struct {
 // notInIdent are the characters that tool ids do not have.
 var notInIdent = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// values are what templates know.
+// values are the values of the templates.
 type values struct {
 	Name, Ident, Carrier, CarrierName, Lang, Exe, GoVersion, Requires string
 }
 
-// Write writes a plugin into dir, which must not exist or be empty, and returns the names of the files it wrote but for the sdk's.
+// Write writes a plugin into dir, which must not exist or be empty, and returns the names of the written files except those of the sdk.
 // Errors: ErrExists, sdk.ErrManifest for a bad name, those of the file system.
 func Write(dir string, o Options) ([]string, error) {
 	m := sdk.Manifest{Name: o.Name, Carrier: sdk.CarrierBuiltin}
@@ -79,7 +79,7 @@ func Write(dir string, o Options) ([]string, error) {
 	}
 	i := slices.IndexFunc(kinds(), func(k kind) bool { return k.carrier == o.Carrier && k.lang == o.Lang })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no template for carrier %q in language %q; there are: %s", o.Carrier, o.Lang, strings.Join(Kinds(), ", "))
+		return nil, fmt.Errorf("no template for carrier %q in language %q; templates: %s", o.Carrier, o.Lang, strings.Join(Kinds(), ", "))
 	}
 	k := kinds()[i]
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
@@ -207,7 +207,7 @@ func libraries() []string {
 	}
 }
 
-// requires returns what the go.mod of a process plugin says of libraries: the versions that tenon itself is built with.
+// requires returns the library requirements in the go.mod of a process plugin: the versions that tenon itself is built with.
 func requires(source fs.FS) (string, error) {
 	content, err := fs.ReadFile(source, "go.mod")
 	if err != nil {

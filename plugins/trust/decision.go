@@ -11,30 +11,29 @@ type Why string
 
 // The reasons.
 const (
-	WhyNew     Why = "new"     // nothing was approved in this place
-	WhyChanged Why = "changed" // its content is another
+	WhyNew     Why = "new"     // nothing was approved at this path
+	WhyChanged Why = "changed" // its content changed
 	WhyGrown   Why = "grown"   // it asks for more than was approved
 )
 
-// Decision is what the user decided about an item.
+// Decision is the user's decision about an item.
 type Decision struct {
 	Approved bool
-	Grants   []sdk.Capability // what it may do; of an approved item
-	Disabled bool             // the user switched it off: this content in this place, or, in an older version, its name
+	Grants   []sdk.Capability // rights of an approved item
+	Disabled bool             // switched off by the user: this content at this path, or, by an older version, its name
 	Reason   string           // why it is disabled
-	// Quarantined says why its hooks are not called; empty when they are. It is about this content in this place.
+	// Quarantined is the reason why its hooks are not called; empty if they are. It applies to this content at this path.
 	Quarantined string
 	Failures    map[string]int // in a row, by hook, in the runs before
-	// What follows is for an item that needs approval.
+	// The following fields are for an item that needs approval.
 	Why      Why
-	Previous *Entry   // what was approved before in this place; nil when nothing
+	Previous *Entry   // the earlier approval at this path; nil if none
 	Changes  []Change // between then and now
-	// Undescribed is an item of which it is not known yet what it asks for: Changes are not complete.
+	// Undescribed marks an item whose requests are not known yet: Changes are incomplete.
 	Undescribed bool
 }
 
-// Check says whether an item may run: whether exactly its content was approved, in its place, and it asks for no more than it did
-// then.
+// Check reports whether an item may run: its content was approved at its path, and it asks for no more than it did then.
 func (e Entries) Check(i Item) Decision {
 	d := Decision{Why: WhyNew}
 	if at := slices.IndexFunc(e, func(old Entry) bool { return i.same(&old) }); at >= 0 {
@@ -46,7 +45,7 @@ func (e Entries) Check(i Item) Decision {
 	return d
 }
 
-// check compares an item with what was approved in its place.
+// check compares an item with the approval at its path.
 func (old Entry) check(i Item) Decision {
 	same := old.Digest == i.Digest
 	d := Decision{Previous: &old, Changes: Diff(old.Request, i.Request), Undescribed: i.Request.Undescribed}

@@ -1,7 +1,7 @@
-// Package trust decides what may run: it knows what the user approved, by the digest of its content, and keeps copies of that
-// content which nobody changes, so that what runs is what was approved.
+// Package trust decides what may run. It records approvals by the digest of the content, and keeps read-only copies of approved content,
+// so exactly the approved content runs.
 //
 //   - ReadTree takes the digest of a package or of a single file.
-//   - Vault keeps the sealed copies. What runs, runs from there.
-//   - Store is tenon.lock: what was approved, with which grants. It belongs to the user and never lies in a repository.
+//   - Vault keeps the sealed copies, from which plugins run.
+//   - Store is tenon.lock: the approvals and their grants. It belongs to the user and is never part of a repository.
 package trust

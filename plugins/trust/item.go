@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Kind is what an item is.
+// Kind is the kind of an item.
 type Kind string
 
 // The kinds of items.
@@ -20,30 +20,30 @@ const (
 	KindHooks  Kind = "hooks"  // command hooks of the configuration of a repository
 )
 
-// Item is something that wants to run.
+// Item is a candidate to run.
 type Item struct {
 	Kind Kind
 	Name string
-	// Source is where it comes from: the absolute path, links resolved, of a plugin, else of the file that defines it. What was
-	// approved in one place is not approved in another.
+	// Source is its origin: the absolute path of a plugin, links resolved, otherwise of the file that defines it. An approval is valid
+	// for one source.
 	Source  string
 	Digest  Digest
 	Version string
 	Request Request
 }
 
-// same reports whether an entry is about the item. A plugin is known by its place: its name is what it says of itself.
+// same reports whether an entry is about the item. A plugin is identified by its path, since it chooses its name itself.
 func (i Item) same(e *Entry) bool {
 	return e.Kind == i.Kind && e.Source == i.Source && (i.Kind == KindPlugin || e.Name == i.Name)
 }
 
-// Definition is an item that is not a file of its own: an MCP server or a block of command hooks that some file defines.
+// Definition is an item that a file defines: an MCP server or a block of command hooks.
 type Definition struct {
 	Kind    Kind
 	Name    string
 	Source  string // the absolute path of the file
-	Content any    // what it says, as it is decoded: the digest is of its JSON in canonical form
-	// Files are what it starts and what came with it: their content counts, too. LocalFiles finds them.
+	Content any    // the decoded definition: the digest covers its canonical JSON
+	// Files are the files it starts and depends on; the digest covers their content, too. LocalFiles finds them.
 	Files   []string
 	Request Request
 }
@@ -73,7 +73,7 @@ func canonical(v any) ([]byte, error) {
 		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // 1e400 and 12345678901234567890 stay what they are
+	dec.UseNumber() // 1e400 and 12345678901234567890 stay unchanged
 	var tree any
 	if err := dec.Decode(&tree); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func canonical(v any) ([]byte, error) {
 	return json.Marshal(tree)
 }
 
-// Granted reports whether everything granted was asked for, and names the first that was not.
+// Granted reports whether every grant was requested, and names the first that was not.
 func Granted(asked, granted []sdk.Capability) (missing string, ok bool) {
 	for _, g := range granted {
 		i := slices.IndexFunc(asked, func(a sdk.Capability) bool { return a.Name == g.Name })

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxLinks is how many links may follow on each other, as systems have it.
+// maxLinks is the maximum number of links on a path, as on Linux.
 const maxLinks = 40
 
-// settleLinks marks the links that lead out of the tree. It looks at the tree alone, so what the file system says later does not matter.
-func (t *Tree) settleLinks() {
+// markOutside marks the links that lead out of the tree. It uses only the tree, so later changes of the file system do not matter.
+func (t *Tree) markOutside() {
 	links := map[string]string{}
 	for _, e := range t.entries {
 		if e.kind == kindLink {
@@ -23,7 +23,7 @@ func (t *Tree) settleLinks() {
 	}
 }
 
-// staysInside walks a path through the links of a tree. One that ends nowhere stays inside, one that turns in a circle does not.
+// staysInside follows a path through the links of a tree. A dangling path stays inside, a cyclic one does not.
 func staysInside(links map[string]string, name string) bool {
 	at, rest := ".", strings.Split(name, "/")
 	for followed := 0; len(rest) > 0; {

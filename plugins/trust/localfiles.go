@@ -11,10 +11,9 @@ import (
 // LocalFiles returns the files below root that the words of a command name, such as ./scripts/check.sh, looked for from dir. All paths
 // are absolute.
 //
-// A word may be a whole line of a shell. It is not run, so what stands for a directory in it is guessed: a variable or a command
-// substitution is root, dir or nothing, what cd names is looked in, too, and a name without its extension is looked for with those of
-// scripts. A file more than the command starts does no harm: its change is asked about. Files that no word names, such as what a script
-// sources, are not found; NotCovered says so to the user.
+// A word may be a whole shell line. It is not run, so directories in it are guessed: a variable or a command substitution is root, dir or
+// empty; directories named by cd are searched, too; and a name without extension is tried with the extensions of scripts. Extra files do no
+// harm: their changes are shown. Files that no word names, such as files a script sources, are not found; NotCovered tells the user.
 func LocalFiles(root, dir string, words []string) []string {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -61,16 +60,16 @@ func LocalFiles(root, dir string, words []string) []string {
 	return out
 }
 
-// NotCovered says of which files a change is not noticed after commands were approved with the files that LocalFiles finds.
+// NotCovered describes the files that LocalFiles does not find, for the question for approval.
 const NotCovered = "files that they reach in other ways (globs, make, npm, python -m, files that scripts source or import): a change of those is not noticed"
 
-// scriptEndings are what interpreters add to a name: node to that of a module, the others by custom.
+// scriptEndings are the extensions that interpreters add to a name: node for modules, the others by convention.
 var scriptEndings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".py", ".rb", ".sh", "/index.js", "/index.mjs", "/package.json", "/__main__.py"}
 
-// maxBases bounds the directories in which the files of one command are looked for.
+// maxBases bounds the number of directories searched for the files of one command.
 const maxBases = 8
 
-// appendDirectory adds a directory that a command names: it may go there before it starts the next file.
+// appendDirectory adds a directory named by a command: it may change to it before it starts the next file.
 func appendDirectory(bases []string, path string) []string {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() || len(bases) == maxBases || slices.Contains(bases, filepath.Clean(path)) {
 		return bases
@@ -78,14 +77,14 @@ func appendDirectory(bases []string, path string) []string {
 	return append(bases, filepath.Clean(path))
 }
 
-// substitution is a command in a line whose output a shell puts in its place: $(…), `…`.
+// substitution matches a command substitution: $(…), `…`.
 var substitution = regexp.MustCompile("\\$\\([^()]*\\)|`[^`]*`")
 
-// variable is what a shell replaces: $NAME, ${NAME}, ${NAME:-default}; %NAME% on Windows.
+// variable matches a variable: $NAME, ${NAME}, ${NAME:-default}; %NAME% on Windows.
 var variable = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*|\$\{[^}]*\}|%[A-Za-z_][A-Za-z0-9_]*%`)
 
-// namedIn returns what may be a path in a line, each once, in its order: the words as a shell divides the line, their pieces, and the
-// line itself; with variables replaced.
+// namedIn returns the possible paths in a line, in order, without duplicates: the words of the line, their pieces, and the line itself, with
+// variables replaced.
 func namedIn(line, root, dir string) []string {
 	pieces := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(separators+"\"'", r) })
 	var out []string
@@ -105,17 +104,16 @@ func namedIn(line, root, dir string) []string {
 		for _, value := range []string{root, dir, ""} {
 			path := variable.ReplaceAllLiteralString(word, value)
 			add(path)
-			add(strings.TrimLeft(path, "/")) // of a variable that is nothing
+			add(strings.TrimLeft(path, "/")) // of an empty variable
 		}
 	}
 	return out
 }
 
-// separators divide the words of a shell's line, where they are not quoted.
+// separators separate the words of a shell line unless quoted.
 const separators = " \t\r\n`;|&()<>="
 
-// shellWords divides a line as a shell does, without replacing anything: quotes hold a word together, a backslash takes the next
-// character as it is.
+// shellWords splits a line like a shell, without expansion: quotes join a word, and a backslash escapes the next character.
 func shellWords(line string) []string {
 	var out []string
 	var word strings.Builder

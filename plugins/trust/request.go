@@ -7,10 +7,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Request is what an item asks for: what the user is shown, and what it is held to afterwards.
+// Request lists what an item asks for. The user sees it before approval, and it bounds the item afterwards.
 type Request struct {
 	Carrier      sdk.Carrier      `json:"carrier,omitempty"`
-	Command      []string         `json:"command,omitempty"` // of a process: what is started, as the manifest has it
+	Command      []string         `json:"command,omitempty"` // of a process: its command in the manifest
 	Capabilities []sdk.Capability `json:"capabilities,omitempty"`
 	Hooks        []Hook           `json:"hooks,omitempty"`
 	Tools        []string         `json:"tools,omitempty"`
@@ -18,16 +18,16 @@ type Request struct {
 	Leave     []string `json:"leave,omitempty"`
 	Providers []string `json:"providers,omitempty"`
 	Protocols []string `json:"protocols,omitempty"`
-	// Replaces names what tenon ships and this takes the place of: "tool bash", "provider openai".
+	// Replaces names the built-ins that it replaces: "tool bash", "provider openai".
 	Replaces []string `json:"replaces,omitempty"`
 	MemoryMB int      `json:"memory,omitempty"` // of one instance of a module, in MiB; 0: the default
 	Agents   []string `json:"agents,omitempty"`
 	Commands []string `json:"commands,omitempty"`
 	Skills   []string `json:"skills,omitempty"`
-	// Servers are MCP servers, CommandHooks commands run at events: each a line that says what is started or called.
+	// Servers are MCP servers, CommandHooks commands run at events: one line each with the command or address.
 	Servers      []string `json:"servers,omitempty"`
 	CommandHooks []string `json:"commandHooks,omitempty"`
-	// Undescribed is a plugin that says what it contributes only when it runs. It is asked about again then.
+	// Undescribed marks a plugin that lists its contributions only when it runs. The user is asked again then.
 	Undescribed bool `json:"undescribed,omitempty"`
 }
 
@@ -37,9 +37,9 @@ type Hook struct {
 	Name   string    `json:"name"`
 	Reads  []string  `json:"reads,omitempty"`
 	Writes []string  `json:"writes,omitempty"`
-	// Right is what the hook can do beyond its fields. It counts as asked for: what was approved before there were rights is asked again.
+	// Right is a right of the hook beyond its fields. It counts as requested: approvals from before rights existed are asked for again.
 	Right Right `json:"right,omitempty"`
-	// What follows is shown and not compared.
+	// The following fields are shown but not compared.
 	OnError   sdk.OnError `json:"onError,omitempty"`
 	TimeoutMS int64       `json:"timeout,omitempty"` // milliseconds; 0: the default
 	Priority  int         `json:"priority,omitempty"`
@@ -61,7 +61,7 @@ const (
 func RightOf(point sdk.Point, writes []string) Right {
 	switch {
 	case point == sdk.PointPermissionAsk:
-		return RightCommands // what it allows is not asked
+		return RightCommands // calls it allows need no approval
 	case len(writes) == 0:
 		return ""
 	}
@@ -76,7 +76,7 @@ func RightOf(point sdk.Point, writes []string) Right {
 	return ""
 }
 
-// Change is one thing that a request asks for now and did not before, or the other way round.
+// Change is an entry that only one of two requests has.
 type Change struct {
 	Added bool   `json:"added"`
 	Kind  string `json:"kind"` // carrier, command, capability, hook, tool, leave, …
@@ -101,7 +101,7 @@ func Diff(before, now Request) []Change {
 	return out
 }
 
-// asks takes a request apart into what can be compared.
+// asks splits a request into comparable entries.
 func (r *Request) asks() []Change {
 	var out []Change
 	add := func(kind, text string) { out = append(out, Change{Kind: kind, Text: text}) }
@@ -171,7 +171,7 @@ func quoteAll(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// Covers reports whether everything that other asks for is in r.
+// Covers reports whether r includes everything that other asks for.
 func (r *Request) Covers(other Request) bool {
 	return !slices.ContainsFunc(Diff(*r, other), func(c Change) bool { return c.Added })
 }

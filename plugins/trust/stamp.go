@@ -15,12 +15,12 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
-// settled is how old the newest change of a tree has to be before its stamp counts: a file can be written twice within one tick of
-// the file system's clock.
+// settled is the minimum age of the newest change of a tree before its stamp counts: a file can be written twice within one tick of the
+// file system's clock.
 const settled = 2 * time.Second
 
-// stamps remembers digests of trees by what the file system says about their files, so that they need not be read at every start.
-// It is a cache: when it is lost, everything is read again, and when it is wrong, what runs is still a copy that was approved.
+// stamps caches digests of trees by the metadata of their files, so that trees are not read at every start. If the cache is lost,
+// everything is read again; if it is wrong, still only an approved copy runs.
 type stamps struct {
 	file string // empty: nothing is remembered
 	now  func() time.Time
@@ -73,7 +73,7 @@ func (s *stamps) load() {
 	}
 }
 
-// save writes what was learned. An error costs time at the next start and nothing else.
+// save writes the cache. An error only costs time at the next start.
 func (s *stamps) save() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// stampOf returns what changes when a file is written or replaced, beside its size and time of modification.
+// stampOf returns metadata that changes when a file is written or replaced, in addition to its size and modification time.
 func stampOf(info fs.FileInfo) (changed int64, inode, device uint64) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -24,11 +24,11 @@ import (
 
 // Kinds of errors of a Store.
 var (
-	// ErrLockFile means that tenon.lock cannot be read. It is left as it is.
+	// ErrLockFile is returned if tenon.lock cannot be read. The file is not changed.
 	ErrLockFile = errors.New("bad lock file")
-	// ErrNotFound means that nothing was approved under that name.
+	// ErrNotFound is returned for a name without an approval.
 	ErrNotFound = errors.New("not found")
-	// ErrGrant means that something was to be granted that was not asked for.
+	// ErrGrant is returned for a grant that was not requested.
 	ErrGrant = errors.New("cannot be granted")
 )
 
@@ -41,29 +41,29 @@ const lockVersion = 2
 // lockTimeout bounds how long another tenon that writes the file is waited for.
 const lockTimeout = 10 * time.Second
 
-// Entry is what the user decided about an item.
+// Entry is a decision of the user about an item.
 type Entry struct {
 	Kind       Kind             `json:"kind"`
 	Name       string           `json:"name"`
 	Source     string           `json:"source"`
 	Digest     Digest           `json:"digest"`
 	Version    string           `json:"version,omitempty"`
-	Request    Request          `json:"request"` // what was shown
+	Request    Request          `json:"request"` // as shown to the user
 	Grants     []sdk.Capability `json:"grants,omitempty"`
 	ApprovedAt time.Time        `json:"approvedAt"`
 	Disabled   bool             `json:"disabled,omitempty"` // by the user
 	Reason     string           `json:"reason,omitempty"`   // why it is disabled
-	// Quarantined says why the hooks of the item are not called: it failed again and again. Empty when they are.
+	// Quarantined is the reason why the hooks of the item are not called: it failed repeatedly. Empty if they are called.
 	Quarantined string `json:"quarantined,omitempty"`
 	// Failures counts, by hook, the runs that ended with failures in a row, so that a hook which is called once in a run and always
 	// fails is found out.
 	Failures map[string]int `json:"failures,omitempty"`
 }
 
-// everywhere reports whether the entry is no approval but a name that is disabled in every place: what version 1 wrote.
+// everywhere reports whether the entry disables a name at every path, as version 1 wrote it, and is not an approval.
 func (e *Entry) everywhere() bool { return e.Source == "" && e.Disabled }
 
-// Entries are what the user decided, in the order of the decisions.
+// Entries are the decisions of the user, in order.
 type Entries []Entry
 
 // lockContent is the content of the file.
@@ -72,7 +72,7 @@ type lockContent struct {
 	Entries Entries `json:"entries"`
 }
 
-// Store is tenon.lock. Safe for use from many goroutines and processes: each change reads the file, writes it anew and replaces it,
+// Store is tenon.lock. Safe for use from many goroutines and processes: each change reads and replaces the file
 // under a lock of the system.
 type Store struct {
 	path string
@@ -85,11 +85,11 @@ func OpenStore(path string) *Store { return &Store{path: path, now: time.Now} }
 // Path returns where the store is.
 func (s *Store) Path() string { return s.path }
 
-// Read returns what was decided; nothing when there is no file. Errors wrap ErrLockFile.
+// Read returns the decisions; none without a file. Errors wrap ErrLockFile.
 func (s *Store) Read() (Entries, error) {
 	f, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, nil // nor is there a place for one
+		return nil, nil // nor can there be one
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLockFile, err)
@@ -103,7 +103,7 @@ func (s *Store) Read() (Entries, error) {
 		return nil, bad(err.Error())
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return nil, bad("others may write to it, so it says nothing about what you approved; look at it, then run chmod 600 on it")
+		return nil, bad("insecure permissions (writable by others); check its content, then run: chmod 600 on it")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, 64<<20))
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) Read() (Entries, error) {
 	return c.Entries, nil
 }
 
-// quarantineV1 is how the reason began of what version 1 disabled because it failed.
+// quarantineV1 is the prefix of reasons of plugins that version 1 disabled because of failures.
 const quarantineV1 = "quarantined: "
 
 // migrated returns entries of version 1 as this version has them: a quarantine stays where it is, what the user disabled is disabled
@@ -226,7 +226,7 @@ func (s *Store) SetFailures(ctx context.Context, i Item, failures map[string]int
 	return s.amend(ctx, i, false, func(e *Entry) { e.Failures = failures })
 }
 
-// amend changes the entry of an item as it is now; enable also removes what is disabled under its name everywhere.
+// amend changes the entry of the present content of an item; enable also removes entries that disable its name everywhere.
 func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) error {
 	return s.change(ctx, func(list Entries) (Entries, error) {
 		found := false
@@ -248,7 +248,7 @@ func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) 
 	})
 }
 
-// change replaces the content of the file by what f makes of it. A file that cannot be read is left as it is.
+// change replaces the content of the file by the result of f. A file that cannot be read is not changed.
 func (s *Store) change(ctx context.Context, f func(Entries) (Entries, error)) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err

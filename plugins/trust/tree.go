@@ -23,11 +23,11 @@ import (
 var (
 	// ErrContent means that a package holds something that cannot be approved.
 	ErrContent = errors.New("cannot be approved")
-	// ErrChanged means that content is not what it was when its digest was taken.
+	// ErrChanged is returned for content that differs from its digest.
 	ErrChanged = errors.New("has changed")
 )
 
-// Digest is what content is approved by: "sha256:" and 64 hexadecimal digits. Empty means unknown.
+// Digest identifies approved content: "sha256:" and 64 hexadecimal digits. Empty means unknown.
 type Digest string
 
 func sum(data []byte) Digest {
@@ -35,7 +35,7 @@ func sum(data []byte) Digest {
 	return Digest("sha256:" + hex.EncodeToString(s[:]))
 }
 
-// Short returns the first digits, for people.
+// Short returns the first digits, for display.
 func (d Digest) Short() string { return d.hex()[:min(12, len(d.hex()))] }
 
 func (d Digest) hex() string { return strings.TrimPrefix(string(d), "sha256:") }
@@ -45,7 +45,7 @@ func (d Digest) valid() bool {
 	return strings.HasPrefix(string(d), "sha256:") && len(d.hex()) == 2*sha256.Size && strings.Trim(d.hex(), "0123456789abcdef") == ""
 }
 
-// Limits bound what is read. What is zero gets its default.
+// Limits bound the content that is read. Zero fields get their defaults.
 type Limits struct {
 	Files int   // files, directories and links; default 20,000
 	Bytes int64 // of all files together; default 512 MiB
@@ -70,7 +70,7 @@ const (
 	kindDir  = "d"
 	kindFile = "f"
 	kindLink = "l" // a link to something inside of the package
-	kindOut  = "x" // a link that leads out: nobody gets it
+	kindOut  = "x" // a link that leads out: not copied
 )
 
 // entry is a file, directory or link of a tree.
@@ -83,7 +83,7 @@ type entry struct {
 	target string // of a link
 }
 
-// Tree is what a package or a single file consists of.
+// Tree is the content of a package or a single file.
 type Tree struct {
 	single  bool
 	entries []entry // sorted by path
@@ -92,7 +92,7 @@ type Tree struct {
 // Digest returns the digest of the tree. It covers every path, content, executable bit and link target; no two trees share it.
 func (t *Tree) Digest() Digest { return sum(t.index()) }
 
-// index writes the tree down, a line an entry. Names are quoted and sizes told, so that no content can be read as another's name.
+// index lists the tree, one entry per line. Names are quoted and sizes included, so no content can pass for another name.
 func (t *Tree) index() []byte {
 	var b bytes.Buffer
 	b.WriteString("tenon package 1\n")
@@ -121,13 +121,13 @@ func (t *Tree) Outside() []string {
 	return out
 }
 
-// ReadTree reads the package or the file at path; a link there is followed. The .git of a package is no part of it. Errors wrap
+// ReadTree reads the package or the file at path; a link there is followed. The .git of a package is not part of it. Errors wrap
 // ErrContent, or are those of the file system and of ctx.
 func ReadTree(ctx context.Context, path string, l Limits) (*Tree, error) {
 	return scan(ctx, path, "", l)
 }
 
-// scan reads a tree and, when into is not empty, copies what it reads there.
+// scan reads a tree and copies it to into, unless that is empty.
 func scan(ctx context.Context, from, into string, l Limits) (*Tree, error) {
 	real, err := filepath.EvalSymlinks(from)
 	if err != nil {
@@ -160,7 +160,7 @@ type scanner struct {
 	bytes  int64
 }
 
-// single reads a tree of one file. Its name in the tree tells what it is, not what it was called.
+// single reads a tree of one file. Its name in the tree is its kind, not the name of the file.
 func (s *scanner) single() error {
 	root, err := os.OpenRoot(filepath.Dir(s.real))
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *scanner) folder() error {
 		return err
 	}
 	slices.SortFunc(s.tree.entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
-	s.tree.settleLinks()
+	s.tree.markOutside()
 	return s.copyLinks()
 }
 
@@ -254,7 +254,7 @@ func (s *scanner) add(name string, depth int) error {
 	return fmt.Errorf("%w: %s is %s; a plugin consists of files, directories and links", ErrContent, shown(name), kindOf(info.Mode()))
 }
 
-// relative makes a link to an absolute path inside of the package one that still leads there when the package is copied.
+// relative rewrites a link to an absolute path inside of the package, so that it is valid in a copy of the package.
 func (s *scanner) relative(name, target string) string {
 	if !filepath.IsAbs(target) {
 		return filepath.ToSlash(target)
@@ -308,7 +308,7 @@ func (s *scanner) file(name, as string) error {
 
 func (s *scanner) dest(name string) string { return filepath.Join(s.into, filepath.FromSlash(name)) }
 
-// copyLinks makes the links, when everything they may lead to is there.
+// copyLinks makes the links, after all their targets exist.
 func (s *scanner) copyLinks() error {
 	if s.into == "" {
 		return nil
@@ -336,7 +336,7 @@ func (r *interruptible) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// sealedMode is that of a file in a sealed copy.
+// sealedMode returns the mode of a file in a sealed copy.
 func sealedMode(exec bool) fs.FileMode {
 	if exec {
 		return 0o500

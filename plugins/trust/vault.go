@@ -18,18 +18,18 @@ import (
 
 // Names inside of a vault.
 const (
-	indexFile = "index" // what the digest is of
+	indexFile = "index" // the content of the digest
 	filesDir  = "files" // the copy
 	tempStart = ".new-"
 )
 
-// collectAfter is how long a copy that nothing refers to is kept by Collect: another tenon may still run it.
+// collectAfter is the time Collect keeps an unused copy: another tenon may still run it.
 const collectAfter = 24 * time.Hour
 
-// VaultOptions say where a vault is.
+// VaultOptions configure a Vault.
 type VaultOptions struct {
-	Dir      string // of the sealed copies; made with mode 0700 when it is first needed
-	CacheDir string // where digests of unchanged trees are remembered; empty: nowhere
+	Dir      string // directory of the sealed copies; made with mode 0700 on first use
+	CacheDir string // cache for digests of unchanged trees; empty: no cache
 	Limits   Limits
 }
 
@@ -41,7 +41,7 @@ type Vault struct {
 	stamps *stamps
 
 	mu       sync.Mutex
-	resolved string // dir, links resolved; empty until it is there
+	resolved string // dir, links resolved; empty until it exists
 }
 
 // Sealed is a copy of approved content.
@@ -52,7 +52,7 @@ type Sealed struct {
 	index  []byte
 }
 
-// NewVault returns a vault. It touches no file.
+// NewVault returns a vault without accessing files.
 func NewVault(o VaultOptions) *Vault {
 	v := &Vault{dir: o.Dir, limits: o.Limits, stamps: &stamps{now: time.Now}}
 	if o.CacheDir != "" {
@@ -61,7 +61,7 @@ func NewVault(o VaultOptions) *Vault {
 	return v
 }
 
-// Save remembers the digests that were taken, for the next start. An error costs time there and nothing else.
+// Save caches the digests for the next start. An error only costs time there.
 func (v *Vault) Save() error { return v.stamps.save() }
 
 // Digest returns the digest of the package or the file at path. A tree whose files did not change since it was last read is not read
@@ -99,8 +99,8 @@ func (v *Vault) read(ctx context.Context, path string) (Digest, error) {
 	return t.Digest(), nil
 }
 
-// Seal copies the package or the file at path, unless the copy is there, and returns it. When its digest is not want, nothing is kept
-// and the error wraps ErrChanged.
+// Seal copies the package or the file at path, unless the copy exists, and returns it. If its digest is not want, nothing is kept and the
+// error wraps ErrChanged.
 func (v *Vault) Seal(ctx context.Context, path string, want Digest) (*Sealed, error) {
 	s, err := v.Open(ctx, want)
 	if err == nil {
@@ -159,11 +159,10 @@ func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error 
 	return os.Chmod(files, 0o500)
 }
 
-// Open returns a copy that is there, after checking that it is what its digest says; fs.ErrNotExist when it is not there, ErrChanged
-// when somebody changed it.
+// Open returns an existing copy after checking it against its digest; fs.ErrNotExist without a copy, ErrChanged if the copy was changed.
 func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	if !d.valid() {
-		return nil, fmt.Errorf("%q is no digest", d)
+		return nil, fmt.Errorf("invalid digest %q", d)
 	}
 	place := v.place(d)
 	index, err := os.ReadFile(filepath.Join(place, indexFile))
@@ -202,11 +201,11 @@ func (v *Vault) verify(ctx context.Context, s *Sealed) error {
 	}
 	if s.single {
 		if entries, err := os.ReadDir(s.Root); err != nil || len(entries) != 1 {
-			return errors.Join(err, errors.New("there are other files beside it"))
+			return errors.Join(err, errors.New("unexpected files next to it"))
 		}
 	}
 	if !bytes.Equal(t.index(), withoutOutside(s.index)) {
-		return errors.New("its files are not those of its index")
+		return errors.New("its files differ from its index")
 	}
 	return nil
 }
@@ -251,12 +250,12 @@ func (s *Sealed) Sum(path string) (string, bool) {
 	return "", false
 }
 
-// Keep remembers something about the copy beside it, under a name, for as long as the copy is there.
+// Keep stores data about the copy next to it, under a name, as long as the copy exists.
 func (s *Sealed) Keep(name string, data []byte) error {
 	return atomicfile.Write(filepath.Join(filepath.Dir(s.Root), name), data, atomicfile.Options{})
 }
 
-// Kept returns what Keep was given; fs.ErrNotExist when that was nothing.
+// Kept returns the data of Keep; fs.ErrNotExist without any.
 func (s *Sealed) Kept(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(filepath.Dir(s.Root), name))
 }
@@ -293,16 +292,16 @@ func (v *Vault) place(d Digest) string {
 	return filepath.Join(v.resolved, d.hex())
 }
 
-// Remove deletes a copy. One that is not there is no error.
+// Remove deletes a copy. A missing copy is not an error.
 func (v *Vault) Remove(d Digest) error {
 	if !d.valid() {
-		return fmt.Errorf("%q is no digest", d)
+		return fmt.Errorf("invalid digest %q", d)
 	}
 	v.stamps.forget(filepath.Join(v.place(d), filesDir))
 	return removeSealed(v.place(d))
 }
 
-// Collect deletes the copies that keep does not want and that are older than a day: what is younger, another tenon may still run.
+// Collect deletes the copies for which keep returns false and that are older than a day: another tenon may still run younger ones.
 func (v *Vault) Collect(keep func(Digest) bool) error {
 	return v.collect(func(d Digest, age time.Duration) bool { return d != "" && keep(d) || age < collectAfter })
 }

@@ -93,7 +93,7 @@ func (c *cache) holds(digest [sha256.Size]byte, pages uint32) bool {
 	return err == nil
 }
 
-// compile returns the code of a module, from the cache when it is there. A cache that does not work costs time, no more.
+// compile returns the code of a module, from the cache if possible. A broken cache only costs time.
 func (c *cache) compile(ctx context.Context, wasm []byte, digest [sha256.Size]byte, pages uint32) (code *code, cached bool, err error) {
 	if err := c.open(); err != nil {
 		c.log.Warn("no cache for compiled wasm modules", "err", err)
@@ -107,7 +107,7 @@ func (c *cache) compile(ctx context.Context, wasm []byte, digest [sha256.Size]by
 	return code, false, err
 }
 
-// entryName is the name of the file for a module. It covers everything the native code depends on, but for wazero's own version and
+// entryName is the name of the file for a module. It covers everything the native code depends on, except wazero's own version and
 // the processor's abilities, which wazero checks.
 func entryName(digest [sha256.Size]byte, pages uint32) string {
 	h := sha256.New()
@@ -304,7 +304,7 @@ func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, err
 	return code, nil
 }
 
-// create compiles a module and stores what came of it.
+// create compiles a module and stores its code.
 func (c *cache) create(ctx context.Context, wasm []byte, name string, pages uint32) (*code, error) {
 	m, err := rewritten(wasm)
 	if err != nil {
@@ -337,7 +337,7 @@ func (c *cache) store(ctx context.Context, m *rewrite.Module, name string, nativ
 	return c.write(name, &entry{name: file, stub: stub, native: native})
 }
 
-// native compiles a module and returns the file wazero wrote: its name and its content, which is nil when there is none.
+// native compiles a module and returns the file wazero wrote: its name and its content, which is nil without a file.
 func (c *cache) native(ctx context.Context, wasm []byte, pages uint32) (*code, string, []byte, error) {
 	dir, err := os.MkdirTemp(c.dir, loadPattern)
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// job is what an instance is to do.
+// job is one call of an instance.
 type job struct {
 	op      uint32
-	session string       // whose memory may be used; empty: that of calls without a session
+	session string       // the session whose instance is used; empty: an instance of calls without a session
 	tool    sdk.ToolHost // of a tool call
 	// The input is whole, or, when that is nil, a guest.HookRequest made of parts: its input and its value.
 	whole     []byte
 	parts     [2][]byte
 	last      bool // the session ends: the instance is not needed any more
-	unstarted bool // in an instance of its own that gets no start request
+	unstarted bool // runs in a new instance without a start request
 }
 
 // pieces returns the input in the order in which it goes into the guest's memory. Putting it together there saves a copy.
@@ -67,7 +67,7 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// check looks whether the guest may go on. It asks the clock, because a timer may be late when all processors are busy with guests.
+// check reports whether the guest must stop. It reads the clock, because a timer may be late when guests occupy all processors.
 func (c *call) check() error {
 	if c.fault != nil {
 		return c.fault
@@ -95,7 +95,7 @@ func (c *call) misuse(format string, args ...any) {
 	}
 }
 
-// nest lists the plugins that wait for what they asked the host for, so that a call which comes back to one of them can be told.
+// nest lists the plugins that wait for a request to the host, so that a call which leads back to one of them is recognized.
 type nest struct {
 	plugin *plugin
 	outer  *nest
@@ -122,7 +122,7 @@ func (n *nest) waits(p *plugin) bool {
 	return false
 }
 
-// nested returns the context of what the guest asked for.
+// nested returns the context for a request of the guest.
 func (c *call) nested() context.Context {
 	outer := nestOf(c.Context)
 	inner := &nest{plugin: c.plugin, outer: outer, depth: 1}
@@ -137,7 +137,7 @@ func (p *plugin) do(ctx context.Context, j job) ([]byte, error) {
 	if !p.active.enter() {
 		return nil, fmt.Errorf("plugin %q: %w", p.Description.Name, ErrClosed)
 	}
-	defer p.active.leave()
+	defer p.active.done()
 	n := nestOf(ctx)
 	if n != nil && n.depth >= maxDepth {
 		return nil, fmt.Errorf("%w (%d)", ErrDepth, maxDepth)

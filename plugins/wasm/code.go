@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
 )
 
-// What a guest exports.
+// The exports of a guest.
 const (
 	exportMemory     = "memory"
 	exportABI        = "tenon_abi"
@@ -26,15 +26,15 @@ const (
 
 const wasiModule = wasi_snapshot_preview1.ModuleName
 
-// code is a compiled module in a wazero runtime of its own: what one module does to the compiler concerns no other.
+// code is a compiled module in its own wazero runtime, so that modules do not affect each other in the compiler.
 type code struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache // nil without a file behind it
 	compiled wazero.CompiledModule
-	shared   *image // what idle instances have in common
+	shared   *image // memory pages that idle instances share
 }
 
-// features is what modules may use. The rewriter knows no more than this.
+// features are the features that modules may use. The rewriter supports only these.
 const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
 
 // compile rewrites a module and compiles it.
@@ -97,7 +97,7 @@ func checkImports(list []rewrite.Import, wasi map[string]wasiFunction) error {
 	slices.Sort(wrong)
 	switch {
 	case len(unknown) > 0:
-		return fmt.Errorf("%w: it imports what this host has not: %s", ErrModule, strings.Join(unknown, ", "))
+		return fmt.Errorf("%w: unknown imports: %s", ErrModule, strings.Join(unknown, ", "))
 	case len(wrong) > 0:
 		return fmt.Errorf("%w: it imports with the wrong type: %s", ErrModule, strings.Join(wrong, ", "))
 	}
@@ -150,7 +150,7 @@ func (c *code) compile(ctx context.Context, wasm []byte) error {
 	return nil
 }
 
-// checkExports looks for what the ABI demands.
+// checkExports checks the exports that the ABI requires.
 func checkExports(m wazero.CompiledModule) error {
 	if m.ExportedMemories()[exportMemory] == nil {
 		return fmt.Errorf("%w: it exports no memory with the name %q", ErrModule, exportMemory)
@@ -176,7 +176,7 @@ func checkExports(m wazero.CompiledModule) error {
 			}
 			return fmt.Errorf("%w: it does not export the function %s%s", ErrModule, want.name, hint)
 		case !slices.Equal(f.ParamTypes(), want.params) || !slices.Equal(f.ResultTypes(), want.results):
-			return fmt.Errorf("%w: the function %s does not take and return what the ABI says", ErrModule, want.name)
+			return fmt.Errorf("%w: the signature of the function %s does not match the ABI", ErrModule, want.name)
 		}
 	}
 	return nil

@@ -26,8 +26,8 @@
 // tenon_call returns
 //
 //	0  done; the output is the answer
-//	1  it went wrong; the output is the text of the error. The instance goes on living
-//	2  done, and there is nothing to say: a hook that changes nothing and gives no verdict, a start that worked. The output is ignored
+//	1  failed; the output is the text of the error. The instance stays alive
+//	2  done, without an answer: a hook without changes and verdict, a successful start. The output is ignored
 //
 // and any other number is an error. An empty output with 0 is an empty answer, the same as 2.
 //
@@ -37,7 +37,7 @@
 //	1       start          guest.StartRequest   → –                 once per instance, before hooks and tools
 //	0x1000+n hook n        guest.HookRequest    → sdk.Answer        n is the position in hooks of the start request
 //	0x2000+n tool n        sdk.ToolCall         → sdk.ToolResult    n is the position in tools of the start request
-//	0x3000+n prepare n     sdk.ToolCall         → {"requests": […]} what the call needs leave for
+//	0x3000+n prepare n     sdk.ToolCall         → {"requests": […]} permissions that the call requires
 //
 // A start request is sent to every guest; one that has no use for it returns 2. A hook answers with changes, each a JSON pointer into
 // the value and what to put there: {"changes":[{"pointer":"/args/x","value":1},{"pointer":"/args/y","remove":true}]}, a gate with
@@ -48,14 +48,14 @@
 //
 // # What an instance may rely on
 //
-// One call at a time. Several instances of one plugin live side by side: one session has its own, which may be dropped and made anew
+// One call at a time. Several instances of one plugin run in parallel: each session has its own, which may be dropped and recreated
 // between any two calls, and calls that come at the same time get several. With "state": "plugin" all calls go to one instance, one
 // after the other. Only a call made on behalf of a call of the same plugin that still runs (a tool it called through the host, the
 // hooks of that) gets another one.
 //
 // An instance is thrown away after a trap, an exit, a missed deadline or a bad pointer handed to the host.
 //
-// Without grants there is no file, no environment, no argument and no network. The time of the day is made up; the monotonic time
+// Without grants a guest has no files, environment, arguments or network. The time of day is fictitious; the monotonic time
 // is what passed since the instance was made, in steps of a millisecond. Randomness is real. What is written to stdout and stderr
 // goes to the log, by lines. Granted directories have the same absolute paths as on the host. They are opened below the project or
 // $DATA, and never contain tenon's own (grants.go).

@@ -9,12 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/projectfs"
-)
-
-// Variables in the scopes of fs.read and fs.write.
-const (
-	scopeProject = "$PROJECT"
-	scopeData    = "$DATA"
+	"github.com/tenonhq/tenon/plugins/remote"
 )
 
 // scope is a directory that was granted.
@@ -58,7 +53,7 @@ func (s *system) mounts() []scope {
 	for _, g := range s.scopes {
 		m, ok := s.located(g)
 		if !ok {
-			continue // nothing it could stand for
+			continue // refers to nothing
 		}
 		at := slices.IndexFunc(out, func(o scope) bool { return o.path == m.path })
 		if at < 0 {
@@ -70,31 +65,14 @@ func (s *system) mounts() []scope {
 	return out
 }
 
-// located returns the scope with its absolute path. Directories of the project, and of the plugin's own data, are opened below those.
+// located returns the scope with its absolute path. Directories in the project, and in the plugin's own data, are opened below those.
 func (s *system) located(g scope) (scope, bool) {
-	below := func(base, rest string) (scope, bool) {
-		rest = strings.TrimPrefix(rest, "/")
-		base = filepath.Clean(base)
-		return scope{path: filepath.Join(base, filepath.FromSlash(rest)), write: g.write, base: base, rest: rest}, filepath.IsAbs(base)
+	g.base, g.rest, g.own = remote.Locate(g.path, s.project, s.dataDir)
+	g.path = filepath.Join(g.base, g.rest)
+	if rest, err := filepath.Rel(s.project.Worktree, g.path); err == nil && filepath.IsLocal(rest) && !g.own {
+		g.base, g.rest = filepath.Clean(s.project.Worktree), rest
 	}
-	if rest, ok := cutVariable(g.path, scopeData); ok {
-		m, ok := below(s.dataDir, rest)
-		m.own = true
-		return m, ok
-	}
-	if rest, ok := cutVariable(g.path, scopeProject); ok {
-		return below(s.project.Worktree, rest)
-	}
-	if rest, err := filepath.Rel(s.project.Worktree, g.path); err == nil && filepath.IsLocal(rest) && filepath.IsAbs(g.path) {
-		return below(s.project.Worktree, filepath.ToSlash(rest))
-	}
-	return below(g.path, "")
-}
-
-// cutVariable returns what follows the variable at the beginning of path.
-func cutVariable(path, name string) (rest string, ok bool) {
-	rest, ok = strings.CutPrefix(path, name)
-	return rest, ok && (rest == "" || rest[0] == '/')
+	return g, g.base != ""
 }
 
 // openScope opens one directory.
@@ -111,7 +89,7 @@ func (s *system) openScope(m scope) (*os.Root, error) {
 	if m.rest != "" && m.rest != "." {
 		base := dir
 		defer base.Close()
-		rest := filepath.FromSlash(m.rest)
+		rest := m.rest
 		if real, err := filepath.Rel(projectfs.Real(m.base), projectfs.Real(m.path)); err == nil && filepath.IsLocal(real) {
 			rest = real // os.Root refuses links with absolute targets, also inside
 		}
@@ -139,10 +117,8 @@ func (s *system) apart(dir *os.Root, path string) error {
 	if now, err := os.Stat(real); err != nil || !os.SameFile(now, info) {
 		return errors.New("it was replaced while it was opened")
 	}
-	for _, own := range []string{s.project.ConfigDir, s.project.DataDir, s.project.CacheDir} {
-		if own != "" && projectfs.Overlap(real, own) {
-			return fmt.Errorf("it contains tenon's own directory %s or lies in it; plugins have no access to that", own)
-		}
+	if own := remote.Private(real, s.project, s.files); own != "" {
+		return fmt.Errorf("it contains tenon's own %s or is inside it; plugins have no access to that", own)
 	}
 	return nil
 }

@@ -209,11 +209,11 @@ func TestGrantedDirectories(t *testing.T) {
 		"a relative link out":   {"$PROJECT/up/tenon", project + "/up/tenon/a.txt", "are not followed"},
 		"an absolute link out":  {project + "/docs", project + "/docs/a.txt", "are not followed"},
 		"missing":               {"$PROJECT/none", project + "/none/a.txt", "grant of the directory"},
-		"tenon's own":           {private, private + "/a.txt", "tenon's own directory"},
-		"below tenon's own":     {private + "/deep", private + "/deep/a.txt", "tenon's own directory"},
-		"above tenon's own":     {outer, private + "/a.txt", "tenon's own directory"},
-		"everything":            {"/", private + "/a.txt", "tenon's own directory"},
-		"tenon's own by a link": {outer + "/shortcut", outer + "/shortcut/a.txt", "tenon's own directory"},
+		"tenon's own":           {private, private + "/a.txt", "tenon's own"},
+		"below tenon's own":     {private + "/deep", private + "/deep/a.txt", "tenon's own"},
+		"above tenon's own":     {outer, private + "/a.txt", "tenon's own"},
+		"everything":            {"/", private + "/a.txt", "tenon's own"},
+		"tenon's own by a link": {outer + "/shortcut", outer + "/shortcut/a.txt", "tenon's own"},
 		"up from its own data":  {"$DATA/..", private + "/a.txt", "are not followed"},
 	} {
 		p := escapist(t, remote.Unit{
@@ -264,7 +264,7 @@ func TestProjectAboveTenon(t *testing.T) {
 		p := escapist(t, remote.Unit{
 			Grants: []sdk.Capability{{Name: sdk.CapabilityRead, Scope: []string{"$PROJECT"}}},
 		}, host{project: sdk.Project{Worktree: filepath.Dir(project), CacheDir: own}})
-		if got := attempt(t, p, "read", fmt.Sprint(private, "/a.txt")); !strings.Contains(got, "tenon's own directory") {
+		if got := attempt(t, p, "read", fmt.Sprint(private, "/a.txt")); !strings.Contains(got, "tenon's own") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

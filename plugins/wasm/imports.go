@@ -12,13 +12,13 @@ import (
 	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
 )
 
-// hostModule is what guests import from; its number is the major version of the ABI.
+// hostModule is the module that guests import from; its number is the major version of the ABI.
 const (
 	hostPrefix = "tenon_v"
 	hostModule = hostPrefix + "1"
 )
 
-// Bounds of what a guest asks the host for, in bytes.
+// Limits of requests to the host, in bytes.
 const (
 	maxOperation = 64
 	maxRequest   = 1 << 20
@@ -126,7 +126,7 @@ func hostCall(c *call, m api.Memory, stack []uint64) {
 		status, c.response = ability.Unknown, []byte("this host has no operations")
 	default:
 		caller := ability.Caller{SessionID: c.session, Tool: c.tool}
-		// The request is copied because the memory it stands in goes away with the instance.
+		// The request is copied because its memory is freed with the instance.
 		status, c.response = broker.Do(c.nested(), caller, string(name), append([]byte(nil), request...))
 	}
 	stack[0] = uint64(uint32(status))<<32 | uint64(uint32(len(c.response)))

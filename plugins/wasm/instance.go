@@ -15,20 +15,20 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// What tenon_call returns.
+// Results of tenon_call.
 const (
 	resultOK        = 0
 	resultError     = 1
 	resultUnchanged = 2
 )
 
-// abiMajor is the version of the ABI. The minor one may be any: what a guest may ask for are names, which a host knows or not.
+// abiMajor is the version of the ABI. Any minor version works: operations are names, which a host may not know.
 const abiMajor = 1
 
 // maxText bounds the text of an error a guest reports, in bytes.
 const maxText = 8 << 10
 
-// instance is one copy of a plugin's module with memory of its own. One goroutine at a time uses it.
+// instance is one copy of a plugin's module with its own memory. Used by one goroutine at a time.
 type instance struct {
 	plugin  *plugin
 	module  api.Module
@@ -63,7 +63,7 @@ func (p *plugin) started(ctx context.Context, code *code, j *job) (*instance, er
 	if err != nil {
 		return nil, err
 	}
-	// What the guest asks of the host while it starts concerns no session.
+	// Requests of a starting guest belong to no session.
 	if _, err := i.answer(ctx, &job{op: guest.StartOp, whole: *request}); err != nil {
 		i.close()
 		return nil, fmt.Errorf("start: %w", err)
@@ -185,7 +185,7 @@ func (p *plugin) trap(err error) error {
 	return fmt.Errorf("%w: %s", ErrTrap, strings.TrimPrefix(text, "wasm error: "))
 }
 
-// close ends the instance. What it held of the system is released.
+// close ends the instance and releases its resources.
 func (i *instance) close() {
 	if i.module == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// Bounds of what one plugin writes to the log.
+// Limits of the log lines of one plugin.
 const (
 	maxWrite      = 64 << 10 // bytes of one write that are looked at
 	minLevel      = slog.LevelDebug

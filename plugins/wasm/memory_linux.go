@@ -65,8 +65,8 @@ func (i *instance) trim() {
 	i.shared.share(i.memory)
 }
 
-// image is the memory of the instance of a module that first became idle. Other instances have most of it in common: what the
-// module brought along and what it made of it while it started. Pages that are equal are mapped from here and copied when they are
+// image is the memory of the instance of a module that first became idle. Other instances share most of it: the data of
+// the module and the results of its start. Equal pages are mapped from here and copied when they are
 // written. Nothing is shared that is not equal, so no instance learns anything of another.
 type image struct {
 	mu     sync.Mutex

@@ -4,5 +4,5 @@ package wasm
 
 import "syscall"
 
-// openNonblock lets opening a pipe return at once.
+// openNonblock lets opening a pipe return immediately.
 const openNonblock = syscall.O_NONBLOCK

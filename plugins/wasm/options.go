@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 )
 
-// The kinds of errors of this package. What a plugin's own code reports (tenon_call returned 1) is a plain error with its text.
+// The kinds of errors of this package. Errors of a plugin's own code (tenon_call returned 1) are plain errors with its text.
 var (
 	// ErrModule means that the module cannot be used: it is malformed, too large, or does not speak the ABI.
 	ErrModule = errors.New("bad wasm module")
@@ -17,7 +17,7 @@ var (
 	ErrDigest = errors.New("the module is not the one that was approved")
 	// ErrTrap means that the guest's code ended abnormally: a trap, an exit, a bad pointer. Its instance is gone.
 	ErrTrap = errors.New("trap")
-	// ErrAnswer means that what the guest answered is not what the ABI asks for.
+	// ErrAnswer is returned for an answer that does not match the ABI.
 	ErrAnswer = errors.New("bad answer")
 	// ErrCompiling means that the call's time ended while the module was compiled, which goes on: a later call will find it done. It is
 	// an hooks.ErrNotReady: no failure of the plugin.
@@ -28,7 +28,7 @@ var (
 	ErrClosed = errors.New("closed")
 )
 
-// Options are what a runtime is made of. The zero value works.
+// Options configure a Runtime. The zero value works.
 type Options struct {
 	// CacheDir is where compiled modules are kept, made with mode 0700. Empty: every process compiles them.
 	CacheDir string

@@ -19,7 +19,7 @@ const (
 	maxOutput      = 8 << 20  // bytes of the output of one call
 )
 
-// plugin is a module as the host sees it. What it needs to run is made when it is called for the first time.
+// plugin is a module as the host sees it. It is compiled and instantiated on its first call.
 type plugin struct {
 	*remote.Base
 	runtime *Runtime
@@ -33,7 +33,7 @@ type plugin struct {
 
 	closing chan struct{} // closed by Close
 	once    sync.Once
-	active  tracker // calls, and what else must end before Close returns
+	active  tracker // calls and other work that must end before Close returns
 }
 
 var (
@@ -101,8 +101,8 @@ const maxContributions = guest.ToolOp - guest.HookOp
 // startWait is how long Start waits for a module that has to be compiled once more: most of the 5 s that host gives a plugin to start.
 const startWait = 4 * time.Second
 
-// Start remembers what instances are started with. It runs nothing. Of a module that was approved and whose compiled code was lost it
-// waits for the compilation, so that the hooks do not spend their deadlines on that; what is not done after 4 s goes on beside it.
+// Start keeps the start request of instances. It runs nothing. If the compiled code of an approved module was lost, Start waits for the
+// compilation, so that the deadlines of hooks do not include it; after 4 s the compilation continues in the background.
 func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log.Store(h.Logger())
 	if p.Broker != nil {
@@ -121,7 +121,7 @@ func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 		p.log.Load().Info("the module is compiled once more: its compiled code is not in the cache")
 		ctx, cancel := context.WithTimeout(ctx, startWait)
 		defer cancel()
-		_ = p.Precompile(ctx) // what is wrong with the module is the error of the first call
+		_ = p.Precompile(ctx) // the first call returns the error of the module
 	}
 	return nil
 }
@@ -131,12 +131,12 @@ func (p *plugin) Precompile(ctx context.Context) error {
 	if !p.active.enter() {
 		return ErrClosed
 	}
-	defer p.active.leave()
+	defer p.active.done()
 	_, err := p.program.code(ctx)
 	return err
 }
 
-// Close ends what runs and waits for it, as long as ctx lets it, at most 5 s.
+// Close cancels running calls and waits for them, as long as ctx allows, at most 5 s.
 func (p *plugin) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()

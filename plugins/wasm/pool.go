@@ -39,7 +39,7 @@ func newPool(shared bool, timeout time.Duration, active *tracker) *pool {
 }
 
 // get waits for its turn and returns an idle instance of the session, or nil when one has to be made. Either release or put must
-// follow. A nested call does not wait, because what it would wait for may be waiting for it.
+// follow. A nested call does not wait, because the call it would wait for may be waiting for it.
 func (p *pool) get(ctx context.Context, session string, nested bool, closing <-chan struct{}) (*instance, error) {
 	if !nested {
 		select {
@@ -69,7 +69,7 @@ func (p *pool) release(nested bool) {
 	}
 }
 
-// put gives an instance back and ends the turn. Of a plugin with one instance, those of nested calls are not kept.
+// put returns an instance to the pool and ends the turn. A plugin with one instance keeps no instances of nested calls.
 func (p *pool) put(i *instance, nested bool) {
 	if p.shared && nested {
 		i.close()
@@ -82,7 +82,7 @@ func (p *pool) put(i *instance, nested bool) {
 	p.release(nested)
 }
 
-// keep adds an instance to the idle ones and returns those there is no room for.
+// keep adds an idle instance and returns the instances to drop.
 func (p *pool) keep(i *instance) []*instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func (p *pool) sweep() {
 	if !p.active.enter() {
 		return
 	}
-	defer p.active.leave()
+	defer p.active.done()
 	expired, untrimmed := p.due(time.Now())
 	for _, i := range expired {
 		i.close()

@@ -14,43 +14,42 @@ import (
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-// program is the module of a plugin and, once somebody needs it, its code.
+// program is the module of a plugin and, once needed, its code.
 type program struct {
 	runtime *Runtime
 	file    moduleFile
 	pages   uint32 // most memory of an instance, in pages of 64 KiB
 	log     *slog.Logger
 
-	mu      sync.Mutex
-	ready   chan struct{} // closed when loaded or err is set; nil before somebody asked
-	ended   chan struct{} // closed when the goroutine that loads is gone
-	loaded  *code
-	err     error
-	settled bool
-	timer   *time.Timer
+	mu       sync.Mutex
+	ready    chan struct{} // closed when loaded or err is set; nil before the first request
+	ended    chan struct{} // closed when the goroutine that loads is gone
+	loaded   *code
+	err      error
+	finished bool
+	timer    *time.Timer
 }
 
 func newProgram(r *Runtime, f moduleFile, memoryMB int, log *slog.Logger) *program {
 	return &program{runtime: r, file: f, pages: uint32(memoryMB) << 4, log: log}
 }
 
-// lost reports whether the module is to be compiled although that was done when it was approved: the cache was deleted, or is that of
-// another version.
+// lost reports whether an approved module must be compiled again: the cache was deleted, or is from another version.
 func (p *program) lost() bool {
 	return p.file.approved() && p.runtime.cache != nil && !p.runtime.cache.holds(p.file.digest, p.pages)
 }
 
 // code returns the compiled module. The first call begins to load it. When ctx ends before that is done the error wraps
-// ErrCompiling, and loading goes on for the next call.
+// ErrCompiling, and loading continues for the next call.
 func (p *program) code(ctx context.Context) (*code, error) {
 	p.mu.Lock()
-	if p.settled {
+	if p.finished {
 		defer p.mu.Unlock()
 		return p.loaded, p.err
 	}
 	if p.ready == nil {
 		p.ready, p.ended = make(chan struct{}), make(chan struct{})
-		p.timer = time.AfterFunc(p.runtime.options.CompileTimeout, p.giveUp)
+		p.timer = time.AfterFunc(p.runtime.options.CompileTimeout, p.timeOut)
 		// Owned by the program; it ends when the module is loaded, which cannot be interrupted. close waits for it.
 		go p.load(context.WithoutCancel(ctx))
 	}
@@ -70,22 +69,22 @@ func (p *program) code(ctx context.Context) (*code, error) {
 func (p *program) compiling() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.ready != nil && !p.settled
+	return p.ready != nil && !p.finished
 }
 
-// giveUp ends the wait for a compilation that takes too long.
-func (p *program) giveUp() {
-	p.settle(nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout))
+// timeOut ends the wait for a compilation that takes too long.
+func (p *program) timeOut() {
+	p.finish(nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout))
 }
 
-// settle sets the outcome, if there is none yet.
-func (p *program) settle(c *code, err error) bool {
+// finish sets the result, unless it is set.
+func (p *program) finish(c *code, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.settled {
+	if p.finished {
 		return false
 	}
-	p.settled, p.loaded, p.err = true, c, err
+	p.finished, p.loaded, p.err = true, c, err
 	if p.timer != nil {
 		p.timer.Stop()
 	}
@@ -100,19 +99,19 @@ func (p *program) load(ctx context.Context) {
 	start := time.Now()
 	c, cached, err := p.compile(ctx)
 	if err != nil {
-		p.settle(nil, fmt.Errorf("%s: %w", p.file.path, err))
+		p.finish(nil, fmt.Errorf("%s: %w", p.file.path, err))
 		return
 	}
 	p.log.Debug("module ready", "dur", time.Since(start), "cached", cached)
-	if !p.settle(c, nil) {
+	if !p.finish(c, nil) {
 		c.close(ctx, p.log)
 	}
 }
 
-// compile returns the code of the module, from the cache if it is there.
+// compile returns the code of the module, from the cache if possible.
 func (p *program) compile(ctx context.Context) (c *code, cached bool, err error) {
 	defer func() {
-		// The compiler is not ours. What makes it panic is the module's fault and must not end the host.
+		// A module that makes the compiler panic must not end the host.
 		if r := recover(); r != nil {
 			c, err = nil, fmt.Errorf("%w: the compiler gave up: %v", ErrModule, r)
 		}
@@ -188,7 +187,7 @@ func (f *moduleFile) read() ([]byte, [sha256.Size]byte, error) {
 
 // close ends the code. It waits for a compilation under way, as long as ctx lets it.
 func (p *program) close(ctx context.Context) error {
-	p.settle(nil, ErrClosed)
+	p.finish(nil, ErrClosed)
 	p.mu.Lock()
 	ended, loaded := p.ended, p.loaded
 	p.loaded, p.err = nil, ErrClosed

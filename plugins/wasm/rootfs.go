@@ -29,7 +29,7 @@ type rootFS struct {
 	guard *guard
 }
 
-// guard holds what the files of one instance have in common. One goroutine at a time uses it.
+// guard is the shared state of the files of one instance. Used by one goroutine at a time.
 type guard struct {
 	current *call // that the instance is answering
 	files   int   // that are open
@@ -203,7 +203,7 @@ type rootFile struct {
 	file *guardedFile
 }
 
-// adopt makes an open file one that wazero can use.
+// adopt wraps an open file for wazero.
 func (f *rootFS) adopt(path string, file *os.File) (wasisys.File, wasisys.Errno) {
 	o := &opener{fs: f, path: path, file: &guardedFile{File: file, guard: f.guard}}
 	adapted, errno := (&sysfs.AdaptFS{FS: o}).OpenFile(path, wasisys.O_RDONLY, 0)
@@ -254,7 +254,7 @@ type guardedFile struct {
 	guard *guard
 }
 
-// maxPortion is how many bytes are read, written or drawn at once, so that deadlines hold in between.
+// maxPortion is the maximum number of bytes read, written or generated per step, so that deadlines apply in between.
 const maxPortion = 1 << 20
 
 // portion calls do on at most a part of buf: a larger one is for the guest to ask for again.

@@ -92,8 +92,8 @@ type Precompiler interface {
 	Precompile(ctx context.Context) error
 }
 
-// Close closes the plugins that are still open and waits for their calls, as long as ctx lets it, at most 5 s. What still runs then is
-// left behind, named by the error, and ends with the process. Safe twice.
+// Close closes the open plugins and waits for their calls, as long as ctx allows, at most 5 s. The error names calls that still run then;
+// they end with the process. Safe to call twice.
 func (r *Runtime) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()
@@ -117,7 +117,7 @@ func (r *Runtime) forget(p *plugin) {
 	delete(r.plugins, p)
 }
 
-// describe asks the guest to describe itself, in an instance of its own that was not started.
+// describe asks the guest to describe itself, in a new instance that was not started.
 func (p *plugin) describe(ctx context.Context) ([]byte, error) {
 	return p.do(ctx, job{op: guest.DescribeOp, unstarted: true})
 }

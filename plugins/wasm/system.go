@@ -15,12 +15,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// system is what a plugin gets to see through WASI: what was granted, and else nothing.
+// system is the part of the system that a plugin sees through WASI: its grants and nothing else.
 type system struct {
 	clock   bool
 	env     [][2]string
 	scopes  []scope
 	dataDir string
+	files   []string // of the user's configuration
 
 	mu      sync.Mutex
 	project sdk.Project
@@ -29,7 +30,7 @@ type system struct {
 }
 
 func newSystem(u *remote.Unit) *system {
-	out := &system{dataDir: u.DataDir}
+	out := &system{dataDir: u.DataDir, files: u.ConfigFiles}
 	for _, g := range u.Grants {
 		switch g.Name {
 		case sdk.CapabilityClock:
@@ -55,7 +56,7 @@ func (s *system) setProject(p sdk.Project) {
 	s.project = p
 }
 
-// config returns what an instance is made with.
+// config returns the configuration of an instance.
 func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
 	// Without a name there may be many instances of one module.
 	c := wazero.NewModuleConfig().WithName("").WithStartFunctions(exportInitialize).WithRandSource(random{g}).

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// tracker counts what has to end before a plugin is closed.
+// tracker counts the operations that must end before a plugin is closed.
 type tracker struct {
 	mu      sync.Mutex
 	running int
 	closed  bool
-	idle    chan struct{} // closed when nothing runs; made when somebody waits
+	idle    chan struct{} // closed when nothing runs; made by the first waiter
 }
 
-// enter reports false when nothing may begin any more.
+// enter begins an operation; false after close.
 func (t *tracker) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -24,7 +24,7 @@ func (t *tracker) enter() bool {
 	return true
 }
 
-func (t *tracker) leave() {
+func (t *tracker) done() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.running--
@@ -34,7 +34,7 @@ func (t *tracker) leave() {
 	}
 }
 
-// close lets nothing begin any more.
+// close makes enter fail.
 func (t *tracker) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -23,7 +23,7 @@ const wasiSignatures = `
 	poll_oneoff iini  proc_exit i  proc_raise i  random_get ii  sched_yield -  sock_accept iii  sock_recv iiniii
 	sock_send iinii  sock_shutdown ii`
 
-// Bounds of what one call of WASI works through. The deadline is looked at between calls.
+// Limits of the work of one WASI call. The deadline is checked between calls.
 const (
 	maxElements  = 1024     // buffers to read or write, as IOV_MAX of POSIX; subscriptions of poll_oneoff
 	maxPath      = 4096     // bytes, as PATH_MAX

@@ -56,13 +56,13 @@ func NewHost(req *StartRequest, log *slog.Logger, call Caller) *Host {
 	return &Host{start: *req, log: log, call: call}
 }
 
-// Logger returns the logger whose lines the host writes.
+// Logger returns a logger that writes to the host.
 func (h *Host) Logger() *slog.Logger { return h.log }
 
-// Project returns where the host works.
+// Project returns the project of the host.
 func (h *Host) Project() sdk.Project { return h.start.Project }
 
-// Options returns what the user set for the plugin.
+// Options returns the user's options for the plugin.
 func (h *Host) Options() json.RawMessage {
 	if len(h.start.Options) == 0 {
 		return json.RawMessage("null")
@@ -70,7 +70,7 @@ func (h *Host) Options() json.RawMessage {
 	return h.start.Options
 }
 
-// Config returns the configuration, or nil and a line in the log when the host does not give it. A call asks the host again.
+// Config asks the host for the configuration. On failure it logs a line and returns nil.
 func (h *Host) Config() *sdk.Config {
 	var config sdk.Config
 	if err := h.call.do(Detached(), "config", struct{}{}, &config); err != nil {
@@ -80,52 +80,34 @@ func (h *Host) Config() *sdk.Config {
 	return &config
 }
 
-type kvKey struct {
-	Key string `json:"key"`
-}
-
 // Get asks for the value of a key.
 func (h *Host) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
-	var answer struct {
-		Found bool      `json:"found"`
-		Value sdk.Bytes `json:"value"`
-	}
-	err = h.call.do(ctx, "kv.get", kvKey{key}, &answer)
+	var answer KVValue
+	err = h.call.do(ctx, "kv.get", KVKey{key}, &answer)
 	return answer.Value, answer.Found, err
 }
 
-// Set keeps a value.
+// Set stores a value.
 func (h *Host) Set(ctx context.Context, key string, value []byte) error {
-	return h.call.do(ctx, "kv.set", struct {
-		Key   string    `json:"key"`
-		Value sdk.Bytes `json:"value"`
-	}{key, value}, nil)
+	return h.call.do(ctx, "kv.set", KVSet{key, value}, nil)
 }
 
-// Delete takes a key away.
+// Delete removes a key.
 func (h *Host) Delete(ctx context.Context, key string) error {
-	return h.call.do(ctx, "kv.delete", kvKey{key}, nil)
+	return h.call.do(ctx, "kv.delete", KVKey{key}, nil)
 }
 
 // Keys lists the keys with a prefix.
 func (h *Host) Keys(ctx context.Context, prefix string) ([]string, error) {
-	var answer struct {
-		Keys []string `json:"keys"`
-	}
-	err := h.call.do(ctx, "kv.keys", struct {
-		Prefix string `json:"prefix"`
-	}{prefix}, &answer)
+	var answer KVKeys
+	err := h.call.do(ctx, "kv.keys", KVPrefix{prefix}, &answer)
 	return answer.Keys, err
 }
 
 // Secret asks for a secret.
 func (h *Host) Secret(ctx context.Context, name string) (string, error) {
-	var answer struct {
-		Value string `json:"value"`
-	}
-	err := h.call.do(ctx, "secret", struct {
-		Name string `json:"name"`
-	}{name}, &answer)
+	var answer SecretValue
+	err := h.call.do(ctx, "secret", SecretRequest{name}, &answer)
 	return answer.Value, err
 }
 
@@ -144,7 +126,7 @@ func (h *Host) SessionMessages(ctx context.Context, sessionID string) ([]sdk.Mes
 	return messages(ctx, h.call, sessionID)
 }
 
-// AskPermission asks for leave.
+// AskPermission asks for permission.
 func (h *Host) AskPermission(ctx context.Context, req sdk.PermissionRequest) error {
 	return askPermission(ctx, h.call, req)
 }
@@ -173,18 +155,15 @@ var (
 	_ sdk.MessageReader = (*toolHost)(nil)
 )
 
-// Progress shows what the call does now. That it could not be shown is a line in the log.
+// Progress shows the progress of the call. A failure is only logged.
 func (t *toolHost) Progress(title string, metadata sdk.Object) {
-	err := t.call.do(Detached(), "progress", struct {
-		Title    string     `json:"title"`
-		Metadata sdk.Object `json:"metadata,omitempty"`
-	}{title, metadata}, nil)
+	err := t.call.do(Detached(), "progress", ProgressRequest{title, metadata}, nil)
 	if err != nil {
 		t.log.Debug("progress not shown", "err", err)
 	}
 }
 
-// Ask asks for leave.
+// Ask asks for permission.
 func (t *toolHost) Ask(ctx context.Context, req sdk.PermissionRequest) error {
 	return askPermission(ctx, t.call, req)
 }
@@ -199,31 +178,19 @@ func (t *toolHost) Messages(ctx context.Context) ([]sdk.MessageWithParts, error)
 	return messages(ctx, t.call, "")
 }
 
-// sessionRef names a session; empty: the one the plugin is called for.
-type sessionRef struct {
-	SessionID string `json:"sessionID,omitempty"`
-}
-
 func messages(ctx context.Context, call Caller, sessionID string) ([]sdk.MessageWithParts, error) {
-	var answer struct {
-		Messages []sdk.MessageWithParts `json:"messages"`
-	}
-	err := call.do(ctx, "session", sessionRef{sessionID}, &answer)
+	var answer SessionMessages
+	err := call.do(ctx, "session", SessionRequest{sessionID}, &answer)
 	return answer.Messages, err
 }
 
 func question(ctx context.Context, call Caller, sessionID string, questions []sdk.Question) ([][]string, error) {
-	var answer struct {
-		Answers [][]string `json:"answers"`
-	}
-	err := call.do(ctx, "question", struct {
-		sessionRef
-		Questions []sdk.Question `json:"questions"`
-	}{sessionRef{sessionID}, questions}, &answer)
+	var answer QuestionAnswers
+	err := call.do(ctx, "question", QuestionRequest{sessionID, questions}, &answer)
 	return answer.Answers, err
 }
 
-// askPermission turns a failure into a refusal: whatever the reason, there is no leave.
+// askPermission turns a failure into a refusal: whatever the reason, permission is not granted.
 func askPermission(ctx context.Context, call Caller, req sdk.PermissionRequest) error {
 	err := call.do(ctx, "ask", req, nil)
 	var failed *failure
@@ -241,7 +208,7 @@ func ask[T any](ctx context.Context, call Caller, op string, request any) (*T, e
 	return answer, nil
 }
 
-// failure is what the host said why an operation failed.
+// failure is the host's reason for a failed operation.
 type failure struct{ op, text string }
 
 // Error names the operation and the reason.

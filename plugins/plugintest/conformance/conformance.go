@@ -1,5 +1,5 @@
 // Package conformance is the plugin that the conformance suite runs over every carrier. It has a hook at every point and a handful
-// of tools; what they do stands in its options, so that one compiled guest serves every case. It is deterministic.
+// of tools; its options describe them, so that one compiled guest serves every case. It is deterministic.
 package conformance
 
 import (
@@ -57,7 +57,7 @@ type Recorded struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// Started is what the plugin was told when it started; kept under Options.Start.Record.
+// Started is the start data of the plugin; stored under Options.Start.Record.
 type Started struct {
 	Options json.RawMessage `json:"options"`
 	Project sdk.Project     `json:"project"`

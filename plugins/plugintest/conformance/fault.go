@@ -18,7 +18,7 @@ const (
 	FaultDeaf      Fault = "deaf"      // waits for ever, whatever its context says
 	FaultLoop      Fault = "loop"      // computes for ever
 	FaultRecursion Fault = "recursion" // calls itself until the stack is full
-	FaultMemory    Fault = "memory"    // takes memory until there is none
+	FaultMemory    Fault = "memory"    // allocates memory until none is left
 	FaultExit      Fault = "exit"      // ends the process with status 3, by Plugin.Exit
 	FaultFlood     Fault = "flood"     // fails with a text of 64 MiB
 	FaultChatter   Fault = "chatter"   // writes to stdout and stderr without end
@@ -27,7 +27,7 @@ const (
 // PanicText is the text of the panic.
 const PanicText = "strings: negative Repeat count"
 
-// floodBytes is the size of an answer nobody wants.
+// floodBytes is the size of an oversized answer.
 const floodBytes = 64 << 20
 
 // What the memory bomb takes, and in which pieces. The default limit of a WASM plugin is 64 MiB.
@@ -64,7 +64,7 @@ func (p *Plugin) commit(ctx context.Context, f Fault) error {
 			fmt.Fprintln(os.Stderr, strings.Repeat("stderr ", 1000))
 		}
 	}
-	return fmt.Errorf("there is no fault %q", string(f))
+	return fmt.Errorf("unknown fault %q", string(f))
 }
 
 func loop() error {
@@ -75,7 +75,7 @@ func loop() error {
 	}
 }
 
-// deeper needs its frame after the call, so that it is no loop. It ends long after every stack does.
+// deeper needs its frame after the call, so that it is not a loop. It ends long after every stack does.
 func deeper(n int) int {
 	if n < 0 {
 		return 0

@@ -16,14 +16,14 @@ import (
 const (
 	ToolEcho     = "echo"     // gives back its arguments and what it knows of the call
 	ToolProgress = "progress" // {"steps": n}: shows n steps
-	ToolAsk      = "ask"      // {"permission": …, "pattern": …}: asks for leave
+	ToolAsk      = "ask"      // {"permission": …, "pattern": …}: asks for permission
 	ToolCount    = "count"    // {"key": …}: counts in the stored values
 	ToolRecorded = "recorded" // {"key": …}: gives back a recorded call
 	ToolNested   = "nested"   // {"tool": …, "args": {…}}: calls another tool
 	ToolSecret   = "secret"   // {"name": …}: tells the length of a secret
 	ToolFail     = "fail"     // {"text": …, "fault": …}: fails
 	ToolBig      = "big"      // {"bytes": n}: gives an output of n bytes
-	ToolPrepared = "prepared" // {"patterns": […], "refuse": …}: says what it needs leave for
+	ToolPrepared = "prepared" // {"patterns": […], "refuse": …}: lists the required permissions
 )
 
 // PreparedTimeout is the deadline that the tool "prepared" sets itself.

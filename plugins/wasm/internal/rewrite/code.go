@@ -142,13 +142,13 @@ func (b *body) begin(op byte) {
 	b.out = append(b.out, op)
 	if t := r.s33(); t >= 0 {
 		if t >= int64(b.w.types) {
-			r.fail("there is no type %d", t)
+			r.fail("unknown type %d", t)
 		}
 		b.out = appendS64(b.out, t)
 	} else {
 		t := byte(t & 0x7f)
 		if t != blockEmpty && (t < typeV128 && t != typeFuncref && t != typeExternref) || r.pos != start+2 {
-			r.fail("%#x is no type of a block", t)
+			r.fail("invalid block type %#x", t)
 		}
 		b.out = append(b.out, t)
 	}

@@ -5,7 +5,7 @@ import "slices"
 // Guard says what happens before an imported function is called, however the module reaches it: by name, through a table or from
 // outside. The zero value does nothing.
 type Guard struct {
-	Ask    bool    // ask the host whether the module may go on
+	Ask    bool    // ask the host whether the module may continue
 	Limits []Limit // arguments that are bounded
 }
 

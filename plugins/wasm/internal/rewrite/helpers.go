@@ -82,7 +82,7 @@ const (
 //	for length > chunk { fill(dst, src, chunk); dst += chunk; length -= chunk; slow() }
 //	fill(dst, src, length); pay(length)
 //
-// A trap in the middle leaves the beginning written, which nobody sees: an instance that trapped is thrown away.
+// A trap in the middle leaves the beginning written, which has no effect: an instance that trapped is discarded.
 func (w *writer) fillCode() []byte {
 	if !w.uses[helperFill] {
 		return []byte{opUnreachable}

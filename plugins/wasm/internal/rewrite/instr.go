@@ -114,7 +114,7 @@ func (r *reader) vector() uint32 {
 	return sub
 }
 
-// plain passes over the immediates of an instruction that is copied as it is. It reports whether op is one. globals is the number of
+// plain passes over the immediates of an instruction that is copied unchanged. It reports whether op is one. globals is the number of
 // globals that the module has.
 func (r *reader) plain(op byte, globals uint32) bool {
 	switch {

@@ -28,9 +28,9 @@ const (
 	perUnit = 32
 	// slowUnits is what an instruction on a table, a segment or the size of memory counts.
 	slowUnits = budget / 8
-	// leafBytes is the size up to which a function that calls none needs no check of its own: its caller pays.
+	// leafBytes is the size up to which a function that calls none needs no check: its caller's check covers it.
 	leafBytes = 128
-	// chunk is how many bytes memory.fill and memory.copy move at once.
+	// chunk is the number of bytes that memory.fill and memory.copy move per step.
 	chunk = 1 << 20
 )
 

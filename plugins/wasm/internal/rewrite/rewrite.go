@@ -8,7 +8,7 @@ import (
 // Version changes whenever the same module is rewritten in another way.
 const Version = 2
 
-// What a rewritten module imports to ask whether it may go on: a function () → i32.
+// The import by which a rewritten module asks whether it may continue: a function () → i32.
 const (
 	CheckModule = "tenon_deadline"
 	CheckName   = "check"
@@ -94,7 +94,7 @@ func Rewrite(wasm []byte, guard func(*Import) Guard) (*Module, error) {
 
 // sections are the parts of a module by their number.
 type sections struct {
-	part        [sectionKinds]*reader // nil when there is none
+	part        [sectionKinds]*reader // nil without one
 	nameSection *reader               // the custom section "name"
 }
 
@@ -121,7 +121,7 @@ func split(wasm []byte) (*sections, error) {
 				s.nameSection = part
 			}
 		case id >= sectionKinds:
-			r.fail("there is no section %d", id)
+			r.fail("unknown section %d", id)
 		default:
 			at := bytes.IndexByte(order[next:], id)
 			if at < 0 {
@@ -158,7 +158,7 @@ type writer struct {
 	foreignMemory bool // the memory is imported
 }
 
-// section writes one section, or nothing when there is none.
+// section writes one section, or nothing without one.
 func (w *writer) section(id byte) error {
 	r := w.part[id]
 	if r == nil {
@@ -207,7 +207,7 @@ func (w *writer) section(id byte) error {
 	return nil
 }
 
-// dataCount writes the number of data segments when the code names some. Otherwise nobody asks, and segments may be joined.
+// dataCount writes the number of data segments when the code names some. Otherwise the number is not needed, and segments may be joined.
 func (w *writer) dataCount() {
 	if r := w.part[sectionDataCount]; r != nil && w.namesData {
 		w.out = appendSection(w.out, sectionDataCount, r.data)

@@ -13,7 +13,7 @@ const (
 func (r *reader) valueType() byte {
 	t := r.byte()
 	if t < typeV128 && t != typeFuncref && t != typeExternref || t > typeI32 {
-		r.fail("%#x is no type of a value", t)
+		r.fail("invalid value type %#x", t)
 	}
 	return t
 }
@@ -22,7 +22,7 @@ func (r *reader) valueType() byte {
 func (r *reader) refType() byte {
 	t := r.byte()
 	if t != typeFuncref && t != typeExternref {
-		r.fail("%#x is no type of a reference", t)
+		r.fail("invalid reference type %#x", t)
 	}
 	return t
 }
@@ -56,7 +56,7 @@ func (w *writer) typeSection(r *reader) {
 	w.buf = copied(w.buf, r, func() {
 		for i := range w.signatures {
 			if t := r.byte(); t != typeFunction {
-				r.fail("%#x is no type of a function", t)
+				r.fail("invalid function type %#x", t)
 			}
 			s := &w.signatures[i]
 			s.params = r.valueTypes("parameters")
