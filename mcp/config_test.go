@@ -67,7 +67,7 @@ func TestReadConfigErrors(t *testing.T) {
 		"user":           {`{"url":"https://me:pw@x/y"}`, "put a token into headers"},
 		"header":         {`{"url":"https://x","headers":{"A":"b\nC: d"}}`, "invalid header"},
 		"variable name":  {`{"command":"x","env":{"A=B":"c"}}`, "invalid variable name"},
-		"hook":           {`{"command":"x","hooks":[{"tool":"a","point":"tool.execute.later"}]}`, `no hook point "tool.execute.later"`},
+		"hook":           {`{"command":"x","hooks":[{"tool":"a","point":"tool.execute.later"}]}`, `unknown hook point "tool.execute.later"`},
 		"hook tool":      {`{"command":"x","hooks":[{"point":"event"}]}`, "hooks[0].tool"},
 		"timeout":        {`{"command":"x","timeout":-1}`, "negative"},
 	} {

@@ -166,7 +166,7 @@ func TestHostileMutations(t *testing.T) {
 		"deep":       "nested deeper than 256 levels",
 		"bottomless": "nested deeper than 256 levels",
 		"huge":       "a message of more than 16 MiB",
-		"keys":       "changes, at most 4096 are taken",
+		"keys":       "changes; the limit is 4096",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

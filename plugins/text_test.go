@@ -34,7 +34,7 @@ func TestText(t *testing.T) {
                  fs.read: read files below /, that is, all files
   is called      tool.execute.before: a tool call's arguments, before they are checked; it may refuse; sees /args/path; changes everything; if it fails or takes longer than 2s, it is skipped
                  FULL RIGHTS: it can run commands: it rewrites tool calls before they run
-                 permission.ask (gate): leave for a tool call, with the exact bytes that will run; it decides; if it fails or takes longer than 2s, it denies
+                 permission.ask (gate): permission for a tool call, with the exact bytes that will run; it decides; if it fails or takes longer than 2s, it denies
                  FULL RIGHTS: it can run commands: calls it allows run without asking you
   tools          deploy
 `

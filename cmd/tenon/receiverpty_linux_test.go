@@ -54,7 +54,7 @@ func TestApproveAsks(t *testing.T) {
 	}
 	approve("n\n", 5)
 	approve("y\n", 0)
-	if out, _ := p.output(t, 0, "permission", "approve"); !strings.Contains(out, "no rules of this project wait") {
+	if out, _ := p.output(t, 0, "permission", "approve"); !strings.Contains(out, "nothing in this project is waiting for approval") {
 		t.Errorf("after the approval: %s", out)
 	}
 }

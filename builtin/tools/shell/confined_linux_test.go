@@ -211,8 +211,7 @@ func TestPrepareConfined(t *testing.T) {
 }
 
 // What a command leaves behind ends with it, even in its own session and without its environment; other processes stay.
-func TestSurvivors(t *testing.T) {
-	t.Parallel()
+func TestSurvivors(t *testing.T) { // not parallel: a process without a token ends with the last command that runs
 	home, project := newHome(t)
 	f := confinedFixture(t, home, project, sdk.Config{})
 	plain := exec.Command("sleep", "1000") // as a server or a plugin is started
