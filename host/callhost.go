@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -71,7 +72,7 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	if h.c.tool == nil { // an unknown tool that is called over and over
 		return h.t.permit(ctx, r, h.c.part.Tool, sdk.Origin{})
 	}
-	return h.t.permit(ctx, r, h.c.tool.definition.ID, h.c.tool.origin)
+	return h.t.permit(ctx, r, h.c.tool.Def.ID, h.c.tool.Origin)
 }
 
 // Messages returns the messages of the session since the last compaction.
@@ -81,7 +82,7 @@ func (h *callHost) Messages(context.Context) ([]sdk.MessageWithParts, error) {
 
 // Output returns a stored output by the last element of its path.
 func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
-	ref = strings.TrimPrefix(ref, outputPrefix)
+	ref = strings.TrimPrefix(ref, tools.OutputPrefix)
 	// The output may still be on its way to the store.
 	if err := h.t.c.Journal.Flush(ctx); err != nil {
 		return nil, err

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/sessions"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/tasks"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -113,7 +115,7 @@ type Host struct {
 	ctx, besideCtx       context.Context
 	cancel, cancelBeside context.CancelFunc
 
-	schemas  schemas
+	schemas  tools.Schemas
 	trace    func(from, to state) // in tests: each step of the loop
 	files    undo.Files
 	sessions *sessions.Keeper
@@ -171,6 +173,9 @@ type (
 	SkillInfo     = generation.SkillInfo
 	ReloadOptions = generation.ReloadOptions
 )
+
+// FileURL returns the file: URL of an absolute path, as file parts have it.
+func FileURL(path string) string { return input.FileURL(path) }
 
 // CreateSession stores a new session. Errors: ErrNotFound for the parent, those of the store.
 func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -42,7 +43,7 @@ type turn struct {
 	step    int                   // from 1
 	msg     *sdk.AssistantMessage // nil between steps
 	last    *sdk.AssistantMessage // the latest step's message, its finished form
-	tools   *toolset
+	tools   *tools.Set
 	calls   []*call
 	ledger  *hooks.Ledger
 	halted  *halting
@@ -52,7 +53,7 @@ type turn struct {
 	continued   int
 	corrections int // reminders to give structured output
 	compacted   int // compactions since the model last got anywhere
-	doom        doomWatch
+	doom        tools.Doom
 
 	converted convert.Cache // of the messages, for the requests of the turn
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -49,8 +50,7 @@ func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.Too
 		return nil, fmt.Errorf("call %s: tool calls may nest %d deep: this one is called from inside itself, or nearly", req.Tool, maxCallDepth)
 	}
 	t := v.turn
-	t.tools = &toolset{tools: map[string]*tool{}}
-	t.gather(ctx, t.tools)
+	t.tools = tools.All(ctx, t.toolScope())
 	result, entry, err := t.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, t.place())
 	v.entries = append(v.entries, entry)
 	return result, err

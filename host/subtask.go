@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -132,7 +133,7 @@ func (t *turn) startSubtasks(ctx context.Context) (bool, error) {
 	}
 	t.openStep()
 	var err error
-	if t.tools, err = t.newToolset(ctx, nil); err != nil {
+	if t.tools, err = tools.New(ctx, t.toolScope(), nil); err != nil {
 		return false, err
 	}
 	for _, s := range tasks {

@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -28,7 +29,7 @@ const (
 type call struct {
 	part  *sdk.ToolPart // stored when the model, or the user, asked for the call
 	raw   []byte        // the arguments as the model wrote them
-	tool  *tool
+	tool  *tools.Tool
 	args  json.RawMessage // as they run
 	host  *callHost
 	paths []string // the files it says it will write
@@ -90,8 +91,9 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 		t.conclude(c, t.refused(ctx, err))
 		return
 	}
-	if c.tool.hidden && c.byPlugin == nil {
-		t.conclude(c, t.introduce(ctx, c))
+	if c.tool.Hidden && c.byPlugin == nil {
+		metadata, err := t.tools.Introduction(ctx, c.tool)
+		t.conclude(c, outcome{kind: sdk.OutcomeError, err: t.hookFailed(err), result: &sdk.ToolResult{Metadata: metadata}})
 		return
 	}
 	ctx = inCall(ctx, c)
@@ -101,6 +103,24 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 	}
 	// Ends when the tool does, or is abandoned, soon after ctx ends; runTools waits.
 	running.Go(func() { t.conclude(c, t.after(ctx, c, t.execute(ctx, c))) })
+}
+
+// watchDoom asks the user whether a call that the model repeats may run again. Calls of plugins are not watched: a plugin does not run in circles
+// because the model does.
+func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
+	if c.byPlugin != nil {
+		return nil
+	}
+	return t.doom.Watch(ctx, c.part.Tool, args, c.host.Ask)
+}
+
+// hookFailed ends the turn when the error is of a hook that must not fail.
+func (t *turn) hookFailed(err error) error {
+	var failed *tools.HookError
+	if errors.As(err, &failed) {
+		t.halt(err)
+	}
+	return err
 }
 
 // find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. What the model wrote is kept
@@ -116,11 +136,11 @@ func (t *turn) find(c *call) error {
 		c.args = json.RawMessage(c.raw)
 		t.c.Locked(func() { c.part.State.Input = c.args })
 	}
-	c.tool = t.tools.find(c.part.Tool)
+	c.tool = t.tools.Find(c.part.Tool)
 	if c.tool == nil {
-		return fmt.Errorf("there is no tool %q; the tools are: %s", c.part.Tool, t.tools.names())
+		return fmt.Errorf("there is no tool %q; the tools are: %s", c.part.Tool, t.tools.Names())
 	}
-	t.c.Locked(func() { c.part.Tool = c.tool.definition.ID })
+	t.c.Locked(func() { c.part.Tool = c.tool.Def.ID })
 	if err != nil {
 		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q",
 			c.part.Tool, err, live.Clip(string(c.raw), 200))
@@ -143,14 +163,14 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 		return err
 	}
 	t.c.Locked(func() { c.part.State.Input = c.args })
-	if err := t.h.schemas.check(&c.tool.definition, c.args); err != nil {
+	if err := t.h.schemas.Check(&c.tool.Def, c.args); err != nil {
 		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
 	}
 	requests, err := c.permissions(ctx)
 	if err != nil {
 		return err
 	}
-	c.paths = willWrite(c.tool, requests)
+	c.paths = tools.WillWrite(c.tool, requests)
 	for _, r := range requests {
 		if err := c.host.Ask(ctx, r); err != nil {
 			return err
@@ -198,7 +218,7 @@ func (t *turn) halt(err error) {
 
 func (c *call) input(t *turn) sdk.ToolInput {
 	return sdk.ToolInput{
-		Tool: c.part.Tool, Origin: c.tool.origin, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
+		Tool: c.part.Tool, Origin: c.tool.Origin, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
 		CallID: c.part.CallID, Agent: t.Agent.Name, AgentPath: t.AgentPath,
 	}
 }
@@ -221,7 +241,7 @@ func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, e
 	made := c.toolCall()
 	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, made) }
 	log := c.host.t.h.log
-	if c.tool.origin.Carrier == sdk.CarrierBuiltin {
+	if c.tool.Origin.Carrier == sdk.CarrierBuiltin {
 		list, err = generation.Contained(ctx, log, prepare)
 		c.prepared = made.Prepared
 	} else {
@@ -230,14 +250,14 @@ func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, e
 	if errors.Is(err, generation.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, err)
 	}
-	if err == nil && c.tool.origin.Carrier != sdk.CarrierBuiltin {
+	if err == nil && c.tool.Origin.Carrier != sdk.CarrierBuiltin {
 		list = c.limit(list)
 	}
 	return list, err
 }
 
 func (c *call) ownLeave() sdk.PermissionRequest {
-	return sdk.PermissionRequest{Permission: c.tool.definition.ID, Patterns: []string{"*"}, Always: []string{"*"}}
+	return sdk.PermissionRequest{Permission: c.tool.Def.ID, Patterns: []string{"*"}, Always: []string{"*"}}
 }
 
 // limit holds a third party's tool to what tools are held to: it cannot do without leave for itself, and an answer "always" covers no
@@ -247,7 +267,7 @@ func (c *call) limit(list []sdk.PermissionRequest) []sdk.PermissionRequest {
 	for i := range list {
 		patterns := list[i].Patterns
 		list[i].Always = slices.DeleteFunc(slices.Clone(list[i].Always), func(p string) bool { return !slices.Contains(patterns, p) })
-		own = own || list[i].Permission == c.tool.definition.ID
+		own = own || list[i].Permission == c.tool.Def.ID
 	}
 	if !own {
 		list = append([]sdk.PermissionRequest{c.ownLeave()}, list...)
@@ -282,9 +302,9 @@ func (t *turn) execute(ctx context.Context, c *call) outcome {
 		return t.refused(ctx, err)
 	}
 	runCtx := ctx
-	if c.tool.timeout > 0 {
+	if c.tool.Timeout > 0 {
 		var cancel context.CancelFunc
-		runCtx, cancel = context.WithTimeout(ctx, c.tool.timeout)
+		runCtx, cancel = context.WithTimeout(ctx, c.tool.Timeout)
 		defer cancel()
 	}
 	done := make(chan outcome, 1)
@@ -315,7 +335,7 @@ func (c *call) run(ctx context.Context) (o outcome) {
 	result, err := c.tool.Execute(ctx, c.toolCall())
 	switch {
 	case err != nil:
-		o = failed(err)
+		o = failed(c.host.t.hookFailed(err))
 		o.result = result
 		return o
 	case result == nil:
@@ -330,7 +350,7 @@ func (t *turn) judge(ctx, runCtx context.Context, c *call, o outcome) outcome {
 	case ctx.Err() != nil:
 		o.kind, o.err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
 	case runCtx.Err() != nil && o.kind != sdk.OutcomeOK:
-		o.kind, o.err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.timeout)
+		o.kind, o.err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
 	case o.kind == sdk.OutcomeDenied:
 		return t.refused(ctx, o.err)
 	}
@@ -391,7 +411,7 @@ func (t *turn) conclude(c *call, o outcome) {
 			state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.result.Title, o.result.Attachments
 			state.Output, state.Metadata = o.result.Output, o.result.Metadata
 			if c.byPlugin == nil { // the result is the plugin's, not the conversation's
-				state.Output, state.Metadata, blobs = t.fitOutput(o.result)
+				state.Output, state.Metadata, blobs = tools.FitOutput(t.g.Config.ToolOutput, o.result)
 			}
 		} else {
 			state.Status, state.Error = sdk.ToolError, o.err.Error()
@@ -425,29 +445,12 @@ func (t *turn) publishEdits(p *sdk.ToolPart) {
 	if p.State.Status != sdk.ToolCompleted {
 		return
 	}
-	for _, f := range stringsOf(p.State.Metadata["files"]) {
+	for _, f := range tools.StringsOf(p.State.Metadata["files"]) {
 		t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
 	}
 }
 
-// stringsOf returns a list of strings, also one that went through JSON.
-func stringsOf(v any) []string {
-	switch v := v.(type) {
-	case []string:
-		return v
-	case []any:
-		var out []string
-		for _, e := range v {
-			if s, ok := e.(string); ok {
-				out = append(out, s)
-			}
-		}
-		return out
-	}
-	return nil
-}
-
-// writes reports whether a call may write files.
+// writes reports whether a call may write files whose states have to be noted.
 func (t *turn) writes(c *call) bool {
 	if on := t.g.Config.Snapshot; on != nil && !*on {
 		return false
@@ -455,44 +458,7 @@ func (t *turn) writes(c *call) bool {
 	if c.template != "" {
 		return false // the user's own doing, before the message that changes could be noted with
 	}
-	if !t.h.files.On() {
-		return false
-	}
-	if c.tool.origin.Carrier != sdk.CarrierBuiltin {
-		return true
-	}
-	switch c.tool.permission() {
-	case permissionEdit, permissionBash:
-		return true
-	}
-	return false
-}
-
-// permission returns the key of the tool's permission.
-func (t *tool) permission() string {
-	if p, ok := t.Tool.(sdk.ToolPermission); ok {
-		return p.Permission()
-	}
-	return t.definition.ID
-}
-
-// willWrite returns the files that a built-in tool says it will write, when it asks for leave to.
-func willWrite(one *tool, requests []sdk.PermissionRequest) []string {
-	if one.origin.Carrier != sdk.CarrierBuiltin || one.permission() != permissionEdit {
-		return nil
-	}
-	var out []string
-	for _, r := range requests {
-		if r.Permission != permissionEdit {
-			continue
-		}
-		list := stringsOf(r.Metadata["files"])
-		if file, ok := r.Metadata["filepath"].(string); ok && len(list) == 0 {
-			list = []string{file}
-		}
-		out = append(out, list...)
-	}
-	return out
+	return c.tool.MayWrite() && t.h.files.On()
 }
 
 // watchFiles begins to note what a call does to files, while other things are done. The function it returns waits until it has
@@ -505,7 +471,3 @@ func (t *turn) watchFiles(ctx context.Context, c *call) (begun func() (end func(
 	go func() { ends <- t.k.Begin(ctx, c.part.MessageID, c.paths) }() // ends with git, which is bounded; the caller waits
 	return func() func() { return <-ends }
 }
-
-const permissionEdit = "edit" // the files it names when it asks
-
-const permissionBash = "bash" // any

@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -37,7 +38,7 @@ type visit struct {
 // show makes the turn visible to plugins as it stands now, working on the user message given.
 func (t *turn) show(user *sdk.UserMessage) {
 	c := *t
-	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, doomWatch{}, convert.Cache{}
+	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, tools.Doom{}, convert.Cache{}
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	t.r.view = &view{turn: &c, ctx: t.r.turnCtx}
