@@ -116,7 +116,7 @@ func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
 
 // Question asks the user.
 func (h *callHost) Question(ctx context.Context, questions []sdk.Question) ([][]string, error) {
-	return h.t.h.question(ctx, h.t, sdk.QuestionRequest{
+	return h.t.question(ctx, sdk.QuestionRequest{
 		SessionID: h.t.r.session, Questions: questions,
 		Tool: &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID},
 	})

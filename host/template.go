@@ -67,7 +67,7 @@ func (t *turn) distrust(ctx context.Context, c *input.Command) error {
 	s := *t.Setup
 	t.Setup = &s
 	var err error
-	if s.Rules, _, err = t.h.rulesUnder(ctx, t.g, &t.Agent, t.c.SessionCopy(), t.h.ownRules); err != nil || trust.Approved {
+	if s.Rules, _, err = t.h.rulesUnder(ctx, t.g, &t.Agent, t.c.SessionCopy(), true); err != nil || trust.Approved {
 		return err
 	}
 	home := t.h.opts.Project.Home

@@ -154,5 +154,5 @@ func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionR
 
 // Question asks the user.
 func (v *visit) Question(ctx context.Context, req sdk.QuestionRequest) ([][]string, error) {
-	return v.turn.h.question(ctx, v.turn, req)
+	return v.turn.question(ctx, req)
 }
