@@ -3,13 +3,12 @@ package host
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
@@ -68,7 +67,7 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	if h.c.byPlugin != nil {
 		plugin = h.c.byPlugin.Manifest.Name
 	}
-	r.Metadata = askedBy(r.Metadata, h.c.template, plugin)
+	r.Metadata = permission.AskedBy(r.Metadata, h.c.template, plugin)
 	if h.c.tool == nil { // an unknown tool that is called over and over
 		return h.t.permit(ctx, r, h.c.part.Tool, sdk.Origin{})
 	}
@@ -99,19 +98,10 @@ func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
 func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
 	v := &sdk.ShellEnvValue{Env: map[string]string{}}
 	in := &sdk.ShellEnvInput{Cwd: cwd, SessionID: h.t.r.session, CallID: h.c.part.CallID}
-	scope := hooks.Scope{Ledger: h.t.ledger, Subject: h.c.part.CallID}
-	if _, err := h.t.g.Engine.Transform(ctx, sdk.PointShellEnv, scope, in, v); err != nil {
+	if err := h.t.g.Fire(ctx, sdk.PointShellEnv, h.t.ledger, h.c.part.CallID, in, v); err != nil {
 		return nil, h.t.stopBy(err)
 	}
-	env := slices.DeleteFunc(slices.Clone(h.t.h.opts.Environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		_, replaced := v.Env[name]
-		return replaced || h.t.g.Models.IsSecret(name)
-	})
-	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
-		env = append(env, name+"="+v.Env[name])
-	}
-	return env, nil
+	return h.t.g.Models.Environ(v.Env), nil
 }
 
 // Question asks the user.

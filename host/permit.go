@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"maps"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/generation"
@@ -66,33 +65,13 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	return h.asks.Permission(ctx, r, d.Final, !t.g.Config.Experimental.ContinueLoopOnDeny, t.tell)
 }
 
-// askedBy returns the metadata of a request with who else than the model asks: the template of a command, or a plugin. Clients show
-// that as the host's word, so what a tool says there itself is dropped.
-func askedBy(metadata sdk.Object, template, plugin string) sdk.Object {
-	out := sdk.Object{}
-	maps.Copy(out, metadata)
-	delete(out, "template")
-	delete(out, "plugin")
-	delete(out, "guarded")
-	switch {
-	case template != "":
-		out["template"] = template
-	case plugin != "":
-		out["plugin"] = plugin
-	}
-	return out
-}
-
 // gate asks the plugins. Their answer holds for this call alone.
 func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateResult, error) {
-	if !t.g.Engine.Has(sdk.PointPermissionAsk) {
-		return hooks.GateResult{}, nil
-	}
-	subject := ""
+	scope := hooks.Scope{Ledger: t.ledger}
 	if r.Tool != nil {
-		subject = r.Tool.CallID
+		scope.Subject = r.Tool.CallID
 	}
-	result, err := t.g.Engine.Gate(ctx, sdk.PointPermissionAsk, hooks.Scope{Ledger: t.ledger, Subject: subject}, r)
+	result, err := t.g.Engine.Gate(ctx, sdk.PointPermissionAsk, scope, r)
 	if err != nil {
 		return result, t.stopBy(err)
 	}

@@ -3,9 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,38 +14,14 @@ import (
 )
 
 const (
-	// maxCallDepth is how deep tool calls may nest: a plugin calls a tool whose plugin calls a tool, and so on.
-	maxCallDepth = 8
 	// pointPluginCall is where the ledger has a tool call of a plugin; no hook is called there.
 	pointPluginCall sdk.Point = "tool.call"
-	// eventPluginCall tells of a tool call of a plugin: when it starts to run, when it shows progress and when it is over.
-	eventPluginCall = "plugin.tool.updated"
 )
-
-// callKey is the key of the tool calls that a context belongs to: their identifiers from the outermost in, joined by "/".
-type callKey struct{}
-
-func inCall(ctx context.Context, c *call) context.Context {
-	path := c.part.CallID
-	if outer, ok := ctx.Value(callKey{}).(string); ok {
-		path = outer + "/" + path
-	}
-	return context.WithValue(ctx, callKey{}, path)
-}
-
-// callDepth returns how many tool calls ctx is inside of.
-func callDepth(ctx context.Context) int {
-	path, ok := ctx.Value(callKey{}).(string)
-	if !ok {
-		return 0
-	}
-	return strings.Count(path, "/") + 1
-}
 
 // CallTool calls a tool for a plugin.
 func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error) {
-	if depth := callDepth(ctx); depth >= maxCallDepth {
-		return nil, fmt.Errorf("call %s: tool calls may nest %d deep: this one is called from inside itself, or nearly", req.Tool, maxCallDepth)
+	if depth := tools.CallDepth(ctx); depth >= tools.MaxCallDepth {
+		return nil, fmt.Errorf("call %s: tool calls may nest %d deep: this one is called from inside itself, or nearly", req.Tool, tools.MaxCallDepth)
 	}
 	t := v.turn
 	t.tools = tools.All(ctx, t.toolScope())
@@ -77,47 +51,20 @@ func (t *turn) callFor(ctx context.Context, c *call, tool, message string) (*sdk
 	by := &c.byPlugin.Manifest
 	entry := hooks.Entry{
 		Point: pointPluginCall, Plugin: by.Name, Version: by.Version, Hook: c.part.Tool, Subject: c.part.CallID,
-		Outcome: hooks.Outcome(c.outcome.kind), DurationUS: time.Since(begun).Microseconds(),
+		Outcome: hooks.Outcome(c.outcome.Kind), DurationUS: time.Since(begun).Microseconds(),
 	}
-	if c.outcome.err != nil {
-		entry.Error = c.outcome.err.Error()
+	if c.outcome.Err != nil {
+		entry.Error = c.outcome.Err.Error()
 	}
-	if err := c.outcome.failure(ctx); err != nil {
+	if err := c.outcome.Failure(ctx); err != nil {
 		return nil, entry, err
 	}
-	return c.outcome.result, entry, nil
+	return c.outcome.Result, entry, nil
 }
 
-// failure returns the error of a call for the plugin that asked for it, with what hooks made of its text.
-func (o *outcome) failure(ctx context.Context) error {
-	switch {
-	case o.kind == sdk.OutcomeOK:
-		return nil
-	case o.kind == sdk.OutcomeAborted:
-		return errors.Join(o.err, context.Cause(ctx))
-	case o.refusal == nil:
-		return o.err
-	case o.refusal.Error() == o.err.Error():
-		return o.refusal
-	}
-	return &sdk.Refusal{Halt: o.refusal.Halt, Reason: o.err.Error()}
-}
-
-// publishPluginCall tells how a plugin's call stands.
+// publishPluginCall publishes the state of a plugin's call.
 func (t *turn) publishPluginCall(c *call) {
 	var p sdk.ToolPart
 	t.c.Locked(func() { p = *c.part })
-	info := &sdk.Object{
-		"sessionID": p.SessionID, "messageID": p.MessageID, "callID": p.CallID, "plugin": c.byPlugin.Manifest.Name,
-		"tool": p.Tool, "status": p.State.Status, "input": p.State.Input,
-	}
-	for key, text := range map[string]string{"title": p.State.Title, "error": p.State.Error, "template": c.template} {
-		if text != "" {
-			(*info)[key] = text
-		}
-	}
-	if len(p.State.Metadata) > 0 {
-		(*info)["metadata"] = p.State.Metadata
-	}
-	t.c.Journal.Put(nil, sdk.Event{Type: eventPluginCall, Properties: info})
+	t.tell(tools.PluginCallEvent(&p, c.byPlugin.Manifest.Name, c.template))
 }

@@ -2,17 +2,11 @@ package host
 
 import (
 	"context"
-	"strings"
-	"unicode/utf8"
 
-	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// samplePreview bounds what the user is shown of a request to the model, in bytes.
-const samplePreview = 2000
 
 // Sample asks the session's model, or its small one, for an answer without tools, once the user gave leave.
 func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleRequest) (*sdk.SampleResult, error) {
@@ -26,30 +20,13 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 	}
 	leave := sdk.PermissionRequest{
 		SessionID: req.SessionID, Permission: permission.Sampling, Agent: t.Agent.Name, Patterns: []string{by.Name}, Always: []string{by.Name},
-		Metadata: sdk.Object{"plugin": by.Name, "model": m.Ref().String(), "prompt": previewOf(&req)},
+		Metadata: sdk.Object{"plugin": by.Name, "model": m.Ref().String(), "prompt": generation.PreviewOf(&req)},
 	}
 	if err := t.refusedByUser(t.permit(ctx, leave, "", generation.OriginOf(by))); err != nil {
 		return nil, err
 	}
 	t.Setup = t.As(t.Agent, m, sdk.PurposeSampling) // of this request; the ledger has it under its purpose
 	return sample(ctx, t, &req)
-}
-
-// previewOf returns the beginning of a request for the user's eyes.
-func previewOf(req *sdk.SampleRequest) string {
-	texts := []string{req.System}
-	for i := range req.Messages {
-		texts = append(texts, convert.Text(&req.Messages[i]))
-	}
-	text := strings.TrimSpace(strings.Join(texts, "\n"))
-	if len(text) <= samplePreview {
-		return text
-	}
-	end := samplePreview
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + " […]"
 }
 
 // sample asks the turn's model.

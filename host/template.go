@@ -8,7 +8,6 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/live"
-	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -70,10 +69,7 @@ func (t *turn) distrust(ctx context.Context, c *input.Command) error {
 	if s.Rules, _, err = t.h.rulesUnder(ctx, t.g, &t.Agent, t.c.SessionCopy(), true); err != nil || trust.Approved {
 		return err
 	}
-	home := t.h.opts.Project.Home
-	s.Rules = s.Rules.Within(permission.Compile(home, sdk.PermissionRules{{
-		Permission: "*", Pattern: "*", Action: sdk.ActionAsk, Origin: c.Label() + ", which the repository brings and nobody approved (tenon permission approve)",
-	}}).Within(permission.Compile(home, t.h.opts.Managed)))
+	s.Rules = t.h.policy.AskAll(s.Rules, c.Label()+", which the repository brings and nobody approved (tenon permission approve)")
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +20,6 @@ const (
 	// abandonAfter is how long a tool may take to return once its context ended. Then its call is answered
 	// without it.
 	abandonAfter = 5 * time.Second
-	// prepareTimeout bounds how long a tool of a plugin that is not built in may think about what leave a call needs.
-	prepareTimeout = 10 * time.Second
 )
 
 // call is one tool call on its way.
@@ -39,25 +36,7 @@ type call struct {
 	byUser   bool               // the user's command asked for it, not the model
 	byPlugin *generation.Plugin // asked for it; nil for the model's and the user's calls
 	template string             // of a command, with its file, whose template asked for it; byPlugin brings the command
-	outcome  outcome            // of a plugin's call
-}
-
-// outcome is what became of a call.
-type outcome struct {
-	kind   sdk.Outcome
-	result *sdk.ToolResult // OutcomeOK, and what an aborted call had so far
-	err    error           // otherwise
-	hooked bool            // the hooks at tool.execute.after saw it
-	// refusal is what err was when it came, of OutcomeDenied: hooks see and change its text alone.
-	refusal *sdk.Refusal
-}
-
-func failed(err error) outcome {
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) {
-		return outcome{kind: sdk.OutcomeDenied, err: err, refusal: refusal}
-	}
-	return outcome{kind: sdk.OutcomeError, err: err}
+	outcome  tools.Outcome      // of a plugin's call
 }
 
 // runTools runs the calls of a step: prepared in the model's order, run side by side. Every call gets a
@@ -93,10 +72,10 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 	}
 	if c.tool.Hidden && c.byPlugin == nil {
 		metadata, err := t.tools.Introduction(ctx, c.tool)
-		t.conclude(c, outcome{kind: sdk.OutcomeError, err: t.hookFailed(err), result: &sdk.ToolResult{Metadata: metadata}})
+		t.conclude(c, tools.Outcome{Kind: sdk.OutcomeError, Err: t.hookFailed(err), Result: &sdk.ToolResult{Metadata: metadata}})
 		return
 	}
-	ctx = inCall(ctx, c)
+	ctx = tools.InCall(ctx, c.part.CallID)
 	if err := t.prepareCall(ctx, c); err != nil {
 		t.conclude(c, t.after(ctx, c, t.refused(ctx, err)))
 		return
@@ -166,11 +145,11 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	if err := t.h.schemas.Check(&c.tool.Def, c.args); err != nil {
 		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
 	}
-	requests, err := c.permissions(ctx)
+	requests, prepared, err := c.tool.Requests(ctx, t.h.log, c.toolCall())
 	if err != nil {
 		return err
 	}
-	c.paths = tools.WillWrite(c.tool, requests)
+	c.prepared, c.paths = prepared, tools.WillWrite(c.tool, requests)
 	for _, r := range requests {
 		if err := c.host.Ask(ctx, r); err != nil {
 			return err
@@ -232,64 +211,21 @@ func (c *call) toolCall() *sdk.ToolCall {
 	}
 }
 
-// permissions asks the tool what the call needs leave for; a tool that does not say needs leave for its id.
-func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, err error) {
-	p, ok := c.tool.Tool.(sdk.ToolPreparer)
-	if !ok {
-		return []sdk.PermissionRequest{c.ownLeave()}, nil
-	}
-	made := c.toolCall()
-	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, made) }
-	log := c.host.t.h.log
-	if c.tool.Origin.Carrier == sdk.CarrierBuiltin {
-		list, err = generation.Contained(ctx, log, prepare)
-		c.prepared = made.Prepared
-	} else {
-		list, err = generation.Bounded(ctx, log, prepareTimeout, prepare)
-	}
-	if errors.Is(err, generation.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
-		err = fmt.Errorf("tool %s: %w", c.part.Tool, err)
-	}
-	if err == nil && c.tool.Origin.Carrier != sdk.CarrierBuiltin {
-		list = c.limit(list)
-	}
-	return list, err
-}
-
-func (c *call) ownLeave() sdk.PermissionRequest {
-	return sdk.PermissionRequest{Permission: c.tool.Def.ID, Patterns: []string{"*"}, Always: []string{"*"}}
-}
-
-// limit holds a third party's tool to what tools are held to: it cannot do without leave for itself, and an answer "always" covers no
-// more than what is asked for now.
-func (c *call) limit(list []sdk.PermissionRequest) []sdk.PermissionRequest {
-	list, own := slices.Clone(list), false
-	for i := range list {
-		patterns := list[i].Patterns
-		list[i].Always = slices.DeleteFunc(slices.Clone(list[i].Always), func(p string) bool { return !slices.Contains(patterns, p) })
-		own = own || list[i].Permission == c.tool.Def.ID
-	}
-	if !own {
-		list = append([]sdk.PermissionRequest{c.ownLeave()}, list...)
-	}
-	return list
-}
-
 // refused turns a failed preparation into an outcome; one that halts ends the turn after this step.
-func (t *turn) refused(ctx context.Context, err error) outcome {
+func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
 	if ctx.Err() != nil {
-		return outcome{kind: sdk.OutcomeAborted, err: errors.New(live.InterruptedByAbort.Pending)}
+		return tools.Outcome{Kind: sdk.OutcomeAborted, Err: errors.New(live.InterruptedByAbort.Pending)}
 	}
 	var refusal *sdk.Refusal
 	if errors.As(err, &refusal) && refusal.Halt {
 		t.halt(err)
 	}
-	return failed(err)
+	return tools.Failed(err)
 }
 
 // execute runs the call. Before it starts, that it starts is durable: after a crash nobody has to guess
 // whether it may have run.
-func (t *turn) execute(ctx context.Context, c *call) outcome {
+func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	t.c.Locked(func() {
 		c.part.State.Status = sdk.ToolRunning
 		c.part.State.Time.Start = live.Now()
@@ -307,7 +243,7 @@ func (t *turn) execute(ctx context.Context, c *call) outcome {
 		runCtx, cancel = context.WithTimeout(ctx, c.tool.Timeout)
 		defer cancel()
 	}
-	done := make(chan outcome, 1)
+	done := make(chan tools.Outcome, 1)
 	go func() { done <- c.run(runCtx) }() // ends when the tool returns; abandoned abandonAfter ctx ended
 	select {
 	case o := <-done:
@@ -320,70 +256,69 @@ func (t *turn) execute(ctx context.Context, c *call) outcome {
 	case o := <-done:
 		return t.judge(ctx, runCtx, c, o)
 	case <-grace.C:
-		return t.judge(ctx, runCtx, c, outcome{kind: sdk.OutcomeError, err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
+		return t.judge(ctx, runCtx, c, tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
 	}
 }
 
 // run calls the tool; a panic is an error of the tool.
-func (c *call) run(ctx context.Context) (o outcome) {
+func (c *call) run(ctx context.Context) (o tools.Outcome) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.host.t.h.log.Debug("tool panicked", "call", c.part.CallID, "stack", string(debug.Stack()))
-			o = outcome{kind: sdk.OutcomeError, err: fmt.Errorf("tool %s: panic: %v", c.part.Tool, r)}
+			o = tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s: panic: %v", c.part.Tool, r)}
 		}
 	}()
 	result, err := c.tool.Execute(ctx, c.toolCall())
 	switch {
 	case err != nil:
-		o = failed(c.host.t.hookFailed(err))
-		o.result = result
+		o = tools.Failed(c.host.t.hookFailed(err))
+		o.Result = result
 		return o
 	case result == nil:
-		return outcome{kind: sdk.OutcomeError, err: fmt.Errorf("tool %s returned nothing", c.part.Tool)}
+		return tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s returned nothing", c.part.Tool)}
 	}
-	return outcome{kind: sdk.OutcomeOK, result: result}
+	return tools.Outcome{Kind: sdk.OutcomeOK, Result: result}
 }
 
 // judge tells a call that was aborted, or ran out of time, from one that ended by itself.
-func (t *turn) judge(ctx, runCtx context.Context, c *call, o outcome) outcome {
+func (t *turn) judge(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
 	switch {
 	case ctx.Err() != nil:
-		o.kind, o.err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
-	case runCtx.Err() != nil && o.kind != sdk.OutcomeOK:
-		o.kind, o.err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
-	case o.kind == sdk.OutcomeDenied:
-		return t.refused(ctx, o.err)
+		o.Kind, o.Err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
+	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
+		o.Kind, o.Err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
+	case o.Kind == sdk.OutcomeDenied:
+		return t.refused(ctx, o.Err)
 	}
 	return o
 }
 
 // after runs the hooks at tool.execute.after over the outcome, whatever it is.
-func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
+func (t *turn) after(ctx context.Context, c *call, o tools.Outcome) tools.Outcome {
 	if !t.g.Engine.Has(sdk.PointToolAfter) {
 		return o
 	}
 	v := &sdk.ToolAfterValue{}
 	t.c.Locked(func() { v.Metadata = c.part.State.Metadata }) // what the call showed so far
-	if o.result != nil && (o.kind == sdk.OutcomeOK || len(o.result.Metadata) > 0) {
-		v.Title, v.Output, v.Metadata, v.Attachments = o.result.Title, o.result.Output, o.result.Metadata, o.result.Attachments
+	if o.Result != nil && (o.Kind == sdk.OutcomeOK || len(o.Result.Metadata) > 0) {
+		v.Title, v.Output, v.Metadata, v.Attachments = o.Result.Title, o.Result.Output, o.Result.Metadata, o.Result.Attachments
 	}
-	if o.kind != sdk.OutcomeOK {
-		v.Output = o.err.Error()
+	if o.Kind != sdk.OutcomeOK {
+		v.Output = o.Err.Error()
 	}
-	in := &sdk.ToolAfterInput{ToolInput: c.input(t), Args: c.args, Outcome: o.kind}
-	scope := hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}
-	// An aborted call is told of too; the hook's own deadline bounds it.
-	if _, err := t.g.Engine.Transform(context.WithoutCancel(ctx), sdk.PointToolAfter, scope, in, v); err != nil {
-		return outcome{kind: sdk.OutcomeError, err: t.stopBy(err), result: &sdk.ToolResult{}, hooked: true}
+	in := &sdk.ToolAfterInput{ToolInput: c.input(t), Args: c.args, Outcome: o.Kind}
+	// Hooks run for aborted calls, too; their own deadline bounds them.
+	if err := t.g.Fire(context.WithoutCancel(ctx), sdk.PointToolAfter, t.ledger, c.part.CallID, in, v); err != nil {
+		return tools.Outcome{Kind: sdk.OutcomeError, Err: t.stopBy(err), Result: &sdk.ToolResult{}, Hooked: true}
 	}
-	if o.kind != sdk.OutcomeOK {
-		o.err = errors.New(v.Output)
-		o.result = &sdk.ToolResult{Metadata: v.Metadata}
-		o.hooked = true
+	if o.Kind != sdk.OutcomeOK {
+		o.Err = errors.New(v.Output)
+		o.Result = &sdk.ToolResult{Metadata: v.Metadata}
+		o.Hooked = true
 		return o
 	}
-	o.result = &sdk.ToolResult{
-		Title: v.Title, Output: v.Output, Metadata: v.Metadata, Attachments: v.Attachments, KeepTail: o.result.KeepTail,
+	o.Result = &sdk.ToolResult{
+		Title: v.Title, Output: v.Output, Metadata: v.Metadata, Attachments: v.Attachments, KeepTail: o.Result.KeepTail,
 	}
 	return o
 }
@@ -398,7 +333,7 @@ func (t *turn) put(c *call, blobs ...[]byte) {
 }
 
 // conclude stores the result of the call in its part.
-func (t *turn) conclude(c *call, o outcome) {
+func (t *turn) conclude(c *call, o tools.Outcome) {
 	var blobs [][]byte
 	c.outcome = o
 	t.c.Locked(func() {
@@ -406,26 +341,12 @@ func (t *turn) conclude(c *call, o outcome) {
 		if s.Time.Start == 0 {
 			s.Time.Start = live.Now()
 		}
-		state := sdk.ToolState{Input: s.Input, Time: sdk.ToolTime{Start: s.Time.Start, End: live.Now()}}
-		if o.kind == sdk.OutcomeOK {
-			state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.result.Title, o.result.Attachments
-			state.Output, state.Metadata = o.result.Output, o.result.Metadata
-			if c.byPlugin == nil { // the result is the plugin's, not the conversation's
-				state.Output, state.Metadata, blobs = tools.FitOutput(t.g.Config.ToolOutput, o.result)
-			}
-		} else {
-			state.Status, state.Error = sdk.ToolError, o.err.Error()
-			state.Metadata = s.Metadata
-			if o.result != nil && (o.hooked || len(o.result.Metadata) > 0) {
-				state.Metadata = o.result.Metadata
-			}
-			switch o.kind {
-			case sdk.OutcomeAborted:
-				state.Metadata = live.WithKey(state.Metadata, "interrupted", true)
-			case sdk.OutcomeDenied:
-				state.Metadata = live.WithKey(state.Metadata, "denied", true)
-			}
+		cfg := &t.g.Config.ToolOutput
+		if c.byPlugin != nil { // the result is the plugin's, not the conversation's
+			cfg = nil
 		}
+		var state sdk.ToolState
+		state, blobs = o.State(s, cfg)
 		c.part.State = state
 		t.identify(state.Attachments, c.part)
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
@@ -148,7 +149,7 @@ func (v *visit) Generation() *generation.Set { return v.turn.g }
 
 // Permit decides a request of a plugin. An answer "always" can hold for the patterns that are asked for, no wider ones.
 func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error {
-	req.Agent, req.Metadata = v.turn.Agent.Name, askedBy(req.Metadata, "", by.Name)
+	req.Agent, req.Metadata = v.turn.Agent.Name, permission.AskedBy(req.Metadata, "", by.Name)
 	return v.turn.refusedByUser(v.turn.permit(ctx, req, "", generation.OriginOf(by)))
 }
 

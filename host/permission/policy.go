@@ -122,3 +122,9 @@ func (p *Policy) ownRules(rules sdk.PermissionRules) sdk.PermissionRules {
 	}
 	return p.Own(rules)
 }
+
+// AskAll returns rules under which everything that they do not deny is asked for, which no rule, stored approval, hook or flag answers.
+func (p *Policy) AskAll(rules *Rules, origin string) *Rules {
+	ask := sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAsk, Origin: origin}}
+	return rules.Within(Compile(p.Home, ask).Within(Compile(p.Home, p.Managed)))
+}

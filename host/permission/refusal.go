@@ -3,6 +3,7 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,4 +131,21 @@ func guardedPattern(r *sdk.PermissionRequest, d Decision) string {
 		return patterns[i]
 	}
 	return d.Guarded
+}
+
+// AskedBy returns the metadata of a request with who else than the model asks: the template of a command, or a plugin. Clients show
+// that as the host's word, so what a tool says there itself is dropped.
+func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
+	out := sdk.Object{}
+	maps.Copy(out, metadata)
+	delete(out, "template")
+	delete(out, "plugin")
+	delete(out, "guarded")
+	switch {
+	case template != "":
+		out["template"] = template
+	case plugin != "":
+		out["plugin"] = plugin
+	}
+	return out
 }
