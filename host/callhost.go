@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
@@ -127,24 +126,12 @@ func (h *callHost) Subtask(ctx context.Context, s sdk.Subtask) (*sdk.SubtaskResu
 }
 
 // Subagents lists the agents that can be asked.
-func (h *callHost) Subagents() []sdk.Agent {
-	var out []sdk.Agent
-	for _, a := range h.t.g.Agents() {
-		if a.Mode != sdk.ModePrimary && !a.Hidden {
-			out = append(out, a)
-		}
-	}
-	return out
-}
+func (h *callHost) Subagents() []sdk.Agent { return h.t.g.Subagents() }
 
 // Skills lists the skills of all plugins that the rules do not deny.
 func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
-	list := slices.DeleteFunc(h.t.g.Skills(ctx), func(s generation.Skill) bool {
-		return h.t.Rules.Decide(permissionSkill, s.Name).Action == sdk.ActionDeny
+	list := h.t.g.SkillsUnless(ctx, func(name string) bool {
+		return h.t.Rules.Decide(permissionSkill, name).Action == sdk.ActionDeny
 	})
-	out := make([]sdk.Skill, len(list))
-	for i, s := range list {
-		out[i] = s.Skill
-	}
-	return out, ctx.Err()
+	return list, ctx.Err()
 }

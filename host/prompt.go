@@ -179,7 +179,11 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *input.Comm
 		}
 	}
 	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" {
-		return fmt.Errorf("agent %q%s %w", agent.Name, namedBy(in.Agent == "", agent.Name, t.g.Config), ErrSubagent)
+		by := ""
+		if in.Agent == "" && agent.Name == t.g.Config.DefaultAgent {
+			by = " (default_agent in the configuration)"
+		}
+		return fmt.Errorf("agent %q%s %w", agent.Name, by, ErrSubagent)
 	}
 	byRepository := byCommand && t.g.ChoosesCommandModel(&command.Command.Command)
 	m, err := ask.OpenModel(ctx, t.g, &agent, in.Model, byRepository, modelOf(s))
@@ -214,14 +218,6 @@ func modelOf(s *sdk.Session) string {
 		return ""
 	}
 	return s.Model.ProviderID + "/" + s.Model.ID
-}
-
-// namedBy returns where an agent that the prompt does not name comes from.
-func namedBy(usual bool, agent string, c *sdk.Config) string {
-	if usual && agent == c.DefaultAgent {
-		return " (default_agent in the configuration)"
-	}
-	return ""
 }
 
 // readdress applies what a hook changed in the agent or the model of the message.

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -103,12 +102,7 @@ func (t *turn) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWit
 // startSubtasks opens a step that runs the subtasks of the prompt through the task tool, and reports
 // whether there are any.
 func (t *turn) startSubtasks(ctx context.Context) (bool, error) {
-	var list []*sdk.SubtaskPart
-	for _, p := range t.c.Parts(t.user.ID) {
-		if s, ok := p.(*sdk.SubtaskPart); ok {
-			list = append(list, s)
-		}
-	}
+	list := tasks.Calls(t.c.Parts(t.user.ID))
 	if len(list) == 0 {
 		return false, nil
 	}
@@ -117,13 +111,7 @@ func (t *turn) startSubtasks(ctx context.Context) (bool, error) {
 	if t.tools, err = tools.New(ctx, t.toolScope(), nil); err != nil {
 		return false, err
 	}
-	for _, s := range list {
-		args, err := json.Marshal(map[string]string{
-			"description": s.Description, "prompt": s.Prompt, "subagent_type": s.Agent, "command": s.Command,
-		})
-		if err != nil {
-			continue // strings always encode
-		}
+	for _, args := range list {
 		p := &sdk.ToolPart{
 			PartHead: t.c.NewPart(t.msg), CallID: t.c.IDs.New("call"), Tool: tasks.TaskTool,
 			State: sdk.ToolState{Status: sdk.ToolPending, Input: args, Raw: string(args)},

@@ -1,11 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -97,7 +97,7 @@ func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
 func (t *turn) hookFailed(err error) error {
 	var failed *tools.HookError
 	if errors.As(err, &failed) {
-		t.halt(err)
+		return t.stopBy(err)
 	}
 	return err
 }
@@ -184,15 +184,10 @@ func (t *turn) before(ctx context.Context, c *call) error {
 	return err
 }
 
-// stopBy notes that a hook that must not fail did, which ends the turn.
+// stopBy ends the turn after this step and returns err; the first reason stays.
 func (t *turn) stopBy(err error) error {
-	t.halt(err)
-	return err
-}
-
-// halt ends the turn after this step. The first reason stays.
-func (t *turn) halt(err error) {
 	t.halted.set(err)
+	return err
 }
 
 func (c *call) input(t *turn) sdk.ToolInput {
@@ -216,11 +211,7 @@ func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
 	if ctx.Err() != nil {
 		return tools.Outcome{Kind: sdk.OutcomeAborted, Err: errors.New(live.InterruptedByAbort.Pending)}
 	}
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) && refusal.Halt {
-		t.halt(err)
-	}
-	return tools.Failed(err)
+	return tools.Failed(t.refusedByUser(err))
 }
 
 // execute runs the call. Before it starts, that it starts is durable: after a crash nobody has to guess
@@ -261,24 +252,22 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 }
 
 // run calls the tool; a panic is an error of the tool.
-func (c *call) run(ctx context.Context) (o tools.Outcome) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.host.t.h.log.Debug("tool panicked", "call", c.part.CallID, "stack", string(debug.Stack()))
-			o = tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s: panic: %v", c.part.Tool, r)}
-		}
-	}()
-	result, err := c.tool.Execute(ctx, c.toolCall())
-	switch {
-	case err != nil:
-		o = tools.Failed(c.host.t.hookFailed(err))
+func (c *call) run(ctx context.Context) tools.Outcome {
+	result, err := generation.Contained(ctx, c.host.t.h.log, func(ctx context.Context) (*sdk.ToolResult, error) {
+		return c.tool.Execute(ctx, c.toolCall())
+	})
+	if errors.Is(err, generation.ErrPanic) || err == nil && result == nil {
+		err = fmt.Errorf("tool %s: %w", c.part.Tool, cmp.Or(err, errNoResult))
+	}
+	if err != nil {
+		o := tools.Failed(c.host.t.hookFailed(err))
 		o.Result = result
 		return o
-	case result == nil:
-		return tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s returned nothing", c.part.Tool)}
 	}
 	return tools.Outcome{Kind: sdk.OutcomeOK, Result: result}
 }
+
+var errNoResult = errors.New("returned nothing")
 
 // judge tells a call that was aborted, or ran out of time, from one that ended by itself.
 func (t *turn) judge(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
@@ -348,17 +337,12 @@ func (t *turn) conclude(c *call, o tools.Outcome) {
 		var state sdk.ToolState
 		state, blobs = o.State(s, cfg)
 		c.part.State = state
-		t.identify(state.Attachments, c.part)
+		for _, f := range state.Attachments {
+			f.PartHead = sdk.PartHead{ID: t.c.IDs.New(sdk.PrefixPart), SessionID: c.part.SessionID, MessageID: c.part.MessageID}
+		}
 	})
 	t.put(c, blobs...)
 	t.publishEdits(c.part)
-}
-
-// identify gives attachments their identifiers.
-func (t *turn) identify(files []*sdk.FilePart, p *sdk.ToolPart) {
-	for _, f := range files {
-		f.PartHead = sdk.PartHead{ID: t.c.IDs.New(sdk.PrefixPart), SessionID: p.SessionID, MessageID: p.MessageID}
-	}
 }
 
 // publishEdits tells of the files that a call says it wrote (metadata "files").

@@ -1,6 +1,10 @@
 package tasks
 
-import "github.com/tenonhq/tenon/sdk"
+import (
+	"encoding/json"
+
+	"github.com/tenonhq/tenon/sdk"
+)
 
 // TaskTool is the tool through which subagents run.
 const TaskTool = "task"
@@ -16,6 +20,24 @@ func ChildPermission(a *sdk.Agent) sdk.PermissionRules {
 		}
 		if !mentioned {
 			out = append(out, sdk.PermissionRule{Permission: key, Pattern: "*", Action: sdk.ActionDeny, Origin: "default of subagents"})
+		}
+	}
+	return out
+}
+
+// Calls returns the arguments of the task tool for each subtask of a prompt.
+func Calls(parts sdk.Parts) []json.RawMessage {
+	var out []json.RawMessage
+	for _, p := range parts {
+		s, ok := p.(*sdk.SubtaskPart)
+		if !ok {
+			continue
+		}
+		args, err := json.Marshal(map[string]string{
+			"description": s.Description, "prompt": s.Prompt, "subagent_type": s.Agent, "command": s.Command,
+		})
+		if err == nil { // strings always encode
+			out = append(out, args)
 		}
 	}
 	return out
