@@ -3,14 +3,13 @@ package host
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/hooks"
-	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -67,11 +66,11 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	if h.c.byPlugin != nil {
 		plugin = h.c.byPlugin.Manifest.Name
 	}
-	r.Metadata = askedBy(r.Metadata, h.c.template, plugin)
+	r.Metadata = permission.AskedBy(r.Metadata, h.c.template, plugin)
 	if h.c.tool == nil { // an unknown tool that is called over and over
 		return h.t.permit(ctx, r, h.c.part.Tool, sdk.Origin{})
 	}
-	return h.t.permit(ctx, r, h.c.tool.definition.ID, h.c.tool.origin)
+	return h.t.permit(ctx, r, h.c.tool.Def.ID, h.c.tool.Origin)
 }
 
 // Messages returns the messages of the session since the last compaction.
@@ -81,7 +80,7 @@ func (h *callHost) Messages(context.Context) ([]sdk.MessageWithParts, error) {
 
 // Output returns a stored output by the last element of its path.
 func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
-	ref = strings.TrimPrefix(ref, outputPrefix)
+	ref = strings.TrimPrefix(ref, tools.OutputPrefix)
 	// The output may still be on its way to the store.
 	if err := h.t.c.Journal.Flush(ctx); err != nil {
 		return nil, err
@@ -98,24 +97,15 @@ func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
 func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
 	v := &sdk.ShellEnvValue{Env: map[string]string{}}
 	in := &sdk.ShellEnvInput{Cwd: cwd, SessionID: h.t.r.session, CallID: h.c.part.CallID}
-	scope := hooks.Scope{Ledger: h.t.ledger, Subject: h.c.part.CallID}
-	if _, err := h.t.g.Engine.Transform(ctx, sdk.PointShellEnv, scope, in, v); err != nil {
+	if err := h.t.g.Fire(ctx, sdk.PointShellEnv, h.t.ledger, h.c.part.CallID, in, v); err != nil {
 		return nil, h.t.stopBy(err)
 	}
-	env := slices.DeleteFunc(slices.Clone(h.t.h.opts.Environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		_, replaced := v.Env[name]
-		return replaced || h.t.g.Models.IsSecret(name)
-	})
-	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
-		env = append(env, name+"="+v.Env[name])
-	}
-	return env, nil
+	return h.t.g.Models.Environ(v.Env), nil
 }
 
 // Question asks the user.
 func (h *callHost) Question(ctx context.Context, questions []sdk.Question) ([][]string, error) {
-	return h.t.h.question(ctx, h.t, sdk.QuestionRequest{
+	return h.t.question(ctx, sdk.QuestionRequest{
 		SessionID: h.t.r.session, Questions: questions,
 		Tool: &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID},
 	})
@@ -136,24 +126,12 @@ func (h *callHost) Subtask(ctx context.Context, s sdk.Subtask) (*sdk.SubtaskResu
 }
 
 // Subagents lists the agents that can be asked.
-func (h *callHost) Subagents() []sdk.Agent {
-	var out []sdk.Agent
-	for _, a := range h.t.g.Agents() {
-		if a.Mode != sdk.ModePrimary && !a.Hidden {
-			out = append(out, a)
-		}
-	}
-	return out
-}
+func (h *callHost) Subagents() []sdk.Agent { return h.t.g.Subagents() }
 
 // Skills lists the skills of all plugins that the rules do not deny.
 func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
-	list := slices.DeleteFunc(h.t.g.Skills(ctx), func(s generation.Skill) bool {
-		return h.t.Rules.Decide(permissionSkill, s.Name).Action == sdk.ActionDeny
+	list := h.t.g.SkillsUnless(ctx, func(name string) bool {
+		return h.t.Rules.Decide(permissionSkill, name).Action == sdk.ActionDeny
 	})
-	out := make([]sdk.Skill, len(list))
-	for i, s := range list {
-		out[i] = s.Skill
-	}
-	return out, ctx.Err()
+	return list, ctx.Err()
 }

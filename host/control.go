@@ -64,10 +64,7 @@ func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Rever
 
 // between runs f on a session that runs no turn, which none begins to do meanwhile. One that does is busy: its turn may take long.
 func (h *Host) between(ctx context.Context, session string, f func(context.Context, *turn) error) error {
-	h.mu.Lock()
-	r := h.runners[session]
-	h.mu.Unlock()
-	if r != nil && r.inTurn() {
+	if r := h.runner(session); r != nil && r.inTurn() {
 		return fmt.Errorf("session %s: %w", session, ErrBusy)
 	}
 	return h.do(ctx, session, func(ctx context.Context, t *turn) (state, error) {

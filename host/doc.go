@@ -4,21 +4,20 @@
 // # The picture
 //
 //	Prompt ─► runner (one per busy session, runner.go)
-//	            └─ turn (turn.go): the state machine of machine.go
-//	                 Prepare   prompt.go      ─► chat.message
-//	                 Request   request.go     ─► tool.definition, chat.messages.transform, chat.system.transform, chat.params, chat.headers
-//	                 Stream    stream.go      parts stored as they come ─► text.complete
-//	                 Tools     toolcall.go    ─► tool.execute.before, permission.ask, tool.execute.after
-//	                 Decide    machine.go     next step, compact, done
-//	                 Stop      turn.go        ─► turn.stop
+//	            └─ turn.loop (loop.go), one function:
+//	                 prepare   prompt.go, setup made once; host/input   ─► chat.message
+//	                 ask       step.go; host/ask, host/tools            ─► tool.definition, chat.*, text.complete
+//	                 runTools  toolcall.go, permit.go                   ─► tool.execute.before, permission.ask, tool.execute.after
+//	                 decide    loop.go                                  next step, compaction, a prompt that waits, the end
+//	                 compact   compaction.go; host/compact              ─► session.compacting
+//	                 mayStop   loop.go                                  ─► turn.stop
+//	            └─ finish (end.go): nothing stays open, callers that wait get the answer
 //	                                │
-//	journal (journal.go) ◄──────────┘ every change: first durable, then on the bus (bus.go) ─► event
+//	host/live ◄─────────────────────┘ every change: first durable, then on the bus ─► event
 //
-// Plugins that stay outside of this picture ask for things through the host they were started with (pluginhost.go): a visit
-// (visit.go) sees the turn as it was last shown, and a tool call it makes (plugincall.go) takes the way of the model's. Contributions
-// of plugins that are not built in are asked for under a guard (guard.go). Plugins are frozen in a generation (generation.go), which
-// a reload (reload.go) replaces between turns. Tools that a request has no room for hide behind one that finds them (toolsearch.go).
+// callhost.go is the host as a tool call sees it, visit.go as a plugin sees the running turn. control.go has what is done to a session without a
+// prompt: revert, compaction. subtask.go and template.go prompt and call on the way to a prompt's answer.
 //
-// What a subscriber was told is in the store: a change is published after it is durable, streamed text
+// A subscriber never sees a change that is not in the store: a change is published after it is durable, streamed text
 // included.
 package host

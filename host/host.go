@@ -9,11 +9,14 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/sessions"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/tasks"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -103,17 +106,19 @@ type Host struct {
 	generation.Inventory // lists what plugins contribute, and Reload
 	plugins              *generation.Registry
 
-	opts Options
-	log  *slog.Logger
-	ids  *sdk.IDs
-	bus  *live.Bus
-	asks *asks
+	opts      Options
+	log       *slog.Logger
+	ids       *sdk.IDs
+	bus       *live.Bus
+	asks      *permission.Asks
+	policy    permission.Policy
+	approvals permission.Approvals
 
 	// Both end in Close: besideCtx, for requests beside turns, first.
 	ctx, besideCtx       context.Context
 	cancel, cancelBeside context.CancelFunc
 
-	schemas  schemas
+	schemas  tools.Schemas
 	trace    func(from, to state) // in tests: each step of the loop
 	files    undo.Files
 	sessions *sessions.Keeper
@@ -131,7 +136,9 @@ func New(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.New("host: Config, Store, Logger and Project are required")
 	}
 	h := &Host{
-		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: newAsks(),
+		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(), approvals: permission.Approvals{Store: o.Store, Project: o.Project},
+		policy: permission.Policy{Home: o.Project.Home, Managed: o.Managed, Trust: o.TrustRules, Own: o.OwnRules, MayLift: o.MayLift},
+
 		runners: map[string]*runner{},
 		files:   undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
 	}
@@ -171,6 +178,15 @@ type (
 	SkillInfo     = generation.SkillInfo
 	ReloadOptions = generation.ReloadOptions
 )
+
+// ApprovalProject returns the name under which approvals of a project are kept.
+func ApprovalProject(p sdk.Project) string { return permission.ApprovalProject(p) }
+
+// ApprovedRules returns approvals as rules.
+func ApprovedRules(list []store.Approval) sdk.PermissionRules { return permission.ApprovedRules(list) }
+
+// FileURL returns the file: URL of an absolute path, as file parts have it.
+func FileURL(path string) string { return input.FileURL(path) }
 
 // CreateSession stores a new session. Errors: ErrNotFound for the parent, those of the store.
 func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, error) {

@@ -2,7 +2,7 @@ package host
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -42,7 +43,7 @@ type turn struct {
 	step    int                   // from 1
 	msg     *sdk.AssistantMessage // nil between steps
 	last    *sdk.AssistantMessage // the latest step's message, its finished form
-	tools   *toolset
+	tools   *tools.Set
 	calls   []*call
 	ledger  *hooks.Ledger
 	halted  *halting
@@ -52,7 +53,7 @@ type turn struct {
 	continued   int
 	corrections int // reminders to give structured output
 	compacted   int // compactions since the model last got anywhere
-	doom        doomWatch
+	doom        tools.Doom
 
 	converted convert.Cache // of the messages, for the requests of the turn
 }
@@ -235,22 +236,15 @@ func (t *turn) addSynthetic(text string, metadata sdk.Object) {
 	t.c.Add(&u, &sdk.TextPart{PartHead: t.c.NewPart(&u), Text: text, Synthetic: true, Metadata: metadata})
 }
 
-// halting is why a turn must end, once something says so: a refusal, or a hook that must not fail. Copies of the turn share it.
-type halting struct {
-	mu  sync.Mutex
-	err error // the first reason
-}
+// halting is why a turn must end, once something says so: a refusal, or a hook that must not fail. Copies of the turn share it. Safe for use
+// from many goroutines.
+type halting struct{ first atomic.Pointer[error] }
 
-func (h *halting) set(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.err == nil {
-		h.err = err
-	}
-}
+func (h *halting) set(err error) { h.first.CompareAndSwap(nil, &err) }
 
 func (h *halting) reason() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.err
+	if err := h.first.Load(); err != nil {
+		return *err
+	}
+	return nil
 }

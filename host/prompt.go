@@ -9,9 +9,11 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/compact"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -79,7 +81,7 @@ func (t *turn) answered() bool {
 // accept resolves a prompt, stores its message and says what it leads to.
 func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	in := q.input
-	command, err := t.h.expandCommand(ctx, t.g, &in)
+	command, err := input.Expand(ctx, t.g, in.Command, in.Text)
 	if err != nil {
 		return stateDone, err
 	}
@@ -87,7 +89,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	if err != nil {
 		return stateDone, err
 	}
-	t.rendered = command != nil && (command.rendered || command.runs() || t.h.author(command) != authorUser)
+	t.rendered = command != nil && command.Written(t.h.author(command))
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	if err != nil {
@@ -104,7 +106,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 		return stateDone, err
 	}
 	t.user = v.Message
-	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, doomWatch{} // each prompt has its own
+	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, tools.Doom{} // each prompt has its own
 	t.show(t.user)
 	t.c.Add(t.user, t.owned(v.Parts)...)
 	ask.StoreLedger(t.c, t.g, u.ID, t.Purpose, ledger)
@@ -116,7 +118,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 }
 
 // open makes the setup for a prompt and its user message, and drops what was undone before it.
-func (t *turn) open(ctx context.Context, id string, in *PromptInput, command *command) (*sdk.UserMessage, error) {
+func (t *turn) open(ctx context.Context, id string, in *PromptInput, command *input.Command) (*sdk.UserMessage, error) {
 	if err := t.address(ctx, in, command); err != nil {
 		return nil, err
 	}
@@ -152,7 +154,7 @@ func (t *turn) firstState(ctx context.Context, noReply bool) (state, error) {
 }
 
 // address makes the setup for a prompt: its agent, its model and its rules.
-func (t *turn) address(ctx context.Context, in *PromptInput, command *command) error {
+func (t *turn) address(ctx context.Context, in *PromptInput, command *input.Command) error {
 	s := t.c.SessionCopy()
 	byCommand := command != nil && in.Model == "" && command.Model != ""
 	if command != nil {
@@ -164,25 +166,29 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *command) e
 	name := cmp.Or(in.Agent, usual)
 	agent, err := t.g.Agent(name)
 	if err != nil && command != nil && name == command.Agent {
-		return fmt.Errorf("command %s names its agent: %w", command.label(), err)
+		return fmt.Errorf("command %s names its agent: %w", command.Label(), err)
 	}
 	if err != nil {
 		return err
 	}
 	t.delegate = ""
-	if command != nil && delegates(&command.Command.Command, &agent) {
+	if command != nil && command.Delegates(&agent) {
 		t.delegate = name
 		if agent, err = t.g.Agent(usual); err != nil {
 			return err
 		}
 	}
 	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" {
-		return fmt.Errorf("agent %q%s %w", agent.Name, namedBy(in.Agent == "", agent.Name, t.g.Config), ErrSubagent)
+		by := ""
+		if in.Agent == "" && agent.Name == t.g.Config.DefaultAgent {
+			by = " (default_agent in the configuration)"
+		}
+		return fmt.Errorf("agent %q%s %w", agent.Name, by, ErrSubagent)
 	}
 	byRepository := byCommand && t.g.ChoosesCommandModel(&command.Command.Command)
 	m, err := ask.OpenModel(ctx, t.g, &agent, in.Model, byRepository, modelOf(s))
 	if err != nil && byCommand {
-		return fmt.Errorf("command %s names its model: %w", command.label(), err)
+		return fmt.Errorf("command %s names its model: %w", command.Label(), err)
 	}
 	if err != nil {
 		return err
@@ -214,14 +220,6 @@ func modelOf(s *sdk.Session) string {
 	return s.Model.ProviderID + "/" + s.Model.ID
 }
 
-// namedBy returns where an agent that the prompt does not name comes from.
-func namedBy(usual bool, agent string, c *sdk.Config) string {
-	if usual && agent == c.DefaultAgent {
-		return " (default_agent in the configuration)"
-	}
-	return ""
-}
-
 // readdress applies what a hook changed in the agent or the model of the message.
 func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) error {
 	agent, m := t.Agent, t.Model
@@ -251,25 +249,22 @@ func (t *turn) owned(parts sdk.Parts) []sdk.Part {
 }
 
 // resolveParts builds the parts of the prompt, those of a command through command.execute.before.
-func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
-	r := &resolver{h: t.h, g: t.g, references: references{h: t.h, g: t.g}, rules: t.Rules}
-	parts, err := t.promptText(ctx, r, in, command, u, ledger)
-	if err != nil {
-		return nil, err
+func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
+	var entries []hooks.Entry
+	r := &input.Resolver{
+		Project: t.Project, Log: t.h.log, Set: t.g, Rules: t.Rules, Author: t.h.author,
+		Shell: func(ctx context.Context, c *input.Command) (func(context.Context, string) (*sdk.ToolResult, error), error) {
+			return t.templateShell(ctx, c, u, ledger, &entries)
+		},
 	}
-	for _, p := range in.Parts {
-		parts = append(parts, r.part(p)...)
+	parts, err := r.Parts(ctx, in.Text, command, in.Parts)
+	ask.StoreEntries(t.c, t.g, u.ID, t.Purpose, entries)
+	if err != nil || command == nil {
+		return parts, err
 	}
-	if r.err != nil {
-		return nil, r.err
+	if t.delegate != "" {
+		parts = command.Subtask(t.delegate, parts, t.rendered)
 	}
-	if command == nil {
-		if len(parts) == 0 {
-			return nil, errors.New("the prompt is empty: nothing to answer")
-		}
-		return parts, nil
-	}
-	parts = t.commandParts(&command.Command.Command, parts)
 	v := &sdk.CommandValue{Parts: parts}
 	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.Text}
 	if err := t.g.Fire(ctx, sdk.PointCommand, ledger, "", ci, v); err != nil {

@@ -111,10 +111,15 @@ func (h *Host) submit(ctx context.Context, in PromptInput, g *generation.Set) (*
 // Abort ends the turn of the session, if one runs; prompts that wait are answered after it. It reports
 // whether there was a turn to end.
 func (h *Host) Abort(session string) bool {
-	h.mu.Lock()
-	r := h.runners[session]
-	h.mu.Unlock()
+	r := h.runner(session)
 	return r != nil && r.abort()
+}
+
+// runner returns the runner of a session; nil when nothing is to be done in it.
+func (h *Host) runner(session string) *runner {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.runners[session]
 }
 
 // join returns the runner of a busy session, which then waits for add. For any other it starts one with

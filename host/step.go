@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/sessions"
 	"github.com/tenonhq/tenon/host/tasks"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -53,11 +55,11 @@ func (t *turn) ask(ctx context.Context) (state, error) {
 func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
 	messages := live.Active(t.c.Snapshot())
 	var err error
-	if t.tools, err = t.newToolset(ctx, messages); err != nil {
+	if t.tools, err = tools.New(ctx, t.toolScope(), messages); err != nil {
 		return nil, err
 	}
 	req := t.Setup.Request(t.System(t.user.System), t.user.Model.Variant)
-	req.Tools, req.ToolChoice = t.tools.definitions, t.toolChoice()
+	req.Tools, req.ToolChoice = t.tools.Definitions, t.toolChoice()
 	if err := t.Transform(ctx, req, t.user, t.step, messages, t.ledger, &t.converted); err != nil {
 		return nil, err
 	}
@@ -118,4 +120,40 @@ func (t *turn) startTitle() {
 			t.h.log.Debug("no title was made", "session", s.SessionID, "err", err)
 		}
 	})
+}
+
+// Scope returns what the tools of a step are gathered for.
+func (t *turn) toolScope() *tools.Scope {
+	scope := &tools.Scope{Setup: t.Setup, Listed: t.user.Tools, Schemas: &t.h.schemas, Ledger: t.ledger}
+	if t.wantsStructured() {
+		msg := t.msg
+		scope.Schema = t.user.Format.Schema
+		scope.Accept = func(answer json.RawMessage) { t.c.Locked(func() { msg.Structured = answer }) }
+	}
+	return scope
+}
+
+// defaultCorrections is how often a model that answers without structure is reminded to give it.
+const defaultCorrections = 2
+
+// wantsStructured reports whether the prompt asks for an answer that meets a schema.
+func (t *turn) wantsStructured() bool {
+	return t.user != nil && t.user.Format != nil && t.user.Format.Type == sdk.FormatJSONSchema
+}
+
+// remindStructured asks a model that answered in plain text for the structure, a few times.
+func (t *turn) remindStructured() (state, error) {
+	limit := defaultCorrections
+	if n := t.user.Format.RetryCount; n != nil {
+		limit = *n
+	}
+	if t.corrections >= limit {
+		named := &sdk.NamedError{Name: sdk.ErrorStructuredOutput, Data: sdk.ErrorData{
+			Message: fmt.Sprintf("the model did not give structured output, though reminded %d times", t.corrections), Retries: t.corrections,
+		}}
+		return stateDone, named
+	}
+	t.corrections++
+	t.addSynthetic("The answer has to be given through the tool "+tools.Structured+". Call it now.", nil)
+	return stateAsk, nil
 }

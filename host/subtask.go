@@ -2,21 +2,18 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/tasks"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-const (
-	// defaultSubagentDepth is how deep subagents may nest when the configuration does not say.
-	defaultSubagentDepth = 1
-	// taskTool is the tool through which a subtask of a prompt runs, as one that the model asks for would.
-	taskTool = "task"
-)
+// defaultSubagentDepth is how deep subagents may nest when the configuration does not say.
+const defaultSubagentDepth = 1
 
 // subtask runs a subagent in a session of its own and waits for its answer. When ctx ends, so does the
 // subagent's turn.
@@ -86,24 +83,8 @@ func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask
 	}
 	return t.h.CreateSession(ctx, NewSession{
 		Title: fmt.Sprintf("%s (@%s subagent)", s.Description, agent.Name), ParentID: t.r.session, Agent: agent.Name,
-		Permission: childPermission(agent),
+		Permission: tasks.ChildPermission(agent),
 	})
-}
-
-// childPermission keeps a subagent from delegating further and from the parent's task list, unless its own
-// rules speak of those.
-func childPermission(a *sdk.Agent) sdk.PermissionRules {
-	var out sdk.PermissionRules
-	for _, key := range []string{"todowrite", taskTool} {
-		mentioned := false
-		for _, r := range a.Permission {
-			mentioned = mentioned || r.Permission == key
-		}
-		if !mentioned {
-			out = append(out, sdk.PermissionRule{Permission: key, Pattern: "*", Action: sdk.ActionDeny, Origin: "default of subagents"})
-		}
-	}
-	return out
 }
 
 // promptChild prompts the session and, when ctx ends first, aborts its turn and waits for that.
@@ -121,29 +102,18 @@ func (t *turn) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWit
 // startSubtasks opens a step that runs the subtasks of the prompt through the task tool, and reports
 // whether there are any.
 func (t *turn) startSubtasks(ctx context.Context) (bool, error) {
-	var tasks []*sdk.SubtaskPart
-	for _, p := range t.c.Parts(t.user.ID) {
-		if s, ok := p.(*sdk.SubtaskPart); ok {
-			tasks = append(tasks, s)
-		}
-	}
-	if len(tasks) == 0 {
+	list := tasks.Calls(t.c.Parts(t.user.ID))
+	if len(list) == 0 {
 		return false, nil
 	}
 	t.openStep()
 	var err error
-	if t.tools, err = t.newToolset(ctx, nil); err != nil {
+	if t.tools, err = tools.New(ctx, t.toolScope(), nil); err != nil {
 		return false, err
 	}
-	for _, s := range tasks {
-		args, err := json.Marshal(map[string]string{
-			"description": s.Description, "prompt": s.Prompt, "subagent_type": s.Agent, "command": s.Command,
-		})
-		if err != nil {
-			continue // strings always encode
-		}
+	for _, args := range list {
 		p := &sdk.ToolPart{
-			PartHead: t.c.NewPart(t.msg), CallID: t.c.IDs.New("call"), Tool: taskTool,
+			PartHead: t.c.NewPart(t.msg), CallID: t.c.IDs.New("call"), Tool: tasks.TaskTool,
 			State: sdk.ToolState{Status: sdk.ToolPending, Input: args, Raw: string(args)},
 		}
 		t.c.AddPart(p)

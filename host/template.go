@@ -1,177 +1,92 @@
 package host
 
 import (
-	"regexp"
-	"strconv"
-	"strings"
-)
+	"context"
+	"encoding/json"
+	"fmt"
 
-// The syntax of templates is opencode's, see https://opencode.ai/docs/commands.
-var (
-	// templateShell is a shell command whose output takes its place.
-	templateShell = regexp.MustCompile("!`([^`]+)`")
-	// placeholder is what arguments are put in for; a number of several digits is none.
-	placeholder = regexp.MustCompile(`\$(ARGUMENTS|[0-9]+)`)
-	// argument is one of the words of the arguments: a mention of an attached image, a text in quotes, or what is between those.
-	argument = regexp.MustCompile(`(?i)\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+`)
-	// plainArguments mean nothing to a shell but themselves, however they are quoted; between words a space.
-	plainArguments = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=, -]*$`)
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/input"
+	"github.com/tenonhq/tenon/host/tools"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
 )
-
-// pieceKind is what a piece of a filled template is.
-type pieceKind int
 
 const (
-	pieceTemplate pieceKind = iota // as it stands in the template
-	pieceArgument                  // what the user typed
-	pieceShell                     // a shell command and, once it ran, its output
+	// shellTool is the tool through which the shell commands of templates run, as those that the model asks for do.
+	shellTool = "bash"
+	// maxTemplateReason bounds what the ledger keeps of a shell command, in bytes.
+	maxTemplateReason = 200
 )
 
-// piece is a part of a filled template.
-type piece struct {
-	kind pieceKind
-	text string // of a shell command: as it is run
-	// output takes the place of a shell command.
-	output string
-}
-
-// fillTemplate puts arguments into a template. $ARGUMENTS stands for all of them, $1 to $9 for one each, of which the highest
-// that is used takes the rest. Without any of those the arguments follow the template after a blank line. What arguments
-// hold is not read again: they add neither placeholders nor shell commands. Without shell, !`…` is text like any other.
-func fillTemplate(template, arguments string, shell bool) []piece {
-	f := filler{arguments: arguments, words: splitArguments(arguments)}
-	for _, m := range placeholder.FindAllStringSubmatch(template, -1) {
-		if n := placeNumber(m[1]); n > 0 || m[1] == "ARGUMENTS" {
-			f.used, f.highest = true, max(f.highest, n)
+// templateShell returns the function that runs shell commands of a command's template, each as a call of the bash tool (callTool).
+// Nothing of it is in the conversation but the output; entries get the calls, and events tell of them.
+func (t *turn) templateShell(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger, entries *[]hooks.Entry) (func(context.Context, string) (*sdk.ToolResult, error), error) {
+	v, err := t.templateTurn(ctx, c, u, ledger)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, line string) (*sdk.ToolResult, error) {
+		args, err := json.Marshal(map[string]string{"command": line, "description": "for " + c.Label()})
+		if err != nil {
+			return nil, err // strings always encode
 		}
-	}
-	at := 0
-	if shell {
-		for _, m := range templateShell.FindAllStringSubmatchIndex(template, -1) {
-			f.text(template[at:m[0]])
-			f.pieces = append(f.pieces, piece{kind: pieceShell, text: f.shell(template[m[2]:m[3]])})
-			at = m[1]
+		result, entry, err := v.callFor(ctx, &call{byPlugin: c.Owner, template: c.Label(), raw: args}, shellTool, u.ID)
+		entry.Reason = "in the template of " + c.Label() + ": " + visible.Cut(line, maxTemplateReason, "…")
+		if err != nil {
+			entry.Error = err.Error()
 		}
-	}
-	f.text(template[at:])
-	if !f.used && strings.TrimSpace(arguments) != "" {
-		f.pieces = append(f.pieces, piece{text: "\n\n"}, piece{kind: pieceArgument, text: arguments})
-	}
-	return f.pieces
+		*entries = append(*entries, entry)
+		return result, err
+	}, nil
 }
 
-// filler fills one template.
-type filler struct {
-	arguments string
-	words     []string
-	highest   int  // number that the template uses
-	used      bool // there is a placeholder
-	pieces    []piece
-}
-
-// placeNumber returns the number of a placeholder from 1 to 9, else 0.
-func placeNumber(name string) int {
-	if n, err := strconv.Atoi(name); err == nil && len(name) == 1 {
-		return n
+// templateTurn returns a turn in which the calls of a template are judged, for the message that will hold the prompt.
+func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (*turn, error) {
+	v := *t
+	v.user, v.msg, v.calls, v.ledger, v.halted = u, nil, nil, ledger, &halting{}
+	if err := v.distrust(ctx, c); err != nil {
+		return nil, err
 	}
-	return 0
+	v.tools = tools.All(ctx, v.toolScope())
+	if v.tools.Find(shellTool) == nil {
+		return nil, fmt.Errorf("command %s runs shell commands in its template, which agent %q may not do; choose another agent, or allow it the tool %s",
+			c.Label(), v.Agent.Name, shellTool)
+	}
+	return &v, nil
 }
 
-// value returns what the placeholder $n stands for.
-func (f *filler) value(n int) string {
+// distrust bounds the rules for a template that came with the repository. What the repository itself allows does not count; and
+// what is not approved is asked for in any case, which no rule, stored approval, hook or flag answers.
+func (t *turn) distrust(ctx context.Context, c *input.Command) error {
+	trust := t.h.trust(c)
+	if !trust.Repository {
+		return nil
+	}
+	s := *t.Setup
+	t.Setup = &s
+	var err error
+	if s.Rules, _, err = t.h.rulesUnder(ctx, t.g, &t.Agent, t.c.SessionCopy(), true); err != nil || trust.Approved {
+		return err
+	}
+	s.Rules = t.h.policy.AskAll(s.Rules, c.Label()+", which the repository brings and nobody approved (tenon permission approve)")
+	return nil
+}
+
+// trust returns whose a command is.
+func (h *Host) trust(c *input.Command) CommandTrust {
+	if h.opts.TrustCommand == nil {
+		return CommandTrust{}
+	}
+	return h.opts.TrustCommand(&c.Command.Command)
+}
+
+func (h *Host) author(c *input.Command) input.Author {
 	switch {
-	case n > len(f.words):
-		return ""
-	case n == f.highest:
-		return strings.Join(f.words[n-1:], " ")
+	case !c.Owner.Builtin():
+		return input.AuthorPlugin
+	case h.trust(c).Repository:
+		return input.AuthorRepository
 	}
-	return f.words[n-1]
-}
-
-// text adds a text of the template.
-func (f *filler) text(text string) {
-	at := 0
-	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
-		name := text[m[2]:m[3]]
-		value := f.arguments
-		if n := placeNumber(name); n > 0 {
-			value = f.value(n)
-		} else if name != "ARGUMENTS" {
-			continue
-		}
-		f.pieces = append(f.pieces, piece{text: text[at:m[0]]}, piece{kind: pieceArgument, text: value})
-		at = m[1]
-	}
-	f.pieces = append(f.pieces, piece{text: text[at:]})
-}
-
-// shell returns a shell command with the arguments, so that they can never become code in it. Those of which every character
-// stands for itself in a shell are put in as they are: then what is asked for is what is read. Others become the
-// positional parameters of the shell, in a line before the command, and the placeholders stay what they are to a shell.
-func (f *filler) shell(command string) string {
-	if !placeholder.MatchString(command) {
-		return command
-	}
-	plain := plainArguments.MatchString(strings.Join(f.words, " "))
-	filled := placeholder.ReplaceAllStringFunc(command, func(place string) string {
-		n := placeNumber(place[1:])
-		switch {
-		case n > 0 && plain:
-			return f.value(n)
-		case n > 0 || place != "$ARGUMENTS":
-			return place
-		case plain:
-			return strings.Join(f.words, " ")
-		}
-		return "$*"
-	})
-	if plain {
-		return filled
-	}
-	set := "set --"
-	for n := 1; n <= len(f.words) && (f.highest == 0 || n <= f.highest); n++ {
-		set += " '" + strings.ReplaceAll(f.value(n), "'", `'\''`) + "'"
-	}
-	return set + "\n" + filled
-}
-
-// author is who wrote a template.
-type author int
-
-const (
-	authorUser       author = iota
-	authorRepository        // its mentions reach no further than the project
-	authorPlugin            // its mentions are text
-)
-
-// joinPieces returns the prompt and the ranges of it that the user did not write: what shell commands wrote and, depending on
-// its author, what stands in the template.
-func joinPieces(pieces []piece, by author) (text string, foreign spans) {
-	var out strings.Builder
-	for _, p := range pieces {
-		start, content := out.Len(), p.text
-		if p.kind == pieceShell {
-			content = p.output
-		}
-		out.WriteString(content)
-		written := [2]int{start, out.Len()}
-		switch {
-		case p.kind == pieceShell, p.kind == pieceTemplate && by == authorPlugin:
-			foreign.closed = append(foreign.closed, written)
-		case p.kind == pieceTemplate && by == authorRepository:
-			foreign.confined = append(foreign.confined, written)
-		}
-	}
-	return out.String(), foreign
-}
-
-// splitArguments returns the words of arguments, without the quotes around them.
-func splitArguments(s string) []string {
-	words := argument.FindAllString(s, -1)
-	for i, word := range words {
-		if strings.ContainsAny(word[:1], `"'`) {
-			words[i] = word[1 : len(word)-1]
-		}
-	}
-	return words
+	return input.AuthorUser
 }

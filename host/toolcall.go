@@ -1,18 +1,18 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -22,15 +22,13 @@ const (
 	// abandonAfter is how long a tool may take to return once its context ended. Then its call is answered
 	// without it.
 	abandonAfter = 5 * time.Second
-	// prepareTimeout bounds how long a tool of a plugin that is not built in may think about what leave a call needs.
-	prepareTimeout = 10 * time.Second
 )
 
 // call is one tool call on its way.
 type call struct {
 	part  *sdk.ToolPart // stored when the model, or the user, asked for the call
 	raw   []byte        // the arguments as the model wrote them
-	tool  *tool
+	tool  *tools.Tool
 	args  json.RawMessage // as they run
 	host  *callHost
 	paths []string // the files it says it will write
@@ -40,25 +38,7 @@ type call struct {
 	byUser   bool               // the user's command asked for it, not the model
 	byPlugin *generation.Plugin // asked for it; nil for the model's and the user's calls
 	template string             // of a command, with its file, whose template asked for it; byPlugin brings the command
-	outcome  outcome            // of a plugin's call
-}
-
-// outcome is what became of a call.
-type outcome struct {
-	kind   sdk.Outcome
-	result *sdk.ToolResult // OutcomeOK, and what an aborted call had so far
-	err    error           // otherwise
-	hooked bool            // the hooks at tool.execute.after saw it
-	// refusal is what err was when it came, of OutcomeDenied: hooks see and change its text alone.
-	refusal *sdk.Refusal
-}
-
-func failed(err error) outcome {
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) {
-		return outcome{kind: sdk.OutcomeDenied, err: err, refusal: refusal}
-	}
-	return outcome{kind: sdk.OutcomeError, err: err}
+	outcome  tools.Outcome      // of a plugin's call
 }
 
 // runTools runs the calls of a step: prepared in the model's order, run side by side. Every call gets a
@@ -92,17 +72,36 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 		t.conclude(c, t.refused(ctx, err))
 		return
 	}
-	if c.tool.hidden && c.byPlugin == nil {
-		t.conclude(c, t.introduce(ctx, c))
+	if c.tool.Hidden && c.byPlugin == nil {
+		metadata, err := t.tools.Introduction(ctx, c.tool)
+		t.conclude(c, tools.Outcome{Kind: sdk.OutcomeError, Err: t.hookFailed(err), Result: &sdk.ToolResult{Metadata: metadata}})
 		return
 	}
-	ctx = inCall(ctx, c)
+	ctx = tools.InCall(ctx, c.part.CallID)
 	if err := t.prepareCall(ctx, c); err != nil {
 		t.conclude(c, t.after(ctx, c, t.refused(ctx, err)))
 		return
 	}
 	// Ends when the tool does, or is abandoned, soon after ctx ends; runTools waits.
 	running.Go(func() { t.conclude(c, t.after(ctx, c, t.execute(ctx, c))) })
+}
+
+// watchDoom asks the user whether a call that the model repeats may run again. Calls of plugins are not watched: a plugin does not run in circles
+// because the model does.
+func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
+	if c.byPlugin != nil {
+		return nil
+	}
+	return t.doom.Watch(ctx, c.part.Tool, args, c.host.Ask)
+}
+
+// hookFailed ends the turn when the error is of a hook that must not fail.
+func (t *turn) hookFailed(err error) error {
+	var failed *tools.HookError
+	if errors.As(err, &failed) {
+		return t.stopBy(err)
+	}
+	return err
 }
 
 // find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. What the model wrote is kept
@@ -118,11 +117,11 @@ func (t *turn) find(c *call) error {
 		c.args = json.RawMessage(c.raw)
 		t.c.Locked(func() { c.part.State.Input = c.args })
 	}
-	c.tool = t.tools.find(c.part.Tool)
+	c.tool = t.tools.Find(c.part.Tool)
 	if c.tool == nil {
-		return fmt.Errorf("there is no tool %q; the tools are: %s", c.part.Tool, t.tools.names())
+		return fmt.Errorf("there is no tool %q; the tools are: %s", c.part.Tool, t.tools.Names())
 	}
-	t.c.Locked(func() { c.part.Tool = c.tool.definition.ID })
+	t.c.Locked(func() { c.part.Tool = c.tool.Def.ID })
 	if err != nil {
 		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q",
 			c.part.Tool, err, visible.Cut(string(c.raw), 200, "…"))
@@ -145,14 +144,14 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 		return err
 	}
 	t.c.Locked(func() { c.part.State.Input = c.args })
-	if err := t.h.schemas.check(&c.tool.definition, c.args); err != nil {
+	if err := t.h.schemas.Check(&c.tool.Def, c.args); err != nil {
 		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
 	}
-	requests, err := c.permissions(ctx)
+	requests, prepared, err := c.tool.Requests(ctx, t.h.log, c.toolCall())
 	if err != nil {
 		return err
 	}
-	c.paths = willWrite(c.tool, requests)
+	c.prepared, c.paths = prepared, tools.WillWrite(c.tool, requests)
 	for _, r := range requests {
 		if err := c.host.Ask(ctx, r); err != nil {
 			return err
@@ -187,20 +186,15 @@ func (t *turn) before(ctx context.Context, c *call) error {
 	return err
 }
 
-// stopBy notes that a hook that must not fail did, which ends the turn.
+// stopBy ends the turn after this step and returns err; the first reason stays.
 func (t *turn) stopBy(err error) error {
-	t.halt(err)
-	return err
-}
-
-// halt ends the turn after this step. The first reason stays.
-func (t *turn) halt(err error) {
 	t.halted.set(err)
+	return err
 }
 
 func (c *call) input(t *turn) sdk.ToolInput {
 	return sdk.ToolInput{
-		Tool: c.part.Tool, Origin: c.tool.origin, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
+		Tool: c.part.Tool, Origin: c.tool.Origin, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
 		CallID: c.part.CallID, Agent: t.Agent.Name, AgentPath: t.AgentPath,
 	}
 }
@@ -214,64 +208,17 @@ func (c *call) toolCall() *sdk.ToolCall {
 	}
 }
 
-// permissions asks the tool what the call needs leave for; a tool that does not say needs leave for its id.
-func (c *call) permissions(ctx context.Context) (list []sdk.PermissionRequest, err error) {
-	p, ok := c.tool.Tool.(sdk.ToolPreparer)
-	if !ok {
-		return []sdk.PermissionRequest{c.ownLeave()}, nil
-	}
-	made := c.toolCall()
-	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, made) }
-	log := c.host.t.h.log
-	if c.tool.origin.Carrier == sdk.CarrierBuiltin {
-		list, err = generation.Contained(ctx, log, prepare)
-		c.prepared = made.Prepared
-	} else {
-		list, err = generation.Bounded(ctx, log, prepareTimeout, prepare)
-	}
-	if errors.Is(err, generation.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
-		err = fmt.Errorf("tool %s: %w", c.part.Tool, err)
-	}
-	if err == nil && c.tool.origin.Carrier != sdk.CarrierBuiltin {
-		list = c.limit(list)
-	}
-	return list, err
-}
-
-func (c *call) ownLeave() sdk.PermissionRequest {
-	return sdk.PermissionRequest{Permission: c.tool.definition.ID, Patterns: []string{"*"}, Always: []string{"*"}}
-}
-
-// limit holds a third party's tool to what tools are held to: it cannot do without leave for itself, and an answer "always" covers no
-// more than what is asked for now.
-func (c *call) limit(list []sdk.PermissionRequest) []sdk.PermissionRequest {
-	list, own := slices.Clone(list), false
-	for i := range list {
-		patterns := list[i].Patterns
-		list[i].Always = slices.DeleteFunc(slices.Clone(list[i].Always), func(p string) bool { return !slices.Contains(patterns, p) })
-		own = own || list[i].Permission == c.tool.definition.ID
-	}
-	if !own {
-		list = append([]sdk.PermissionRequest{c.ownLeave()}, list...)
-	}
-	return list
-}
-
 // refused turns a failed preparation into an outcome; one that halts ends the turn after this step.
-func (t *turn) refused(ctx context.Context, err error) outcome {
+func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
 	if ctx.Err() != nil {
-		return outcome{kind: sdk.OutcomeAborted, err: errors.New(live.InterruptedByAbort.Pending)}
+		return tools.Outcome{Kind: sdk.OutcomeAborted, Err: errors.New(live.InterruptedByAbort.Pending)}
 	}
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) && refusal.Halt {
-		t.halt(err)
-	}
-	return failed(err)
+	return tools.Failed(t.refusedByUser(err))
 }
 
 // execute runs the call. Before it starts, that it starts is durable: after a crash nobody has to guess
 // whether it may have run.
-func (t *turn) execute(ctx context.Context, c *call) outcome {
+func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	t.c.Locked(func() {
 		c.part.State.Status = sdk.ToolRunning
 		c.part.State.Time.Start = live.Now()
@@ -284,12 +231,12 @@ func (t *turn) execute(ctx context.Context, c *call) outcome {
 		return t.refused(ctx, err)
 	}
 	runCtx := ctx
-	if c.tool.timeout > 0 {
+	if c.tool.Timeout > 0 {
 		var cancel context.CancelFunc
-		runCtx, cancel = context.WithTimeout(ctx, c.tool.timeout)
+		runCtx, cancel = context.WithTimeout(ctx, c.tool.Timeout)
 		defer cancel()
 	}
-	done := make(chan outcome, 1)
+	done := make(chan tools.Outcome, 1)
 	go func() { done <- c.run(runCtx) }() // ends when the tool returns; abandoned abandonAfter ctx ended
 	select {
 	case o := <-done:
@@ -302,70 +249,67 @@ func (t *turn) execute(ctx context.Context, c *call) outcome {
 	case o := <-done:
 		return t.judge(ctx, runCtx, c, o)
 	case <-grace.C:
-		return t.judge(ctx, runCtx, c, outcome{kind: sdk.OutcomeError, err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
+		return t.judge(ctx, runCtx, c, tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
 	}
 }
 
 // run calls the tool; a panic is an error of the tool.
-func (c *call) run(ctx context.Context) (o outcome) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.host.t.h.log.Debug("tool panicked", "call", c.part.CallID, "stack", string(debug.Stack()))
-			o = outcome{kind: sdk.OutcomeError, err: fmt.Errorf("tool %s: panic: %v", c.part.Tool, r)}
-		}
-	}()
-	result, err := c.tool.Execute(ctx, c.toolCall())
-	switch {
-	case err != nil:
-		o = failed(err)
-		o.result = result
-		return o
-	case result == nil:
-		return outcome{kind: sdk.OutcomeError, err: fmt.Errorf("tool %s returned nothing", c.part.Tool)}
+func (c *call) run(ctx context.Context) tools.Outcome {
+	result, err := generation.Contained(ctx, c.host.t.h.log, func(ctx context.Context) (*sdk.ToolResult, error) {
+		return c.tool.Execute(ctx, c.toolCall())
+	})
+	if errors.Is(err, generation.ErrPanic) || err == nil && result == nil {
+		err = fmt.Errorf("tool %s: %w", c.part.Tool, cmp.Or(err, errNoResult))
 	}
-	return outcome{kind: sdk.OutcomeOK, result: result}
+	if err != nil {
+		o := tools.Failed(c.host.t.hookFailed(err))
+		o.Result = result
+		return o
+	}
+	return tools.Outcome{Kind: sdk.OutcomeOK, Result: result}
 }
 
+var errNoResult = errors.New("returned nothing")
+
 // judge tells a call that was aborted, or ran out of time, from one that ended by itself.
-func (t *turn) judge(ctx, runCtx context.Context, c *call, o outcome) outcome {
+func (t *turn) judge(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
 	switch {
 	case ctx.Err() != nil:
-		o.kind, o.err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
-	case runCtx.Err() != nil && o.kind != sdk.OutcomeOK:
-		o.kind, o.err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.timeout)
-	case o.kind == sdk.OutcomeDenied:
-		return t.refused(ctx, o.err)
+		o.Kind, o.Err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
+	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
+		o.Kind, o.Err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
+	case o.Kind == sdk.OutcomeDenied:
+		return t.refused(ctx, o.Err)
 	}
 	return o
 }
 
 // after runs the hooks at tool.execute.after over the outcome, whatever it is.
-func (t *turn) after(ctx context.Context, c *call, o outcome) outcome {
+func (t *turn) after(ctx context.Context, c *call, o tools.Outcome) tools.Outcome {
 	if !t.g.Engine.Has(sdk.PointToolAfter) {
 		return o
 	}
 	v := &sdk.ToolAfterValue{}
 	t.c.Locked(func() { v.Metadata = c.part.State.Metadata }) // what the call showed so far
-	if o.result != nil && (o.kind == sdk.OutcomeOK || len(o.result.Metadata) > 0) {
-		v.Title, v.Output, v.Metadata, v.Attachments = o.result.Title, o.result.Output, o.result.Metadata, o.result.Attachments
+	if o.Result != nil && (o.Kind == sdk.OutcomeOK || len(o.Result.Metadata) > 0) {
+		v.Title, v.Output, v.Metadata, v.Attachments = o.Result.Title, o.Result.Output, o.Result.Metadata, o.Result.Attachments
 	}
-	if o.kind != sdk.OutcomeOK {
-		v.Output = o.err.Error()
+	if o.Kind != sdk.OutcomeOK {
+		v.Output = o.Err.Error()
 	}
-	in := &sdk.ToolAfterInput{ToolInput: c.input(t), Args: c.args, Outcome: o.kind}
-	scope := hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}
-	// An aborted call is told of too; the hook's own deadline bounds it.
-	if _, err := t.g.Engine.Transform(context.WithoutCancel(ctx), sdk.PointToolAfter, scope, in, v); err != nil {
-		return outcome{kind: sdk.OutcomeError, err: t.stopBy(err), result: &sdk.ToolResult{}, hooked: true}
+	in := &sdk.ToolAfterInput{ToolInput: c.input(t), Args: c.args, Outcome: o.Kind}
+	// Hooks run for aborted calls, too; their own deadline bounds them.
+	if err := t.g.Fire(context.WithoutCancel(ctx), sdk.PointToolAfter, t.ledger, c.part.CallID, in, v); err != nil {
+		return tools.Outcome{Kind: sdk.OutcomeError, Err: t.stopBy(err), Result: &sdk.ToolResult{}, Hooked: true}
 	}
-	if o.kind != sdk.OutcomeOK {
-		o.err = errors.New(v.Output)
-		o.result = &sdk.ToolResult{Metadata: v.Metadata}
-		o.hooked = true
+	if o.Kind != sdk.OutcomeOK {
+		o.Err = errors.New(v.Output)
+		o.Result = &sdk.ToolResult{Metadata: v.Metadata}
+		o.Hooked = true
 		return o
 	}
-	o.result = &sdk.ToolResult{
-		Title: v.Title, Output: v.Output, Metadata: v.Metadata, Attachments: v.Attachments, KeepTail: o.result.KeepTail,
+	o.Result = &sdk.ToolResult{
+		Title: v.Title, Output: v.Output, Metadata: v.Metadata, Attachments: v.Attachments, KeepTail: o.Result.KeepTail,
 	}
 	return o
 }
@@ -380,7 +324,7 @@ func (t *turn) put(c *call, blobs ...[]byte) {
 }
 
 // conclude stores the result of the call in its part.
-func (t *turn) conclude(c *call, o outcome) {
+func (t *turn) conclude(c *call, o tools.Outcome) {
 	var blobs [][]byte
 	c.outcome = o
 	t.c.Locked(func() {
@@ -388,41 +332,19 @@ func (t *turn) conclude(c *call, o outcome) {
 		if s.Time.Start == 0 {
 			s.Time.Start = live.Now()
 		}
-		state := sdk.ToolState{Input: s.Input, Time: sdk.ToolTime{Start: s.Time.Start, End: live.Now()}}
-		if o.kind == sdk.OutcomeOK {
-			state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.result.Title, o.result.Attachments
-			state.Output, state.Metadata = o.result.Output, o.result.Metadata
-			if c.byPlugin == nil { // the result is the plugin's, not the conversation's
-				state.Output, state.Metadata, blobs = t.fitOutput(o.result)
-			}
-		} else {
-			state.Status, state.Error = sdk.ToolError, o.err.Error()
-			state.Metadata = s.Metadata
-			if o.result != nil && (o.hooked || len(o.result.Metadata) > 0) {
-				state.Metadata = o.result.Metadata
-			}
-			switch o.kind {
-			case sdk.OutcomeAborted:
-				state.Metadata = live.WithKey(state.Metadata, "interrupted", true)
-			case sdk.OutcomeDenied:
-				state.Metadata = live.WithKey(state.Metadata, "denied", true)
-				if r := (*sdk.Refusal)(nil); errors.As(o.err, &r) && r.By != "" {
-					state.Metadata = live.WithKey(state.Metadata, "refusedBy", r.By)
-				}
-			}
+		cfg := &t.g.Config.ToolOutput
+		if c.byPlugin != nil { // the result is the plugin's, not the conversation's
+			cfg = nil
 		}
+		var state sdk.ToolState
+		state, blobs = o.State(s, cfg)
 		c.part.State = state
-		t.identify(state.Attachments, c.part)
+		for _, f := range state.Attachments {
+			f.PartHead = sdk.PartHead{ID: t.c.IDs.New(sdk.PrefixPart), SessionID: c.part.SessionID, MessageID: c.part.MessageID}
+		}
 	})
 	t.put(c, blobs...)
 	t.publishEdits(c.part)
-}
-
-// identify gives attachments their identifiers.
-func (t *turn) identify(files []*sdk.FilePart, p *sdk.ToolPart) {
-	for _, f := range files {
-		f.PartHead = sdk.PartHead{ID: t.c.IDs.New(sdk.PrefixPart), SessionID: p.SessionID, MessageID: p.MessageID}
-	}
 }
 
 // publishEdits tells of the files that a call says it wrote (metadata "files").
@@ -430,29 +352,12 @@ func (t *turn) publishEdits(p *sdk.ToolPart) {
 	if p.State.Status != sdk.ToolCompleted {
 		return
 	}
-	for _, f := range stringsOf(p.State.Metadata["files"]) {
+	for _, f := range tools.StringsOf(p.State.Metadata["files"]) {
 		t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
 	}
 }
 
-// stringsOf returns a list of strings, also one that went through JSON.
-func stringsOf(v any) []string {
-	switch v := v.(type) {
-	case []string:
-		return v
-	case []any:
-		var out []string
-		for _, e := range v {
-			if s, ok := e.(string); ok {
-				out = append(out, s)
-			}
-		}
-		return out
-	}
-	return nil
-}
-
-// writes reports whether a call may write files.
+// writes reports whether a call may write files whose states have to be noted.
 func (t *turn) writes(c *call) bool {
 	if on := t.g.Config.Snapshot; on != nil && !*on {
 		return false
@@ -460,44 +365,7 @@ func (t *turn) writes(c *call) bool {
 	if c.template != "" {
 		return false // the user's own doing, before the message that changes could be noted with
 	}
-	if !t.h.files.On() {
-		return false
-	}
-	if c.tool.origin.Carrier != sdk.CarrierBuiltin {
-		return true
-	}
-	switch c.tool.permission() {
-	case permissionEdit, permissionBash:
-		return true
-	}
-	return false
-}
-
-// permission returns the key of the tool's permission.
-func (t *tool) permission() string {
-	if p, ok := t.Tool.(sdk.ToolPermission); ok {
-		return p.Permission()
-	}
-	return t.definition.ID
-}
-
-// willWrite returns the files that a built-in tool says it will write, when it asks for leave to.
-func willWrite(one *tool, requests []sdk.PermissionRequest) []string {
-	if one.origin.Carrier != sdk.CarrierBuiltin || one.permission() != permissionEdit {
-		return nil
-	}
-	var out []string
-	for _, r := range requests {
-		if r.Permission != permissionEdit {
-			continue
-		}
-		list := stringsOf(r.Metadata["files"])
-		if file, ok := r.Metadata["filepath"].(string); ok && len(list) == 0 {
-			list = []string{file}
-		}
-		out = append(out, list...)
-	}
-	return out
+	return c.tool.MayWrite() && t.h.files.On()
 }
 
 // watchFiles begins to note what a call does to files, while other things are done. The function it returns waits until it has
@@ -510,7 +378,3 @@ func (t *turn) watchFiles(ctx context.Context, c *call) (begun func() (end func(
 	go func() { ends <- t.k.Begin(ctx, c.part.MessageID, c.paths) }() // ends with git, which is bounded; the caller waits
 	return func() func() { return <-ends }
 }
-
-const permissionEdit = "edit" // the files it names when it asks
-
-const permissionBash = "bash" // any

@@ -2,15 +2,20 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -37,7 +42,7 @@ type visit struct {
 // show makes the turn visible to plugins as it stands now, working on the user message given.
 func (t *turn) show(user *sdk.UserMessage) {
 	c := *t
-	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, doomWatch{}, convert.Cache{}
+	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, tools.Doom{}, convert.Cache{}
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	t.r.view = &view{turn: &c, ctx: t.r.turnCtx}
@@ -53,9 +58,7 @@ func (t *turn) place() string {
 
 // viewOf returns the running turn of a session, nil when there is none.
 func (h *Host) viewOf(session string) *view {
-	h.mu.Lock()
-	r := h.runners[session]
-	h.mu.Unlock()
+	r := h.runner(session)
 	if r == nil {
 		return nil
 	}
@@ -66,9 +69,7 @@ func (h *Host) viewOf(session string) *view {
 
 // Visit runs f on the running turn of a session, for a plugin.
 func (h running) Visit(ctx context.Context, session string, f func(context.Context, generation.Turn) error) error {
-	h.mu.Lock()
-	r := h.runners[session]
-	h.mu.Unlock()
+	r := h.runner(session)
 	if r == nil {
 		return fmt.Errorf("session %q: %w", session, generation.ErrNoTurn)
 	}
@@ -118,7 +119,7 @@ func (r *runner) endVisit(v *view) {
 func (t *turn) refusedByUser(err error) error {
 	var refusal *sdk.Refusal
 	if errors.As(err, &refusal) && refusal.Halt {
-		t.halt(err)
+		return t.stopBy(err)
 	}
 	return err
 }
@@ -147,11 +148,110 @@ func (v *visit) Generation() *generation.Set { return v.turn.g }
 
 // Permit decides a request of a plugin. An answer "always" can hold for the patterns that are asked for, no wider ones.
 func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error {
-	req.Agent, req.Metadata = v.turn.Agent.Name, askedBy(req.Metadata, "", by.Name)
+	req.Agent, req.Metadata = v.turn.Agent.Name, permission.AskedBy(req.Metadata, "", by.Name)
 	return v.turn.refusedByUser(v.turn.permit(ctx, req, "", generation.OriginOf(by)))
 }
 
 // Question asks the user.
 func (v *visit) Question(ctx context.Context, req sdk.QuestionRequest) ([][]string, error) {
-	return v.turn.h.question(ctx, v.turn, req)
+	return v.turn.question(ctx, req)
+}
+
+const (
+	// pointPluginCall is where the ledger has a tool call of a plugin; no hook is called there.
+	pointPluginCall sdk.Point = "tool.call"
+)
+
+// CallTool calls a tool for a plugin.
+func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error) {
+	if depth := tools.CallDepth(ctx); depth >= tools.MaxCallDepth {
+		return nil, fmt.Errorf("call %s: tool calls may nest %d deep: this one is called from inside itself, or nearly", req.Tool, tools.MaxCallDepth)
+	}
+	t := v.turn
+	t.tools = tools.All(ctx, t.toolScope())
+	result, entry, err := t.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, t.place())
+	v.entries = append(v.entries, entry)
+	return result, err
+}
+
+// callFor takes a call that the model did not make through the choke point. It returns what the ledger has of it, and an error with what hooks made
+// of its text.
+func (t *turn) callFor(ctx context.Context, c *call, tool, message string) (*sdk.ToolResult, hooks.Entry, error) {
+	if len(c.raw) == 0 {
+		c.raw = []byte("{}")
+	}
+	c.part = &sdk.ToolPart{
+		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: message}, CallID: t.c.IDs.New("call"), Tool: tool,
+		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
+	}
+	begun := time.Now()
+	if c.template != "" { // before it is asked for: clients show whose command it is
+		c.part.State.Input = c.raw
+		t.publishPluginCall(c)
+	}
+	var running sync.WaitGroup
+	t.callTool(ctx, c, &running)
+	running.Wait()
+	by := &c.byPlugin.Manifest
+	entry := hooks.Entry{
+		Point: pointPluginCall, Plugin: by.Name, Version: by.Version, Hook: c.part.Tool, Subject: c.part.CallID,
+		Outcome: hooks.Outcome(c.outcome.Kind), DurationUS: time.Since(begun).Microseconds(),
+	}
+	if c.outcome.Err != nil {
+		entry.Error = c.outcome.Err.Error()
+	}
+	if err := c.outcome.Failure(ctx); err != nil {
+		return nil, entry, err
+	}
+	return c.outcome.Result, entry, nil
+}
+
+// publishPluginCall publishes the state of a plugin's call.
+func (t *turn) publishPluginCall(c *call) {
+	var p sdk.ToolPart
+	t.c.Locked(func() { p = *c.part })
+	t.tell(tools.PluginCallEvent(&p, c.byPlugin.Manifest.Name, c.template))
+}
+
+// Sample asks the session's model, or its small one, for an answer without tools, once the user gave leave.
+func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleRequest) (*sdk.SampleResult, error) {
+	t := v.turn
+	m := t.Model
+	if req.Small {
+		var err error
+		if m, err = t.SmallModel(ctx); err != nil {
+			return nil, err
+		}
+	}
+	leave := sdk.PermissionRequest{
+		SessionID: req.SessionID, Permission: permission.Sampling, Agent: t.Agent.Name, Patterns: []string{by.Name}, Always: []string{by.Name},
+		Metadata: sdk.Object{"plugin": by.Name, "model": m.Ref().String(), "prompt": generation.PreviewOf(&req)},
+	}
+	if err := t.refusedByUser(t.permit(ctx, leave, "", generation.OriginOf(by))); err != nil {
+		return nil, err
+	}
+	t.Setup = t.As(t.Agent, m, sdk.PurposeSampling) // of this request; the ledger has it under its purpose
+	return sample(ctx, t, &req)
+}
+
+// sample asks the turn's model.
+func sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleResult, error) {
+	var system []string
+	if req.System != "" {
+		system = append(system, req.System)
+	}
+	a, err := t.AskAside(ctx, t.c, t.user, req.Messages, t.ledger, func() *sdk.ModelRequest {
+		r := t.Setup.Request(system, t.user.Model.Variant)
+		if req.MaxTokens > 0 && (r.Params.MaxOutputTokens == 0 || req.MaxTokens < r.Params.MaxOutputTokens) {
+			r.Params.MaxOutputTokens = req.MaxTokens
+		}
+		if req.Temperature != nil && t.Model.Temperature {
+			r.Params.Temperature = req.Temperature
+		}
+		return r
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.SampleResult{Text: a.Text.String(), Model: t.Model.Ref().String(), FinishReason: a.Reason}, nil
 }

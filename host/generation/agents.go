@@ -115,3 +115,19 @@ func (g *Set) ByThirdParty(name string) bool {
 	}
 	return false
 }
+
+// Subagents lists the agents that the model can ask.
+func (g *Set) Subagents() []sdk.Agent {
+	return slices.DeleteFunc(g.Agents(), func(a sdk.Agent) bool { return a.Mode == sdk.ModePrimary || a.Hidden })
+}
+
+// SkillsUnless lists the skills of all plugins that are not denied.
+func (g *Set) SkillsUnless(ctx context.Context, denied func(name string) bool) []sdk.Skill {
+	out := []sdk.Skill{}
+	for _, s := range g.Skills(ctx) {
+		if !denied(s.Name) {
+			out = append(out, s.Skill)
+		}
+	}
+	return out
+}

@@ -62,6 +62,11 @@ func (l *Plugin) LeaveOut(what string, err error) {
 	}
 }
 
+// Notify tells users about the plugin.
+func (l *Plugin) Notify(message string) {
+	l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: "plugin " + l.Manifest.Name + ": " + message})
+}
+
 // What became of code of a plugin that did not return.
 var (
 	ErrNoAnswer = errors.New("no answer")

@@ -418,8 +418,18 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 	return &out, nil
 }
 
-// IsSecret reports whether a variable holds a key or a secret, which commands do not get.
-func (m *Models) IsSecret(variable string) bool { return m.secretEnv[variable] }
+// Environ returns the environment of a command: the user's without keys and secrets, with the variables given in addition.
+func (m *Models) Environ(more map[string]string) []string {
+	env := slices.DeleteFunc(slices.Clone(m.o.Environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		_, replaced := more[name]
+		return replaced || m.secretEnv[name]
+	})
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		env = append(env, name+"="+more[name])
+	}
+	return env
+}
 
 func ProviderRef(p *sdk.ProviderInfo) sdk.ProviderRef {
 	return sdk.ProviderRef{ID: p.ID, Name: p.Name, Protocol: p.Protocol}

@@ -144,7 +144,7 @@ func places() []place {
 func projectFiles() []string {
 	return []string{
 		"builtin/internal/paths", "builtin/internal/sources", "builtin/tools/files", "builtin/tools/search", "builtin/tools/search/ignore",
-		"builtin/tools/interact", "builtin/instructions", "builtin/agents", "builtin/commands", "builtin/skills", "host", "host/config",
+		"builtin/tools/interact", "builtin/instructions", "builtin/agents", "builtin/commands", "builtin/skills", "host/input", "host/config",
 	}
 }
 

@@ -1,4 +1,4 @@
-package host
+package tools
 
 import (
 	"fmt"
@@ -16,19 +16,19 @@ const (
 	defaultOutputBytes = 50 * 1024
 )
 
-// outputPrefix begins the path under which a model reads a stored output.
-const outputPrefix = "tool-output/"
+// OutputPrefix begins the path under which a model reads a stored output.
+const OutputPrefix = "tool-output/"
 
-// fitOutput returns the output as it goes into the conversation. One that is too large is stored whole,
+// FitOutput returns the output as it goes into the conversation. One that is too large is stored whole,
 // by its hash, and leaves a preview that says how to read the rest.
-func (t *turn) fitOutput(r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
+func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 	metadata := r.Metadata
-	lines, size := t.outputLimits()
+	lines, size := OutputLimits(cfg)
 	if _, own := metadata["truncated"]; own {
 		lines, size = lines*2, size*2 // the tool cut it already and left a note, which may go over
 	}
 	output := strings.ToValidUTF8(r.Output, "�")
-	kept := cutOutput(output, lines, size, r.KeepTail)
+	kept := CutOutput(output, lines, size, r.KeepTail)
 	if len(kept) == len(output) {
 		if metadata["truncated"] == nil {
 			metadata = live.WithKey(metadata, "truncated", false)
@@ -36,7 +36,7 @@ func (t *turn) fitOutput(r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 		return output, metadata, nil
 	}
 	content := []byte(output)
-	path := outputPrefix + store.Hash(content)
+	path := OutputPrefix + store.Hash(content)
 	metadata = live.WithKey(live.WithKey(metadata, "truncated", true), "outputPath", path)
 	note := fmt.Sprintf("[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]", len(kept), len(output), path)
 	if r.KeepTail {
@@ -45,9 +45,8 @@ func (t *turn) fitOutput(r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 	return kept + "\n" + note, metadata, [][]byte{content}
 }
 
-// outputLimits returns how many lines and bytes of a tool's output go into the conversation.
-func (t *turn) outputLimits() (lines, size int) {
-	cfg := t.g.Config.ToolOutput
+// OutputLimits returns how many lines and bytes of a tool's output go into the conversation.
+func OutputLimits(cfg sdk.ToolOutputConfig) (lines, size int) {
 	lines, size = defaultOutputLines, defaultOutputBytes
 	if cfg.MaxLines > 0 {
 		lines = cfg.MaxLines
@@ -58,9 +57,9 @@ func (t *turn) outputLimits() (lines, size int) {
 	return lines, size
 }
 
-// cutOutput keeps at most so many lines and bytes of s, from its start or from its end, whole lines where
+// CutOutput keeps at most so many lines and bytes of s, from its start or from its end, whole lines where
 // there are any.
-func cutOutput(s string, lines, size int, tail bool) string {
+func CutOutput(s string, lines, size int, tail bool) string {
 	if len(s) <= size && strings.Count(s, "\n") < lines {
 		return s
 	}

@@ -1,4 +1,4 @@
-package host
+package tools
 
 import (
 	"cmp"
@@ -32,9 +32,9 @@ const (
 
 // hide puts tools of plugins behind the search tool when all together pass the budget. Those of the plugins come in their order
 // for as long as they fit, so that a request looks the same from step to step; what the model found stays with it.
-func (s *toolset) hide(t *turn, all []*tool, messages []sdk.MessageWithParts) {
-	cfg := t.g.Config.ToolSearch
-	if allowed, said := t.user.Tools[searchTool]; cfg.Disable || said && !allowed || t.Rules.Removed(searchTool) {
+func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
+	cfg := s.Set.Config.ToolSearch
+	if allowed, said := s.Listed[searchTool]; cfg.Disable || said && !allowed || s.Rules.Removed(searchTool) {
 		return
 	}
 	budget := int64(sdk.DefaultToolBudget)
@@ -53,25 +53,25 @@ func (s *toolset) hide(t *turn, all []*tool, messages []sdk.MessageWithParts) {
 		return
 	}
 	known, left := knownTools(messages), budget-ours
-	var hidden []*tool
+	var hidden []*Tool
 	for _, one := range all {
 		if one.builtin() {
 			continue
 		}
 		if left -= one.tokens(); left < 0 {
-			one.hidden = !known[one.definition.ID]
+			one.Hidden = !known[one.Def.ID]
 			hidden = append(hidden, one)
 		}
 	}
-	search := &toolSearch{hidden: hidden}
-	s.tools[searchTool] = &tool{Tool: search, definition: search.Definition(), origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}}
+	search := &toolSearch{hidden: hidden, present: s.present}
+	s.tools[searchTool] = &Tool{Tool: search, Def: search.Definition(), Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}}
 }
 
-func (one *tool) builtin() bool { return one.origin.Carrier == sdk.CarrierBuiltin }
+func (one *Tool) builtin() bool { return one.Origin.Carrier == sdk.CarrierBuiltin }
 
 // tokens estimates what the tool's definition takes in a request.
-func (one *tool) tokens() int64 {
-	d := &one.definition
+func (one *Tool) tokens() int64 {
+	d := &one.Def
 	return int64(len(d.ID)+len(d.Description)+len(d.Parameters)) / convert.BytesPerToken
 }
 
@@ -87,7 +87,7 @@ func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 			}
 			switch state := &call.State; {
 			case state.Status == sdk.ToolCompleted && call.Tool == searchTool:
-				for _, id := range stringsOf(state.Metadata[foundKey]) {
+				for _, id := range StringsOf(state.Metadata[foundKey]) {
 					known[id] = true
 				}
 			case state.Status == sdk.ToolError && state.Metadata[hiddenKey] == true:
@@ -98,23 +98,28 @@ func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 	return known
 }
 
-// introduce answers the call of a hidden tool: its parameters were a guess. The next call will do.
-func (t *turn) introduce(ctx context.Context, c *call) outcome {
-	text, err := t.present(ctx, c.tool)
+// Introduction returns the error of a call of a hidden tool, and its metadata: the parameters were a guess. The next call will do.
+func (s *Set) Introduction(ctx context.Context, one *Tool) (sdk.Object, error) {
+	text, err := s.present(ctx, one)
 	if err != nil {
-		return failed(err)
+		return nil, err
 	}
-	err = fmt.Errorf("the call was not run: the definition of %s was not known yet. This is it; call the tool again with arguments that meet it.\n\n%s", c.part.Tool, text)
-	return outcome{kind: sdk.OutcomeError, err: err, result: &sdk.ToolResult{Metadata: sdk.Object{hiddenKey: true}}}
+	return sdk.Object{hiddenKey: true}, fmt.Errorf("the call was not run: the definition of %s was not known yet. This is it; call the tool again with arguments that meet it.\n\n%s", one.Def.ID, text)
 }
 
+// HookError is returned when a hook at tool.definition that must not fail did, which ends the turn.
+type HookError struct{ err error }
+
+func (e *HookError) Error() string { return e.err.Error() }
+func (e *HookError) Unwrap() error { return e.err }
+
 // present writes the definition of a tool as the hooks at tool.definition leave it.
-func (t *turn) present(ctx context.Context, one *tool) (string, error) {
-	def := one.definition
-	if err := t.transformDefinition(ctx, one.origin, &def); err != nil {
-		return "", t.stopBy(err)
+func (s *Set) present(ctx context.Context, one *Tool) (string, error) {
+	def := one.Def
+	if err := s.transform(ctx, one.Origin, &def); err != nil {
+		return "", &HookError{err}
 	}
-	return fmt.Sprintf("<tool name=%q plugin=%q>\n%s\nparameters: %s\n</tool>", def.ID, originName(one.origin), def.Description, def.Parameters), nil
+	return fmt.Sprintf("<tool name=%q plugin=%q>\n%s\nparameters: %s\n</tool>", def.ID, originName(one.Origin), def.Description, def.Parameters), nil
 }
 
 func originName(o sdk.Origin) string {
@@ -122,7 +127,10 @@ func originName(o sdk.Origin) string {
 }
 
 // toolSearch is the tool that finds tools.
-type toolSearch struct{ hidden []*tool } // in the order of their plugins
+type toolSearch struct {
+	hidden  []*Tool // in the order of their plugins
+	present func(context.Context, *Tool) (string, error)
+}
 
 // Definition lists the names of what can be found. It stays the same when tools were found.
 func (s *toolSearch) Definition() sdk.ToolDefinition {
@@ -150,12 +158,12 @@ func (s *toolSearch) listing() string {
 			fmt.Fprintf(&out, " and %d more, which a search finds too", len(s.hidden)-i)
 			break
 		}
-		if one.origin == last {
-			out.WriteString(", " + one.definition.ID)
+		if one.Origin == last {
+			out.WriteString(", " + one.Def.ID)
 			continue
 		}
-		last = one.origin
-		fmt.Fprintf(&out, "\n- from %s: %s", originName(last), one.definition.ID)
+		last = one.Origin
+		fmt.Fprintf(&out, "\n- from %s: %s", originName(last), one.Def.ID)
 	}
 	return out.String()
 }
@@ -177,11 +185,11 @@ func (s *toolSearch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.Tool
 	found, unknown := s.find(args.Query, args.Max)
 	ids, texts := []string{}, []string{}
 	for _, one := range found {
-		text, err := call.Host.(*callHost).t.present(ctx, one)
+		text, err := s.present(ctx, one)
 		if err != nil {
 			return nil, err
 		}
-		ids, texts = append(ids, one.definition.ID), append(texts, text)
+		ids, texts = append(ids, one.Def.ID), append(texts, text)
 	}
 	switch {
 	case len(unknown) > 0:
@@ -198,11 +206,11 @@ func (s *toolSearch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.Tool
 }
 
 // find returns the tools a query means, the best first, and the names it selects that are not there.
-func (s *toolSearch) find(query string, most int) (found []*tool, unknown []string) {
+func (s *toolSearch) find(query string, most int) (found []*Tool, unknown []string) {
 	if names, ok := strings.CutPrefix(strings.TrimSpace(query), selectPrefix); ok {
 		for name := range strings.SplitSeq(names, ",") {
 			name = strings.TrimSpace(name)
-			i := slices.IndexFunc(s.hidden, func(one *tool) bool { return one.definition.ID == name })
+			i := slices.IndexFunc(s.hidden, func(one *Tool) bool { return one.Def.ID == name })
 			if i >= 0 && !slices.Contains(found, s.hidden[i]) {
 				found = append(found, s.hidden[i])
 			} else if i < 0 && name != "" {

@@ -1,4 +1,4 @@
-package host
+package tools
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 )
 
 // rank returns the tools in which words of the query stand, the best first; of equals the one that comes first.
-func rank(tools []*tool, query []string) []*tool {
+func rank(tools []*Tool, query []string) []*Tool {
 	slices.Sort(query)
 	query = slices.Compact(query)
 	texts := make([]toolText, len(tools))
@@ -38,7 +38,7 @@ func rank(tools []*tool, query []string) []*tool {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	out := make([]*tool, len(order))
+	out := make([]*Tool, len(order))
 	for i, at := range order {
 		out[i] = tools[at]
 	}
@@ -48,12 +48,12 @@ func rank(tools []*tool, query []string) []*tool {
 // toolText is what of a tool is searched, in words.
 type toolText struct{ name, parameters, description []string }
 
-func textOfTool(one *tool) toolText {
-	text := toolText{name: wordsOf(one.definition.ID), description: wordsOf(one.definition.Description)}
+func textOfTool(one *Tool) toolText {
+	text := toolText{name: wordsOf(one.Def.ID), description: wordsOf(one.Def.Description)}
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	if json.Unmarshal(one.definition.Parameters, &schema) == nil {
+	if json.Unmarshal(one.Def.Parameters, &schema) == nil {
 		for name := range schema.Properties {
 			text.parameters = append(text.parameters, wordsOf(name)...)
 		}

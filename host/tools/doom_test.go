@@ -1,4 +1,4 @@
-package host
+package tools
 
 import (
 	"strconv"
@@ -28,7 +28,7 @@ func TestDoomWatch(t *testing.T) {
 		"a cycle that begins elsewhere": {"xbababa", 2},
 	}
 	for name, c := range cases {
-		w := &doomWatch{}
+		w := &Doom{}
 		got := 0
 		for _, r := range c.calls {
 			got = w.add("tool", []byte(strconv.Quote(string(r))))
@@ -41,7 +41,7 @@ func TestDoomWatch(t *testing.T) {
 
 func TestDoomWatchComparesToolAndArguments(t *testing.T) {
 	t.Parallel()
-	w := &doomWatch{}
+	w := &Doom{}
 	w.add("read", []byte(`{"a": 1}`))
 	w.add("read", []byte(`{"a":1}`))
 	if got := w.add("list", []byte(`{"a":1}`)); got != 0 {

@@ -1,9 +1,11 @@
-package host
+package input
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tenonhq/tenon/host/tools"
 )
 
 func TestExpandTemplate(t *testing.T) {
@@ -25,7 +27,7 @@ func TestExpandTemplate(t *testing.T) {
 		"all and some":           {"$1 of $ARGUMENTS", `"a b" c`, `a b c of "a b" c`},
 	}
 	for name, c := range cases {
-		if got, _ := joinPieces(fillTemplate(c.template, c.arguments, true), authorUser); got != c.want {
+		if got, _ := joinPieces(fillTemplate(c.template, c.arguments, true), AuthorUser); got != c.want {
 			t.Errorf("%s: fillTemplate(%q, %q) = %q, want %q", name, c.template, c.arguments, got, c.want)
 		}
 	}
@@ -102,7 +104,7 @@ func TestCutOutput(t *testing.T) {
 		"no rune cut, tail":  {"ääää", 9, 3, true, "ä"},
 	}
 	for name, c := range cases {
-		if got := cutOutput(c.text, c.lines, c.size, c.tail); got != c.want {
+		if got := tools.CutOutput(c.text, c.lines, c.size, c.tail); got != c.want {
 			t.Errorf("%s: cutOutput(%q) = %q, want %q", name, c.text, got, c.want)
 		}
 	}
@@ -151,7 +153,7 @@ func FuzzCutOutput(f *testing.F) {
 		if lines < 1 || size < 1 {
 			return
 		}
-		got := cutOutput(text, lines, size, tail)
+		got := tools.CutOutput(text, lines, size, tail)
 		if len(got) > size {
 			t.Errorf("kept %d bytes of at most %d", len(got), size)
 		}

@@ -1,9 +1,10 @@
-package host
+package input
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -20,28 +21,26 @@ const (
 
 // references resolves the @name of one prompt that are neither files nor agents.
 type references struct {
-	h       *Host
-	g       *generation.Set
 	asked   int
 	expires time.Time // set with the first
 }
 
 // find asks the plugins, in order, what a name means. A plugin that fails is told of, and the text stays as it is.
-func (r *references) find(ctx context.Context, name string) sdk.Parts {
+func (r *references) find(ctx context.Context, set *generation.Set, name string) sdk.Parts {
 	if r.asked == maxReferences {
 		return nil
 	}
 	if r.asked++; r.asked == 1 {
 		r.expires = time.Now().Add(referenceTimeout)
 	}
-	for _, l := range r.g.Plugins {
+	for _, l := range set.Plugins {
 		source, ok := l.Value.(sdk.ReferenceSource)
 		if !ok {
 			continue
 		}
 		parts, err := r.ask(ctx, l, source, name)
 		if err != nil && ctx.Err() == nil {
-			r.h.notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: @%s stays as it is: %v", l.Manifest.Name, name, err)})
+			l.Notify(fmt.Sprintf("@%s stays as it is: %v", name, err))
 		}
 		if len(parts) > 0 {
 			return parts
@@ -102,9 +101,9 @@ func referenceName(text string, start, end int) string {
 }
 
 // render makes the prompt of a command whose plugin writes it itself.
-func (c *command) render(ctx context.Context, h *Host, arguments string) (sdk.Parts, error) {
+func (c *Command) render(ctx context.Context, log *slog.Logger, arguments string) (sdk.Parts, error) {
 	renderer := c.Owner.Value.(sdk.CommandRenderer)
-	parts, err := generation.Bounded(ctx, h.log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
+	parts, err := generation.Bounded(ctx, log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
 		return renderer.RenderCommand(ctx, c.Name, arguments)
 	})
 	if err == nil {

@@ -1,4 +1,4 @@
-package host
+package input
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -37,14 +38,52 @@ const (
 // mention is @ and a path or an agent's name, at the start of a word.
 var mention = regexp.MustCompile("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
 
-// resolver turns what a user typed and attached into parts.
-type resolver struct {
-	h   *Host
-	g   *generation.Set
-	err error // the first attachment that cannot be used
+// Resolver turns what a user typed and attached into parts. It is for one prompt; set the exported fields.
+type Resolver struct {
+	Project sdk.Project
+	Log     *slog.Logger
+	Set     *generation.Set
+	Rules   *permission.Rules // for files that the template of a repository names
+	// Author returns the author of a command's template.
+	Author func(*Command) Author
+	// Shell returns the function that runs the shell commands of a command's template.
+	Shell func(ctx context.Context, c *Command) (func(ctx context.Context, line string) (*sdk.ToolResult, error), error)
 
+	err        error // the first attachment that cannot be used
 	references references
-	rules      *permission.Rules // for files that others than the user name
+}
+
+// Parts returns the parts of a prompt: those that text, or the command c with text as its arguments, makes, and the given ones, resolved. c may be nil.
+func (r *Resolver) Parts(ctx context.Context, text string, c *Command, given sdk.Parts) (sdk.Parts, error) {
+	parts, err := r.prompt(ctx, text, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range given {
+		parts = append(parts, r.part(p)...)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	if c == nil && len(parts) == 0 {
+		return nil, errors.New("the prompt is empty: nothing to answer")
+	}
+	return parts, nil
+}
+
+// prompt returns the parts of the prompt that the user typed or a command makes.
+func (r *Resolver) prompt(ctx context.Context, text string, c *Command) (sdk.Parts, error) {
+	switch {
+	case c == nil:
+		return r.text(ctx, text, spans{}), nil
+	case c.rendered:
+		return c.render(ctx, r.Log, text)
+	}
+	if err := r.runTemplate(ctx, c); err != nil {
+		return nil, err
+	}
+	text, foreign := joinPieces(c.pieces, r.Author(c))
+	return r.text(ctx, text, foreign), nil
 }
 
 // spans are ranges of a prompt, in bytes from and to, that the user did not write.
@@ -59,7 +98,7 @@ func among(ranges [][2]int, start, end int) bool {
 }
 
 // text returns the text as a part and what it mentions as more: files, agents, and what plugins know by the name.
-func (r *resolver) text(ctx context.Context, text string, foreign spans) sdk.Parts {
+func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Parts {
 	if text == "" {
 		return nil
 	}
@@ -74,7 +113,7 @@ func (r *resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 			if name = referenceName(text, m[4], m[5]); name == "" || seen[name] {
 				continue
 			}
-			found = r.references.find(ctx, name)
+			found = r.references.find(ctx, r.Set, name)
 		}
 		if !seen[name] {
 			parts = append(parts, found...)
@@ -85,7 +124,7 @@ func (r *resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 }
 
 // local resolves the mention text[start:end], with punctuation behind it or without, to a file or an agent.
-func (r *resolver) local(text string, start, end int, confined bool) (string, sdk.Parts) {
+func (r *Resolver) local(text string, start, end int, confined bool) (string, sdk.Parts) {
 	name := text[start:end]
 	for _, candidate := range []string{name, strings.TrimRight(name, ".:!?")} {
 		source := &sdk.SourceText{Value: "@" + candidate, Start: start - 1, End: start + len(candidate)}
@@ -97,20 +136,20 @@ func (r *resolver) local(text string, start, end int, confined bool) (string, sd
 }
 
 // mentioned returns the parts of one mention, nil when it names nothing that is there.
-func (r *resolver) mentioned(name string, source *sdk.SourceText, confined bool) sdk.Parts {
+func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool) sdk.Parts {
 	path := r.path(name)
 	if _, err := r.files().Stat(path); err == nil {
 		at := attached{path: path}
 		if confined {
 			var ok bool
 			if at.real, ok = r.mayAttach(path); !ok {
-				r.h.log.Warn("not attached: a command of the repository names a file outside of the project, or one that is asked for", "file", path)
+				r.Log.Warn("not attached: a command of the repository names a file outside of the project, or one that is asked for", "file", path)
 				return nil
 			}
 		}
 		return r.file(at, &sdk.FileSource{Type: "file", Path: path, Text: source})
 	}
-	i := slices.IndexFunc(r.g.Agents(), func(a sdk.Agent) bool {
+	i := slices.IndexFunc(r.Set.Agents(), func(a sdk.Agent) bool {
 		return a.Name == name && a.Mode != sdk.ModePrimary && !a.Hidden
 	})
 	if i < 0 {
@@ -121,16 +160,16 @@ func (r *resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 
 // mayAttach reports whether a file that a template of the repository names lies in the project, symlinks resolved, and may be read
 // without asking. It returns the real path, which is the one to open.
-func (r *resolver) mayAttach(path string) (real string, ok bool) {
-	root := projectfs.Real(r.h.opts.Project.Worktree)
+func (r *Resolver) mayAttach(path string) (real string, ok bool) {
+	root := projectfs.Real(r.Project.Worktree)
 	real = projectfs.Real(path)
 	rel, err := filepath.Rel(root, real)
-	return real, err == nil && filepath.IsLocal(rel) && r.rules.Decide("read", filepath.ToSlash(rel)).Action == sdk.ActionAllow
+	return real, err == nil && filepath.IsLocal(rel) && r.Rules.Decide("read", filepath.ToSlash(rel)).Action == sdk.ActionAllow
 }
 
 // files opens attachments: links in the project do not lead out of it, whoever names them.
-func (r *resolver) files() projectfs.FS {
-	return projectfs.New([]string{r.h.opts.Project.Worktree, r.h.opts.Project.Directory}, nil)
+func (r *Resolver) files() projectfs.FS {
+	return projectfs.New([]string{r.Project.Worktree, r.Project.Directory}, nil)
 }
 
 // attached is a file or directory on disk that a prompt names.
@@ -153,18 +192,18 @@ func (a attached) list(files projectfs.FS) ([]fs.DirEntry, error) {
 	return files.ReadDir(a.path)
 }
 
-func (r *resolver) path(name string) string {
+func (r *Resolver) path(name string) string {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		return filepath.Join(r.h.opts.Project.Home, rest)
+		return filepath.Join(r.Project.Home, rest)
 	}
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
 	}
-	return filepath.Join(r.h.opts.Project.Directory, filepath.FromSlash(name))
+	return filepath.Join(r.Project.Directory, filepath.FromSlash(name))
 }
 
 // part resolves a part a client gave: files are read, agents announced, the rest is taken as it is.
-func (r *resolver) part(p sdk.Part) sdk.Parts {
+func (r *Resolver) part(p sdk.Part) sdk.Parts {
 	switch p := p.(type) {
 	case *sdk.AgentPart:
 		return r.agent(p)
@@ -190,7 +229,7 @@ func (r *resolver) part(p sdk.Part) sdk.Parts {
 }
 
 // dataText puts a text file that came as data into the prompt.
-func (r *resolver) dataText(p *sdk.FilePart) sdk.Parts {
+func (r *Resolver) dataText(p *sdk.FilePart) sdk.Parts {
 	head, body, ok := strings.Cut(p.URL, ",")
 	content, err := []byte(body), error(nil)
 	switch {
@@ -209,11 +248,11 @@ func (r *resolver) dataText(p *sdk.FilePart) sdk.Parts {
 	return r.inlined(p, p.Filename, "file", strings.ToValidUTF8(string(content), "\uFFFD"), err)
 }
 
-func (r *resolver) agent(p *sdk.AgentPart) sdk.Parts {
+func (r *Resolver) agent(p *sdk.AgentPart) sdk.Parts {
 	return sdk.Parts{p, &sdk.TextPart{Synthetic: true, Text: fmt.Sprintf("Use the task tool with subagent_type %q for what the message above asks of @%s.", p.Name, p.Name)}}
 }
 
-func (r *resolver) fail(err error) {
+func (r *Resolver) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
@@ -221,7 +260,7 @@ func (r *resolver) fail(err error) {
 
 // file reads an attached file: text goes into the prompt, images and documents become data, of a
 // directory the entries are listed. The file part itself tells clients what was attached.
-func (r *resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
+func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 	part := &sdk.FilePart{Filename: filepath.Base(at.path), URL: FileURL(at.path), Source: source}
 	f, info, err := at.open(r.files())
 	if errors.Is(err, projectfs.ErrDirectory) {
@@ -247,7 +286,7 @@ func (r *resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 }
 
 // inlined returns the part and its content as text for the model.
-func (r *resolver) inlined(part *sdk.FilePart, path, element, text string, err error) sdk.Parts {
+func (r *Resolver) inlined(part *sdk.FilePart, path, element, text string, err error) sdk.Parts {
 	if err != nil {
 		var pathErr *fs.PathError
 		if errors.As(err, &pathErr) {

@@ -1,4 +1,4 @@
-package host
+package tools
 
 import (
 	"bytes"
@@ -18,15 +18,15 @@ const (
 	doomPeriod = 6
 )
 
-// doomWatch notices a model that calls the same tools with the same arguments over and over, in one step
+// Doom notices a model that calls the same tools with the same arguments over and over, in one step
 // or across steps, one call or a cycle of several.
-type doomWatch struct {
+type Doom struct {
 	calls   [][sha256.Size]byte // of this turn, oldest first; bounded to what the longest cycle needs
 	refused int
 }
 
 // add notes a call and returns the length of the cycle it completes, 0 for none.
-func (w *doomWatch) add(tool string, args []byte) int {
+func (w *Doom) add(tool string, args []byte) int {
 	var compact bytes.Buffer
 	if json.Compact(&compact, args) != nil {
 		compact.Write(args)
@@ -44,7 +44,7 @@ func (w *doomWatch) add(tool string, args []byte) int {
 }
 
 // cycles reports whether the latest calls are doomRepeats runs of one cycle of the given length.
-func (w *doomWatch) cycles(period int) bool {
+func (w *Doom) cycles(period int) bool {
 	n := period * doomRepeats
 	if len(w.calls) < n {
 		return false
@@ -59,16 +59,13 @@ func (w *doomWatch) cycles(period int) bool {
 }
 
 // reset forgets the calls: the user let the model go on.
-func (w *doomWatch) reset() { w.calls = nil }
+func (w *Doom) reset() { w.calls = nil }
 
-// watchDoom asks the user whether a repeating call may run, or fail, again: a call of an unknown tool or with wrong arguments
+// Watch asks the user whether a repeating call may run, or fail, again: a call of an unknown tool or with wrong arguments
 // repeats like any other, and so does one that a hook denies. args are the model's. Refused once, the model is told to do something else; refused twice, the turn
-// ends. Calls of plugins are not watched: a plugin does not run in circles because the model does.
-func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
-	if c.byPlugin != nil {
-		return nil
-	}
-	period := t.doom.add(c.part.Tool, args)
+// ends.
+func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(context.Context, sdk.PermissionRequest) error) error {
+	period := w.add(tool, args)
 	if period == 0 {
 		return nil
 	}
@@ -76,21 +73,21 @@ func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
 	if period > 1 {
 		what = fmt.Sprintf("the same cycle of %d calls", period)
 	}
-	err := c.host.Ask(ctx, sdk.PermissionRequest{
-		Permission: sdk.PermissionDoomLoop, Patterns: []string{c.part.Tool}, Always: []string{c.part.Tool},
-		Metadata: sdk.Object{"tool": c.part.Tool, "period": period, "repeats": doomRepeats},
+	err := ask(ctx, sdk.PermissionRequest{
+		Permission: sdk.PermissionDoomLoop, Patterns: []string{tool}, Always: []string{tool},
+		Metadata: sdk.Object{"tool": tool, "period": period, "repeats": doomRepeats},
 	})
 	if err == nil {
-		t.doom.reset()
+		w.reset()
 		return nil
 	}
 	var refusal *sdk.Refusal
 	if !errors.As(err, &refusal) {
 		return err
 	}
-	t.doom.refused++
+	w.refused++
 	return &sdk.Refusal{
 		Reason: fmt.Sprintf("%s came %d times in a row; it was not run again, do something else: %s", what, doomRepeats, refusal.Reason),
-		By:     refusal.By, Halt: refusal.Halt || t.doom.refused > 1,
+		By:     refusal.By, Halt: refusal.Halt || w.refused > 1,
 	}
 }

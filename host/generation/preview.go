@@ -1,0 +1,21 @@
+package generation
+
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/host/convert"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// samplePreview bounds what the user is shown of a request to the model, in bytes.
+const samplePreview = 2000
+
+// PreviewOf returns the beginning of a request for the user's eyes.
+func PreviewOf(req *sdk.SampleRequest) string {
+	texts := []string{req.System}
+	for i := range req.Messages {
+		texts = append(texts, convert.Text(&req.Messages[i]))
+	}
+	return visible.Cut(strings.TrimSpace(strings.Join(texts, "\n")), samplePreview, " […]")
+}

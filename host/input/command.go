@@ -1,0 +1,78 @@
+package input
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Command is a command that is called, and whose it is.
+type Command struct {
+	generation.Command
+	rendered bool    // its plugin writes the prompt
+	pieces   []piece // of its template with the arguments in place; nil when rendered
+}
+
+// Label names the command and where its template stands.
+func (c *Command) Label() string {
+	return fmt.Sprintf("/%s (%s)", c.Name, cmp.Or(c.Origin, "plugin "+c.Owner.Manifest.Name))
+}
+
+// runs reports whether the template runs shell commands.
+func (c *Command) runs() bool {
+	return slices.ContainsFunc(c.pieces, func(p piece) bool { return p.kind == pieceShell })
+}
+
+// Expand finds a command by its name and fills its template; nil without a name. A plugin that
+// writes the prompts of its commands itself is asked later; its templates are for display then.
+func Expand(ctx context.Context, set *generation.Set, name, arguments string) (*Command, error) {
+	if name == "" {
+		return nil, nil
+	}
+	list := set.Commands(ctx)
+	i := slices.IndexFunc(list, func(c generation.Command) bool { return c.Name == name })
+	if i < 0 {
+		names := make([]string, len(list))
+		for k, c := range list {
+			names[k] = c.Name
+		}
+		return nil, fmt.Errorf("command %q: %w; the commands are %s", name, live.ErrNotFound, strings.Join(names, ", "))
+	}
+	c := Command{Command: list[i]}
+	if _, c.rendered = c.Owner.Value.(sdk.CommandRenderer); c.rendered {
+		return &c, nil
+	}
+	c.pieces = fillTemplate(c.Template, arguments, c.Owner.Builtin())
+	return &c, nil
+}
+
+// Written reports whether others than the user, or commands, write the prompt.
+func (c *Command) Written(by Author) bool { return c.rendered || c.runs() || by != AuthorUser }
+
+// Delegates reports whether the command's prompt goes to a subagent. a is the command's agent.
+func (c *Command) Delegates(a *sdk.Agent) bool {
+	if c.Command.Subtask != nil {
+		return *c.Command.Subtask
+	}
+	return a.Mode == sdk.ModeSubagent
+}
+
+// Subtask turns the prompt of a command that belongs to a subagent into a subtask. What the prompt mentions is resolved in
+// the subagent's session, unless the prompt was written by others than the user: then its synthetic parts stay.
+func (c *Command) Subtask(agent string, parts sdk.Parts, written bool) sdk.Parts {
+	var prompt []string
+	for _, p := range parts {
+		if text, ok := p.(*sdk.TextPart); ok && (written || !text.Synthetic) {
+			prompt = append(prompt, text.Text)
+		}
+	}
+	return sdk.Parts{&sdk.SubtaskPart{
+		Prompt: strings.Join(prompt, "\n"), Description: cmp.Or(c.Description, c.Name), Agent: agent, Command: c.Name,
+	}}
+}

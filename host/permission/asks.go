@@ -1,0 +1,173 @@
+package permission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Asks holds what waits for the user: permission requests and questions. Safe for use from many goroutines.
+type Asks struct {
+	mu          sync.Mutex
+	permissions map[string]*pendingPermission
+	questions   map[string]*pendingQuestion
+}
+
+type pendingPermission struct {
+	request sdk.PermissionRequest
+	final   bool // an administrator's rule asks: no approval answers it
+	reply   chan permissionReply
+}
+
+type permissionReply struct {
+	reply   sdk.Reply
+	message string
+}
+
+// NewAsks returns an empty set of requests.
+func NewAsks() *Asks {
+	return &Asks{permissions: map[string]*pendingPermission{}, questions: map[string]*pendingQuestion{}}
+}
+
+// Permission publishes a request through tell and waits for the answer until ctx ends. final: an administrator's rule asks, so approvals do not count. A
+// rejection without a message halts the turn if halt is set.
+func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, final, halt bool, tell func(sdk.Event)) error {
+	p := &pendingPermission{request: r, final: final, reply: make(chan permissionReply, 1)}
+	a.mu.Lock()
+	a.permissions[r.ID] = p
+	a.mu.Unlock()
+	tell(sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r})
+	var answer permissionReply
+	select {
+	case answer = <-p.reply:
+	case <-ctx.Done():
+		a.mu.Lock()
+		delete(a.permissions, r.ID)
+		a.mu.Unlock()
+		answer = permissionReply{reply: sdk.ReplyReject}
+	}
+	tell(sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{
+		SessionID: r.SessionID, RequestID: r.ID, Reply: answer.reply,
+	}})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case answer.reply != sdk.ReplyReject:
+		return nil
+	case answer.message != "":
+		return &sdk.Refusal{By: "user", Reason: answer.message}
+	}
+	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: halt}
+}
+
+// ReplyPermission answers a request and returns it; ReplyReject rejects all that wait in the same session. Errors: ErrNotFound.
+func (a *Asks) ReplyPermission(id string, reply sdk.Reply, message string) (*sdk.PermissionRequest, error) {
+	switch reply {
+	case sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject:
+	default:
+		return nil, fmt.Errorf("reply %q: want once, always or reject", reply)
+	}
+	p := a.answer(id, permissionReply{reply, message})
+	if p == nil {
+		return nil, fmt.Errorf("permission request %q: %w", id, live.ErrNotFound)
+	}
+	return &p.request, nil
+}
+
+// Grant grants the requests that wait and for which passes reports true; not those that must be asked.
+func (a *Asks) Grant(passes func(*sdk.PermissionRequest) bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, other := range a.permissions {
+		if !other.final && passes(&other.request) {
+			a.settle(other, permissionReply{reply: sdk.ReplyOnce})
+		}
+	}
+}
+
+// answer settles a request, and with a rejection those of its session; nil when it does not wait.
+func (a *Asks) answer(id string, r permissionReply) *pendingPermission {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.permissions[id]
+	if p == nil {
+		return nil
+	}
+	a.settle(p, r)
+	if r.reply != sdk.ReplyReject {
+		return p
+	}
+	for _, other := range a.permissions {
+		if other.request.SessionID == p.request.SessionID {
+			a.settle(other, permissionReply{reply: sdk.ReplyReject})
+		}
+	}
+	return p
+}
+
+// Permissions lists the requests that wait.
+func (a *Asks) Permissions() []sdk.PermissionRequest {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := make([]sdk.PermissionRequest, 0, len(a.permissions))
+	for _, p := range a.permissions {
+		out = append(out, p.request)
+	}
+	return out
+}
+
+// settle answers a request; a.mu is held.
+func (a *Asks) settle(p *pendingPermission, r permissionReply) {
+	delete(a.permissions, p.request.ID)
+	p.reply <- r
+}
+
+type pendingQuestion struct {
+	request sdk.QuestionRequest
+	answers chan [][]string // nil answers: dismissed
+}
+
+// Question publishes questions, which have an identifier, through tell and waits for the answers until ctx ends.
+func (a *Asks) Question(ctx context.Context, r sdk.QuestionRequest, tell func(sdk.Event)) ([][]string, error) {
+	q := &pendingQuestion{request: r, answers: make(chan [][]string, 1)}
+	a.mu.Lock()
+	a.questions[r.ID] = q
+	a.mu.Unlock()
+	tell(sdk.Event{Type: sdk.EventQuestionAsked, Properties: &r})
+	var answers [][]string
+	select {
+	case answers = <-q.answers:
+	case <-ctx.Done():
+		a.mu.Lock()
+		delete(a.questions, r.ID)
+		a.mu.Unlock()
+	}
+	reply := &sdk.QuestionReplied{SessionID: r.SessionID, RequestID: r.ID, Answers: answers}
+	if answers == nil {
+		tell(sdk.Event{Type: sdk.EventQuestionRejected, Properties: reply})
+		return nil, errors.Join(ctx.Err(), &sdk.Refusal{By: "user", Reason: "the question was dismissed"})
+	}
+	tell(sdk.Event{Type: sdk.EventQuestionReplied, Properties: reply})
+	return answers, nil
+}
+
+// ReplyQuestion answers a question request: for each question the labels chosen or the free text. Nil
+// dismisses it. Errors: ErrNotFound when nobody waits for it.
+func (a *Asks) ReplyQuestion(id string, answers [][]string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q := a.questions[id]
+	if q == nil {
+		return fmt.Errorf("question %q: %w", id, live.ErrNotFound)
+	}
+	if answers != nil && len(answers) != len(q.request.Questions) {
+		return fmt.Errorf("question %q: %d answers for %d questions", id, len(answers), len(q.request.Questions))
+	}
+	delete(a.questions, id)
+	q.answers <- answers
+	return nil
+}

@@ -1,0 +1,151 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Asked returns the request of a tool as rules see it.
+func Asked(r *sdk.PermissionRequest, tool string, o sdk.Origin) *Request {
+	q := RequestOf(r)
+	q.Tool, q.Sources = tool, SourcesOf(o)
+	return q
+}
+
+// Denied returns the reason of a request that a rule denied.
+func Denied(r *sdk.PermissionRequest, d Decision) string {
+	key, what := r.Permission, several(r.Patterns)
+	if d.Rule.Permission != "*" && d.Rule.Permission != key {
+		what += " (" + d.Rule.Permission + " " + d.Rule.Pattern + ")"
+	}
+	return fmt.Sprintf("permission %q is denied for %q%s", key, what, origin(d.Rule))
+}
+
+func origin(r sdk.PermissionRule) string {
+	if r.Origin == "" {
+		return ""
+	}
+	return " by the rule at " + r.Origin
+}
+
+// Headless returns the refusal of a request that would have to be asked, with a remedy, when no user can answer.
+func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
+	if r.Verbatim != "" {
+		remedy := `, or allow every command with --auto or the rule {"permission": {` + quoted(r.Permission) + `: {"*": "allow"}}}`
+		if rules.NamesOthers(r.Permission) {
+			remedy = "; --auto does not allow it while a rule denies or asks for a command by name, which it could hide"
+		}
+		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
+			"permission %q for %q requires an answer, and no user is present: it holds %s; use simple commands without that%s",
+			r.Permission, several(r.Patterns), r.Verbatim, remedy)}
+	}
+	flag := "--auto, or with "
+	if sdk.Deliberate(r.Permission) {
+		flag = "" // which the flag does not allow
+	}
+	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
+		"permission %q for %q must be asked for, and nobody is there to answer; allow it with %s%s in tenon.json",
+		r.Permission, several(r.Patterns), flag, rules.missing(r))}
+}
+
+// maxNamed bounds the patterns that a refusal names.
+const maxNamed = 8
+
+// several joins patterns for people.
+func several(patterns []string) string {
+	if n := len(patterns) - maxNamed; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(patterns[:maxNamed], ", "), n)
+	}
+	return strings.Join(patterns, ", ")
+}
+
+// missing returns, as it is written in a configuration, the rule that would allow what of the request no rule allows yet.
+func (rules *Rules) missing(r *sdk.PermissionRequest) string {
+	key, patterns := r.Permission, []string(nil)
+	for _, p := range r.Patterns {
+		if rules.Decide(key, p).Action != sdk.ActionAllow && !slices.Contains(patterns, p) {
+			patterns = append(patterns, p)
+		}
+	}
+	if len(patterns) == 0 { // a rule asks for what the call includes
+		for _, i := range r.Implied {
+			if d := rules.Decide(i.Permission, i.Pattern); d.Matched && d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" {
+				key, patterns = i.Permission, append(patterns, i.Pattern)
+				break
+			}
+		}
+	}
+	if len(patterns) == 0 { // a rule asks for the tool, by whoever brings it
+		patterns = append(patterns, "*")
+	}
+	more := ""
+	if n := len(patterns) - maxNamed; n > 0 {
+		more = fmt.Sprintf(" and the same for %d more", n)
+		patterns = patterns[:maxNamed]
+	}
+	list := make([]string, 0, len(patterns))
+	for _, p := range patterns {
+		list = append(list, quoted(p)+`: "allow"`)
+	}
+	return fmt.Sprintf(`the rule {"permission": {%s: {%s}}}%s`, quoted(key), strings.Join(list, ", "), more)
+}
+
+// quoted returns text as JSON writes it.
+func quoted(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // <, > and & stay as they are
+	_ = e.Encode(text)     // neither a string nor a builder can fail
+	return strings.TrimSpace(b.String())
+}
+
+// Unanswered returns the refusal of a request that must be asked whatever else is allowed, when no user can answer. a is the agent.
+func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {
+	if d.Guarded != "" {
+		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
+			"permission %q for %q must be asked for, because programs run %s by themselves or it steers agents, and nobody is there to answer; allow it with a rule that names it, such as {\"permission\": {\"edit\": {%s: \"allow\"}}} in tenon.json",
+			r.Permission, several(r.Patterns), d.Guarded, quoted(guardedPattern(r, d)))}
+	}
+	remedy := ""
+	if a.Strict {
+		remedy = fmt.Sprintf(", or allow it to this agent with a rule under agent.%s.permission in tenon.json", a.Name)
+	}
+	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
+		"permission %q for %q must be asked for%s, and nobody is there to answer; --auto and other rules do not: run it on a terminal%s",
+		r.Permission, strings.Join(r.Patterns, ", "), origin(d.Rule), remedy)}
+}
+
+// guardedPattern returns the pattern of a request that a decision about a guarded file is about.
+func guardedPattern(r *sdk.PermissionRequest, d Decision) string {
+	patterns := slices.Clone(r.Patterns)
+	for _, i := range r.Implied {
+		patterns = append(patterns, i.Pattern)
+	}
+	name := strings.ToLower(strings.Trim(d.Guarded, "*"))
+	if i := slices.IndexFunc(patterns, func(p string) bool { return strings.Contains(strings.ToLower(p), name) }); i >= 0 {
+		return patterns[i]
+	}
+	return d.Guarded
+}
+
+// AskedBy returns the metadata of a request with who else than the model asks: the template of a command, or a plugin. Clients show
+// that as the host's word, so what a tool says there itself is dropped.
+func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
+	out := sdk.Object{}
+	maps.Copy(out, metadata)
+	delete(out, "template")
+	delete(out, "plugin")
+	delete(out, "guarded")
+	switch {
+	case template != "":
+		out["template"] = template
+	case plugin != "":
+		out["plugin"] = plugin
+	}
+	return out
+}

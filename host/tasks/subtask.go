@@ -1,0 +1,44 @@
+package tasks
+
+import (
+	"encoding/json"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TaskTool is the tool through which subagents run.
+const TaskTool = "task"
+
+// ChildPermission returns the rules of a subagent's session: they keep a subagent from delegating further and from the parent's task list, unless its own
+// rules speak of those.
+func ChildPermission(a *sdk.Agent) sdk.PermissionRules {
+	var out sdk.PermissionRules
+	for _, key := range []string{"todowrite", TaskTool} {
+		mentioned := false
+		for _, r := range a.Permission {
+			mentioned = mentioned || r.Permission == key
+		}
+		if !mentioned {
+			out = append(out, sdk.PermissionRule{Permission: key, Pattern: "*", Action: sdk.ActionDeny, Origin: "default of subagents"})
+		}
+	}
+	return out
+}
+
+// Calls returns the arguments of the task tool for each subtask of a prompt.
+func Calls(parts sdk.Parts) []json.RawMessage {
+	var out []json.RawMessage
+	for _, p := range parts {
+		s, ok := p.(*sdk.SubtaskPart)
+		if !ok {
+			continue
+		}
+		args, err := json.Marshal(map[string]string{
+			"description": s.Description, "prompt": s.Prompt, "subagent_type": s.Agent, "command": s.Command,
+		})
+		if err == nil { // strings always encode
+			out = append(out, args)
+		}
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package tools
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Outcome is what became of a call.
+type Outcome struct {
+	Kind   sdk.Outcome
+	Result *sdk.ToolResult // OutcomeOK, and what an aborted call had so far
+	Err    error           // otherwise
+	Hooked bool            // the hooks at tool.execute.after saw it
+	// refusal is what err was when it came, of OutcomeDenied: hooks see and change its text alone.
+	refusal *sdk.Refusal
+}
+
+func Failed(err error) Outcome {
+	var refusal *sdk.Refusal
+	if errors.As(err, &refusal) {
+		return Outcome{Kind: sdk.OutcomeDenied, Err: err, refusal: refusal}
+	}
+	return Outcome{Kind: sdk.OutcomeError, Err: err}
+}
+
+// Failure returns the error of a call for the plugin that asked for it, with what hooks made of its text.
+func (o *Outcome) Failure(ctx context.Context) error {
+	switch {
+	case o.Kind == sdk.OutcomeOK:
+		return nil
+	case o.Kind == sdk.OutcomeAborted:
+		return errors.Join(o.Err, context.Cause(ctx))
+	case o.refusal == nil:
+		return o.Err
+	case o.refusal.Error() == o.Err.Error():
+		return o.refusal
+	}
+	return &sdk.Refusal{Halt: o.refusal.Halt, Reason: o.Err.Error()}
+}
+
+// State returns the state of a call that is over, and what its output stores. was is the state before; cfg bounds the output, nil does not.
+func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sdk.ToolState, blobs [][]byte) {
+	state = sdk.ToolState{Input: was.Input, Time: sdk.ToolTime{Start: was.Time.Start, End: live.Now()}}
+	if o.Kind == sdk.OutcomeOK {
+		state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.Result.Title, o.Result.Attachments
+		state.Output, state.Metadata = o.Result.Output, o.Result.Metadata
+		if cfg != nil {
+			state.Output, state.Metadata, blobs = FitOutput(*cfg, o.Result)
+		}
+		return state, blobs
+	}
+	state.Status, state.Error = sdk.ToolError, o.Err.Error()
+	state.Metadata = was.Metadata
+	if o.Result != nil && (o.Hooked || len(o.Result.Metadata) > 0) {
+		state.Metadata = o.Result.Metadata
+	}
+	switch o.Kind {
+	case sdk.OutcomeAborted:
+		state.Metadata = live.WithKey(state.Metadata, "interrupted", true)
+	case sdk.OutcomeDenied:
+		state.Metadata = live.WithKey(state.Metadata, "denied", true)
+		if r := (*sdk.Refusal)(nil); errors.As(o.Err, &r) && r.By != "" {
+			state.Metadata = live.WithKey(state.Metadata, "refusedBy", r.By)
+		}
+	}
+	return state, nil
+}
+
+// eventPluginCall is published for a tool call of a plugin: when it starts to run, when it shows progress and when it is over.
+const eventPluginCall = "plugin.tool.updated"
+
+// PluginCallEvent returns the event of a plugin's call as it is. template is the command's whose template makes the call, if one does.
+func PluginCallEvent(p *sdk.ToolPart, plugin, template string) sdk.Event {
+	info := &sdk.Object{
+		"sessionID": p.SessionID, "messageID": p.MessageID, "callID": p.CallID, "plugin": plugin,
+		"tool": p.Tool, "status": p.State.Status, "input": p.State.Input,
+	}
+	for key, text := range map[string]string{"title": p.State.Title, "error": p.State.Error, "template": template} {
+		if text != "" {
+			(*info)[key] = text
+		}
+	}
+	if len(p.State.Metadata) > 0 {
+		(*info)["metadata"] = p.State.Metadata
+	}
+	return sdk.Event{Type: eventPluginCall, Properties: info}
+}

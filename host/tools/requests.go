@@ -1,0 +1,58 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// prepareTimeout bounds how long a tool of a plugin that is not built in may take to say which permissions a call requires.
+const prepareTimeout = 10 * time.Second
+
+// Requests asks the tool which permissions a call requires; a tool that does not say requires one for its id. prepared is what a compiled-in tool
+// keeps for Execute.
+func (t *Tool) Requests(ctx context.Context, log *slog.Logger, call *sdk.ToolCall) (list []sdk.PermissionRequest, prepared any, err error) {
+	p, ok := t.Tool.(sdk.ToolPreparer)
+	if !ok {
+		return []sdk.PermissionRequest{t.ownRequest()}, nil, nil
+	}
+	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, call) }
+	if t.builtin() {
+		list, err = generation.Contained(ctx, log, prepare)
+		prepared = call.Prepared
+	} else {
+		list, err = generation.Bounded(ctx, log, prepareTimeout, prepare)
+	}
+	if errors.Is(err, generation.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
+		err = fmt.Errorf("tool %s: %w", call.Tool, err)
+	}
+	if err == nil && !t.builtin() {
+		list = t.limit(list)
+	}
+	return list, prepared, err
+}
+
+func (t *Tool) ownRequest() sdk.PermissionRequest {
+	return sdk.PermissionRequest{Permission: t.Def.ID, Patterns: []string{"*"}, Always: []string{"*"}}
+}
+
+// limit restricts the requests of a third-party tool: it always requires permission for its id, and an answer "always" covers no
+// more than what is requested now.
+func (t *Tool) limit(list []sdk.PermissionRequest) []sdk.PermissionRequest {
+	list, own := slices.Clone(list), false
+	for i := range list {
+		patterns := list[i].Patterns
+		list[i].Always = slices.DeleteFunc(slices.Clone(list[i].Always), func(p string) bool { return !slices.Contains(patterns, p) })
+		own = own || list[i].Permission == t.Def.ID
+	}
+	if !own {
+		list = append([]sdk.PermissionRequest{t.ownRequest()}, list...)
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Schemas keeps resolved parameter schemas by their text. Safe for use from many goroutines.
+type Schemas struct {
+	byText sync.Map
+
+	mu      sync.RWMutex
+	objects map[string]bool // texts that are JSON objects
+}
+
+// isObject reports whether the text is a JSON object.
+func (s *Schemas) isObject(text json.RawMessage) bool {
+	s.mu.RLock()
+	is := s.objects[string(text)]
+	s.mu.RUnlock()
+	if is {
+		return true
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil || fields == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.objects == nil {
+		s.objects = map[string]bool{}
+	}
+	s.objects[string(text)] = true
+	return true
+}
+
+// Check validates arguments against a tool's schema and says what to mend.
+func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
+	resolved, err := s.resolve(def.Parameters)
+	if err != nil {
+		return fmt.Errorf("tool %q: bad parameter schema: %w", def.ID, err)
+	}
+	var v any
+	if err := json.Unmarshal(args, &v); err != nil {
+		return err
+	}
+	if err = resolved.Validate(v); err != nil && len(err.Error()) > maxMismatch {
+		return errors.New(visible.Cut(err.Error(), maxMismatch, " …"))
+	}
+	return err
+}
+
+// maxMismatch bounds what is said of arguments that do not fit their schema, in bytes: a validator may list every name that somebody made
+// up.
+const maxMismatch = 2 << 10
+
+func (s *Schemas) resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
+	if r, ok := s.byText.Load(string(text)); ok {
+		return r.(*jsonschema.Resolved), nil
+	}
+	if err := schemacost.Check(text); err != nil {
+		return nil, err
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, err
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	s.byText.Store(string(text), resolved)
+	return resolved, nil
+}

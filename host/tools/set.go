@@ -1,0 +1,217 @@
+// Package tools says what a model can call in a step (set.go), hides tools behind a search (search.go, rank.go), checks arguments against schemas
+// (schemas.go), notices calls that repeat (doom.go) and bounds what goes into the conversation (output.go). The loop calls them.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/ask"
+	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Structured is the tool through which a model gives an answer that must meet a schema.
+const Structured = "StructuredOutput"
+
+// maxToolTimeout bounds one call of a tool, whatever it asks for.
+const maxToolTimeout = 10 * time.Minute
+
+// isToolID reports whether model servers take it as the name of a tool.
+func isToolID(id string) bool {
+	return id != "" && len(id) <= 64 && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+// Tool is one tool of a step.
+type Tool struct {
+	sdk.Tool
+	Def     sdk.ToolDefinition // before the hooks: what calls are checked against
+	Origin  sdk.Origin
+	Timeout time.Duration // 0: the tool bounds itself
+	Hidden  bool          // behind tool_search, and not found yet
+}
+
+// Scope is what a toolset is made for. It is not changed.
+type Scope struct {
+	*ask.Setup
+	Listed  map[string]bool // what the prompt says of tools by id: false takes one out
+	Schemas *Schemas
+	Ledger  *hooks.Ledger // of the step
+	// Schema is that of the answer which the prompt asks for; nil: none. Accept receives the answer.
+	Schema json.RawMessage
+	Accept func(answer json.RawMessage)
+}
+
+// Set is what can be called in one step.
+type Set struct {
+	*Scope
+	tools       map[string]*Tool
+	Definitions []sdk.ToolDefinition // those the model is shown: sorted by id, after the hooks
+}
+
+// New returns what the model can call in a step with the messages given.
+func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*Set, error) {
+	s := &Set{Scope: scope, tools: map[string]*Tool{}}
+	if s.Model.ToolCall {
+		s.hide(s.gather(ctx), messages)
+	}
+	if s.Schema != nil {
+		s.tools[Structured] = newStructured(s.Schema, s.Accept)
+	}
+	for _, one := range s.tools {
+		if !one.Hidden {
+			s.Definitions = append(s.Definitions, one.Def)
+		}
+	}
+	slices.SortFunc(s.Definitions, func(a, b sdk.ToolDefinition) int { return strings.Compare(a.ID, b.ID) })
+	for i := range s.Definitions {
+		def := &s.Definitions[i]
+		if err := s.transform(ctx, s.tools[def.ID].Origin, def); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// All returns all tools that the agent may call, none of them hidden, without the hooks at tool.definition: for calls that the model does not make.
+func All(ctx context.Context, scope *Scope) *Set {
+	s := &Set{Scope: scope, tools: map[string]*Tool{}}
+	s.gather(ctx)
+	return s
+}
+
+// gather puts the tools of all plugins that the agent may call into the set and returns them in the order of the plugins. A later
+// plugin's tool replaces an earlier one of the same id.
+func (s *Set) gather(ctx context.Context) []*Tool {
+	var all []*Tool
+	for _, l := range s.Set.Plugins {
+		source, ok := l.Value.(sdk.ToolSource)
+		if !ok {
+			continue
+		}
+		m, agent := s.Model.Model, s.Agent // the plugin may keep them
+		offered, _ := generation.Ask(ctx, l, "tools", func(context.Context) ([]*offer, error) {
+			return offersOf(source, l, &m, &agent), nil
+		})
+		for _, o := range offered {
+			if s.admits(l, o) {
+				s.tools[o.Def.ID] = &o.Tool
+				all = append(all, &o.Tool)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(one *Tool) bool { return s.tools[one.Def.ID] != one })
+}
+
+// offer is a tool and what its plugin says of it.
+type offer struct {
+	Tool
+	key       string // of its permission
+	available bool
+}
+
+// offersOf asks a plugin for its tools.
+func offersOf(source sdk.ToolSource, l *generation.Plugin, model *sdk.Model, agent *sdk.Agent) []*offer {
+	tools := source.Tools()
+	list := make([]offer, len(tools))
+	out := make([]*offer, len(tools))
+	for i, one := range tools {
+		o := &list[i]
+		o.Tool = Tool{Tool: one, Def: one.Definition(), Origin: l.Origin(), Timeout: deadline(l, one)}
+		o.key, o.available = o.Def.ID, true
+		if p, ok := one.(sdk.ToolPermission); ok {
+			o.key = p.Permission()
+		}
+		if a, ok := one.(sdk.ToolAvailability); ok {
+			o.available = a.Available(model, agent)
+		}
+		out[i] = o
+	}
+	return out
+}
+
+// deadline returns how long a call of a tool may take; 0 when that is for the tool to say.
+func deadline(l *generation.Plugin, one sdk.Tool) time.Duration {
+	if d, ok := one.(sdk.ToolDeadline); ok {
+		if own := d.Deadline(); own > 0 {
+			return min(own, maxToolTimeout)
+		}
+	}
+	if l.Builtin() {
+		return 0
+	}
+	return sdk.DefaultToolTimeout
+}
+
+// admits reports whether the agent may call the tool in this turn. A definition of a plugin that no model would take costs the
+// plugin the tool, not the turn.
+func (s *Set) admits(l *generation.Plugin, o *offer) bool {
+	id := o.Def.ID
+	if allowed, said := s.Listed[id]; said && !allowed || !o.available || s.Rules.Removed(o.key) {
+		return false
+	}
+	if l.Builtin() {
+		return true
+	}
+	var err error
+	switch {
+	case !isToolID(id):
+		err = fmt.Errorf("an id has 1 to 64 letters, digits, - and _, not %q", id)
+	case !s.Schemas.isObject(o.Def.Parameters):
+		err = errors.New("its parameters are no JSON schema of an object")
+	default:
+		return true
+	}
+	l.LeaveOut(fmt.Sprintf("tool %q", id), err)
+	return false
+}
+
+// transform runs the hooks at tool.definition over what the model gets to know of a tool.
+func (s *Set) transform(ctx context.Context, owner sdk.Origin, def *sdk.ToolDefinition) error {
+	if !s.Set.Engine.Has(sdk.PointToolDefinition) {
+		return nil
+	}
+	v := &sdk.ToolDefinitionValue{Description: def.Description}
+	if err := json.Unmarshal(def.Parameters, &v.Parameters); err != nil {
+		return fmt.Errorf("tool %q: parameters: %w", def.ID, err)
+	}
+	before := v.Parameters.Clone()
+	in := &sdk.ToolDefinitionInput{ToolID: def.ID, Origin: owner}
+	if err := s.Set.Fire(ctx, sdk.PointToolDefinition, s.Ledger, def.ID, in, v); err != nil {
+		return err
+	}
+	def.Description = v.Description
+	changes, err := value.Diff[sdk.Change](&before, &v.Parameters)
+	if err != nil || len(changes) == 0 {
+		return err // the schema goes out byte for byte as the tool wrote it
+	}
+	def.Parameters, err = json.Marshal(v.Parameters)
+	return err
+}
+
+// Find returns the tool the model named, also when only its case is off.
+func (s *Set) Find(name string) *Tool {
+	if one := s.tools[name]; one != nil {
+		return one
+	}
+	return s.tools[strings.ToLower(name)]
+}
+
+// Names lists the tools for an error message, without the hidden ones.
+func (s *Set) Names() string {
+	var names []string
+	for id, one := range s.tools {
+		if !one.Hidden {
+			names = append(names, id)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,59 @@
+package tools
+
+import "github.com/tenonhq/tenon/sdk"
+
+// Permission keys of built-in tools that write files. Other built-in tools change none.
+const (
+	permissionEdit = "edit" // the files it names when it asks
+	permissionBash = "bash" // any
+)
+
+// MayWrite reports whether a call of the tool may write files; of a plugin's tool that is not known, so it may.
+func (t *Tool) MayWrite() bool {
+	key := t.permission()
+	return t.Origin.Carrier != sdk.CarrierBuiltin || key == permissionEdit || key == permissionBash
+}
+
+// permission returns the key of the tool's permission.
+func (t *Tool) permission() string {
+	if p, ok := t.Tool.(sdk.ToolPermission); ok {
+		return p.Permission()
+	}
+	return t.Def.ID
+}
+
+// WillWrite returns the files that a built-in tool says it will write, when it asks for leave to.
+func WillWrite(one *Tool, requests []sdk.PermissionRequest) []string {
+	if one.Origin.Carrier != sdk.CarrierBuiltin || one.permission() != permissionEdit {
+		return nil
+	}
+	var out []string
+	for _, r := range requests {
+		if r.Permission != permissionEdit {
+			continue
+		}
+		list := StringsOf(r.Metadata["files"])
+		if file, ok := r.Metadata["filepath"].(string); ok && len(list) == 0 {
+			list = []string{file}
+		}
+		out = append(out, list...)
+	}
+	return out
+}
+
+// StringsOf returns a list of strings, also one that went through JSON.
+func StringsOf(v any) []string {
+	switch v := v.(type) {
+	case []string:
+		return v
+	case []any:
+		var out []string
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
+}
