@@ -116,7 +116,7 @@ func places() []place {
 	}, {
 		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
 		remedy:  "read bodies with internal/httpx",
-		reasons: map[string]string{"examples/process-provider": "is a plugin", "host": "reads attached files"},
+		reasons: map[string]string{"examples/process-provider": "is a plugin", "host/input": "reads attached files"},
 	}, {
 		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
 		reasons: map[string]string{"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled"},
