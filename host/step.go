@@ -100,11 +100,8 @@ func (t *turn) startTitle() {
 		return
 	}
 	agent, err := t.g.Agent(sdk.AgentTitle)
-	if err != nil {
-		return // no plugin contributes one: sessions keep their default titles
-	}
-	if !t.h.plugins.Retain(t.g) {
-		return // the turn uses it, so it is used
+	if err != nil || !t.h.plugins.Retain(t.g) {
+		return // no plugin contributes the agent: sessions keep their default titles
 	}
 	s, user := t.As(agent, t.Model, sdk.PurposeTitle), t.user
 	// Ends with the request, at the latest after TitleTimeout; the runner waits before it releases the session.
