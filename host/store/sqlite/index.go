@@ -43,7 +43,7 @@ func indexed(p sdk.Part) (text string, prose bool) {
 
 // maxIndexed bounds the text of one part that can be found, in bytes from its beginning. SQLite keeps the index of a text in memory, at up
 // to five times the size of the text, until the text has been read.
-const maxIndexed = 1 << 20
+const maxIndexed = 512 << 10
 
 // searchWords returns the words of a text as the index stores them.
 func searchWords(text string) string {
