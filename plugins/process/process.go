@@ -225,7 +225,7 @@ func (in *instance) explain(err error) error {
 		select {
 		case <-in.runner.ended:
 			return in.endError()
-		case <-time.After(2 * drainTime):
+		case <-time.After(endTime):
 			return fmt.Errorf("%w: plugin %q: the connection broke: %s", ErrEnded, in.name, s.Message())
 		}
 	case codes.Canceled:

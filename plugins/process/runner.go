@@ -26,6 +26,10 @@ import (
 // started and let go may hold the pipe.
 const drainTime = 50 * time.Millisecond
 
+// endTime is how long a call whose connection broke waits for the end of the process, which its error then names. A process that
+// closes its connection and lives on delays that one error.
+const endTime = time.Second
+
 // childRunner is one process. go-plugin starts it and gets what it needs for the handshake; everything else that happens to the
 // process happens here.
 type childRunner struct {
