@@ -230,19 +230,18 @@ func plausible(p string) bool {
 
 // normal returns a command without quotes and without the directory of its program, so that no spelling hides it from a deny rule.
 func normal(words []word) string {
-	return path.Base(words[0].text) + strings.TrimPrefix(texts(words), words[0].text)
-}
-
-func texts(words []word) (text string) {
-	for _, w := range words {
+	text := path.Base(words[0].text)
+	for _, w := range words[1:] {
 		text += " " + w.text
 	}
-	return strings.TrimPrefix(text, " ")
+	return text
 }
 
-func sources(words []word) (text string) {
-	for _, w := range words {
+// sources returns words as they were written.
+func sources(words []word) string {
+	text := words[0].source
+	for _, w := range words[1:] {
 		text += " " + w.source
 	}
-	return strings.TrimPrefix(text, " ")
+	return text
 }
