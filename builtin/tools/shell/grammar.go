@@ -54,24 +54,23 @@ func parse(text string) (list []simple, err error) {
 	for rest := strings.TrimLeft(text, " \t\n"); ; {
 		rest = rest[len(blank.FindString(rest)):]
 		op := operator.FindString(rest)
-		switch {
-		case op == "\n" && len(now.words)+len(now.reads)+len(now.writes) == 0:
-		case (op != "" || rest == "") && len(now.words) > 0:
-			now.piped = op == "|"
-			if words += len(now.words); words > maxWords {
-				return nil, fmt.Errorf("more than %d words", maxWords)
-			}
-			list, now = append(list, now), simple{join: strings.ReplaceAll(op, "\n", ";")}
-		case op != "" || rest == "" && (now.join != ";" || len(now.reads)+len(now.writes) > 0):
-			return nil, fmt.Errorf("an operator or redirection without a command")
-		case rest == "":
-		default:
+		if op == "" && rest != "" {
 			if rest, err = now.item(rest); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if rest == "" {
+		switch {
+		case len(now.words) > 0:
+			now.piped = op == "|"
+			if words += len(now.words); words > maxWords {
+				return nil, fmt.Errorf("more than %d words", maxWords)
+			}
+			list, now = append(list, now), simple{join: strings.ReplaceAll(op, "\n", ";")}
+		case len(now.reads)+len(now.writes) > 0 || op != "\n" && (op != "" || now.join != ";"):
+			return nil, fmt.Errorf("an operator or redirection without a command")
+		}
+		if op == "" {
 			return list, nil
 		}
 		rest = rest[len(op):]
@@ -81,14 +80,15 @@ func parse(text string) (list []simple, err error) {
 // item reads a redirection or a word and returns the text behind it.
 func (s *simple) item(text string) (string, error) {
 	arrow := redirect.FindString(text)
+	both := strings.Contains(arrow, "&")
 	w, rest, err := readWord(text[len(arrow):])
 	switch {
 	case err != nil:
 		return "", err
 	case arrow == "":
 		s.words = append(s.words, w)
-	case strings.Contains(arrow, "&") && (w.source == "1" || w.source == "2"), w.text == "/dev/null" && !strings.Contains(arrow, "&"):
-	case strings.Contains(arrow, "&") || w.glob != "" || w.text == "" || w.source[0] == '#' || strings.HasPrefix(w.text, "/dev/"):
+	case both && (w.source == "1" || w.source == "2"), !both && w.text == "/dev/null":
+	case both || w.glob != "" || w.text == "" || w.source[0] == '#' || strings.HasPrefix(w.text, "/dev/"):
 		return "", fmt.Errorf("a redirection to something other than a literal file")
 	case arrow[0] == '<':
 		s.reads = append(s.reads, w)
@@ -114,7 +114,8 @@ func readWord(text string) (w word, rest string, err error) {
 	case w.source == "" || rest != "" && !strings.ContainsRune(" \t\n;|&", rune(rest[0])):
 		r, _ := utf8.DecodeRuneInString(rest)
 		return w, "", fmt.Errorf("an expansion, or syntax with the character %q", r)
-	case tilde.MatchString(bare) || w.text != "{}" && strings.ContainsAny(bare, "{}") && (strings.ContainsAny(bare+w.text, ",*?[") || strings.Contains(w.text, "..")):
+	case tilde.MatchString(bare),
+		w.text != "{}" && strings.ContainsAny(bare, "{}") && (strings.ContainsAny(bare+w.text, ",*?[") || strings.Contains(w.text, "..")):
 		return w, "", fmt.Errorf("~ or braces, which expand")
 	case strings.ContainsAny(bare, "*?") || strings.Contains(bare, "[") && strings.Contains(w.text, "]"):
 		w.glob = bracket.ReplaceAllString(glob, "*")
