@@ -64,17 +64,17 @@ func (t *bash) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.Permissio
 	if err != nil {
 		return nil, err
 	}
-	found := judgeText(call, args.Command, dir, shell, gitCheck{ctx})
+	found := judgeText(ctx, call, args.Command, dir, shell)
 
 	var requests []sdk.PermissionRequest
-	if external := externalRequest(call, append([]string{dir}, found.outside...)); external != nil {
+	if external := externalRequest(call, appendNew(append([]string{dir}, found.outside...), found.writes)); external != nil {
 		external.Metadata["command"] = args.Command
 		requests = append(requests, *external)
 	}
 	if len(found.writes) > 0 {
 		edit := sdk.PermissionRequest{Permission: "edit", Metadata: sdk.Object{"command": args.Command}}
 		for _, path := range found.writes {
-			edit.Patterns = appendNew(edit.Patterns, paths.Patterns(call, path))
+			edit.Patterns = appendNew(edit.Patterns, paths.Patterns(call, filepath.Clean(path)))
 		}
 		edit.Always = edit.Patterns
 		requests = append(requests, edit)
@@ -154,6 +154,19 @@ func (t *bash) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult
 // commandEnv returns the environment without CDPATH, which would send cd elsewhere than the text says.
 func commandEnv(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "CDPATH=") })
+}
+
+// withGitEnv returns an environment in which git neither works in a bare repository inside of another nor runs a file system monitor. The
+// variable is the one by which git passes on its own option -c.
+func withGitEnv(env []string) []string {
+	const name = "GIT_CONFIG_PARAMETERS="
+	settings := name
+	for _, kv := range env {
+		if strings.HasPrefix(kv, name) {
+			settings = kv + " "
+		}
+	}
+	return append(env[:len(env):len(env)], settings+"'safe.bareRepository=explicit' 'core.fsmonitor=false'")
 }
 
 // decode returns the arguments and the directory to run in.

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -31,12 +30,12 @@ func (j *judge) parsed(text string, shell shell) {
 	syntax.Walk(file, func(node syntax.Node) bool {
 		switch node := node.(type) {
 		case *syntax.CallExpr:
-			words := make([]string, 0, len(node.Args))
-			for _, w := range node.Args {
-				words = append(words, static(w, text))
+			words := make([]word, len(node.Args))
+			for i, w := range node.Args {
+				words[i].text = static(w, text)
 			}
 			for i := range words {
-				j.imply("bash", strings.Join(append([]string{path.Base(words[i])}, words[i+1:]...), " "), i > 0)
+				j.imply("bash", normal(words[i:]), i > 0)
 			}
 		case *syntax.Redirect:
 			if node.Word != nil && strings.Contains(node.Op.String(), ">") {
@@ -50,12 +49,10 @@ func (j *judge) parsed(text string, shell shell) {
 // static returns a word without its quotes. One that is expanded stays as it is written.
 func static(w *syntax.Word, text string) string {
 	source := text[min(int(w.Pos().Offset()), len(text)):min(int(w.End().Offset()), len(text))]
-	if strings.ContainsAny(source, "$`<>({") {
-		return source
+	if !strings.ContainsAny(source, "$`<>({") {
+		if value, err := expand.Literal(&expand.Config{}, w); err == nil {
+			return value
+		}
 	}
-	value, err := expand.Literal(&expand.Config{}, w)
-	if err != nil {
-		return source
-	}
-	return value
+	return source
 }

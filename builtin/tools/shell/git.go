@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -16,51 +17,37 @@ import (
 // gitTimeout bounds a question to git.
 const gitTimeout = 5 * time.Second
 
-// withGitEnv returns an environment in which git neither works in a bare repository inside of another nor runs a file system monitor. The
-// variable is the one by which git passes on its own option -c.
-func withGitEnv(env []string) []string {
-	const name = "GIT_CONFIG_PARAMETERS="
-	settings := name
-	for _, kv := range env {
-		if strings.HasPrefix(kv, name) {
-			settings = kv + " "
-		}
-	}
-	return append(env[:len(env):len(env)], settings+"'safe.bareRepository=explicit' 'core.fsmonitor=false'")
-}
-
 // gitWords returns a git command without its harmless global options -C, --no-pager and --no-optional-locks, and moves the base.
 func (j *judge) gitWords(words []word) []word {
 	args := words[1:]
-	for len(args) > 1 {
+	for len(args) > 0 {
 		switch {
 		case args[0].text == "--no-pager", args[0].text == "--no-optional-locks":
 			args = args[1:]
-			continue
-		case args[0].text == "-C" && len(args) > 2 && args[1].glob == "" && j.path(args[1].text) == nil:
+		case args[0].text == "-C" && len(args) > 1 && args[1].glob == "" && j.path(args[1].text) == nil:
 			j.base, args = from(j.base, args[1].text), args[2:]
-			continue
+		default:
+			return append(words[:1:1], args...)
 		}
-		break
 	}
-	return append([]word{words[0]}, args...)
+	return words[:1]
 }
 
-// gitCheck asks git whether a repository makes it run programs.
-type gitCheck struct{ ctx context.Context }
+// newGit matches the versions that know safe.bareRepository, from 2.38 on.
+var newGit = regexp.MustCompile(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d\d)`)
 
-// check asks git for the settings of the repository that it finds from dir, for its hooks, and for its submodules, which git status enters.
+// checkGit asks git for the settings of the repository that it finds from dir, for its hooks, and for its submodules, which git status enters.
 // It returns an error unless git runs nothing that these name. Where git finds no repository, it runs nothing.
-func (g gitCheck) check(dir string) error {
-	where, err := g.ask(dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
+func checkGit(ctx context.Context, dir string) error {
+	where, err := askGit(ctx, dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
 	var refused *exec.ExitError
 	if errors.As(err, &refused) && strings.HasPrefix(string(refused.Stderr), "fatal: not a git repository (or any") {
 		return nil
 	}
 	paths := strings.Split(strings.TrimSuffix(where, "\n"), "\n")
-	version, versionErr := g.ask(dir, "version")
-	settings, settingsErr := g.ask(dir, "config", "--list", "--includes", "--show-scope", "-z")
-	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !newGit(version) {
+	version, versionErr := askGit(ctx, dir, "version")
+	settings, settingsErr := askGit(ctx, dir, "config", "--list", "--includes", "--show-scope", "-z")
+	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !newGit.MatchString(version) {
 		return fmt.Errorf("git older than 2.38, or a repository that git cannot read")
 	}
 	fields := strings.Split(settings, "\x00")
@@ -82,7 +69,7 @@ func (g gitCheck) check(dir string) error {
 			return fmt.Errorf("git with the hook %s of the repository", e.Name())
 		}
 	}
-	index, err := g.ask(paths[1], "ls-files", "--stage", "-z")
+	index, err := askGit(ctx, paths[1], "ls-files", "--stage", "-z")
 	for entry := range strings.SplitSeq(index, "\x00") {
 		_, name, _ := strings.Cut(entry, "\t")
 		if err != nil || strings.HasPrefix(entry, "160000 ") && exists(filepath.Join(paths[1], name, ".git")) {
@@ -92,15 +79,9 @@ func (g gitCheck) check(dir string) error {
 	return nil
 }
 
-// newGit reports whether git knows safe.bareRepository.
-func newGit(version string) bool {
-	var major, minor int
-	n, _ := fmt.Sscanf(version, "git version %d.%d", &major, &minor)
-	return n == 2 && (major > 2 || major == 2 && minor >= 38)
-}
-
-func (g gitCheck) ask(dir string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(g.ctx, gitTimeout)
+// askGit returns the output of git.
+func askGit(ctx context.Context, dir string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -28,16 +29,16 @@ type word struct {
 //	command = word { word | redirection }
 //	word    = plain characters, \c, 'text' and "text", all without expansion
 //
-// A word may be a pattern for the names of files. Redirections are 2>&1, >&2, and < > >> 2> 2>> with a literal file. bash may read any other
-// text in a way that is not understood here. FuzzGrammar compares the words with those that bash passes on.
+// A word may be a pattern for the names of files. Redirections are >&1, >&2, and < > >> with a literal file; 1 or 2 may precede >. bash may
+// read any other text in a way that is not understood here. FuzzGrammar compares the words with those that bash passes on.
 var (
-	blank     = regexp.MustCompile(`^(?:[ \t]+(?:\\\n)?)*(?:#[^\n]*)?`)
-	operator  = regexp.MustCompile(`^(?:&&|\|\||;|\||\n)`)
-	duplicate = regexp.MustCompile(`^(?:2>&1|1>&2|>&2)([ \t\n;|&]|$)`)
-	redirect  = regexp.MustCompile(`^(?:[12]?>>?|<)[ \t]*`)
-	part      = regexp.MustCompile(`^(?:[\w+.,:/@%^=!#\[\]*?{}~-]+|\\[ -~]|'[^']*'|"(?:[^"\\$` + "`" + `]|\$[ |)]|\\[^\n])*\$?")`)
-	tilde     = regexp.MustCompile(`(?:^|[=:])~`)
-	network   = regexp.MustCompile(`^/dev/(?:tcp|udp)/`)
+	blank    = regexp.MustCompile(`^(?:[ \t]+(?:\\\n)?)*(?:#[^\n]*)?`)
+	operator = regexp.MustCompile(`^(?:&&|\|\||;|\||\n)`)
+	redirect = regexp.MustCompile(`^(?:[12]?>[>&]?|<)[ \t]*`)
+	part     = regexp.MustCompile(`^(?:([\w+.,:/@%^=!#\[\]*?{}~-]+)|\\([ -~])|'([^']*)'|"((?:[^"\\$` + "`" + `]|\$[ |)]|\\[^\n])*\$?)")`)
+	escaped  = regexp.MustCompile("\\\\([\"\\\\$`])") // within double quotes
+	tilde    = regexp.MustCompile(`(?:^|[=:])~`)
+	bracket  = regexp.MustCompile(`\x00[^/]*`) // a [ and the text behind it, which may match any text, so that its syntax need not be known
 )
 
 // maxWords bounds the words of a text. Judging them takes time that grows with the square.
@@ -53,24 +54,23 @@ func parse(text string) (list []simple, err error) {
 	for rest := strings.TrimLeft(text, " \t\n"); ; {
 		rest = rest[len(blank.FindString(rest)):]
 		op := operator.FindString(rest)
-		switch {
-		case op == "\n" && len(now.words)+len(now.reads)+len(now.writes) == 0:
-		case (op != "" || rest == "") && len(now.words) > 0:
-			now.piped = op == "|"
-			if words += len(now.words); words > maxWords {
-				return nil, fmt.Errorf("more than %d words", maxWords)
-			}
-			list, now = append(list, now), simple{join: strings.ReplaceAll(op, "\n", ";")}
-		case op != "" || rest == "" && (now.join != ";" || len(now.reads)+len(now.writes) > 0):
-			return nil, fmt.Errorf("an operator or redirection without a command")
-		case rest == "":
-		default:
+		if op == "" && rest != "" {
 			if rest, err = now.item(rest); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if rest == "" {
+		switch {
+		case len(now.words) > 0:
+			now.piped = op == "|"
+			if words += len(now.words); words > maxWords {
+				return nil, fmt.Errorf("more than %d words", maxWords)
+			}
+			list, now = append(list, now), simple{join: strings.ReplaceAll(op, "\n", ";")}
+		case len(now.reads)+len(now.writes) > 0 || op != "\n" && (op != "" || now.join != ";"):
+			return nil, fmt.Errorf("an operator or redirection without a command")
+		}
+		if op == "" {
 			return list, nil
 		}
 		rest = rest[len(op):]
@@ -79,19 +79,17 @@ func parse(text string) (list []simple, err error) {
 
 // item reads a redirection or a word and returns the text behind it.
 func (s *simple) item(text string) (string, error) {
-	if both := duplicate.FindStringSubmatch(text); both != nil {
-		return text[len(both[0])-len(both[1]):], nil
-	}
 	arrow := redirect.FindString(text)
+	both := strings.Contains(arrow, "&")
 	w, rest, err := readWord(text[len(arrow):])
 	switch {
 	case err != nil:
 		return "", err
 	case arrow == "":
 		s.words = append(s.words, w)
-	case w.glob != "" || w.text == "" || w.source[0] == '#' || network.MatchString(w.text):
+	case both && (w.source == "1" || w.source == "2"), !both && w.text == "/dev/null":
+	case both || w.glob != "" || w.text == "" || w.source[0] == '#' || strings.HasPrefix(w.text, "/dev/"):
 		return "", fmt.Errorf("a redirection to something other than a literal file")
-	case w.text == "/dev/null":
 	case arrow[0] == '<':
 		s.reads = append(s.reads, w)
 	default:
@@ -102,48 +100,27 @@ func (s *simple) item(text string) (string, error) {
 
 // readWord reads one word, which may have quoted parts.
 func readWord(text string) (w word, rest string, err error) {
-	bare, glob := "", ""
-	for rest = text; rest != ""; {
-		p := part.FindString(rest)
-		if p == "" {
-			break
-		}
-		rest = rest[len(p):]
-		switch p[0] {
-		case '\'', '"', '\\':
-			plain := unquote(p)
-			w.text, bare, glob = w.text+plain, bare+"'", glob+escapeGlob(plain)
-		default:
-			w.text, bare = w.text+p, bare+p
-			glob += strings.ReplaceAll(p, "[", "\x00")
-		}
+	bare, glob := "", "" // bare has a quote for what is quoted
+	rest = text
+	for m := part.FindStringSubmatch(rest); m != nil; m = part.FindStringSubmatch(rest) {
+		quoted := m[2] + m[3] + escaped.ReplaceAllString(m[4], "$1")
+		w.text += m[1] + quoted
+		glob += strings.ReplaceAll(m[1], "[", "\x00") + escapeGlob(quoted)
+		bare += cmp.Or(m[1], "'")
+		rest = rest[len(m[0]):]
 	}
 	w.source = text[:len(text)-len(rest)]
 	switch {
 	case w.source == "" || rest != "" && !strings.ContainsRune(" \t\n;|&", rune(rest[0])):
 		r, _ := utf8.DecodeRuneInString(rest)
 		return w, "", fmt.Errorf("an expansion, or syntax with the character %q", r)
-	case tilde.MatchString(bare) || w.text != "{}" && strings.ContainsAny(bare, "{}") && (strings.ContainsAny(bare+w.text, ",*?[") || strings.Contains(w.text, "..")):
+	case tilde.MatchString(bare),
+		w.text != "{}" && strings.ContainsAny(bare, "{}") && (strings.ContainsAny(bare+w.text, ",*?[") || strings.Contains(w.text, "..")):
 		return w, "", fmt.Errorf("~ or braces, which expand")
 	case strings.ContainsAny(bare, "*?") || strings.Contains(bare, "[") && strings.Contains(w.text, "]"):
 		w.glob = bracket.ReplaceAllString(glob, "*")
 	}
 	return w, rest, nil
-}
-
-// bracket is what a [ and the text behind it may match: any text, so that its syntax need not be known.
-var bracket = regexp.MustCompile(`\x00[^/]*`)
-
-var escaped = regexp.MustCompile("\\\\([\"\\\\$`])")
-
-func unquote(p string) string {
-	switch p[0] {
-	case '\\':
-		return p[1:]
-	case '\'':
-		return p[1 : len(p)-1]
-	}
-	return escaped.ReplaceAllString(p[1:len(p)-1], "$1")
 }
 
 func escapeGlob(s string) string {

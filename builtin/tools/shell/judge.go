@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path"
@@ -19,23 +20,23 @@ type judgement struct {
 	commands []string // patterns of the permission bash, one for each simple command
 	always   []string // what "always" offers for them
 	implied  []sdk.ImpliedPermission
-	outside  []string // absolute paths outside of the project
-	writes   []string // absolute paths of files that are written, which need edit
+	outside  []string // absolute paths outside of the project that the words name
+	writes   []string // absolute paths of files that are written, inside or outside, which need edit
 	verbatim error    // why the text as a whole needs permission; nil: commands are all that runs
 }
 
 // judge judges the commands of a text one after another.
 type judge struct {
 	judgement
+	ctx    context.Context // bounds questions to git
 	call   *sdk.ToolCall
-	git    gitCheck
 	base   string // the directory that the next command runs in
 	linked bool   // an earlier command may have made links: what does not exist yet may lead anywhere
 }
 
 // judgeText judges a text that the shell runs in dir.
-func judgeText(call *sdk.ToolCall, text, dir string, shell shell, git gitCheck) judgement {
-	j := &judge{call: call, git: git, base: dir}
+func judgeText(ctx context.Context, call *sdk.ToolCall, text, dir string, shell shell) judgement {
+	j := &judge{ctx: ctx, call: call, base: dir}
 	list, err := parse(text)
 	if err == nil && !shell.grammar {
 		err = fmt.Errorf("the language of %s", filepath.Base(shell.path))
@@ -64,7 +65,8 @@ func (j *judge) simple(c *simple) error {
 
 // cd moves the base. It is followed only where nothing can skip it or make it fail.
 func (j *judge) cd(c *simple) error {
-	if len(c.words) != 2 || c.words[1].glob != "" || strings.HasPrefix(c.words[1].text, "-") || c.piped || len(c.reads)+len(c.writes) > 0 || c.join != "" && c.join != ";" {
+	alone := !c.piped && len(c.reads)+len(c.writes) == 0 && (c.join == "" || c.join == ";")
+	if !alone || len(c.words) != 2 || c.words[1].glob != "" || strings.HasPrefix(c.words[1].text, "-") {
 		return fmt.Errorf("cd to something other than a directory, or behind another command")
 	}
 	dir := from(j.base, c.words[1].text)
@@ -108,7 +110,7 @@ func (j *judge) command(words []word, asks bool) error {
 	if p != nil {
 		err := j.program(p, keys, words)
 		if err == nil && base == "git" {
-			err = j.git.check(j.base)
+			err = checkGit(j.ctx, j.base)
 		}
 		return err
 	}
@@ -164,11 +166,7 @@ func (j *judge) path(text string) error {
 
 // output notes a file that is written.
 func (j *judge) output(text string) error {
-	p := from(j.base, text)
-	j.writes = appendNew(j.writes, []string{filepath.Clean(p)})
-	if _, outside := paths.External(j.call, p); outside {
-		j.outside = appendNew(j.outside, []string{p})
-	}
+	j.writes = appendNew(j.writes, []string{from(j.base, text)})
 	return j.path(text)
 }
 
@@ -230,19 +228,18 @@ func plausible(p string) bool {
 
 // normal returns a command without quotes and without the directory of its program, so that no spelling hides it from a deny rule.
 func normal(words []word) string {
-	return path.Base(words[0].text) + strings.TrimPrefix(texts(words), words[0].text)
-}
-
-func texts(words []word) (text string) {
-	for _, w := range words {
+	text := path.Base(words[0].text)
+	for _, w := range words[1:] {
 		text += " " + w.text
 	}
-	return strings.TrimPrefix(text, " ")
+	return text
 }
 
-func sources(words []word) (text string) {
-	for _, w := range words {
+// sources returns words as they were written.
+func sources(words []word) string {
+	text := words[0].source
+	for _, w := range words[1:] {
 		text += " " + w.source
 	}
-	return strings.TrimPrefix(text, " ")
+	return text
 }

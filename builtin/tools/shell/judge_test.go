@@ -123,6 +123,7 @@ func TestJudged(t *testing.T) {
 		"bash sub/run.sh -x":            {Bash: "bash sub/run.sh -x", Always: "bash *"},
 		"uv run pytest -q":              {Bash: "uv run pytest -q", Always: "uv run pytest -q"},
 		"chmod +x y && ./y":             {Bash: "chmod +x y; ./y", Always: "chmod +x y; ./y *"},
+		"ls >&2 1>&2 | wc -5l":          {Bash: "ls; wc -5l", Always: "ls *; wc *"},
 		"docker --version":              {Bash: "docker --version", Always: "docker --version *"},
 	} {
 		t.Run("", func(t *testing.T) {
@@ -147,14 +148,14 @@ func TestVerbatim(t *testing.T) {
 	t.Parallel()
 	f, _ := newProject(t, "bash")
 	for _, command := range []string{
-		"echo $HOME", "echo `ls`", "ls &", "ls |& cat", "(ls)", "{ ls; }", "if ls; then ls; fi", "! ls", "A=1 ls", "cat <<E\nx\nE", "cat <<< x", "ls >| y", "ls &> y", "ls > ~/y", "ls 3> y", "cat < /dev/tcp/h/1",
+		"echo $HOME", "echo `ls`", "ls &", "ls |& cat", "(ls)", "{ ls; }", "if ls; then ls; fi", "! ls", "A=1 ls", "cat <<E\nx\nE", "cat <<< x", "ls >| y", "ls &> y", "ls > ~/y", "ls 3> y", "cat < /dev/tcp/h/1", "ls > /dev/tty", "ls 2>&1x", "ls >& y",
 		"echo {a,b}", "cat ~/x", "ls \x01", "ls é", "\\", "'", "ls &&", "# nothing", "", "rm *", "ls ?rf", "cat [-]rf", "cat x[/]../y",
 		"eval ls", "exec ls", "source x", ". x", "command ls", "export A=1", "set -e", "time ls", "type ls", "read x", "kill 1", "wait", "printf -v x y", "printf '%n' PATH", "test -v 'a[$(x)]'", "[ -R x ]",
 		"cd", "cd -", "cd ../..", "cd link", "cd inner", "cd nowhere", "cd sub | ls", "ls && cd sub", "cd -P sub",
 		"awk '{print}' x", "xargs rm", "sudo ls", "docker ps", "ssh h", "tmux", "at now", "systemd-run ls", "gdbus call", "vi x", "python3 -c 1", "node -e 1", "sed -i s/a/b/ x", "sed 's/a/b/w y' x", "sed 's,a,b,e' x", "sed -f x y",
 		"find . -delete", "find . -exec ls {} +", "sort --compress-program=x y", "sort -T . x", "git -c a=b log", "git log --output=y", "git grep -Ols x", "git rebase --exec ls main", "git status --exec x", "git config core.pager x",
 		"go test -exec x ./...", "go build -toolexec=x", "go run example.com/x@latest", "npm exec x", "npm run x --script-shell=y", "npx nowhere", "make CC=x", "make -f y", "tar xf x", "tar tf h:x", "date -s 1", "curl -o - x", "curl -d @x http://h", "wget x",
-		"cargo test --config x", "xxd -r x y z", "timeout 5", "timeout 5 sudo ls", "env A=1 ls", "uv run python -c 1", "diff -r x y", "grep -R a .", "ln -s ../x y", "rm -x y", "tee", "less +x y", "yq 'load(\"x\")' y", "mv a b && cat c",
+		"cargo test --config x", "xxd -r x y z", "timeout 5", "timeout 5 sudo ls", "env A=1 ls", "uv run python -c 1", "diff -r x y", "grep -R a .", "ln -s ../x y", "rm -x y", "tee", "less +x y", "git reflog", "git reflog expire --all", "gzip -rc .", "make -x8", "bun -r8x y", "yq 'load(\"x\")' y", "mv a b && cat c",
 	} {
 		if command == "" || command == "tee" {
 			continue

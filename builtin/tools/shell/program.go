@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -15,17 +16,17 @@ import (
 
 // The table lists what is harmless of programs that can run programs, or write, through their arguments. A line is
 //
-//	names ; forms of operands ; options
+//	names ; forms of operands and options
 //
 // with one name or more words of a command in each name. An option may have a value behind = or in the next word, and most need no mark for
-// it, because every word of a command is judged as a path. The marks: = the next word is the value and no operand, ? numbers may follow in the
-// same word, > the value is a file that is written, ! the operands are written in place; -# is any number. The forms:
+// it, because every word of a command is judged as a path. One-letter options may share a word with each other and with a number. The marks:
+// = the next word is the value and no operand, > the value is a file that is written, ! the operands are written in place. The forms:
 //
 //	any      no word is an option                re: 1re:  all operands, the first one match
 //	stop     operands end the options            dash      long options have one -                rest:  what is behind -- matches
 //	cmd:-    after one operand for each -, a command     run       a command that needs no rule itself    not:   the first operand is none of these
 //	module   run, and in the table               local     run, and installed in the project      script the first is a file of the project
-//	out out1 out2  all, the first, the second are files that are written                          writes by its name: rules for edit hold
+//	out:     all, or that of this number, are files that are written                              writes by its name: rules for edit hold
 //	text     no word is a path                   links     may make links                         name   "always" holds one more word
 //	exact    "always" holds the whole command    never     nothing is harmless
 //	deep     reads directories with their .env   builtin   runs in the shell itself
@@ -36,51 +37,35 @@ import (
 //go:embed programs.txt
 var table string
 
-// program is a line of the table.
-type program struct {
-	options map[string]byte // by name: its mark, or a blank
-	forms   []string
-}
+// program is a line of the table: its forms with their arguments, and its options with their marks.
+type program map[string]string
 
-// form returns the argument of a form, and whether the program has it. No program has none.
-func (p *program) form(name string) (string, bool) {
-	if p == nil {
-		return "", false
-	}
-	for _, f := range p.forms {
-		if f == name || strings.HasPrefix(f, name+":") {
-			return strings.TrimPrefix(f[len(name):], ":"), true
-		}
-	}
-	return "", false
-}
-
-func (p *program) has(form string) bool {
-	_, ok := p.form(form)
+func (p program) has(word string) bool {
+	_, ok := p[word]
 	return ok
 }
 
 // keep reports whether the words match the expression of a form, if the program has it.
-func (p *program) keep(form string, words []word) bool {
-	re, ok := p.form(form)
-	return !ok || !slices.ContainsFunc(words, func(w word) bool {
-		return w.glob != "" || !regexp.MustCompile("^(?:"+re+")$").MatchString(w.text)
+func (p program) keep(form string, words []word) bool {
+	return !p.has(form) || !slices.ContainsFunc(words, func(w word) bool {
+		return w.glob != "" || !regexp.MustCompile("^(?:"+p[form]+")$").MatchString(w.text)
 	})
 }
 
-var programs = sync.OnceValue(func() map[string]*program {
-	out := map[string]*program{}
+var programs = sync.OnceValue(func() map[string]program {
+	out := map[string]program{}
 	for line := range strings.Lines(table) {
-		fields := append(strings.SplitN(line, ";", 3), "", "")
-		p := &program{options: map[string]byte{}, forms: strings.Fields(fields[1])}
-		for _, o := range strings.Fields(fields[2]) {
-			if mark := o[len(o)-1]; strings.IndexByte("=?>!", mark) >= 0 {
-				p.options[o[:len(o)-1]] = mark
-			} else {
-				p.options[o] = ' '
+		names, words, _ := strings.Cut(line, ";")
+		p := program{}
+		for w := range strings.FieldsSeq(words) {
+			name, value, _ := strings.Cut(w, ":")
+			if w[0] == '-' {
+				name = strings.TrimRight(w, "=>!")
+				value = w[len(name):]
 			}
+			p[name] = value
 		}
-		for name := range strings.SplitSeq(fields[0], ",") {
+		for name := range strings.SplitSeq(names, ",") {
 			out[strings.TrimSpace(name)] = p
 		}
 	}
@@ -91,7 +76,7 @@ var versioned = regexp.MustCompile(`^(python3|pip3)\.\d+$`)
 
 // programOf returns what the table says about a command, and how many words name it; nil for a program that is not in the table. The error
 // says that nothing about it is harmless.
-func programOf(name string, words []word) (*program, int, error) {
+func programOf(name string, words []word) (program, int, error) {
 	name = versioned.ReplaceAllString(name, "$1")
 	if programs()[name].has("builtin") {
 		return nil, 0, fmt.Errorf("the shell's own command %s", name)
@@ -106,7 +91,7 @@ func programOf(name string, words []word) (*program, int, error) {
 		}
 	}
 	if found.has("never") {
-		return nil, 0, fmt.Errorf("%s, which can run or change more than its words show", texts(words[:min(2, len(words))]))
+		return nil, 0, fmt.Errorf("%s, which can run or change more than its words show", sources(words[:min(2, len(words))]))
 	}
 	return found, keys, nil
 }
@@ -114,7 +99,7 @@ func programOf(name string, words []word) (*program, int, error) {
 var subcommand = regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`)
 
 // narrowest returns the narrowest useful pattern for commands like this one; empty: none can be written.
-func (j *judge) narrowest(p *program, keys int, words []word) string {
+func (j *judge) narrowest(p program, keys int, words []word) string {
 	if p == nil && len(words) > 1 && subcommand.MatchString(words[1].text) && !exists(from(j.base, words[1].text)) || p.has("name") {
 		keys++
 	}
@@ -132,28 +117,26 @@ func (j *judge) narrowest(p *program, keys int, words []word) string {
 var recursive = regexp.MustCompile(`^(-[A-Za-z]*[ru]|--recursive|--hidden)`)
 
 // program judges the words of a program in the table.
-func (j *judge) program(p *program, keys int, words []word) error {
-	refuse := fmt.Errorf("%s with an option or operand that can run or change more than it shows", texts(words[:keys]))
+func (j *judge) program(p program, keys int, words []word) error {
+	refuse := fmt.Errorf("%s with an option or operand that can run or change more than it shows", sources(words[:keys]))
 	args := words[keys:]
 	operands, rest, place, ok := j.options(p, args)
-	not, _ := p.form("not")
 	if !ok || !p.keep("re", operands) || !p.keep("1re", operands[:min(1, len(operands))]) || !p.keep("rest", rest) ||
-		len(operands) > 0 && slices.Contains(strings.Split(not, ","), operands[0].text) {
+		len(operands) > 0 && slices.Contains(strings.Split(p["not"], ","), operands[0].text) {
 		return refuse
 	}
 	if p.has("links") {
 		defer func() { j.linked = true }()
 	}
 	all := slices.Concat(operands, rest)
-	skip, command := p.form("cmd")
-	all = all[min(len(skip), len(all)):]
+	all = all[min(len(p["cmd"]), len(all)):]
 	switch {
 	case p.has("text"): // what patterns match is shown
 		return j.paths(slices.DeleteFunc(slices.Clone(args), func(w word) bool { return w.glob == "" }))
-	case !command && !p.has("run") && !p.has("module") && !p.has("script"):
+	case !p.has("cmd") && !p.has("run") && !p.has("module") && !p.has("script"):
 	case len(all) == 0 || all[0].glob != "" || all[0].text == "-":
 		return refuse
-	case command:
+	case p.has("cmd"):
 		return j.command(all, true)
 	case !p.has("script"):
 		known, _, err := programOf(path.Base(all[0].text), all)
@@ -181,15 +164,15 @@ func (j *judge) program(p *program, keys int, words []word) error {
 }
 
 // written judges the operands that are written.
-func (j *judge) written(p *program, operands []word, place bool) error {
+func (j *judge) written(p program, operands []word, place bool) error {
 	for i, o := range operands {
 		expanded, err := j.expand(o)
-		if last := i == len(operands)-1; err != nil || o.glob != "" && (p.has("out1") || p.has("out2") || last && p.has("links")) {
+		if last := i == len(operands)-1; err != nil || o.glob != "" && (p["out"] != "" || last && p.has("links")) {
 			return fmt.Errorf("a pattern among files of which one is written")
 		}
 		for _, text := range expanded {
 			switch {
-			case p.has("out1") && i == 0, p.has("out2") && i == 1, p.has("out"), place:
+			case place, p.has("out") && (p["out"] == "" || p["out"] == strconv.Itoa(i+1)):
 				if err := j.output(text); err != nil {
 					return err
 				}
@@ -204,7 +187,7 @@ func (j *judge) written(p *program, operands []word, place bool) error {
 
 // options parts arguments into operands and the words behind --, or behind the first operand where that ends the options. place is set if
 // an option says that operands are written in place; ok is false if one is not in the table.
-func (j *judge) options(p *program, args []word) (operands, rest []word, place, ok bool) {
+func (j *judge) options(p program, args []word) (operands, rest []word, place, ok bool) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
 		switch {
@@ -219,42 +202,37 @@ func (j *judge) options(p *program, args []word) (operands, rest []word, place, 
 		case text == "--":
 			return append(operands, args[i+1:]...), nil, place, true
 		}
-		mark, value, glued := p.option(text)
-		place = place || mark == '!'
-		if valued := mark == '=' || mark == '>'; valued && !glued && i+1 < len(args) {
+		mark, value, glued, known := p.option(text)
+		place = place || mark == "!"
+		if valued := mark == "=" || mark == ">"; valued && !glued && i+1 < len(args) {
 			i++
 			value = args[i].text
 		}
-		if mark == 0 || args[i].glob != "" || mark == '>' && (value == "" || j.output(value) != nil) {
+		if !known || args[i].glob != "" || mark == ">" && (value == "" || j.output(value) != nil) {
 			return nil, nil, false, false
 		}
 	}
 	return operands, nil, place, true
 }
 
-// option returns the mark of an option, or of the last one of a cluster such as -rn5, and the value in the same word. The mark of an unknown
-// one is 0.
-func (p *program) option(text string) (mark byte, value string, glued bool) {
+// option returns the mark of an option, or the mark that counts of a cluster such as -rn5, and the value in the same word.
+func (p program) option(text string) (mark, value string, glued, known bool) {
 	name, value, glued := strings.Cut(text, "=")
 	if p.has("dash") && strings.HasPrefix(name, "--") {
 		name = name[1:]
 	}
-	if mark = p.options[name]; mark != 0 || text[1] == '-' || p.has("dash") {
-		return mark, value, glued
+	if p.has(name) || text[1] == '-' || p.has("dash") {
+		return p[name], value, glued, p.has(name)
 	}
-	if p.options["-#"] != 0 && strings.Trim(text[1:], "0123456789") == "" {
-		return ' ', "", false
-	}
-	last := byte(' ')
-	for i := 1; i < len(text); i++ {
-		switch mark = p.options["-"+text[i:i+1]]; {
-		case mark == 0, mark == '=', mark == '>':
-			return mark, text[i+1:], i+1 < len(text)
-		case mark == '?' && strings.Trim(text[i+1:], "0123456789%,.") == "":
-			return last, "", false
-		case mark == '!':
-			last = mark
+	for i, letter := range text[1:] {
+		name := "-" + string(letter)
+		switch {
+		case letter >= '0' && letter <= '9':
+		case !p.has(name), p[name] == "=", p[name] == ">":
+			return p[name], text[i+2:], i+2 < len(text), p.has(name)
+		case p[name] == "!":
+			mark = "!"
 		}
 	}
-	return last, "", false
+	return mark, "", false, true
 }
