@@ -38,6 +38,8 @@ type PermissionRule struct {
 	Action     Action `json:"action"`
 	// Origin is the place of the rule ("/home/a/tenon.json:12"); empty for rules made at run time.
 	Origin string `json:"origin,omitempty"`
+	// Digest is the SHA-256 of the file of Origin as it was read, in hexadecimal; empty if unknown.
+	Digest string `json:"-"`
 	// Held marks an allow rule in a file that the user has not approved. Until the approval, its action is ask.
 	Held bool `json:"-"`
 }

@@ -123,6 +123,8 @@ type Command struct {
 	Subtask     *bool  `json:"subtask,omitempty"`
 	Source      string `json:"source,omitempty"` // command, mcp or skill
 	Origin      string `json:"origin,omitempty"` // place of the definition, human-readable
+	// Digest is the SHA-256 of the file of Origin as it was read, in hexadecimal; empty if unknown.
+	Digest string `json:"-"`
 	// Replaces lists the places of definitions with the same name that this one replaces, the last replaced first.
 	Replaces []string `json:"replaces,omitempty"`
 }

@@ -146,11 +146,12 @@ func TestMarkdown(t *testing.T) {
 		Name: "team/review", Mode: sdk.ModeAll, Prompt: "Review.", Hidden: true, Temperature: &temperature, Steps: 7,
 		Model: &sdk.ModelRef{ProviderID: "a", ModelID: "b/c"}, Options: sdk.Object{"effort": "high"}, Origin: filepath.Join("~", "p", ".opencode", "agents", "team", "review.md"),
 	}
-	file := filepath.Join(root, ".opencode", "agents", "team", "review.md") // rules name it in full
+	file := filepath.Join(root, ".opencode", "agents", "team", "review.md")      // rules name it in full
+	digest := "379f6f447eb6e0949c8f8ead18dcfa9f9ee6e6faf764e4bbfc1516a5a9cb400c" // sha256sum of the file
 	want.Permission = sdk.PermissionRules{
-		{Permission: "edit", Pattern: "*", Action: sdk.ActionDeny, Origin: file},
-		{Permission: "bash", Pattern: "*", Action: sdk.ActionAsk, Origin: file},
-		{Permission: "bash", Pattern: "git *", Action: sdk.ActionAllow, Origin: file},
+		{Permission: "edit", Pattern: "*", Action: sdk.ActionDeny, Origin: file, Digest: digest},
+		{Permission: "bash", Pattern: "*", Action: sdk.ActionAsk, Origin: file, Digest: digest},
+		{Permission: "bash", Pattern: "git *", Action: sdk.ActionAllow, Origin: file, Digest: digest},
 	}
 	if diff := cmp.Diff(want, find(t, list, "team/review")); diff != "" {
 		t.Errorf("team/review (-want +got):\n%s", diff)

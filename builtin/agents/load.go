@@ -56,6 +56,9 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 	a.Origin = sources.Shorten(p.Project, doc.Path)
 	// Rules carry the full path of their file: a repository's rules may need the user's approval.
 	more := slices.Concat(toolRules(config.Tools, doc.Path), withOrigin(config.Permission, doc.Path))
+	for i := range more {
+		more[i].Digest = doc.Digest
+	}
 	if a.Permission = slices.Concat(own, more); a.Strict && !sources.Users(p.Project, doc.Path) {
 		a.Permission = slices.Concat(more, own) // a repository cannot allow anything that a strict agent denies
 	}

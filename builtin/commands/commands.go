@@ -70,7 +70,9 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 				if config.Template == "" {
 					return errors.New("no text below the front matter; write the prompt there")
 				}
-				add(command(doc.Name, *config, sources.Shorten(p.Project, doc.Path)))
+				c := command(doc.Name, *config, sources.Shorten(p.Project, doc.Path))
+				c.Digest = doc.Digest
+				add(c)
 				return nil
 			})
 		}

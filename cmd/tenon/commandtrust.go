@@ -43,24 +43,14 @@ func projectFile(w *cli.Workspace, origin string) string {
 
 // own returns the rules; those that allow something and come from a file of the project ask, approved or not. See host.Options.
 func (p *projectRules) own(rules sdk.PermissionRules) sdk.PermissionRules {
-	return p.held(rules, "of the repository, as the command is", func(string) bool { return false })
+	return p.held(rules, "of the repository, as the command is", func(string, string) bool { return false })
 }
 
 // trustCommand says whose a command is. See host.Options. One that stands in the configuration and in no file of it, as a plugin's
 // hook can add it, is nobody's whom the user trusts.
 func (p *projectRules) trustCommand(c *sdk.Command) host.CommandTrust {
 	path, known := p.commandFile(c)
-	return host.CommandTrust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path) && holds(p.w, path, c)}
-}
-
-// holds reports whether a Markdown file still holds the template that was read from it: what was swapped since counts as not
-// approved. Of other files nothing can be said, as they are decoded.
-func holds(w *cli.Workspace, path string, c *sdk.Command) bool {
-	if c.Origin == inConfiguration {
-		return true
-	}
-	data, err := readProjectFile(w, path)
-	return err == nil && strings.Contains(strings.ReplaceAll(string(data), "\r\n", "\n"), c.Template)
+	return host.CommandTrust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path, c.Digest)}
 }
 
 // commandFile returns the file of the project in which a command stands, "" for another command; known is false when nobody can
@@ -73,18 +63,16 @@ func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
 	return projectFile(p.w, o.Source), known
 }
 
-// waitingCommands returns what templates of the project's commands run and nobody approved, for people, by file.
-func (p *projectRules) waitingCommands(list []host.CommandInfo) map[string][]string {
-	out := map[string][]string{}
+// waitingCommands adds the shell commands in templates of the project's commands that are not approved.
+func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string]*waitingFile) {
 	for i := range list {
 		c := &list[i].Command
 		path, _ := p.commandFile(c)
-		if path == "" || !cli.ShippedNames()[list[i].Plugin] || p.isApproved(path) {
+		if path == "" || !cli.ShippedNames()[list[i].Plugin] {
 			continue
 		}
 		for _, shell := range templateShell.FindAllString(c.Template, -1) {
-			out[path] = append(out[path], fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(shell)))
+			p.waitFor(files, path, c.Digest, fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(shell)))
 		}
 	}
-	return out
 }

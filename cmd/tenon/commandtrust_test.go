@@ -1,8 +1,9 @@
 package main
 
 import (
-	"os"
+	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -44,36 +45,27 @@ func TestCommandTrust(t *testing.T) {
 	}
 }
 
-// TestCommandIsApprovedAsItIs: an approval holds for the content of the file, and for the template that was read from it.
-func TestCommandIsApprovedAsItIs(t *testing.T) {
+// TestApprovalOfMarkdown holds that the approval of a Markdown file is valid for the content that was read, and for no content that a plugin
+// only claims to have read.
+func TestApprovalOfMarkdown(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	path := filepath.Join(root, ".tenon", "commands", "a.md")
-	write := func(text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("---\r\ndescription: x\r\n---\r\nOne.\r\n!`git log`\r\n")
 	w := &cli.Workspace{Project: sdk.Project{Directory: root, Worktree: root}, Loaded: &config.Loaded{}}
-	key, err := approvalKey(w, path)
-	if err != nil {
-		t.Fatal(err)
+	approved := strings.Repeat("a", 64)
+	p := &projectRules{w: w, approved: map[string]bool{path + "@" + approved: true}, warn: func(string) {}}
+	for digest, want := range map[string]bool{approved: true, strings.Repeat("b", 64): false, "": false} {
+		c := &sdk.Command{Origin: ".tenon/commands/a.md", Template: "!`git log`", Digest: digest}
+		if got := p.trustCommand(c); !got.Repository || got.Approved != want {
+			t.Errorf("digest %.3q: %+v, want approved: %v", digest, got, want)
+		}
+		rule := sdk.PermissionRule{Permission: "bash", Pattern: "*", Action: sdk.ActionAllow, Origin: path, Digest: digest}
+		if got := p.trust(sdk.PermissionRules{rule})[0]; got.Held == want {
+			t.Errorf("digest %.3q: rule %+v, want held: %v", digest, got, !want)
+		}
 	}
-	p := &projectRules{w: w, approved: map[string]bool{key: true}}
-	read := &sdk.Command{Origin: ".tenon/commands/a.md", Template: "One.\n!`git log`"}
-	if got := p.trustCommand(read); !got.Approved {
-		t.Errorf("approved: %+v", got)
-	}
-	if got := p.trustCommand(&sdk.Command{Origin: read.Origin, Template: "!`rm a`"}); got.Approved || !got.Repository {
-		t.Errorf("another template than the file holds: %+v", got)
-	}
-	write("One.\n!`git log` !`rm a`")
-	if got := p.trustCommand(read); got.Approved {
-		t.Errorf("the file changed: %+v", got)
+	var c sdk.Command
+	if err := json.Unmarshal([]byte(`{"name":"a","digest":"`+approved+`","Digest":"`+approved+`"}`), &c); err != nil || c.Digest != "" {
+		t.Errorf("a plugin's command has the digest %q (%v)", c.Digest, err)
 	}
 }

@@ -27,19 +27,15 @@ func TestApprovalOfParsedBytes(t *testing.T) {
 		return &cli.Workspace{Loaded: loaded, Project: sdk.Project{Directory: dir, Worktree: dir}}
 	}
 	const harmless = `{"permission": {"bash": {"git status": "allow"}}}`
-	key, err := approvalKey(load(harmless), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	approved := &projectRules{approved: map[string]bool{key: true}}
-	if approved.w = load(harmless); !approved.isApproved(path) {
+	approved := &projectRules{approved: map[string]bool{approvalKey(load(harmless), path, ""): true}}
+	if approved.w = load(harmless); !approved.isApproved(path, "") {
 		t.Error("the approved content is not approved")
 	}
 	approved.w = load(`{"permission": {"bash": "allow"}}`)
 	if err := os.WriteFile(path, []byte(harmless), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if approved.isApproved(path) {
+	if approved.isApproved(path, "") {
 		t.Error("rules are approved by a file that was exchanged after they were parsed")
 	}
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,7 +19,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -64,26 +63,23 @@ func newProjectRules(ctx context.Context, w *cli.Workspace, s store.Store) (*pro
 
 // trust returns the rules; those that allow something and come from a file nobody approved ask. See host.Options.
 func (p *projectRules) trust(rules sdk.PermissionRules) sdk.PermissionRules {
-	approved := map[string]bool{} // by path
-	return p.held(rules, "not approved: asks instead of allowing", func(path string) bool {
-		if _, seen := approved[path]; !seen {
-			approved[path] = p.isApproved(path)
+	return p.held(rules, "not approved: asks instead of allowing", func(path, digest string) bool {
+		if p.isApproved(path, digest) {
+			return true
 		}
-		if !approved[path] {
-			p.warned.Do(func() {
-				p.warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(path)))
-			})
-		}
-		return approved[path]
+		p.warned.Do(func() {
+			p.warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(path)))
+		})
+		return false
 	})
 }
 
 // held returns the rules; those that allow something and come from a file of the project that is not let ask, and say why.
-func (p *projectRules) held(rules sdk.PermissionRules, why string, let func(path string) bool) sdk.PermissionRules {
+func (p *projectRules) held(rules sdk.PermissionRules, why string, let func(path, digest string) bool) sdk.PermissionRules {
 	out := rules
 	for i, r := range rules {
 		path := p.file(r)
-		if path == "" || let(path) {
+		if path == "" || let(path, r.Digest) {
 			continue
 		}
 		if &out[0] == &rules[0] {
@@ -106,7 +102,7 @@ func (p *projectRules) file(r sdk.PermissionRule) string {
 // mayLift reports whether a rule is the user's own, or comes from a file that the user approved. See host.Options.
 func (p *projectRules) mayLift(r sdk.PermissionRule) bool {
 	path := p.source(r)
-	return path == "" || p.isApproved(path)
+	return path == "" || p.isApproved(path, r.Digest)
 }
 
 // source returns the file of the project that brings a rule, "" when none does.
@@ -121,39 +117,17 @@ func (p *projectRules) source(r sdk.PermissionRule) string {
 	return projectFile(p.w, path)
 }
 
-// isApproved reports whether the file is approved as it is now.
-func (p *projectRules) isApproved(path string) bool {
-	key, err := approvalKey(p.w, path)
-	return err == nil && p.approved[key]
+// isApproved reports whether the file is approved with the content that was read; digest is known for Markdown files.
+func (p *projectRules) isApproved(path, digest string) bool {
+	return p.approved[approvalKey(p.w, path, digest)]
 }
 
-// approvalKey names a file with its content: of a configuration file the content that was parsed, whatever the file holds now.
-func approvalKey(w *cli.Workspace, path string) (string, error) {
-	if digest := w.Loaded.ProjectDigests[path]; digest != "" {
-		return path + "@" + digest, nil
+// approvalKey names a file with the content that was read, whatever the file holds now. It is empty, and never approved, if that is unknown.
+func approvalKey(w *cli.Workspace, path, digest string) string {
+	if digest = cmp.Or(w.Loaded.ProjectDigests[path], digest); digest == "" {
+		return ""
 	}
-	data, err := readProjectFile(w, path)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(data)
-	return path + "@" + hex.EncodeToString(sum[:]), nil
-}
-
-// maxProjectFile bounds a file that is approved, in bytes: no file of rules or commands may be larger.
-const maxProjectFile = 1 << 20
-
-// readProjectFile reads a file that came with the repository.
-func readProjectFile(w *cli.Workspace, path string) ([]byte, error) {
-	f, _, err := projectfs.ForProject(w.Project).Open(path)
-	if err != nil {
-		return nil, err
-	}
-	data, cut, err := projectfs.ReadLimited(f, maxProjectFile)
-	if err == nil && cut {
-		err = fmt.Errorf("%s: larger than %d bytes", path, maxProjectFile)
-	}
-	return data, err
+	return path + "@" + digest
 }
 
 // approveRules shows the rules of this project's files that allow something, the shell commands in templates of its commands, and
@@ -169,34 +143,19 @@ func approveRules(ctx context.Context, a *cli.App, yes bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
 	p := m.rules
-	waiting, files := p.waitingRules(m.Machine)
-	shells := p.waitingCommands(m.CommandInfos(ctx))
-	for path := range shells {
-		if waiting[path] == nil {
-			files = append(files, path)
-		}
-	}
+	waiting := map[string]*waitingFile{}
+	p.waitingRules(m.Machine, waiting)
+	p.waitingCommands(m.CommandInfos(ctx), waiting)
 	receivers := m.Receivers(ctx)
-	if len(files)+len(receivers) == 0 {
+	if len(waiting)+len(receivers) == 0 {
 		return a.Print("nothing in this project is waiting for approval\n")
 	}
-	slices.Sort(files)
 	var list []store.Approval
-	for _, path := range files {
-		key, err := approvalKey(w, path)
-		if err != nil {
-			return err
-		}
-		text := terminal.Visible(path) + "\n"
-		for _, r := range waiting[path] {
-			text += "  " + view.RuleText(r) + "\n"
-		}
-		for _, shell := range shells[path] {
-			text += "  " + shell + "\n"
-		}
-		a.Screen.Line("not approved: " + strings.TrimRight(text, "\n"))
+	for _, path := range slices.Sorted(maps.Keys(waiting)) {
+		a.Screen.Line("not approved: " + terminal.Visible(path) + "\n  " + strings.Join(waiting[path].lines, "\n  "))
 		list = append(list, store.Approval{
-			Project: w.ApprovalProject(), Permission: rulesPermission, Pattern: key, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
+			Project: w.ApprovalProject(), Permission: rulesPermission, Pattern: approvalKey(w, path, waiting[path].digest),
+			Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
 		})
 	}
 	for _, r := range receivers {
@@ -218,8 +177,27 @@ func approveRules(ctx context.Context, a *cli.App, yes bool) (err error) {
 	return a.Print("valid until the files change; revoke with tenon permission forget\n")
 }
 
-// waitingRules returns, by file of the project, the rules that allow something and are not approved, and the files.
-func (p *projectRules) waitingRules(m *cli.Machine) (map[string]sdk.PermissionRules, []string) {
+// waitingFile is a file of the project that is not approved: its content, and its rules and shell commands as the user sees them.
+type waitingFile struct {
+	digest string
+	lines  []string
+}
+
+// waitFor adds a line to the file, unless the file's content is approved or unknown.
+func (p *projectRules) waitFor(files map[string]*waitingFile, path, digest, line string) {
+	if approvalKey(p.w, path, digest) == "" || p.isApproved(path, digest) {
+		return
+	}
+	if files[path] == nil {
+		files[path] = &waitingFile{digest: digest}
+	}
+	if f := files[path]; f.digest == digest {
+		f.lines = append(f.lines, line)
+	}
+}
+
+// waitingRules adds the rules that allow something and are not approved.
+func (p *projectRules) waitingRules(m *cli.Machine, files map[string]*waitingFile) {
 	all := slices.Clone(p.w.Loaded.Config.Permission)
 	for _, agent := range p.w.Loaded.Config.Agent {
 		all = append(all, agent.Permission...)
@@ -227,19 +205,11 @@ func (p *projectRules) waitingRules(m *cli.Machine) (map[string]sdk.PermissionRu
 	for _, agent := range m.Agents() {
 		all = append(all, agent.Permission...)
 	}
-	waiting := map[string]sdk.PermissionRules{}
-	var files []string
 	for _, r := range all {
-		path := p.file(r)
-		if path == "" || p.isApproved(path) {
-			continue
+		if path := p.file(r); path != "" {
+			p.waitFor(files, path, r.Digest, view.RuleText(r))
 		}
-		if waiting[path] == nil {
-			files = append(files, path)
-		}
-		waiting[path] = append(waiting[path], r)
 	}
-	return waiting, files
 }
 
 // permissionOptions adds to the host's options what bounds and trusts permission rules and receivers.

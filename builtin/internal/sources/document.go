@@ -1,6 +1,8 @@
 package sources
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -14,8 +16,9 @@ const maxDocument = 256 << 10
 // Document is a Markdown file with front matter.
 type Document struct {
 	frontmatter.Document
-	Path string
-	Name string // the path below the directory it was found in, with slashes, without the extension
+	Path   string
+	Digest string // SHA-256 of the file, in hexadecimal
+	Name   string // the path below the directory it was found in, with slashes, without the extension
 }
 
 // Documents reads the files below dir that accept matches, sorted by path, and calls use with each and its decoded front
@@ -50,7 +53,8 @@ func (w *Watch) document(dir, path string, meta any) (*Document, error) {
 		return nil, err
 	}
 	name = filepath.ToSlash(strings.TrimSuffix(name, filepath.Ext(name)))
-	return &Document{*parsed, path, name}, parsed.Decode(meta)
+	sum := sha256.Sum256(data)
+	return &Document{*parsed, path, hex.EncodeToString(sum[:]), name}, parsed.Decode(meta)
 }
 
 // Markdown accepts the names of Markdown files.
