@@ -87,9 +87,9 @@ func TestApprovalProject(t *testing.T) {
 // TestNothingBeatsARule has approvals, --auto and a hook that allows against rules that do not give way.
 func TestNothingBeatsARule(t *testing.T) {
 	t.Parallel()
-	allowing := &plugin{name: "gate", hooks: []sdk.Hook{sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
+	allow := sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
 		return sdk.Decision{Verdict: sdk.VerdictAllow}, nil
-	})}}
+	})
 	rule := func(action sdk.Action) sdk.PermissionRules {
 		return sdk.PermissionRules{{Permission: "touch", Pattern: "src/*", Action: action, Origin: "/etc/tenon/tenon.json:3"}}
 	}
@@ -105,7 +105,7 @@ func TestNothingBeatsARule(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := start(t, func(o *host.Options) { o.AutoApprove = true; c.change(o) }, touching("src/a"), allowing)
+			k := start(t, func(o *host.Options) { o.AutoApprove = true; c.change(o) }, touching("src/a"), &plugin{name: "gate", hooks: []sdk.Hook{allow}})
 			project := host.ApprovalProject(k.opts.Project)
 			if err := k.store.Approve(t.Context(), []store.Approval{{Project: project, Permission: "touch", Pattern: "src/*"}}); err != nil {
 				t.Fatal(err)
