@@ -16,6 +16,9 @@ import (
 // TestAnswersWithoutEndTakeLittleMemory lets a server answer without end. The process may take four times of what is kept of an
 // answer, 16 MiB, more than one whose answer is a word. It does not ask again.
 func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory, of which the race detector takes several times as much; runs without -short")
+	}
 	limit := memoryLimit()
 	chunk := strings.Repeat("x", 4000)
 	usual := peak(t, 0, fakellm.Text("hi"))
@@ -34,6 +37,9 @@ func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 
 // TestLongAnswersTakeLittleMemory holds that an answer near the limit, which is kept whole, takes up to four times its size.
 func TestLongAnswersTakeLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory, of which the race detector takes several times as much; runs without -short")
+	}
 	usual := peak(t, 0, fakellm.Text("hi"))
 	line := strings.Repeat("The quick brown fox jumps over the lazy dog.\n", 100)
 	cjk := strings.Repeat("天地玄黄宇宙洪荒。", 200)

@@ -228,11 +228,12 @@ func plausible(p string) bool {
 
 // normal returns a command without quotes and without the directory of its program, so that no spelling hides it from a deny rule.
 func normal(words []word) string {
-	text := path.Base(words[0].text)
-	for _, w := range words[1:] {
-		text += " " + w.text
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
 	}
-	return text
+	texts[0] = path.Base(texts[0])
+	return strings.Join(texts, " ")
 }
 
 // sources returns words as they were written.

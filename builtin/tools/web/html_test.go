@@ -89,6 +89,9 @@ func hostile(n int) map[string]string {
 // TestHostilePagesAreLinear converts pages of two sizes: eight times the page must not take much more than eight times the memory, all
 // in all. Memory stands for work here, and does not depend on how busy the machine is.
 func TestHostilePagesAreLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("converts megabytes, which the race detector slows down; runs without -short")
+	}
 	small, large := hostile(32<<10), hostile(256<<10)
 	allocated := func(page string, markdown bool) uint64 {
 		var before, after runtime.MemStats
