@@ -216,7 +216,8 @@ func TestSurvivors(t *testing.T) { // not parallel: a process without a token en
 	f := confinedFixture(t, home, project, sdk.Config{})
 	plain := exec.Command("sleep", "1000") // as a server or a plugin is started
 	plain.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	apart := exec.Command("setsid", "-w", "sh", "-c", "sleep 1000 & wait")
+	apart := exec.Command("sh", "-c", "sleep 1000 & wait")
+	apart.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	for _, cmd := range []*exec.Cmd{plain, apart} {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -252,7 +253,7 @@ func TestSurvivors(t *testing.T) { // not parallel: a process without a token en
 		if !alive(cmd.Process.Pid) {
 			t.Errorf("process %v was ended too", cmd.Args)
 		}
-		if err := cmd.Process.Kill(); err != nil {
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil { // with its group
 			t.Error(err)
 		}
 		_ = cmd.Wait()
