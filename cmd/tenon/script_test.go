@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,6 +40,17 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			// Beside the project: one that contains the home directory, or tenon's data, is not confined, and each command asks.
 			own := filepath.Join(filepath.Dir(e.WorkDir), "own-"+filepath.Base(e.WorkDir))
+			e.Defer(func() {
+				_ = filepath.WalkDir(own, func(path string, d fs.DirEntry, err error) error { // sealed copies are read-only
+					if err == nil && d.IsDir() {
+						err = os.Chmod(path, 0o700)
+					}
+					return err
+				})
+				if err := os.RemoveAll(own); err != nil {
+					t.Error(err)
+				}
+			})
 			home := filepath.Join(own, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("USERPROFILE", home)
