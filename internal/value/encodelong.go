@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // minLong is the length in bytes from which a text is written by appendLong. encoding/json would hold up to four copies of it.
@@ -63,14 +65,12 @@ func (p *plan) appendLong(out []byte, v reflect.Value) ([]byte, error) {
 
 func appendField(out []byte, field reflect.Value) ([]byte, error) {
 	if field.Type() == stringType {
-		return appendString(out, field.String()), nil
+		return jsontext.AppendString(out, field.String()), nil
 	}
 	if field.Type() == rawType && field.Len() > 0 {
 		buf := bytes.NewBuffer(out)
 		err := json.Compact(buf, field.Bytes())
 		return buf.Bytes(), err
 	}
-	buf := bytes.NewBuffer(out)
-	err := encodeTo(buf, field.Interface())
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+	return jsontext.Append(out, field.Interface())
 }

@@ -8,21 +8,22 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // unknownFields returns the fields of the object in data that v, which was decoded from it, does not declare. p is the plan of v.
 func unknownFields(data []byte, p *plan, v reflect.Value) Extra {
 	var extra Extra
-	EachField(data, func(key, value []byte) bool {
-		name := fieldName(key)
+	jsontext.EachField(data, func(key, value []byte) bool {
+		name := jsontext.Name(key)
 		if i, ok := p.byName[name]; ok {
 			f := &p.fields[i]
 			inner := f.plan.unknownInside(value, v.FieldByIndex(f.index))
 			if len(inner) == 0 {
 				return true
 			}
-			value, _ = JSON(inner) // raw JSON that was valid before
+			value, _ = jsontext.Marshal(inner) // raw JSON that was valid before
 		}
 		if extra == nil {
 			extra = Extra{}
@@ -48,7 +49,7 @@ func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
 	var extra Extra
 	keys := elementKeys{}
 	i := 0
-	eachElement(data, func(value []byte) {
+	jsontext.EachElement(data, func(value []byte) {
 		if i >= v.Len() {
 			return
 		}
@@ -57,7 +58,7 @@ func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
 		if !elem.IsValid() {
 			return
 		}
-		body, err := JSON(elem.Interface())
+		body, err := jsontext.Marshal(elem.Interface())
 		if err != nil {
 			return
 		}
@@ -66,7 +67,7 @@ func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
 			if extra == nil {
 				extra = Extra{}
 			}
-			extra[key], _ = JSON(unknown)
+			extra[key], _ = jsontext.Marshal(unknown)
 		}
 	})
 	return extra
@@ -121,8 +122,8 @@ func mergeExtra(body []byte, extra Extra, p *plan) []byte {
 		out = append(out, ':')
 		out = append(out, value...)
 	}
-	EachField(body, func(key, value []byte) bool {
-		name := fieldName(key)
+	jsontext.EachField(body, func(key, value []byte) bool {
+		name := jsontext.Name(key)
 		if i, ok := p.byName[name]; ok && extra[name] != nil {
 			value = p.fields[i].plan.mergeInside(value, extra[name])
 		}
@@ -141,7 +142,7 @@ func mergeExtra(body []byte, extra Extra, p *plan) []byte {
 		if len(value) == 0 {
 			value = json.RawMessage("null")
 		}
-		field(quote(name), value)
+		field(jsontext.Quote(name), value)
 	}
 	return append(out, '}')
 }
@@ -164,7 +165,7 @@ func (p *plan) mergeInside(body []byte, raw json.RawMessage) []byte {
 	}
 	out := []byte{'['}
 	keys := elementKeys{}
-	eachElement(body, func(value []byte) {
+	jsontext.EachElement(body, func(value []byte) {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
@@ -219,8 +220,8 @@ func foldsInto(e Extra, p *plan) bool {
 // withoutFolded removes the fields whose names differ from a known one only in case. It reports whether there were any.
 func withoutFolded(data []byte, p *plan) (clean []byte, folded bool) {
 	var out []byte
-	EachField(data, func(key, value []byte) bool {
-		name := fieldName(key)
+	jsontext.EachField(data, func(key, value []byte) bool {
+		name := jsontext.Name(key)
 		i, known := p.byName[name]
 		if !known && p.folds(name) {
 			folded = true
@@ -254,7 +255,7 @@ func (p *plan) withoutFoldedInside(data []byte) (clean []byte, folded bool) {
 		return withoutFolded(data, inner)
 	}
 	out := []byte{'['}
-	eachElement(data, func(value []byte) {
+	jsontext.EachElement(data, func(value []byte) {
 		element, below := withoutFolded(value, inner)
 		folded = folded || below
 		if len(out) > 1 {
@@ -277,13 +278,6 @@ func (p *plan) folds(name string) bool {
 	return false
 }
 
-func fieldName(key []byte) string {
-	if bytes.IndexByte(key, '\\') >= 0 || !utf8.Valid(key) {
-		return Unquote(key)
-	}
-	return string(key)
-}
-
 // DecodeKeeping decodes data into v, a pointer, and returns the fields of the object that v does not declare. It returns none if v does not
 // point at a struct.
 func DecodeKeeping(data []byte, v any) (Extra, error) {
@@ -304,7 +298,7 @@ func DecodeKeeping(data []byte, v any) (Extra, error) {
 // MarshalKept encodes v with the fields in extra, the JSON of what DecodeKeeping returned. They are left out if v is not a pointer to a
 // struct.
 func MarshalKept(v any, extra json.RawMessage) ([]byte, error) {
-	body, err := JSON(v)
+	body, err := jsontext.Marshal(v)
 	target := reflect.ValueOf(v)
 	if err != nil || target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct || body[0] != '{' {
 		return body, err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // Lookup returns the JSON at a JSON pointer of v, itself a pointer, as v encodes it; nil if v has no such member.
@@ -107,7 +109,7 @@ func lookup(p *plan, v reflect.Value, path []string, work *reread) (json.RawMess
 		}
 		break
 	}
-	raw, err := JSON(v.Addr().Interface())
+	raw, err := jsontext.Marshal(v.Addr().Interface())
 	if err != nil {
 		return nil, err
 	}
@@ -145,10 +147,10 @@ func anyMember(v any, name string) (elem any, found, typed bool) {
 
 func rawMember(raw []byte, name string) (found []byte) {
 	if raw[0] != '[' {
-		return rawField(raw, name)
+		return jsontext.Field(raw, name)
 	}
 	i := 0
-	eachElement(raw, func(value []byte) {
+	jsontext.EachElement(raw, func(value []byte) {
 		if strconv.Itoa(i) == name {
 			found = value
 		}

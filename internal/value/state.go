@@ -1,17 +1,18 @@
 package value
 
 import (
-	"bytes"
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // UnmarshalState decodes data into state, a pointer to the State of the contract, by the status in the data. Errors wrap ErrWire.
 func UnmarshalState(data []byte, state any) error {
 	v := reflect.ValueOf(state).Elem()
 	v.SetZero()
-	status := StringField(data, "status")
+	status := jsontext.StringField(data, "status")
 	p := planOf(v.Type()).states[status]
 	if p == nil {
 		return fmt.Errorf("%w: tool state: unknown status %q", ErrWire, status)
@@ -57,13 +58,9 @@ func AppendState(out []byte, state any) ([]byte, error) {
 			return plan.appendLong(slices.Grow(out, size), wire)
 		}
 	}
-	buf := bytes.NewBuffer(out)
-	if err := encodeTo(buf, wire.Addr().Interface()); err != nil {
-		return nil, err
+	body, err := jsontext.Append(out, wire.Addr().Interface())
+	if err != nil || len(extra) == 0 {
+		return body, err
 	}
-	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if len(extra) > 0 {
-		return append(out, mergeExtra(body[len(out):], extra, planOf(p.wire))...), nil
-	}
-	return body, nil
+	return append(out, mergeExtra(body[len(out):], extra, planOf(p.wire))...), nil
 }

@@ -1,4 +1,4 @@
-package value
+package jsontext
 
 import (
 	"bytes"
@@ -10,19 +10,33 @@ import (
 	"unicode/utf8"
 )
 
-// ordinary decodes JSON from position i. Its methods skip leading space and report whether the JSON was ordinary. After a method reported
-// false, the value must not be used.
-type ordinary struct {
-	data  []byte
-	i     int
-	depth int
-	loose bool // unknown fields of nested structs are dropped, as by encoding/json
+// maxDepth bounds the nesting that encoding/json accepts, ordinaryDepth that of ordinary JSON.
+const (
+	maxDepth      = 10000
+	ordinaryDepth = 200
+)
+
+// Scanner reads JSON. Its methods skip leading space and report whether the JSON was as expected. After a method reported false, the
+// value must not be used. It is a fast path for ordinary JSON: what it refuses, encoding/json may accept.
+type Scanner struct {
+	data   []byte
+	i      int
+	nested int // levels that may still be entered
 }
 
-// name reads the name of a field and the colon. Names of fields are ASCII without escapes.
-func (d *ordinary) name() ([]byte, bool) {
-	raw, escapes, ok := d.quoted()
-	if !ok || escapes > 0 || !d.next(':') {
+// NewScanner returns a scanner at the start of data, which it does not change. It accepts at most 200 levels of nesting.
+func NewScanner(data []byte) Scanner { return Scanner{data: data, nested: ordinaryDepth} }
+
+// Rest returns the data that was not read.
+func (d *Scanner) Rest() []byte { return d.data[d.i:] }
+
+// Skip skips n bytes of the rest.
+func (d *Scanner) Skip(n int) { d.i += n }
+
+// Name reads the name of a field and the colon. Names of fields are ASCII without escapes.
+func (d *Scanner) Name() ([]byte, bool) {
+	raw, escapes, ok := d.Quoted()
+	if !ok || escapes > 0 || !d.Next(':') {
 		return nil, false
 	}
 	for _, c := range raw {
@@ -33,49 +47,49 @@ func (d *ordinary) name() ([]byte, bool) {
 	return raw, true
 }
 
-// raw skips any value and returns its JSON.
-func (d *ordinary) raw() ([]byte, bool) {
-	first := d.peek()
+// Raw skips any value and returns its JSON.
+func (d *Scanner) Raw() ([]byte, bool) {
+	first := d.Peek()
 	start := d.i
 	var ok bool
 	switch first {
 	case '"':
-		_, _, ok = d.quoted()
+		_, _, ok = d.Quoted()
 	case '{':
-		ok = d.each('{', '}', func() bool {
-			if _, _, ok := d.quoted(); !ok || !d.next(':') {
+		ok = d.Each('{', '}', func() bool {
+			if _, _, ok := d.Quoted(); !ok || !d.Next(':') {
 				return false
 			}
-			_, ok := d.raw()
+			_, ok := d.Raw()
 			return ok
 		})
 	case '[':
-		ok = d.each('[', ']', func() bool {
-			_, ok := d.raw()
+		ok = d.Each('[', ']', func() bool {
+			_, ok := d.Raw()
 			return ok
 		})
 	case 't':
-		ok = d.literal("true")
+		ok = d.Literal("true")
 	case 'f':
-		ok = d.literal("false")
+		ok = d.Literal("false")
 	case 'n':
-		ok = d.literal("null")
+		ok = d.Literal("null")
 	default:
-		_, ok = d.number()
+		_, ok = d.Number()
 	}
 	return d.data[start:d.i], ok
 }
 
-// each calls f at every element between the brackets first and last.
-func (d *ordinary) each(first, last byte, f func() bool) bool {
-	if d.depth++; d.depth > maxOrdinaryDepth || !d.next(first) {
+// Each calls f at every element between the brackets first and last.
+func (d *Scanner) Each(first, last byte, f func() bool) bool {
+	if d.nested--; d.nested < 0 || !d.Next(first) {
 		return false
 	}
-	if d.peek() == last {
+	if d.Peek() == last {
 		return d.leave()
 	}
 	for f() {
-		switch d.peek() {
+		switch d.Peek() {
 		case ',':
 			d.i++
 		case last:
@@ -88,15 +102,15 @@ func (d *ordinary) each(first, last byte, f func() bool) bool {
 }
 
 // leave skips a closing bracket.
-func (d *ordinary) leave() bool {
+func (d *Scanner) leave() bool {
 	d.i++
-	d.depth--
+	d.nested++
 	return true
 }
 
-// text reads a string.
-func (d *ordinary) text() (string, bool) {
-	raw, escapes, ok := d.quoted()
+// Text reads a string.
+func (d *Scanner) Text() (string, bool) {
+	raw, escapes, ok := d.Quoted()
 	if !ok || !utf8.Valid(raw) {
 		return "", false // encoding/json replaces what is not UTF-8
 	}
@@ -127,9 +141,9 @@ func (d *ordinary) text() (string, bool) {
 	}
 }
 
-// quoted skips a string. It returns the text between the quotes and the number of escapes in it.
-func (d *ordinary) quoted() (raw []byte, escapes int, ok bool) {
-	if !d.next('"') {
+// Quoted skips a string. It returns the text between the quotes and the number of escapes in it.
+func (d *Scanner) Quoted() (raw []byte, escapes int, ok bool) {
+	if !d.Next('"') {
 		return nil, 0, false
 	}
 	for start := d.i; ; {
@@ -197,9 +211,9 @@ func isHex(digits []byte) bool {
 	return err == nil
 }
 
-// number skips a number and returns it.
-func (d *ordinary) number() ([]byte, bool) {
-	d.peek()
+// Number skips a number and returns it.
+func (d *Scanner) Number() ([]byte, bool) {
+	d.Peek()
 	start := d.i
 	if d.at('-') {
 		d.i++
@@ -226,7 +240,7 @@ func (d *ordinary) number() ([]byte, bool) {
 	return d.data[start:d.i], true
 }
 
-func (d *ordinary) digits() int {
+func (d *Scanner) digits() int {
 	start := d.i
 	for d.i < len(d.data) && '0' <= d.data[d.i] && d.data[d.i] <= '9' {
 		d.i++
@@ -234,7 +248,7 @@ func (d *ordinary) digits() int {
 	return d.i - start
 }
 
-func (d *ordinary) literal(word string) bool {
+func (d *Scanner) Literal(word string) bool {
 	if !bytes.HasPrefix(d.data[d.i:], []byte(word)) {
 		return false
 	}
@@ -242,34 +256,36 @@ func (d *ordinary) literal(word string) bool {
 	return true
 }
 
-// peek skips space and returns the next byte; zero at the end.
-func (d *ordinary) peek() byte {
+// Peek skips space and returns the next byte; zero at the end.
+func (d *Scanner) Peek() byte {
 	if d.i < len(d.data) && d.data[d.i] > ' ' {
 		return d.data[d.i]
 	}
 	return d.peekBehindSpace()
 }
 
-func (d *ordinary) peekBehindSpace() byte {
-	d.i = skipSpace(d.data, d.i)
+func (d *Scanner) peekBehindSpace() byte {
+	for d.i < len(d.data) && (d.data[d.i] == ' ' || d.data[d.i] == '\n' || d.data[d.i] == '\r' || d.data[d.i] == '\t') {
+		d.i++
+	}
 	if d.i >= len(d.data) {
 		return 0
 	}
 	return d.data[d.i]
 }
 
-// next skips space and c, which must follow.
-func (d *ordinary) next(c byte) bool {
-	if d.peek() != c {
+// Next skips space and c, which must follow.
+func (d *Scanner) Next(c byte) bool {
+	if d.Peek() != c {
 		return false
 	}
 	d.i++
 	return true
 }
 
-func (d *ordinary) at(c byte) bool { return d.i < len(d.data) && d.data[d.i] == c }
+func (d *Scanner) at(c byte) bool { return d.i < len(d.data) && d.data[d.i] == c }
 
-func (d *ordinary) atEnd() bool {
-	d.peek()
+func (d *Scanner) AtEnd() bool {
+	d.Peek()
 	return d.i == len(d.data)
 }
