@@ -39,28 +39,5 @@ func AppendState(out []byte, state any) ([]byte, error) {
 	if p.wire == nil {
 		return nil, fmt.Errorf("tool state: unknown status %q", v.Field(0))
 	}
-	wire := reflect.New(p.wire).Elem()
-	for i := range p.fields {
-		f := &p.fields[i]
-		field, to := v.FieldByIndex(f.index), wire.Field(i)
-		switch {
-		case !f.nilObject || field.Len() > 0:
-			to.Set(field)
-		case f.plan.shape == shapeRaw:
-			to.SetBytes([]byte("{}"))
-		default:
-			to.Set(reflect.MakeMap(to.Type()))
-		}
-	}
-	extra := *p.extraAt(v)
-	if plan := planOf(p.wire); len(extra) == 0 {
-		if size := plan.longText(wire); size > 0 {
-			return plan.appendLong(slices.Grow(out, size), wire)
-		}
-	}
-	body, err := jsontext.Append(out, wire.Addr().Interface())
-	if err != nil || len(extra) == 0 {
-		return body, err
-	}
-	return append(out, mergeExtra(body[len(out):], extra, planOf(p.wire))...), nil
+	return p.appendKeeping(slices.Grow(out, p.textSize(v)), v)
 }

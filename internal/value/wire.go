@@ -49,25 +49,15 @@ func (p *plan) decodeSlow(data []byte, target reflect.Value) (Extra, error) {
 
 // decodeFields is decodeSlow for structs without a tag.
 func (p *plan) decodeFields(data []byte, target reflect.Value) (Extra, error) {
-	err := json.Unmarshal(data, p.twinOf(target))
-	var extra Extra
-	if err == nil {
-		if extra = unknownFields(data, p, target); !foldsInto(extra, p) {
-			return extra, nil
-		}
-	}
 	// encoding/json decodes "Text" into the field "text". Here it is an unknown field.
+	clean := data
 	if json.Valid(data) {
-		if clean, folded := withoutFolded(data, p); folded {
-			target.SetZero()
-			err = json.Unmarshal(clean, p.twinOf(target))
-			extra = unknownFields(data, p, target)
-		}
+		clean = withoutFolded(data, p)
 	}
-	if err != nil {
+	if err := json.Unmarshal(clean, p.twinOf(target)); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrWire, p.typ.Name(), err)
 	}
-	return extra, nil
+	return unknownFields(data, p, target), nil
 }
 
 // Marshal encodes v, a pointer to a struct that has a field Extra: an object, led by the tag of a member of a union and followed by the
@@ -75,36 +65,7 @@ func (p *plan) decodeFields(data []byte, target reflect.Value) (Extra, error) {
 func Marshal(v any) ([]byte, error) {
 	target := reflect.ValueOf(v).Elem()
 	p := planOf(target.Type())
-	return p.encode(p.twinOf(target), *p.extraAt(target))
-}
-
-// encode encodes v, a struct with the fields of the plan or a pointer to one.
-func (p *plan) encode(v any, extra Extra) ([]byte, error) {
-	fields := reflect.Indirect(reflect.ValueOf(v))
-	if size := p.longText(fields); size > 0 && len(extra) == 0 {
-		return p.appendLong(make([]byte, 0, size), fields)
-	}
-	// The tag goes in front of what the encoder writes, so that a long text is not copied once more.
-	var body []byte
-	if p.want != "" {
-		body = []byte(`{"` + p.tag + `":"` + p.want + `"`)
-	}
-	at := len(body)
-	body, err := jsontext.Append(body, v)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case p.want == "":
-	case string(body[at:]) == "{}":
-		body = append(body[:at], '}')
-	default:
-		body[at] = ','
-	}
-	if len(extra) == 0 {
-		return body, nil
-	}
-	return mergeExtra(body, extra, p), nil
+	return p.appendKeeping(make([]byte, 0, p.textSize(target)), target)
 }
 
 // twinOf returns a pointer to v as a type with the same fields and no methods.
