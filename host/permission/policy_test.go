@@ -88,22 +88,11 @@ func ruleLists() []sdk.PermissionRules {
 
 // policyOf returns the policy of a project whose repository the user approved or did not.
 func policyOf(approved bool) *permission.Policy {
-	theirs := func(r sdk.PermissionRule) bool { return strings.HasPrefix(r.Origin, "/project/") }
-	held := func(rules sdk.PermissionRules, why string, all bool) sdk.PermissionRules {
-		out := append(sdk.PermissionRules{}, rules...)
-		for i, r := range rules {
-			if r.Action == sdk.ActionAllow && theirs(r) && (all || !approved) {
-				out[i].Action, out[i].Held = sdk.ActionAsk, true
-				out[i].Origin += " (" + why + ")"
-			}
-		}
-		return out
-	}
 	return &permission.Policy{
 		Home:    "/home/u",
 		Managed: sdk.PermissionRules{{Permission: "other", Pattern: "*", Action: sdk.ActionDeny}},
-		Trust:   func(rules sdk.PermissionRules) sdk.PermissionRules { return held(rules, "not approved", false) },
-		Own:     func(rules sdk.PermissionRules) sdk.PermissionRules { return held(rules, "of the repository", true) },
-		MayLift: func(r sdk.PermissionRule) bool { return approved || !theirs(r) },
+		Trust: func(origin, _ string) permission.Trust {
+			return permission.Trust{Repository: strings.HasPrefix(origin, "/project/"), Approved: approved}
+		},
 	}
 }
