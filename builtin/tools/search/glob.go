@@ -58,16 +58,7 @@ func findFiles(ctx context.Context, call *sdk.ToolCall, s globArgs) (*sdk.ToolRe
 	defer dir.Close() // only read from
 	links := projectfs.New([]string{call.Worktree, call.Directory}, nil)
 	found := newest{}
-	unreadable, err := ignore.Walk(ctx, dir, s.root, call.Worktree, func(e ignore.Entry) error {
-		if e.IsDir() {
-			if s.tooDeep(e.Rel) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !s.match(e.Rel) {
-			return nil
-		}
+	unreadable, err := walkFiles(ctx, call, dir, &s.scope, func(e ignore.Entry) error {
 		if info := describe(links, e); info != nil && info.Mode().IsRegular() {
 			found.add(foundFile{e.Path, info.ModTime()})
 		}
