@@ -1,4 +1,4 @@
-package sqlite
+package node
 
 import (
 	"context"
@@ -15,9 +15,9 @@ const (
 	lingerPoll    = 5 * time.Millisecond
 )
 
-// outlast calls f again for a moment while it is refused in favour of a process that is not there any more.
-// Whether it lives is still for the lock to say: the process may run where it cannot be seen from here.
-func outlast(ctx context.Context, f func() error) error {
+// Outlast calls f again for a moment while it returns a *store.OwnedError that names a process that has ended.
+// The lock still decides whether the owner lives: the process may run where its number means nothing here.
+func Outlast(ctx context.Context, f func() error) error {
 	deadline := time.NewTimer(lingerTimeout)
 	defer deadline.Stop()
 	for {

@@ -1,4 +1,4 @@
-package sqlite
+package node
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func TestOutlast(t *testing.T) {
 	}
 	for name, c := range cases {
 		tries := 0
-		err := outlast(t.Context(), func() error {
+		err := Outlast(t.Context(), func() error {
 			if tries++; tries == 3 {
 				return nil
 			}
@@ -37,7 +37,7 @@ func TestOutlast(t *testing.T) {
 		}
 	}
 	other := errors.New("other")
-	if err := outlast(t.Context(), func() error { return other }); !errors.Is(err, other) {
-		t.Errorf("outlast = %v, want the other error", err)
+	if err := Outlast(t.Context(), func() error { return other }); !errors.Is(err, other) {
+		t.Errorf("Outlast = %v, want the other error", err)
 	}
 }
