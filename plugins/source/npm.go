@@ -73,7 +73,8 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	return dependencies(dir)
 }
 
-func (f *Fetcher) registry() string {
+// RegistryURL returns the address of the npm registry.
+func (f *Fetcher) RegistryURL() string {
 	if f.Registry == "" {
 		return defaultRegistry
 	}
@@ -82,7 +83,7 @@ func (f *Fetcher) registry() string {
 
 // tarball checks the address of a tarball: it is the registry's, or public when a repository names it.
 func (f *Fetcher) tarball(address string) (registry, tarball *url.URL, err error) {
-	if registry, err = url.Parse(f.registry()); err != nil {
+	if registry, err = url.Parse(f.RegistryURL()); err != nil {
 		return nil, nil, fmt.Errorf("npm registry: %w", err)
 	}
 	if tarball, err = url.Parse(address); err != nil {
@@ -100,7 +101,7 @@ func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
 	if f.Token != "" {
 		header["Authorization"] = "Bearer " + f.Token
 	}
-	data, err := f.get(ctx, f.registry()+"/"+strings.ReplaceAll(r.URL, "/", "%2f"), header, maxPackument)
+	data, err := f.get(ctx, f.RegistryURL()+"/"+strings.ReplaceAll(r.URL, "/", "%2f"), header, maxPackument)
 	if err != nil {
 		return err
 	}
