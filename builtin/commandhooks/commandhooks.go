@@ -56,7 +56,7 @@ func New(sources ...Source) ([]sdk.Plugin, error) {
 
 // Commands lists the commands of a source, one line each, to show them before the user approves it. Errors are as in New.
 func Commands(s Source) ([]string, error) {
-	f, err := parse(s.Where, s.Data)
+	f, err := parse(&s)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ var (
 )
 
 func newPlugin(s Source) (*Plugin, error) {
-	f, err := parse(s.Where, s.Data)
+	f, err := parse(&s)
 	if err != nil {
 		return nil, err
 	}

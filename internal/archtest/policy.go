@@ -14,10 +14,10 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk", "internal/value", "internal/hookpoint"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
-		"builtin":  {"builtin", "sdk", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
+		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -49,7 +49,7 @@ func libraries() map[string][]string {
 		"github.com/mark3labs/mcp-go/mcp":                   {"mcp"},
 		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/openai"},
 		"github.com/knadh/koanf":                            {"host/config"},
-		"github.com/tailscale/hujson":                       {"host/config"},
+		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
 		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins"},
@@ -117,6 +117,8 @@ func places() []place {
 		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
 		remedy:  "read bodies with internal/httpx",
 		reasons: map[string]string{"examples/process-provider": "is a plugin", "host/input": "reads attached files"},
+	}, {
+		home: "internal/checked", pkg: "encoding/json", names: []string{"Delim"}, remedy: "check JSON that people write with internal/checked",
 	}, {
 		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
 		reasons: map[string]string{"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled"},

@@ -3,12 +3,13 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -22,7 +23,7 @@ const (
 const File = "plugin.json"
 
 // extensionField is the place of tenon's part of a plugin.json.
-const extensionField = `extensions["` + sdk.ExtensionNamespace + `"]`
+const extensionField = `extensions."` + sdk.ExtensionNamespace + `"`
 
 // Package is a plugin package that was read. Paths are absolute.
 type Package struct {
@@ -96,7 +97,20 @@ type reader struct {
 }
 
 func (r *reader) warn(file, field, remedy, format string, args ...any) {
-	r.p.Warnings = append(r.p.Warnings, Problem{file, field, fmt.Sprintf(format, args...), remedy}.String())
+	r.warnOf(checked.Problem{File: file, Key: field, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+func (r *reader) warnOf(p checked.Problem) { r.p.Warnings = append(r.p.Warnings, p.String()) }
+
+// warnAll makes warnings of problems.
+func (r *reader) warnAll(rep *report, prefix string) {
+	for _, p := range rep.Problems {
+		p.Message = prefix + p.Message
+		r.warnOf(p)
+	}
+	if rep.Omitted > 0 {
+		r.warn(rep.src.Name, "", "", "and %d more", rep.Omitted)
+	}
 }
 
 // folder gives access to the files of a package that stay inside of it.
@@ -128,55 +142,17 @@ func openFolder(dir string) (folder, error) {
 // has reports whether the top directory holds exactly this name, also where the file system ignores case.
 func (f folder) has(name string) bool { return f.names[name] }
 
-var (
-	errOutside = errors.New("leads out of the package; keep it inside")
-	errKind    = errors.New("is not a regular file")
-)
+var errOutside = errors.New("leads out of the package; keep it inside")
 
-// resolve returns the absolute path, links resolved, of a path inside of the package. Most paths have no links, and then only what is
-// below the root is looked at.
+// resolve returns the absolute path, links resolved, of something that exists inside of the package.
 func (f folder) resolve(rel string) (string, error) {
 	path := filepath.Join(f.root, filepath.FromSlash(rel))
-	if !inside(f.root, path) {
+	real := projectfs.Real(path)
+	if !projectfs.Within(f.root, path) || !projectfs.Within(f.root, real) {
 		return "", errOutside
 	}
-	linked, err := f.linked(path)
-	if err != nil {
-		return "", err
-	}
-	if !linked {
-		return path, nil
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return "", err
-	}
-	if !inside(f.root, path) {
-		return "", errOutside
-	}
-	return path, nil
-}
-
-// linked reports whether a path below the root goes through a link.
-func (f folder) linked(path string) (bool, error) {
-	at := f.root
-	for _, segment := range strings.Split(path[len(f.root):], string(filepath.Separator)) {
-		if segment == "" {
-			continue
-		}
-		at = filepath.Join(at, segment)
-		info, err := os.Lstat(at)
-		if err != nil {
-			return false, err
-		}
-		if info.Mode()&fs.ModeSymlink != 0 || !info.IsDir() && !info.Mode().IsRegular() {
-			return true, nil // EvalSymlinks handles special files
-		}
-	}
-	return false, nil
-}
-
-func inside(root, path string) bool {
-	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))
+	_, err := os.Lstat(real)
+	return real, err
 }
 
 // read returns the content of a regular file of the package.
@@ -188,31 +164,17 @@ func (f folder) read(rel string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readRegular(path, maxFileBytes)
+	return readRegular(path, checked.MaxBytes)
 }
 
 // readRegular reads a regular file. It does not wait for one that is a pipe.
 func readRegular(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
+	file, _, err := projectfs.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errKind
-	}
-	file, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if info, err = file.Stat(); err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errKind
-	}
-	data, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(data)) > most {
+	data, cut, err := projectfs.ReadLimited(file, most)
+	if err == nil && cut {
 		err = fmt.Errorf("has more than %d bytes, which is the most that is read", most)
 	}
 	return data, err

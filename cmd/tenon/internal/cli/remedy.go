@@ -90,12 +90,12 @@ func (w *wording) storeRemedy(err error) *Failure {
 }
 
 func configRemedy(err error) *Failure {
+	if !errors.Is(err, config.ErrConfig) {
+		return nil
+	}
 	var ce *config.Error
 	if !errors.As(err, &ce) {
-		if errors.Is(err, config.ErrConfig) {
-			return Fail(ExitConfig, err, "tenon config check lists every problem")
-		}
-		return nil
+		return Fail(ExitConfig, err, "tenon config check lists every problem")
 	}
 	lines := make([]string, 0, len(ce.Problems)+1)
 	var fixes []string
