@@ -194,7 +194,7 @@ func (d *discovery) plugin(path, source string) bool {
 	case !info.IsDir():
 		return false
 	}
-	if _, err := os.Lstat(filepath.Join(source, manifest.File)); err != nil {
+	if !manifest.Is(source) {
 		d.warn("%s is not a plugin: %s is missing", path, manifest.File)
 		return false
 	}

@@ -106,7 +106,7 @@ func NameOf(s *trust.Sealed, file string) (string, error) {
 	if s.Single() {
 		return nameOfFile(file), nil
 	}
-	p, err := manifest.Read(s.Root)
+	p, err := manifest.ReadNamed(s.Root, nameOfFile(file))
 	if err != nil {
 		return "", err
 	}

@@ -123,7 +123,7 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 		i.Request = trust.Request{Carrier: i.Carrier, Undescribed: true}
 		return l.cachedDescription(i)
 	}
-	pkg, err := l.readPackage(i.sealed, from)
+	pkg, err := l.readPackage(i, from)
 	if err != nil {
 		return err
 	}
@@ -139,10 +139,15 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-1-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
+const keptPackage = "package-2-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
-func (l *Loader) readPackage(s *trust.Sealed, dir string) (*manifest.Package, error) {
+func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
+	name := ""
+	if i.installed != nil {
+		name = i.installed.Name
+	}
+	s := i.sealed
 	if s == nil {
 		return manifest.Read(dir)
 	}
@@ -152,7 +157,7 @@ func (l *Loader) readPackage(s *trust.Sealed, dir string) (*manifest.Package, er
 			return &p, nil
 		}
 	}
-	p, err := manifest.Read(dir)
+	p, err := manifest.ReadNamed(dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -305,6 +310,9 @@ func (i *Item) precedes(o *Item) bool {
 // open adds the contributions of an approved item.
 func (l *Loader) open(i *Item, out *Loaded) {
 	if i.pkg != nil && i.pkg.Description.Runtime == nil {
+		if d := &i.pkg.Description; len(d.Agents)+len(d.Commands) > 0 {
+			out.Plugins = append(out.Plugins, &texts{d})
+		}
 		l.contribute(i, out)
 		return
 	}
