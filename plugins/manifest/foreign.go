@@ -30,6 +30,14 @@ var hosts = []host{
 	{"Gemini CLI", "gemini-extension.json"},
 }
 
+func hostNames() string {
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // withoutEquivalent are the parts of other hosts' plugins that tenon has nothing for, as fields and as places.
 var withoutEquivalent = map[string]string{
 	"lspServers": "LSP servers", "outputStyles": "output styles", "workflows": "workflows", "channels": "channels", "dependencies": "dependencies on other plugins",
@@ -297,7 +305,7 @@ func (r *reader) foreignAgent(t text) {
 		meta.Name = t.name
 	}
 	if meta.Model != nil && meta.Model != "inherit" {
-		r.warn(t.file, "model", "", "is ignored: agents of plugins use the session's model")
+		r.models++
 	}
 	r.p.Description.Agents = append(r.p.Description.Agents, sdk.Agent{
 		Name: r.named(meta.Name), Description: meta.Description, Mode: sdk.ModeSubagent, Prompt: t.Body, Origin: t.file,
@@ -355,6 +363,9 @@ func restrictions(tools, excluded []string, origin string) (out sdk.PermissionRu
 
 // leftOut warns about parts without an equivalent.
 func (r *reader) leftOut(n *checked.Node, manifest string) {
+	if r.models > 0 {
+		r.warn("agents", "model", "", "the models of %d agents are ignored: agents of plugins use the session's model", r.models)
+	}
 	for i := range n.Members {
 		if what := withoutEquivalent[n.Members[i].Name]; what != "" {
 			r.warn(manifest, n.Members[i].Name, "", "is left out: tenon has no %s", what)

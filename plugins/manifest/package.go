@@ -20,6 +20,9 @@ const (
 	MCPSchema    = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json"
 )
 
+// ownHost is the host of packages of Agent Plugins.
+const ownHost = "tenon"
+
 // File is the name of a package's manifest.
 const File = "plugin.json"
 
@@ -78,14 +81,14 @@ func read(dir, name string, built bool) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{folder: f, built: built, p: &Package{Root: f.root, Host: "tenon"}}
+	r := &reader{folder: f, built: built, p: &Package{Root: f.root, Host: ownHost}}
 	path := filepath.Join(f.root, File)
 	data, err := f.read(File)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && r.isForeign(name != ""), err == nil && !bytes.Contains(data, []byte(`"$schema"`)) && r.isForeign(false):
 		err = r.foreign(name)
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory", sdk.ErrManifest, path)
+		err = fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory, or a manifest of %s", sdk.ErrManifest, path, hostNames())
 	case err != nil:
 		err = fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)
 	default:
@@ -119,13 +122,19 @@ type reader struct {
 	folder folder
 	built  bool
 	p      *Package
+	models int // agents of another host's plugin that name a model
 }
 
 func (r *reader) warn(file, field, remedy, format string, args ...any) {
 	r.warnOf(checked.Problem{File: file, Key: field, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-func (r *reader) warnOf(p checked.Problem) { r.p.Warnings = append(r.p.Warnings, p.String()) }
+func (r *reader) warnOf(p checked.Problem) {
+	if rel, err := filepath.Rel(r.folder.root, p.File); err == nil && filepath.IsLocal(rel) && r.p.Host != ownHost {
+		p.File = filepath.ToSlash(rel) // the package may lie in a store
+	}
+	r.p.Warnings = append(r.p.Warnings, p.String())
+}
 
 // warnAll makes warnings of problems.
 func (r *reader) warnAll(rep *report, prefix string) {

@@ -111,6 +111,9 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
 		s.own(i.Name, c)
+		if _, installed := i.Pin(); installed {
+			continue // shown when it was installed, and by plugin info
+		}
 		for _, w := range i.Warnings {
 			s.Warnings = append(s.Warnings, "plugin "+i.Name+": "+w)
 		}

@@ -177,9 +177,6 @@ func (j *job) ask(ctx context.Context, set *extensions.Set, s *install.Staged, y
 		case plugins.StateRejected:
 			return false, cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
 		case plugins.StatePending:
-			for _, w := range c.Item().Warnings {
-				j.app.Screen.Line("  left out       " + terminal.Visible(w))
-			}
 			undescribed := c.Item().Request.Undescribed
 			return undescribed, manage.Approve(ctx, j.app, set, c, yes, without)
 		}
