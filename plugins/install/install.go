@@ -113,7 +113,7 @@ func (in *Installer) parse(t Target, ref string) (source.Ref, error) {
 	}
 	real, err := filepath.EvalSymlinks(r.URL)
 	if err != nil {
-		return r, err
+		return r, fmt.Errorf("%s: %w", ref, err)
 	}
 	root, err := filepath.EvalSymlinks(t.dir())
 	if err != nil {

@@ -67,7 +67,7 @@ func Read(path string) (*File, error) {
 	}
 	f, err := Decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w; restore it from version control, or delete it and install again", ErrFile, path, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
 	}
 	return f, nil
 }

@@ -37,7 +37,7 @@ type Ref struct {
 	SHA256  string // of an archive, 64 hexadecimal digits; empty: not given
 }
 
-// Forms lists the accepted forms, for error messages and help.
+// Forms lists the accepted forms, for the remedy of ErrRef.
 const Forms = `./directory, ./file.tar.gz|.zip|.wasm, https://….tar.gz|.tgz|.zip|.wasm[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
 	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range]`
 
@@ -54,7 +54,7 @@ func IsRef(text string) bool {
 // Parse reads a reference. Relative paths start at base, and ~ is home.
 func Parse(text, base, home string) (Ref, error) {
 	wrong := func(format string, args ...any) (Ref, error) {
-		return Ref{}, fmt.Errorf("%w %q: %s; the forms are: %s", ErrRef, text, fmt.Sprintf(format, args...), Forms)
+		return Ref{}, fmt.Errorf("%w %q: %s", ErrRef, text, fmt.Sprintf(format, args...))
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return wrong("control characters")

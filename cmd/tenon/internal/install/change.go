@@ -62,7 +62,7 @@ With --frozen, nothing is asked and nothing is approved: the command fails unles
 func (j *job) sync(ctx context.Context, yes, frozen bool) error {
 	f, err := pins.Read(j.target.Path)
 	if err != nil {
-		return cli.Fail(cli.ExitConfig, err, "")
+		return err
 	}
 	missing, err := j.installer.Missing(ctx, f)
 	if err != nil {

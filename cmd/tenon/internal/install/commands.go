@@ -62,7 +62,7 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 func remedied(err error) error {
 	switch {
 	case errors.Is(err, source.ErrRef):
-		return cli.Fail(cli.ExitUsage, err, "tenon plugin install --help explains the forms")
+		return cli.Fail(cli.ExitUsage, err, "write one of: "+source.Forms)
 	case errors.Is(err, source.ErrMismatch):
 		return cli.Fail(cli.ExitTurn, err, "do not use it; if its publisher replaced the content on purpose: tenon plugin update")
 	case errors.Is(err, source.ErrOffline):
