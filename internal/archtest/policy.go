@@ -32,7 +32,7 @@ func trees() map[string][]string {
 // layers returns folders whose packages build on each other, each on those before it alone.
 func layers() map[string][]string {
 	return map[string][]string{
-		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "turn", "sessions", "chat"},
+		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "install", "turn", "sessions", "chat"},
 	}
 }
 
@@ -64,6 +64,8 @@ func libraries() map[string][]string {
 		"golang.org/x/term":                                 {"cmd/tenon"},
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
+		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
+		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
 		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
 	}
 }
@@ -92,6 +94,7 @@ func places() []place {
 			"host/store/sqlite":   "SQLite writes the copy of a database",
 			"internal/projectfs":  "is the directory that builtin/tools/files sets files aside in",
 			"mcp":                 "rotates logs",
+			"plugins/source":      "gives a complete download its digest as its name",
 			"plugins/trust":       "moves a directory",
 			"plugins/wasm":        "renames files for guests, and a file that wazero looks for by name",
 		},
@@ -110,6 +113,7 @@ func places() []place {
 			"builtin/tools/web":         "asks the user before each redirect",
 			"mcp":                       "stays with one origin",
 			"plugins/ability":           "compares each redirect with the grants",
+			"plugins/source":            "checks the address of each connection",
 			"examples/process-provider": "is a plugin",
 			"internal/perf/bareclient":  "measures",
 		},
