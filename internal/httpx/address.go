@@ -1,4 +1,4 @@
-package ability
+package httpx
 
 import (
 	"net/netip"
@@ -34,8 +34,8 @@ var reserved = [...]netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),     // documentation
 }
 
-// isPublic reports whether an address may be dialled without being named in a grant.
-func isPublic(addr netip.Addr) bool {
+// Public reports whether an address is one of the public internet: not loopback, private, link-local, multicast or reserved.
+func Public(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if !addr.IsValid() || addr.Zone() != "" {
 		return false
