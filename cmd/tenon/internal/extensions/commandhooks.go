@@ -52,7 +52,7 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 		return nil
 	}
 	for _, line := range lines {
-		c.lines = append(c.lines, s.opts.Config.Mask(line))
+		c.Lines = append(c.Lines, s.opts.Config.Mask(line))
 	}
 	if project {
 		root := s.opts.Project.Worktree
@@ -60,7 +60,7 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 		c.trusted, err = trust.NewItem(ctx, trust.Definition{
 			Kind: trust.KindHooks, Name: source.Name, Source: source.Where, Content: json.RawMessage(source.Data),
 			Files:   c.files,
-			Request: trust.Request{CommandHooks: c.lines},
+			Request: trust.Request{CommandHooks: c.Lines},
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
