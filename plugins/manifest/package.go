@@ -66,7 +66,7 @@ func read(dir string, built bool) (*Package, error) {
 		return nil, err
 	}
 	path := filepath.Join(f.root, File)
-	data, err := f.read(File)
+	data, err := f.read(File, checked.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory", sdk.ErrManifest, path)
 	}
@@ -155,8 +155,8 @@ func (f folder) resolve(rel string) (string, error) {
 	return real, err
 }
 
-// read returns the content of a regular file of the package.
-func (f folder) read(rel string) ([]byte, error) {
+// read returns the content of a regular file of the package. It does not wait for one that is a pipe.
+func (f folder) read(rel string, most int64) ([]byte, error) {
 	if !strings.Contains(rel, "/") && !f.has(rel) {
 		return nil, fs.ErrNotExist
 	}
@@ -164,11 +164,6 @@ func (f folder) read(rel string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readRegular(path, checked.MaxBytes)
-}
-
-// readRegular reads a regular file. It does not wait for one that is a pipe.
-func readRegular(path string, most int64) ([]byte, error) {
 	file, _, err := projectfs.OpenRegular(path)
 	if err != nil {
 		return nil, err
