@@ -4,6 +4,7 @@ package extensions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -216,11 +217,22 @@ func pluginCandidate(i *plugins.Item) *Candidate {
 	}
 }
 
-// judge decides about a server or command hooks that came with the project; what the user wrote is ready.
-func (s *Set) judge(c *Candidate) {
+// judge decides about a server or command hooks with this definition: what came with the project needs an approval of that and of its
+// files, what the user wrote is ready. It returns false after it rejected the candidate, or with the error of ctx.
+func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, request trust.Request) (bool, error) {
 	c.State = plugins.StateReady
 	if !c.Project {
-		return
+		return true, nil
+	}
+	var err error
+	c.trusted, err = trust.NewItem(ctx, trust.Definition{
+		Kind: c.Kind, Name: c.Name, Source: c.From, Content: json.RawMessage(definition), Files: c.files, Request: request,
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			s.reject(c, err)
+		}
+		return false, ctx.Err()
 	}
 	c.decision = s.entries.Check(c.trusted)
 	switch {
@@ -231,6 +243,7 @@ func (s *Set) judge(c *Candidate) {
 	case !c.decision.Approved:
 		c.State = plugins.StatePending
 	}
+	return true, nil
 }
 
 func (s *Set) reject(c *Candidate, err error) {

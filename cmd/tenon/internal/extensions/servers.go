@@ -2,7 +2,6 @@ package extensions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -126,21 +125,11 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 	}
 	c.Lines = []string{s.opts.Config.Mask(line)}
 	if project {
-		var err error
 		c.files = s.serverFiles(&server)
-		c.trusted, err = trust.NewItem(ctx, trust.Definition{
-			Kind: trust.KindServer, Name: server.Name, Source: server.Origin, Content: json.RawMessage(server.Definition()),
-			Files: c.files, Request: trust.Request{Servers: c.Lines, Hooks: rights(c.serverHooks())},
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			s.reject(c, err)
-			return nil
-		}
 	}
-	s.judge(c)
+	if ok, err := s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights(c.serverHooks())}); !ok {
+		return err
+	}
 	s.addServer(c)
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
-	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -126,15 +125,10 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string) 
 	for _, r := range m.Receivers(ctx) {
 		a.Screen.Line(fmt.Sprintf("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", terminal.Visible(r.Provider), terminal.Visible(r.Address)))
 	}
-	return tellDefault(a, choice, chooseErr)
-}
-
-func tellDefault(a *cli.App, choice host.ModelChoice, err error) error {
-	if err != nil {
-		return err
+	if chooseErr == nil {
+		a.Screen.Line("* is the default: " + terminal.Visible(choice.Reason))
 	}
-	a.Screen.Line("* is the default: " + terminal.Visible(choice.Reason))
-	return nil
+	return chooseErr
 }
 
 func modelTable(list []listedModel) *view.Table {
@@ -229,9 +223,7 @@ func fields(pointers []string) string {
 	}
 	out := make([]string, len(pointers))
 	for i, p := range pointers {
-		if out[i] = terminal.OneLine(p); p == "" {
-			out[i] = "(all)"
-		}
+		out[i] = pointerText(p)
 	}
 	return strings.Join(out, " ")
 }

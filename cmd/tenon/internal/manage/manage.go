@@ -3,6 +3,7 @@ package manage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,8 +99,5 @@ func writeNew(file string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return errors.Join(err, f.Close())
 }

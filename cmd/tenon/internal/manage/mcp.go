@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,10 +69,7 @@ func (f *mcpAdd) entry(args []string) (*mcpEntry, error) {
 	e := &mcpEntry{}
 	var err error
 	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
-		e.Type, e.URL = "http", args[0]
-		if f.transport != "" {
-			e.Type = f.transport
-		}
+		e.Type, e.URL = cmp.Or(f.transport, "http"), args[0]
 		if len(args) > 1 || len(f.env) > 0 {
 			return nil, cli.UsageError("omit them", "a server with a URL takes no arguments and no --env")
 		}

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -245,10 +246,7 @@ func (h shellHost) Config() *sdk.Config { return h.w.Loaded.Config }
 
 // judged returns the permission requests for a subject. For a shell command, they are those of a real call.
 func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests []sdk.PermissionRequest, err error) {
-	r := sdk.PermissionRequest{Permission: permission.Key(key), Patterns: []string{text}}
-	if text == "" {
-		r.Patterns = []string{"*"}
-	}
+	r := sdk.PermissionRequest{Permission: permission.Key(key), Patterns: []string{cmp.Or(text, "*")}}
 	if key != "bash" || text == "" {
 		return []sdk.PermissionRequest{r}, nil
 	}
@@ -370,13 +368,7 @@ func recorded(ctx context.Context, w *cli.Workspace, part *sdk.ToolPart) ([]sdk.
 	if json.Unmarshal(part.State.Input, &args) != nil {
 		return nil, false
 	}
-	subject := "*"
-	for _, s := range []string{args.Command, args.FilePath, args.Pattern, args.URL, args.Path} {
-		if s != "" {
-			subject = s
-			break
-		}
-	}
+	subject := cmp.Or(args.Command, args.FilePath, args.Pattern, args.URL, args.Path, "*")
 	if rel, err := filepath.Rel(w.Project.Worktree, subject); args.Command == "" && filepath.IsAbs(subject) && err == nil && filepath.IsLocal(rel) {
 		subject = filepath.ToSlash(rel)
 	}

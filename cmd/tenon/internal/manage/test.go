@@ -2,7 +2,6 @@ package manage
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
@@ -267,23 +267,15 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 
 // buildPlugin builds the package in a directory, if its manifest has a build command.
 func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
-	text, err := os.ReadFile(filepath.Join(dir, "plugin.json"))
-	if errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, manifest.File)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	p, err := manifest.ReadUnbuilt(dir)
 	if err != nil {
-		return err
+		return cli.UsageError("fix the plugin", "%w", err)
 	}
-	var m struct {
-		Extensions map[string]struct {
-			Build *sdk.Build `json:"build"`
-		} `json:"extensions"`
-	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return cli.UsageError("fix plugin.json", "%s: %w", filepath.Join(dir, "plugin.json"), err)
-	}
-	build := m.Extensions[sdk.ExtensionNamespace].Build
-	if build == nil || len(build.Command) == 0 {
+	build := p.Description.Build
+	if build == nil {
 		return nil
 	}
 	cmd := exec.CommandContext(ctx, build.Command[0], build.Command[1:]...)

@@ -164,16 +164,12 @@ func importedBefore(ctx context.Context, a *cli.App, s store.Store, f *transfer.
 	if err == nil {
 		var there *transfer.File
 		if there, err = transfer.Export(ctx, s, info, false); err == nil {
-			return sameConversation(a, there, f)
+			same, err := transfer.Same(there, f)
+			if same {
+				a.Screen.Line(f.Info.ID + " already exists with the same messages; nothing was changed")
+			}
+			return same, err
 		}
 	}
 	return false, a.WithoutDamage(err) // a damaged session is not the same
-}
-
-func sameConversation(a *cli.App, there, f *transfer.File) (bool, error) {
-	same, err := transfer.Same(there, f)
-	if same {
-		a.Screen.Line(f.Info.ID + " already exists with the same messages; nothing was changed")
-	}
-	return same, err
 }
