@@ -385,7 +385,10 @@ func (v *Text) writeAnswer(o *Outcome) error {
 	if text == "" {
 		return nil
 	}
-	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n")+"\n")
+	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n")) // up to 16 MiB: not copied
+	if err == nil {
+		_, err = io.WriteString(v.answer, "\n")
+	}
 	return err
 }
 
