@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -152,7 +153,7 @@ func offersInterceptors(raw json.RawMessage) bool {
 func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 	hello := c.Hello()
 	def := &Definition{
-		Title: visible.Strip(hello.Name + " " + hello.Version), Protocol: hello.Protocol,
+		Title: strings.TrimSpace(visible.Strip(hello.Name + " " + hello.Version)), Protocol: hello.Protocol,
 		Instructions: bound(hello.Instructions, maxInstructions), Resources: hello.Capabilities.Resources != nil,
 	}
 	var err error
