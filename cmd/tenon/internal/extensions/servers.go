@@ -176,6 +176,7 @@ func (s *Set) addServer(c *Candidate) {
 func (s *Set) serverOptions(c *Candidate) mcp.Options {
 	return mcp.Options{
 		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.server.Root, c.server.Data),
+		MayApprove: func(d *mcp.Definition) error { return s.checkOffers(c, d) },
 	}
 }
 
