@@ -87,6 +87,7 @@ type Plugin struct {
 	pin     *Pin              // nil if nothing is approved
 	stamp   string            // of the stored pin
 	session string            // of the last call
+	read    map[string]bool   // by URI: subscribed resources that were read; true if they changed since
 	asked   string            // the definition that the user was last asked about
 	named   map[Withheld]bool // those that were logged
 	offer   *offer
@@ -103,7 +104,7 @@ var (
 
 // New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.
 func New(s Server, o Options) *Plugin {
-	return &Plugin{server: s, options: o, news: make(chan struct{}, 1), named: map[Withheld]bool{}, offer: &offer{}}
+	return &Plugin{server: s, options: o, news: make(chan struct{}, 1), named: map[Withheld]bool{}, read: map[string]bool{}, offer: &offer{}}
 }
 
 // Manifest names the plugin after its server.
@@ -154,6 +155,7 @@ func (p *Plugin) dialer() *dialer {
 			default:
 			}
 		},
+		updated: p.resourceUpdated,
 	}
 }
 
@@ -204,7 +206,10 @@ func (p *Plugin) calledByHooks() bool {
 }
 
 // connected updates the offer after a new connection.
-func (p *Plugin) connected(_ context.Context, c *connection) { p.update(c.definition()) }
+func (p *Plugin) connected(ctx context.Context, c *connection) {
+	p.update(c.definition())
+	p.running.Go(func() { p.resubscribe(ctx, c) }) // ends with the connection
+}
 
 // follow requests the server's lists again when they have changed.
 func (p *Plugin) follow(ctx context.Context) {
