@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/builtin"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
@@ -194,6 +195,10 @@ type HostOptions struct {
 	Auto        bool     // allow everything that no rule denies
 	Plugins     []string // absolute paths of the plugins on the command line
 	Watch       bool     // they are being developed
+	// Wait is the longest wait for MCP servers that were never started before; zero does not wait. Waiting is called with their names when
+	// it takes a while.
+	Wait    time.Duration
+	Waiting func(servers []string)
 }
 
 // Open opens the store and starts the host with the approved plugins. The caller closes the machine.
