@@ -38,6 +38,20 @@ func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Cont
 	return none, false
 }
 
+// each asks the plugins that are a source S, in order, and calls f with everything they contribute.
+func each[S, T any](ctx context.Context, g *Set, what string, list func(S, context.Context) ([]T, error), f func(*Plugin, T)) {
+	for _, l := range g.Plugins {
+		source, ok := l.Value.(S)
+		if !ok {
+			continue
+		}
+		contributed, _ := Ask(ctx, l, what, func(ctx context.Context) ([]T, error) { return list(source, ctx) })
+		for _, c := range contributed {
+			f(l, c)
+		}
+	}
+}
+
 // Guarded runs code of a plugin within a time. What was given up and hangs still is not begun a second time.
 func Guarded[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	q := l.questions.begin(what)

@@ -242,6 +242,12 @@ func (g *Set) transformConfig(ctx context.Context) error {
 	return nil
 }
 
+// Fire runs the hooks at a point over a value. l records their changes; subject is the part or call that the value belongs to.
+func (g *Set) Fire(ctx context.Context, p sdk.Point, l *hooks.Ledger, subject string, in, value any) error {
+	_, err := g.Engine.Transform(ctx, p, hooks.Scope{Ledger: l, Subject: subject}, in, value)
+	return err
+}
+
 // closeGeneration ends the engine of a generation, then the plugins that no other one holds, in the reverse of their order. One
 // that hangs costs what is left of ctx and is abandoned.
 func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {

@@ -55,7 +55,7 @@ func libraries() map[string][]string {
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
 		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
-		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell", "host/permission"},
+		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
 		"github.com/bmatcuk/doublestar/v4":                  {"builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
@@ -120,7 +120,10 @@ func places() []place {
 		reasons: map[string]string{"examples/process-provider": "is a plugin", "host/input": "reads attached files"},
 	}, {
 		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
-		reasons: map[string]string{"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled"},
+		reasons: map[string]string{
+			"hooks":     "observers outlive the call that makes an engine, and end in Close",
+			"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled",
+		},
 	}, {
 		pkg: "log/slog", remedy: "log through the *slog.Logger of the options", names: []string{
 			"Default", "SetDefault", "With", "Debug", "Info", "Warn", "Error", "Log", "LogAttrs", "DebugContext", "InfoContext", "WarnContext", "ErrorContext",

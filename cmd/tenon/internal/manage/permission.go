@@ -200,9 +200,9 @@ func lintPermissions(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	c := w.Loaded.Config
-	shadows := permission.Shadowed(w.Dirs.Home, c.Permission)
+	shadows := permission.Shadowed(w.Project.Home, c.Permission)
 	for _, agent := range c.Agent {
-		shadows = append(shadows, permission.Shadowed(w.Dirs.Home, agent.Permission)...)
+		shadows = append(shadows, permission.Shadowed(w.Project.Home, agent.Permission)...)
 	}
 	var b strings.Builder
 	slips := 0

@@ -96,7 +96,7 @@ func testRule(ctx context.Context, a *cli.App, text string) error {
 					return err
 				}
 			}
-			after := permission.Compile(w.Dirs.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Dirs.Home, w.Loaded.Managed))
+			after := permission.Compile(w.Project.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Project.Home, w.Loaded.Managed))
 			messages, err := m.Store.Messages(ctx, s.ID, store.Page{})
 			if err = a.WithoutDamage(err); err != nil {
 				return err
