@@ -8,7 +8,7 @@ import (
 )
 
 // Hide returns a text from outside, such as an error in which a server repeats what it was sent, without the secrets of
-// the configuration. What is stored and told to others goes through it; what tools read is left as it is.
+// the configuration. Texts that are stored or sent elsewhere go through it; texts that tools read do not.
 func (g *Set) Hide(text string) string { return secret.Hide(text, g.made.Secrets) }
 
 // WireError turns an error into its form on the wire, bounded and without secrets.

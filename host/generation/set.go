@@ -31,7 +31,7 @@ type Set struct {
 
 	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
 	retired bool          // under Host.genMu: another one is in force
-	unused  chan struct{} // closed when it is retired and nobody uses it any more
+	unused  chan struct{} // closed when it is retired and unused
 }
 
 func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
@@ -233,7 +233,7 @@ func (g *Set) transformConfig(ctx context.Context) error {
 	if g.own == nil {
 		return nil
 	}
-	// What an approved plugin chooses is the user's choice, so it is in both. Where it changes what only the repository's files
+	// The choices of an approved plugin are the user's, so they are in both. Where it changes what only the repository's files
 	// have, it cannot be applied and the repository's choice stays one.
 	own := value.Clone(g.own).(*sdk.Config)
 	if value.Apply(own, changes) == nil {
