@@ -16,7 +16,7 @@ func trees() map[string][]string {
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema"},
 		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
@@ -55,7 +55,7 @@ func libraries() map[string][]string {
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
 		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
-		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell", "host/permission"},
+		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
 		"github.com/bmatcuk/doublestar/v4":                  {"builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
@@ -127,7 +127,10 @@ func places() []place {
 		reasons: map[string]string{"mcp/input": "keeps the order of a server's fields"},
 	}, {
 		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
-		reasons: map[string]string{"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled"},
+		reasons: map[string]string{
+			"hooks":     "observers outlive the call that makes an engine, and end in Close",
+			"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled",
+		},
 	}, {
 		pkg: "log/slog", remedy: "log through the *slog.Logger of the options", names: []string{
 			"Default", "SetDefault", "With", "Debug", "Info", "Warn", "Error", "Log", "LogAttrs", "DebugContext", "InfoContext", "WarnContext", "ErrorContext",
