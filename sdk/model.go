@@ -8,6 +8,8 @@ type ProviderInfo struct {
 	Name     string   `json:"name"`
 	Env      []string `json:"env,omitempty"` // environment variables for the key; the first one that is set is used
 	Protocol string   `json:"protocol"`      // name of a Protocol
+	// NPM is the npm package by which opencode and models.dev name the server's dialect. It is not installed.
+	NPM string `json:"npm,omitempty"`
 	// BaseURL is the address of the API, without a trailing slash.
 	BaseURL string            `json:"baseURL,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`

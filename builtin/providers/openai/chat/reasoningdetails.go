@@ -1,9 +1,10 @@
-package openai
+package chat
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -12,9 +13,6 @@ const (
 	metaField   = "field"         // the field that contained the reasoning
 	metaDetails = "details"       // the value of reasoning_details
 	metaExtra   = "extra_content" // of a tool call
-	metaItem    = "itemID"        // of a Responses item
-	metaSecret  = "encrypted"     // the encrypted reasoning of a Responses item
-	metaPhase   = "phase"         // of a Responses message
 )
 
 // reasoningDetails joins the deltas of OpenRouter's reasoning_details. They are sent back as one list in
@@ -36,8 +34,8 @@ func (r *reasoningDetails) add(deltas []map[string]any) error {
 			d = r.list[n-1]
 		} else {
 			d = &reasoningDetail{fields: map[string]any{}, texts: map[string]*strings.Builder{}}
-			if len(r.list) == maxItems {
-				return fmt.Errorf("%w: more than %d entries of reasoning_details", sdk.ErrAnswerLimit, maxItems)
+			if len(r.list) == wire.MaxItems {
+				return fmt.Errorf("%w: more than %d entries of reasoning_details", sdk.ErrAnswerLimit, wire.MaxItems)
 			}
 			r.list = append(r.list, d)
 		}
@@ -49,7 +47,7 @@ func (r *reasoningDetails) add(deltas []map[string]any) error {
 }
 
 func (d *reasoningDetail) continues(delta map[string]any) bool {
-	return text(d.fields["type"]) == text(delta["type"]) && text(d.fields["index"]) == text(delta["index"])
+	return wire.Scalar(d.fields["type"]) == wire.Scalar(delta["type"]) && wire.Scalar(d.fields["index"]) == wire.Scalar(delta["index"])
 }
 
 // add joins a delta and returns its approximate size in bytes.

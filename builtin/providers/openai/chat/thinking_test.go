@@ -1,9 +1,8 @@
-package openai_test
+package chat
 
 import (
+	"strings"
 	"testing"
-
-	"github.com/tenonhq/tenon/builtin/providers/openai"
 )
 
 func TestSplitThinking(t *testing.T) {
@@ -28,7 +27,7 @@ func TestSplitThinking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, size := range []int{1, 2, 3, 5, 100} {
-				reasoning, text := openai.SplitThinking(pieces(c.in, size)...)
+				reasoning, text := splitThinking(pieces(c.in, size)...)
 				if reasoning != c.reasoning || text != c.text {
 					t.Errorf("in pieces of %d: reasoning %q, text %q; want %q, %q", size, reasoning, text, c.reasoning, c.text)
 				}
@@ -44,4 +43,35 @@ func pieces(s string, size int) []string {
 		s = s[size:]
 	}
 	return append(out, s)
+}
+
+// splitThinking feeds the deltas to the recogniser of <think> and returns all it gave.
+func splitThinking(deltas ...string) (reasoning, text string) {
+	var t thinking
+	for _, d := range deltas {
+		r, x := t.split(d)
+		reasoning, text = reasoning+r, text+x
+	}
+	r, x := t.flush()
+	return reasoning + r, text + x
+}
+
+// FuzzThinking: the size of the pieces does not matter, and a text without reasoning is unchanged, except for
+// the space around them.
+func FuzzThinking(f *testing.F) {
+	f.Add("<think>\nhm</think>\n\nhello", 3)
+	f.Add(" <think>a</thi</think>", 1)
+	f.Fuzz(func(t *testing.T, text string, size int) {
+		if size < 1 {
+			return
+		}
+		wantReasoning, wantText := splitThinking(text)
+		reasoning, rest := splitThinking(pieces(text, size)...)
+		if reasoning != wantReasoning || rest != wantText {
+			t.Errorf("in pieces of %d: %q, %q; whole: %q, %q", size, reasoning, rest, wantReasoning, wantText)
+		}
+		if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "<think>") && rest != text {
+			t.Errorf("text without reasoning %q became %q", text, rest)
+		}
+	})
 }

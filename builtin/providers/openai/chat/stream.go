@@ -1,20 +1,19 @@
-package openai
+package chat
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// chatChunk is one event of a Chat Completions stream, or the document that replaces the stream. Fields
+// chunkEvent is one event of a Chat Completions stream, or the document that replaces the stream. Fields
 // whose type differs between servers stay raw.
-type chatChunk struct {
-	Choices []chatChoice    `json:"choices"`
+type chunkEvent struct {
+	Choices []choice        `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
 	Error   json.RawMessage `json:"error"`
 	Groq    *struct {
@@ -23,25 +22,25 @@ type chatChunk struct {
 	} `json:"x_groq"`
 }
 
-type chatChoice struct {
+type choice struct {
 	Index        int             `json:"index"`
-	Delta        chatDelta       `json:"delta"`
-	Message      *chatDelta      `json:"message"` // replaces delta in an answer that is not a stream
+	Delta        deltaFields     `json:"delta"`
+	Message      *deltaFields    `json:"message"` // replaces delta in an answer that is not a stream
 	FinishReason string          `json:"finish_reason"`
 	Usage        json.RawMessage `json:"usage"` // Moonshot
 	Error        json.RawMessage `json:"error"` // OpenRouter
 }
 
-type chatDelta struct {
+type deltaFields struct {
 	Content          json.RawMessage  `json:"content"` // a string; Mistral: a list of parts when the model reasons
 	Refusal          string           `json:"refusal"`
 	ReasoningContent string           `json:"reasoning_content"` // DeepSeek and many others
 	Reasoning        json.RawMessage  `json:"reasoning"`         // OpenRouter, Groq, Ollama, vLLM: a string
 	ReasoningDetails []map[string]any `json:"reasoning_details"` // OpenRouter
-	ToolCalls        []chatCallDelta  `json:"tool_calls"`
+	ToolCalls        []callDelta      `json:"tool_calls"`
 }
 
-type chatCallDelta struct {
+type callDelta struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
 	Function struct {
@@ -51,64 +50,64 @@ type chatCallDelta struct {
 	ExtraContent sdk.Object `json:"extra_content"` // Google: signatures to send back
 }
 
-// chatDecoder decodes a Chat Completions answer.
-type chatDecoder struct {
-	*answer
+// decoder decodes a Chat Completions answer.
+type decoder struct {
+	*wire.Answer
 	think   thinking
 	details reasoningDetails
-	byIndex map[int]*call
-	last    *call
+	byIndex map[int]*wire.Call
+	last    *wire.Call
 }
 
-func (d *chatDecoder) complete() bool { return d.reason != "" }
+func (d *decoder) Complete() bool { return d.Reason != "" }
 
-func (d *chatDecoder) event(data []byte) (done bool, err error) {
+func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
 	if string(data) == "[DONE]" {
-		if !d.began && !d.complete() && d.think.held == "" {
-			return true, fmt.Errorf("%w: the stream is empty", errCut)
+		if !d.Began() && !d.Complete() && d.think.held == "" {
+			return true, fmt.Errorf("%w: the stream is empty", wire.ErrCut)
 		}
 		return true, nil
 	}
-	var chunk chatChunk
-	if err := unmarshal(data, &chunk); err != nil {
+	var chunk chunkEvent
+	if err := wire.Unmarshal(data, &chunk); err != nil {
 		return false, err
 	}
 	return false, d.chunk(data, &chunk)
 }
 
-func (d *chatDecoder) whole(data []byte) error {
-	var chunk chatChunk
-	if err := unmarshalDocument(data, &chunk); err != nil {
+func (d *decoder) Whole(data []byte) error {
+	var chunk chunkEvent
+	if err := wire.UnmarshalDocument(data, &chunk); err != nil {
 		return err
 	}
 	if err := d.chunk(data, &chunk); err != nil {
 		return err
 	}
-	if d.reason == "" && !d.began {
-		return &refusal{body: data} // for example {"detail": …}
+	if d.Reason == "" && !d.Began() {
+		return &wire.Refusal{Body: data} // for example {"detail": …}
 	}
 	return nil
 }
 
-func (d *chatDecoder) finish() error {
+func (d *decoder) Finish() error {
 	if err := d.closeDetails(); err != nil {
 		return err
 	}
-	if d.think.open() && len(d.calls) == 0 && d.reason != sdk.FinishLength {
-		return fmt.Errorf("%w: it ended within <think>, without an answer", errCut)
+	if d.think.open() && len(d.Calls) == 0 && d.Reason != sdk.FinishLength {
+		return fmt.Errorf("%w: it ended within <think>, without an answer", wire.ErrCut)
 	}
 	if err := d.thought(d.think.flush()); err != nil {
 		return err
 	}
-	return d.answer.finish()
+	return d.Answer.Finish()
 }
 
-func (d *chatDecoder) chunk(data []byte, chunk *chatChunk) error {
-	failed := present(chunk.Error)
+func (d *decoder) chunk(data []byte, chunk *chunkEvent) error {
+	failed := wire.Present(chunk.Error)
 	usage := chunk.Usage
 	if g := chunk.Groq; g != nil {
-		failed = failed || present(g.Error)
-		if present(g.Usage) {
+		failed = failed || wire.Present(g.Error)
+		if wire.Present(g.Usage) {
 			usage = g.Usage
 		}
 	}
@@ -117,8 +116,8 @@ func (d *chatDecoder) chunk(data []byte, chunk *chatChunk) error {
 		if choice.Index != 0 {
 			continue
 		}
-		failed = failed || present(choice.Error)
-		if present(choice.Usage) {
+		failed = failed || wire.Present(choice.Error)
+		if wire.Present(choice.Usage) {
 			usage = choice.Usage
 		}
 		if err := d.delta(&choice.Delta); err != nil {
@@ -130,19 +129,19 @@ func (d *chatDecoder) chunk(data []byte, chunk *chatChunk) error {
 			}
 		}
 		if choice.FinishReason != "" {
-			d.reason = finishReason(choice.FinishReason)
+			d.Reason = finishReason(choice.FinishReason)
 		}
 	}
-	if tokens, ok := chatTokens(usage); ok {
-		d.tokens = tokens
+	if tokens, ok := tokensOf(usage); ok {
+		d.Tokens = tokens
 	}
 	if failed {
-		return &refusal{body: data}
+		return &wire.Refusal{Body: data}
 	}
 	return nil
 }
 
-func (d *chatDecoder) delta(delta *chatDelta) error {
+func (d *decoder) delta(delta *deltaFields) error {
 	if err := d.reasoning(delta); err != nil {
 		return err
 	}
@@ -167,10 +166,10 @@ func (d *chatDecoder) delta(delta *chatDelta) error {
 }
 
 // reasoning passes on reasoning from its own field. The metadata names the field because the server may want it back.
-func (d *chatDecoder) reasoning(delta *chatDelta) error {
+func (d *decoder) reasoning(delta *deltaFields) error {
 	text, field := delta.ReasoningContent, "reasoning_content"
 	if text == "" {
-		text, field = rawText(delta.Reasoning), "reasoning"
+		text, field = wire.Text(delta.Reasoning), "reasoning"
 	}
 	if len(delta.ReasoningDetails) > 0 {
 		field = "reasoning_details"
@@ -181,41 +180,41 @@ func (d *chatDecoder) reasoning(delta *chatDelta) error {
 		return nil
 	}
 	var metadata sdk.Object
-	if d.kind != sdk.StreamReasoning { // opens a block, even without text: the details belong to it
+	if !d.Open(sdk.StreamReasoning) { // opens a block, even without text: the details belong to it
 		metadata = sdk.Object{metaField: field}
 	}
-	return d.words(sdk.StreamReasoning, text, metadata)
+	return d.Words(sdk.StreamReasoning, text, metadata)
 }
 
 // closeDetails adds the complete details to the open block of reasoning.
-func (d *chatDecoder) closeDetails() error {
+func (d *decoder) closeDetails() error {
 	if len(d.details.list) == 0 {
 		return nil
 	}
 	metadata := d.details.metadata()
 	d.details.list = nil
-	return d.words(sdk.StreamReasoning, "", metadata)
+	return d.Words(sdk.StreamReasoning, "", metadata)
 }
 
 // thought passes on reasoning, then text.
-func (d *chatDecoder) thought(reasoning, text string) error {
-	if err := d.words(sdk.StreamReasoning, reasoning, nil); err != nil {
+func (d *decoder) thought(reasoning, text string) error {
+	if err := d.Words(sdk.StreamReasoning, reasoning, nil); err != nil {
 		return err
 	}
-	return d.words(sdk.StreamText, text, nil)
+	return d.Words(sdk.StreamText, text, nil)
 }
 
 // contentText returns the text of a delta's content. It passes on reasoning parts immediately.
-func (d *chatDecoder) contentText(raw json.RawMessage) (string, error) {
+func (d *decoder) contentText(raw json.RawMessage) (string, error) {
 	if len(raw) == 0 || raw[0] != '[' {
-		return rawText(raw), nil
+		return wire.Text(raw), nil
 	}
 	var parts []struct {
 		Type     string          `json:"type"`
 		Text     string          `json:"text"`
 		Thinking json.RawMessage `json:"thinking"` // a string or a list of texts
 	}
-	if err := unmarshal(raw, &parts); err != nil {
+	if err := wire.Unmarshal(raw, &parts); err != nil {
 		return "", err
 	}
 	var text strings.Builder
@@ -223,12 +222,12 @@ func (d *chatDecoder) contentText(raw json.RawMessage) (string, error) {
 		text.WriteString(p.Text)
 		thinking := []struct {
 			Text string `json:"text"`
-		}{{rawText(p.Thinking)}}
+		}{{wire.Text(p.Thinking)}}
 		if len(p.Thinking) > 0 && p.Thinking[0] == '[' && json.Unmarshal(p.Thinking, &thinking) != nil {
 			continue
 		}
 		for _, t := range thinking {
-			if err := d.words(sdk.StreamReasoning, t.Text, nil); err != nil {
+			if err := d.Words(sdk.StreamReasoning, t.Text, nil); err != nil {
 				return "", err
 			}
 		}
@@ -236,42 +235,42 @@ func (d *chatDecoder) contentText(raw json.RawMessage) (string, error) {
 	return text.String(), nil
 }
 
-func (d *chatDecoder) toolCall(delta *chatCallDelta) error {
+func (d *decoder) toolCall(delta *callDelta) error {
 	c, err := d.find(delta)
 	if err != nil {
 		return err
 	}
-	c.id, c.tool = cmp.Or(c.id, delta.ID), cmp.Or(c.tool, delta.Function.Name)
-	if c.metadata == nil && len(delta.ExtraContent) > 0 {
-		c.metadata = sdk.Object{metaExtra: map[string]any(delta.ExtraContent)}
+	c.ID, c.Tool = cmp.Or(c.ID, delta.ID), cmp.Or(c.Tool, delta.Function.Name)
+	if c.Metadata == nil && len(delta.ExtraContent) > 0 {
+		c.Metadata = sdk.Object{metaExtra: map[string]any(delta.ExtraContent)}
 	}
-	args := rawText(delta.Function.Arguments)
-	if args == "" && present(delta.Function.Arguments) && delta.Function.Arguments[0] == '{' {
+	args := wire.Text(delta.Function.Arguments)
+	if args == "" && wire.Present(delta.Function.Arguments) && delta.Function.Arguments[0] == '{' {
 		args = string(delta.Function.Arguments)
 	}
-	return d.arguments(c, args)
+	return d.Arguments(c, args)
 }
 
 // find returns the call of a delta. The index identifies it, but some servers omit the index and others
 // send 0 for every call. A new ID with a name always begins a new call.
-func (d *chatDecoder) find(delta *chatCallDelta) (c *call, err error) {
+func (d *decoder) find(delta *callDelta) (c *wire.Call, err error) {
 	c = d.last
 	if delta.Index != nil {
 		c = d.byIndex[*delta.Index]
 	}
 	begins := delta.Function.Name != "" && delta.ID != ""
 	if delta.Index == nil && delta.Function.Name != "" && delta.ID == "" {
-		begins = c == nil || c.tool != ""
+		begins = c == nil || c.Tool != ""
 	}
-	if c == nil || (begins && c.started && c.id != delta.ID) {
-		if c, err = d.newCall(); err != nil {
+	if c == nil || (begins && c.Started() && c.ID != delta.ID) {
+		if c, err = d.NewCall(); err != nil {
 			return nil, err
 		}
 	}
 	d.last = c
 	if delta.Index != nil {
 		if d.byIndex == nil {
-			d.byIndex = map[int]*call{}
+			d.byIndex = map[int]*wire.Call{}
 		}
 		d.byIndex[*delta.Index] = c
 	}
@@ -293,21 +292,4 @@ func finishReason(reason string) string {
 		return sdk.FinishError
 	}
 	return sdk.FinishOther
-}
-
-func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
-
-// rawText returns the string in raw, or "" if raw is not a string.
-func rawText(raw json.RawMessage) string {
-	if len(raw) == 0 || raw[0] != '"' {
-		return ""
-	}
-	if text := raw[1 : len(raw)-1]; !bytes.ContainsRune(text, '\\') && utf8.Valid(text) {
-		return string(text) // nearly all deltas: a second decoder would double their cost
-	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
 }

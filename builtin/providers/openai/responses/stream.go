@@ -1,13 +1,14 @@
-package openai
+package responses
 
 import (
 	"encoding/json"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// responsesEvent is one event of a Responses stream. Which fields count depends on Type.
-type responsesEvent struct {
+// event is one event of a Responses stream. Which fields count depends on Type.
+type event struct {
 	Type         string          `json:"type"`
 	OutputIndex  int             `json:"output_index"`
 	SummaryIndex int             `json:"summary_index"`
@@ -49,16 +50,16 @@ type response struct {
 	} `json:"incomplete_details"`
 }
 
-// responsesDecoder decodes an answer of the Responses protocol.
-type responsesDecoder struct {
-	*answer
+// decoder decodes an answer of the Responses protocol.
+type decoder struct {
+	*wire.Answer
 	items map[int]*openItem
 }
 
 // openItem is the state of an output item.
 type openItem struct {
 	index  int
-	call   *call
+	call   *wire.Call
 	source string // the event that carries its reasoning; the same text may arrive in two
 	part   int    // of the reasoning
 	spoke  bool   // some of its text arrived
@@ -66,28 +67,28 @@ type openItem struct {
 }
 
 // complete is always false: the event that completes the answer is the last one.
-func (d *responsesDecoder) complete() bool { return false }
+func (d *decoder) Complete() bool { return false }
 
-func (d *responsesDecoder) event(data []byte) (done bool, err error) {
+func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
 	if string(data) == "[DONE]" {
-		return true, errCut // the event that completes the answer did not arrive
+		return true, wire.ErrCut // the event that completes the answer did not arrive
 	}
-	var ev responsesEvent
-	if err := unmarshal(data, &ev); err != nil {
+	var ev event
+	if err := wire.Unmarshal(data, &ev); err != nil {
 		return false, err
 	}
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.done":
 		var r response
-		if err := unmarshal(ev.Response, &r); err != nil {
+		if err := wire.Unmarshal(ev.Response, &r); err != nil {
 			return false, err
 		}
 		return true, d.end(&r)
 	case "response.failed", "error":
-		return true, &refusal{body: errorOf(data, &ev)}
+		return true, &wire.Refusal{Body: errorOf(data, &ev)}
 	case "":
-		if present(ev.Error) {
-			return true, &refusal{body: data}
+		if wire.Present(ev.Error) {
+			return true, &wire.Refusal{Body: data}
 		}
 		return false, nil
 	}
@@ -95,21 +96,21 @@ func (d *responsesDecoder) event(data []byte) (done bool, err error) {
 }
 
 // errorOf returns the error object of a failure event, or the whole event.
-func errorOf(data []byte, ev *responsesEvent) []byte {
+func errorOf(data []byte, ev *event) []byte {
 	var r response
-	if json.Unmarshal(ev.Response, &r) == nil && present(r.Error) {
+	if json.Unmarshal(ev.Response, &r) == nil && wire.Present(r.Error) {
 		return r.Error
 	}
 	return data
 }
 
-func (d *responsesDecoder) whole(data []byte) error {
+func (d *decoder) Whole(data []byte) error {
 	var r response
-	if err := unmarshalDocument(data, &r); err != nil {
+	if err := wire.UnmarshalDocument(data, &r); err != nil {
 		return err
 	}
-	if present(r.Error) || r.Status == "" {
-		return &refusal{body: data}
+	if wire.Present(r.Error) || r.Status == "" {
+		return &wire.Refusal{Body: data}
 	}
 	for i := range r.Output {
 		item, err := d.item(i)
@@ -123,20 +124,20 @@ func (d *responsesDecoder) whole(data []byte) error {
 	return d.end(&r)
 }
 
-func (d *responsesDecoder) end(r *response) error {
-	if present(r.Error) {
-		return &refusal{body: r.Error}
+func (d *decoder) end(r *response) error {
+	if wire.Present(r.Error) {
+		return &wire.Refusal{Body: r.Error}
 	}
-	d.tokens = responsesTokens(r.Usage)
+	d.Tokens = tokensOf(r.Usage)
 	switch r.Incomplete.Reason {
 	case "":
-		d.reason = sdk.FinishStop
+		d.Reason = sdk.FinishStop
 	case "max_output_tokens":
-		d.reason = sdk.FinishLength
+		d.Reason = sdk.FinishLength
 	case "content_filter":
-		d.reason = sdk.FinishContentFilter
+		d.Reason = sdk.FinishContentFilter
 	default:
-		d.reason = sdk.FinishOther
+		d.Reason = sdk.FinishOther
 	}
 	return nil
 }

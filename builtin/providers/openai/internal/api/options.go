@@ -1,17 +1,18 @@
-package openai
+package api
 
 import (
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// wireOptions returns the options under their names in the protocol. Configurations for the AI SDK
+// WireOptions returns the options under their names in the protocol. Configurations for the AI SDK
 // use other names, and the two protocols use different positions. If an option is set
 // under both names, the protocol's wins.
-func wireOptions(options sdk.Object, responses bool) sdk.Object {
+func WireOptions(options sdk.Object, responses bool) sdk.Object {
 	names := optionNames(responses)
 	out := make(sdk.Object, len(options))
 	for _, name := range slices.Sorted(maps.Keys(options)) {
@@ -24,11 +25,11 @@ func wireOptions(options sdk.Object, responses bool) sdk.Object {
 			out[outer] = options[name]
 			continue
 		}
-		out[outer] = joined(out[outer], sdk.Object{inner: options[name]})
+		out[outer] = wire.Joined(out[outer], sdk.Object{inner: options[name]})
 	}
 	for name, value := range options {
 		if _, ok := names[name]; !ok {
-			out[name] = joined(out[name], value)
+			out[name] = wire.Joined(out[name], value)
 		}
 	}
 	return out

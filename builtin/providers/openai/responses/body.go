@@ -1,10 +1,12 @@
-package openai
+package responses
 
 import (
 	"cmp"
 	"encoding/json"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/builtin/providers/openai/internal/api"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,6 +22,18 @@ type inputItem struct {
 	Output    string      `json:"output,omitempty"`
 }
 
+type audio struct {
+	Data   string `json:"data"`
+	Format string `json:"format"`
+}
+
+// Keys of the metadata of reasoning and text, which later requests contain.
+const (
+	metaItem   = "itemID"    // of a reasoning item
+	metaSecret = "encrypted" // the encrypted reasoning of an item
+	metaPhase  = "phase"     // of a message
+)
+
 // reasoningItem is the model's reasoning, encrypted by the server.
 type reasoningItem struct {
 	Type      string      `json:"type"`
@@ -29,16 +43,16 @@ type reasoningItem struct {
 }
 
 type inputPart struct {
-	Type       string     `json:"type"`
-	Text       string     `json:"text,omitempty"`
-	ImageURL   string     `json:"image_url,omitempty"`
-	InputAudio *chatAudio `json:"input_audio,omitempty"`
-	Filename   string     `json:"filename,omitempty"`
-	FileData   string     `json:"file_data,omitempty"`
-	FileURL    string     `json:"file_url,omitempty"`
+	Type       string `json:"type"`
+	Text       string `json:"text,omitempty"`
+	ImageURL   string `json:"image_url,omitempty"`
+	InputAudio *audio `json:"input_audio,omitempty"`
+	Filename   string `json:"filename,omitempty"`
+	FileData   string `json:"file_data,omitempty"`
+	FileURL    string `json:"file_url,omitempty"`
 }
 
-type responsesTool struct {
+type tool struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -47,34 +61,34 @@ type responsesTool struct {
 	Strict bool `json:"strict"`
 }
 
-// responsesBody encodes a request for the Responses protocol. The server stores nothing: each request contains
+// Body encodes a request for the Responses protocol. The server stores nothing: each request contains
 // the whole conversation.
-func (c *client) responsesBody(req *sdk.ModelRequest) ([]byte, error) {
-	var b body
-	b.set("model", apiName(&req.Model))
+func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
+	var b wire.Body
+	b.Set("model", wire.APIName(&req.Model))
 	if len(req.System) > 0 {
-		b.set("instructions", strings.Join(req.System, "\n\n"))
+		b.Set("instructions", strings.Join(req.System, "\n\n"))
 	}
-	b.set("input", responsesInput(req))
+	b.Set("input", input(req))
 	if len(req.Tools) > 0 {
-		tools := make([]responsesTool, len(req.Tools))
+		tools := make([]tool, len(req.Tools))
 		for i := range req.Tools {
 			t := &req.Tools[i]
-			tools[i] = responsesTool{Type: "function", Name: t.ID, Description: t.Description, Parameters: parameters(t)}
+			tools[i] = tool{Type: "function", Name: t.ID, Description: t.Description, Parameters: wire.Parameters(t)}
 		}
-		b.set("tools", tools)
+		b.Set("tools", tools)
 	}
-	c.setParams(&b, req, "max_output_tokens")
-	b.set("store", false)
+	c.SetParams(&b, req, "max_output_tokens")
+	b.Set("store", false)
 	if req.Model.Reasoning {
-		b.set("include", []string{"reasoning.encrypted_content"})
+		b.Set("include", []string{"reasoning.encrypted_content"})
 	}
-	b.set("stream", true)
-	b.merge(wireOptions(req.Params.Options, true))
-	return b.encode(sizeOf(req))
+	b.Set("stream", true)
+	b.Merge(api.WireOptions(req.Params.Options, true))
+	return b.Encode(wire.SizeOf(req))
 }
 
-func responsesInput(req *sdk.ModelRequest) []any {
+func input(req *sdk.ModelRequest) []any {
 	out := make([]any, 0, len(req.Messages))
 	for i := range req.Messages {
 		m := &req.Messages[i]
@@ -100,26 +114,26 @@ func inputParts(m *sdk.Model, contents []sdk.ModelContent) []inputPart {
 		case sdk.ContentText:
 			parts = append(parts, inputPart{Type: "input_text", Text: content.Text})
 		case sdk.ContentFile:
-			parts = append(parts, newInputPart(newAttachment(m, content.Mime, content.Filename, content.URL)))
+			parts = append(parts, newInputPart(wire.NewAttachment(m, content.Mime, content.Filename, content.URL)))
 		}
 	}
 	return parts
 }
 
-func newInputPart(a attachment) inputPart {
-	isData := strings.HasPrefix(a.url, "data:")
+func newInputPart(a wire.Attachment) inputPart {
+	isData := strings.HasPrefix(a.URL, "data:")
 	switch {
-	case a.kind == kindImage:
-		return inputPart{Type: "input_image", ImageURL: a.url}
-	case a.kind == kindAudio:
-		_, data, _ := strings.Cut(a.url, ",")
-		return inputPart{Type: "input_audio", InputAudio: &chatAudio{data, audioFormat(a.mime)}}
-	case a.kind == kindFile && isData:
-		return inputPart{Type: "input_file", Filename: a.name, FileData: a.url}
-	case a.kind == kindFile:
-		return inputPart{Type: "input_file", FileURL: a.url}
+	case a.Kind == wire.KindImage:
+		return inputPart{Type: "input_image", ImageURL: a.URL}
+	case a.Kind == wire.KindAudio:
+		_, data, _ := strings.Cut(a.URL, ",")
+		return inputPart{Type: "input_audio", InputAudio: &audio{data, api.AudioFormat(a.Mime)}}
+	case a.Kind == wire.KindFile && isData:
+		return inputPart{Type: "input_file", Filename: a.Name, FileData: a.URL}
+	case a.Kind == wire.KindFile:
+		return inputPart{Type: "input_file", FileURL: a.URL}
 	}
-	return inputPart{Type: "input_text", Text: a.text}
+	return inputPart{Type: "input_text", Text: a.Text}
 }
 
 // appendOutputItems appends an earlier answer of the model. Reasoning is sent back only if the server encrypted it.
@@ -145,7 +159,7 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 			out = append(out, item)
 		case sdk.ContentToolCall:
 			out = append(out, inputItem{
-				Type: "function_call", CallID: content.CallID, Name: content.Tool, Arguments: argumentsText(content.Args),
+				Type: "function_call", CallID: content.CallID, Name: content.Tool, Arguments: api.ArgumentsText(content.Args),
 			})
 		}
 	}
@@ -159,9 +173,9 @@ func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage) []any {
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		out = append(out, inputItem{Type: "function_call_output", CallID: content.CallID, Output: cmp.Or(content.Text, noOutput)})
+		out = append(out, inputItem{Type: "function_call_output", CallID: content.CallID, Output: cmp.Or(content.Text, wire.NoOutput)})
 	}
-	if files := resultFiles(m.Content); files != nil {
+	if files := wire.ResultFiles(m.Content); files != nil {
 		out = append(out, inputItem{Type: "message", Role: sdk.RoleUser, Content: inputParts(model, files)})
 	}
 	return out

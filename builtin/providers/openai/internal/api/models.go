@@ -1,4 +1,4 @@
-package openai
+package api
 
 import (
 	"bytes"
@@ -7,10 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -37,34 +36,22 @@ type listedModel struct {
 
 // ListModels requests the server's models and keeps their order. It omits models that the listing marks as not
 // for chat. Limits are zero if the listing has none.
-func (c *client) ListModels(ctx context.Context) ([]sdk.Model, error) {
-	ex, err := c.send(ctx, http.MethodGet, "models", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer ex.close()
-	ex.maxOpen = maxModelList
-	data, err := io.ReadAll(ex)
-	if err == nil && tooMany(data, maxModelValues) {
-		err = errElements
-	}
-	if err != nil {
-		return nil, c.failure(ctx, ex, fmt.Errorf("%w: list of models: %w", errCut, err))
-	}
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
-		return nil, c.failure(ctx, ex, errHTML)
-	}
-	listed, err := readModels(data)
-	if err != nil {
-		return nil, c.failure(ctx, ex, fmt.Errorf("%w: list of models: %w", errMalformed, err))
-	}
-	models := make([]sdk.Model, 0, len(listed))
-	for i := range listed {
-		if m := &listed[i]; m.chats() {
-			models = append(models, m.model(c.info.ID))
+func (c *Client) ListModels(ctx context.Context) ([]sdk.Model, error) {
+	var models []sdk.Model
+	err := c.Get(ctx, "models", maxModelList, maxModelValues, func(data []byte) error {
+		listed, err := readModels(data)
+		if err != nil {
+			return fmt.Errorf("%w: list of models: %w", wire.ErrMalformed, err)
 		}
-	}
-	return models, nil
+		models = make([]sdk.Model, 0, len(listed))
+		for i := range listed {
+			if m := &listed[i]; m.chats() {
+				models = append(models, m.model(c.Info.ID))
+			}
+		}
+		return nil
+	})
+	return models, err
 }
 
 // readModels reads the list, which most servers wrap in an object.
@@ -102,6 +89,6 @@ func (m *listedModel) model(provider string) sdk.Model {
 	context := cmp.Or(max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context), m.Meta.Trained)
 	return sdk.Model{
 		ID: m.ID, ProviderID: provider, Name: cmp.Or(m.Name, m.ID), ToolCall: true, Temperature: true,
-		Limit: sdk.ModelLimit{Context: count(context), Output: count(m.MaxOutput)},
+		Limit: sdk.ModelLimit{Context: wire.Count(context), Output: wire.Count(m.MaxOutput)},
 	}
 }

@@ -1,16 +1,16 @@
-package openai
+package responses
 
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // output handles an event about an output item. Events of other types add nothing.
-func (d *responsesDecoder) output(ev *responsesEvent) error {
+func (d *decoder) output(ev *event) error {
 	item, err := d.item(ev.OutputIndex)
 	if err != nil {
 		return err
@@ -29,21 +29,21 @@ func (d *responsesDecoder) output(ev *responsesEvent) error {
 	case "response.function_call_arguments.delta":
 		return d.itemArguments(item, ev.Delta)
 	case "response.function_call_arguments.done":
-		if item.call == nil || !item.call.args {
+		if item.call == nil || !item.call.Args {
 			return d.itemArguments(item, ev.Arguments)
 		}
 	}
 	return nil
 }
 
-func (d *responsesDecoder) item(index int) (*openItem, error) {
+func (d *decoder) item(index int) (*openItem, error) {
 	if d.items == nil {
 		d.items = map[int]*openItem{}
 	}
 	item := d.items[index]
 	if item == nil {
-		if len(d.items) == maxItems {
-			return nil, fmt.Errorf("%w: more than %d output items", sdk.ErrAnswerLimit, maxItems)
+		if len(d.items) == wire.MaxItems {
+			return nil, fmt.Errorf("%w: more than %d output items", sdk.ErrAnswerLimit, wire.MaxItems)
 		}
 		item = &openItem{index: index}
 		d.items[index] = item
@@ -52,32 +52,29 @@ func (d *responsesDecoder) item(index int) (*openItem, error) {
 }
 
 // callOf returns the call of an item and creates it on first use.
-func (d *responsesDecoder) callOf(item *openItem) (c *call, err error) {
+func (d *decoder) callOf(item *openItem) (c *wire.Call, err error) {
 	if item.call == nil {
-		item.call, err = d.newCall()
+		item.call, err = d.NewCall()
 	}
 	return item.call, err
 }
 
-func (d *responsesDecoder) itemArguments(item *openItem, delta string) error {
+func (d *decoder) itemArguments(item *openItem, delta string) error {
 	c, err := d.callOf(item)
 	if err != nil {
 		return err
 	}
-	return d.arguments(c, delta)
+	return d.Arguments(c, delta)
 }
 
 // say passes on a delta of an item's text or reasoning. Each item is its own block.
-func (d *responsesDecoder) say(item *openItem, kind, text string, metadata sdk.Object) error {
-	if text == "" && metadata == nil {
-		return nil
-	}
+func (d *decoder) say(item *openItem, kind, text string, metadata sdk.Object) error {
 	item.spoke = item.spoke || text != ""
-	return d.emit(sdk.StreamEvent{Type: kind, ID: kind + "-" + strconv.Itoa(item.index), Text: text, Metadata: metadata})
+	return d.BlockWords(item.index, kind, text, metadata)
 }
 
 // reasoning passes on a delta of reasoning, with a blank line between its parts.
-func (d *responsesDecoder) reasoning(item *openItem, ev *responsesEvent, part int) error {
+func (d *decoder) reasoning(item *openItem, ev *event, part int) error {
 	if item.source == "" {
 		item.source = ev.Type
 	}
@@ -92,7 +89,7 @@ func (d *responsesDecoder) reasoning(item *openItem, ev *responsesEvent, part in
 	return d.say(item, sdk.StreamReasoning, delta, nil)
 }
 
-func (d *responsesDecoder) itemAdded(item *openItem, out *outputItem) error {
+func (d *decoder) itemAdded(item *openItem, out *outputItem) error {
 	if out == nil || out.Type != "function_call" {
 		return nil
 	}
@@ -100,17 +97,17 @@ func (d *responsesDecoder) itemAdded(item *openItem, out *outputItem) error {
 }
 
 // nameCall announces the call of an item. Its arguments follow, or arrived before.
-func (d *responsesDecoder) nameCall(item *openItem, out *outputItem) error {
+func (d *decoder) nameCall(item *openItem, out *outputItem) error {
 	c, err := d.callOf(item)
 	if err != nil {
 		return err
 	}
-	c.id, c.tool = cmp.Or(c.id, out.CallID), cmp.Or(c.tool, out.Name)
-	return d.arguments(c, "")
+	c.ID, c.Tool = cmp.Or(c.ID, out.CallID), cmp.Or(c.Tool, out.Name)
+	return d.Arguments(c, "")
 }
 
 // itemDone handles a finished item: it passes on text and arguments that did not arrive as deltas, and the metadata.
-func (d *responsesDecoder) itemDone(item *openItem, out *outputItem) error {
+func (d *decoder) itemDone(item *openItem, out *outputItem) error {
 	if out == nil || item.closed {
 		return nil
 	}
@@ -120,8 +117,8 @@ func (d *responsesDecoder) itemDone(item *openItem, out *outputItem) error {
 		if err := d.nameCall(item, out); err != nil {
 			return err
 		}
-		if !item.call.args {
-			return d.arguments(item.call, out.Arguments)
+		if !item.call.Args {
+			return d.Arguments(item.call, out.Arguments)
 		}
 	case "message":
 		return d.messageDone(item, out)
@@ -131,7 +128,7 @@ func (d *responsesDecoder) itemDone(item *openItem, out *outputItem) error {
 	return nil
 }
 
-func (d *responsesDecoder) messageDone(item *openItem, out *outputItem) error {
+func (d *decoder) messageDone(item *openItem, out *outputItem) error {
 	var text strings.Builder
 	if !item.spoke {
 		for _, part := range out.Content {
@@ -146,7 +143,7 @@ func (d *responsesDecoder) messageDone(item *openItem, out *outputItem) error {
 	return d.say(item, sdk.StreamText, text.String(), metadata)
 }
 
-func (d *responsesDecoder) reasoningDone(item *openItem, out *outputItem) error {
+func (d *decoder) reasoningDone(item *openItem, out *outputItem) error {
 	text := ""
 	if !item.spoke {
 		parts := out.Summary

@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"context"
@@ -18,14 +18,14 @@ import (
 // maxErrorBody is the maximum size of an error's body in bytes.
 const maxErrorBody = 16 << 10
 
-// refusal is an error of the server: an HTTP status, or an error within a stream.
-type refusal struct {
-	status int
-	header http.Header // nil for an error in a stream
-	body   []byte
+// Refusal is an error of the server: an HTTP status, or an error within a stream.
+type Refusal struct {
+	Status int
+	Header http.Header // nil for an error in a stream
+	Body   []byte
 }
 
-func (r *refusal) Error() string { return fmt.Sprintf("refused with status %d", r.status) }
+func (r *Refusal) Error() string { return fmt.Sprintf("refused with status %d", r.Status) }
 
 // sinkError is an error of the receiver of events, not of the provider.
 type sinkError struct{ err error }
@@ -39,13 +39,13 @@ func succeeded(res *http.Response) (*http.Response, error) {
 		return res, nil
 	}
 	defer res.Body.Close()
-	return nil, &refusal{status: res.StatusCode, header: res.Header, body: httpx.Excerpt(res.Body, maxErrorBody)}
+	return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: httpx.Excerpt(res.Body, maxErrorBody)}
 }
 
 // failure converts the error that ended an exchange to a *sdk.ProviderError, unless the caller caused it.
-func (c *client) failure(ctx context.Context, ex *exchange, err error) error {
+func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	var sunk *sinkError
-	var refused *refusal
+	var refused *Refusal
 	switch {
 	case err == nil:
 		return nil
@@ -56,7 +56,7 @@ func (c *client) failure(ctx context.Context, ex *exchange, err error) error {
 	case errors.As(err, &refused):
 		return c.refused(ex, refused)
 	}
-	out := &sdk.ProviderError{ProviderID: c.info.ID, Err: err}
+	out := &sdk.ProviderError{ProviderID: c.Info.ID, Err: err}
 	if ex.res != nil {
 		out.StatusCode, out.Headers = ex.res.StatusCode, c.headersOf(ex.res.Header)
 	}
@@ -65,44 +65,46 @@ func (c *client) failure(ctx context.Context, ex *exchange, err error) error {
 	case idle != nil:
 		out.Err, out.Cut = idle, idle.begun
 		out.Message = fmt.Sprintf("%s; options.timeout of the provider (milliseconds) sets how long to wait", idle)
+	case isAuth(err):
+		out.StatusCode, out.Message = http.StatusUnauthorized, c.scrub(err.Error())
 	case errors.Is(err, errHTML):
-		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, redactURL(c.info.BaseURL))
+		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, redactURL(c.Info.BaseURL))
 	case ex.res != nil:
 		out.Cut, out.Message = true, c.scrub(err.Error())
 	default:
 		out.Err = withoutURL(err)
-		out.Message = c.scrub(connectionTrouble(out.Err, c.info.BaseURL))
+		out.Message = c.scrub(connectionTrouble(out.Err, c.Info.BaseURL))
 	}
 	return out
 }
 
-func (c *client) refused(ex *exchange, r *refusal) error {
-	if r.header == nil && ex.res != nil {
-		r.status, r.header = ex.res.StatusCode, ex.res.Header
+func (c *Conn) refused(ex *exchange, r *Refusal) error {
+	if r.Header == nil && ex.res != nil {
+		r.Status, r.Header = ex.res.StatusCode, ex.res.Header
 	}
-	if len(r.body) > maxErrorBody {
-		r.body = r.body[:maxErrorBody]
+	if len(r.Body) > maxErrorBody {
+		r.Body = r.Body[:maxErrorBody]
 	}
-	said := readError(r.body)
+	said := readError(r.Body)
 	out := &sdk.ProviderError{
-		ProviderID: c.info.ID,
-		StatusCode: r.status,
-		Headers:    c.headersOf(r.header),
-		Body:       c.scrub(string(r.body)),
+		ProviderID: c.Info.ID,
+		StatusCode: r.Status,
+		Headers:    c.headersOf(r.Header),
+		Body:       c.scrub(string(r.Body)),
 		Code:       said.code,
 		Message:    c.scrub(said.message),
 	}
 	// An error in a stream has the HTTP status 200, so the status in the error is more useful.
-	if said.status != 0 && r.status/100 == 2 {
+	if said.status != 0 && r.Status/100 == 2 {
 		out.StatusCode = said.status
 	}
 	if out.Message == "" {
-		out.Message = strings.ToLower(http.StatusText(r.status))
+		out.Message = strings.ToLower(http.StatusText(r.Status))
 	}
 	return out
 }
 
-func (c *client) headersOf(header http.Header) map[string]string {
+func (c *Conn) headersOf(header http.Header) map[string]string {
 	out := make(map[string]string, len(header))
 	for name, values := range header {
 		if name = strings.ToLower(name); name != "set-cookie" {
@@ -113,7 +115,7 @@ func (c *client) headersOf(header http.Header) map[string]string {
 }
 
 // scrub removes the provider's secrets from the text of a server or an error.
-func (c *client) scrub(text string) string {
+func (c *Conn) scrub(text string) string {
 	for _, secret := range c.secrets {
 		text = strings.ReplaceAll(text, secret, "***")
 	}

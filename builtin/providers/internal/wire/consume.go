@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"bufio"
@@ -15,61 +15,61 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// decoder turns the events of one protocol into an answer.
-type decoder interface {
-	// event handles the data of one event and must not keep it. It returns done if no further event belongs to the
+// Decoder turns the events of one protocol into an answer.
+type Decoder interface {
+	// Event handles the data of one event and must not keep it; kind is the name of the event, if it has one. It returns done if no further event belongs to the
 	// answer.
-	event(data []byte) (done bool, err error)
-	// whole handles an answer that is one JSON document.
-	whole(data []byte) error
-	// complete reports whether the model has reported that it finished.
-	complete() bool
-	// finish ends the answer.
-	finish() error
+	Event(kind string, data []byte) (done bool, err error)
+	// Whole handles an answer that is one JSON document.
+	Whole(data []byte) error
+	// Complete reports whether the model has reported that it finished.
+	Complete() bool
+	// Finish ends the answer.
+	Finish() error
 }
 
 // Kinds of broken answers.
 var (
-	errCut       = errors.New("the answer broke off")
-	errMalformed = errors.New("the server sent a malformed answer")
+	ErrCut       = errors.New("the answer broke off")
+	ErrMalformed = errors.New("the server sent a malformed answer")
 	errHTML      = errors.New("the server sent a web page instead of an answer")
 )
 
-// unmarshal decodes a part of an answer. The error quotes it.
-func unmarshal(data []byte, into any) error {
+// Unmarshal decodes a part of an answer. The error quotes it.
+func Unmarshal(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%w: %q: %w", errMalformed, visible.Cut(string(data), 200, "…"), err)
+		return fmt.Errorf("%w: %q: %w", ErrMalformed, visible.Cut(string(data), 200, "…"), err)
 	}
 	return nil
 }
 
-// unmarshalDocument decodes an answer that is one JSON document, which may be an error in place of an answer.
-func unmarshalDocument(data []byte, into any) error {
-	err := unmarshal(data, into)
+// UnmarshalDocument decodes an answer that is one JSON document, which may be an error in place of an answer.
+func UnmarshalDocument(data []byte, into any) error {
+	err := Unmarshal(data, into)
 	if err != nil && json.Valid(data) && readError(data).message != "" {
-		return &refusal{body: data}
+		return &Refusal{Body: data}
 	}
 	return err
 }
 
 // consume reads the answer, be it a stream or one document, into the decoder.
-func consume(ex *exchange, dec decoder) error {
+func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	in := bufio.NewReaderSize(ex, 16<<10)
 	first, err := firstByte(in)
 	switch {
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("%w: the body is empty", errCut)
+		return fmt.Errorf("%w: the body is empty", ErrCut)
 	case err != nil:
-		return fmt.Errorf("%w: %w", errCut, err)
+		return fmt.Errorf("%w: %w", ErrCut, err)
 	case first == '<':
 		return errHTML
 	case first == '{' || first == '[':
 		return document(in, dec)
 	}
-	if err := stream(ex, in, dec); err != nil {
+	if err := stream(ex, frames(in), dec); err != nil {
 		return err
 	}
-	if err := dec.finish(); err != nil {
+	if err := dec.Finish(); err != nil {
 		return err
 	}
 	ex.drain()
@@ -92,18 +92,18 @@ func firstByte(in *bufio.Reader) (byte, error) {
 }
 
 // document reads an answer of a server that ignored the request for a stream.
-func document(in io.Reader, dec decoder) error {
+func document(in io.Reader, dec Decoder) error {
 	data, err := io.ReadAll(in)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errCut, err)
+		return fmt.Errorf("%w: %w", ErrCut, err)
 	}
 	if tooMany(data, maxElements) {
 		return errElements
 	}
-	if err := dec.whole(data); err != nil {
+	if err := dec.Whole(data); err != nil {
 		return err
 	}
-	return dec.finish()
+	return dec.Finish()
 }
 
 // tooMany reports whether a JSON document has more than max values. It counts commas and brackets outside strings.
@@ -125,25 +125,44 @@ func tooMany(data []byte, max int) bool {
 	return n > max
 }
 
-func stream(ex *exchange, in io.Reader, dec decoder) error {
+// Frames reads the events of a stream.
+type Frames interface {
+	Next() bool
+	// Event returns the name and the data of the event that Next read. The data is valid until the next call.
+	Event() (kind string, data []byte)
+	Err() error
+}
+
+// events are server-sent events.
+type events struct{ ssestream.Decoder }
+
+func newEvents(in io.Reader) Frames {
 	// The added blank line completes a last event that the server did not end with one.
 	body := io.NopCloser(io.MultiReader(in, strings.NewReader("\n\n")))
-	frames := ssestream.NewDecoder(&http.Response{Body: body})
+	return events{ssestream.NewDecoder(&http.Response{Body: body})}
+}
+
+func (e events) Event() (kind string, data []byte) {
+	ev := e.Decoder.Event()
+	return ev.Type, ev.Data
+}
+
+func stream(ex *exchange, frames Frames, dec Decoder) error {
 	complete := false
 	for frames.Next() {
 		ex.event()
-		data := bytes.TrimSpace(frames.Event().Data)
-		if len(data) == 0 {
+		kind, data := frames.Event()
+		if data = bytes.TrimSpace(data); len(data) == 0 {
 			continue
 		}
 		if tooMany(data, maxElements) {
 			return errElements
 		}
-		done, err := dec.event(data)
+		done, err := dec.Event(kind, data)
 		if done || err != nil {
 			return err
 		}
-		if !complete && dec.complete() {
+		if !complete && dec.Complete() {
 			complete = true
 			ex.linger()
 		}
@@ -152,7 +171,7 @@ func stream(ex *exchange, in io.Reader, dec decoder) error {
 	case complete: // the rest can be lost without harm
 		return nil
 	case err != nil:
-		return fmt.Errorf("%w: %w", errCut, err)
+		return fmt.Errorf("%w: %w", ErrCut, err)
 	}
-	return errCut
+	return ErrCut
 }

@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"bytes"
@@ -11,19 +11,19 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// body is the JSON object of a request, its fields in the order they are written.
-type body []field
+// Body is the JSON object of a request, its fields in the order they are written.
+type Body []field
 
 type field struct {
 	name  string
 	value any
 }
 
-func (b *body) index(name string) int {
+func (b *Body) index(name string) int {
 	return slices.IndexFunc(*b, func(f field) bool { return f.name == name })
 }
 
-func (b *body) set(name string, value any) {
+func (b *Body) Set(name string, value any) {
 	if i := b.index(name); i >= 0 {
 		(*b)[i].value = value
 		return
@@ -31,14 +31,14 @@ func (b *body) set(name string, value any) {
 	*b = append(*b, field{name, value})
 }
 
-// merge applies options to the body: an object is merged with an existing object, null removes a field, any other
+// Merge applies options to the body: an object is merged with an existing object, null removes a field, any other
 // value replaces it.
-func (b *body) merge(options sdk.Object) {
+func (b *Body) Merge(options sdk.Object) {
 	for _, name := range slices.Sorted(maps.Keys(options)) { // sorted, so that equal requests have equal bodies
 		i, value := b.index(name), options[name]
 		switch {
 		case value != nil && i >= 0:
-			(*b)[i].value = joined((*b)[i].value, value)
+			(*b)[i].value = Joined((*b)[i].value, value)
 		case value != nil:
 			*b = append(*b, field{name, value})
 		case i >= 0:
@@ -47,8 +47,8 @@ func (b *body) merge(options sdk.Object) {
 	}
 }
 
-// joined merges over into under if both are objects, else it returns over. It changes neither.
-func joined(under, over any) any {
+// Joined merges over into under if both are objects, else it returns over. It changes neither.
+func Joined(under, over any) any {
 	u, uok := asObject(under)
 	o, ook := asObject(over)
 	if !uok || !ook {
@@ -70,8 +70,8 @@ func asObject(v any) (sdk.Object, bool) {
 	return nil, false
 }
 
-// encode writes the body. The error names the field that cannot be encoded.
-func (b body) encode(size int) ([]byte, error) {
+// Encode writes the body. The error names the field that cannot be encoded.
+func (b Body) Encode(size int) ([]byte, error) {
 	var buf bytes.Buffer
 	buf.Grow(size)
 	enc := json.NewEncoder(&buf)
@@ -91,9 +91,9 @@ func (b body) encode(size int) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// sizeOf estimates the size of a request's body in bytes. A buffer of the right size halves the work of a long
+// SizeOf estimates the size of a request's body in bytes. A buffer of the right size halves the work of a long
 // conversation.
-func sizeOf(req *sdk.ModelRequest) int {
+func SizeOf(req *sdk.ModelRequest) int {
 	const each = 96 // names and punctuation of an entry
 	size := 1 << 10
 	for _, s := range req.System {
@@ -111,13 +111,13 @@ func sizeOf(req *sdk.ModelRequest) int {
 	return size + size/8 // escapes
 }
 
-// apiName returns the server's name of the model.
-func apiName(m *sdk.Model) string {
+// APIName returns the server's name of the model.
+func APIName(m *sdk.Model) string {
 	return cmp.Or(m.APIID, m.ID)
 }
 
-// parameters returns the schema of a tool's arguments; a tool without one takes an empty object.
-func parameters(t *sdk.ToolDefinition) json.RawMessage {
+// Parameters returns the schema of a tool's arguments; a tool without one takes an empty object.
+func Parameters(t *sdk.ToolDefinition) json.RawMessage {
 	if len(t.Parameters) == 0 || string(t.Parameters) == "null" {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}

@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"cmp"
@@ -52,12 +52,12 @@ func errorValue(v any) serverError {
 }
 
 func errorObject(m map[string]any) serverError {
-	said := serverError{message: cmp.Or(text(m["message"]), text(m["msg"]))}
+	said := serverError{message: cmp.Or(Scalar(m["message"]), Scalar(m["msg"]))}
 	inner := cmp.Or(m["error"], m["errors"], m["detail"])
 	metadata, _ := m["metadata"].(map[string]any)
 	if inner != nil {
 		said = errorValue(inner)
-	} else if raw := text(metadata["raw"]); raw != "" {
+	} else if raw := Scalar(metadata["raw"]); raw != "" {
 		said.message += ": " + readError([]byte(raw)).message
 	}
 	code, status := errorCode(m)
@@ -71,7 +71,7 @@ func errorCode(m map[string]any) (code string, status int) {
 		status = int(n)
 	}
 	for _, key := range []string{"code", "type", "status"} {
-		s := text(m[key])
+		s := Scalar(m[key])
 		if s == "error" {
 			continue // Anthropic's envelope
 		}
@@ -91,7 +91,8 @@ func plainText(body string) string {
 	return visible.Cut(body, 300, "…")
 }
 
-func text(v any) string {
+// Scalar returns a text or a number as text, and "" for every other value.
+func Scalar(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
