@@ -23,6 +23,7 @@ func (b *Body) index(name string) int {
 	return slices.IndexFunc(*b, func(f field) bool { return f.name == name })
 }
 
+// Set sets a field, in place if it is set already.
 func (b *Body) Set(name string, value any) {
 	if i := b.index(name); i >= 0 {
 		(*b)[i].value = value
@@ -49,8 +50,8 @@ func (b *Body) Merge(options sdk.Object) {
 
 // Joined merges over into under if both are objects, else it returns over. It changes neither.
 func Joined(under, over any) any {
-	u, uok := asObject(under)
-	o, ook := asObject(over)
+	u, uok := AsObject(under)
+	o, ook := AsObject(over)
 	if !uok || !ook {
 		return over
 	}
@@ -60,7 +61,8 @@ func Joined(under, over any) any {
 	return out
 }
 
-func asObject(v any) (sdk.Object, bool) {
+// AsObject returns v if it is an object.
+func AsObject(v any) (sdk.Object, bool) {
 	switch v := v.(type) {
 	case sdk.Object:
 		return v, true

@@ -77,6 +77,20 @@ func textAttachment(a Attachment) Attachment {
 	return Attachment{Kind: KindText, Text: fmt.Sprintf("<file name=%q>\n%s\n</file>", a.Name, data)}
 }
 
+// Base64 returns the content of a data: URL in base64.
+func Base64(rawURL string) (string, bool) {
+	rest, ok := strings.CutPrefix(rawURL, "data:")
+	head, payload, found := strings.Cut(rest, ",")
+	switch {
+	case !ok || !found:
+		return "", false
+	case strings.HasSuffix(head, ";base64"):
+		return payload, true
+	}
+	plain, err := url.PathUnescape(payload)
+	return base64.StdEncoding.EncodeToString([]byte(plain)), err == nil
+}
+
 // dataOf returns the bytes in a data: URL.
 func dataOf(rawURL string) (string, error) {
 	rest, ok := strings.CutPrefix(rawURL, "data:")

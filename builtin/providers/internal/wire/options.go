@@ -48,7 +48,7 @@ func Duration() OptionKind[time.Duration] {
 // Int reads a whole number from 0 to limit.
 func Int(limit int) OptionKind[int] {
 	return OptionKind[int]{fmt.Sprintf("a number from 0 to %d", limit), func(v any) (int, bool) {
-		n, ok := number(v)
+		n, ok := NumberOf(v)
 		return int(n), ok && n >= 0 && n <= float64(limit)
 	}}
 }
@@ -100,15 +100,15 @@ func duration(v any) (time.Duration, bool) {
 	if v == false {
 		return 0, true
 	}
-	ms, ok := number(v)
+	ms, ok := NumberOf(v)
 	if ms >= float64(math.MaxInt64)/float64(time.Millisecond) {
 		ms = 0
 	}
 	return time.Duration(ms * float64(time.Millisecond)), ok && ms >= 0
 }
 
-// number reads the number types of a decoded or a hand-made Object.
-func number(v any) (float64, bool) {
+// NumberOf reads the number types of a decoded or a hand-made Object.
+func NumberOf(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
 		return v, true
