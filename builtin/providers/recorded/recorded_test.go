@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenonhq/tenon/builtin/providers/anthropic"
+	"github.com/tenonhq/tenon/builtin/providers/bedrock"
 	"github.com/tenonhq/tenon/builtin/providers/gemini"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
@@ -63,6 +64,7 @@ type expectation struct {
 func formats() map[string]wiretest.Open {
 	return map[string]wiretest.Open{
 		"chat": chat.Open, "responses": responses.Open, "anthropic": anthropic.Open, "gemini": gemini.Open,
+		"bedrock": bedrock.Open,
 	}
 }
 
