@@ -73,7 +73,7 @@ type client struct {
 // Open returns a client of the provider. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
 	c := &client{marks: true, vertex: info.NPM == vertex.NPMAnthropic}
-	c.eager = !c.vertex && info.NPM != "@ai-sdk/github-copilot"
+	c.eager = !c.vertex && info.NPM != copilot
 	headers := map[string]string{"anthropic-version": Version}
 	r := wire.NewOptions(&info)
 	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
@@ -89,7 +89,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 		if path == "" {
 			info.BaseURL += "/models"
 		}
-	case info.NPM == "@ai-sdk/github-copilot":
+	case info.NPM == copilot:
 	default:
 		headers["x-api-key"] = info.Key
 		headers["anthropic-beta"] = betas
@@ -114,7 +114,18 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 		path = wire.Segment(wire.APIName(&req.Model)) + ":streamRawPredict"
 	}
 	return c.Conn.Stream(ctx, &wire.Request{
-		Path: path, Body: body, Headers: []map[string]string{req.Model.Headers, req.Headers},
+		Path: path, Body: body, Headers: c.headers(req),
 		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
 	}, sink)
 }
+
+func (c *client) headers(req *sdk.ModelRequest) []map[string]string {
+	headers := []map[string]string{req.Model.Headers}
+	if c.Info.NPM == copilot {
+		headers = append(headers, wire.CopilotHeaders(req))
+	}
+	return append(headers, req.Headers)
+}
+
+// copilot is the npm package of GitHub Copilot.
+const copilot = "@ai-sdk/github-copilot"

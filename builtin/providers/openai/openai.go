@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
+	"github.com/tenonhq/tenon/builtin/providers/openai/internal/api"
 	"github.com/tenonhq/tenon/builtin/providers/openai/responses"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -64,7 +65,12 @@ func (p *Plugin) Close(context.Context) error {
 // Protocols returns openai-chat and openai-responses.
 func (p *Plugin) Protocols() []sdk.Protocol {
 	with := func(open func(sdk.ProviderInfo, *http.Transport, *slog.Logger) (sdk.ModelClient, error)) func(sdk.ProviderInfo) (sdk.ModelClient, error) {
-		return func(info sdk.ProviderInfo) (sdk.ModelClient, error) { return open(info, p.transport, p.log) }
+		return func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
+			if api.Completions(&info) {
+				return chat.Open(info, p.transport, p.log)
+			}
+			return open(info, p.transport, p.log)
+		}
 	}
 	return []sdk.Protocol{
 		{Name: ProtocolChat, Open: with(chat.Open)},

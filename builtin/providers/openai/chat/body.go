@@ -16,11 +16,22 @@ import (
 type message struct {
 	Role             string     `json:"role"`
 	Content          any        `json:"content"`
-	ReasoningContent string     `json:"reasoning_content,omitempty"`
+	ReasoningContent *string    `json:"reasoning_content,omitempty"`
+	ReasoningText    string     `json:"reasoning_text,omitempty"`
+	ReasoningOpaque  string     `json:"reasoning_opaque,omitempty"`
 	Reasoning        string     `json:"reasoning,omitempty"`
 	ReasoningDetails []any      `json:"reasoning_details,omitempty"`
 	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID       string     `json:"tool_call_id,omitempty"`
+	Name             string     `json:"name,omitempty"` // of the tool, for Mistral
+
+	Cache        *cacheControl `json:"cache_control,omitempty"`
+	CopilotCache *cacheControl `json:"copilot_cache_control,omitempty"`
+}
+
+// cacheControl marks the end of a prefix that the server caches.
+type cacheControl struct {
+	Type string `json:"type"`
 }
 
 type toolCall struct {
@@ -41,6 +52,8 @@ type part struct {
 	ImageURL   *image `json:"image_url,omitempty"`
 	InputAudio *audio `json:"input_audio,omitempty"`
 	File       *file  `json:"file,omitempty"`
+
+	Cache *cacheControl `json:"cache_control,omitempty"`
 }
 
 type image struct {
@@ -72,12 +85,14 @@ type toolFunction struct {
 func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	var b wire.Body
 	b.Set("model", wire.APIName(&req.Model))
-	b.Set("messages", c.messages(req))
+	messages := c.messages(req)
+	c.mark(req, messages)
+	b.Set("messages", messages)
 	if len(req.Tools) > 0 {
 		tools := make([]tool, len(req.Tools))
 		for i := range req.Tools {
 			t := &req.Tools[i]
-			tools[i] = tool{"function", toolFunction{t.ID, t.Description, wire.Parameters(t)}}
+			tools[i] = tool{"function", toolFunction{t.ID, t.Description, c.Parameters(&req.Model, t)}}
 		}
 		b.Set("tools", tools)
 	}
@@ -97,19 +112,26 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 func (c client) messages(req *sdk.ModelRequest) []message {
 	out := make([]message, 0, len(req.Messages)+1)
 	if len(req.System) > 0 {
-		out = append(out, message{Role: "system", Content: strings.Join(req.System, "\n\n")})
+		role := "system"
+		if c.OpenAI && api.Reasons(&req.Model) {
+			role = "developer"
+		}
+		out = append(out, message{Role: role, Content: strings.Join(req.System, "\n\n")})
 	}
 	turn := turnStart(req.Messages)
 	for i := range req.Messages {
 		m := &req.Messages[i]
 		switch m.Role {
 		case sdk.RoleAssistant:
-			if msg, ok := c.assistant(m, i > turn); ok {
+			if msg, ok := c.assistant(&req.Model, m, i > turn); ok {
 				out = append(out, msg)
 			}
 		case sdk.RoleTool:
 			out = c.results(out, &req.Model, m)
 		default:
+			if n := len(out); c.CallIDLength > 0 && n > 0 && out[n-1].Role == sdk.RoleTool { // Mistral refuses a user after a tool
+				out = append(out, message{Role: sdk.RoleAssistant, Content: "Done."})
+			}
 			out = append(out, message{Role: m.Role, Content: contentOf(&req.Model, m.Content)})
 		}
 	}
@@ -173,8 +195,15 @@ func newPart(m *sdk.Model, content *sdk.ModelContent) (part, bool) {
 }
 
 // assistant returns an earlier answer of the model, or false if it would be empty.
-func (c client) assistant(m *sdk.ModelMessage, inTurn bool) (message, bool) {
+func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (message, bool) {
 	msg := message{Role: sdk.RoleAssistant}
+	to := c.ReasoningField
+	if to == api.ReasoningAuto && model.ReasoningField != "" && c.NPM != api.OpenRouter {
+		to = model.ReasoningField
+	}
+	if to == "reasoning_content" {
+		msg.ReasoningContent = new(string) // DeepSeek refuses a message of the turn without it
+	}
 	var texts []string
 	for i := range m.Content {
 		content := &m.Content[i]
@@ -182,7 +211,7 @@ func (c client) assistant(m *sdk.ModelMessage, inTurn bool) (message, bool) {
 		case sdk.ContentText:
 			texts = append(texts, content.Text)
 		case sdk.ContentReasoning:
-			c.reasoningBack(&msg, content, inTurn)
+			reasoningBack(&msg, content, to, inTurn)
 		case sdk.ContentToolCall:
 			msg.ToolCalls = append(msg.ToolCalls, toolCall{
 				ID:           c.callID(content.CallID),
@@ -196,17 +225,16 @@ func (c client) assistant(m *sdk.ModelMessage, inTurn bool) (message, bool) {
 	if text != "" || len(msg.ToolCalls) == 0 {
 		msg.Content = text
 	}
-	return msg, text != "" || len(msg.ToolCalls) > 0 || msg.ReasoningContent != "" || msg.ReasoningDetails != nil
+	return msg, text != "" || len(msg.ToolCalls) > 0 || msg.ReasoningContent != nil && *msg.ReasoningContent != "" || msg.ReasoningText+msg.ReasoningOpaque != "" || msg.ReasoningDetails != nil
 }
 
-// reasoningBack sends reasoning back to servers that want it. Servers that send reasoning_content require it
-// during the turn, and refuse or ignore it later. OpenRouter always wants its details. Others refuse unknown fields.
-func (c client) reasoningBack(msg *message, content *sdk.ModelContent, inTurn bool) {
+// reasoningBack sends reasoning back in the field that the server wants. By default, servers that send reasoning_content get it
+// during the turn: they refuse or ignore it later. OpenRouter and Copilot always want what they sent. Others refuse unknown fields.
+func reasoningBack(msg *message, content *sdk.ModelContent, to string, inTurn bool) {
 	from, _ := content.Metadata[metaField].(string)
-	to := c.ReasoningField
 	if to == api.ReasoningAuto {
 		to = api.ReasoningNone
-		if from == "reasoning_details" || (from == "reasoning_content" && inTurn) {
+		if from == "reasoning_details" || from == "reasoning_text" || (from == "reasoning_content" && inTurn) {
 			to = from
 		}
 	}
@@ -215,9 +243,17 @@ func (c client) reasoningBack(msg *message, content *sdk.ModelContent, inTurn bo
 		details, _ := content.Metadata[metaDetails].([]any)
 		msg.ReasoningDetails = append(msg.ReasoningDetails, details...)
 	case "reasoning_content":
-		msg.ReasoningContent += content.Text
+		if msg.ReasoningContent == nil {
+			msg.ReasoningContent = new(string)
+		}
+		*msg.ReasoningContent += content.Text
 	case "reasoning":
 		msg.Reasoning += content.Text
+	case "reasoning_text":
+		msg.ReasoningText += content.Text
+		if opaque, ok := content.Metadata[metaOpaque].(string); ok {
+			msg.ReasoningOpaque = opaque
+		}
 	}
 }
 
@@ -228,7 +264,11 @@ func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		out = append(out, message{Role: sdk.RoleTool, Content: cmp.Or(content.Text, wire.NoOutput), ToolCallID: c.callID(content.CallID)})
+		msg := message{Role: sdk.RoleTool, Content: cmp.Or(content.Text, wire.NoOutput), ToolCallID: c.callID(content.CallID)}
+		if c.NPM == api.Mistral {
+			msg.Name = content.Tool
+		}
+		out = append(out, msg)
 	}
 	if files := wire.ResultFiles(m.Content); files != nil {
 		out = append(out, message{Role: sdk.RoleUser, Content: contentOf(model, files)})

@@ -12,6 +12,8 @@ import (
 const (
 	metaField   = "field"         // the field that contained the reasoning
 	metaDetails = "details"       // the value of reasoning_details
+	metaOpaque  = "opaque"        // Copilot's sealed reasoning
+	metaSources = "citations"     // of a text; not sent back
 	metaExtra   = "extra_content" // of a tool call
 )
 

@@ -16,7 +16,9 @@ type chunkEvent struct {
 	Choices []choice        `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
 	Error   json.RawMessage `json:"error"`
-	Groq    *struct {
+	// Citations are the sources of the answer (Perplexity, xAI): each event has all of them.
+	Citations json.RawMessage `json:"citations"`
+	Groq      *struct {
 		Usage json.RawMessage `json:"usage"`
 		Error json.RawMessage `json:"error"`
 	} `json:"x_groq"`
@@ -37,6 +39,8 @@ type deltaFields struct {
 	ReasoningContent string           `json:"reasoning_content"` // DeepSeek and many others
 	Reasoning        json.RawMessage  `json:"reasoning"`         // OpenRouter, Groq, Ollama, vLLM: a string
 	ReasoningDetails []map[string]any `json:"reasoning_details"` // OpenRouter
+	ReasoningText    string           `json:"reasoning_text"`    // Copilot, with the following
+	Opaque           string           `json:"reasoning_opaque"`
 	ToolCalls        []callDelta      `json:"tool_calls"`
 }
 
@@ -57,6 +61,7 @@ type decoder struct {
 	details reasoningDetails
 	byIndex map[int]*wire.Call
 	last    *wire.Call
+	sources json.RawMessage
 }
 
 func (d *decoder) Complete() bool { return d.Reason != "" }
@@ -99,6 +104,12 @@ func (d *decoder) Finish() error {
 	if err := d.thought(d.think.flush()); err != nil {
 		return err
 	}
+	var sources []any
+	if json.Unmarshal(d.sources, &sources) == nil && len(sources) > 0 && d.Open(sdk.StreamText) {
+		if err := d.Words(sdk.StreamText, "", sdk.Object{metaSources: sources}); err != nil {
+			return err
+		}
+	}
 	return d.Answer.Finish()
 }
 
@@ -131,6 +142,9 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) error {
 		if choice.FinishReason != "" {
 			d.Reason = finishReason(choice.FinishReason)
 		}
+	}
+	if wire.Present(chunk.Citations) {
+		d.sources = chunk.Citations
 	}
 	if tokens, ok := tokensOf(usage); ok {
 		d.Tokens = tokens
@@ -171,6 +185,9 @@ func (d *decoder) reasoning(delta *deltaFields) error {
 	if text == "" {
 		text, field = wire.Text(delta.Reasoning), "reasoning"
 	}
+	if delta.ReasoningText != "" || delta.Opaque != "" {
+		return d.copilotReasoning(delta)
+	}
 	if len(delta.ReasoningDetails) > 0 {
 		field = "reasoning_details"
 		if err := d.details.add(delta.ReasoningDetails); err != nil {
@@ -184,6 +201,18 @@ func (d *decoder) reasoning(delta *deltaFields) error {
 		metadata = sdk.Object{metaField: field}
 	}
 	return d.Words(sdk.StreamReasoning, text, metadata)
+}
+
+// copilotReasoning passes on Copilot's reasoning. The sealed form comes once in an answer.
+func (d *decoder) copilotReasoning(delta *deltaFields) error {
+	var metadata sdk.Object
+	if delta.Opaque != "" || !d.Open(sdk.StreamReasoning) {
+		metadata = sdk.Object{metaField: "reasoning_text"}
+	}
+	if delta.Opaque != "" {
+		metadata[metaOpaque] = delta.Opaque
+	}
+	return d.Words(sdk.StreamReasoning, delta.ReasoningText, metadata)
 }
 
 // closeDetails adds the complete details to the open block of reasoning.

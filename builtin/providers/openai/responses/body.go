@@ -3,6 +3,7 @@ package responses
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -19,7 +20,7 @@ type inputItem struct {
 	CallID    string      `json:"call_id,omitempty"`
 	Name      string      `json:"name,omitempty"`
 	Arguments string      `json:"arguments,omitempty"`
-	Output    string      `json:"output,omitempty"`
+	Output    any         `json:"output,omitempty"` // a text, or a list of []inputPart
 }
 
 type audio struct {
@@ -69,12 +70,12 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	if len(req.System) > 0 {
 		b.Set("instructions", strings.Join(req.System, "\n\n"))
 	}
-	b.Set("input", input(req))
+	b.Set("input", c.input(req))
 	if len(req.Tools) > 0 {
 		tools := make([]tool, len(req.Tools))
 		for i := range req.Tools {
 			t := &req.Tools[i]
-			tools[i] = tool{Type: "function", Name: t.ID, Description: t.Description, Parameters: wire.Parameters(t)}
+			tools[i] = tool{Type: "function", Name: t.ID, Description: t.Description, Parameters: c.Parameters(&req.Model, t)}
 		}
 		b.Set("tools", tools)
 	}
@@ -88,7 +89,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	return b.Encode(wire.SizeOf(req))
 }
 
-func input(req *sdk.ModelRequest) []any {
+func (c client) input(req *sdk.ModelRequest) []any {
 	out := make([]any, 0, len(req.Messages))
 	for i := range req.Messages {
 		m := &req.Messages[i]
@@ -96,7 +97,7 @@ func input(req *sdk.ModelRequest) []any {
 		case sdk.RoleAssistant:
 			out = appendOutputItems(out, m)
 		case sdk.RoleTool:
-			out = appendResultItems(out, &req.Model, m)
+			out = appendResultItems(out, &req.Model, m, c.filesInResults())
 		default:
 			if parts := inputParts(&req.Model, m.Content); len(parts) > 0 {
 				out = append(out, inputItem{Type: "message", Role: m.Role, Content: parts})
@@ -166,16 +167,29 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 	return out
 }
 
-// appendResultItems appends the results of tool calls, and a message with their attachments.
-func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage) []any {
+// filesInResults reports whether the server takes files within the results of calls.
+func (c client) filesInResults() bool {
+	return c.OpenAI || slices.Contains([]string{"@ai-sdk/openai", api.Azure, "@ai-sdk/amazon-bedrock/mantle"}, c.NPM)
+}
+
+// appendResultItems appends the results of tool calls with their files: within them, or in a message behind them.
+func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage, within bool) []any {
 	for i := range m.Content {
 		content := &m.Content[i]
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		out = append(out, inputItem{Type: "function_call_output", CallID: content.CallID, Output: cmp.Or(content.Text, wire.NoOutput)})
+		item := inputItem{Type: "function_call_output", CallID: content.CallID, Output: cmp.Or(content.Text, wire.NoOutput)}
+		if within && len(content.Files) > 0 {
+			parts := []inputPart{{Type: "input_text", Text: cmp.Or(content.Text, wire.NoOutput)}}
+			for _, f := range content.Files {
+				parts = append(parts, newInputPart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
+			}
+			item.Output = parts
+		}
+		out = append(out, item)
 	}
-	if files := wire.ResultFiles(m.Content); files != nil {
+	if files := wire.ResultFiles(m.Content); files != nil && !within {
 		out = append(out, inputItem{Type: "message", Role: sdk.RoleUser, Content: inputParts(model, files)})
 	}
 	return out

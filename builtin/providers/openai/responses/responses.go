@@ -38,7 +38,7 @@ func (c client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
 	}
 	return c.Conn.Stream(ctx, &wire.Request{
-		Path: "responses", Body: body, Headers: []map[string]string{req.Model.Headers, req.Headers}, Decoder: NewDecoder,
+		Path: c.Path("responses", &req.Model), Body: body, Headers: c.Client.Headers(req), Decoder: NewDecoder,
 	}, sink)
 }
 

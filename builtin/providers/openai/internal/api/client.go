@@ -2,12 +2,14 @@
 package api
 
 import (
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
@@ -27,6 +29,9 @@ type Settings struct {
 	ReasoningField string
 	CallIDLength   int  // tool call IDs must have this length and be alphanumeric; 0: any
 	OpenAI         bool // OpenAI's own servers, or Azure's
+	NPM            string
+	azure          azure
+	schemas        schemas
 }
 
 // Values of the option reasoningField.
@@ -43,17 +48,33 @@ func cacheKeys() []string {
 	}
 }
 
+// The npm packages with their own rules in both formats.
+const (
+	Mistral    = "@ai-sdk/mistral"
+	Copilot    = "@ai-sdk/github-copilot"
+	OpenRouter = "@openrouter/ai-sdk-provider"
+	Azure      = "@ai-sdk/azure"
+)
+
+// noTopK are the packages whose servers refuse top_k.
+func noTopK() []string {
+	return []string{Mistral, Copilot, Azure, "@ai-sdk/openai", "@ai-sdk/xai", "@ai-sdk/groq", "@ai-sdk/cerebras", "@ai-sdk/amazon-bedrock/mantle"}
+}
+
 // Open checks the options of a provider. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*Client, error) {
-	s := Settings{IncludeUsage: info.NPM != "@ai-sdk/mistral", ReasoningField: ReasoningAuto}
+	s := Settings{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto, NPM: info.NPM, schemas: schemas{&sync.Mutex{}, map[string]json.RawMessage{}}}
+	r := wire.NewOptions(&info)
+	if err := s.azure.setup(&info, r); err != nil {
+		return nil, err
+	}
 	if base, err := url.Parse(info.BaseURL); err == nil {
 		s.OpenAI = base.Hostname() == "api.openai.com" || strings.HasSuffix(base.Hostname(), ".openai.azure.com")
 	}
 	s.CacheKey = s.OpenAI || slices.Contains(cacheKeys(), info.NPM)
-	if info.NPM == "@ai-sdk/mistral" {
+	if info.NPM == Mistral {
 		s.CallIDLength = 9
 	}
-	r := wire.NewOptions(&info)
 	wire.Read(r, "setCacheKey", wire.Bool(), &s.CacheKey)
 	wire.Read(r, "includeUsage", wire.Bool(), &s.IncludeUsage)
 	wire.Read(r, "reasoningField", wire.String(), &s.ReasoningField)
@@ -65,11 +86,31 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 			headers[header] = value
 		}
 	}
-	conn, err := wire.Open(wire.Setup{Info: info, Options: r, Transport: transport, Log: log, Headers: headers})
+	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
+	if info.NPM == Copilot {
+		enterprise := ""
+		if wire.Read(r, "enterpriseUrl", wire.String(), &enterprise); enterprise != "" {
+			info.BaseURL = "https://copilot-api." + wire.Domain(enterprise)
+		}
+	}
+	if s.azure.used {
+		setup.Authorize = s.azure.authorize(info.Key)
+	}
+	setup.Info = info
+	conn, err := wire.Open(setup)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{conn, s}, nil
+	return &Client{Conn: conn, Settings: s}, nil
+}
+
+// Headers returns the headers of a request: the model's, the dialect's and the request's own.
+func (c *Client) Headers(req *sdk.ModelRequest) []map[string]string {
+	headers := []map[string]string{req.Model.Headers}
+	if c.NPM == Copilot {
+		headers = append(headers, wire.CopilotHeaders(req))
+	}
+	return append(headers, req.Headers)
 }
 
 // SetParams sets the fields that have the same name in both formats, and the output limit under the name maxTokens.
@@ -78,13 +119,18 @@ func (c *Client) SetParams(b *wire.Body, req *sdk.ModelRequest, maxTokens string
 	if len(req.Tools) > 0 && req.ToolChoice != "" && req.ToolChoice != sdk.ToolChoiceAuto {
 		b.Set("tool_choice", req.ToolChoice)
 	}
-	if p.Temperature != nil {
-		b.Set("temperature", *p.Temperature)
+	if !c.OpenAI || !Reasons(&req.Model) || p.Options["reasoningEffort"] == "none" { // OpenAI's models that reason refuse both
+		if p.Temperature != nil {
+			b.Set("temperature", *p.Temperature)
+		}
+		if p.TopP != nil {
+			b.Set("top_p", *p.TopP)
+		}
 	}
-	if p.TopP != nil {
-		b.Set("top_p", *p.TopP)
+	if p.TopK != nil && !c.OpenAI && c.NPM != "" && !slices.Contains(noTopK(), c.NPM) {
+		b.Set("top_k", *p.TopK)
 	}
-	if p.MaxOutputTokens > 0 {
+	if p.MaxOutputTokens > 0 && !(c.NPM == Copilot && strings.Contains(wire.APIName(&req.Model), "gpt")) {
 		b.Set(maxTokens, p.MaxOutputTokens)
 	}
 	if c.CacheKey && req.SessionID != "" {
