@@ -48,6 +48,8 @@ func libraries() map[string][]string {
 		"google.golang.org/protobuf":                        {"plugins/process", "sdk/process"},
 		"github.com/mark3labs/mcp-go/mcp":                   {"mcp"},
 		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/internal/wire"},
+		"github.com/aws/aws-sdk-go-v2":                      {"builtin/providers/bedrock"},
+		"golang.org/x/oauth2":                               {"builtin/providers/internal/vertex"},
 		"github.com/knadh/koanf":                            {"host/config"},
 		"github.com/tailscale/hujson":                       {"host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost"},
@@ -74,7 +76,8 @@ func testLibraries() []string {
 	return []string{
 		"github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
 		"github.com/bufbuild/protocompile", "github.com/mark3labs/mcp-go",
-		"github.com/google/jsonschema-go", // tests of tools check their schemas
+		"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream", // frames of recorded answers
+		"github.com/google/jsonschema-go",                       // tests of tools check their schemas
 	}
 }
 

@@ -2,16 +2,17 @@ package wiretest
 
 import (
 	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
-	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/sdk"
-
-	"log/slog"
 )
 
 // Format is what Hostile needs of a wire format.
@@ -23,6 +24,7 @@ type Format struct {
 	Call  func(index int) string // a whole call
 	End   string                 // events behind the last text
 	Error string                 // an event that reports an overloaded server
+	Half  string                 // the beginning of an event, before Drip
 	Drip  string                 // bytes that complete no event
 }
 
@@ -63,18 +65,19 @@ func (f Format) bounds(t *testing.T) {
 
 // drip has servers that never end an event, and never fall silent.
 func (f Format) drip(t *testing.T) {
-	for name, reply := range map[string]fakellm.Reply{
-		"from the start": fakellm.Raw("").Drip(f.Drip, 5*time.Millisecond),
-		"behind a text":  fakellm.Raw(f.Start+f.Text("a")).Drip(f.Drip, 5*time.Millisecond),
-		"a document":     fakellm.Raw("{").Drip(" ", 5*time.Millisecond),
+	for name, c := range map[string]struct{ first, then string }{
+		"from the start": {f.Half, f.Drip},
+		"behind a text":  {f.Start + f.Text("a") + f.Half, f.Drip},
+		"a document":     {"{", " "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := fakellm.New(t, reply)
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { dripping(w, r, c.first, c.then) }))
+			defer srv.Close()
 			transport := wire.NewTransport()
 			defer transport.CloseIdleConnections()
 			info := f.Info
-			info.ID, info.BaseURL, info.Options = "test", srv.URL(), sdk.Object{"chunkTimeout": 500.0}
+			info.ID, info.BaseURL, info.Options = "test", srv.URL, sdk.Object{"chunkTimeout": 500.0}
 			client, err := f.Open(info, transport, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
@@ -84,6 +87,24 @@ func (f Format) drip(t *testing.T) {
 				t.Errorf("error %v, want one about events", err)
 			}
 		})
+	}
+}
+
+// dripping sends first, and then the same bytes every 5 ms until the client leaves.
+func dripping(w http.ResponseWriter, r *http.Request, first, then string) {
+	_, _ = io.WriteString(w, first)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+			_, _ = io.WriteString(w, then)
+		}
 	}
 }
 
