@@ -152,9 +152,15 @@ func (n Inventory) Receivers(ctx context.Context) []model.Receiver {
 // Models lists the models of the providers that can be reached: configured ones, those whose key is
 // there, local servers that answer, and those that need nothing.
 func (n Inventory) Models(ctx context.Context) []model.Info {
+	list, _ := n.ListModels(ctx, model.ListOptions{}) // no server is asked that could fail
+	return list
+}
+
+// ListModels lists models as the options say. Errors are those of servers that were asked; the list has the others.
+func (n Inventory) ListModels(ctx context.Context, o model.ListOptions) ([]model.Info, error) {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
-	return g.Models.List(ctx)
+	return g.Models.List(ctx, o)
 }
 
 // DefaultModel returns the model of sessions that name none, and why it is that one.
