@@ -243,6 +243,27 @@ func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk
 	return parts, nil
 }
 
+// CompleteCommand returns the server's suggestions for an argument of a prompt.
+func (p *Plugin) CompleteCommand(ctx context.Context, name, arguments string) ([]string, error) {
+	prompt, ok := p.promptOf(name)
+	if !ok {
+		return nil, nil
+	}
+	argument, value, prefix, given, ok := prompt.open(arguments)
+	if !ok {
+		return nil, nil
+	}
+	c, err := p.connection(ctx)
+	if err != nil || c.Hello().Capabilities.Completions == nil {
+		return nil, err
+	}
+	list, err := c.Complete(ctx, prompt.Name, argument, value, given)
+	for i := range list {
+		list[i] = prefix + list[i]
+	}
+	return list, err
+}
+
 func (p *Plugin) promptOf(command string) (Prompt, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
