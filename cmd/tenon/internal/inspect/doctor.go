@@ -254,7 +254,7 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) {
 		s.CheckServers(ctx)
 	}
 	for _, one := range s.Candidates {
-		if one.Config() == nil {
+		if one.Server == nil {
 			continue
 		}
 		last := s.LastCheck(one)
