@@ -156,8 +156,18 @@ func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, e
 		return nil, false, nil
 	}
 	p.mu.Lock()
-	offered := p.offer.resources
+	offered, known := p.offer.resources, p.pin != nil || p.offer.current != nil
 	p.mu.Unlock()
+	if !known { // the prompt names a server that is still starting
+		c, err := p.connection(ctx)
+		if err != nil {
+			return nil, true, p.explain(ctx, err)
+		}
+		p.update(c.definition())
+		p.mu.Lock()
+		offered = p.offer.resources
+		p.mu.Unlock()
+	}
 	if !offered {
 		return nil, false, nil
 	}
