@@ -12,11 +12,11 @@ const anywhere = "*"
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
-		"sdk":      {"sdk", "internal/value", "internal/hookpoint"},
+		"sdk":      {"sdk", "internal/value", "internal/hookpoint", "internal/jsonline"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
 		"builtin":  {"builtin", "sdk", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/jsonline", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
@@ -26,6 +26,7 @@ func trees() map[string][]string {
 		// parts of every plugin
 		"internal/value":     {},
 		"internal/hookpoint": {"sdk"},
+		"internal/jsonline":  {},
 	}
 }
 
@@ -126,6 +127,7 @@ func places() []place {
 		},
 	}, {
 		pkg: "os", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
+		reasons: map[string]string{"sdk/lines": "its Serve is all that main does"},
 	}, {
 		pkg: "syscall", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
 	}, {

@@ -103,17 +103,25 @@ func wasmCarrier() plugintest.Carrier {
 }
 
 func processCarrier() plugintest.Carrier {
-	return plugintest.Carrier{
-		Name: "process", Grants: true,
-		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
-			path := shop.build(t, "process", nil)
-			p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(remote.Unit{
-				Description: c.Description, Command: []string{path}, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
-		},
+	return plugintest.Carrier{Name: "process", Grants: true, Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		return openCase(t, c, shop.build(t, "process", nil))
+	}}
+}
+
+func linesCarrier() plugintest.Carrier {
+	return plugintest.Carrier{Name: "lines", Grants: true, Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		return openCase(t, c, shop.build(t, "lines", nil))
+	}}
+}
+
+// openCase opens the plugin of a case as a process.
+func openCase(t *testing.T, c plugintest.Case, command ...string) sdk.Plugin {
+	t.Helper()
+	p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(remote.Unit{
+		Description: c.Description, Command: command, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return p
 }
