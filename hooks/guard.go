@@ -96,6 +96,8 @@ func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	if h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
+		seen := func(list string) int { return value.LengthJSON(t.Value, list) }
+		answer.Changes = value.Appended(answer.Changes, h.Writes, seen)
 		answer.Changes, t.dropped = value.Restrict(answer.Changes, h.Writes)
 	}
 	return nil

@@ -94,6 +94,7 @@ func (r *run) commit(h *bound, t *task, answer *sdk.Answer, entry *Entry, took t
 	if h.Handler != nil {
 		changes, err := value.Diff[sdk.Change](r.value, t.local.Value)
 		if len(changes) > 0 {
+			changes = value.Appended(changes, h.Writes, func(list string) int { return value.Length(r.value, list) })
 			changes, entry.Dropped = value.Restrict(changes, h.Writes)
 			err = apply(r.value, changes, r.scope.Ledger != nil, entry)
 		}
@@ -114,6 +115,7 @@ func apply(v any, changes []sdk.Change, ledger bool, entry *Entry) error {
 	if !ledger {
 		return value.Apply(v, changes)
 	}
+	changes = value.Placed(v, changes)
 	places := placesOf(changes)
 	old, err := value.LookupAll(v, places)
 	if err != nil {

@@ -134,6 +134,8 @@ func (s *suite) fields() map[string]func(t *testing.T) {
 		set("/messages/0/parts/0/text", `"a"`), set("/messages/1/parts/0/text", `"b"`), set("/messages/0/parts/1/state/output", `"c"`))
 	writes("member of a new object", sdk.PointToolBefore, []string{"/args/new/b"}, []string{"/args/new/a"}, set("/args/new", `{"a":1,"b":2}`))
 	writes("append", sdk.PointChatSystem, nil, []string{"/system/*"}, set("/system/3", `"x"`))
+	writes("the end of a list", sdk.PointChatSystem, nil, []string{"/system/-"}, set("/system/-", `"x"`), set("/system/-", `"y"`))
+	writes("an element, where the end may be written", sdk.PointChatSystem, []string{"/system/0"}, []string{"/system/-"}, set("/system/0", `"x"`))
 	return s.probes(list)
 }
 
