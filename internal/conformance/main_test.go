@@ -56,6 +56,11 @@ func TestLines(t *testing.T) {
 	plugintest.Run(t, linesCarrier())
 }
 
+func TestNode(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, nodeCarrier())
+}
+
 // TestMixed runs plugins of all carriers in one engine.
 func TestMixed(t *testing.T) {
 	t.Parallel()

@@ -53,7 +53,7 @@ func (s *suite) tools() map[string]func(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				results[i] = toJSON(t, result)
+				results[i] = s.rounded(toJSON(t, result))
 			}
 			if diff := cmp.Diff(results[0], results[1]); diff != "" {
 				t.Errorf("result (-in this process +over %s):\n%s", s.carrier.Name, diff)
