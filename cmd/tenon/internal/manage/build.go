@@ -48,13 +48,19 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	return nil
 }
 
-// BuildAll builds the packages among the paths.
+// BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them.
 func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			continue
 		}
 		if err := buildPlugin(ctx, a, path); err != nil {
+			return err
+		}
+		if _, err := os.Stat(filepath.Join(path, "plugin.json")); err != nil {
+			continue
+		}
+		if err := syncManifest(ctx, a, path); err != nil && !errors.Is(err, errNoDescription) {
 			return err
 		}
 	}

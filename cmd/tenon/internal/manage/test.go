@@ -28,8 +28,8 @@ func pluginTestCommand(a *cli.App) *cobra.Command {
   *.turn.json  a turn with the offline model: prompt, script, files, options, and the expected result
   *.jsonl      recorded hook calls with their expected answers, one per line
 
-The plugin is first built with the command in its plugin.json, and runs with everything it requests granted, so test
-only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.`,
+The plugin is first built with the command in its plugin.json, whose contributions must be those of the code. It runs with
+everything it requests granted, so test only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "."
@@ -64,6 +64,11 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	if !t.noBuild {
 		if err := buildPlugin(ctx, t.a, t.root()); err != nil {
 			return err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(t.root(), "plugin.json")); err == nil {
+		if err := checkManifest(ctx, t.a, t.root()); err != nil {
+			t.report("plugin.json", err)
 		}
 	}
 	scratch, err := os.MkdirTemp("", "tenon-plugin-test-")
