@@ -64,6 +64,9 @@ func TestScript(t *testing.T) {
 				e.Setenv(name, goEnv[name])
 			}
 			e.Setenv("GOPROXY", "off")
+			if rustup, err := os.UserHomeDir(); err == nil { // where rustup keeps its compilers; Debian's needs no such directory
+				e.Setenv("RUSTUP_HOME", filepath.Join(rustup, ".rustup"))
+			}
 			name, value, _ := strings.Cut(leaveAtOnce, "=")
 			e.Setenv(name, value)
 			e.Values[serverKey{}] = &served{}
