@@ -2,129 +2,99 @@ package value
 
 import (
 	"bytes"
+	"encoding/json"
+	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// end is the last segment of a pointer to the element after the last of an array (RFC 6901, section 4). A change there appends. A declared
-// field /list/- permits to append to the list, and nothing else.
-const end = "/-"
+// minLong is the length in bytes from which the memory for a text is reserved before it is written.
+const minLong = 64 << 10
 
-// Appended turns changes that add elements to arrays into changes at their ends, where writes has a field that permits only that. length
-// returns how many elements of an array the hook saw. If none, a new array counts as added elements.
-func Appended[C change](changes []C, writes []string, length func(list string) int) []C {
-	var lists []string
-	for _, w := range writes {
-		if list, ok := strings.CutSuffix(w, end); ok {
-			lists = append(lists, list)
+// textSize returns the size to reserve for the JSON of a struct: about that of its texts and raw JSON if one has minLong bytes or more.
+func (p *plan) textSize(v reflect.Value) int {
+	const usual = 512
+	size, long := 0, false
+	for i := range p.fields {
+		if f := &p.fields[i]; f.plan.kind == reflect.String || f.plan.typ == rawType {
+			n := v.FieldByIndex(f.index).Len()
+			size, long = size+n, long || n >= minLong
 		}
 	}
-	if len(lists) == 0 {
-		return changes
+	if !long {
+		return size + usual
 	}
-	var out []Change
-	for _, c := range as[Change](changes) {
-		out = append(out, appended(c, lists, length)...)
-	}
-	return as[C](out)
-}
-
-// appended is Appended of one change.
-func appended(c Change, lists []string, length func(string) int) []Change {
-	if c.Remove {
-		return []Change{c}
-	}
-	parent, last := "", ""
-	if i := strings.LastIndexByte(c.Pointer, '/'); i >= 0 {
-		parent, last = c.Pointer[:i], c.Pointer[i+1:]
-	}
-	for _, list := range lists {
-		switch {
-		case sameMember(list, c.Pointer) && length(c.Pointer) == 0 && bytes.HasPrefix(c.Value, []byte("[")):
-			var out []Change
-			eachElement(c.Value, func(element []byte) { out = append(out, Change{Pointer: c.Pointer + end, Value: bytes.Clone(element)}) })
-			return out
-		case sameMember(list, parent):
-			if i, err := strconv.Atoi(last); err == nil && i >= length(parent) {
-				c.Pointer = parent + end
-				return []Change{c}
-			}
+	for i := range p.fields {
+		if f := &p.fields[i]; f.plan.kind == reflect.String {
+			size += escapes(v.FieldByIndex(f.index).String())
 		}
 	}
-	return []Change{c}
+	return size + minLong
 }
 
-// sameMember reports whether a declared field names exactly the member at pointer.
-func sameMember(field, pointer string) bool {
-	return strings.Count(field, "/") == strings.Count(pointer, "/") && Covers([]string{field}, pointer)
+// escapes returns how many bytes the usual escapes add to the JSON of a text.
+func escapes(s string) int {
+	return strings.Count(s, "\n") + strings.Count(s, `"`) + strings.Count(s, "\\") + strings.Count(s, "\t")
 }
 
-// Placed returns the changes with the index in place of a final -, as far as it is known before the changes are made: not in a list that an
-// earlier change of the answer replaces.
-func Placed[C change](v any, changes []C) []C {
-	list := as[Change](changes)
-	var out []Change
-	added := map[string]int{} // elements by list
-	for i, c := range list {
-		parent, ok := strings.CutSuffix(c.Pointer, end)
-		if !ok || touched(list[:i], parent) {
+// appendKeeping appends the JSON of the struct v with its unknown fields.
+func (p *plan) appendKeeping(out []byte, v reflect.Value) ([]byte, error) {
+	body, err := p.appendStruct(out, v)
+	if extra := p.extraOf(v); err == nil && len(extra) > 0 {
+		body = append(out, mergeExtra(body[len(out):], extra, p)...)
+	}
+	return body, err
+}
+
+// appendStruct appends the JSON of the fields of v, as encoding/json writes them, behind the tag of a member of a union.
+func (p *plan) appendStruct(out []byte, v reflect.Value) (_ []byte, err error) {
+	out = append(out, '{')
+	start := len(out)
+	if p.want != "" {
+		out = append(out, `"`+p.tag+`":"`+p.want+`"`...)
+	}
+	for i := range p.fields {
+		f := &p.fields[i]
+		field := v.FieldByIndex(f.index)
+		if f.absent(field) {
 			continue
 		}
-		if out == nil {
-			out = append(out, list...)
+		if len(out) > start {
+			out = append(out, ',')
 		}
-		out[i].Pointer = parent + "/" + strconv.Itoa(Length(v, parent)+added[parent])
-		added[parent]++
-	}
-	if out == nil {
-		return changes
-	}
-	return as[C](out)
-}
-
-// touched reports whether one of the changes replaces the list, something above it, or removes something.
-func touched(changes []Change, list string) bool {
-	for _, c := range changes {
-		if c.Remove || strings.HasPrefix(list+"/", c.Pointer+"/") || strings.HasPrefix(c.Pointer, list+"/") && !strings.HasSuffix(c.Pointer, end) {
-			return true
+		out = append(out, f.key...)
+		if f.nilObject && field.Len() == 0 {
+			out = append(out, "{}"...)
+		} else if out, err = f.plan.append(out, field); err != nil {
+			return nil, err
 		}
 	}
-	return false
+	return append(out, '}'), nil
 }
 
-// Length returns the number of elements of the array at a pointer of v, 0 without one. It looks at few elements, not at all.
-func Length(v any, pointer string) int {
-	has := func(i int) bool {
-		found, err := Lookup(v, pointer+"/"+strconv.Itoa(i))
-		return err == nil && found != nil
+// append appends the JSON of v as encoding/json writes it.
+func (p *plan) append(out []byte, v reflect.Value) ([]byte, error) {
+	switch {
+	case p.typ == rawType && v.Len() > 0:
+		buf := bytes.NewBuffer(out)
+		err := json.Compact(buf, v.Bytes())
+		return buf.Bytes(), err
+	case p.encodes:
+	case p.kind == reflect.String:
+		return jsontext.AppendString(out, v.String()), nil
+	case p.kind == reflect.Bool:
+		return strconv.AppendBool(out, v.Bool()), nil
+	case v.CanInt():
+		return strconv.AppendInt(out, v.Int(), 10), nil
+	case p.kind == reflect.Struct:
+		return p.appendStruct(out, v)
+	case p.kind == reflect.Pointer && !v.IsNil():
+		return p.elem.append(out, v.Elem())
 	}
-	if !has(0) {
-		return 0
+	if v.CanAddr() {
+		v = v.Addr() // its methods may want a pointer
 	}
-	low, high := 0, 1 // the first exists
-	for has(high) {
-		low, high = high, 2*high
-	}
-	for high-low > 1 {
-		if middle := (low + high) / 2; has(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high
-}
-
-// LengthJSON is Length of JSON.
-func LengthJSON(raw []byte, pointer string) int {
-	path, err := splitPointer(pointer)
-	if err != nil || len(raw) == 0 {
-		return 0
-	}
-	list, err := rawLookup(raw, path, new(reread))
-	n := 0
-	if err == nil && bytes.HasPrefix(list, []byte("[")) {
-		eachElement(list, func([]byte) { n++ })
-	}
-	return n
+	return jsontext.Append(out, v.Interface())
 }

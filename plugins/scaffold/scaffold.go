@@ -35,7 +35,7 @@ type kind struct {
 }
 
 func kinds() []kind {
-	contract := []string{"internal/hookpoint", "internal/value", "sdk", "sdk/guest", "sdk/sdktest"}
+	contract := []string{"internal/hookpoint", "internal/jsontext", "internal/value", "sdk", "sdk/guest", "sdk/sdktest"}
 	return []kind{
 		{carrier: "wasm", lang: "go", folders: []string{"go", "wasm-go"}, sdk: append(contract, "sdk/wasm")},
 		{carrier: "process", lang: "go", folders: []string{"go", "process-go"}, sdk: append(contract, "internal/jsonline", "sdk/lines")},

@@ -2,7 +2,6 @@ package extensions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -119,28 +118,18 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 		return nil
 	}
 	server.Own = !project
-	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, server: &server}
+	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, Server: &server}
 	line := serverLine(&server)
 	if !project { // of a project's server the user has to see what would run
 		line = server.Mask(line)
 	}
-	c.lines = []string{s.opts.Config.Mask(line)}
+	c.Lines = []string{s.opts.Config.Mask(line)}
 	if project {
-		var err error
 		c.files = s.serverFiles(&server)
-		c.trusted, err = trust.NewItem(ctx, trust.Definition{
-			Kind: trust.KindServer, Name: server.Name, Source: server.Origin, Content: json.RawMessage(server.Definition()),
-			Files: c.files, Request: trust.Request{Servers: c.lines, Hooks: rights(c.serverHooks())},
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			s.reject(c, err)
-			return nil
-		}
 	}
-	s.judge(c)
+	if ok, err := s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights(c.serverHooks())}); !ok {
+		return err
+	}
 	s.addServer(c)
 	return nil
 }
@@ -160,15 +149,15 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
 	if c.running() {
-		p := mcp.New(*c.server, s.serverOptions(c))
+		p := mcp.New(*c.Server, s.serverOptions(c))
 		s.own(p.Manifest().Name, c)
-		s.add(p, c.From+" "+c.server.Root+" "+string(c.trusted.Digest)+" "+string(c.server.Definition())+" "+fmt.Sprint(s.free(c)))
+		s.add(p, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprint(s.free(c)))
 	}
 }
 
 func (s *Set) serverOptions(c *Candidate) mcp.Options {
 	return mcp.Options{
-		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.server.Root, c.server.Data),
+		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.Server.Root, c.Server.Data),
 	}
 }
 
@@ -198,8 +187,8 @@ func (s *Set) packagedServer(p plugins.Server) error {
 		return err
 	}
 	s.addServer(&Candidate{
-		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, server: &server,
-		lines: []string{serverLine(&server)}, pack: p.Plugin,
+		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, Server: &server,
+		Lines: []string{serverLine(&server)}, pack: p.Plugin,
 	})
 	return nil
 }

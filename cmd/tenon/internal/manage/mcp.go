@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
@@ -67,10 +69,7 @@ func (f *mcpAdd) entry(args []string) (*mcpEntry, error) {
 	e := &mcpEntry{}
 	var err error
 	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
-		e.Type, e.URL = "http", args[0]
-		if f.transport != "" {
-			e.Type = f.transport
-		}
+		e.Type, e.URL = cmp.Or(f.transport, "http"), args[0]
 		if len(args) > 1 || len(f.env) > 0 {
 			return nil, cli.UsageError("omit them", "a server with a URL takes no arguments and no --env")
 		}
@@ -207,8 +206,8 @@ type listedServer struct {
 func listServers(a *cli.App, s *extensions.Set) error {
 	var list []listedServer
 	for _, c := range s.Candidates {
-		if c.Config() != nil || c.Kind == "mcp" {
-			list = append(list, listedServer{c.Name, c.State, strings.Join(c.Lines(), " "), c.From, c.Project, why(c)})
+		if c.Server != nil || c.Kind == "mcp" {
+			list = append(list, listedServer{c.Name, c.State, strings.Join(c.Lines, " "), c.From, c.Project, why(c)})
 		}
 	}
 	return cli.List(a, list, cli.Listing[listedServer]{
@@ -351,4 +350,63 @@ func printLog(a *cli.App, path, name string) error {
 		return nil
 	}
 	return a.Print(terminal.Visible(text.String()))
+}
+
+// mcpEntry is a server in .mcp.json.
+type mcpEntry struct {
+	Type    string            `json:"type,omitempty"` // empty: stdio
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// mcpFile is a file of servers. Other content is preserved.
+type mcpFile struct {
+	path    string
+	other   map[string]json.RawMessage
+	servers map[string]json.RawMessage
+}
+
+// readMCPFile reads the file. A missing file is empty.
+func readMCPFile(path string) (*mcpFile, error) {
+	f := &mcpFile{path: path, other: map[string]json.RawMessage{}, servers: map[string]json.RawMessage{}}
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(content, &f.other); err != nil {
+		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: not valid JSON: %w", path, err), "fix the file by hand; tenon did not change it")
+	}
+	if servers, ok := f.other["mcpServers"]; ok {
+		if err := json.Unmarshal(servers, &f.servers); err != nil {
+			return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: mcpServers: %w", path, err), "mcpServers must hold one object per server")
+		}
+	}
+	return f, nil
+}
+
+// write replaces the file.
+func (f *mcpFile) write() error {
+	servers, err := json.Marshal(f.servers)
+	if err != nil {
+		return err
+	}
+	f.other["mcpServers"] = servers
+	out, err := cli.JSON(f.other)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return err
+	}
+	// Headers and environment variables may hold tokens, so only the user may read the file.
+	if err := atomicfile.Write(f.path, []byte(out), atomicfile.Options{Sync: true}); err != nil {
+		return fmt.Errorf("write %s: %w", f.path, err)
+	}
+	return nil
 }

@@ -112,7 +112,7 @@ func checkManifest(ctx context.Context, a *cli.App, dir string) error {
 	if err != nil || synced == nil {
 		return err
 	}
-	return fmt.Errorf("plugin.json differs from the code; fix: tenon plugin sync-manifest %s\n%s", dir, udiff.Unified("plugin.json", "code", string(old), string(synced)))
+	return fmt.Errorf("plugin.json differs from the code; fix: tenon plugin sync-manifest %s\n%s", dir, udiff.Unified("plugin.json", "code", indented(old), indented(synced)))
 }
 
 // compareManifest returns the manifest of a package, and the manifest as its code declares it if they differ. Errors wrap errNoDescription
@@ -216,6 +216,9 @@ func mergeDescription(old, said []byte) ([]byte, error) {
 			outer[field] = v
 		}
 	}
+	if description["hooks"], err = shortHooks(description["hooks"]); err != nil {
+		return nil, err
+	}
 	for _, field := range contributions() {
 		delete(own, field)
 		if v := description[field]; len(v) > 0 && string(v) != "null" && string(v) != "[]" {
@@ -230,6 +233,34 @@ func mergeDescription(old, said []byte) ([]byte, error) {
 	}
 	out.WriteByte('\n')
 	return out.Bytes(), nil
+}
+
+// shortHooks leaves out the names of hooks that are the default, the point.
+func shortHooks(raw json.RawMessage) (json.RawMessage, error) {
+	var hooks []map[string]json.RawMessage
+	if len(raw) == 0 {
+		return raw, nil
+	}
+	if err := json.Unmarshal(raw, &hooks); err != nil {
+		return nil, fmt.Errorf("hooks: %w", err)
+	}
+	list := make([]json.RawMessage, len(hooks))
+	for i, hook := range hooks {
+		if bytes.Equal(hook["name"], hook["point"]) {
+			delete(hook, "name")
+		}
+		list[i] = inOrder(hook, []string{"point", "name", "reads", "writes"})
+	}
+	return json.Marshal(list)
+}
+
+// indented returns JSON in the form of mergeDescription, for comparison.
+func indented(text []byte) string {
+	var out bytes.Buffer
+	if json.Indent(&out, bytes.TrimSpace(text), "", "  ") != nil {
+		return string(text)
+	}
+	return out.String() + "\n"
 }
 
 // contributions are the fields of a manifest that follow from the code.
