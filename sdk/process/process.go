@@ -2,11 +2,11 @@
 //
 //	func main() { process.Serve(&sdk.Bundle{…}) }
 //
-// The same handlers compile to WASM with package sdk/wasm. What a process can do beyond that is to contribute providers and wire
+// The same handlers compile to WASM with package sdk/wasm. In addition, a process can contribute providers and wire
 // protocols, to keep running between calls, and to follow the host's events: the sdk.Host it gets is an sdk.EventSource too.
 //
-// A handler that panics fails its call. What the Go runtime does not survive (running out of stack or memory, a panic in a goroutine
-// of the plugin's own) ends the process; the host reports it and starts it again.
+// A handler that panics fails its call. Failures that the Go runtime does not survive (running out of stack or memory, a panic in a goroutine
+// of the plugin's own) end the process; the host reports it and starts it again.
 package process
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// What the host and the plugin have to agree on before they can talk.
+// Constants of the handshake between host and plugin.
 const (
 	// ProtocolVersion is the version of the contract; it stands in the handshake.
 	ProtocolVersion = guest.ProtocolVersion
