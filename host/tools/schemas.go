@@ -65,14 +65,7 @@ func (s *Schemas) resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 	if r, ok := s.byText.Load(string(text)); ok {
 		return r.(*jsonschema.Resolved), nil
 	}
-	if err := schemacost.Check(text); err != nil {
-		return nil, err
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		return nil, err
-	}
-	resolved, err := schema.Resolve(nil)
+	resolved, err := schemacost.Resolve(text)
 	if err != nil {
 		return nil, err
 	}
