@@ -98,7 +98,7 @@ func (p *Plugin) Manifest() sdk.Manifest {
 }
 
 // Start logs the parts of the source that have no effect. It starts no command.
-func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
+func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log, p.project = h.Logger(), h.Project()
 	extra := map[string]string{"CLAUDE_PROJECT_DIR": p.project.Worktree, "TENON_PROJECT_DIR": p.project.Worktree}
 	maps.Copy(extra, p.source.Env)
@@ -107,8 +107,12 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	}
 	p.environ = child.Environ(os.Environ(), extra)
 	p.git = gitkeep.New(p.project.Worktree, os.Environ())
+	level := slog.LevelWarn
+	if p.source.Root != "" {
+		level = slog.LevelInfo // a package's file is not the user's to correct
+	}
 	for _, warning := range p.file.warnings {
-		p.log.Warn(warning, "source", p.source.Where)
+		p.log.Log(ctx, level, warning, "source", p.source.Where)
 	}
 	return nil
 }

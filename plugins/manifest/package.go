@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +20,9 @@ const (
 	MCPSchema    = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json"
 )
 
+// ownHost is the host of packages of Agent Plugins.
+const ownHost = "tenon"
+
 // File is the name of a package's manifest.
 const File = "plugin.json"
 
@@ -29,6 +33,8 @@ const extensionField = `extensions."` + sdk.ExtensionNamespace + `"`
 type Package struct {
 	// Root is the package's directory, symbolic links resolved.
 	Root string
+	// Host is the program the package was written for: "tenon" for Agent Plugins.
+	Host string
 	// Manifest is what the host needs to know. Its carrier is that of the runtime; without one, mcp when there are servers, else command.
 	Manifest sdk.Manifest
 	Author   Author
@@ -55,31 +61,42 @@ type Author struct {
 
 // Read reads the package in dir. An error means that nothing of the package may be used; parts that are wrong by themselves (a
 // skill, an MCP server) are left out and named in Warnings. Errors wrap sdk.ErrManifest, or are those of the file system.
-func Read(dir string) (*Package, error) { return read(dir, true) }
+func Read(dir string) (*Package, error) { return read(dir, "", true) }
+
+// ReadNamed reads the package as Read does. If it has no manifest of any host, its parts are in the usual places and it has this name.
+func ReadNamed(dir, name string) (*Package, error) { return read(dir, name, true) }
+
+// Is reports whether a directory has a manifest, ours or that of another host.
+func Is(dir string) bool {
+	f, err := openFolder(dir)
+	r := &reader{folder: f}
+	return err == nil && (f.has(File) || r.isForeign(false))
+}
 
 // ReadUnbuilt reads the package as Read does but lets the files of its runtime be missing: what Description.Build makes.
-func ReadUnbuilt(dir string) (*Package, error) { return read(dir, false) }
+func ReadUnbuilt(dir string) (*Package, error) { return read(dir, "", false) }
 
-func read(dir string, built bool) (*Package, error) {
+func read(dir, name string, built bool) (*Package, error) {
 	f, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}
+	r := &reader{folder: f, built: built, p: &Package{Root: f.root, Host: ownHost}}
 	path := filepath.Join(f.root, File)
 	data, err := f.read(File, checked.MaxBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory", sdk.ErrManifest, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.isForeign(name != ""), err == nil && !bytes.Contains(data, []byte(`"$schema"`)) && r.isForeign(false):
+		err = r.foreign(name)
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory, or a manifest of %s", sdk.ErrManifest, path, hostNames())
+	case err != nil:
+		err = fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)
+	default:
+		err = r.ours(path, data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)
-	}
-	r := &reader{folder: f, built: built, p: &Package{Root: f.root}}
-	if err := r.manifest(path, data); err != nil {
 		return nil, err
 	}
-	r.skills()
-	r.servers()
-	r.hookFile()
 	if r.p.Manifest.Carrier == "" {
 		r.p.Manifest.Carrier = sdk.CarrierCommand
 		if len(r.p.Servers) > 0 {
@@ -89,18 +106,35 @@ func read(dir string, built bool) (*Package, error) {
 	return r.p, nil
 }
 
+// ours reads a package of Agent Plugins.
+func (r *reader) ours(path string, data []byte) error {
+	if err := r.manifest(path, data); err != nil {
+		return err
+	}
+	r.skills()
+	r.servers()
+	r.hookFile()
+	return nil
+}
+
 // reader reads one package.
 type reader struct {
 	folder folder
 	built  bool
 	p      *Package
+	models int // agents of another host's plugin that name a model
 }
 
 func (r *reader) warn(file, field, remedy, format string, args ...any) {
 	r.warnOf(checked.Problem{File: file, Key: field, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-func (r *reader) warnOf(p checked.Problem) { r.p.Warnings = append(r.p.Warnings, p.String()) }
+func (r *reader) warnOf(p checked.Problem) {
+	if rel, err := filepath.Rel(r.folder.root, p.File); err == nil && filepath.IsLocal(rel) && r.p.Host != ownHost {
+		p.File = filepath.ToSlash(rel) // the package may lie in a store
+	}
+	r.p.Warnings = append(r.p.Warnings, p.String())
+}
 
 // warnAll makes warnings of problems.
 func (r *reader) warnAll(rep *report, prefix string) {

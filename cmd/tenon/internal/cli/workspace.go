@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/builtin"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
@@ -15,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/sandbox"
+	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -118,10 +120,23 @@ func (w *Workspace) Database() string { return filepath.Join(w.Dirs.Data, "tenon
 
 // Extensions finds all third-party extensions. paths are additional plugins; watch is for plugins under development.
 func (w *Workspace) Extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
-	return extensions.Open(ctx, extensions.Options{
-		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, Flags: paths, Watch: watch, CacheDir: w.Dirs.Cache,
+	o := w.extensionOptions()
+	o.Flags, o.Watch = paths, watch
+	return extensions.Open(ctx, o)
+}
+
+// Staged finds all third-party extensions as if these plugins were installed.
+func (w *Workspace) Staged(ctx context.Context, list []plugins.Installed) (*extensions.Set, error) {
+	o := w.extensionOptions()
+	o.Staged = list
+	return extensions.Open(ctx, o)
+}
+
+func (w *Workspace) extensionOptions() extensions.Options {
+	return extensions.Options{
+		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, CacheDir: w.Dirs.Cache,
 		Environ: w.App.Env, Version: w.App.Version, Logger: w.App.Log,
-	})
+	}
 }
 
 // Shipped returns the built-in plugins. Their order is the default order of their hooks.
@@ -180,6 +195,10 @@ type HostOptions struct {
 	Auto        bool     // allow everything that no rule denies
 	Plugins     []string // absolute paths of the plugins on the command line
 	Watch       bool     // they are being developed
+	// Wait is the longest wait for MCP servers that were never started before; zero does not wait. Waiting is called with their names when
+	// it takes a while.
+	Wait    time.Duration
+	Waiting func(servers []string)
 }
 
 // Open opens the store and starts the host with the approved plugins. The caller closes the machine.

@@ -112,13 +112,20 @@ func (s *Set) lookup(name string) (string, bool) {
 
 // server adds one server, unless there is one of its name.
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
-	taken := func(c *Candidate) bool { return c.Kind == trust.KindServer && c.Name == server.Name }
+	taken := func(c *Candidate) bool {
+		return c.Kind == trust.KindServer && c.Name == server.Name && (c.Server == nil || !c.Server.Disabled)
+	}
 	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
 		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is not loaded: "+s.Candidates[i].From+" has a server with the same name")
 		return nil
 	}
 	server.Own = !project
 	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, Server: &server}
+	if server.Disabled {
+		c.State, c.Reason = plugins.StateDisabled, "disabled in "+server.Origin
+		s.Candidates = append(s.Candidates, c)
+		return nil
+	}
 	line := serverLine(&server)
 	if !project { // of a project's server the user has to see what would run
 		line = server.Mask(line)
@@ -158,6 +165,7 @@ func (s *Set) addServer(c *Candidate) {
 func (s *Set) serverOptions(c *Candidate) mcp.Options {
 	return mcp.Options{
 		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.Server.Root, c.Server.Data),
+		MayApprove: func(d *mcp.Definition) error { return s.checkOffers(c, d) },
 	}
 }
 
