@@ -62,7 +62,7 @@ func Translate(text []byte) (*Result, error) {
 	rewriteModes(&root)
 	t := &translator{text: string(text), left: check(root.Pack())}
 	t.take("", &root)
-	t.afterwards(&root)
+	t.afterwards()
 	root.Format()
 	return &Result{Config: root.Pack(), Notes: t.notes}, nil
 }
