@@ -135,19 +135,18 @@ func (t *pluginTest) report(path string, err error) {
 
 // scratchWorkspace returns an empty project with its own directories.
 func scratchWorkspace(a *cli.App, scratch string) (*cli.Workspace, error) {
-	w := &cli.Workspace{App: a, Dirs: cli.Dirs{
-		Home: scratch, Config: filepath.Join(scratch, "config"), Data: filepath.Join(scratch, "data"), Cache: testCache(a, scratch),
-	}}
 	project := filepath.Join(scratch, "project")
-	w.Project = sdk.Project{ID: cli.GlobalProject, Directory: project, Worktree: project, Home: scratch, ConfigDir: w.Dirs.Config, DataDir: w.Dirs.Data}
-	w.Loaded = &config.Loaded{Config: &sdk.Config{}}
+	w := &cli.Workspace{App: a, Loaded: &config.Loaded{Config: &sdk.Config{}}, Project: sdk.Project{
+		ID: cli.GlobalProject, Directory: project, Worktree: project, Home: scratch,
+		ConfigDir: filepath.Join(scratch, "config"), DataDir: filepath.Join(scratch, "data"), CacheDir: testCache(a, scratch),
+	}}
 	return w, os.MkdirAll(project, 0o755)
 }
 
 // testCache returns the usual cache directory, because compiling a module takes a second. Entries are identified by digest.
 func testCache(a *cli.App, scratch string) string {
-	if d, err := cli.FindDirs(a.Env, a.Flags.DataDir); err == nil && d.Cache != "" {
-		return d.Cache
+	if d, err := cli.FindDirs(a.Env, a.Flags.DataDir); err == nil && d.CacheDir != "" {
+		return d.CacheDir
 	}
 	return filepath.Join(scratch, "cache")
 }
