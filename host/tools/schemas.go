@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -48,7 +49,7 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 		return fmt.Errorf("tool %q: bad parameter schema: %w", def.ID, err)
 	}
 	var v any
-	if err := json.Unmarshal(args, &v); err != nil {
+	if err := value.Decode(args, &v); err != nil {
 		return err
 	}
 	if err = resolved.Validate(v); err != nil && len(err.Error()) > maxMismatch {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -61,16 +62,72 @@ func (p *plan) appendLong(out []byte, v reflect.Value) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-func appendField(out []byte, field reflect.Value) ([]byte, error) {
-	if field.Type() == stringType {
-		return appendString(out, field.String()), nil
+// AppendJSON appends the JSON of v to out, as json.Marshal writes it without HTML escapes. Long texts are written into out directly:
+// encoding/json would hold up to four copies of them. After an error, out is undefined.
+func AppendJSON(out []byte, v any) ([]byte, error) { return appendField(out, reflect.ValueOf(v)) }
+
+// appendField appends the JSON of a value. It follows types that do not encode themselves.
+func appendField(out []byte, v reflect.Value) ([]byte, error) {
+	if !v.IsValid() {
+		return append(out, "null"...), nil
 	}
-	if field.Type() == rawType && field.Len() > 0 {
-		buf := bytes.NewBuffer(out)
-		err := json.Compact(buf, field.Bytes())
-		return buf.Bytes(), err
+	itself := v.Type().Implements(marshalerType) || v.Type().Implements(textType)
+	switch kind := v.Kind(); {
+	case kind == reflect.Interface && !v.IsNil():
+		return appendField(out, v.Elem())
+	case v.Type() == rawType && v.Len() > 0:
+		return appendCompact(out, v.Bytes())
+	case kind == reflect.Pointer && !v.IsNil() && (!itself || ours(v.Type().Elem())):
+		return appendField(out, v.Elem())
+	case itself && ours(v.Type()):
+		return appendOurs(out, v)
+	case itself:
+	case kind == reflect.String:
+		return appendString(slices.Grow(out, v.Len()+2), v.String()), nil
+	case kind == reflect.Struct:
+		return planOf(v.Type()).appendLong(out, v)
+	case kind == reflect.Slice && !v.IsNil() && v.Type().Elem().Kind() != reflect.Uint8:
+		return appendList(out, v)
 	}
 	buf := bytes.NewBuffer(out)
-	err := encodeTo(buf, field.Interface())
+	err := encodeTo(buf, v.Interface())
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}
+
+// appendOurs appends the JSON of a value of the contract that encodes itself.
+func appendOurs(out []byte, v reflect.Value) ([]byte, error) {
+	p := planOf(v.Type())
+	if v.Type() == reflect.TypeOf(contract.State) {
+		state := reflect.New(v.Type())
+		state.Elem().Set(v)
+		return AppendState(out, state.Interface())
+	}
+	if p.keeps && v.FieldByIndex(p.extra).Len() == 0 {
+		return p.appendLong(slices.Grow(out, p.longText(v)), v)
+	}
+	data, err := v.Interface().(json.Marshaler).MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return appendCompact(out, data)
+}
+
+// appendCompact appends the JSON in data, without white space.
+func appendCompact(out, data []byte) ([]byte, error) {
+	buf := bytes.NewBuffer(slices.Grow(out, len(data)))
+	err := json.Compact(buf, data)
+	return buf.Bytes(), err
+}
+
+func appendList(out []byte, v reflect.Value) (_ []byte, err error) {
+	out = append(out, '[')
+	for i := range v.Len() {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out, err = appendField(out, v.Index(i)); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, ']'), nil
 }

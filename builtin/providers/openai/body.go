@@ -1,13 +1,13 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -70,25 +70,18 @@ func asObject(v any) (sdk.Object, bool) {
 	return nil, false
 }
 
-// encode writes the body. The error names the field that cannot be encoded.
-func (b body) encode(size int) ([]byte, error) {
-	var buf bytes.Buffer
-	buf.Grow(size)
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	buf.WriteByte('{')
+// encode writes the body into one buffer of about size bytes. The error names the field that cannot be encoded.
+func (b body) encode(size int) (out []byte, err error) {
+	out = append(make([]byte, 0, size), '{')
 	for i, f := range b {
 		if i > 0 {
-			buf.WriteByte(',')
+			out = append(out, ',')
 		}
-		fmt.Fprintf(&buf, "%q:", f.name)
-		if err := enc.Encode(f.value); err != nil {
+		if out, err = value.AppendJSON(fmt.Appendf(out, "%q:", f.name), f.value); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
-		buf.Truncate(buf.Len() - 1) // the encoder's line feed
 	}
-	buf.WriteByte('}')
-	return buf.Bytes(), nil
+	return append(out, '}'), nil
 }
 
 // sizeOf estimates the size of a request's body in bytes. A buffer of the right size halves the work of a long

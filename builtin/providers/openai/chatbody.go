@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -281,5 +282,5 @@ func argumentsText(args json.RawMessage) string {
 	if len(args) == 0 {
 		return "{}"
 	}
-	return string(args)
+	return unsafe.String(unsafe.SliceData(args), len(args)) // not copied: arguments of a request do not change
 }

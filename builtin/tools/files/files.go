@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -62,7 +63,7 @@ func definition(id, description, parameters string) sdk.ToolDefinition {
 
 // decode decodes the arguments of a call.
 func decode(call *sdk.ToolCall, args any) error {
-	if err := json.Unmarshal(call.Args, args); err != nil {
+	if err := value.Decode(call.Args, args); err != nil {
 		return fmt.Errorf("arguments of %s: %w", call.Tool, err)
 	}
 	return nil

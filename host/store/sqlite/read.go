@@ -161,7 +161,10 @@ func (s *Store) extended(ctx context.Context, c *conn, r *store.Row, part int64)
 	if err != nil {
 		return err
 	}
-	extend(p, texts[part].String())
+	if extend(p, texts[part].String()) != nil {
+		r.Data = json.RawMessage("{") // damaged
+		return nil
+	}
 	data, err := encodeJSON(p)
 	r.Data = json.RawMessage(data)
 	return err
