@@ -46,16 +46,16 @@ type Options struct {
 }
 
 // Engine is one generation of hooks: who is called where and in which order is fixed when it is made.
-// All methods may be called from many goroutines. It keeps a few goroutines; Close ends them.
+// All methods may be called concurrently. Observers have a goroutine each while events wait; Close ends them.
 type Engine struct {
 	points    map[sdk.Point]*station
 	members   map[string]*member
 	observers []*observer
 	notice    func(sdk.PluginNotice)
 	log       *slog.Logger
-	life      *lifetime
-	clock     clock
-	crew      crew
+	life      context.Context // of observers
+	end       context.CancelFunc
+	pool      pool
 
 	quarantine func(plugin, reason string) // nil when nobody is to be told
 	guard      func(hook *sdk.Hook, before, after any) error
@@ -105,16 +105,15 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("hook engine: no logger")
 	}
 	e := &Engine{
-		points:  map[sdk.Point]*station{},
-		members: map[string]*member{},
-		notice:  o.Notice,
-		log:     o.Logger,
-		life:    newLifetime(),
-		clock:   clock{epoch: time.Now()},
-
+		points:     map[sdk.Point]*station{},
+		members:    map[string]*member{},
+		notice:     o.Notice,
+		log:        o.Logger,
 		quarantine: o.Quarantine,
 		guard:      o.Guard,
 	}
+	e.life, e.end = context.WithCancel(context.Background())
+	e.pool.jobs, e.pool.done = make(chan func()), e.life.Done()
 	if e.notice == nil {
 		e.notice = func(sdk.PluginNotice) {}
 	}
@@ -211,7 +210,7 @@ func (e *Engine) Order() []HookInfo {
 
 // Close ends the observers: what was observed before is still handled until ctx ends; then hooks that
 // hang are abandoned and the rest of their events is dropped, which the error says. Nothing is observed
-// any more. Safe twice. Transform and Gate go on working, for what is still under way, at a higher price.
+// any more. Safe twice. Transform and Gate continue to work, for what is still under way.
 func (e *Engine) Close(ctx context.Context) error {
 	var problems []error
 	for _, o := range e.observers {
@@ -220,8 +219,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	for _, o := range e.observers {
 		problems = append(problems, o.wait(ctx))
 	}
-	e.life.end()
-	e.crew.dismiss()
+	e.end()
 	return errors.Join(problems...)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -98,9 +99,9 @@ func TestNothingBeatsARule(t *testing.T) {
 		want   string
 	}{
 		"the user's deny":       {func(o *host.Options) { o.Config.Permission = rule(sdk.ActionDeny) }, "is denied"},
-		"an administrator's":    {func(o *host.Options) { o.Managed = rule(sdk.ActionDeny) }, "by the rule at /etc/tenon/tenon.json:3"},
-		"what it must ask for":  {func(o *host.Options) { o.Managed = rule(sdk.ActionAsk) }, "nobody is there to answer"},
-		"what it leaves to us":  {func(o *host.Options) { o.Managed = rule(sdk.ActionAllow) }, "touched"},
+		"an administrator's":    {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionDeny) }, "by the rule at /etc/tenon/tenon.json:3"},
+		"what it must ask for":  {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionAsk) }, "nobody is there to answer"},
+		"what it leaves to us":  {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionAllow) }, "touched"},
 		"without any such rule": {func(*host.Options) {}, "touched"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,17 +157,7 @@ func TestUntrustedRules(t *testing.T) {
 	t.Parallel()
 	for _, trusted := range []bool{true, false} {
 		k := start(t, func(o *host.Options) {
-			o.TrustRules = func(rules sdk.PermissionRules) sdk.PermissionRules {
-				if trusted {
-					return rules
-				}
-				var out sdk.PermissionRules
-				for _, r := range rules {
-					r.Action = sdk.ActionAsk
-					out = append(out, r)
-				}
-				return out
-			}
+			o.Policy.Trust = func(string, string) permission.Trust { return permission.Trust{Repository: true, Approved: trusted} }
 		}, touching("src/a"))
 		id := k.session()
 		_, _ = k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})

@@ -60,8 +60,8 @@ func TestApprovalOfMarkdown(t *testing.T) {
 			t.Errorf("digest %.3q: %+v, want approved: %v", digest, got, want)
 		}
 		rule := sdk.PermissionRule{Permission: "bash", Pattern: "*", Action: sdk.ActionAllow, Origin: path, Digest: digest}
-		if got := p.trust(sdk.PermissionRules{rule})[0]; got.Held == want {
-			t.Errorf("digest %.3q: rule %+v, want held: %v", digest, got, !want)
+		if got := p.trust(rule.Origin, rule.Digest); !got.Repository || got.Approved != want {
+			t.Errorf("digest %.3q: rule %+v, want approved: %v", digest, got, want)
 		}
 	}
 	var c sdk.Command

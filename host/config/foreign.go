@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -15,7 +16,7 @@ import (
 func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]string {
 	found := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(cfg.Provider)) {
-		key := member("provider", id)
+		key := checked.Join("provider", id)
 		at, ok := origins[key+".options.baseURL"]
 		if !ok {
 			at = origins[key+".api"]

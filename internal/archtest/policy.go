@@ -12,19 +12,20 @@ const anywhere = "*"
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
-		"sdk":      {"sdk", "internal/value", "internal/hookpoint"},
+		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
-		"builtin":  {"builtin", "sdk", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
+		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
 		"internal": {anywhere},
 
 		// parts of every plugin
-		"internal/value":     {},
+		"internal/jsontext":  {},
+		"internal/value":     {"internal/jsontext"},
 		"internal/hookpoint": {"sdk"},
 	}
 }
@@ -32,7 +33,7 @@ func trees() map[string][]string {
 // layers returns folders whose packages build on each other, each on those before it alone.
 func layers() map[string][]string {
 	return map[string][]string{
-		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "turn", "sessions", "chat"},
+		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "install", "turn", "sessions", "chat"},
 	}
 }
 
@@ -49,7 +50,7 @@ func libraries() map[string][]string {
 		"github.com/mark3labs/mcp-go/mcp":                   {"mcp"},
 		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/openai"},
 		"github.com/knadh/koanf":                            {"host/config"},
-		"github.com/tailscale/hujson":                       {"host/config"},
+		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
 		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins"},
@@ -64,6 +65,8 @@ func libraries() map[string][]string {
 		"golang.org/x/term":                                 {"cmd/tenon"},
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
+		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
+		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
 		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
 	}
 }
@@ -92,6 +95,7 @@ func places() []place {
 			"host/store/sqlite":   "SQLite writes the copy of a database",
 			"internal/projectfs":  "is the directory that builtin/tools/files sets files aside in",
 			"mcp":                 "rotates logs",
+			"plugins/source":      "gives a complete download its digest as its name",
 			"plugins/trust":       "moves a directory",
 			"plugins/wasm":        "renames files for guests, and a file that wazero looks for by name",
 		},
@@ -110,6 +114,7 @@ func places() []place {
 			"builtin/tools/web":         "asks the user before each redirect",
 			"mcp":                       "stays with one origin",
 			"plugins/ability":           "compares each redirect with the grants",
+			"plugins/source":            "checks the address of each connection",
 			"examples/process-provider": "is a plugin",
 			"internal/perf/bareclient":  "measures",
 		},
@@ -117,6 +122,8 @@ func places() []place {
 		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
 		remedy:  "read bodies with internal/httpx",
 		reasons: map[string]string{"examples/process-provider": "is a plugin", "host/input": "reads attached files"},
+	}, {
+		home: "internal/checked", pkg: "encoding/json", names: []string{"Delim"}, remedy: "check JSON that people write with internal/checked",
 	}, {
 		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
 		reasons: map[string]string{"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled"},
@@ -156,7 +163,6 @@ func bannedNames() []string {
 // panics returns the functions that may panic, as folder.function, with the reason why that is right.
 func panics() map[string]string {
 	return map[string]string{
-		"internal/value.quote":                "a string always encodes",
 		"sdk.New":                             "the random source of the system is documented never to fail",
 		"hooks.JSON":                          "strings and numbers always encode",
 		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",

@@ -22,12 +22,12 @@ func (r *reader) hookFile() {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err == nil {
-			_, err = parseJSON(data)
-		}
+		rep := newReport(path)
 		switch {
 		case err != nil:
 			r.warn(path, "", "", "no command hooks are loaded: %v", err)
+		case rep.src.Parse(data, &rep.Report) == nil:
+			r.warnAll(rep, "no command hooks are loaded: ")
 		case r.p.HookFile != "":
 			r.warn(path, "", "keep one of the two files", "is not read: %s is", r.p.HookFile)
 		default:

@@ -36,9 +36,9 @@ func TestServers(t *testing.T) {
 		"no type":               {`{"command": "node"}`, ".type: the server is left out: is missing"},
 		"unknown type":          {`{"type": "http", "url": "https://example.com"}`, `unknown type "http"`},
 		"type of other clients": {`{"type": "local", "command": ["node"]}`, "unknown type"},
-		"unknown field":         {`{"type": "stdio", "command": "node", "disabled": true}`, ".disabled: the server is left out: unknown field"},
-		"field of another type": {`{"type": "stdio", "command": "node", "url": "https://example.com"}`, ".url: the server is left out: unknown field"},
-		"field twice":           {`{"type": "stdio", "command": "node", "command": "sh"}`, "duplicate field"},
+		"unknown field":         {`{"type": "stdio", "command": "node", "disabled": true}`, ".disabled: the server is left out: unknown key"},
+		"field of another type": {`{"type": "stdio", "command": "node", "url": "https://example.com"}`, ".url: the server is left out: unknown key"},
+		"field twice":           {`{"type": "stdio", "command": "node", "command": "sh"}`, "duplicate key"},
 		"no command":            {`{"type": "stdio"}`, ".command"},
 		"command list":          {`{"type": "stdio", "command": ["node"]}`, ".command: the server is left out: want a string"},
 		"command line":          {`{"type": "stdio", "command": "bin/node"}`, "neither a bare name"},
@@ -52,7 +52,7 @@ func TestServers(t *testing.T) {
 		"env with PLUGIN_ROOT":  {`{"type": "stdio", "command": "node", "env": {"PLUGIN_ROOT": "/"}}`, "tenon sets this variable"},
 		"env with plugin_data":  {`{"type": "stdio", "command": "node", "env": {"plugin_data": "/"}}`, "tenon sets this variable"},
 		"env with =":            {`{"type": "stdio", "command": "node", "env": {"A=B": ""}}`, "not the name of an environment variable"},
-		"env twice":             {`{"type": "stdio", "command": "node", "env": {"A": "", "A": "b"}}`, "duplicate field"},
+		"env twice":             {`{"type": "stdio", "command": "node", "env": {"A": "", "A": "b"}}`, "duplicate key"},
 		"empty cwd":             {`{"type": "stdio", "command": "node", "cwd": ""}`, ".cwd"},
 		"relative cwd":          {`{"type": "stdio", "command": "node", "cwd": "sub"}`, ".cwd"},
 		"absolute cwd":          {`{"type": "stdio", "command": "node", "cwd": "/"}`, ".cwd"},
@@ -94,7 +94,7 @@ func TestServers(t *testing.T) {
 			if got := strings.Join(p.Warnings, "\n"); !strings.Contains(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("warnings %q, want %q", got, c.want)
 			}
-			if c.want != "" && !strings.Contains(p.Warnings[0], "mcp.json: mcpServers.tested") {
+			if c.want != "" && !strings.Contains(p.Warnings[0], ": mcpServers.tested") {
 				t.Errorf("warning %q does not name file and field", p.Warnings[0])
 			}
 		})
@@ -107,7 +107,7 @@ func TestServerNameTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Servers) > 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "mcpServers.a: duplicate field") {
+	if len(p.Servers) > 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "mcpServers.a: no MCP servers are loaded: duplicate key") {
 		t.Errorf("servers %v, warnings %q; want none, and one that names a", p.Servers, p.Warnings)
 	}
 }

@@ -125,7 +125,7 @@ func (s *Store) Read() (Entries, error) {
 		return nil, bad("it is not readable (" + err.Error() + "); restore it, or remove it and approve again")
 	}
 	for i, e := range c.Entries {
-		if e.Name == "" || !e.everywhere() && (!e.Digest.valid() || e.Source == "") {
+		if e.Name == "" || !e.everywhere() && (!e.Digest.Valid() || e.Source == "") {
 			return nil, bad(fmt.Sprintf("entry %d (%q) is not complete; restore the file, or remove it and approve again", i+1, e.Name))
 		}
 	}
@@ -170,7 +170,7 @@ func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (E
 	if missing, ok := Granted(i.Request.Capabilities, grants); !ok {
 		return Entry{}, fmt.Errorf("%w: %s was not asked for by %q", ErrGrant, missing, i.Name)
 	}
-	if !i.Digest.valid() || i.Name == "" || i.Source == "" {
+	if !i.Digest.Valid() || i.Name == "" || i.Source == "" {
 		return Entry{}, fmt.Errorf("%w: %q has no digest or no source", ErrContent, i.Name)
 	}
 	e := Entry{

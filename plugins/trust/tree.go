@@ -40,8 +40,8 @@ func (d Digest) Short() string { return d.hex()[:min(12, len(d.hex()))] }
 
 func (d Digest) hex() string { return strings.TrimPrefix(string(d), "sha256:") }
 
-// valid reports whether d is a digest: it becomes part of a path.
-func (d Digest) valid() bool {
+// Valid reports whether d is a digest: it becomes part of a path.
+func (d Digest) Valid() bool {
 	return strings.HasPrefix(string(d), "sha256:") && len(d.hex()) == 2*sha256.Size && strings.Trim(d.hex(), "0123456789abcdef") == ""
 }
 

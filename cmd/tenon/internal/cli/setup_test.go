@@ -36,7 +36,7 @@ func TestRemedyOfEveryError(t *testing.T) {
 		"damaged":          {store.ErrCorrupt, ExitStore},
 		"newer":            {store.ErrNewer, ExitStore},
 		"fenced":           {store.ErrFenced, ExitStore},
-		"configuration":    {&config.Error{Problems: []config.Problem{{File: "tenon.json", Line: 1, Column: 2, Key: "modle", Message: "unknown key"}}}, ExitConfig},
+		"configuration":    {&config.Error{Kind: config.ErrConfig, Problems: []config.Problem{{File: "tenon.json", Line: 1, Column: 2, Key: "modle", Message: "unknown key"}}}, ExitConfig},
 		"model":            {fmt.Errorf("%w: gone", host.ErrModel), ExitModel},
 		"model in a turn":  {&host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown}, Err: host.ErrModel}, ExitModel},
 		"key":              {turn(sdk.ErrorProviderAuth, sdk.ErrorData{ProviderID: "acme"}), ExitModel},

@@ -9,6 +9,7 @@ import (
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -112,10 +113,23 @@ func (w *Workspace) Database() string { return filepath.Join(w.Dirs.Data, "tenon
 
 // Extensions finds all third-party extensions. paths are additional plugins; watch is for plugins under development.
 func (w *Workspace) Extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
-	return extensions.Open(ctx, extensions.Options{
-		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, Flags: paths, Watch: watch, CacheDir: w.Dirs.Cache,
+	o := w.extensionOptions()
+	o.Flags, o.Watch = paths, watch
+	return extensions.Open(ctx, o)
+}
+
+// Staged finds all third-party extensions as if these plugins were installed.
+func (w *Workspace) Staged(ctx context.Context, list []plugins.Installed) (*extensions.Set, error) {
+	o := w.extensionOptions()
+	o.Staged = list
+	return extensions.Open(ctx, o)
+}
+
+func (w *Workspace) extensionOptions() extensions.Options {
+	return extensions.Options{
+		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, CacheDir: w.Dirs.Cache,
 		Environ: w.App.Env, Version: w.App.Version, Logger: w.App.Log,
-	})
+	}
 }
 
 // Shipped returns the built-in plugins. Their order is the default order of their hooks.

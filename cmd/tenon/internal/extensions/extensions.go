@@ -25,8 +25,9 @@ type Options struct {
 	Reserved []string // names of the plugins that tenon ships
 	// Shipped returns the ids of the tools and providers of those; called only when a plugin has tools or providers.
 	Shipped  func() (tools, providers []string)
-	Flags    []string // paths of plugins that the command line names
-	Watch    bool     // new content of those runs unasked, as their author wants it
+	Flags    []string            // paths of plugins that the command line names
+	Watch    bool                // new content of those runs unasked, as their author wants it
+	Staged   []plugins.Installed // to be installed: see plugins.Options
 	CacheDir string
 	Environ  []string
 	Version  string
@@ -95,7 +96,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	s.loader = plugins.New(plugins.Options{
-		Project: o.Project, Entries: pluginEntries(&o), CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
+		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
 		Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
@@ -110,6 +111,9 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
 		s.own(i.Name, c)
+		if _, installed := i.Pin(); installed {
+			continue // shown when it was installed, and by plugin info
+		}
 		for _, w := range i.Warnings {
 			s.Warnings = append(s.Warnings, "plugin "+i.Name+": "+w)
 		}
@@ -123,6 +127,9 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	s.distinct()
 	return s, nil
 }
+
+// Loader returns what finds and keeps the plugins.
+func (s *Set) Loader() *plugins.Loader { return s.loader }
 
 // add adds a plugin. The key says what it was made of: another plugin with this key would do the same.
 func (s *Set) add(p sdk.Plugin, key string) {

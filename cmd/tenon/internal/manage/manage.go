@@ -9,7 +9,9 @@ import (
 )
 
 // Commands returns the commands for plugins, MCP servers and permissions. approveRules is called to approve the rules in the
-// project's files.
-func Commands(a *cli.App, approveRules func(ctx context.Context, yes bool) error) []*cobra.Command {
-	return []*cobra.Command{pluginCommand(a), mcpCommand(a), permissionCommand(a, approveRules), importRootCommand(a)}
+// project's files; installers are further commands for plugins.
+func Commands(a *cli.App, approveRules func(ctx context.Context, yes bool) error, installers []*cobra.Command) []*cobra.Command {
+	plugin := pluginCommand(a)
+	plugin.AddCommand(installers...)
+	return []*cobra.Command{plugin, mcpCommand(a), permissionCommand(a, approveRules), importRootCommand(a)}
 }

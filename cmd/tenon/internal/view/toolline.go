@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
-	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -32,9 +32,9 @@ var subjectKeys = [...]string{"command", "filePath", "file_path", "path", "url",
 // subject describes in a few words what a tool call is about.
 func subject(s *sdk.ToolState, directory string) string {
 	args := map[string]string{}
-	value.EachField(s.Input, func(key, raw []byte) bool {
+	jsontext.EachField(s.Input, func(key, raw []byte) bool {
 		if raw[0] == '"' {
-			args[value.Unquote(key)] = beginning(raw)
+			args[jsontext.Name(key)] = beginning(raw)
 		}
 		return true
 	})
