@@ -52,7 +52,7 @@ func libraries() map[string][]string {
 		"github.com/tailscale/hujson":                       {"host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
-		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins"},
+		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell", "host/permission"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
