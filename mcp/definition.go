@@ -42,6 +42,9 @@ type Execution struct {
 	TaskSupport string `json:"taskSupport,omitempty"`
 }
 
+// asTask reports whether the tool can only be called as a task.
+func (t *Tool) asTask() bool { return t.Execution.TaskSupport == "required" }
+
 // Annotations are the server's claims about the effects of a tool. Permissions never depend on them.
 type Annotations struct {
 	Title    string `json:"title,omitempty"`

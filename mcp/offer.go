@@ -111,7 +111,7 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 }
 
 // mayCall returns an error unless the current definition of the item is the approved one, which the model saw.
-func (p *Plugin) mayCall(c *conn, kind, name string) error {
+func (p *Plugin) mayCall(c *connection, kind, name string) error {
 	now := c.definition()
 	p.mu.Lock()
 	known, pinned, ok := p.offer.current == now, p.pin != nil, p.offer.approved[kind+" "+name]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -29,6 +30,8 @@ type Options struct {
 	Environ []string
 	// Confine returns the files a server may access; it is called at each start. If nil, servers run with all rights of the user.
 	Confine func() (confine.Policy, error)
+	// Authorizer signs requests to a remote server in; nil if nobody is signed in.
+	Authorizer protocol.Authorizer
 	// Version is tenon's version for the handshake.
 	Version string
 	// Eager starts every server immediately, in the background. Otherwise a server without hooks that was checked within a day is started
@@ -131,14 +134,13 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 
 func (p *Plugin) dialer() *dialer {
 	return &dialer{
-		server: p.server, options: &p.options, project: p.host.Project(), log: p.log, logger: p.logger,
+		server: p.server, options: &p.options, project: p.host.Project(), log: p.log, logger: p.logger, host: p.host,
 		changed: func() {
 			select {
 			case p.news <- struct{}{}:
 			default:
 			}
 		},
-		answers: func() *responder { return &responder{server: p.server.Name, host: p.host, timeout: p.server.timeout()} },
 	}
 }
 
@@ -153,7 +155,7 @@ func (p *Plugin) calledByHooks() bool {
 }
 
 // connected updates the offer after a new connection.
-func (p *Plugin) connected(_ context.Context, c *conn) { p.update(c.definition()) }
+func (p *Plugin) connected(_ context.Context, c *connection) { p.update(c.definition()) }
 
 // follow requests the server's lists again when they have changed.
 func (p *Plugin) follow(ctx context.Context) {
@@ -248,7 +250,7 @@ func (p *Plugin) Current() *Definition {
 
 // ask waits for the server's connection and runs a request. It repeats a request once if it cannot have reached the server, or if it
 // is read-only and the connection broke.
-func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*conn) error) error {
+func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*connection) error) error {
 	for again := true; ; again = false {
 		c, err := p.connection(ctx)
 		if err == nil {
@@ -258,7 +260,7 @@ func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*conn) error) er
 			p.link.worked()
 			return nil
 		}
-		if c != nil && again && ctx.Err() == nil && (unsent(err) || readOnly && broken(err)) {
+		if c != nil && again && ctx.Err() == nil && (protocol.Unsent(err) || readOnly && protocol.Broken(err)) {
 			continue
 		}
 		return p.explain(ctx, err)
@@ -266,7 +268,7 @@ func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*conn) error) er
 }
 
 // connection waits for the server, at most for its timeout.
-func (p *Plugin) connection(ctx context.Context) (*conn, error) {
+func (p *Plugin) connection(ctx context.Context) (*connection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.server.timeout(), fmt.Errorf("waited %s for the server", p.server.timeout()))
 	defer cancel()
 	return p.link.get(ctx)

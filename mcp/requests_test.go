@@ -79,9 +79,8 @@ func TestElicitation(t *testing.T) {
 		"to an address":   {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://evil.example"}`, answer(), "does not open URLs"},
 		"a nested object": {`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, answer(), "unsupported type"},
 	}
-	for name, test := range tests {
+	for name, test := range tests { // one after the other: the server's questions belong to the session's latest call
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r, err := runOn(t.Context(), t, p, "fake_ask", test.form, &toolHost{answers: test.answers})
 			if err != nil {
 				t.Fatal(err)

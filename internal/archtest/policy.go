@@ -108,7 +108,7 @@ func places() []place {
 		reasons: map[string]string{
 			"builtin/providers/openai":  "stays with one origin",
 			"builtin/tools/web":         "asks the user before each redirect",
-			"mcp":                       "stays with one origin",
+			"mcp/protocol":              "stays with one origin",
 			"plugins/ability":           "compares each redirect with the grants",
 			"examples/process-provider": "is a plugin",
 			"internal/perf/bareclient":  "measures",

@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type sse struct {
 	pending map[string]chan *message
 }
 
-func newSSE(url string, client *http.Client, log *serverLog) *sse {
+func newSSE(url string, client *http.Client, log Log) *sse {
 	return &sse{web: newWeb(url, client, log), pending: map[string]chan *message{}}
 }
 
@@ -94,7 +94,7 @@ func (s *sse) read(events *eventReader) error {
 		}
 		messages, err := decodeMessages(data)
 		if err != nil {
-			s.log.print("an event that is not a message", data)
+			s.log.Print("an event that is not a message", data)
 		}
 		for _, m := range messages {
 			if m.isAnswer() {

@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"context"
@@ -87,13 +87,14 @@ type carrier interface {
 type peer struct {
 	// notified is called for notifications, on a reading goroutine. It must not block.
 	notified func(method string, params map[string]any)
-	// answer answers a request of the server; errNoMethod for an unknown method.
+	// answer answers a request of the server; ErrNoMethod for an unknown method.
 	answer func(ctx context.Context, method string, params json.RawMessage) (any, error)
 	// lost is called with the cause when the connection is lost. It must not block.
 	lost func(cause error)
 }
 
-var errNoMethod = errors.New("method not found")
+// ErrNoMethod is the answer to a request with an unknown method.
+var ErrNoMethod = errors.New("method not found")
 
 // notify passes on a notification and reports whether it was valid.
 func (p *peer) notify(m *message) bool {
@@ -109,7 +110,7 @@ func (p *peer) notify(m *message) bool {
 func (p *peer) respond(ctx context.Context, m *message) *response {
 	result, err := p.answer(ctx, m.Method, m.Params)
 	switch {
-	case errors.Is(err, errNoMethod):
+	case errors.Is(err, ErrNoMethod):
 		return refusing(m, mcp.METHOD_NOT_FOUND, "method not found: "+m.Method)
 	case err != nil:
 		return refusing(m, mcp.INTERNAL_ERROR, err.Error())

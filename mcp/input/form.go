@@ -1,4 +1,4 @@
-package mcp
+package input
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -157,15 +158,15 @@ func (f *form) read(answers [][]string) (map[string]any, error) {
 
 func (f *field) label() string {
 	if f.Title != "" {
-		return bound(f.Title, 100)
+		return protocol.Bound(f.Title, 100)
 	}
-	return bound(f.name, 100)
+	return protocol.Bound(f.name, 100)
 }
 
 func (f *field) question(message string) sdk.Question {
 	text := message + "\n" + f.label()
 	if f.Description != "" {
-		text += ": " + bound(f.Description, 500)
+		text += ": " + protocol.Bound(f.Description, 500)
 	}
 	if !f.required {
 		text += " (may be left empty)"
@@ -206,7 +207,7 @@ func (f *field) choices() []choice {
 		out = []choice{{"true", "Yes"}, {"false", "No"}}
 	}
 	for i := range out {
-		out[i].Title = bound(out[i].Title, 200)
+		out[i].Title = protocol.Bound(out[i].Title, 200)
 	}
 	return out
 }

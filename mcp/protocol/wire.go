@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"context"
@@ -87,7 +87,7 @@ func (w *wire) isLost() bool {
 }
 
 func (w *wire) close() {
-	w.fail(errors.New("it was closed"))
+	w.fail(errClosed)
 	w.carrier.close()
 }
 
@@ -100,14 +100,14 @@ func (e *carrierError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *carrierError) Unwrap() error { return e.err }
 
-// unsent reports whether a request that failed cannot have reached the server's tools.
-func unsent(err error) bool {
+// Unsent reports whether a request that failed cannot have reached the server's tools.
+func Unsent(err error) bool {
 	var network *net.OpError
 	return errors.Is(err, errUnsent) || errors.Is(err, errSessionEnded) || errors.As(err, &network) && network.Op == "dial"
 }
 
-// broken reports whether a request failed because of the connection, not because of the request.
-func broken(err error) bool {
+// Broken reports whether a request failed because of the connection, not because of the request.
+func Broken(err error) bool {
 	var failure *carrierError
 	return errors.As(err, &failure) && !refusedAsSuch(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }

@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -21,6 +22,9 @@ var (
 	errCutShort = errors.New("the server ended its answer before it was complete")
 )
 
+// newsWait limits the wait for the stream of a server's own messages; servers open it in a few milliseconds.
+const newsWait = 500 * time.Millisecond
+
 // streamable is the carrier "Streamable HTTP": each message is an HTTP request, answered with a message or with a stream of messages, see
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports ("Streamable HTTP").
 type streamable struct {
@@ -28,7 +32,7 @@ type streamable struct {
 	session atomic.Value // string
 }
 
-func newStreamable(url string, client *http.Client, log *serverLog) *streamable {
+func newStreamable(url string, client *http.Client, log Log) *streamable {
 	return &streamable{web: newWeb(url, client, log)}
 }
 
@@ -137,7 +141,7 @@ func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, erro
 		if !pause(ctx, events.delay) {
 			return nil, ctx.Err()
 		}
-		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{"Last-Event-Id": {events.lastID}})
+		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{headerLastEvent: {events.lastID}})
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +163,7 @@ func (s *streamable) drain(ctx context.Context, events *eventReader) (*message, 
 		}
 		answer, err := s.take(ctx, data)
 		if err != nil {
-			s.log.print("an event that is not a message", data)
+			s.log.Print("an event that is not a message", data)
 		}
 		if answer != nil {
 			return answer, nil
@@ -205,29 +209,39 @@ func (s *streamable) notify(ctx context.Context, n *notification) error {
 	return nil
 }
 
-// hearNews receives the messages that a server of the older revisions sends outside its answers, until close.
-func (s *streamable) hearNews() {
-	s.spawn(func() { s.listen(s.life) })
+// hearNews receives the messages that a server of the older revisions sends outside its answers, until close. It waits for the stream, at
+// most for newsWait: servers drop a request that they send before.
+func (s *streamable) hearNews(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, newsWait)
+	defer cancel()
+	s.spawn(func() { s.listen(s.life, cancel) })
+	<-ctx.Done()
 }
 
-// listen requests the stream of the server's notifications repeatedly, until ctx ends or the server has no such stream.
-func (s *streamable) listen(ctx context.Context) {
+// listen requests the stream repeatedly, from the last event on, until ctx ends or the server has no such stream. It calls opened at the
+// latest when it ends.
+func (s *streamable) listen(ctx context.Context, opened func()) {
+	defer opened()
+	events := newEventReader(nil)
 	for {
-		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, nil)
-		delay := reconnectDelay
+		header := http.Header{}
+		if events.lastID != "" {
+			header.Set(headerLastEvent, events.lastID)
+		}
+		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, header)
 		if err == nil {
 			if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
 				discard(resp.Body)
 				return
 			}
-			events := newEventReader(resp.Body)
+			opened()
+			events.resume(resp.Body)
 			for err == nil {
 				_, err = s.drain(ctx, events) // this stream has no answers
 			}
-			delay = events.delay
 			_ = resp.Body.Close()
 		}
-		if refusedAsSuch(err) || !pause(ctx, delay) {
+		if refusedAsSuch(err) || !pause(ctx, events.delay) {
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"context"
@@ -41,7 +41,7 @@ const (
 // end with the process; close waits for them.
 type stdio struct {
 	cmd  *exec.Cmd
-	log  *serverLog
+	log  Log
 	path string // the command's path, for errors
 
 	confine func() (confine.Policy, error) // nil: unconfined
@@ -79,20 +79,32 @@ const (
 	lineFailed // the server did not get all of it
 )
 
+// Command runs a local server.
+type Command struct {
+	Name string // a path, relative to Dir, or a name in the PATH of the server
+	Args []string
+	// Environ is the host's environment, in the form of os.Environ: the server gets the part that every program needs, and Env.
+	Environ []string
+	Env     map[string]string
+	Dir     string
+	// Confine returns the files the server may access; it is called at each start. If nil, the server has all rights of the user.
+	Confine func() (confine.Policy, error)
+}
+
 // newStdio prepares the child; nothing runs before start.
-func newStdio(s *Server, dir string, o *Options, log *serverLog) (*stdio, error) {
-	env := child.Environ(o.Environ, s.Env)
-	path, err := lookPath(s.Command, dir, env)
+func newStdio(c *Command, log Log) (*stdio, error) {
+	env := child.Environ(c.Environ, c.Env)
+	path, err := lookPath(c.Name, c.Dir, env)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("cwd: %s is not a directory", dir)
+	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("cwd: %s is not a directory", c.Dir)
 	}
-	cmd := &exec.Cmd{Path: path, Args: append([]string{s.Command}, s.Args...), Dir: dir, Env: env}
+	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
 	child.Prepare(cmd)
 	return &stdio{
-		cmd: cmd, log: log, path: path, confine: o.Confine,
+		cmd: cmd, log: log, path: path, confine: c.Confine,
 		out:     make(chan *outgoing, maxWaiting),
 		pending: map[string]chan *message{},
 		lost:    make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), logged: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
@@ -217,7 +229,7 @@ func (t *stdio) wait(pipes *child.Pipes) {
 	if errors.As(err, &exit) {
 		state = "it ended with " + exit.Error()
 	}
-	t.fail(fmt.Errorf("%s%s", state, t.log.lastWords()))
+	t.fail(fmt.Errorf("%s%s", state, t.log.LastWords()))
 	close(t.exited)
 	// A process that left the group may hold the pipes open.
 	timer := time.AfterFunc(closeGrace, pipes.Close)

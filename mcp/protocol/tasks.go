@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"context"
@@ -11,18 +11,16 @@ import (
 )
 
 const (
-	// taskRequired is the taskSupport of a tool that can only be called as a task.
-	taskRequired = "required"
 	// taskPoll is the default and the minimum interval between requests of a task's status.
 	taskPoll = time.Second
 )
 
 // callTask calls a tool as a task: the server immediately returns the task's name and keeps the result until it is requested. For the
 // host it is a normal call.
-func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name string, args json.RawMessage) (json.RawMessage, error) {
+func (c *Conn) callTask(ctx context.Context, on *Call, limit time.Duration, name string, args json.RawMessage) (json.RawMessage, error) {
 	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
-		created, err := c.request(ctx, string(mcp.MethodToolsCall), map[string]any{
-			"name": name, "arguments": args, "_meta": meta, "task": map[string]any{"ttl": maxCallTime.Milliseconds()},
+		created, err := c.Request(ctx, string(mcp.MethodToolsCall), map[string]any{
+			"name": name, "arguments": args, "_meta": meta, "task": map[string]any{"ttl": MaxCallTime.Milliseconds()},
 		})
 		if err != nil {
 			return nil, err
@@ -40,7 +38,7 @@ func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name
 		watch, stop := context.WithCancel(ctx)
 		var watching sync.WaitGroup
 		watching.Go(func() { c.watchTask(watch, on, id, max(taskPoll, time.Duration(answer.Task.Poll)*time.Millisecond)) })
-		result, err := c.request(ctx, string(mcp.MethodTasksResult), id)
+		result, err := c.Request(ctx, string(mcp.MethodTasksResult), id)
 		stop()
 		watching.Wait()
 		if ctx.Err() != nil {
@@ -51,7 +49,7 @@ func (c *conn) callTask(ctx context.Context, on *call, limit time.Duration, name
 }
 
 // watchTask displays a task's status until ctx ends. A status "working" counts as progress of the call.
-func (c *conn) watchTask(ctx context.Context, on *call, id map[string]any, every time.Duration) {
+func (c *Conn) watchTask(ctx context.Context, on *Call, id map[string]any, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -60,7 +58,7 @@ func (c *conn) watchTask(ctx context.Context, on *call, id map[string]any, every
 			return
 		case <-tick.C:
 		}
-		raw, err := c.request(ctx, string(mcp.MethodTasksGet), id)
+		raw, err := c.Request(ctx, string(mcp.MethodTasksGet), id)
 		var status struct {
 			Message string `json:"statusMessage"`
 		}
@@ -68,17 +66,17 @@ func (c *conn) watchTask(ctx context.Context, on *call, id map[string]any, every
 			continue
 		}
 		on.touch()
-		if on.host != nil && status.Message != "" {
-			on.host.Progress(bound(status.Message, 200), nil)
+		if on.Host != nil && status.Message != "" {
+			on.Host.Progress(Bound(status.Message, maxTitle), nil)
 		}
 	}
 }
 
 // cancelTask sends the server a request to cancel the task.
-func (c *conn) cancelTask(ctx context.Context, id map[string]any) {
+func (c *Conn) cancelTask(ctx context.Context, id map[string]any) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	go func() { // ends when the server answered, at the latest after goodbyeTimeout
 		defer cancel()
-		_, _ = c.request(ctx, string(mcp.MethodTasksCancel), id)
+		_, _ = c.Request(ctx, string(mcp.MethodTasksCancel), id)
 	}()
 }

@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"bytes"
@@ -21,6 +21,8 @@ import (
 const (
 	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
+	// headerLastEvent asks for the events after one, see the living standard of HTML, "Server-sent events".
+	headerLastEvent = "Last-Event-Id"
 )
 
 const (
@@ -28,12 +30,15 @@ const (
 	mediaEvents = "text/event-stream"
 )
 
+// errClosed is the cause of a connection that tenon closed.
+var errClosed = errors.New("it was closed")
+
 // web is the common part of the carriers over HTTP. Its goroutines, one for each request of the server and one that listens, end with
 // close, which waits for them.
 type web struct {
 	url     string
 	client  *http.Client
-	log     *serverLog
+	log     Log
 	peer    peer
 	version atomic.Value // string; the agreed revision
 
@@ -46,7 +51,7 @@ type web struct {
 	running sync.WaitGroup
 }
 
-func newWeb(url string, client *http.Client, log *serverLog) *web {
+func newWeb(url string, client *http.Client, log Log) *web {
 	return &web{url: url, client: client, log: log, incoming: make(chan struct{}, maxIncoming)}
 }
 
@@ -116,7 +121,7 @@ func (w *web) send(ctx context.Context, method, address, accept string, body any
 func (w *web) receive(ctx context.Context, m *message, reply func(context.Context, *response)) {
 	if m.isNotification() {
 		if !w.peer.notify(m) {
-			w.log.print("a notification that cannot be read", m.Params)
+			w.log.Print("a notification that cannot be read", m.Params)
 		}
 		return
 	}

@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ func (t *stdio) receive(line []byte) {
 	}
 	messages, err := decodeMessages(line)
 	if err != nil {
-		t.log.print("output that is not a message", line)
+		t.log.Print("output that is not a message", line)
 		return
 	}
 	t.received.Add(int64(len(messages)))
@@ -23,7 +23,7 @@ func (t *stdio) receive(line []byte) {
 			t.respond(m, line)
 		case m.isNotification():
 			if !t.peer.notify(m) {
-				t.log.print("a notification that cannot be read", line)
+				t.log.Print("a notification that cannot be read", line)
 			}
 		default:
 			t.requested(m)
@@ -38,7 +38,7 @@ func (t *stdio) respond(m *message, raw []byte) {
 	delete(t.pending, string(m.ID))
 	t.mu.Unlock()
 	if !ok {
-		t.log.print("unexpected answer", raw)
+		t.log.Print("unexpected answer", raw)
 		return
 	}
 	waiting <- m

@@ -1,4 +1,7 @@
-package mcp
+// Package input answers what an MCP server asks during a call: the user's model is asked for an answer (sampling), the user for the
+// values of a form (elicitation), and the host for the project's directory (roots). Every answer belongs to a session, so that a request
+// without one is refused.
+package input
 
 import (
 	"context"
@@ -8,30 +11,39 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// responder answers a server's requests during a call: to the user's model, to the user, for the project's directory. Every
-// answer belongs to a session, so requests without a known session are refused.
-type responder struct {
-	server  string
-	host    sdk.Host // nil while a server is only probed
-	timeout time.Duration
-	calls   *calls
+// Responder answers the requests of one server. It is safe for concurrent use.
+type Responder struct {
+	Server string   // its name, for questions
+	Host   sdk.Host // nil while a server is only probed
 }
+
+// maxImage is the maximum size of an image in a message to the model, in bytes of base64, as in opencode.
+const maxImage = 10 << 20
 
 var errNoCall = errors.New("the request belongs to no tool call")
 
-// answer answers a request of the server; errNoMethod for an unknown method.
-func (r *responder) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
+// Capabilities returns what a server may request.
+func Capabilities() mcp.ClientCapabilities {
+	return mcp.ClientCapabilities{
+		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}},
+		Sampling:    &mcp.SamplingCapability{},
+		Roots: &struct {
+			ListChanged bool `json:"listChanged,omitempty"`
+		}{},
+	}
+}
+
+// Answer answers a request of the server; it is a protocol.Answer.
+func (r *Responder) Answer(ctx context.Context, on *protocol.Call, method string, params json.RawMessage) (any, error) {
 	switch mcp.MCPMethod(method) {
-	case mcp.MethodPing:
-		return struct{}{}, nil
 	case mcp.MethodListRoots:
 		return r.roots(), nil
 	case mcp.MethodSamplingCreateMessage:
@@ -39,43 +51,22 @@ func (r *responder) answer(ctx context.Context, method string, params json.RawMe
 		if err := json.Unmarshal(params, &p); err != nil {
 			return nil, fmt.Errorf("invalid parameters: %w", err)
 		}
-		return r.createMessage(ctx, &p)
+		return r.createMessage(ctx, on, &p)
 	case mcp.MethodElicitationCreate:
 		var p mcp.ElicitationParams
 		if err := json.Unmarshal(params, &p); err != nil {
 			return nil, fmt.Errorf("invalid parameters: %w", err)
 		}
-		return r.elicit(ctx, &p)
+		return r.elicit(ctx, on, &p)
 	}
-	return nil, errNoMethod
-}
-
-// input answers a request for input of a server of the stateless revision.
-func (r *responder) input(ctx context.Context, in mcp.InputRequest) (mcp.InputResponse, error) {
-	switch {
-	case in.Method == mcp.MethodListRoots:
-		return mcp.NewRootsInputResponse(*r.roots()), nil
-	case in.Method == mcp.MethodSamplingCreateMessage && in.Sampling != nil:
-		result, err := r.createMessage(ctx, in.Sampling)
-		if err != nil {
-			return mcp.InputResponse{}, err
-		}
-		return mcp.NewSamplingInputResponse(*result), nil
-	case in.Method == mcp.MethodElicitationCreate && in.Elicitation != nil:
-		result, err := r.elicit(ctx, in.Elicitation)
-		if err != nil {
-			return mcp.InputResponse{}, err
-		}
-		return mcp.NewElicitationInputResponse(*result), nil
-	}
-	return mcp.InputResponse{}, fmt.Errorf("unsupported request %q", in.Method)
+	return nil, protocol.ErrNoMethod
 }
 
 // roots returns the project's directory.
-func (r *responder) roots() *mcp.ListRootsResult {
+func (r *Responder) roots() *mcp.ListRootsResult {
 	result := &mcp.ListRootsResult{Roots: []mcp.Root{}}
-	if r.host != nil {
-		dir := r.host.Project().Worktree
+	if r.Host != nil {
+		dir := r.Host.Project().Worktree
 		path := filepath.ToSlash(dir)
 		if !strings.HasPrefix(path, "/") {
 			path = "/" + path // a drive letter
@@ -87,20 +78,19 @@ func (r *responder) roots() *mcp.ListRootsResult {
 }
 
 // createMessage sends a request to the user's model. The host asks the user for permission first.
-func (r *responder) createMessage(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	on := r.calls.of(ctx)
-	sampler, ok := r.host.(sdk.Sampler)
+func (r *Responder) createMessage(ctx context.Context, on *protocol.Call, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	sampler, ok := r.Host.(sdk.Sampler)
 	if !ok {
 		return nil, errors.New("no model available")
 	}
-	if on == nil || on.session == "" {
+	if on == nil || on.Session == "" {
 		return nil, errNoCall
 	}
 	if len(p.Tools) > 0 {
 		return nil, errors.New("tools are not supported in requests to the model")
 	}
-	defer on.pause()()
-	sample, err := sampleRequest(p, on.session)
+	defer on.Pause()()
+	sample, err := sampleRequest(p, on.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +158,7 @@ func samplePart(content any) (sdk.Part, error) {
 		return &sdk.TextPart{Text: text.Text}, nil
 	}
 	if image, ok := mcp.AsImageContent(content); ok {
-		if len(image.Data) > maxAttachment {
+		if len(image.Data) > maxImage {
 			return nil, errors.New("the image is too large")
 		}
 		return &sdk.FilePart{Mime: image.MIMEType, URL: "data:" + image.MIMEType + ";base64," + image.Data}, nil
@@ -177,7 +167,7 @@ func samplePart(content any) (sdk.Part, error) {
 }
 
 // elicit asks the user. If there is no user, or the user declines, the server gets that as the answer.
-func (r *responder) elicit(ctx context.Context, p *mcp.ElicitationParams) (*mcp.ElicitationResult, error) {
+func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *mcp.ElicitationParams) (*mcp.ElicitationResult, error) {
 	if p.Mode != "" && p.Mode != mcp.ElicitationModeForm {
 		return nil, fmt.Errorf("elicitation mode %q is not supported: tenon does not open URLs for a server", p.Mode)
 	}
@@ -185,14 +175,13 @@ func (r *responder) elicit(ctx context.Context, p *mcp.ElicitationParams) (*mcp.
 	if err != nil {
 		return nil, err
 	}
-	on := r.calls.of(ctx)
 	if on == nil {
 		return nil, errNoCall
 	}
-	defer on.pause()()
+	defer on.Pause()()
 	content, err := form.fill(func(questions []sdk.Question) ([][]string, error) {
 		return r.question(ctx, on, questions)
-	}, fmt.Sprintf("MCP server %s: %s", visible.Strip(r.server), bound(p.Message, 2<<10)))
+	}, fmt.Sprintf("MCP server %s: %s", visible.Strip(r.Server), protocol.Bound(p.Message, 2<<10)))
 	result := &mcp.ElicitationResult{}
 	var refusal *sdk.Refusal
 	switch {
@@ -209,12 +198,12 @@ func (r *responder) elicit(ctx context.Context, p *mcp.ElicitationParams) (*mcp.
 }
 
 // question asks on behalf of a call: through the call itself, or through the host.
-func (r *responder) question(ctx context.Context, on *call, questions []sdk.Question) ([][]string, error) {
-	if q, ok := on.host.(sdk.Questioner); ok {
+func (r *Responder) question(ctx context.Context, on *protocol.Call, questions []sdk.Question) ([][]string, error) {
+	if q, ok := on.Host.(sdk.Questioner); ok {
 		return q.Question(ctx, questions)
 	}
-	if q, ok := r.host.(sdk.UserQuestioner); ok && on.session != "" {
-		return q.AskUser(ctx, on.session, questions)
+	if q, ok := r.Host.(sdk.UserQuestioner); ok && on.Session != "" {
+		return q.AskUser(ctx, on.Session, questions)
 	}
 	return nil, errors.ErrUnsupported
 }

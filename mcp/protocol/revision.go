@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -19,71 +20,79 @@ const (
 	maxEmptyRounds = 3
 )
 
+// errNotModern is returned if a server answers the discovery without naming the revision: an older server may answer any method.
+var errNotModern = errors.New("the server did not name a revision it supports")
+
 // introduce agrees on a revision of the protocol: first the stateless one with its discovery (SEP-2575), then the
-// older ones with a handshake. raw is the server's answer.
-func (c *conn) introduce(ctx context.Context, a attempt) (hello *mcp.InitializeResult, raw json.RawMessage, err error) {
-	if !a.legacy {
-		if hello, raw, err = c.discover(ctx, a); err == nil || errors.As(err, new(*authError)) {
-			return hello, raw, err
+// older ones with a handshake.
+func (c *Conn) introduce(ctx context.Context, legacy bool, probe time.Duration) error {
+	if !legacy {
+		if err := c.discover(ctx, probe); err == nil || errors.As(err, new(*AuthError)) {
+			return err
 		}
 	}
 	return c.initialize(ctx)
 }
 
-// discover sends the discovery of the stateless revision. If the server names another such revision, it repeats the request with that.
-func (c *conn) discover(ctx context.Context, a attempt) (*mcp.InitializeResult, json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, a.timeout))
+// discover sends the discovery of the stateless revision. If the server names such a revision, it repeats the request with that.
+func (c *Conn) discover(ctx context.Context, probe time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, probe)
 	defer cancel()
 	c.setVersion(mcp.LATEST_PROTOCOL_VERSION)
-	raw, err := c.request(ctx, string(mcp.MethodServerDiscover), nil)
+	raw, err := c.Request(ctx, string(mcp.MethodServerDiscover), nil)
 	var other mcp.UnsupportedProtocolVersionError
 	if errors.As(err, &other) {
-		if v := mcp.NegotiateMutuallySupportedVersion(other.Supported); mcp.IsModernProtocol(v) && v != c.version {
+		if v := mcp.NegotiateMutuallySupportedVersion(other.Supported); mcp.IsModernProtocol(v) {
 			c.setVersion(v)
-			raw, err = c.request(ctx, string(mcp.MethodServerDiscover), nil)
+			raw, err = c.Request(ctx, string(mcp.MethodServerDiscover), nil)
 		}
 	}
 	var found mcp.DiscoverResult
 	if err == nil {
 		err = json.Unmarshal(raw, &found)
 	}
+	if err == nil && !slices.Contains(found.SupportedVersions, c.version) {
+		err = errNotModern
+	}
 	if err != nil {
 		c.setVersion("")
-		return nil, nil, err
+		return err
 	}
-	c.server = found.Capabilities
-	hello := &mcp.InitializeResult{ProtocolVersion: c.version, Capabilities: found.Capabilities, Instructions: found.Instructions}
+	c.hello = &Hello{Protocol: c.version, Capabilities: found.Capabilities, Instructions: found.Instructions, Raw: raw}
 	if info := found.GetResultMeta().ServerInfo(); info != nil {
-		hello.ServerInfo = *info
+		c.hello.Name, c.hello.Version = info.Name, info.Version
 	}
-	return hello, raw, nil
+	return nil
 }
 
 // initialize performs the handshake, see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle ("Initialization").
-func (c *conn) initialize(ctx context.Context) (*mcp.InitializeResult, json.RawMessage, error) {
-	raw, err := c.request(ctx, string(mcp.MethodInitialize), map[string]any{
+func (c *Conn) initialize(ctx context.Context) error {
+	raw, err := c.Request(ctx, string(mcp.MethodInitialize), map[string]any{
 		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION, "clientInfo": c.info, "capabilities": c.capabilities,
 	})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	hello := &mcp.InitializeResult{}
-	if err := json.Unmarshal(raw, hello); err != nil {
-		return nil, nil, fmt.Errorf("invalid answer to the first message: %w", err)
+	var hello mcp.InitializeResult
+	if err := json.Unmarshal(raw, &hello); err != nil {
+		return fmt.Errorf("invalid answer to the first message: %w", err)
 	}
 	if !mcp.IsValidProtocolVersion(hello.ProtocolVersion) {
-		return nil, nil, mcp.UnsupportedProtocolVersionError{Version: hello.ProtocolVersion}
+		return mcp.UnsupportedProtocolVersionError{Version: hello.ProtocolVersion}
 	}
-	c.server = hello.Capabilities
+	c.hello = &Hello{
+		Name: hello.ServerInfo.Name, Version: hello.ServerInfo.Version, Protocol: hello.ProtocolVersion,
+		Instructions: hello.Instructions, Capabilities: hello.Capabilities, Raw: raw,
+	}
 	c.setVersion(hello.ProtocolVersion)
 	if err := c.wire.notify(ctx, string(mcp.MethodNotificationInitialized), nil); err != nil {
-		return nil, nil, &carrierError{err}
+		return &carrierError{err}
 	}
-	return hello, raw, nil
+	return nil
 }
 
 // setVersion sets the revision, which HTTP requests contain.
-func (c *conn) setVersion(version string) {
+func (c *Conn) setVersion(version string) {
 	c.version = version
 	if web, ok := c.wire.carrier.(interface{ setVersion(string) }); ok {
 		web.setVersion(version)
@@ -91,10 +100,10 @@ func (c *conn) setVersion(version string) {
 }
 
 // modern reports whether the connection is stateless, so that each request is complete.
-func (c *conn) modern() bool { return mcp.IsModernProtocol(c.version) }
+func (c *Conn) modern() bool { return mcp.IsModernProtocol(c.version) }
 
-// request sends a request and returns its raw result.
-func (c *conn) request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
+// Request sends a request and returns its raw result.
+func (c *Conn) Request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
 	if !c.modern() {
 		if params == nil {
 			return c.wire.request(ctx, method, nil, nil)
@@ -110,7 +119,7 @@ func (c *conn) request(ctx context.Context, method string, params map[string]any
 }
 
 // complete adds the fields that the stateless revision requires in each request.
-func (c *conn) complete(params map[string]any) map[string]any {
+func (c *Conn) complete(params map[string]any) map[string]any {
 	meta := map[string]any{
 		mcp.MetaKeyProtocolVersion: c.version, mcp.MetaKeyClientInfo: c.info, mcp.MetaKeyClientCapabilities: c.capabilities,
 	}
@@ -128,7 +137,7 @@ func (c *conn) complete(params map[string]any) map[string]any {
 
 // header returns the HTTP headers of the stateless revision (SEP-2243): the method, its target, and the arguments that the
 // tool's schema names.
-func (c *conn) header(method string, params map[string]any) (http.Header, error) {
+func (c *Conn) header(method string, params map[string]any) (http.Header, error) {
 	if !c.overHTTP() {
 		return nil, nil
 	}
@@ -153,46 +162,29 @@ func (c *conn) header(method string, params map[string]any) (http.Header, error)
 	return header, nil
 }
 
-func (c *conn) overHTTP() bool {
+func (c *Conn) overHTTP() bool {
 	_, ok := c.wire.carrier.(*streamable)
 	return ok
 }
 
-// decodeTool decodes one element of a list of tools. In the stateless revision over HTTP, tools whose schemas require impossible headers
-// must be omitted (SEP-2243).
-func (c *conn) decodeTool(raw json.RawMessage) (Tool, error) {
-	tool, err := decodeTool(raw)
-	if err != nil || !c.modern() || !c.overHTTP() {
-		return tool, err
-	}
-	var whole mcp.Tool
-	if json.Unmarshal(raw, &whole) != nil {
-		return tool, nil // an invalid schema requires no headers
-	}
-	if err := mcp.ValidateParamHeaderAnnotations(&whole); err != nil {
-		return Tool{}, err
-	}
-	c.calls.mu.Lock()
-	defer c.calls.mu.Unlock()
-	if c.repeated == nil {
-		c.repeated = map[string]mcp.Tool{}
-	}
-	c.repeated[tool.Name] = whole
-	return tool, nil
+// inputRequest is a question in a result.
+type inputRequest struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
 }
 
 // rounds repeats a request until the server has all its input: in the stateless revision, a result can be questions, whose answers are
 // sent with the same request (SEP-2322).
-func (c *conn) rounds(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
+func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[string]any) (json.RawMessage, error) {
 	empty := 0
 	for range maxRounds {
-		raw, err := c.request(ctx, method, params)
+		raw, err := c.Request(ctx, method, params)
 		if err != nil || !wantsInput(raw) {
 			return raw, err
 		}
 		var asked struct {
-			Requests mcp.InputRequests `json:"inputRequests"`
-			State    string            `json:"requestState"`
+			Requests map[string]inputRequest `json:"inputRequests"`
+			State    string                  `json:"requestState"`
 		}
 		if err := json.Unmarshal(raw, &asked); err != nil {
 			return nil, fmt.Errorf("invalid request for input: %w", err)
@@ -203,9 +195,9 @@ func (c *conn) rounds(ctx context.Context, method string, params map[string]any)
 		if empty == maxEmptyRounds {
 			return nil, errors.New("it is too busy to answer")
 		}
-		answers := mcp.InputResponses{}
+		answers := map[string]any{}
 		for _, id := range slices.Sorted(maps.Keys(asked.Requests)) {
-			if answers[id], err = c.responder.input(ctx, asked.Requests[id]); err != nil {
+			if answers[id], err = c.answer(ctx, on, asked.Requests[id].Method, asked.Requests[id].Params); err != nil {
 				return nil, fmt.Errorf("it asks for something: %w", err)
 			}
 		}

@@ -1,4 +1,4 @@
-package mcp
+package protocol
 
 import (
 	"context"
@@ -11,33 +11,27 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxCallTime is the maximum duration of a call, whatever its progress.
-const maxCallTime = 10 * time.Minute
+// maxTitle is the maximum length of a line of progress, in bytes.
+const maxTitle = 200
 
-// call is a request on behalf of a session. The server's own requests and notifications during the call belong to it.
-type call struct {
-	session string
-	host    sdk.ToolHost // nil outside a tool call
-	token   string       // of its progress notifications
+// MaxCallTime is the maximum duration of a call, whatever its progress.
+const MaxCallTime = 10 * time.Minute
 
+// Call is a request on behalf of a session. The server's own requests and notifications during the call belong to it. A Call is used
+// once.
+type Call struct {
+	Session string       // empty: none
+	Host    sdk.ToolHost // nil outside a tool call
+
+	token  string // of its progress notifications
 	mu     sync.Mutex
 	timer  *time.Timer
 	limit  time.Duration
 	paused int // number of the server's requests in progress
-}
-
-// hookCall returns a request on behalf of a hook, for the session in the hook's input.
-func hookCall(c *sdk.RemoteCall) *call {
-	var in struct {
-		SessionID string `json:"sessionID"`
-	}
-	if json.Unmarshal(c.Input, &in) != nil {
-		return &call{}
-	}
-	return &call{session: in.SessionID}
 }
 
 type callKey struct{}
@@ -46,7 +40,7 @@ type callKey struct{}
 type calls struct {
 	mu     sync.Mutex
 	next   int
-	active []*call // oldest first
+	active []*Call // oldest first
 }
 
 func newCalls() *calls { return &calls{} }
@@ -54,9 +48,9 @@ func newCalls() *calls { return &calls{} }
 // errNoAnswer is the cause of a call that exceeded its timeout.
 var errNoAnswer = errors.New("no answer in time")
 
-// begin records the call and limits its time: limit without progress, maxCallTime in total. done ends it.
-func (l *calls) begin(ctx context.Context, c *call, limit time.Duration) (_ context.Context, done func()) {
-	ctx, stop := context.WithTimeoutCause(ctx, max(maxCallTime, limit), errNoAnswer)
+// begin records the call and limits its time: limit without progress, MaxCallTime in total. done ends it.
+func (l *calls) begin(ctx context.Context, c *Call, limit time.Duration) (_ context.Context, done func()) {
+	ctx, stop := context.WithTimeoutCause(ctx, max(MaxCallTime, limit), errNoAnswer)
 	ctx, cancel := context.WithCancelCause(ctx)
 	c.limit = limit
 	c.timer = time.AfterFunc(limit, func() { cancel(errNoAnswer) })
@@ -67,7 +61,7 @@ func (l *calls) begin(ctx context.Context, c *call, limit time.Duration) (_ cont
 	l.mu.Unlock()
 	return context.WithValue(ctx, callKey{}, c), func() {
 		l.mu.Lock()
-		l.active = slices.DeleteFunc(l.active, func(o *call) bool { return o == c })
+		l.active = slices.DeleteFunc(l.active, func(o *Call) bool { return o == c })
 		l.mu.Unlock()
 		c.timer.Stop()
 		cancel(nil)
@@ -77,15 +71,15 @@ func (l *calls) begin(ctx context.Context, c *call, limit time.Duration) (_ cont
 
 // of returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all of them
 // belong to one session. Otherwise it returns nil.
-func (l *calls) of(ctx context.Context) *call {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
+func (l *calls) of(ctx context.Context) *Call {
+	if c, ok := ctx.Value(callKey{}).(*Call); ok {
 		return c
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var found *call
+	var found *Call
 	for _, c := range l.active {
-		if found != nil && c.session != found.session {
+		if found != nil && c.Session != found.Session {
 			return nil
 		}
 		found = c
@@ -93,12 +87,20 @@ func (l *calls) of(ctx context.Context) *call {
 	return found
 }
 
+// respond answers a request of the server, as part of the call it belongs to.
+func (c *Conn) respond(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	if method == string(mcp.MethodPing) {
+		return struct{}{}, nil
+	}
+	return c.answer(ctx, c.calls.of(ctx), method, params)
+}
+
 // progress displays a call's progress. It is called on a reading goroutine.
 func (l *calls) progress(params map[string]any) {
 	token, _ := params["progressToken"].(string)
 	l.mu.Lock()
-	at := slices.IndexFunc(l.active, func(c *call) bool { return c.token == token })
-	var c *call
+	at := slices.IndexFunc(l.active, func(c *Call) bool { return c.token == token })
+	var c *Call
 	if at >= 0 {
 		c = l.active[at]
 	}
@@ -107,7 +109,7 @@ func (l *calls) progress(params map[string]any) {
 		return
 	}
 	c.touch()
-	if c.host == nil {
+	if c.Host == nil {
 		return
 	}
 	meta := sdk.Object{}
@@ -117,12 +119,15 @@ func (l *calls) progress(params map[string]any) {
 		}
 	}
 	title, _ := params["message"].(string)
-	title = bound(title, 200)
+	title = Bound(title, maxTitle)
 	if title == "" {
 		title = progressTitle(meta)
 	}
-	c.host.Progress(title, meta)
+	c.Host.Progress(title, meta)
 }
+
+// Bound cuts a stranger's text at a number of bytes and takes out what could change a terminal.
+func Bound(text string, limit int) string { return visible.Cut(visible.Strip(text), limit, " …") }
 
 func progressTitle(meta sdk.Object) string {
 	if total, ok := meta["total"]; ok {
@@ -132,7 +137,7 @@ func progressTitle(meta sdk.Object) string {
 }
 
 // touch restarts the call's time limit.
-func (c *call) touch() {
+func (c *Call) touch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.paused == 0 {
@@ -140,8 +145,8 @@ func (c *call) touch() {
 	}
 }
 
-// pause stops the call's time while the server waits for an answer; the returned function resumes it.
-func (c *call) pause() (resume func()) {
+// Pause stops the call's time while the server waits for an answer; the returned function resumes it.
+func (c *Call) Pause() (resume func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.paused++
@@ -170,7 +175,7 @@ type owner interface {
 
 // watch records the number of the server's messages at the start of a call; the returned function is called at its end. A stuck process
 // never recovers and may use a processor, so it is ended and restarted.
-func (c *conn) watch(ctx context.Context) (ended func(err error)) {
+func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
 	t, ok := c.wire.carrier.(owner)
 	if !ok {
 		return func(error) {}
@@ -188,7 +193,7 @@ func (c *conn) watch(ctx context.Context) (ended func(err error)) {
 }
 
 // do runs f, which sends the requests of a call, and returns the raw result.
-func (c *conn) do(ctx context.Context, on *call, limit time.Duration, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
+func (c *Conn) do(ctx context.Context, on *Call, limit time.Duration, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
 	ctx, done := c.calls.begin(ctx, on, limit)
 	defer done()
 	ended := c.watch(ctx)
@@ -211,43 +216,45 @@ func wantsInput(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &r) == nil && r.ResultType == "input_required"
 }
 
-// callTool calls a tool.
-func (c *conn) callTool(ctx context.Context, on *call, limit time.Duration, t *Tool, args json.RawMessage) (json.RawMessage, error) {
+// CallTool calls a tool, as a task if the server requires it. limit is the time without progress.
+func (c *Conn) CallTool(ctx context.Context, on *Call, limit time.Duration, name string, asTask bool, args json.RawMessage) (json.RawMessage, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	if t.Execution.TaskSupport == taskRequired {
-		return c.callTask(ctx, on, limit, t.Name, args)
+	if asTask {
+		return c.callTask(ctx, on, limit, name, args)
 	}
+	return c.ask(ctx, on, limit, mcp.MethodToolsCall, map[string]any{"name": name, "arguments": args})
+}
+
+// ReadResource reads a resource.
+func (c *Conn) ReadResource(ctx context.Context, on *Call, limit time.Duration, uri string) (json.RawMessage, error) {
+	return c.ask(ctx, on, limit, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+}
+
+// GetPrompt renders a prompt.
+func (c *Conn) GetPrompt(ctx context.Context, on *Call, limit time.Duration, name string, args map[string]string) (json.RawMessage, error) {
+	params := map[string]any{"name": name}
+	if len(args) > 0 {
+		params["arguments"] = args
+	}
+	return c.ask(ctx, on, limit, mcp.MethodPromptsGet, params)
+}
+
+// ask sends a request that the server may answer with questions.
+func (c *Conn) ask(ctx context.Context, on *Call, limit time.Duration, method mcp.MCPMethod, params map[string]any) (json.RawMessage, error) {
 	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
-		return c.rounds(ctx, string(mcp.MethodToolsCall), map[string]any{"name": t.Name, "arguments": args, "_meta": meta})
+		params["_meta"] = meta
+		return c.rounds(ctx, on, string(method), params)
 	})
 }
 
-// readResource reads a resource.
-func (c *conn) readResource(ctx context.Context, on *call, limit time.Duration, uri string) (json.RawMessage, error) {
-	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
-		return c.rounds(ctx, string(mcp.MethodResourcesRead), map[string]any{"uri": uri, "_meta": meta})
-	})
-}
-
-// getPrompt renders a prompt.
-func (c *conn) getPrompt(ctx context.Context, on *call, limit time.Duration, name string, args map[string]string) (json.RawMessage, error) {
-	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
-		params := map[string]any{"name": name, "_meta": meta}
-		if len(args) > 0 {
-			params["arguments"] = args
-		}
-		return c.rounds(ctx, string(mcp.MethodPromptsGet), params)
-	})
-}
-
-// raw sends a request of an extension for a call.
-func (c *conn) raw(ctx context.Context, on *call, limit time.Duration, method string, params map[string]any) (json.RawMessage, error) {
+// Extension sends a request of an extension for a call.
+func (c *Conn) Extension(ctx context.Context, on *Call, limit time.Duration, method string, params map[string]any) (json.RawMessage, error) {
 	ctx, done := c.calls.begin(ctx, on, limit)
 	defer done()
 	ended := c.watch(ctx)
-	result, err := c.request(ctx, method, params)
+	result, err := c.Request(ctx, method, params)
 	ended(err)
 	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
 		return nil, fmt.Errorf("it did not answer in %s: %w", limit, errNoAnswer)
