@@ -19,8 +19,8 @@ const (
 )
 
 // expirySlack is the time before its end after which a token counts as expired: it must survive the request that it is sent with, and
-// clocks differ. It is the figure of opencode and of xAI's client.
-const expirySlack = 2 * time.Minute
+// clocks differ. A longer time would refresh short-lived tokens at each request. A token that ends earlier is refused, and refreshed then.
+const expirySlack = 30 * time.Second
 
 // Credential is a key or a token.
 type Credential struct {
@@ -45,13 +45,16 @@ type Credential struct {
 type Client struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret,omitempty"`
-	// Registered is set if the server issued the ID to tenon, not to the user.
-	Registered bool     `json:"registered,omitempty"`
+	// Configured is the client ID in the user's configuration, empty if the server registered tenon.
+	Configured string   `json:"configured,omitempty"`
 	Issuer     string   `json:"issuer"`
-	Resource   string   `json:"resource"`         // canonical URL of the MCP server
-	TokenURL   string   `json:"tokenURL"`         // refreshes the token
-	InHeader   bool     `json:"inHeader"`         // the secret is sent as Basic authentication, not in the body
-	Scopes     []string `json:"scopes,omitempty"` // granted
+	Resource   string   `json:"resource"`           // canonical URL of the MCP server
+	Audience   string   `json:"audience,omitempty"` // resource that the server's metadata names, for refreshes
+	TokenURL   string   `json:"tokenURL"`           // refreshes the token
+	InHeader   bool     `json:"inHeader"`           // the secret is sent as Basic authentication, not in the body
+	Scopes     []string `json:"scopes,omitempty"`   // granted
+	// Wanted are scopes that the server required since. The next sign-in requests them.
+	Wanted []string `json:"wanted,omitempty"`
 	// Definition identifies the configuration of a project's server that the user signed in for; empty for the user's own servers.
 	Definition string `json:"definition,omitempty"`
 }

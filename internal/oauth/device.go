@@ -30,7 +30,7 @@ func (d *Device) Poll(ctx context.Context) (*Token, error) {
 		wait = sleep
 	}
 	interval := d.Interval
-	for waited := time.Duration(0); waited+interval <= d.Lifetime; waited += interval {
+	for left := d.Lifetime - interval; left >= 0; left -= interval {
 		if err := wait(ctx, interval); err != nil {
 			return nil, err
 		}

@@ -24,6 +24,5 @@ var (
 	ParseStore = parseStore
 	ParseURL   = parseURL
 	ParseGrant = parseGrant
-	IsPublic   = isPublic
 	Dial       = dial
 )

@@ -1,4 +1,4 @@
-package ability
+package httpx
 
 import (
 	"net/netip"
@@ -34,8 +34,9 @@ var reserved = [...]netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),     // documentation
 }
 
-// isPublic reports whether an address may be dialled without being named in a grant.
-func isPublic(addr netip.Addr) bool {
+// IsPublic reports whether an address is one of a public server. Addresses that a plugin or a server names may be dialled only if they are
+// public, or if the user named them.
+func IsPublic(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if !addr.IsValid() || addr.Zone() != "" {
 		return false
