@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -50,7 +51,8 @@ func (d *dialer) dial(ctx context.Context) (*connection, error) {
 	if err := d.server.Validate(); err != nil {
 		return nil, err
 	}
-	p, err := d.protocol()
+	responder := &input.Responder{Server: d.server.Name, Host: d.host}
+	p, err := d.protocol(responder)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +63,10 @@ func (d *dialer) dial(ctx context.Context) (*connection, error) {
 	c := &connection{Conn: conn, interceptors: offersInterceptors(conn.Hello().Raw)}
 	ctx, cancel := context.WithTimeout(ctx, d.server.timeout())
 	defer cancel()
-	if _, err := c.refresh(ctx); err != nil {
+	if _, err = c.refresh(ctx); err == nil && responder.GaveRoots() {
+		err = c.takeRoots(ctx)
+	}
+	if err != nil {
 		c.Close()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("it did not list what it offers in %s; raise its timeout if it needs longer: %w", d.server.timeout(), context.DeadlineExceeded)
@@ -71,9 +76,26 @@ func (d *dialer) dial(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
+// rootsGrace is the time for a server to apply the roots it was sent; the official filesystem server needs a few milliseconds.
+const rootsGrace = 50 * time.Millisecond
+
+// takeRoots lets the server take the roots it asked for after the handshake: a call that arrives earlier is judged without them.
+func (c *connection) takeRoots(ctx context.Context) error {
+	if _, err := c.Request(ctx, string(mcp.MethodPing), nil); protocol.Broken(err) { // an answer shows that the roots were read
+		return err
+	}
+	grace := time.NewTimer(rootsGrace)
+	defer grace.Stop()
+	select {
+	case <-grace.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // protocol returns the way to the server.
-func (d *dialer) protocol() (*protocol.Dialer, error) {
-	responder := &input.Responder{Server: d.server.Name, Host: d.host}
+func (d *dialer) protocol(responder *input.Responder) (*protocol.Dialer, error) {
 	capabilities := input.Capabilities()
 	capabilities.Extensions = map[string]any{interceptorExtension: map[string]any{}}
 	p := &protocol.Dialer{

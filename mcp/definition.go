@@ -8,9 +8,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
-	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
 )
@@ -103,7 +102,7 @@ func (t *Tool) usable() error {
 	if err != nil {
 		return err
 	}
-	if _, err := resolveSchema(parameters); err != nil {
+	if _, err := toolschema.Resolve(parameters); err != nil {
 		return fmt.Errorf("its inputSchema is not valid: %w", err)
 	}
 	return nil
@@ -125,17 +124,6 @@ func (t *Tool) parameters() (json.RawMessage, error) {
 	default:
 		return nil, fmt.Errorf("its inputSchema is of type %s, not object", visible.Strip(kind))
 	}
-}
-
-func resolveSchema(text json.RawMessage) (resolved *jsonschema.Resolved, err error) {
-	if err := schemacost.Check(text); err != nil {
-		return nil, err
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		return nil, err
-	}
-	return schema.Resolve(nil)
 }
 
 // canonical returns the JSON of a value with sorted keys and exact numbers, so that equal values have equal texts.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -70,8 +71,18 @@ func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on 
 		if err := p.mayCall(c, "tool", t.Name); err != nil {
 			return err
 		}
-		raw, err = c.CallTool(ctx, on, p.server.timeout(), t.Name, t.asTask(), args)
+		raw, err = c.CallTool(ctx, on, p.server.timeout(), t.Name, t.asTask(), t.arguments(args))
 		return err
 	})
 	return raw, err
+}
+
+// arguments returns the arguments of a call without nulls that the tool's schema does not allow: servers refuse them.
+func (t *Tool) arguments(args json.RawMessage) json.RawMessage {
+	schema, err := toolschema.Resolve(t.InputSchema)
+	if err != nil {
+		return args // of a tool that is used as a hook
+	}
+	rest, _ := toolschema.WithoutNulls(schema, args)
+	return rest
 }

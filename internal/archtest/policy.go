@@ -8,16 +8,16 @@ const anywhere = "*"
 
 // trees returns for each top folder, or for one package, the folders of this module whose packages it may import, its own among them. The arrows go
 // one way: cmd → host → hooks → sdk, and what extends the host sees the sdk alone. A whole path stands for one package: what starts
-// processes does it through internal/child, what confines them through internal/confine, what takes schemas from strangers checks them with internal/schemacost, what shows their
+// processes does it through internal/child, what confines them through internal/confine, what takes schemas from strangers checks them with internal/schemacost or internal/toolschema, what shows their
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk", "internal/value", "internal/hookpoint"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
+		"host":     {"host", "hooks", "sdk", "internal/toolschema", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
 		"builtin":  {"builtin", "sdk", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/toolschema", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -50,7 +50,7 @@ func libraries() map[string][]string {
 		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/openai"},
 		"github.com/knadh/koanf":                            {"host/config"},
 		"github.com/tailscale/hujson":                       {"host/config"},
-		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost"},
+		"github.com/google/jsonschema-go":                   {"host", "plugins", "internal/toolschema", "internal/schemacost"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
 		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},

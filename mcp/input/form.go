@@ -44,6 +44,7 @@ type field struct {
 		Enum  []string `json:"enum"`
 		AnyOf []choice `json:"anyOf"`
 	} `json:"items"`
+	Default   any      `json:"default"`
 	MinLength *int     `json:"minLength"`
 	MaxLength *int     `json:"maxLength"`
 	Minimum   *float64 `json:"minimum"`
@@ -57,25 +58,31 @@ type choice struct {
 	Title string `json:"title"`
 }
 
-// readForm reads the schema of a form. The fields keep the order of the schema if it is known, else they are sorted by name.
-func readForm(schema any) (*form, error) {
-	raw, err := json.Marshal(schema)
-	if err != nil {
-		return nil, err
-	}
+// readForm reads the schema of a form. The fields keep the order of the schema.
+func readForm(schema json.RawMessage) (*form, error) {
 	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
 	}
-	if err := json.Unmarshal(raw, &s); err != nil {
+	if err := json.Unmarshal(schema, &s); err != nil {
 		return nil, fmt.Errorf("invalid form: %w", err)
 	}
-	if len(s.Properties) > maxFields {
-		return nil, fmt.Errorf("the form has %d fields, want at most %d", len(s.Properties), maxFields)
+	order, err := names(s.Properties)
+	if err != nil {
+		return nil, fmt.Errorf("invalid form: %w", err)
+	}
+	if len(order) > maxFields {
+		return nil, fmt.Errorf("the form has %d fields, want at most %d", len(order), maxFields)
+	}
+	var properties map[string]json.RawMessage
+	if len(order) > 0 {
+		if err := json.Unmarshal(s.Properties, &properties); err != nil {
+			return nil, fmt.Errorf("invalid form: %w", err)
+		}
 	}
 	f := &form{}
-	for name, raw := range s.Properties {
-		one := field{name: name, required: slices.Contains(s.Required, name)}
+	for _, name := range order {
+		one, raw := field{name: name, required: slices.Contains(s.Required, name)}, properties[name]
 		if err := json.Unmarshal(raw, &one); err != nil {
 			return nil, fmt.Errorf("field %q of the form: %w", name, err)
 		}
@@ -90,16 +97,38 @@ func readForm(schema any) (*form, error) {
 		}
 		f.fields = append(f.fields, one)
 	}
-	slices.SortFunc(f.fields, func(a, b field) int {
-		if a.required != b.required { // required fields come first
-			if a.required {
-				return -1
-			}
-			return 1
-		}
-		return bytes.Compare([]byte(a.name), []byte(b.name))
-	})
 	return f, nil
+}
+
+// names returns the names of an object's members in their order.
+func names(object json.RawMessage) ([]string, error) {
+	if len(object) == 0 {
+		return nil, nil
+	}
+	in := json.NewDecoder(bytes.NewReader(object))
+	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("properties: want an object")
+	}
+	var out []string
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		text, ok := name.(string)
+		if !ok {
+			return nil, errors.New("properties: want an object")
+		}
+		if slices.Contains(out, text) {
+			return nil, fmt.Errorf("properties: field %q is there twice", text)
+		}
+		out = append(out, text)
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // fill asks until the answers are valid. A nil map means that the user declined.
@@ -141,10 +170,14 @@ func (f *form) read(answers [][]string) (map[string]any, error) {
 			given = slices.DeleteFunc(slices.Clone(answers[i]), func(s string) bool { return s == "" })
 		}
 		one := &f.fields[i]
-		if len(given) == 0 {
-			if one.required {
-				return nil, fmt.Errorf("%s is required", one.label())
-			}
+		switch {
+		case len(given) > 0:
+		case one.Default != nil:
+			content[one.name] = one.Default
+			continue
+		case one.required:
+			return nil, fmt.Errorf("%s is required", one.label())
+		default:
 			continue
 		}
 		value, err := one.value(given)
@@ -168,12 +201,10 @@ func (f *field) question(message string) sdk.Question {
 	if f.Description != "" {
 		text += ": " + protocol.Bound(f.Description, 500)
 	}
-	if !f.required {
-		text += " (may be left empty)"
-	}
 	header := []rune(f.label())
 	q := sdk.Question{
 		Question: text, Header: string(header[:min(len(header), maxHeader)]), Multiple: f.Type == "array", Options: []sdk.QuestionOption{},
+		Optional: !f.required, Default: f.given(),
 	}
 	for _, c := range f.choices() {
 		q.Options = append(q.Options, sdk.QuestionOption{Label: c.Title})
@@ -181,6 +212,25 @@ func (f *field) question(message string) sdk.Question {
 	custom := len(q.Options) == 0
 	q.Custom = &custom
 	return q
+}
+
+// given returns the default of a field as an answer; none if it has none.
+func (f *field) given() []string {
+	values, several := f.Default.([]any)
+	if !several && f.Default != nil {
+		values = []any{f.Default}
+	}
+	var out []string
+	for _, v := range values {
+		text := fmt.Sprint(v)
+		for _, c := range f.choices() {
+			if c.Const == text {
+				text = c.Title
+			}
+		}
+		out = append(out, protocol.Bound(text, 200))
+	}
+	return out
 }
 
 // choices returns the allowed values of a field; none if any value is allowed.

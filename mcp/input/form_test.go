@@ -1,7 +1,6 @@
 package input
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -10,7 +9,7 @@ import (
 func FuzzForm(f *testing.F) {
 	f.Add([]byte(orderExample))
 	f.Fuzz(func(t *testing.T, schema []byte) {
-		form, err := readForm(json.RawMessage(schema))
+		form, err := readForm(schema)
 		if err != nil {
 			return
 		}

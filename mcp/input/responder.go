@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -23,7 +24,12 @@ import (
 type Responder struct {
 	Server string   // its name, for questions
 	Host   sdk.Host // nil while a server is only probed
+
+	roots atomic.Bool // the server asked for the roots
 }
+
+// GaveRoots reports whether the server asked for the project's directory.
+func (r *Responder) GaveRoots() bool { return r.roots.Load() }
 
 // maxImage is the maximum size of an image in a message to the model, in bytes of base64, as in opencode.
 const maxImage = 10 << 20
@@ -33,7 +39,7 @@ var errNoCall = errors.New("the request belongs to no tool call")
 // Capabilities returns what a server may request.
 func Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{
-		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}},
+		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
 		Sampling:    &mcp.SamplingCapability{},
 		Roots: &struct {
 			ListChanged bool `json:"listChanged,omitempty"`
@@ -45,7 +51,8 @@ func Capabilities() mcp.ClientCapabilities {
 func (r *Responder) Answer(ctx context.Context, on *protocol.Call, method string, params json.RawMessage) (any, error) {
 	switch mcp.MCPMethod(method) {
 	case mcp.MethodListRoots:
-		return r.roots(), nil
+		r.roots.Store(true)
+		return r.listRoots(), nil
 	case mcp.MethodSamplingCreateMessage:
 		var p mcp.CreateMessageParams
 		if err := json.Unmarshal(params, &p); err != nil {
@@ -53,7 +60,7 @@ func (r *Responder) Answer(ctx context.Context, on *protocol.Call, method string
 		}
 		return r.createMessage(ctx, on, &p)
 	case mcp.MethodElicitationCreate:
-		var p mcp.ElicitationParams
+		var p elicitation
 		if err := json.Unmarshal(params, &p); err != nil {
 			return nil, fmt.Errorf("invalid parameters: %w", err)
 		}
@@ -62,8 +69,8 @@ func (r *Responder) Answer(ctx context.Context, on *protocol.Call, method string
 	return nil, protocol.ErrNoMethod
 }
 
-// roots returns the project's directory.
-func (r *Responder) roots() *mcp.ListRootsResult {
+// listRoots returns the project's directory.
+func (r *Responder) listRoots() *mcp.ListRootsResult {
 	result := &mcp.ListRootsResult{Roots: []mcp.Root{}}
 	if r.Host != nil {
 		dir := r.Host.Project().Worktree
@@ -166,12 +173,27 @@ func samplePart(content any) (sdk.Part, error) {
 	return nil, fmt.Errorf("content of the kind %T is not supported", content)
 }
 
+// elicitation is a request to the user. mcp-go's type loses the order of the form's fields.
+type elicitation struct {
+	Mode            string          `json:"mode"`
+	Message         string          `json:"message"`
+	RequestedSchema json.RawMessage `json:"requestedSchema"`
+	URL             string          `json:"url"`
+}
+
 // elicit asks the user. If there is no user, or the user declines, the server gets that as the answer.
-func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *mcp.ElicitationParams) (*mcp.ElicitationResult, error) {
-	if p.Mode != "" && p.Mode != mcp.ElicitationModeForm {
-		return nil, fmt.Errorf("elicitation mode %q is not supported: tenon does not open URLs for a server", p.Mode)
+func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitation) (*mcp.ElicitationResult, error) {
+	var f *form
+	var err error
+	message := fmt.Sprintf("MCP server %s: %s", visible.Strip(r.Server), protocol.Bound(p.Message, 2<<10))
+	switch p.Mode {
+	case "", mcp.ElicitationModeForm:
+		f, err = readForm(p.RequestedSchema)
+	case mcp.ElicitationModeURL:
+		f, message, err = visit(p.URL, message)
+	default:
+		err = fmt.Errorf("elicitation mode %q is not supported", p.Mode)
 	}
-	form, err := readForm(p.RequestedSchema)
 	if err != nil {
 		return nil, err
 	}
@@ -179,9 +201,9 @@ func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *mcp.Elicit
 		return nil, errNoCall
 	}
 	defer on.Pause()()
-	content, err := form.fill(func(questions []sdk.Question) ([][]string, error) {
+	content, err := f.fill(func(questions []sdk.Question) ([][]string, error) {
 		return r.question(ctx, on, questions)
-	}, fmt.Sprintf("MCP server %s: %s", visible.Strip(r.Server), protocol.Bound(p.Message, 2<<10)))
+	}, message)
 	result := &mcp.ElicitationResult{}
 	var refusal *sdk.Refusal
 	switch {
@@ -192,9 +214,24 @@ func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *mcp.Elicit
 	case err != nil:
 		return nil, err
 	default:
-		result.Action, result.Content = mcp.ElicitationResponseActionAccept, content
+		result.Action = mcp.ElicitationResponseActionAccept
+		if p.Mode != mcp.ElicitationModeURL {
+			result.Content = content
+		}
 	}
 	return result, nil
+}
+
+// visit asks the user to open an address. tenon opens none for a server: the user sees the whole address and its host first, see
+// https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation ("URL Mode").
+func visit(address, message string) (*form, string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, "", errors.New("url: want an absolute http or https address without a user")
+	}
+	text := fmt.Sprintf("%s\nIt asks you to open this address of %s in your browser:\n%s\nContinue after you have opened it?",
+		message, protocol.Bound(u.Host, 253), protocol.Bound(u.String(), 2<<10))
+	return &form{}, text, nil
 }
 
 // question asks on behalf of a call: through the call itself, or through the host.

@@ -245,8 +245,28 @@ func (c *Conn) GetPrompt(ctx context.Context, on *Call, limit time.Duration, nam
 func (c *Conn) ask(ctx context.Context, on *Call, limit time.Duration, method mcp.MCPMethod, params map[string]any) (json.RawMessage, error) {
 	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
 		params["_meta"] = meta
-		return c.rounds(ctx, on, string(method), params)
+		raw, err := c.rounds(ctx, on, string(method), params)
+		var first mcp.URLElicitationRequiredError
+		if errors.As(err, &first) && c.visited(ctx, on, first.Elicitations) {
+			return c.rounds(ctx, on, string(method), params)
+		}
+		return raw, err
 	})
+}
+
+// visited asks the user to open the addresses that a server wants opened before a request, and reports whether the user did.
+func (c *Conn) visited(ctx context.Context, on *Call, list []mcp.ElicitationParams) bool {
+	for i := range list {
+		params, err := json.Marshal(&list[i])
+		if err != nil {
+			return false
+		}
+		answer, err := c.answer(ctx, on, string(mcp.MethodElicitationCreate), params)
+		if result, ok := answer.(*mcp.ElicitationResult); err != nil || !ok || result.Action != mcp.ElicitationResponseActionAccept {
+			return false
+		}
+	}
+	return len(list) > 0
 }
 
 // Extension sends a request of an extension for a call.
