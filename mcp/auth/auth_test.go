@@ -43,15 +43,13 @@ func TestSignIn(t *testing.T) {
 				c.setUp(s)
 			}
 			o := auth.Options{URL: s.URL + "/mcp", Config: c.config, Store: kept}
-			if _, err := call(t, authorizer(t, o), o.URL); !errors.As(err, new(*auth.SignInError)) || !strings.Contains(err.Error(), "tenon mcp login docs") {
+			if _, err := call(t, authorizer(t, o), o.URL, nil); !errors.As(err, new(*auth.SignInError)) || !strings.Contains(err.Error(), "tenon mcp login docs") {
 				t.Fatalf("without a user: %v, want a SignInError with the command", err)
 			}
-			o.Visit = browser(t)
-			if text, err := call(t, authorizer(t, o), o.URL); text != "welcome" {
+			if text, err := call(t, authorizer(t, o), o.URL, browser(t)); text != "welcome" {
 				t.Fatalf("answer %q, %v", text, err)
 			}
-			o.Visit = nil
-			if text, err := call(t, authorizer(t, o), o.URL); text != "welcome" {
+			if text, err := call(t, authorizer(t, o), o.URL, nil); text != "welcome" {
 				t.Errorf("answer to the next process %q, %v", text, err)
 			}
 			if n := s.count("register"); n != c.register {
@@ -104,8 +102,8 @@ func TestEnteredRedirect(t *testing.T) {
 		"without the code": {"", func(s string) string { return strings.Replace(s, "code=", "nocode=", 1) }, "has no code"},
 		"a refusal":        {"", func(s string) string { return strings.Replace(s, "code=", "error=access_denied&code=", 1) }, "access_denied"},
 	} {
-		o := auth.Options{URL: s.URL + "/mcp", Store: store(t), Config: auth.Config{RedirectURI: c.redirect}, Visit: entered(c.change)}
-		text, err := call(t, authorizer(t, o), o.URL)
+		o := auth.Options{URL: s.URL + "/mcp", Store: store(t), Config: auth.Config{RedirectURI: c.redirect}}
+		text, err := call(t, authorizer(t, o), o.URL, entered(c.change))
 		if (c.want == "") != (text == "welcome") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: answer %q, %v, want %q", name, text, err, c.want)
 		}
@@ -126,8 +124,8 @@ func TestRefusedSignIn(t *testing.T) {
 			t.Parallel()
 			s, kept := newService(t), store(t)
 			c.setUp(s)
-			o := auth.Options{URL: s.URL + "/mcp", Store: kept, Visit: browser(t)}
-			_, err := call(t, authorizer(t, o), o.URL)
+			o := auth.Options{URL: s.URL + "/mcp", Store: kept}
+			_, err := call(t, authorizer(t, o), o.URL, browser(t))
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("error = %v, want %q", err, c.want)
 			}
@@ -141,11 +139,10 @@ func TestRefusedSignIn(t *testing.T) {
 // signedIn returns options with a stored token.
 func signedIn(t *testing.T, s *service) auth.Options {
 	t.Helper()
-	o := auth.Options{URL: s.URL + "/mcp", Store: store(t), Visit: browser(t)}
-	if text, err := call(t, authorizer(t, o), o.URL); text != "welcome" {
+	o := auth.Options{URL: s.URL + "/mcp", Store: store(t)}
+	if text, err := call(t, authorizer(t, o), o.URL, browser(t)); text != "welcome" {
 		t.Fatalf("sign-in: %q, %v", text, err)
 	}
-	o.Visit = nil
 	return o
 }
 
@@ -171,7 +168,7 @@ func TestExpired(t *testing.T) {
 	var running sync.WaitGroup
 	for range 12 {
 		running.Go(func() { // ends with the call; waited for below
-			if text, err := call(t, authorizer(t, o), o.URL); text != "welcome" {
+			if text, err := call(t, authorizer(t, o), o.URL, nil); text != "welcome" {
 				t.Errorf("answer %q, %v", text, err)
 			}
 		})
@@ -190,7 +187,7 @@ func TestRevoked(t *testing.T) {
 	a := authorizer(t, o)
 	for range 3 {
 		s.revoke()
-		if text, err := call(t, a, o.URL); text != "welcome" {
+		if text, err := call(t, a, o.URL, nil); text != "welcome" {
 			t.Fatalf("answer %q, %v", text, err)
 		}
 	}
@@ -201,13 +198,12 @@ func TestRevoked(t *testing.T) {
 	s.mu.Lock()
 	clear(s.refreshes)
 	s.mu.Unlock()
-	_, err := call(t, a, o.URL)
+	_, err := call(t, a, o.URL, nil)
 	var required *auth.SignInError
 	if !errors.As(err, &required) || !strings.Contains(err.Error(), "no longer valid") || !strings.Contains(err.Error(), "tenon mcp login docs") {
 		t.Errorf("without a refresh token: %v, want a SignInError", err)
 	}
-	o.Visit = browser(t)
-	if text, err := call(t, authorizer(t, o), o.URL); text != "welcome" {
+	if text, err := call(t, authorizer(t, o), o.URL, browser(t)); text != "welcome" {
 		t.Errorf("after signing in again: %q, %v", text, err)
 	}
 }
@@ -215,7 +211,7 @@ func TestRevoked(t *testing.T) {
 // A server that requires more scopes names them. The next sign-in requests them in addition to those granted.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
-	for name, interactive := range map[string]bool{"with a user": true, "without a user": false} {
+	for name, same := range map[string]bool{"in the same process": true, "in the next one": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t)
@@ -224,16 +220,15 @@ func TestStepUp(t *testing.T) {
 			s.mu.Lock()
 			s.needs = []string{"write"}
 			s.mu.Unlock()
-			if !interactive {
-				_, err := call(t, authorizer(t, o), o.URL)
+			if !same {
+				_, err := call(t, authorizer(t, o), o.URL, nil)
 				var required *auth.SignInError
 				if !errors.As(err, &required) || !cmp.Equal(required.Scopes, []string{"write"}) {
 					t.Fatalf("error = %v, want a SignInError that names the scope", err)
 				}
 				o.Fresh = true
 			}
-			o.Visit = browser(t)
-			if text, err := call(t, authorizer(t, o), o.URL); text != "welcome" {
+			if text, err := call(t, authorizer(t, o), o.URL, browser(t)); text != "welcome" {
 				t.Fatalf("answer %q, %v", text, err)
 			}
 			if diff := cmp.Diff([]string{"read", "read write"}, s.scopes); diff != "" {
@@ -256,8 +251,7 @@ func TestNeverSatisfied(t *testing.T) {
 	s.mu.Lock()
 	s.needs = []string{"more"}
 	s.mu.Unlock()
-	o.Visit = browser(t)
-	if text, err := call(t, authorizer(t, o), o.URL); err == nil {
+	if text, err := call(t, authorizer(t, o), o.URL, browser(t)); err == nil {
 		t.Errorf("answer %q, want an error", text)
 	}
 	if n := s.count("authorize"); n != 2 {
@@ -329,7 +323,7 @@ func TestDamagedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	damage(t, o.Store.Path())
-	if _, err := call(t, authorizer(t, o), o.URL); !errors.Is(err, credentials.ErrFile) {
+	if _, err := call(t, authorizer(t, o), o.URL, nil); !errors.Is(err, credentials.ErrFile) {
 		t.Errorf("error = %v, want ErrFile", err)
 	}
 }

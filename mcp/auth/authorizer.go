@@ -47,9 +47,7 @@ type Options struct {
 	// Definition identifies the configuration of a project's server: tokens are used only by the one the user signed in for. Empty for
 	// the user's own servers.
 	Definition string
-	// Visit asks the user to sign in. If nil, requests fail with a SignInError instead.
-	Visit oauth.Visit
-	// Fresh ignores the stored token: the user signs in again.
+	// Fresh ignores the stored token until SignIn: the user signs in again.
 	Fresh bool
 }
 
@@ -59,9 +57,9 @@ type Authorizer struct {
 	resource string
 	client   *http.Client
 
-	mu     sync.Mutex // held while signing in; requests that fail meanwhile wait
-	fresh  bool       // the stored token is ignored
-	signed bool       // the user has signed in
+	mu        sync.Mutex
+	fresh     bool           // the stored token is ignored
+	challenge *http.Response // the last one that only the user can answer, without its body
 }
 
 // New returns the authorizer of a server. It reads and sends nothing.
@@ -153,8 +151,8 @@ func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (
 	return &fresh, nil
 }
 
-// Challenged handles the refusal of a request: with a token that another request has got meanwhile, a refreshed token, or the user.
-// Errors: *SignInError, those of the flow.
+// Challenged handles the refusal of a request with a token that another request has got meanwhile, or a refreshed one. It does not wait
+// for the user. Errors: *SignInError, after which SignIn helps.
 func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *http.Response) (retry bool, err error) {
 	if a.o.Config.Off {
 		return false, nil
@@ -177,17 +175,13 @@ func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *ht
 		}
 		wanted.Err = err
 	}
-	if a.o.Visit == nil {
-		if more != nil {
-			err = a.remember(ctx, more)
-		}
-		return false, errors.Join(wanted, err)
+	a.mu.Lock()
+	a.challenge = &http.Response{StatusCode: resp.StatusCode, Header: resp.Header.Clone(), Body: http.NoBody}
+	a.mu.Unlock()
+	if more != nil {
+		err = a.remember(ctx, more)
 	}
-	if err := a.signIn(ctx, req, resp, more); err != nil {
-		return false, err
-	}
-	req.Header.Del("Authorization")
-	return true, nil
+	return false, errors.Join(wanted, err)
 }
 
 // missingScopes returns the scopes of the challenge insufficient_scope, or nil for another one. See RFC 6750, section 3.1.

@@ -16,15 +16,15 @@ type Config struct {
 	// Off means that the user's headers contain the credentials: tenon does not sign in.
 	Off bool `json:"-"`
 	// ClientID is a client that the user registered, or the https URL of a client ID metadata document.
-	ClientID     string `json:"clientId"`
-	ClientSecret string `json:"clientSecret"`
+	ClientID     string `json:"clientId,omitempty"`
+	ClientSecret string `json:"clientSecret,omitempty"`
 	// Scope lists the scopes to request, separated by spaces. Default: those that the server names.
-	Scope string `json:"scope"`
+	Scope string `json:"scope,omitempty"`
 	// CallbackPort is the port that receives the answer of the browser. Default: any free port.
-	CallbackPort int `json:"callbackPort"`
+	CallbackPort int `json:"callbackPort,omitempty"`
 	// RedirectURI replaces http://127.0.0.1:PORT/callback. If it is not a loopback address, the user enters the address that the
 	// browser was sent to.
-	RedirectURI string `json:"redirectUri"`
+	RedirectURI string `json:"redirectUri,omitempty"`
 }
 
 // ParseConfig decodes mcp.NAME.oauth: an object, or false. Nil means the zero value.
@@ -46,10 +46,11 @@ func ParseConfig(raw json.RawMessage) (Config, error) {
 		}
 		return Config{}, fmt.Errorf("oauth: %s; want false, or an object with clientId, clientSecret, scope, callbackPort, redirectUri", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	return c, c.check()
+	return c, c.Check()
 }
 
-func (c *Config) check() error {
+// Check returns an error that names the wrong key.
+func (c *Config) Check() error {
 	switch {
 	case c.CallbackPort < 0 || c.CallbackPort > 65535:
 		return fmt.Errorf("oauth.callbackPort: %d: want 1 to 65535", c.CallbackPort)
@@ -88,3 +89,14 @@ func (c *Config) metadataDocument() bool { return strings.HasPrefix(c.ClientID, 
 
 // registered reports whether the user registered the client.
 func (c *Config) registered() bool { return c.ClientID != "" && !c.metadataDocument() }
+
+// Definition returns the form of the configuration, for approvals: an object, false, or nil for the zero value.
+func (c *Config) Definition() any {
+	switch {
+	case c.Off:
+		return false
+	case *c == Config{}:
+		return nil
+	}
+	return c
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/mcp/auth"
 )
 
@@ -239,8 +241,21 @@ func authorizer(t *testing.T, o auth.Options) *auth.Authorizer {
 	return auth.New(o)
 }
 
-// call sends one request in the way of the transport, and returns the text of the server.
-func call(t *testing.T, a *auth.Authorizer, address string) (string, error) {
+// call calls a server and, if that requires sign-in, signs the user in and calls it again.
+func call(t *testing.T, a *auth.Authorizer, address string, visit oauth.Visit) (string, error) {
+	t.Helper()
+	text, err := request(t, a, address)
+	if visit == nil || !errors.As(err, new(*auth.SignInError)) {
+		return text, err
+	}
+	if err := a.SignIn(t.Context(), visit); err != nil {
+		return "", err
+	}
+	return request(t, a, address)
+}
+
+// request sends one request in the way of the transport, and returns the text of the server.
+func request(t *testing.T, a *auth.Authorizer, address string) (string, error) {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
 	for again := true; ; again = false {

@@ -17,46 +17,51 @@ import (
 	"github.com/tenonhq/tenon/internal/oauth"
 )
 
-// SignIn signs the user in, although the server did not refuse a request: it may require that only for some tools.
-func (a *Authorizer) SignIn(ctx context.Context) error {
+// SignIn signs the user in and stores the token. It answers the last challenge of the server; without one, it requests what the
+// server's metadata says, because a server may require sign-in only for some tools. Errors: oauth.ErrDenied, those of visit and of the
+// flow.
+func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.o.URL, nil)
 	if err != nil {
 		return err
 	}
-	return a.signIn(ctx, req, &http.Response{StatusCode: http.StatusUnauthorized, Body: http.NoBody}, nil)
-}
-
-// SignedIn reports whether the user has signed in through this authorizer.
-func (a *Authorizer) SignedIn() bool {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.signed
-}
-
-// signIn runs the flow with the user and stores the token. more are scopes that the server requires in addition to those granted.
-// Requests that were refused at the same time wait for one sign-in and use its token.
-func (a *Authorizer) signIn(ctx context.Context, req *http.Request, resp *http.Response, more []string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	challenge := a.challenge
+	a.mu.Unlock()
+	if challenge == nil {
+		challenge = &http.Response{StatusCode: http.StatusUnauthorized, Body: http.NoBody}
+	}
 	name, old, err := a.Stored()
 	if err != nil && !errors.Is(err, credentials.ErrNotFound) {
 		return err
 	}
-	if old != nil && a.signed && more == nil && req.Header.Get("Authorization") != "Bearer "+old.Access {
-		return nil // another request's sign-in
+	issued, err := a.authorize(ctx, visit, req, challenge, old)
+	if err != nil {
+		return fmt.Errorf("sign-in: %w", err)
 	}
+	if err := a.o.Store.Put(ctx, issued.Client.Name(), issued, name); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.fresh, a.challenge = false, nil
+	return nil
+}
+
+// authorize runs the flow with the user and returns the token. old is the token to replace; nil if there is none.
+func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, req *http.Request, challenge *http.Response, old *credentials.Credential) (*credentials.Credential, error) {
 	redirect, address, err := a.listen(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if redirect != nil {
 		defer redirect.Close(ctx)
 	}
 	var issued *credentials.Credential
 	var audience string
-	config := a.flow(address, old, more)
+	config := a.flow(address, old)
 	config.AuthorizationCodeFetcher = func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
-		answer, err := redirect.Answer(ctx, args.URL, a.o.Visit)
+		answer, err := redirect.Answer(ctx, args.URL, visit)
 		if err != nil {
 			return nil, err
 		}
@@ -69,21 +74,15 @@ func (a *Authorizer) signIn(ctx context.Context, req *http.Request, resp *http.R
 	}
 	handler, err := auth.NewAuthorizationCodeHandler(config)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	unread := *resp
-	unread.Body = http.NoBody // the caller reads and closes the body
-	if err := handler.Authorize(ctx, req, &unread); err != nil {
-		return fmt.Errorf("sign-in: %w", err)
+	if err := handler.Authorize(ctx, req, challenge); err != nil {
+		return nil, err
 	}
 	if issued == nil {
-		return errors.New("sign-in: the authorization server issued no token")
+		return nil, errors.New("the authorization server issued no token")
 	}
-	if err := a.o.Store.Put(ctx, issued.Client.Name(), issued, name); err != nil {
-		return err
-	}
-	a.fresh, a.signed = false, true
-	return nil
+	return issued, nil
 }
 
 // listen starts to listen for the answer of the browser, and returns the redirect address. The listener is nil if the address does not
@@ -101,11 +100,11 @@ func (a *Authorizer) listen(ctx context.Context) (*oauth.Redirect, string, error
 }
 
 // flow returns the configuration of go-sdk's flow: the client, the redirect address and the scopes.
-func (a *Authorizer) flow(address string, old *credentials.Credential, more []string) *auth.AuthorizationCodeHandlerConfig {
+func (a *Authorizer) flow(address string, old *credentials.Credential) *auth.AuthorizationCodeHandlerConfig {
 	c := a.o.Config
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: address, RequestRefreshToken: true, AcceptUnadvertisedIss: false, Client: a.client,
-		ScopeFilter: func(named []string) []string { return a.scopes(named, old, more) },
+		ScopeFilter: func(named []string) []string { return a.scopes(named, old) },
 	}
 	switch {
 	case c.registered():
@@ -124,17 +123,17 @@ func (a *Authorizer) flow(address string, old *credentials.Credential, more []st
 	return config
 }
 
-// scopes returns the scopes to request: the user's choice, or those that the server names. If the server requires more, all scopes that
-// were granted or are wanted are requested, so that a new token loses none.
-func (a *Authorizer) scopes(named []string, old *credentials.Credential, more []string) []string {
+// scopes returns the scopes to request: the user's choice, or those that the server names. If the server requires more since, all scopes
+// that were granted or are wanted are requested, so that a new token loses none.
+func (a *Authorizer) scopes(named []string, old *credentials.Credential) []string {
 	out := named
 	if chosen := strings.Fields(a.o.Config.Scope); len(chosen) > 0 {
 		out = chosen
 	}
-	if old != nil && (more != nil || len(old.Client.Wanted) > 0) {
+	if old != nil && len(old.Client.Wanted) > 0 {
 		out = union(union(old.Client.Scopes, old.Client.Wanted), out)
 	}
-	return union(out, more)
+	return out
 }
 
 // resourceOf returns the resource that an authorization address requests a token for.

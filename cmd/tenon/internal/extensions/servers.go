@@ -167,9 +167,13 @@ func (s *Set) addServer(c *Candidate) {
 }
 
 func (s *Set) serverOptions(c *Candidate) mcp.Options {
-	return mcp.Options{
+	o := mcp.Options{
 		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.server.Root, c.server.Data),
 	}
+	if a := s.authorizer(c, false); a != nil {
+		o.Authorizer = a
+	}
+	return o
 }
 
 // serverDir is where logs of servers, and what was approved of them, are kept.

@@ -29,7 +29,8 @@ tenon mcp add), in the project's .mcp.json, and by plugins. A project's servers 
 tenon plugin trust NAME.`,
 	}
 	cli.Group(cmd)
-	cmd.AddCommand(mcpAddCommand(a), mcpListCommand(a), mcpRemoveCommand(a), mcpToolsCommand(a), mcpCallCommand(a), mcpLogsCommand(a))
+	cmd.AddCommand(mcpAddCommand(a), mcpListCommand(a), mcpRemoveCommand(a), mcpToolsCommand(a), mcpCallCommand(a), mcpLogsCommand(a),
+		mcpLoginCommand(a), mcpLogoutCommand(a), mcpStatusCommand(a))
 	return cmd
 }
 
