@@ -48,6 +48,17 @@ type dialer struct {
 
 // dial connects and requests the server's lists. Each way to connect, and the lists, have the server's timeout.
 func (d *dialer) dial(ctx context.Context) (*connection, error) {
+	c, err := d.connect(ctx)
+	switch {
+	case err == nil:
+		d.record(c.definition(), nil)
+	case !errors.Is(ctx.Err(), context.Canceled):
+		d.record(nil, err)
+	}
+	return c, err
+}
+
+func (d *dialer) connect(ctx context.Context) (*connection, error) {
 	if err := d.server.Validate(); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,6 +147,14 @@ func canonical(v any) []byte {
 }
 
 func same(a, b any) bool { return bytes.Equal(canonical(a), canonical(b)) }
+
+// Sum returns the SHA-256 of everything that the user approves, as "sha256:" and hexadecimal digits.
+func (d *Definition) Sum() string {
+	approved := *d
+	approved.Title, approved.Protocol, approved.Resources = "", "", false
+	sum := sha256.Sum256(canonical(&approved))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
 
 // Difference is a difference between an offered and an approved item.
 type Difference struct {

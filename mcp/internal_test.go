@@ -36,7 +36,7 @@ func FuzzReadConfig(f *testing.F) {
 			t.Errorf("error %v does not wrap ErrConfig", err)
 		}
 		for i := range servers {
-			if err := servers[i].Validate(); err != nil {
+			if err := servers[i].Validate(); err != nil && !servers[i].Disabled {
 				t.Errorf("a server that is not valid came through: %v", err)
 			}
 			if !json.Valid(servers[i].Definition()) {

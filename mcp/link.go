@@ -39,6 +39,8 @@ type link struct {
 	dial func(ctx context.Context) (*connection, error)
 	// ready is called with every new connection, before get returns it.
 	ready func(ctx context.Context, c *connection)
+	// failure is called after each start that failed.
+	failure func(err error)
 
 	wanted chan struct{} // the server is needed now
 	done   chan struct{}
@@ -54,9 +56,9 @@ type link struct {
 	used     bool
 }
 
-func newLink(dial func(context.Context) (*connection, error), ready func(context.Context, *connection)) *link {
+func newLink(dial func(context.Context) (*connection, error), ready func(context.Context, *connection), failure func(error)) *link {
 	return &link{
-		dial: dial, ready: ready, state: StateIdle,
+		dial: dial, ready: ready, failure: failure, state: StateIdle,
 		wanted: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
 	}
 }
@@ -164,6 +166,7 @@ func (l *link) fail(err error) {
 	l.failed = time.Now()
 	l.mu.Unlock()
 	l.set(StateFailed, nil, err)
+	l.failure(err)
 }
 
 func (l *link) stateNow() State {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
@@ -37,7 +38,8 @@ type Options struct {
 	// Eager starts every server immediately, in the background. Otherwise a server without hooks that was checked within a day is started
 	// when it is first needed.
 	Eager bool
-	// Wait is the maximum time Start waits for an unknown server. By default Start does not wait; the tools appear in a later step.
+	// Wait is the maximum time Start waits for an unknown server. By default Start does not wait; the tools appear in a later step. A host
+	// may abandon a Start that takes long; Probe and Approve before it are the way to wait longer.
 	Wait time.Duration
 }
 
@@ -74,6 +76,10 @@ type Plugin struct {
 	stop    context.CancelFunc
 	news    chan struct{} // signals changed lists of the server
 	running sync.WaitGroup
+
+	last     *Check      // before this start; nil if there was none
+	reported sync.Once   // that the server does not work
+	used     atomic.Bool // a turn asked for its tools
 
 	mu    sync.Mutex
 	pin   *Pin // nil if nothing is approved
@@ -118,7 +124,8 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.pin = pin
 	p.update(nil)
 	d := p.dialer()
-	p.link = newLink(d.dial, p.connected)
+	p.last = LastCheck(p.options.Dir, p.server)
+	p.link = newLink(d.dial, p.connected, p.report)
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop = stop
 	p.running.Go(func() { p.link.run(life, p.eager()) }) // both end when Close cancels life
@@ -147,8 +154,44 @@ func (p *Plugin) dialer() *dialer {
 // eager reports whether the server is started before it is needed: hooks must not wait for a start, and unknown or
 // outdated definitions must be requested.
 func (p *Plugin) eager() bool {
-	return p.options.Eager || p.pin == nil || time.Since(p.pin.Checked) > freshFor || p.calledByHooks()
+	return p.options.Eager || p.pin == nil || p.last != nil && p.last.Error != "" || time.Since(p.pin.Checked) > freshFor || p.calledByHooks()
 }
+
+// report logs, once, that the server does not work.
+func (p *Plugin) report(err error) {
+	p.reported.Do(func() {
+		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", bound(p.server.Mask(err.Error()), 1<<10), "fix", p.fix(err))
+	})
+}
+
+// reportUnstarted reports a server that was never there: its start takes long, or failed before and was not over.
+func (p *Plugin) reportUnstarted() {
+	s := p.Status()
+	switch {
+	case s.Starts > 0 || s.State == StateIdle || !p.used.Load():
+	case p.last != nil && p.last.Error != "":
+		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)))
+	default:
+		p.report(errors.New("it had not started when the run ended"))
+	}
+}
+
+// fix returns the remedy for a server that does not work.
+func (p *Plugin) fix(err error) string {
+	switch {
+	case needsSignIn(err):
+		return p.signIn()
+	case p.server.Transport == TransportStdio:
+		return "tenon mcp logs " + p.server.Name + " shows its output"
+	}
+	return "check its address; tenon mcp list --check tries again"
+}
+
+// signIn returns the remedy for a server that requires sign-in.
+func (p *Plugin) signIn() string { return "put a token into its headers" }
+
+// needsSignIn reports whether a server refused to work without sign-in.
+func needsSignIn(err error) bool { return errors.As(err, new(*protocol.AuthError)) }
 
 func (p *Plugin) calledByHooks() bool {
 	return len(p.server.Hooks) > 0 || p.pin != nil && len(p.pin.Definition.Interceptors) > 0
@@ -187,6 +230,7 @@ func (p *Plugin) Close(ctx context.Context) error {
 	if p.stop == nil {
 		return nil
 	}
+	p.reportUnstarted()
 	p.stop()
 	done := make(chan struct{})
 	go func() { // ends with the goroutines of the plugin, each of which has a limit
@@ -207,6 +251,7 @@ func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 
 // Tools returns the tools known now.
 func (p *Plugin) Tools() []sdk.Tool {
+	p.used.Store(true)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.offer.tools

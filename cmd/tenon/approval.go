@@ -41,6 +41,7 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 		}
 	}
 	leftOut(w.App, set)
+	set.Meet(ctx, o.Wait, o.Waiting)
 	if _, err := set.Required(); err != nil {
 		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, "tenon plugin list shows its state; or remove \"required\" from its entry in plugins of tenon.json"), set.Discard(ctx))
 	}

@@ -108,21 +108,31 @@ func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability
 		}
 		return s.prepare(ctx, c.Name), nil
 	}
+	if err := s.checkDefinition(ctx, c); err != nil {
+		return nil, err
+	}
 	if c.State == plugins.StatePending {
 		if _, err := s.store.Approve(ctx, c.trusted, nil); err != nil {
 			return nil, err
 		}
 	}
-	if c.server != nil {
-		return s.Pin(ctx, c), nil
+	if c.server == nil {
+		return nil, nil
 	}
-	return nil, nil
+	warning = s.Pin(ctx, c)
+	if errors.Is(warning, ErrLocked) {
+		return nil, warning
+	}
+	return warning, nil
 }
 
 // Pin keeps what a server offers as approved: what Offered returned before, so that nothing is approved that was not shown.
 func (s *Set) Pin(ctx context.Context, c *Candidate) error {
 	offered, err := s.Offered(ctx, c)
 	if err != nil {
+		return err
+	}
+	if err := s.checkOffers(c, offered); err != nil {
 		return err
 	}
 	return mcp.Approve(mcp.FilePins(s.serverDir()), *c.server, offered)
@@ -298,13 +308,13 @@ func (c *Candidate) approvedItem() trust.Item {
 }
 
 // Server returns the configuration of a server by its name.
-func (s *Set) Server(name string) (*Candidate, bool) {
+func (s *Set) Server(name string) (found *Candidate, ok bool) {
 	for _, c := range s.Candidates {
-		if c.server != nil && c.Name == name {
-			return c, true
+		if c.server != nil && c.Name == name && (found == nil || found.server.Disabled) {
+			found = c
 		}
 	}
-	return nil, false
+	return found, found != nil
 }
 
 // Config returns the server of a candidate; nil when it is none.

@@ -113,13 +113,20 @@ func (s *Set) lookup(name string) (string, bool) {
 
 // server adds one server, unless there is one of its name.
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
-	taken := func(c *Candidate) bool { return c.Kind == trust.KindServer && c.Name == server.Name }
+	taken := func(c *Candidate) bool {
+		return c.Kind == trust.KindServer && c.Name == server.Name && (c.server == nil || !c.server.Disabled)
+	}
 	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
 		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is not loaded: "+s.Candidates[i].From+" has a server with the same name")
 		return nil
 	}
 	server.Own = !project
 	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, server: &server}
+	if server.Disabled {
+		c.State, c.Reason = plugins.StateDisabled, "disabled in "+server.Origin
+		s.Candidates = append(s.Candidates, c)
+		return nil
+	}
 	line := serverLine(&server)
 	if !project { // of a project's server the user has to see what would run
 		line = server.Mask(line)

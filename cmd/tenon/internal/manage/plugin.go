@@ -260,7 +260,7 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	}
 	warning, err := s.Approve(ctx, c, grants)
 	if err != nil {
-		return err
+		return locked(err)
 	}
 	if warning != nil {
 		a.Log.Warn("approved, but it does not work yet", "name", c.Name, "err", warning)
