@@ -16,6 +16,10 @@ import (
 // loginTimeout limits a sign-in, most of which is the user's time in the browser.
 const loginTimeout = 10 * time.Minute
 
+// maxSignIns is the maximum number of sign-ins in a row: a server may require more scopes for its lists, or name another authorization
+// server, once the user is signed in.
+const maxSignIns = 2
+
 // ErrNoSignIn is returned for a server that the user cannot sign in to.
 var ErrNoSignIn = errors.New("no sign-in")
 
@@ -54,11 +58,16 @@ func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) (*mcp.
 	if _, err := mcp.Probe(ctx, *c.server, s.opts.Project, options); err != nil && !errors.As(err, new(*auth.SignInError)) {
 		return nil, err
 	}
-	if err := a.SignIn(ctx, visit); err != nil {
-		return nil, errors.Join(err, context.Cause(ctx))
-	}
 	var err error
-	c.offered, err = mcp.Probe(ctx, *c.server, s.opts.Project, options)
+	for range maxSignIns {
+		if err := a.SignIn(ctx, visit); err != nil {
+			return nil, errors.Join(err, context.Cause(ctx))
+		}
+		c.offered, err = mcp.Probe(ctx, *c.server, s.opts.Project, options)
+		if !errors.As(err, new(*auth.SignInError)) {
+			break
+		}
+	}
 	return c.offered, err
 }
 
