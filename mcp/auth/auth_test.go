@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/mcp/auth"
+	"github.com/tenonhq/tenon/mcp/auth/authtest"
 )
 
 // The user signs in once; the next process uses the stored token.
@@ -23,39 +24,39 @@ func TestSignIn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		config   auth.Config
-		setUp    func(*service)
+		setUp    func(*authtest.Service)
 		register int
 		scope    string
 	}{
 		"dynamic registration":  {register: 1},
-		"scopes of the server":  {setUp: func(s *service) { s.named = []string{"read", "write"} }, register: 1, scope: "read write"},
-		"scopes of the user":    {config: auth.Config{Scope: "mine"}, setUp: func(s *service) { s.named = []string{"read"} }, register: 1, scope: "mine"},
-		"the user's client":     {config: auth.Config{ClientID: "own"}, setUp: func(s *service) { s.clients["own"] = "" }},
-		"the user's secret":     {config: auth.Config{ClientID: "own", ClientSecret: "a b:c"}, setUp: func(s *service) { s.clients["own"] = "a b:c" }},
-		"the server's own name": {setUp: func(s *service) { s.iss = s.URL }, register: 1},
+		"scopes of the server":  {setUp: func(s *authtest.Service) { s.Named = []string{"read", "write"} }, register: 1, scope: "read write"},
+		"scopes of the user":    {config: auth.Config{Scope: "mine"}, setUp: func(s *authtest.Service) { s.Named = []string{"read"} }, register: 1, scope: "mine"},
+		"the user's client":     {config: auth.Config{ClientID: "own"}, setUp: func(s *authtest.Service) { s.Clients["own"] = "" }},
+		"the user's secret":     {config: auth.Config{ClientID: "own", ClientSecret: "a b:c"}, setUp: func(s *authtest.Service) { s.Clients["own"] = "a b:c" }},
+		"the server's own name": {setUp: func(s *authtest.Service) { s.Iss = s.URL }, register: 1},
 		"document, not known":   {config: auth.Config{ClientID: "https://tenon.example/client.json"}, register: 1},
 		"localhost":             {config: auth.Config{RedirectURI: "http://localhost/x/y"}, register: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, kept := newService(t), store(t)
+			s, kept := authtest.New(t), store(t)
 			if c.setUp != nil {
 				c.setUp(s)
 			}
-			o := auth.Options{URL: s.URL + "/mcp", Config: c.config, Store: kept}
+			o := auth.Options{URL: s.Address(), Config: c.config, Store: kept}
 			if _, err := call(t, authorizer(t, o), o.URL, nil); !errors.As(err, new(*auth.SignInError)) || !strings.Contains(err.Error(), "tenon mcp login docs") {
 				t.Fatalf("without a user: %v, want a SignInError with the command", err)
 			}
-			if text, err := call(t, authorizer(t, o), o.URL, browser(t)); text != "welcome" {
+			if text, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t)); text != "welcome" {
 				t.Fatalf("answer %q, %v", text, err)
 			}
 			if text, err := call(t, authorizer(t, o), o.URL, nil); text != "welcome" {
 				t.Errorf("answer to the next process %q, %v", text, err)
 			}
-			if n := s.count("register"); n != c.register {
+			if n := s.Count("register"); n != c.register {
 				t.Errorf("%d registrations, want %d", n, c.register)
 			}
-			if diff := cmp.Diff([]string{c.scope}, s.scopes); diff != "" {
+			if diff := cmp.Diff([]string{c.scope}, s.Scopes); diff != "" {
 				t.Errorf("scopes (-want +got):\n%s", diff)
 			}
 			_, token, err := authorizer(t, o).Stored()
@@ -72,7 +73,7 @@ func TestSignIn(t *testing.T) {
 // Without a browser the user enters the address that it was sent to.
 func TestEnteredRedirect(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := authtest.New(t)
 	transport := &http.Transport{DisableKeepAlives: true}
 	entered := func(change func(string) string) oauth.Visit {
 		return func(ctx context.Context, address string) (string, error) {
@@ -102,7 +103,7 @@ func TestEnteredRedirect(t *testing.T) {
 		"without the code": {"", func(s string) string { return strings.Replace(s, "code=", "nocode=", 1) }, "has no code"},
 		"a refusal":        {"", func(s string) string { return strings.Replace(s, "code=", "error=access_denied&code=", 1) }, "access_denied"},
 	} {
-		o := auth.Options{URL: s.URL + "/mcp", Store: store(t), Config: auth.Config{RedirectURI: c.redirect}}
+		o := auth.Options{URL: s.Address(), Store: store(t), Config: auth.Config{RedirectURI: c.redirect}}
 		text, err := call(t, authorizer(t, o), o.URL, entered(c.change))
 		if (c.want == "") != (text == "welcome") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: answer %q, %v, want %q", name, text, err, c.want)
@@ -113,19 +114,19 @@ func TestEnteredRedirect(t *testing.T) {
 func TestRefusedSignIn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		setUp func(*service)
+		setUp func(*authtest.Service)
 		want  string
 	}{
-		"the user refuses":    {func(s *service) { s.deny = true }, "access_denied: not"},
-		"of another issuer":   {func(s *service) { s.iss = "https://evil.example" }, "does not match"},
-		"the code is refused": {func(s *service) { s.forget = true }, "invalid_grant"},
+		"the user refuses":    {func(s *authtest.Service) { s.Deny = true }, "access_denied: not"},
+		"of another issuer":   {func(s *authtest.Service) { s.Iss = "https://evil.example" }, "does not match"},
+		"the code is refused": {func(s *authtest.Service) { s.Forget = true }, "invalid_grant"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, kept := newService(t), store(t)
+			s, kept := authtest.New(t), store(t)
 			c.setUp(s)
-			o := auth.Options{URL: s.URL + "/mcp", Store: kept}
-			_, err := call(t, authorizer(t, o), o.URL, browser(t))
+			o := auth.Options{URL: s.Address(), Store: kept}
+			_, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t))
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("error = %v, want %q", err, c.want)
 			}
@@ -137,10 +138,10 @@ func TestRefusedSignIn(t *testing.T) {
 }
 
 // signedIn returns options with a stored token.
-func signedIn(t *testing.T, s *service) auth.Options {
+func signedIn(t *testing.T, s *authtest.Service) auth.Options {
 	t.Helper()
-	o := auth.Options{URL: s.URL + "/mcp", Store: store(t)}
-	if text, err := call(t, authorizer(t, o), o.URL, browser(t)); text != "welcome" {
+	o := auth.Options{URL: s.Address(), Store: store(t)}
+	if text, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t)); text != "welcome" {
 		t.Fatalf("sign-in: %q, %v", text, err)
 	}
 	return o
@@ -162,7 +163,7 @@ func expire(t *testing.T, o auth.Options) {
 // An expired token is refreshed once, however many need it; the server accepts a refresh token once.
 func TestExpired(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := authtest.New(t)
 	o := signedIn(t, s)
 	expire(t, o)
 	var running sync.WaitGroup
@@ -174,7 +175,7 @@ func TestExpired(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if n := s.count("refresh_token"); n != 1 {
+	if n := s.Count("refresh_token"); n != 1 {
 		t.Errorf("%d refreshes, want 1", n)
 	}
 }
@@ -182,28 +183,25 @@ func TestExpired(t *testing.T) {
 // A token that the server ends early is refreshed in the middle of a turn.
 func TestRevoked(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := authtest.New(t)
 	o := signedIn(t, s)
 	a := authorizer(t, o)
 	for range 3 {
-		s.revoke()
+		s.Revoke()
 		if text, err := call(t, a, o.URL, nil); text != "welcome" {
 			t.Fatalf("answer %q, %v", text, err)
 		}
 	}
-	if n := s.count("refresh_token"); n != 3 {
+	if n := s.Count("refresh_token"); n != 3 {
 		t.Errorf("%d refreshes, want 3", n)
 	}
-	s.revoke()
-	s.mu.Lock()
-	clear(s.refreshes)
-	s.mu.Unlock()
+	s.RevokeAll()
 	_, err := call(t, a, o.URL, nil)
 	var required *auth.SignInError
 	if !errors.As(err, &required) || !strings.Contains(err.Error(), "no longer valid") || !strings.Contains(err.Error(), "tenon mcp login docs") {
 		t.Errorf("without a refresh token: %v, want a SignInError", err)
 	}
-	if text, err := call(t, authorizer(t, o), o.URL, browser(t)); text != "welcome" {
+	if text, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t)); text != "welcome" {
 		t.Errorf("after signing in again: %q, %v", text, err)
 	}
 }
@@ -214,12 +212,10 @@ func TestStepUp(t *testing.T) {
 	for name, same := range map[string]bool{"in the same process": true, "in the next one": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newService(t)
-			s.named = []string{"read"}
+			s := authtest.New(t)
+			s.Named = []string{"read"}
 			o := signedIn(t, s)
-			s.mu.Lock()
-			s.needs = []string{"write"}
-			s.mu.Unlock()
+			s.Change(func() { s.Needs = []string{"write"} })
 			if !same {
 				_, err := call(t, authorizer(t, o), o.URL, nil)
 				var required *auth.SignInError
@@ -228,10 +224,10 @@ func TestStepUp(t *testing.T) {
 				}
 				o.Fresh = true
 			}
-			if text, err := call(t, authorizer(t, o), o.URL, browser(t)); text != "welcome" {
+			if text, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t)); text != "welcome" {
 				t.Fatalf("answer %q, %v", text, err)
 			}
-			if diff := cmp.Diff([]string{"read", "read write"}, s.scopes); diff != "" {
+			if diff := cmp.Diff([]string{"read", "read write"}, s.Scopes); diff != "" {
 				t.Errorf("scopes (-want +got):\n%s", diff)
 			}
 			all, err := o.Store.All()
@@ -245,16 +241,14 @@ func TestStepUp(t *testing.T) {
 // A server that is never satisfied asks the user once for each request.
 func TestNeverSatisfied(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	s.withheld = "more"
+	s := authtest.New(t)
+	s.Withheld = "more"
 	o := signedIn(t, s)
-	s.mu.Lock()
-	s.needs = []string{"more"}
-	s.mu.Unlock()
-	if text, err := call(t, authorizer(t, o), o.URL, browser(t)); err == nil {
+	s.Change(func() { s.Needs = []string{"more"} })
+	if text, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t)); err == nil {
 		t.Errorf("answer %q, want an error", text)
 	}
-	if n := s.count("authorize"); n != 2 {
+	if n := s.Count("authorize"); n != 2 {
 		t.Errorf("%d sign-ins, want 2: the first one and one for the request", n)
 	}
 }
@@ -262,11 +256,9 @@ func TestNeverSatisfied(t *testing.T) {
 // A token is used only by the definition, client and server that the user signed in for.
 func TestOtherDefinitions(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := authtest.New(t)
 	o := signedIn(t, s)
-	s.mu.Lock()
-	s.clients["own"] = ""
-	s.mu.Unlock()
+	s.Change(func() { s.Clients["own"] = "" })
 	for name, change := range map[string]func(*auth.Options){
 		"a project's":    func(o *auth.Options) { o.Definition = "abc" },
 		"another client": func(o *auth.Options) { o.Config.ClientID = "own" },
@@ -298,7 +290,7 @@ func TestOtherDefinitions(t *testing.T) {
 // The user's own header is left alone, and other refusals are not answered with a sign-in.
 func TestNotForUs(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := authtest.New(t)
 	a := authorizer(t, signedIn(t, s))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, nil)
 	if err != nil {
@@ -317,7 +309,7 @@ func TestNotForUs(t *testing.T) {
 // A store that cannot be read is reported, not taken for "not signed in".
 func TestDamagedStore(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := authtest.New(t)
 	o := signedIn(t, s)
 	if err := o.Store.Put(t.Context(), "provider/x", &credentials.Credential{Type: credentials.TypeKey, Key: "k"}); err != nil {
 		t.Fatal(err)

@@ -15,22 +15,39 @@ import (
 // Visit asks the user to open an address in a browser, and opens it if this machine has one. It returns a line that the user enters: the
 // address that a browser on another machine was sent to. Otherwise it waits until ctx ends.
 func (a *App) Visit(ctx context.Context, address string) (string, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return "", fmt.Errorf("sign-in address %q: want https://…", terminal.OneLine(address))
+	if err := a.show(address); err != nil {
+		return "", err
 	}
-	if a.OpenBrowser(u.String()) {
-		a.Screen.Line("opened your browser to sign in; if nothing appears, open this address:")
-	} else {
-		a.Screen.Line("open this address in a browser to sign in:")
-	}
-	a.Screen.Line("\n  " + terminal.Visible(u.String()) + "\n")
 	a.Screen.Line("if the browser runs on another machine and cannot load the last page, paste the address of that page here:")
 	line, err := a.enter(ctx)
 	if err == nil && line == "" {
 		return "", errors.New("canceled")
 	}
 	return line, err
+}
+
+// Watch is Visit for a session, whose stdin must not be read: it waits for a browser on this machine.
+func (a *App) Watch(ctx context.Context, address string) (string, error) {
+	if err := a.show(address); err != nil {
+		return "", err
+	}
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// show opens an address in a browser, if there is one, and prints it.
+func (a *App) show(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("sign-in address %q: want https://…", terminal.OneLine(address))
+	}
+	if a.openBrowser(u.String()) {
+		a.Screen.Line("opened your browser to sign in; if nothing appears, open this address:")
+	} else {
+		a.Screen.Line("open this address in a browser to sign in:")
+	}
+	a.Screen.Line("\n  " + terminal.Visible(u.String()) + "\n")
+	return nil
 }
 
 // enter returns a line of stdin. After the end of stdin it waits until ctx ends.
@@ -50,9 +67,9 @@ func (a *App) enter(ctx context.Context) (string, error) {
 	}
 }
 
-// OpenBrowser opens an http or https address in the user's browser: $BROWSER, or that of a graphical session on this machine. It reports
+// openBrowser opens an http or https address in the user's browser: $BROWSER, or that of a graphical session on this machine. It reports
 // whether a program was started.
-func (a *App) OpenBrowser(address string) bool {
+func (a *App) openBrowser(address string) bool {
 	command := a.browser()
 	if command == nil {
 		return false

@@ -93,3 +93,20 @@ func (s *Set) SignIn(c *Candidate) (*credentials.Credential, error) {
 	_, token, err := a.Stored()
 	return token, err
 }
+
+// Unsigned returns the servers that did not work because they require sign-in, except those for which the user declined it.
+func (s *Set) Unsigned() []*Candidate {
+	var out []*Candidate
+	for _, c := range s.Candidates {
+		if !c.mayStart() || s.authorizer(c, false) == nil {
+			continue
+		}
+		if last := s.LastCheck(c); last != nil && last.SignIn && !last.Declined {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Decline records that the user does not want to sign in to a server now.
+func (s *Set) Decline(c *Candidate) { mcp.Decline(s.serverDir(), *c.server) }

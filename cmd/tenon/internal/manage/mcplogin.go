@@ -24,15 +24,15 @@ credentials.json in your data directory, readable only by you, and refreshed whe
 		Args: cli.Args(1, 1, "the name of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				return Login(cmd.Context(), a, s, c)
+				return Login(cmd.Context(), a, s, c, a.Visit)
 			})
 		},
 	}
 }
 
 // Login signs the user in to an approved server. What the user's own server offers is then approved, as when it is added.
-func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) error {
-	offered, err := s.Login(ctx, c, a.Visit)
+func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, visit oauth.Visit) error {
+	offered, err := s.Login(ctx, c, visit)
 	switch {
 	case errors.Is(err, extensions.ErrNoSignIn):
 		return cli.UsageError("tenon mcp status shows the servers that you can sign in to", "server %q has no sign-in: it is local, its headers contain a token, or oauth is false", c.Name)
