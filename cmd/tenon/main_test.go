@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"testing"
 
@@ -24,7 +25,18 @@ func TestMain(m *testing.M) {
 			os.Exit(code)
 		},
 		"administered": func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
+		"browser":      browse,
 	})
+}
+
+// browse is the user's browser: it opens the address of the command line and follows redirects.
+func browse() {
+	resp, err := http.Get(os.Args[1])
+	if err != nil || resp.StatusCode != http.StatusOK {
+		os.Exit(1)
+	}
+	_ = resp.Body.Close()
+	os.Exit(0)
 }
 
 // leakless runs the tests and fails when they leave goroutines behind.

@@ -17,7 +17,7 @@ func trees() map[string][]string {
 		"host":     {"host", "hooks", "sdk", "internal/toolschema", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
 		"builtin":  {"builtin", "sdk", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/toolschema", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/toolschema", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/credentials", "internal/oauth"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -46,6 +46,9 @@ func libraries() map[string][]string {
 		"github.com/hashicorp/go-hclog":                     {"plugins/process", "sdk/process"},
 		"google.golang.org/grpc":                            {"plugins/process", "sdk/process"},
 		"google.golang.org/protobuf":                        {"plugins/process", "sdk/process"},
+		"github.com/modelcontextprotocol/go-sdk/auth":       {"mcp/auth"},
+		"github.com/modelcontextprotocol/go-sdk/oauthex":    {"mcp/auth"},
+		"golang.org/x/oauth2":                               {"mcp/auth"},
 		"github.com/mark3labs/mcp-go/mcp":                   {"mcp"},
 		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/openai"},
 		"github.com/knadh/koanf":                            {"host/config"},
@@ -108,6 +111,8 @@ func places() []place {
 		reasons: map[string]string{
 			"builtin/providers/openai":  "stays with one origin",
 			"builtin/tools/web":         "asks the user before each redirect",
+			"mcp/auth":                  "checks each address that a server names",
+			"mcp/auth/authtest":         "is a browser",
 			"mcp/protocol":              "stays with one origin",
 			"plugins/ability":           "compares each redirect with the grants",
 			"examples/process-provider": "is a plugin",

@@ -52,9 +52,14 @@ type Token struct {
 	Scopes              []string
 }
 
+// Doer sends requests; it judges their addresses and redirects.
+type Doer interface {
+	Do(req *http.Request) (*http.Response, error)
+}
+
 // Endpoint is a token endpoint with the client that uses it.
 type Endpoint struct {
-	HTTP     *http.Client
+	HTTP     Doer
 	URL      string
 	ClientID string
 	Secret   string
@@ -121,7 +126,7 @@ func (a Answer) token(now time.Time) (*Token, error) {
 }
 
 // Post sends a body and returns the decoded answer. Errors: *Error for a refusal, whatever its status.
-func Post(ctx context.Context, client *http.Client, address string, header http.Header, body string) (Answer, error) {
+func Post(ctx context.Context, client Doer, address string, header http.Header, body string) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
