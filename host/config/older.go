@@ -5,9 +5,11 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -128,23 +130,24 @@ func (c *checker) lower(layer tree) {
 	})
 }
 
-// lowerProtocol replaces the name of an npm package, which nobody installs here, by the protocol it speaks.
+// lowerProtocol sets the protocol of a provider that has only the name of an npm package. Nothing is installed: the name selects the
+// dialect of the server.
 func (c *checker) lowerProtocol(key string, provider map[string]any) {
-	npm, ok := provider["npm"].(string)
+	name, ok := provider["npm"].(string)
 	if !ok {
 		return
 	}
-	delete(provider, "npm")
 	at := c.origins[member(key, "npm")]
 	if _, ok := provider["protocol"]; ok {
 		return
 	}
-	protocol := map[string]string{"@ai-sdk/openai-compatible": "openai-chat", "@ai-sdk/openai": "openai-responses"}[npm]
+	protocol := npm.Protocol(name)
 	if protocol == "" {
+		delete(provider, "npm")
 		c.report.problem(Problem{
 			File: c.src.show, Line: at.Line, Column: at.Column, Key: member(key, "npm"),
-			Message: fmt.Sprintf("npm packages are not installed, and no protocol is known for %.60q", npm),
-			Remedy:  `use "@ai-sdk/openai-compatible", "@ai-sdk/openai", or set protocol`,
+			Message: fmt.Sprintf("npm packages are not installed, and no protocol is known for %.60q", name),
+			Remedy:  "set protocol to one of " + strings.Join(npm.Formats(), ", "),
 		})
 		return
 	}
@@ -183,7 +186,7 @@ func unsupported(schema string) string {
 		"watcher", "references", "reference", "attachment", "enterprise", "disable_paste_summary",
 		"experimental.openTelemetry", "experimental.primary_tools", "experimental.batch_tool",
 		"experimental.disable_paste_summary", "experimental.policies", "experimental.chatMaxRetries", "experimental.hook",
-		"provider.*.id", "provider.*.models.*.interleaved", "provider.*.models.*.provider",
+		"provider.*.id",
 		"provider.*.models.*.release_date", "provider.*.models.*.last_updated", "provider.*.models.*.knowledge",
 		"provider.*.models.*.open_weights", "provider.*.models.*.family", "provider.*.models.*.experimental",
 		"agent.*.name", "mcp.*.name":

@@ -52,11 +52,22 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 		return nil, errors.Join(err, r.closeGeneration(closing, g))
 	}
 	var providers []sdk.ProviderInfo
+	var catalogs []sdk.ModelCatalog
+	var rules []sdk.ModelRules
 	for _, l := range g.Plugins {
 		providers = append(providers, l.providers...)
+		if !l.Builtin() {
+			continue // others are not asked while a prompt waits
+		}
+		if c, ok := l.Value.(sdk.ModelCatalog); ok {
+			catalogs = append(catalogs, c)
+		}
+		if r, ok := l.Value.(sdk.ModelRules); ok {
+			rules = append(rules, r)
+		}
 	}
 	g.Models = model.New(model.Options{
-		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Protocols: g.protocols, Engine: g.Engine,
+		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Catalogs: catalogs, Rules: rules, Protocols: g.protocols, Engine: g.Engine,
 		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver,
 	})
 	return g, nil
