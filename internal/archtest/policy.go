@@ -15,7 +15,7 @@ func trees() map[string][]string {
 		"sdk":      {"sdk", "internal/value", "internal/hookpoint"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
 		"host":     {"host", "hooks", "sdk", "internal/npm", "internal/toolschema", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
-		"builtin":  {"builtin", "sdk", "internal/npm", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
+		"builtin":  {"builtin", "sdk", "internal/npm", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/oauth"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/toolschema", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/credentials", "internal/oauth"},
 		"examples": {"examples", "sdk"},
@@ -111,6 +111,7 @@ func places() []place {
 		reasons: map[string]string{
 			"builtin/providers/internal/wire": "stays with one origin",
 			"builtin/tools/web":               "asks the user before each redirect",
+			"builtin/providers/signin":        "requests tokens from fixed addresses",
 			"mcp/auth":                        "checks each address that a server names",
 			"mcp/auth/authtest":               "is a browser",
 			"mcp/protocol":                    "stays with one origin",

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // Visit asks the user to open an address in a browser, and opens it if this machine has one. It returns a line that the user enters: the
@@ -101,4 +102,17 @@ func (a *App) browser() []string {
 		return nil
 	}
 	return []string{"xdg-open"}
+}
+
+// authUser is the user during a sign-in to a provider.
+type authUser struct{ *App }
+
+var _ sdk.AuthUser = authUser{}
+
+// Notice shows a line.
+func (u authUser) Notice(text string) { u.Screen.Line(terminal.Visible(text)) }
+
+// Code shows a code that the user enters at an address.
+func (u authUser) Code(address, code string) {
+	u.Screen.Line(fmt.Sprintf("open %s and enter the code %s", terminal.OneLine(address), terminal.OneLine(code)))
 }
