@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,6 +45,8 @@ type dialer struct {
 	host    sdk.Host // nil while a server is only probed
 	// changed is called when the server's lists have changed. It must not block.
 	changed func()
+	// updated is called when a resource that was subscribed to has changed. It must not block.
+	updated func(uri string)
 }
 
 // dial connects and requests the server's lists. Each way to connect, and the lists, have the server's timeout.
@@ -74,6 +77,11 @@ func (d *dialer) connect(ctx context.Context) (*connection, error) {
 	c := &connection{Conn: conn, interceptors: offersInterceptors(conn.Hello().Raw)}
 	ctx, cancel := context.WithTimeout(ctx, d.server.timeout())
 	defer cancel()
+	level := "info"
+	if d.logger.Enabled(ctx, slog.LevelDebug) {
+		level = "debug"
+	}
+	c.SetLogLevel(ctx, level)
 	if _, err = c.refresh(ctx); err == nil && responder.GaveRoots() {
 		err = c.takeRoots(ctx)
 	}
@@ -152,7 +160,7 @@ func offersInterceptors(raw json.RawMessage) bool {
 func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 	hello := c.Hello()
 	def := &Definition{
-		Title: visible.Strip(hello.Name + " " + hello.Version), Protocol: hello.Protocol,
+		Title: strings.TrimSpace(visible.Strip(hello.Name + " " + hello.Version)), Protocol: hello.Protocol,
 		Instructions: bound(hello.Instructions, maxInstructions), Resources: hello.Capabilities.Resources != nil,
 	}
 	var err error

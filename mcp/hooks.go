@@ -22,7 +22,7 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var hooks []sdk.Hook
-	if p.pin == nil || p.pin.Definition.Instructions != "" {
+	if p.pin == nil || p.pin.Definition.Instructions != "" || p.pin.Definition.Resources {
 		h := sdk.OnChatSystem(p.addInstructions)
 		h.Name, h.Reads, h.Writes = "instructions", []string{"/system"}, []string{"/system"}
 		hooks = append(hooks, h)
@@ -86,9 +86,15 @@ func hookCall(c *sdk.RemoteCall) *protocol.Call {
 // addInstructions adds the approved instructions of the server to the system prompt.
 func (p *Plugin) addInstructions(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
 	p.mu.Lock()
-	text := strings.TrimSpace(p.offer.instructions)
+	text, outdated := strings.TrimSpace(p.offer.instructions), p.outdated()
 	p.mu.Unlock()
-	if text == "" || in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
+	if in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
+		return nil
+	}
+	if outdated != "" {
+		v.System = append(v.System, outdated)
+	}
+	if text == "" {
 		return nil
 	}
 	v.System = append(v.System, fmt.Sprintf("The MCP server %s says about its tools:\n\n%s", visible.Strip(p.server.Name), text))

@@ -16,6 +16,10 @@ func (d *dialer) notified(c *protocol.Conn, method string, fields map[string]any
 		c.Progress(fields)
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged), "notifications/interceptors/list_changed":
 		d.changed()
+	case string(mcp.MethodNotificationResourceUpdated):
+		if uri, ok := fields["uri"].(string); ok {
+			d.updated(uri)
+		}
 	case "notifications/message":
 		d.message(fields)
 	}

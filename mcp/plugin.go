@@ -33,6 +33,8 @@ type Options struct {
 	Confine func() (confine.Policy, error)
 	// Authorizer signs requests to a remote server in; nil if nobody is signed in.
 	Authorizer protocol.Authorizer
+	// MayApprove returns an error for a definition that a question must not approve; nil means that every one may be.
+	MayApprove func(*Definition) error
 	// Version is tenon's version for the handshake.
 	Version string
 	// Eager starts every server immediately, in the background. Otherwise a server without hooks that was checked within a day is started
@@ -81,9 +83,14 @@ type Plugin struct {
 	reported sync.Once   // that the server does not work
 	used     atomic.Bool // a turn asked for its tools
 
-	mu    sync.Mutex
-	pin   *Pin // nil if nothing is approved
-	offer *offer
+	mu      sync.Mutex
+	pin     *Pin              // nil if nothing is approved
+	stamp   string            // of the stored pin
+	session string            // of the last call
+	read    map[string]bool   // by URI: subscribed resources that were read; true if they changed since
+	asked   string            // the definition that the user was last asked about
+	named   map[Withheld]bool // those that were logged
+	offer   *offer
 }
 
 var (
@@ -97,7 +104,7 @@ var (
 
 // New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.
 func New(s Server, o Options) *Plugin {
-	return &Plugin{server: s, options: o, news: make(chan struct{}, 1), offer: &offer{}}
+	return &Plugin{server: s, options: o, news: make(chan struct{}, 1), named: map[Withheld]bool{}, read: map[string]bool{}, offer: &offer{}}
 }
 
 // Manifest names the plugin after its server.
@@ -121,7 +128,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	if err != nil {
 		return err
 	}
-	p.pin = pin
+	p.pin, p.stamp = pin, p.options.Pins.Stamp(p.server)
 	p.update(nil)
 	d := p.dialer()
 	p.last = LastCheck(p.options.Dir, p.server)
@@ -148,6 +155,7 @@ func (p *Plugin) dialer() *dialer {
 			default:
 			}
 		},
+		updated: p.resourceUpdated,
 	}
 }
 
@@ -203,7 +211,10 @@ func (p *Plugin) calledByHooks() bool {
 }
 
 // connected updates the offer after a new connection.
-func (p *Plugin) connected(_ context.Context, c *connection) { p.update(c.definition()) }
+func (p *Plugin) connected(ctx context.Context, c *connection) {
+	p.update(c.definition())
+	p.running.Go(func() { p.resubscribe(ctx, c) }) // ends with the connection
+}
 
 // follow requests the server's lists again when they have changed.
 func (p *Plugin) follow(ctx context.Context) {
@@ -227,6 +238,7 @@ func (p *Plugin) follow(ctx context.Context) {
 			continue
 		}
 		p.update(def)
+		p.askApproval(ctx, def)
 	}
 }
 
@@ -257,6 +269,7 @@ func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 // Tools returns the tools known now.
 func (p *Plugin) Tools() []sdk.Tool {
 	p.used.Store(true)
+	p.reload()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.offer.tools

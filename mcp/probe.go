@@ -51,7 +51,7 @@ func once(ctx context.Context, s Server, project sdk.Project, o Options) (*conne
 	o = o.withDefaults(project)
 	log := newServerLog(LogPath(o.Dir, s), s)
 	d := &dialer{
-		server: s, options: &o, project: project, log: log, logger: slog.New(slog.DiscardHandler), changed: func() {},
+		server: s, options: &o, project: project, log: log, logger: slog.New(slog.DiscardHandler), changed: func() {}, updated: func(string) {},
 	}
 	c, err := d.dial(ctx)
 	if err != nil {

@@ -120,7 +120,9 @@ func (p *Plugin) readResourceTool(ctx context.Context, c *sdk.ToolCall) (*sdk.To
 func (p *Plugin) resource(ctx context.Context, uri string, on *protocol.Call) (*builder, error) {
 	var raw json.RawMessage
 	err := p.ask(ctx, true, func(c *connection) (err error) {
-		raw, err = c.ReadResource(ctx, on, p.server.timeout(), uri)
+		if raw, err = c.ReadResource(ctx, on, p.server.timeout(), uri); err == nil {
+			p.subscribe(ctx, c, uri)
+		}
 		return err
 	})
 	if err != nil {

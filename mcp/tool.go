@@ -66,6 +66,9 @@ func (t *tool) title() string {
 
 // callTool calls a tool if its definition is still the approved one.
 func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on *protocol.Call) (json.RawMessage, error) {
+	p.mu.Lock()
+	p.session = on.Session
+	p.mu.Unlock()
 	var raw json.RawMessage
 	err := p.ask(ctx, t.Annotations.ReadOnly, func(c *connection) (err error) {
 		if err := p.mayCall(c, "tool", t.Name); err != nil {

@@ -24,8 +24,10 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(code)
 		},
-		"administered": func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
-		"browser":      browse,
+		"conformance-client":  conformanceClient,
+		"administered":        func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
+		"browser":             browse,
+		"conformance-browser": browse,
 	})
 }
 

@@ -187,23 +187,6 @@ func (m *Models) findKeys() {
 	}
 }
 
-// signIn adds stored credentials to a provider without a key. They are not sent to an address that a file of the project chose.
-func (m *Models) signIn(p *provider) {
-	if m.o.SignIn == nil || p.info.Key != "" || p.withheld != "" {
-		return
-	}
-	info := p.info
-	info.Options = maps.Clone(info.Options)
-	source := m.o.SignIn(&info)
-	switch {
-	case source == "":
-	case m.foreign[p.info.ID] != "":
-		p.withheld = source
-	default:
-		p.info, p.keyFrom, p.signedIn = info, source, true
-	}
-}
-
 // enabled reports whether the configuration lets the provider be used.
 func (m *Models) enabled(id string) bool {
 	c := m.config
@@ -342,7 +325,7 @@ func (m *Models) Resolve(_ context.Context, name string) (sdk.Model, error) {
 	}
 	p := m.providers[providerID]
 	if p == nil {
-		return sdk.Model{}, fmt.Errorf("%w: %q: unknown provider %q; %s", ErrModel, name, providerID, nearest.Remedy(providerID, m.order))
+		return sdk.Model{}, fmt.Errorf("%w: %q: unknown provider %q; %s", ErrModel, name, providerID, m.suggestion(providerID))
 	}
 	if !m.enabled(providerID) {
 		return sdk.Model{}, fmt.Errorf("%w: provider %q is switched off by disabled_providers or enabled_providers", ErrModel, providerID)
@@ -353,13 +336,21 @@ func (m *Models) Resolve(_ context.Context, name string) (sdk.Model, error) {
 	return m.known(providerID, id), nil
 }
 
+// suggestion returns the remedy for an unknown provider.
+func (m *Models) suggestion(id string) string {
+	if best := nearest.Name(id, m.order); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return "tenon models --all lists all providers, and provider." + id + " in tenon.json adds one"
+}
+
 // client returns the client for a model, opened on first use. A nil model stands for the provider's own server.
 func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.ModelClient, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.providers[id]
 	if p == nil {
-		return nil, fmt.Errorf("%w: unknown provider %q; %s", ErrModel, id, nearest.Remedy(id, m.order))
+		return nil, fmt.Errorf("%w: unknown provider %q; %s", ErrModel, id, m.suggestion(id))
 	}
 	info := p.info
 	if model != nil {
@@ -425,11 +416,16 @@ type Info struct {
 	Source string // how its provider is reached: a variable, the configuration, an address
 }
 
+// ListOptions widens a listing.
+type ListOptions struct {
+	All     bool // list providers without a key, too
+	Refresh bool // ask the servers that can list their models
+}
+
 // List lists the models of the providers that can be reached: configured ones, those whose key is
-// there, local servers that answer, and those that need nothing.
-func (m *Models) List(ctx context.Context) []Info {
+// there, local servers that answer, and those that need nothing. Errors are those of servers that were asked.
+func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
 	m.findLocal(ctx)
-	var out []Info
 	for _, id := range m.order {
 		p := m.providers[id]
 		if !m.enabled(id) {
@@ -438,47 +434,65 @@ func (m *Models) List(ctx context.Context) []Info {
 		if m.receivers.check(ctx, m, id, false) != nil {
 			continue // not approved: it is as if it were not there
 		}
-		source := p.keyFrom
-		var list []sdk.Model
-		if p.configured || p.keyFrom != "" || len(p.info.Env) == 0 && !p.info.NoKey {
-			for modelID, model := range p.models() {
-				list = append(list, complete(model, id, modelID))
-			}
+		source := p.source()
+		if source == "" && !o.All {
+			continue // it has no key
 		}
+		var list []sdk.Model
 		switch {
 		case p.info.Local && !p.configured:
 			m.mu.Lock()
 			list = m.local[id]
 			m.mu.Unlock()
-			source = p.info.BaseURL
-		case source == "" && p.configured:
-			source = "configuration"
-		case source == "" && (len(p.info.Env) > 0 || p.info.NoKey):
-			continue // it has no key
-		case source == "":
-			source = "built in"
+		case o.Refresh && source != "":
+			var failed error
+			if list, failed = m.served(ctx, id); failed != nil {
+				err = errors.Join(err, failed)
+			}
+		}
+		if len(list) == 0 && !p.info.Local {
+			list = slices.Collect(maps.Values(p.models()))
 		}
 		slices.SortFunc(list, func(a, b sdk.Model) int { return strings.Compare(a.ID, b.ID) })
 		for _, model := range list {
 			out = append(out, Info{complete(model, id, model.ID), source})
 		}
 	}
-	return out
+	return out, err
 }
 
-// Test asks a provider for its models with the user's credentials and returns their number. Errors: errors.ErrUnsupported for a provider
-// that cannot list them.
-func (m *Models) Test(ctx context.Context, id string) (models int, err error) {
+// source returns how the provider is reached, or "" if it has no key.
+func (p *provider) source() string {
+	switch {
+	case p.keyFrom != "":
+		return p.keyFrom
+	case p.info.Local && !p.configured:
+		return p.info.BaseURL
+	case p.configured:
+		return "configuration"
+	case len(p.info.Env) > 0 || p.info.NoKey:
+		return ""
+	}
+	return "built in"
+}
+
+// served returns the models that a provider's server lists, with what the catalog knows of them; none if it cannot list.
+func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 	client, err := m.client(ctx, id, nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	lister, ok := client.(sdk.ModelLister)
 	if !ok {
-		return 0, errors.ErrUnsupported
+		return nil, nil
 	}
 	list, err := lister.ListModels(ctx)
-	return len(list), err
+	for i := range list {
+		if known, ok := m.providers[id].models()[list[i].ID]; ok {
+			list[i] = known
+		}
+	}
+	return list, err
 }
 
 // Model is a model that can be asked.
@@ -486,6 +500,7 @@ type Model struct {
 	sdk.Model
 	Provider sdk.ProviderInfo
 	client   sdk.ModelClient
+	similar  string // a known model with a similar name, if this one is unknown
 }
 
 // Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
@@ -507,6 +522,9 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 		return nil, err
 	}
 	out.Provider = m.providers[out.ProviderID].info
+	if models := m.providers[out.ProviderID].models(); models[out.ID].ID == "" {
+		out.similar = nearest.Name(out.ID, slices.Collect(maps.Keys(models)))
+	}
 	if out.client, err = m.client(ctx, out.ProviderID, &out.Model); err != nil {
 		return nil, err
 	}

@@ -34,9 +34,8 @@ var reserved = [...]netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),     // documentation
 }
 
-// IsPublic reports whether an address is one of a public server. Addresses that a plugin or a server names may be dialled only if they are
-// public, or if the user named them.
-func IsPublic(addr netip.Addr) bool {
+// Public reports whether an address is one of the public internet: not loopback, private, link-local, multicast or reserved.
+func Public(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if !addr.IsValid() || addr.Zone() != "" {
 		return false

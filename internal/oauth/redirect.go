@@ -93,7 +93,7 @@ func (r *Redirect) Close(ctx context.Context) error {
 type Visit func(ctx context.Context, address string) (redirect string, err error)
 
 // Answer asks the user to open the authorization address and returns the parameters of the answer: from the browser, or entered by the
-// user. r is nil if there is no address to listen at. Answers to other sign-ins are ignored. Errors: ErrDenied, those of visit.
+// user. If r is nil, only the user can enter the answer. Answers to other sign-ins are ignored. Errors: ErrDenied, those of visit.
 func (r *Redirect) Answer(ctx context.Context, authorization string, visit Visit) (url.Values, error) {
 	u, err := url.Parse(authorization)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 type SignInError struct {
 	Server string
 	Scopes []string // that the server requires in addition; nil: not signed in
-	Err    error    // failed refresh; nil if there is no token
+	Err    error    // failed refresh; nil without a token
 }
 
 // Error returns the reason and the command to run.
@@ -135,7 +135,7 @@ func (a *Authorizer) token(ctx context.Context, rejected string) (*credentials.C
 // refresh requests a new token from the server that issued the old one.
 func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (*credentials.Credential, error) {
 	if old.Refresh == "" {
-		return nil, errors.New("the token has expired, and there is no refresh token")
+		return nil, errors.New("the token has expired, and it has no refresh token")
 	}
 	e := oauth.Endpoint{HTTP: a.client, URL: old.Client.TokenURL, ClientID: old.Client.ID, Secret: old.Client.Secret, InHeader: old.Client.InHeader}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}, "resource": {old.Client.Audience}}

@@ -148,7 +148,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 }
 
 func (g *guard) checkAddr(host string, addr netip.Addr) error {
-	if strings.EqualFold(host, g.home.Hostname()) || httpx.IsPublic(addr) || addr.Unmap().IsLoopback() && g.local(host) {
+	if strings.EqualFold(host, g.home.Hostname()) || httpx.Public(addr) || addr.Unmap().IsLoopback() && g.local(host) {
 		return nil
 	}
 	return fmt.Errorf("the server names the host %s, which leads to an address that is not public; if it is yours, put a token into the server's headers instead", host)

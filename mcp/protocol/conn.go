@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,9 @@ type Conn struct {
 	// Set by the handshake.
 	version string // of the protocol
 	hello   *Hello
+
+	subscriptions chan string            // resources for Listen
+	logLevel      atomic.Pointer[string] // for each request of the stateless revision
 
 	silent   atomic.Int32        // consecutive timeouts without any message of the server
 	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; guarded by calls.mu
@@ -128,14 +132,73 @@ func (c *Conn) announces() bool {
 	return s.Tools != nil && s.Tools.ListChanged || s.Prompts != nil && s.Prompts.ListChanged
 }
 
-// Listen requests the notifications of a server of the stateless revision, until ctx ends.
+// Listen requests the notifications of a server of the stateless revision, about its lists and the resources of Subscribe, until ctx ends.
+// After an error of the server the lists are requested at the next start.
 func (c *Conn) Listen(ctx context.Context) {
-	if c.modern() && c.announces() {
-		// After an error the lists are requested at the next start.
-		_, _ = c.Request(ctx, string(mcp.MethodSubscriptionsListen), map[string]any{
-			"notifications": mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true},
+	if !c.modern() {
+		return
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	listen := func(filter mcp.SubscriptionFilter) {
+		running.Go(func() { // ends with ctx at the latest
+			_, _ = c.Request(ctx, string(mcp.MethodSubscriptionsListen), map[string]any{"notifications": filter})
 		})
 	}
+	if c.announces() {
+		listen(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
+	}
+	for {
+		select {
+		case uri := <-c.subscriptions:
+			listen(mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Subscribe requests notifications/resources/updated for a resource. In the stateless revision, Listen must be running.
+func (c *Conn) Subscribe(ctx context.Context, uri string) error {
+	if !c.modern() {
+		_, err := c.Request(ctx, string(mcp.MethodResourcesSubscribe), map[string]any{"uri": uri})
+		return err
+	}
+	select {
+	case c.subscriptions <- uri:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// SetLogLevel requests the log messages of a level and above from a server of the older revisions; in the stateless one, each request
+// names the level.
+func (c *Conn) SetLogLevel(ctx context.Context, level string) {
+	if c.modern() {
+		c.logLevel.Store(&level)
+	} else if c.hello.Capabilities.Logging != nil {
+		_, _ = c.Request(ctx, string(mcp.MethodSetLogLevel), map[string]any{"level": level}) // it keeps its own
+	}
+}
+
+// Complete returns the server's suggestions for the argument of a prompt. given are the other arguments.
+func (c *Conn) Complete(ctx context.Context, prompt, argument, value string, given map[string]string) ([]string, error) {
+	params := map[string]any{
+		"ref": map[string]any{"type": "ref/prompt", "name": prompt}, "argument": map[string]any{"name": argument, "value": value},
+	}
+	if len(given) > 0 {
+		params["context"] = map[string]any{"arguments": given}
+	}
+	raw, err := c.Request(ctx, string(mcp.MethodCompletionComplete), params)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Completion struct{ Values []string }
+	}
+	err = json.Unmarshal(raw, &answer)
+	return answer.Completion.Values, err
 }
 
 // hearNews receives the messages that a server of the older revisions over HTTP sends outside its answers.

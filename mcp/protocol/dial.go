@@ -120,12 +120,12 @@ func (d *Dialer) sse() (carrier, error) {
 }
 
 // open connects over a new carrier. legacy means the handshake of the older revisions.
-func (d *Dialer) open(ctx context.Context, make func() (carrier, error), legacy bool) (*Conn, error) {
-	t, err := make()
+func (d *Dialer) open(ctx context.Context, carry func() (carrier, error), legacy bool) (*Conn, error) {
+	t, err := carry()
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{wire: newWire(t), calls: newCalls(), answer: d.Answer, info: d.Info, capabilities: d.Capabilities}
+	c := &Conn{wire: newWire(t), calls: newCalls(), answer: d.Answer, info: d.Info, capabilities: d.Capabilities, subscriptions: make(chan string)}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	if err := d.handshake(ctx, c, legacy); err != nil {

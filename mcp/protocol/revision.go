@@ -123,6 +123,9 @@ func (c *Conn) complete(params map[string]any) map[string]any {
 	meta := map[string]any{
 		mcp.MetaKeyProtocolVersion: c.version, mcp.MetaKeyClientInfo: c.info, mcp.MetaKeyClientCapabilities: c.capabilities,
 	}
+	if level := c.logLevel.Load(); level != nil {
+		meta[mcp.MetaKeyLogLevel] = *level
+	}
 	if given, ok := params["_meta"].(map[string]any); ok {
 		maps.Copy(meta, given)
 	}

@@ -35,10 +35,10 @@ func (s *signer) authorize(req *http.Request, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("no AWS credentials: %w; set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK", err)
 	}
-	return sign(ctx, req, body, credentials, s.region, time.Now())
+	return sign(ctx, req, body, credentials, service, s.region, time.Now())
 }
 
-func sign(ctx context.Context, req *http.Request, body []byte, credentials aws.Credentials, region string, at time.Time) error {
+func sign(ctx context.Context, req *http.Request, body []byte, credentials aws.Credentials, service, region string, at time.Time) error {
 	sum := sha256.Sum256(body)
 	return v4.NewSigner().SignHTTP(ctx, credentials, req, hex.EncodeToString(sum[:]), service, region, at)
 }

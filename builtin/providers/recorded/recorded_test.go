@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -136,7 +137,7 @@ func replay(t *testing.T, open wiretest.Open, c *conversation) string {
 		body, _ := io.ReadAll(r.Body)
 		sent.Store(string(body))
 		if s := serving.Load(); s != nil {
-			serve(t, w, s)
+			serve(t, w, c.Protocol, s)
 			return
 		}
 		w.WriteHeader(http.StatusTeapot)
@@ -183,13 +184,16 @@ func options(provider string) sdk.Object {
 	return nil
 }
 
-func serve(t *testing.T, w http.ResponseWriter, s *step) {
+func serve(t *testing.T, w http.ResponseWriter, protocol string, s *step) {
 	body := []byte(s.Body)
-	if s.Encoding == "base64" {
+	switch {
+	case s.Encoding == "base64":
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(s.Body); err != nil {
 			t.Error(err)
 		}
+	case protocol == "bedrock" && s.Status == http.StatusOK:
+		body = frames(t, body)
 	}
 	for name, value := range s.Headers {
 		if !strings.EqualFold(name, "content-length") && !strings.EqualFold(name, "transfer-encoding") {
@@ -198,6 +202,26 @@ func serve(t *testing.T, w http.ResponseWriter, s *step) {
 	}
 	w.WriteHeader(s.Status)
 	_, _ = w.Write(body)
+}
+
+// frames puts recorded events, one a line, into the frames in which AWS sends them.
+func frames(t *testing.T, lines []byte) []byte {
+	var out bytes.Buffer
+	for line := range bytes.Lines(lines) {
+		var event map[string]json.RawMessage
+		if err := json.Unmarshal(line, &event); err != nil {
+			t.Error(err)
+		}
+		for kind, payload := range event {
+			m := eventstream.Message{Payload: payload}
+			m.Headers.Set(":message-type", eventstream.StringValue("event"))
+			m.Headers.Set(":event-type", eventstream.StringValue(kind))
+			if err := eventstream.NewEncoder().Encode(&out, m); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	return out.Bytes()
 }
 
 // content joins the events of an answer into the content of its message.

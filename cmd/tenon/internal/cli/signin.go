@@ -17,13 +17,13 @@ import (
 
 // Credentials returns the store of the user's keys and tokens.
 func (w *Workspace) Credentials() *credentials.Store {
-	return credentials.Open(filepath.Join(w.Dirs.Data, credentials.File))
+	return credentials.Open(filepath.Join(w.Project.DataDir, credentials.File))
 }
 
 // StoredKeys returns the credentials for providers by ID: those of the store, and those of opencode for other providers. The others are
 // returned even with an error.
 func (w *Workspace) StoredKeys() (map[string]*credentials.Credential, error) {
-	out, problem := credentials.Opencode(w.Dirs.Home, w.App.Env.Lookup, time.Now())
+	out, problem := credentials.Opencode(w.Project.Home, w.App.Env.Lookup, time.Now())
 	if out == nil {
 		out = map[string]*credentials.Credential{}
 	}

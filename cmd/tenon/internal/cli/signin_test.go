@@ -20,7 +20,7 @@ func workspace(t *testing.T) *Workspace {
 	t.Helper()
 	home := t.TempDir()
 	return &Workspace{
-		App: &App{Mask: &maskWriter{}}, Dirs: Dirs{Home: home, Data: filepath.Join(home, "data")}, Loaded: &config.Loaded{Config: &sdk.Config{}},
+		App: &App{Mask: &maskWriter{}}, Project: sdk.Project{Home: home, DataDir: filepath.Join(home, "data")}, Loaded: &config.Loaded{Config: &sdk.Config{}},
 	}
 }
 

@@ -17,12 +17,12 @@ const (
 	maxProbes = 8
 )
 
-// Meet starts the servers of the user that were never started with their current configuration, and stores what they offer as approved,
+// Meet starts the servers of the user of which nothing is approved yet, and stores what they offer as approved,
 // so that the first run has their tools. It waits for them at most for limit, and calls waiting once with the names of those it still waits
 // for. A server that does not work is not waited for again: LastCheck has the reason, and the run reports it.
 func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names []string)) {
 	strangers := slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool {
-		return !c.mayStart() || !c.server.Own || s.LastCheck(c) != nil || s.pinned(c)
+		return !c.mayStart() || !c.Server.Own || s.broken(c) || s.pinned(c)
 	})
 	if limit <= 0 || len(strangers) == 0 {
 		return
@@ -78,13 +78,19 @@ func each(list []*Candidate, f func(*Candidate)) {
 }
 
 // LastCheck returns the outcome of the last start of a server; nil if it was never started.
-func (s *Set) LastCheck(c *Candidate) *mcp.Check { return mcp.LastCheck(s.serverDir(), *c.server) }
+func (s *Set) LastCheck(c *Candidate) *mcp.Check { return mcp.LastCheck(s.serverDir(), *c.Server) }
+
+// broken reports whether a server did not work when it was last started.
+func (s *Set) broken(c *Candidate) bool {
+	last := s.LastCheck(c)
+	return last != nil && last.Error != ""
+}
 
 // mayStart reports whether the candidate is a server that runs may start.
-func (c *Candidate) mayStart() bool { return c.server != nil && c.State == plugins.StateReady }
+func (c *Candidate) mayStart() bool { return c.Server != nil && c.State == plugins.StateReady }
 
 // pinned reports whether anything of a server is approved.
 func (s *Set) pinned(c *Candidate) bool {
-	pin, err := mcp.FilePins(s.serverDir()).Load(*c.server)
+	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
 	return err != nil || pin != nil // the plugin reports the error
 }

@@ -73,7 +73,7 @@ func decodeLock(data []byte) (*serverLock, error) {
 
 // pin returns what the project's lock says about a server of the project; nil if it says nothing.
 func (s *Set) pin(c *Candidate) (*serverPin, error) {
-	if !c.Project || c.server == nil {
+	if !c.Project || c.Server == nil {
 		return nil, nil
 	}
 	l, err := s.readLock()
@@ -112,7 +112,7 @@ func (s *Set) checkOffers(c *Candidate, offered *mcp.Definition) error {
 // definitionSum returns the hash of what a server is started with. It is the same on every machine.
 func (s *Set) definitionSum(ctx context.Context, c *Candidate) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "tenon mcp lock 1\n%s\n", c.server.Definition())
+	fmt.Fprintf(&b, "tenon mcp lock 1\n%s\n", c.Server.Definition())
 	for _, path := range slices.Sorted(slices.Values(c.files)) {
 		rel, err := filepath.Rel(s.opts.Project.Worktree, path)
 		if err != nil {

@@ -26,7 +26,7 @@ var ErrNoSignIn = errors.New("no sign-in")
 // authorizer returns what signs requests to a server in; nil if tenon does not: for a local server, if the configuration switches it off,
 // or if the user's headers contain the credentials. fresh ignores the stored token.
 func (s *Set) authorizer(c *Candidate, fresh bool) *auth.Authorizer {
-	server := c.server
+	server := c.Server
 	if server == nil || server.Transport == mcp.TransportStdio || server.OAuth.Off || hasAuthorization(server) {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) (*mcp.
 	defer cancel()
 	options := s.serverOptions(c)
 	options.Authorizer = a
-	if _, err := mcp.Probe(ctx, *c.server, s.opts.Project, options); err != nil && !errors.As(err, new(*auth.SignInError)) {
+	if _, err := mcp.Probe(ctx, *c.Server, s.opts.Project, options); err != nil && !errors.As(err, new(*auth.SignInError)) {
 		return nil, err
 	}
 	var err error
@@ -63,7 +63,7 @@ func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) (*mcp.
 		if err := a.SignIn(ctx, visit); err != nil {
 			return nil, errors.Join(err, context.Cause(ctx))
 		}
-		c.offered, err = mcp.Probe(ctx, *c.server, s.opts.Project, options)
+		c.offered, err = mcp.Probe(ctx, *c.Server, s.opts.Project, options)
 		if !errors.As(err, new(*auth.SignInError)) {
 			break
 		}
@@ -109,4 +109,4 @@ func (s *Set) Unsigned() []*Candidate {
 }
 
 // Decline records that the user does not want to sign in to a server now.
-func (s *Set) Decline(c *Candidate) { mcp.Decline(s.serverDir(), *c.server) }
+func (s *Set) Decline(c *Candidate) { mcp.Decline(s.serverDir(), *c.Server) }

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,10 +73,7 @@ func (f *mcpAdd) entry(args []string) (*mcpEntry, error) {
 	e := &mcpEntry{Timeout: f.timeout.Milliseconds()}
 	var err error
 	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
-		e.Type, e.URL = "http", args[0]
-		if f.transport != "" {
-			e.Type = f.transport
-		}
+		e.Type, e.URL = cmp.Or(f.transport, "http"), args[0]
 		if len(args) > 1 || len(f.env) > 0 {
 			return nil, cli.UsageError("omit them", "a server with a URL takes no arguments and no --env")
 		}
@@ -140,7 +138,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		return nil
 	}
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
-		a.Screen.Line(fmt.Sprintf("%s and waiting up to %s for its answer", terminal.OneLine(strings.Join(c.Lines(), " ")), c.Config().Limit()))
+		a.Screen.Line(fmt.Sprintf("%s and waiting up to %s for its answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
 		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
@@ -157,7 +155,7 @@ func unique(ctx context.Context, a *cli.App, name string) error {
 	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
 		plugin := (&mcp.Server{Name: name}).PluginName()
 		for _, c := range s.Candidates {
-			if c.Config() != nil && c.Config().PluginName() == plugin {
+			if c.Server != nil && c.Server.PluginName() == plugin {
 				return cli.UsageError("choose another name", "the name %q is too similar to that of server %q in %s", name, c.Name, c.From)
 			}
 		}
@@ -170,7 +168,7 @@ func serverFile(w *cli.Workspace, project bool) string {
 	if project {
 		return filepath.Join(w.Project.Worktree, extensions.ProjectServerFile)
 	}
-	return filepath.Join(w.Dirs.Config, extensions.ServerFile)
+	return filepath.Join(w.Project.ConfigDir, extensions.ServerFile)
 }
 
 // checkServer checks an entry in the way it will be read.

@@ -75,10 +75,10 @@ func listServers(ctx context.Context, a *cli.App, s *extensions.Set, check bool)
 
 func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
 	l := listedServer{
-		Name: c.Name, State: c.State, Approved: c.State == plugins.StateReady, Starts: strings.Join(c.Lines(), " "), From: c.From,
+		Name: c.Name, State: c.State, Approved: c.State == plugins.StateReady, Starts: strings.Join(c.Lines, " "), From: c.From,
 		Project: c.Project, Why: why(c),
 	}
-	if c.Config() != nil {
+	if c.Server != nil {
 		l.Check = s.LastCheck(c)
 	}
 	return l

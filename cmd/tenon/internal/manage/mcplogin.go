@@ -30,7 +30,7 @@ credentials.json in your data directory, readable only by you, and refreshed whe
 	}
 }
 
-// Login signs the user in to an approved server. What the user's own server offers is then approved, as when it is added.
+// Login signs the user in to an approved server. It then approves the offer of the user's own server, as mcp add does.
 func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, visit oauth.Visit) error {
 	offered, err := s.Login(ctx, c, visit)
 	switch {
@@ -93,7 +93,7 @@ type listedSignIn struct {
 func showSignIns(a *cli.App, s *extensions.Set) error {
 	var list []listedSignIn
 	for _, c := range s.Candidates {
-		if c.Config() == nil {
+		if c.Server == nil {
 			continue
 		}
 		token, err := s.SignIn(c)

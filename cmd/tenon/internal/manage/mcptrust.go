@@ -42,7 +42,7 @@ func trustServers(ctx context.Context, a *cli.App, names []string, yes bool) err
 		}
 		if len(names) == 0 {
 			list = slices.DeleteFunc(slices.Clone(s.Candidates), func(c *extensions.Candidate) bool {
-				return c.Config() == nil || c.State != plugins.StatePending && !(c.State == plugins.StateReady && c.Project)
+				return c.Server == nil || c.State != plugins.StatePending && !(c.State == plugins.StateReady && c.Project)
 			})
 		}
 		if len(list) == 0 {
