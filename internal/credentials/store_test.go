@@ -173,7 +173,7 @@ func TestPutRefuses(t *testing.T) {
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	soon, later := time.Now().Add(20 * time.Second).UnixMilli(), time.Now().Add(time.Hour).UnixMilli()
+	soon, later := time.Now().Add(20*time.Second).UnixMilli(), time.Now().Add(time.Hour).UnixMilli()
 	for name, c := range map[string]struct {
 		expires  int64
 		rejected string
