@@ -32,8 +32,8 @@ func pluginTestCommand(a *cli.App) *cobra.Command {
   *.turn.json  a turn with the offline model: prompt, script, files, options, and the expected result
   *.jsonl      recorded hook calls with their expected answers, one per line
 
-The plugin is first built with the command in its plugin.json, and runs with everything it requests granted, so test
-only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.`,
+The plugin is first built with the command in its plugin.json, whose contributions must be those of the code. It runs with
+everything it requests granted, so test only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "."
@@ -68,6 +68,11 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	if !t.noBuild {
 		if err := buildPlugin(ctx, t.a, t.root()); err != nil {
 			return err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(t.root(), "plugin.json")); err == nil {
+		if err := checkManifest(ctx, t.a, t.root()); err != nil {
+			t.report("plugin.json", err)
 		}
 	}
 	scratch, err := os.MkdirTemp("", "tenon-plugin-test-")
@@ -279,13 +284,19 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	return nil
 }
 
-// BuildAll builds the packages among the paths.
+// BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them.
 func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			continue
 		}
 		if err := buildPlugin(ctx, a, path); err != nil {
+			return err
+		}
+		if _, err := os.Stat(filepath.Join(path, manifest.File)); err != nil {
+			continue
+		}
+		if err := syncManifest(ctx, a, path); err != nil && !errors.Is(err, errNoDescription) {
 			return err
 		}
 	}
