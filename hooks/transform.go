@@ -24,7 +24,7 @@ type Result struct {
 
 // Transform calls the hooks at p in order. Each gets a copy of in and of the value as its predecessors
 // left it, and what it changed in its copy is applied to the value, a pointer, before the next one is
-// called. What the value refers to is replaced, not changed, so that it may be shared with others.
+// called. Values that it refers to are replaced, not changed, so that they may be shared.
 //
 // in and value must have the types of the point, and the caller leaves the value alone until Transform
 // returns. in is shared by all hooks of this process and must not be changed any more, neither by them

@@ -171,6 +171,8 @@ type Question struct {
 	Options  []QuestionOption `json:"options"`
 	Multiple bool             `json:"multiple,omitempty"` // several options may be chosen
 	Custom   *bool            `json:"custom,omitempty"`   // free text is allowed; default true
+	Optional bool             `json:"optional,omitempty"` // may be left without an answer
+	Default  []string         `json:"default,omitempty"`  // what no answer means, in the form of an answer
 }
 
 // QuestionOption is one of the suggested answers.

@@ -102,15 +102,25 @@ func newNode(v *hujson.Value, text []byte, depth int) (n Node, tooDeep int) {
 			}
 		}
 	case hujson.Literal:
-		n.Kind = map[hujson.Kind]Kind{'n': Null, 't': Bool, 'f': Bool, '0': Number, '"': String}[value.Kind()]
-		n.Text = value.String()
+		n.Kind, n.Text = Bool, value.String()
+		switch value.Kind() {
+		case 'n':
+			n.Kind = Null
+		case '0':
+			n.Kind = Number
+		case '"':
+			n.Kind = String
+		}
 	}
 	return n, -1
 }
 
 // Join returns the key of a member of the object at key. Names that would be misread are quoted: provider.openai.models."gpt-4.1".
 func Join(key, name string) string {
-	if name == "" || strings.ContainsAny(name, `."[] `) || strings.ContainsFunc(name, func(r rune) bool { return !visible.Is(r) }) {
+	misread := func(r rune) bool {
+		return r <= ' ' || r == '.' || r == '"' || r == '[' || r == ']' || r > '~' && !visible.Is(r)
+	}
+	if name == "" || strings.ContainsFunc(name, misread) {
 		name = strconv.Quote(name)
 	}
 	if key == "" {

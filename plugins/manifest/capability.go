@@ -25,7 +25,7 @@ func scoped() map[string]bool {
 func CheckCapability(c sdk.Capability) error {
 	v := &validator{report: newReport("capability " + quoted(c.Name))}
 	v.capability("", c)
-	return v.report.err()
+	return v.err()
 }
 
 func (v *validator) capabilities(list []sdk.Capability) {

@@ -147,7 +147,7 @@ func (r *reader) extension(rep *report, n *checked.Node) {
 		v.withoutRuntime(&d)
 	} else {
 		r.runtime(v, d.Runtime)
-		v.forRuntime(&d)
+		v.forCarrier(&d, sdk.Carrier(d.Runtime.Type))
 		r.p.Manifest.Carrier = sdk.Carrier(d.Runtime.Type)
 		r.p.Undescribed = contributesNothing(&d)
 	}

@@ -95,7 +95,7 @@ func (r *reader) foreign(name string) error {
 // foreignManifest returns the first manifest of another host. Without one it is an empty manifest of the first host.
 func (r *reader) foreignManifest() (h host, n *checked.Node, err error) {
 	for _, h := range hosts {
-		data, err := r.folder.read(h.file)
+		data, err := r.folder.read(h.file, checked.MaxBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -192,7 +192,7 @@ func (r *reader) foreignSkills(places []string) {
 // addSkill adds the skill in a directory, and reports whether there is one. Its name is that of its front matter, or of its directory.
 func (r *reader) addSkill(dir string) bool {
 	file := path.Join(dir, skillFile)
-	data, err := r.folder.read(file)
+	data, err := r.folder.read(file, maxSkillBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
@@ -258,7 +258,7 @@ func (r *reader) addText(out []text, file, name string) []text {
 	rel, err := filepath.Rel(r.folder.root, file)
 	var data []byte
 	if err == nil {
-		data, err = r.folder.read(filepath.ToSlash(rel))
+		data, err = r.folder.read(filepath.ToSlash(rel), maxSkillBytes)
 	}
 	var doc *frontmatter.Document
 	if err == nil {
@@ -355,7 +355,7 @@ func restrictions(tools, excluded []string, origin string) (out sdk.PermissionRu
 			deny[permission] = true
 		}
 	}
-	for _, permission := range sorted(deny) {
+	for _, permission := range sortedKeys(deny) {
 		out = append(out, sdk.PermissionRule{Permission: permission, Pattern: "*", Action: sdk.ActionDeny, Origin: origin})
 	}
 	return out

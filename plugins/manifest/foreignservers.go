@@ -43,7 +43,7 @@ func (r *reader) foreignServers(n *checked.Node, manifest string) {
 }
 
 func (r *reader) serverFile(file string) {
-	data, err := r.folder.read(file)
+	data, err := r.folder.read(file, checked.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -100,13 +100,13 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 			return text
 		})
 	}
-	s := Server{Type: ServerStdio, Command: replace(e.Command), Cwd: replace(e.Cwd), Env: map[string]string{}}
+	s := Server{Type: ServerStdio, Stdio: Stdio{Command: replace(e.Command), Cwd: replace(e.Cwd), Env: map[string]string{}}}
 	for _, arg := range e.Args {
 		s.Args = append(s.Args, replace(arg))
 	}
 	maps.Copy(s.Env, e.Env)
 	if e.Command == "" {
-		s = Server{Type: ServerHTTP, URL: replace(e.URL + e.HTTPURL), Headers: maps.Clone(e.Headers)}
+		s = Server{Type: ServerHTTP, Remote: Remote{URL: replace(e.URL + e.HTTPURL), Headers: maps.Clone(e.Headers)}}
 		if e.Type == ServerSSE {
 			s.Type = ServerSSE
 		}
@@ -136,5 +136,3 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func sorted(set map[string]bool) []string { return sortedKeys(set) }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -18,7 +19,7 @@ func (r *reader) hookFile() {
 			continue
 		}
 		path := filepath.Join(r.folder.root, filepath.FromSlash(rel))
-		data, err := r.folder.read(rel)
+		data, err := r.folder.read(rel, checked.MaxBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

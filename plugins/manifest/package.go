@@ -83,7 +83,7 @@ func read(dir, name string, built bool) (*Package, error) {
 	}
 	r := &reader{folder: f, built: built, p: &Package{Root: f.root, Host: ownHost}}
 	path := filepath.Join(f.root, File)
-	data, err := f.read(File)
+	data, err := f.read(File, checked.MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && r.isForeign(name != ""), err == nil && !bytes.Contains(data, []byte(`"$schema"`)) && r.isForeign(false):
 		err = r.foreign(name)
@@ -189,8 +189,8 @@ func (f folder) resolve(rel string) (string, error) {
 	return real, err
 }
 
-// read returns the content of a regular file of the package.
-func (f folder) read(rel string) ([]byte, error) {
+// read returns the content of a regular file of the package. It does not wait for one that is a pipe.
+func (f folder) read(rel string, most int64) ([]byte, error) {
 	if !strings.Contains(rel, "/") && !f.has(rel) {
 		return nil, fs.ErrNotExist
 	}
@@ -198,11 +198,6 @@ func (f folder) read(rel string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readRegular(path, checked.MaxBytes)
-}
-
-// readRegular reads a regular file. It does not wait for one that is a pipe.
-func readRegular(path string, most int64) ([]byte, error) {
 	file, _, err := projectfs.OpenRegular(path)
 	if err != nil {
 		return nil, err

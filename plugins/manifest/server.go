@@ -32,30 +32,23 @@ const mcpFile = "mcp.json"
 // Server is a valid entry of mcp.json. Which fields count depends on Type.
 type Server struct {
 	Type string `json:"type"`
+	Stdio
+	Remote
+}
 
-	Command string            `json:"command,omitempty"` // of stdio: a bare name, or a path that begins with ./
+// Stdio is what only servers of type stdio have.
+type Stdio struct {
+	Command string            `json:"command,omitempty"` // a bare name, or a path that begins with ./
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Cwd     string            `json:"cwd,omitempty"` // empty: the package's root
-
-	URL     string            `json:"url,omitempty"` // of the others
-	Headers map[string]string `json:"headers,omitempty"`
 }
 
-type (
-	stdioEntry struct {
-		Type    string            `json:"type"`
-		Command string            `json:"command"`
-		Args    []string          `json:"args"`
-		Env     map[string]string `json:"env"`
-		Cwd     string            `json:"cwd"`
-	}
-	remoteEntry struct {
-		Type    string            `json:"type"`
-		URL     string            `json:"url"`
-		Headers map[string]string `json:"headers"`
-	}
-)
+// Remote is what the other servers have.
+type Remote struct {
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
 
 // servers reads mcp.json. A file that is wrong as a whole gives no servers, an entry that is wrong is left out.
 func (r *reader) servers() {
@@ -63,7 +56,7 @@ func (r *reader) servers() {
 		return
 	}
 	path := filepath.Join(r.folder.root, mcpFile)
-	data, err := r.folder.read(mcpFile)
+	data, err := r.folder.read(mcpFile, checked.MaxBytes)
 	if err != nil {
 		r.warn(path, "", "", "no MCP servers are loaded: %v", err)
 		return
@@ -126,15 +119,21 @@ func (r *reader) server(rep *report, where string, m *checked.Member) (s Server)
 	}
 	switch t.Text {
 	case ServerStdio:
-		var e stdioEntry
+		var e struct {
+			Type string `json:"type"`
+			Stdio
+		}
 		if c.Decode(m.Value.Place(where), &m.Value, &e) {
-			s = Server{Type: e.Type, Command: e.Command, Args: e.Args, Env: e.Env, Cwd: e.Cwd}
+			s = Server{Type: e.Type, Stdio: e.Stdio}
 			r.checkStdio(rep, where, &s, m.Value.Get("cwd") != nil)
 		}
 	case ServerHTTP, ServerSSE:
-		var e remoteEntry
+		var e struct {
+			Type string `json:"type"`
+			Remote
+		}
 		if c.Decode(m.Value.Place(where), &m.Value, &e) {
-			s = Server{Type: e.Type, URL: e.URL, Headers: e.Headers}
+			s = Server{Type: e.Type, Remote: e.Remote}
 			s.checkRemote(rep, where)
 		}
 	default:

@@ -124,22 +124,22 @@ func TestExpand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := manifest.Server{
-		Type: manifest.ServerStdio, Command: "./bin/s",
-		Args: []string{"${PLUGIN_ROOT}/x:${PLUGIN_DATA}", "${HOME}", "$PLUGIN_ROOT", "${${PLUGIN_ROOT}}"},
-		Env:  map[string]string{"${PLUGIN_ROOT}": "a", "B": "${PLUGIN_ROOT}", "PLUGIN_DATA": "mine"},
-	}
+	s := manifest.Server{Type: manifest.ServerStdio, Stdio: manifest.Stdio{
+		Command: "./bin/s",
+		Args:    []string{"${PLUGIN_ROOT}/x:${PLUGIN_DATA}", "${HOME}", "$PLUGIN_ROOT", "${${PLUGIN_ROOT}}"},
+		Env:     map[string]string{"${PLUGIN_ROOT}": "a", "B": "${PLUGIN_ROOT}", "PLUGIN_DATA": "mine"},
+	}}
 	before := slices.Clone(s.Args)
 	got, err := s.Expand(root, data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := manifest.Server{
-		Type: manifest.ServerStdio, Command: filepath.Join(root, "bin", "s"), Cwd: root,
+	want := manifest.Server{Type: manifest.ServerStdio, Stdio: manifest.Stdio{
+		Command: filepath.Join(root, "bin", "s"), Cwd: root,
 		// The root's own name holds a placeholder: what was put in is not looked at again.
 		Args: []string{root + "/x:" + data, "${HOME}", "$PLUGIN_ROOT", "${" + root + "}"},
 		Env:  map[string]string{"${PLUGIN_ROOT}": "a", "B": root, "PLUGIN_ROOT": root, "PLUGIN_DATA": data},
-	}
+	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Expand (-want +got):\n%s", diff)
 	}
@@ -150,13 +150,13 @@ func TestExpand(t *testing.T) {
 		"./sub": filepath.Join(root, "sub"), "${PLUGIN_ROOT}/sub": filepath.Join(root, "sub"),
 		"${PLUGIN_DATA}": real, "${PLUGIN_DATA}/in": filepath.Join(real, "in"),
 	} {
-		got, err := manifest.Server{Type: manifest.ServerStdio, Command: "node", Cwd: cwd}.Expand(root, data)
+		got, err := manifest.Server{Type: manifest.ServerStdio, Stdio: manifest.Stdio{Command: "node", Cwd: cwd}}.Expand(root, data)
 		if err != nil || got.Cwd != want || got.Command != "node" {
 			t.Errorf("cwd %q: %q, %q, %v; want %q", cwd, got.Cwd, got.Command, err, want)
 		}
 	}
 	for _, cwd := range []string{"${PLUGIN_DATA}/out", "${PLUGIN_DATA}/none", "./none"} {
-		if got, err := (manifest.Server{Type: manifest.ServerStdio, Command: "node", Cwd: cwd}).Expand(root, data); err == nil {
+		if got, err := (manifest.Server{Type: manifest.ServerStdio, Stdio: manifest.Stdio{Command: "node", Cwd: cwd}}).Expand(root, data); err == nil {
 			t.Errorf("cwd %q became %q, want an error", cwd, got.Cwd)
 		}
 	}

@@ -56,22 +56,15 @@ func Describe(data []byte) (sdk.Description, error) {
 // CheckCarrier reports contributions of a plugin that its carrier does not support.
 func CheckCarrier(d *sdk.Description, carrier sdk.Carrier) error {
 	rep := newReport(itself)
-	v := &validator{report: rep, own: d.Name}
-	if carrier == sdk.CarrierWASM {
-		v.noProcess(d)
-	}
+	(&validator{report: rep}).forCarrier(d, carrier)
 	return rep.err()
 }
 
 // validator checks a description.
 type validator struct {
-	report *report
-	where  string // prefix of the names of fields
-	own    string // the plugin's name
-}
-
-func (v *validator) add(field, remedy, format string, args ...any) {
-	v.report.add(field, remedy, format, args...)
+	*report
+	where string // prefix of the names of fields
+	own   string // the plugin's name
 }
 
 func (v *validator) at(name string) string { return checked.Join(v.where, name) }
@@ -133,37 +126,34 @@ func (v *validator) word(where, s string) string {
 
 // withoutRuntime refuses contributions that nothing would run.
 func (v *validator) withoutRuntime(d *sdk.Description) {
-	for _, c := range []struct {
-		field string
-		has   bool
-	}{
-		{"hooks", len(d.Hooks) > 0}, {"tools", len(d.Tools) > 0}, {"providers", len(d.Providers) > 0},
-		{"protocols", len(d.Protocols) > 0}, {"agents", len(d.Agents) > 0}, {"commands", len(d.Commands) > 0},
-	} {
-		if c.has {
-			v.add(v.at(c.field), "add a runtime, or remove it", "needs a runtime")
-		}
+	for _, field := range slices.Concat(contributed([]string{"hooks", "tools"}, len(d.Hooks), len(d.Tools)), ofProcesses(d)) {
+		v.add(v.at(field), "add a runtime, or remove it", "needs a runtime")
 	}
 }
 
-// forRuntime refuses contributions that the carrier does not support.
-func (v *validator) forRuntime(d *sdk.Description) {
-	if d.Runtime.Type == sdk.RuntimeWASM {
-		v.noProcess(d)
+// forCarrier refuses contributions that the carrier does not support.
+func (v *validator) forCarrier(d *sdk.Description, carrier sdk.Carrier) {
+	if carrier != sdk.CarrierWASM {
+		return
+	}
+	for _, field := range ofProcesses(d) {
+		v.add(v.at(field), "make it a process, or remove it", "a wasm plugin cannot contribute %s", field)
 	}
 }
 
-func (v *validator) noProcess(d *sdk.Description) {
-	for _, c := range []struct {
-		field string
-		has   bool
-	}{
-		{"providers", len(d.Providers) > 0}, {"protocols", len(d.Protocols) > 0}, {"agents", len(d.Agents) > 0}, {"commands", len(d.Commands) > 0},
-	} {
-		if c.has {
-			v.add(v.at(c.field), "make it a process, or remove it", "a wasm plugin cannot contribute %s", c.field)
+// ofProcesses returns the fields with contributions that only a process can have.
+func ofProcesses(d *sdk.Description) []string {
+	return contributed([]string{"providers", "protocols", "agents", "commands"}, len(d.Providers), len(d.Protocols), len(d.Agents), len(d.Commands))
+}
+
+// contributed returns the fields that are not empty.
+func contributed(fields []string, lengths ...int) (out []string) {
+	for i, field := range fields {
+		if lengths[i] > 0 {
+			out = append(out, field)
 		}
 	}
+	return out
 }
 
 func (v *validator) tools(tools []sdk.ToolDescription) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -87,27 +87,22 @@ func (s *Store) Path() string { return s.path }
 
 // Read returns the decisions; none without a file. Errors wrap ErrLockFile.
 func (s *Store) Read() (Entries, error) {
-	f, err := os.Open(s.path)
+	f, info, err := projectfs.OpenRegular(s.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil // nor can there be one
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLockFile, err)
 	}
-	defer f.Close()
 	bad := func(what string) error {
 		return fmt.Errorf("%w: %s: %s", ErrLockFile, s.path, what)
 	}
-	info, err := f.Stat()
+	data, _, err := projectfs.ReadLimited(f, 64<<20)
 	if err != nil {
 		return nil, bad(err.Error())
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		return nil, bad("insecure permissions (writable by others); check its content, then run: chmod 600 on it")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, 64<<20))
-	if err != nil {
-		return nil, bad(err.Error())
 	}
 	var head struct {
 		Version int `json:"version"`

@@ -61,7 +61,7 @@ func Translate(text []byte) (*Result, error) {
 	t := &translator{text: string(text)}
 	rewriteModes(&root)
 	t.value("", "", &root, reflect.TypeFor[sdk.Config]())
-	t.afterwards(&root)
+	t.afterwards()
 	root.Format()
 	return &Result{Config: root.Pack(), Notes: t.notes}, nil
 }

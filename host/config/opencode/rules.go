@@ -6,6 +6,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -67,20 +68,9 @@ func (t *translator) refused(schema string, v *hujson.Value) string {
 			return "left out: a level is debug, info, warn or error"
 		}
 	case "provider.*.npm":
-		if protocolOf(text) == "" {
-			return "left out: no package is installed here, and no protocol is known for this one; set protocol to openai-chat if the server has an address that understands it"
+		if npm.Protocol(text) == "" {
+			return "left out: no package is installed here, and no protocol is known for this one; set protocol to one of " + strings.Join(npm.Formats(), ", ")
 		}
-	}
-	return ""
-}
-
-// protocolOf returns the wire protocol that a package of opencode speaks, if there is one here.
-func protocolOf(npm string) string {
-	switch npm {
-	case "@ai-sdk/openai-compatible":
-		return "openai-chat"
-	case "@ai-sdk/openai":
-		return "openai-responses"
 	}
 	return ""
 }
@@ -123,23 +113,8 @@ func rewriteModes(root *hujson.Value) {
 	}
 }
 
-// afterwards replaces names of packages by protocols and says what differs without a key.
-func (t *translator) afterwards(root *hujson.Value) {
-	object := root.Value.(*hujson.Object)
-	for _, m := range membersOf(find(object, "provider")) {
-		provider, ok := m.Value.Value.(*hujson.Object)
-		if !ok {
-			continue
-		}
-		npm := find(provider, "npm")
-		if npm == nil {
-			continue
-		}
-		name := npm.Value.(hujson.Literal).String()
-		if take(provider, "npm"); find(provider, "protocol") == nil {
-			provider.Members = append([]hujson.ObjectMember{{Name: text("protocol"), Value: text(protocolOf(name))}}, provider.Members...)
-		}
-	}
+// afterwards says what differs without a key.
+func (t *translator) afterwards() {
 	t.note(0, "", `opencode runs commands and changes files unless a rule forbids it; tenon asks unless a rule allows it: see "permission"`)
 }
 

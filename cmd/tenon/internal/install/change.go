@@ -123,10 +123,10 @@ func (j *job) approvePinned(ctx context.Context, p pins.Plugin, yes bool) error 
 	}
 	pending := false
 	for _, c := range set.Candidates {
-		if c.Item() == nil {
+		if c.Item == nil {
 			continue
 		}
-		pin, ok := c.Item().Pin()
+		pin, ok := c.Item.Pin()
 		pending = pending || ok && pin.Lock == j.target.Path && pin.Name == p.Name && c.State == plugins.StatePending
 	}
 	if err := set.Discard(ctx); err != nil || !pending {
@@ -233,10 +233,10 @@ func (j *job) showChanges(ctx context.Context, u update) error {
 		return err
 	}
 	for _, c := range set.Candidates {
-		if c.Item() == nil {
+		if c.Item == nil {
 			continue
 		}
-		if pin, ok := c.Item().Pin(); ok && pin.Lock == u.new.Lock && pin.Name == u.new.Name {
+		if pin, ok := c.Item.Pin(); ok && pin.Lock == u.new.Lock && pin.Name == u.new.Name {
 			j.app.Screen.Line(strings.TrimRight(set.Text(c), "\n"))
 		}
 	}

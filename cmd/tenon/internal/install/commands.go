@@ -44,11 +44,11 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		if project {
 			j.target = install.Target{Path: repository, Project: true}
 		}
-		data := filepath.Join(w.Dirs.Data, "plugins")
+		data := filepath.Join(w.Project.DataDir, "plugins")
 		j.installer = &install.Installer{
-			Vault: j.loader.Vault(), Home: w.Dirs.Home, Temp: filepath.Join(data, "unpacked"),
+			Vault: j.loader.Vault(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"),
 			Fetcher: &source.Fetcher{
-				Cache: filepath.Join(w.Dirs.Cache, "downloads"), Environ: a.Env, Progress: progress(a.Screen),
+				Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: a.Env, Progress: progress(a.Screen),
 				Registry: a.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: a.Env.Lookup("NPM_TOKEN"),
 			},
 		}
@@ -166,10 +166,10 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 // ask asks about the plugin and what came with it. Servers and hooks of a package need no questions of their own.
 func (j *job) ask(ctx context.Context, set *extensions.Set, s *install.Staged, yes bool, without []string) (again bool, err error) {
 	for _, c := range set.Candidates {
-		if c.Item() == nil {
+		if c.Item == nil {
 			continue
 		}
-		pin, ok := c.Item().Pin()
+		pin, ok := c.Item.Pin()
 		if !ok || pin.Lock != s.Lock || pin.Name != s.Name {
 			continue
 		}
@@ -177,7 +177,7 @@ func (j *job) ask(ctx context.Context, set *extensions.Set, s *install.Staged, y
 		case plugins.StateRejected:
 			return false, cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
 		case plugins.StatePending:
-			undescribed := c.Item().Request.Undescribed
+			undescribed := c.Item.Request.Undescribed
 			return undescribed, manage.Approve(ctx, j.app, set, c, yes, without)
 		}
 		return false, nil

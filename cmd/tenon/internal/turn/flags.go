@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ type Flags struct {
 	files, plugins             []string
 	Resume, auto, Quiet, Watch bool
 	Fork                       bool
-	Chat                       bool // set by "tenon chat": lines of stdin are prompts
+	Chat                       bool          // set by "tenon chat": lines of stdin are prompts
+	Wait                       time.Duration // for MCP servers that were never started before
 }
 
 // Register adds the flags that "tenon run" and "tenon chat" share.
@@ -34,6 +36,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	flags.StringVarP(&f.Model, "model", "m", "", "model to use, as `provider/model`")
 	flags.StringVar(&f.Agent, "agent", "", "`agent` to use")
 	flags.StringVar(&f.Variant, "variant", "", "`variant` of the model, such as a reasoning effort")
+	flags.StringVar(&f.Variant, "effort", "", "reasoning `effort`: the same as --variant")
 	flags.BoolVarP(&f.Resume, "continue", "c", false, "continue the latest session of this directory")
 	flags.StringVarP(&f.Session, "session", "s", "", "continue this `session` (ID or unique prefix)")
 	flags.BoolVar(&f.Fork, "fork", false, "with -c or -s: continue in a copy of the session, leaving the original unchanged")
@@ -81,7 +84,14 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := w.Open(ctx, cli.HostOptions{Interactive: interactive, Auto: f.auto, Plugins: paths, Watch: f.Watch})
+	m, err := w.Open(ctx, cli.HostOptions{
+		Interactive: interactive, Auto: f.auto, Plugins: paths, Watch: f.Watch, Wait: f.Wait,
+		Waiting: func(servers []string) {
+			if !f.Quiet {
+				a.Screen.Line(fmt.Sprintf("waiting up to %s for MCP servers that are new: %s (--no-wait runs without them)", f.Wait, terminal.OneLine(strings.Join(servers, ", "))))
+			}
+		},
+	})
 	return m, in, err
 }
 
