@@ -68,7 +68,7 @@ func TestDiffEncodesStrings(t *testing.T) {
 	}
 }
 
-// TestAppendJSON holds that values of any type are encoded as encoding/json encodes them, but for HTML characters.
+// TestAppendJSON holds that values of any type are encoded as encoding/json encodes them, except for HTML characters.
 func TestAppendJSON(t *testing.T) {
 	t.Parallel()
 	type item struct {
