@@ -5,7 +5,10 @@ import (
 	"github.com/tenonhq/tenon/builtin/agents"
 	"github.com/tenonhq/tenon/builtin/commands"
 	"github.com/tenonhq/tenon/builtin/instructions"
+	"github.com/tenonhq/tenon/builtin/providers/anthropic"
+	"github.com/tenonhq/tenon/builtin/providers/bedrock"
 	"github.com/tenonhq/tenon/builtin/providers/catalog"
+	"github.com/tenonhq/tenon/builtin/providers/gemini"
 	"github.com/tenonhq/tenon/builtin/providers/offline"
 	"github.com/tenonhq/tenon/builtin/providers/openai"
 	"github.com/tenonhq/tenon/builtin/skills"
@@ -22,7 +25,7 @@ import (
 // skills, in the order of the system prompt; commands.
 func All() []sdk.Plugin {
 	return []sdk.Plugin{
-		openai.New(), catalog.New(), offline.New(),
+		openai.New(), anthropic.New(), gemini.New(), bedrock.New(), catalog.New(), offline.New(),
 		files.New(), search.New(), shell.New(), web.New(), interact.New(),
 		agents.New(), instructions.New(), skills.New(), commands.New(),
 	}

@@ -35,7 +35,7 @@ func (h *bound) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 			t.local.Value = value.Clone(v)
 			return t, nil
 		}
-		// What a gate judges is what will run, and an event belongs to many: they get a copy. The input of
+		// Gates judge the bytes that will run, and an event is shared: both get a copy. The input of
 		// a transform is shared by all that is called at the point; copying it would cost more than all else.
 		t.local.Input = value.Clone(in)
 		return t, nil
@@ -86,6 +86,7 @@ func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	if h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
+		answer.Changes = value.Appended(answer.Changes, h.Writes, func(list string) int { return value.LengthJSON(t.Value, list) })
 		answer.Changes, t.dropped = value.Restrict(answer.Changes, h.Writes)
 	}
 	return nil
@@ -121,7 +122,7 @@ func (h *bound) mayAnswer(v sdk.Verdict) bool {
 	return false
 }
 
-// timeoutError says that the deadline passed; err is what the handler returned, if it did. What was not ready yet says so.
+// timeoutError says that the deadline passed; err is what the handler returned, if it did. A hook that was not ready yet says so.
 func (h *bound) timeoutError(err error) error {
 	if r, ok := h.Remote.(RemoteReadier); ok && !errors.Is(err, ErrNotReady) {
 		err = r.Ready()

@@ -27,8 +27,8 @@ type Options struct {
 	Plugins []Plugin // in configuration order
 	// Overrides is what the user set over the manifests, by the name of the plugin.
 	Overrides map[string]sdk.HookOverride
-	// Notice is told what the user should see: failures and quarantines. It is called from any goroutine
-	// and must not block. Nil: nobody is told.
+	// Notice receives messages for the user: failures and quarantines. It is called from any goroutine
+	// and must not block. If nil, they are dropped.
 	Notice func(sdk.PluginNotice)
 	Logger *slog.Logger // required
 	// Quarantined holds the plugins that start quarantined, with the reason of each.
@@ -36,8 +36,8 @@ type Options struct {
 	// Failures is how often hooks failed in a row before, by plugin and hook: what Engine.Failures of an earlier engine returned. So a hook
 	// that is called once in the life of an engine is quarantined, too.
 	Failures map[string]map[string]int
-	// Quarantine is told of each plugin that the engine quarantines, and why, so that the host can remember it. It is called
-	// like Notice. Nil: nobody is told.
+	// Quarantine is called for each plugin that the engine quarantines, with the reason, so that the host can remember it. It is called
+	// like Notice. If nil, it is not called.
 	Quarantine func(plugin, reason string)
 	// Guard is asked about what a hook outside of this process made of a value, before that counts: before and after are pointers to
 	// the value type of the hook's point, and must not be changed or kept. An error refuses the whole answer, as a failure of the
@@ -57,7 +57,7 @@ type Engine struct {
 	end       context.CancelFunc
 	pool      pool
 
-	quarantine func(plugin, reason string) // nil when nobody is to be told
+	quarantine func(plugin, reason string) // may be nil
 	guard      func(hook *sdk.Hook, before, after any) error
 }
 
@@ -98,7 +98,7 @@ type HookInfo struct {
 }
 
 // New makes an engine. The error joins everything that is wrong with the plugins and the overrides, each
-// naming the plugin and the hook. A cycle of Before and After is told as a notice; the demands of the hook in it that is configured last
+// naming the plugin and the hook. A cycle of Before and After is a notice; the demands of the hook in it that is configured last
 // are ignored.
 func New(o Options) (*Engine, error) {
 	if o.Logger == nil {

@@ -13,7 +13,7 @@ import (
 const maxQueue = 4096
 
 // Observe tells the observers at p, each in the order of the calls, and does not wait for them. An
-// observer that falls behind by more than maxQueue events misses the newest; the user is told once. in
+// observer that falls behind by more than maxQueue events misses the newest, with one notice for the user. in
 // must not be changed any more.
 func (e *Engine) Observe(p sdk.Point, in any) {
 	at := e.points[p]

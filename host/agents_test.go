@@ -20,7 +20,7 @@ func rule(permission, pattern string, action sdk.Action) sdk.PermissionRule {
 func TestAgentsRules(t *testing.T) {
 	t.Parallel()
 	deny, ask, allow := sdk.ActionDeny, sdk.ActionAsk, sdk.ActionAllow
-	const refused, asked, ran = "is denied", "nobody is there to answer", "touched"
+	const refused, asked, ran = "is denied", "no user can answer", "touched"
 	all := sdk.PermissionRules{rule("*", "*", allow)}
 	for name, c := range map[string]struct {
 		own     sdk.PermissionRules
@@ -143,7 +143,7 @@ func TestSubagentsOfAStrictAgent(t *testing.T) {
 		action sdk.Action
 		want   string
 	}{
-		"deny": {sdk.ActionDeny, "is denied"}, "ask": {sdk.ActionAsk, "nobody is there to answer"}, "allow": {sdk.ActionAllow, "touched"},
+		"deny": {sdk.ActionDeny, "is denied"}, "ask": {sdk.ActionAsk, "no user can answer"}, "allow": {sdk.ActionAllow, "touched"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -47,7 +47,7 @@ func TestAlwaysIsKept(t *testing.T) {
 	}
 	after := startIn(t, dir, func(o *host.Options) { o.Config.Permission = nil }, touching("src/b"))
 	id, _ = after.prompt("go")
-	if got := after.results(id)[0]; !strings.Contains(got, "nobody is there to answer") {
+	if got := after.results(id)[0]; !strings.Contains(got, "no user can answer") {
 		t.Errorf("after it was forgotten: %q", got)
 	}
 }
@@ -60,7 +60,7 @@ func TestApprovalsOfAnotherProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, _ := k.prompt("go")
-	if got := k.results(id)[0]; !strings.Contains(got, "nobody is there to answer") {
+	if got := k.results(id)[0]; !strings.Contains(got, "no user can answer") {
 		t.Errorf("result = %q", got)
 	}
 }
@@ -100,7 +100,7 @@ func TestNothingBeatsARule(t *testing.T) {
 	}{
 		"the user's deny":       {func(o *host.Options) { o.Config.Permission = rule(sdk.ActionDeny) }, "is denied"},
 		"an administrator's":    {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionDeny) }, "by the rule at /etc/tenon/tenon.json:3"},
-		"what it must ask for":  {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionAsk) }, "nobody is there to answer"},
+		"what it must ask for":  {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionAsk) }, "no user can answer"},
 		"what it leaves to us":  {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionAllow) }, "touched"},
 		"without any such rule": {func(*host.Options) {}, "touched"},
 	} {
@@ -128,7 +128,7 @@ func TestImpliedRules(t *testing.T) {
 		want string
 	}{
 		"denied":        {sdk.PermissionRule{Permission: "edit", Pattern: "a", Action: sdk.ActionDeny}, "is denied"},
-		"asked by name": {sdk.PermissionRule{Permission: "edit", Pattern: "a*", Action: sdk.ActionAsk}, "nobody is there to answer"},
+		"asked by name": {sdk.PermissionRule{Permission: "edit", Pattern: "a*", Action: sdk.ActionAsk}, "no user can answer"},
 		"asked for all": {sdk.PermissionRule{Permission: "edit", Pattern: "*", Action: sdk.ActionAsk}, "ran"},
 		"another":       {sdk.PermissionRule{Permission: "edit", Pattern: "b", Action: sdk.ActionDeny}, "ran"},
 	} {

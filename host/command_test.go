@@ -146,7 +146,7 @@ func TestTemplateShellNeedsLeave(t *testing.T) {
 	}
 	users, theirs := allow("user"), allow("repository")
 	repository, approved := permission.Trust{Repository: true}, permission.Trust{Repository: true, Approved: true}
-	const refused, ran = "nobody is there to answer", ""
+	const refused, ran = "no user can answer", ""
 	for name, c := range map[string]struct {
 		trust permission.Trust
 		rules sdk.PermissionRules

@@ -150,15 +150,17 @@ func New(ctx context.Context, o Options) (*Host, error) {
 
 // What methods of Host take and return; see the packages.
 type (
-	Subscription  = live.Subscription
-	ModelInfo     = model.Info
-	ModelChoice   = model.Picked
-	Receiver      = model.Receiver
-	AgentInfo     = generation.AgentInfo
-	CommandInfo   = generation.CommandInfo
-	NewSession    = sessions.New
-	SkillInfo     = generation.SkillInfo
-	ReloadOptions = generation.ReloadOptions
+	Subscription = live.Subscription
+	ModelInfo    = model.Info
+	// ModelListOptions widens a listing of models.
+	ModelListOptions = model.ListOptions
+	ModelChoice      = model.Picked
+	Receiver         = model.Receiver
+	AgentInfo        = generation.AgentInfo
+	CommandInfo      = generation.CommandInfo
+	NewSession       = sessions.New
+	SkillInfo        = generation.SkillInfo
+	ReloadOptions    = generation.ReloadOptions
 )
 
 // ApprovalProject returns the name under which approvals of a project are kept.

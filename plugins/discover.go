@@ -125,7 +125,7 @@ func (d *discovery) add(i *Item) {
 	d.items = append(d.items, i)
 }
 
-// merge adds what another mention of the same plugin says. What the user says counts more than what a file of the project says, and
+// merge adds what another mention of the same plugin says. The user's word counts more than that of a file of the project, and
 // the later of two equals more than the earlier.
 func (i *Item) merge(other *Item) {
 	i.required = i.required || other.required

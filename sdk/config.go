@@ -43,7 +43,7 @@ type Config struct {
 type ProviderConfig struct {
 	Name      string                 `json:"name,omitempty"`      // human-readable; default: the identifier
 	Protocol  string                 `json:"protocol,omitempty"`  // openai-chat, openai-responses, …
-	NPM       string                 `json:"npm,omitempty"`       // used as a protocol name; nothing is installed
+	NPM       string                 `json:"npm,omitempty"`       // selects the protocol and the dialect; nothing is installed
 	API       string                 `json:"api,omitempty"`       // older name of options.baseURL
 	Env       []string               `json:"env,omitempty"`       // environment variables for the key
 	Options   ProviderOptions        `json:"options,omitzero"`    // connection options
@@ -64,26 +64,36 @@ type ProviderOptions struct {
 	// answer (default: two hours).
 	ChunkTimeout  int64 `json:"chunkTimeout,omitempty"`
 	HeaderTimeout int64 `json:"headerTimeout,omitempty"` // milliseconds
-	SetCacheKey   bool  `json:"setCacheKey,omitempty"`   // send a key by which the server may cache the prompt
+	SetCacheKey   *bool `json:"setCacheKey,omitempty"`   // send a key by which the server may cache the prompt; default: by npm
 	// Extra holds further options of the protocol.
 	Extra Extra `json:"-"`
 }
 
 // ModelConfig adds a model or changes fields of a known one. Fields that are not set do not change.
 type ModelConfig struct {
-	ID          string            `json:"id,omitempty"`          // the server's name of the model; default: the key
-	Name        string            `json:"name,omitempty"`        // human-readable
-	Limit       *ModelLimit       `json:"limit,omitempty"`       // context and output limits
-	Cost        *ModelCost        `json:"cost,omitempty"`        // in dollars per million tokens
-	Reasoning   *bool             `json:"reasoning,omitempty"`   // supports reasoning
-	Temperature *bool             `json:"temperature,omitempty"` // supports a temperature
-	ToolCall    *bool             `json:"tool_call,omitempty"`   // supports tool calls
-	Attachment  *bool             `json:"attachment,omitempty"`  // supports files
-	Modalities  *Modalities       `json:"modalities,omitempty"`  // kinds of input and output
-	Status      string            `json:"status,omitempty"`      // such as beta or deprecated
-	Options     Object            `json:"options,omitempty"`     // further fields of each request body
-	Headers     map[string]string `json:"headers,omitempty"`     // further headers of each request
-	Variants    map[string]Object `json:"variants,omitempty"`    // by name: options of a variant
+	ID          string            `json:"id,omitempty"`           // the server's name of the model; default: the key
+	Name        string            `json:"name,omitempty"`         // human-readable
+	Limit       *ModelLimit       `json:"limit,omitempty"`        // context and output limits
+	Cost        *ModelCost        `json:"cost,omitempty"`         // in dollars per million tokens
+	Reasoning   *bool             `json:"reasoning,omitempty"`    // supports reasoning
+	Temperature *bool             `json:"temperature,omitempty"`  // supports a temperature
+	ToolCall    *bool             `json:"tool_call,omitempty"`    // supports tool calls
+	Attachment  *bool             `json:"attachment,omitempty"`   // supports files
+	Modalities  *Modalities       `json:"modalities,omitempty"`   // kinds of input and output
+	Status      string            `json:"status,omitempty"`       // such as beta or deprecated
+	Family      string            `json:"family,omitempty"`       // such as claude-sonnet
+	ReleaseDate string            `json:"release_date,omitempty"` // YYYY-MM-DD
+	Interleaved json.RawMessage   `json:"interleaved,omitempty"`  // true, or an object with the field that returns the reasoning
+	Provider    *ModelServer      `json:"provider,omitempty"`     // another server than the provider's
+	Options     Object            `json:"options,omitempty"`      // further fields of each request body
+	Headers     map[string]string `json:"headers,omitempty"`      // further headers of each request
+	Variants    map[string]Object `json:"variants,omitempty"`     // by name: options of a variant
+}
+
+// ModelServer replaces the provider's server for one model.
+type ModelServer struct {
+	NPM string `json:"npm,omitempty"` // as ProviderConfig.NPM
+	API string `json:"api,omitempty"` // address of the API
 }
 
 // AgentConfig adds an agent or changes one.

@@ -8,10 +8,17 @@ type ProviderInfo struct {
 	Name     string   `json:"name"`
 	Env      []string `json:"env,omitempty"` // environment variables for the key; the first one that is set is used
 	Protocol string   `json:"protocol"`      // name of a Protocol
+	// NPM is the npm package by which opencode and models.dev name the server's dialect. It is not installed.
+	NPM string `json:"npm,omitempty"`
 	// BaseURL is the address of the API, without a trailing slash.
 	BaseURL string            `json:"baseURL,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Options Object            `json:"options,omitempty"` // further options of the protocol
+	// OptionEnv names, for options that are not set, the environment variables whose values they take; the first one that is set counts.
+	// "baseURL" stands for BaseURL.
+	OptionEnv map[string][]string `json:"optionEnv,omitempty"`
+	// NoKey marks a provider that can be used without a key: credentials come from the system, or from headers.
+	NoKey bool `json:"noKey,omitempty"`
 	// Local marks a server on this machine that requires no key. Its models are read from the server.
 	Local bool `json:"local,omitempty"`
 	// Default and Small are the models to use if the user configured none.
@@ -27,19 +34,45 @@ type Model struct {
 	ID         string `json:"id"`
 	ProviderID string `json:"providerID"`
 	// APIID is the server's name of the model, if it is not ID.
-	APIID       string            `json:"apiID,omitempty"`
-	Name        string            `json:"name"`
-	Limit       ModelLimit        `json:"limit"`
-	Cost        ModelCost         `json:"cost"`
-	Reasoning   bool              `json:"reasoning,omitempty"`   // supports reasoning
-	Temperature bool              `json:"temperature,omitempty"` // supports a temperature
-	ToolCall    bool              `json:"tool_call,omitempty"`   // supports tool calls
-	Attachment  bool              `json:"attachment,omitempty"`  // supports files
-	Modalities  Modalities        `json:"modalities"`
-	Status      string            `json:"status,omitempty"` // alpha, beta, deprecated or empty
-	Options     Object            `json:"options,omitempty"`
-	Headers     map[string]string `json:"headers,omitempty"`
-	Variants    map[string]Object `json:"variants,omitempty"` // named sets of options, such as reasoning efforts
+	APIID       string     `json:"apiID,omitempty"`
+	Name        string     `json:"name"`
+	Limit       ModelLimit `json:"limit"`
+	Cost        ModelCost  `json:"cost"`
+	Reasoning   bool       `json:"reasoning,omitempty"`   // supports reasoning
+	Temperature bool       `json:"temperature,omitempty"` // supports a temperature
+	ToolCall    bool       `json:"tool_call,omitempty"`   // supports tool calls
+	Attachment  bool       `json:"attachment,omitempty"`  // supports files
+	Modalities  Modalities `json:"modalities"`
+	Status      string     `json:"status,omitempty"`       // alpha, beta, deprecated or empty
+	Family      string     `json:"family,omitempty"`       // such as claude-sonnet
+	ReleaseDate string     `json:"release_date,omitempty"` // YYYY-MM-DD
+	// NPM, Protocol and BaseURL replace those of the provider for this model.
+	NPM      string `json:"npm,omitempty"`
+	Protocol string `json:"protocol,omitempty"`
+	BaseURL  string `json:"baseURL,omitempty"`
+	// ReasoningField is the field of an assistant message in which the server wants the reasoning back, such as reasoning_content.
+	ReasoningField   string            `json:"reasoningField,omitempty"`
+	ReasoningOptions []ReasoningOption `json:"reasoning_options,omitempty"`
+	// Sampling are the values to send if the agent has none.
+	Sampling Sampling          `json:"sampling,omitzero"`
+	Options  Object            `json:"options,omitempty"`
+	Headers  map[string]string `json:"headers,omitempty"`
+	Variants map[string]Object `json:"variants,omitempty"` // named sets of options, such as reasoning efforts
+}
+
+// ReasoningOption is a way in which a model's reasoning is set, as models.dev lists it.
+type ReasoningOption struct {
+	Type   string    `json:"type"`             // effort, budget_tokens or toggle
+	Values []*string `json:"values,omitempty"` // of effort; null means none
+	Min    int64     `json:"min,omitempty"`    // of budget_tokens
+	Max    int64     `json:"max,omitempty"`    // of budget_tokens
+}
+
+// Sampling are parameters of a model's sampling. Nil leaves them to the server.
+type Sampling struct {
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        *float64 `json:"topP,omitempty"`
+	TopK        *int     `json:"topK,omitempty"`
 }
 
 // ModelLimit holds a model's limits in tokens. Zero means unknown, and no check is made.
@@ -57,6 +90,21 @@ type ModelCost struct {
 	CacheWrite Price `json:"cache_write,omitempty"` // of input that the server adds to its cache
 	// Over200K replaces the prices of a request whose prompt has more than 200,000 tokens.
 	Over200K *ModelCost `json:"context_over_200k,omitempty"`
+	// Tiers replace the prices of a request whose whole prompt is larger than a tier's size. The largest such tier counts, and
+	// Over200K only without one.
+	Tiers []PriceTier `json:"tiers,omitempty"`
+}
+
+// PriceTier holds the prices of long prompts.
+type PriceTier struct {
+	Tier struct {
+		Type string `json:"type"` // context
+		Size int64  `json:"size"` // tokens of the prompt, including cached ones
+	} `json:"tier"`
+	Input      Price `json:"input"`
+	Output     Price `json:"output"`
+	CacheRead  Price `json:"cache_read,omitempty"`
+	CacheWrite Price `json:"cache_write,omitempty"`
 }
 
 // Modalities lists the kinds of input and output: text, image, pdf, audio, video.

@@ -27,6 +27,20 @@ type ModelLister interface {
 	ListModels(ctx context.Context) ([]Model, error)
 }
 
+// ModelCatalog is implemented by a ProviderSource whose models are too many to return them with each provider.
+type ModelCatalog interface {
+	// CatalogModels returns further models of a provider, by ID; nil without any. It is called at most once for each provider that is
+	// used. The caller owns the result.
+	CatalogModels(provider string) (map[string]Model, error)
+}
+
+// ModelRules is implemented by a ProviderSource that knows what families of models need.
+type ModelRules interface {
+	// CompleteModel sets what is not set: variants, options, sampling parameters. It is called for each model that is used, before the
+	// user's configuration of the model is applied.
+	CompleteModel(provider *ProviderInfo, m *Model)
+}
+
 // ProviderError is a failed model request.
 type ProviderError struct {
 	ProviderID string

@@ -25,7 +25,7 @@ var templateShell = regexp.MustCompile("!`[^`]+`")
 func projectFile(w *cli.Workspace, origin string) string {
 	path := origin
 	if rest, ok := strings.CutPrefix(path, "~"+string(filepath.Separator)); ok {
-		path = filepath.Join(w.Dirs.Home, rest)
+		path = filepath.Join(w.Project.Home, rest)
 	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(w.Project.Directory, filepath.FromSlash(path))
 	}
@@ -36,7 +36,7 @@ func projectFile(w *cli.Workspace, origin string) string {
 		rel, err := filepath.Rel(dir, path)
 		return dir != "" && err == nil && filepath.IsLocal(rel)
 	}
-	if strings.EqualFold(filepath.Ext(path), ".md") && within(w.Project.Worktree) && !within(w.Dirs.Config) {
+	if strings.EqualFold(filepath.Ext(path), ".md") && within(w.Project.Worktree) && !within(w.Project.ConfigDir) {
 		return path
 	}
 	return ""

@@ -17,8 +17,10 @@ func TestCommandTrust(t *testing.T) {
 	home := t.TempDir()
 	root := filepath.Join(home, "p")
 	w := &cli.Workspace{
-		Dirs:    cli.Dirs{Home: home, Config: filepath.Join(root, "conf")}, // of a user who keeps their configuration in a repository
-		Project: sdk.Project{Directory: filepath.Join(root, "sub"), Worktree: root},
+		Project: sdk.Project{
+			Directory: filepath.Join(root, "sub"), Worktree: root,
+			Home: home, ConfigDir: filepath.Join(root, "conf"), // of a user who keeps their configuration in a repository
+		},
 		Loaded: &config.Loaded{ProjectFiles: []string{filepath.Join(root, "tenon.json")}, Origins: map[string]config.Origin{
 			"command.theirs.template": {Source: filepath.Join(root, "tenon.json"), Line: 3},
 			"command.ours.template":   {Source: filepath.Join(root, "conf", "tenon.json"), Line: 3},

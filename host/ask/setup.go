@@ -127,16 +127,19 @@ func (s *Setup) environment() string {
 }
 
 // params returns the parameters before the hooks: the model's options, then the variant's, then the
-// agent's, the later ones winning.
+// agent's, the later ones winning. A title needs no reasoning.
 func (s *Setup) params(variant string) sdk.ChatParams {
-	p := sdk.ChatParams{TopP: s.Agent.TopP, MaxOutputTokens: model.OutputLimit(&s.Model.Model), Options: sdk.Object{}}
-	if s.Model.Temperature {
-		p.Temperature = s.Agent.Temperature
+	m := &s.Model.Model
+	p := sdk.ChatParams{
+		TopP: cmp.Or(s.Agent.TopP, m.Sampling.TopP), TopK: m.Sampling.TopK, MaxOutputTokens: model.OutputLimit(m), Options: sdk.Object{},
 	}
-	if variant == "" {
-		variant = s.Agent.Variant
+	if m.Temperature {
+		p.Temperature = cmp.Or(s.Agent.Temperature, m.Sampling.Temperature)
 	}
-	for _, o := range []sdk.Object{s.Model.Options, s.Model.Variants[variant], s.Agent.Options} {
+	if variant = cmp.Or(variant, s.Agent.Variant); s.Purpose == sdk.PurposeTitle {
+		variant = model.LeastEffort(m)
+	}
+	for _, o := range []sdk.Object{m.Options, m.Variants[variant], s.Agent.Options} {
 		maps.Copy(p.Options, o)
 	}
 	return p

@@ -286,16 +286,16 @@ func TestOlderForms(t *testing.T) {
 		t.Errorf("agents (-want +got):\n%s", diff)
 	}
 	providers := map[string]sdk.ProviderConfig{
-		"a": {Protocol: "openai-chat", Options: sdk.ProviderOptions{BaseURL: "http://a/v1"}},
-		"b": {Protocol: "openai-responses", Options: sdk.ProviderOptions{BaseURL: "http://new"}},
-		"c": {Protocol: "own"},
+		"a": {Protocol: "openai-chat", NPM: "@ai-sdk/openai-compatible", Options: sdk.ProviderOptions{BaseURL: "http://a/v1"}},
+		"b": {Protocol: "openai-responses", NPM: "@ai-sdk/openai", Options: sdk.ProviderOptions{BaseURL: "http://new"}},
+		"c": {Protocol: "own", NPM: "whatever"},
 	}
 	if diff := cmp.Diff(providers, l.Config.Provider); diff != "" {
 		t.Errorf("providers (-want +got):\n%s", diff)
 	}
 	for key, want := range map[string]string{
 		"agent.plan.steps": origin("2"), "agent.plan.mode": origin("2"), "agent.plan.maxSteps": "", "agent.build.prompt": origin("3"),
-		"provider.a.protocol": origin("5"), "provider.a.options.baseURL": origin("5"), "provider.a.npm": "", "provider.a.api": "",
+		"provider.a.protocol": origin("5"), "provider.a.options.baseURL": origin("5"), "provider.a.npm": origin("5"), "provider.a.api": "",
 	} {
 		if got := l.Origin(key); got != want {
 			t.Errorf("origin of %s = %q, want %q", key, got, want)

@@ -17,12 +17,8 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 	found := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(cfg.Provider)) {
 		key := checked.Join("provider", id)
-		at, ok := origins[key+".options.baseURL"]
-		if !ok {
-			at = origins[key+".api"]
-		}
-		address := cfg.Provider[id].Options.BaseURL
-		if at.Layer != LayerProject || address == "" {
+		at, address := projectAddress(cfg.Provider[id], key, origins)
+		if address == "" {
 			continue
 		}
 		found[id] = at.String()
@@ -34,6 +30,25 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 		}
 	}
 	return found
+}
+
+// projectAddress returns the address of the provider at key that a file of the project chose, and where, or "".
+func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin) (at Origin, address string) {
+	chosen := map[string]string{key + ".options.baseURL": p.Options.BaseURL, key + ".api": p.Options.BaseURL}
+	for _, name := range []string{"endpoint", "resourceName", "enterpriseUrl"} {
+		chosen[key+".options."+name] = string(p.Options.Extra[name])
+	}
+	for id, m := range p.Models {
+		if m.Provider != nil {
+			chosen[checked.Join(checked.Join(key+".models", id), "provider.api")] = m.Provider.API
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(chosen)) {
+		if chosen[k] != "" && origins[k].Layer == LayerProject {
+			return origins[k], chosen[k]
+		}
+	}
+	return Origin{}, ""
 }
 
 // mayNotLeave reports whether the value at k, of the provider at key, is the user's or was borrowed from the user.

@@ -5,8 +5,10 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -131,21 +133,22 @@ func (c *checker) lower(layer tree) {
 	})
 }
 
-// lowerProtocol replaces the name of an npm package, which nobody installs here, by the protocol it speaks.
+// lowerProtocol sets the protocol of a provider that has only the name of an npm package. Nothing is installed: the name selects the
+// dialect of the server.
 func (c *checker) lowerProtocol(key string, provider map[string]any) {
-	npm, ok := provider["npm"].(string)
+	name, ok := provider["npm"].(string)
 	if !ok {
 		return
 	}
-	delete(provider, "npm")
 	at := c.origins[checked.Join(key, "npm")]
 	if _, ok := provider["protocol"]; ok {
 		return
 	}
-	protocol := map[string]string{"@ai-sdk/openai-compatible": "openai-chat", "@ai-sdk/openai": "openai-responses"}[npm]
+	protocol := npm.Protocol(name)
 	if protocol == "" {
-		c.Report.Add(c.problem(checked.Join(key, "npm"), at, fmt.Sprintf("npm packages are not installed, and no protocol is known for %.60q", npm),
-			`use "@ai-sdk/openai-compatible", "@ai-sdk/openai", or set protocol`))
+		delete(provider, "npm")
+		c.Report.Add(c.problem(checked.Join(key, "npm"), at, fmt.Sprintf("npm packages are not installed, and no protocol is known for %.60q", name),
+			"set protocol to one of "+strings.Join(npm.Formats(), ", ")))
 		return
 	}
 	provider["protocol"] = protocol
@@ -183,7 +186,7 @@ func unsupported(schema string) string {
 		"watcher", "references", "reference", "attachment", "enterprise", "disable_paste_summary",
 		"experimental.openTelemetry", "experimental.primary_tools", "experimental.batch_tool",
 		"experimental.disable_paste_summary", "experimental.policies", "experimental.chatMaxRetries", "experimental.hook",
-		"provider.*.id", "provider.*.models.*.interleaved", "provider.*.models.*.provider",
+		"provider.*.id",
 		"provider.*.models.*.release_date", "provider.*.models.*.last_updated", "provider.*.models.*.knowledge",
 		"provider.*.models.*.open_weights", "provider.*.models.*.family", "provider.*.models.*.experimental",
 		"agent.*.name", "mcp.*.name":

@@ -52,7 +52,7 @@ func TestProblems(t *testing.T) {
 		"timeout":                  {`{"provider": {"p": {"options": {"timeout": true}}}}`, `1:33: provider.p.options.timeout: want milliseconds, a whole number, or false`},
 		"oauth":                    {`{"mcp": {"m": {"type": "remote", "url": "u", "oauth": true}}}`, `1:46: mcp.m.oauth: want an object or false`},
 		"hooks":                    {`{"hooks": []}`, `1:2: hooks: want an object`},
-		"npm":                      {`{"provider": {"p": {"npm": "@ai-sdk/anthropic"}}}`, `1:21: provider.p.npm: npm packages are not installed, and no protocol is known for "@ai-sdk/anthropic"; use "@ai-sdk/openai-compatible", "@ai-sdk/openai", or set protocol`},
+		"npm":                      {`{"provider": {"p": {"npm": "mine"}}}`, `1:21: provider.p.npm: npm packages are not installed, and no protocol is known for "mine"; set protocol to one of openai-chat, openai-responses, anthropic-messages, gemini, bedrock-converse`},
 		"mcp type":                 {`{"mcp": {"m": {"type": "locale"}}}`, `1:16: mcp.m.type: want one of local, remote, have "locale"; did you mean "local"?`},
 		"mcp without type":         {`{"mcp": {"m": {"url": "u"}}}`, `1:16: mcp.m: has no type; add "type": "remote"`},
 		"mcp without command":      {`{"mcp": {"m": {"type": "local"}}}`, `1:16: mcp.m: a local server needs command; add "command": ["program", "argument"]`},
@@ -270,7 +270,6 @@ func TestWarnings(t *testing.T) {
 		`TENON_CONFIG_CONTENT:2:99: plugin: plugins of opencode are JavaScript and cannot run here; "plugins" lists those of tenon`,
 		`TENON_CONFIG_CONTENT:3:20: experimental.batch_tool: not supported, has no effect`,
 		`TENON_CONFIG_CONTENT:4:34: provider.p.options.apikey: unknown key, passed on as it is; did you mean "apiKey"?`,
-		`TENON_CONFIG_CONTENT:4:67: provider.p.models.m.interleaved: not supported, has no effect`,
 		`TENON_CONFIG_CONTENT:5:18: permission.write: has no effect: tools that change files are decided under edit; use "edit"`,
 	}
 	var got []string

@@ -118,8 +118,9 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *sdk.TextPart:
-			if !p.Ignored && p.Text != "" {
-				said = append(said, sdk.ModelContent{Type: sdk.ContentText, Text: p.Text, Metadata: metadataFor(same, p.Metadata)})
+			metadata := metadataFor(same, p.Metadata)
+			if !p.Ignored && (p.Text != "" || len(metadata) > 0) { // an empty text can carry a signature
+				said = append(said, sdk.ModelContent{Type: sdk.ContentText, Text: p.Text, Metadata: metadata})
 			}
 		case *sdk.ReasoningPart:
 			if c, ok := reasoningContent(p, same); ok {

@@ -16,7 +16,7 @@ import (
 // short: the plugin is to answer from memory.
 const contributeTimeout = 2 * time.Second
 
-// Ask asks a plugin for something it contributes. What goes wrong costs the plugin that contribution, and the user is told, once
+// Ask asks a plugin for something it contributes. A failure costs the plugin that contribution, with one notice for the user,
 // as long as it stays the same. A plugin that is not built in is given up on after contributeTimeout, and not asked for the same
 // thing again before it answered.
 func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Context) (T, error)) (T, bool) {
@@ -38,7 +38,21 @@ func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Cont
 	return none, false
 }
 
-// Guarded runs code of a plugin within a time. What was given up and hangs still is not begun a second time.
+// each asks the plugins that are a source S, in order, and calls f with everything they contribute.
+func each[S, T any](ctx context.Context, g *Set, what string, list func(S, context.Context) ([]T, error), f func(*Plugin, T)) {
+	for _, l := range g.Plugins {
+		source, ok := l.Value.(S)
+		if !ok {
+			continue
+		}
+		contributed, _ := Ask(ctx, l, what, func(ctx context.Context) ([]T, error) { return list(source, ctx) })
+		for _, c := range contributed {
+			f(l, c)
+		}
+	}
+}
+
+// Guarded runs code of a plugin within a time. A call is not made while an earlier one of its kind, which was abandoned, still hangs.
 func Guarded[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	q := l.questions.begin(what)
 	if q == nil {

@@ -4,14 +4,19 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"os"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // configure applies what the configuration says of a provider to what the catalog knows.
 func configure(info sdk.ProviderInfo, c sdk.ProviderConfig) sdk.ProviderInfo {
 	info.Name = cmp.Or(c.Name, info.Name)
+	if c.NPM != "" || c.Protocol != "" && c.Protocol != info.Protocol {
+		info.NPM = c.NPM
+	}
 	info.Protocol = cmp.Or(c.Protocol, info.Protocol)
 	info.BaseURL = cmp.Or(c.Options.BaseURL, c.API, info.BaseURL)
 	info.Key = cmp.Or(c.Options.APIKey, info.Key)
@@ -20,7 +25,6 @@ func configure(info sdk.ProviderInfo, c sdk.ProviderConfig) sdk.ProviderInfo {
 	}
 	info.Headers = Merged(info.Headers, c.Options.Headers)
 	info.Options = options(info.Options, c.Options)
-	info.Models = configureModels(info, c)
 	return info
 }
 
@@ -48,29 +52,93 @@ func options(base sdk.Object, c sdk.ProviderOptions) sdk.Object {
 	if c.HeaderTimeout > 0 {
 		out["headerTimeout"] = float64(c.HeaderTimeout)
 	}
-	if c.SetCacheKey {
-		out["setCacheKey"] = true
+	if c.SetCacheKey != nil {
+		out["setCacheKey"] = *c.SetCacheKey
 	}
 	return out
 }
 
-func configureModels(info sdk.ProviderInfo, c sdk.ProviderConfig) map[string]sdk.Model {
+// configureModels applies the rules and the configuration to the models of a provider.
+func (m *Models) configureModels(info *sdk.ProviderInfo, models map[string]sdk.Model) map[string]sdk.Model {
+	c := m.config.Provider[info.ID]
 	out := map[string]sdk.Model{}
-	for id, model := range info.Models {
-		out[id] = complete(model, info.ID, id)
+	for id, model := range models {
+		if !listed(&c, id) {
+			continue
+		}
+		model = complete(model, info.ID, id)
+		if mc, ok := c.Models[id]; ok {
+			model = configureModel(m.ruled(info, configureServer(model, mc)), mc)
+		} else {
+			model = m.ruled(info, model)
+		}
+		out[id] = model
 	}
 	for id, mc := range c.Models {
-		model, known := out[id]
-		if !known {
-			// What a model nobody described can do is for the server to say.
-			model = complete(sdk.Model{ToolCall: true, Temperature: true, Attachment: true}, info.ID, id)
+		if _, known := models[id]; !known && listed(&c, id) {
+			out[id] = configureModel(m.ruled(info, configureServer(undescribed(info, id), mc)), mc)
 		}
-		out[id] = configureModel(model, mc)
 	}
-	maps.DeleteFunc(out, func(id string, _ sdk.Model) bool {
-		return !listed(&c, id)
-	})
 	return out
+}
+
+// undescribed returns a model that no catalog describes: the server decides what it can do.
+func undescribed(info *sdk.ProviderInfo, id string) sdk.Model {
+	return complete(sdk.Model{ToolCall: true, Temperature: true, Attachment: true}, info.ID, id)
+}
+
+// unknown returns a model that neither a catalog nor the configuration has.
+func (m *Models) unknown(info *sdk.ProviderInfo, id string) sdk.Model {
+	return m.ruled(info, undescribed(info, id))
+}
+
+// ruled applies the rules of the plugins to a model.
+func (m *Models) ruled(info *sdk.ProviderInfo, model sdk.Model) sdk.Model {
+	at := *info
+	at.NPM = cmp.Or(model.NPM, info.NPM)
+	for _, r := range m.o.Rules {
+		r.CompleteModel(&at, &model)
+	}
+	return model
+}
+
+// joined returns a model of a plugin's own table with the fields that only the catalog has.
+func joined(m, more sdk.Model) sdk.Model {
+	m.Family, m.ReleaseDate = cmp.Or(m.Family, more.Family), cmp.Or(m.ReleaseDate, more.ReleaseDate)
+	m.NPM, m.Protocol, m.BaseURL = cmp.Or(m.NPM, more.NPM), cmp.Or(m.Protocol, more.Protocol), cmp.Or(m.BaseURL, more.BaseURL)
+	m.ReasoningField = cmp.Or(m.ReasoningField, more.ReasoningField)
+	if m.ReasoningOptions == nil {
+		m.ReasoningOptions = more.ReasoningOptions
+	}
+	if m.Cost.Tiers == nil && m.Cost.Over200K == nil {
+		m.Cost.Tiers, m.Cost.Over200K = more.Cost.Tiers, more.Cost.Over200K
+	}
+	return m
+}
+
+// fill sets the options that the provider takes from the environment, and the variables in its address.
+func (p *provider) fill(env map[string]string) {
+	options := p.info.Options
+	for _, option := range slices.Sorted(maps.Keys(p.info.OptionEnv)) {
+		i := slices.IndexFunc(p.info.OptionEnv[option], func(name string) bool { return env[name] != "" })
+		if i < 0 || options[option] != nil {
+			continue
+		}
+		value := env[p.info.OptionEnv[option][i]]
+		if option == "baseURL" {
+			if !p.addressed {
+				p.info.BaseURL = value
+			}
+			continue
+		}
+		options = Merged(options, sdk.Object{option: value})
+	}
+	p.info.Options = options
+	if !p.addressed {
+		p.info.BaseURL = os.Expand(p.info.BaseURL, func(name string) string {
+			return cmp.Or(env[name], "${"+name+"}")
+		})
+	}
 }
 
 // listed reports whether the configuration of a provider lets the model be used.
@@ -78,13 +146,33 @@ func listed(c *sdk.ProviderConfig, id string) bool {
 	return (len(c.Whitelist) == 0 || slices.Contains(c.Whitelist, id)) && !slices.Contains(c.Blacklist, id)
 }
 
+// configureServer applies what decides the dialect of a model's server, and with it the rules.
+func configureServer(m sdk.Model, c sdk.ModelConfig) sdk.Model {
+	if c.ID != "" {
+		m.APIID = c.ID
+	}
+	m.Family, m.ReleaseDate = cmp.Or(c.Family, m.Family), cmp.Or(c.ReleaseDate, m.ReleaseDate)
+	setIf(&m.Reasoning, c.Reasoning)
+	setIf(&m.Limit, c.Limit)
+	if s := c.Provider; s != nil {
+		m.BaseURL = cmp.Or(s.API, m.BaseURL)
+		if s.NPM != "" {
+			m.NPM, m.Protocol = s.NPM, npm.Protocol(s.NPM)
+		}
+	}
+	var interleaved struct {
+		Field string `json:"field"`
+	}
+	if json.Unmarshal(c.Interleaved, &interleaved) == nil && interleaved.Field != "" {
+		m.ReasoningField = interleaved.Field
+	}
+	return m
+}
+
 func configureModel(m sdk.Model, c sdk.ModelConfig) sdk.Model {
-	m.APIID = cmp.Or(c.ID, m.APIID)
 	m.Name = cmp.Or(c.Name, m.Name)
 	m.Status = cmp.Or(c.Status, m.Status)
-	setIf(&m.Limit, c.Limit)
 	setIf(&m.Cost, c.Cost)
-	setIf(&m.Reasoning, c.Reasoning)
 	setIf(&m.Temperature, c.Temperature)
 	setIf(&m.ToolCall, c.ToolCall)
 	setIf(&m.Attachment, c.Attachment)
@@ -97,6 +185,7 @@ func configureModel(m sdk.Model, c sdk.ModelConfig) sdk.Model {
 	}
 	if c.Variants != nil {
 		m.Variants = Merged(m.Variants, c.Variants)
+		maps.DeleteFunc(m.Variants, func(_ string, options sdk.Object) bool { return options["disabled"] == true })
 	}
 	return m
 }
@@ -114,4 +203,14 @@ func Merged[M ~map[string]V, V any](base, over M) M {
 	maps.Copy(out, base)
 	maps.Copy(out, over)
 	return out
+}
+
+// LeastEffort returns the variant of a model with the least reasoning, or "".
+func LeastEffort(m *sdk.Model) string {
+	for _, effort := range []string{"none", "minimal", "low", "medium", "high"} {
+		if _, ok := m.Variants[effort]; ok {
+			return effort
+		}
+	}
+	return ""
 }

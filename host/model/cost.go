@@ -7,10 +7,25 @@ const longPrompt = 200_000
 
 // StepCost returns what a step costs by the model's price table. Reasoning is billed as output.
 func StepCost(m *sdk.Model, t sdk.Tokens) sdk.USD {
-	price := m.Cost
-	if price.Over200K != nil && t.Input+t.Cache.Read+t.Cache.Write > longPrompt {
-		price = *price.Over200K
-	}
+	price := priceFor(&m.Cost, t.Input+t.Cache.Read+t.Cache.Write)
 	return price.Input.Times(t.Input) + price.Output.Times(t.Output+t.Reasoning) +
 		price.CacheRead.Times(t.Cache.Read) + price.CacheWrite.Times(t.Cache.Write)
+}
+
+// priceFor returns the prices of a request with so many tokens of prompt.
+func priceFor(c *sdk.ModelCost, prompt int64) sdk.ModelCost {
+	var found *sdk.PriceTier
+	for i := range c.Tiers {
+		tier := &c.Tiers[i]
+		if tier.Tier.Type == "context" && prompt > tier.Tier.Size && (found == nil || tier.Tier.Size > found.Tier.Size) {
+			found = tier
+		}
+	}
+	switch {
+	case found != nil:
+		return sdk.ModelCost{Input: found.Input, Output: found.Output, CacheRead: found.CacheRead, CacheWrite: found.CacheWrite}
+	case c.Over200K != nil && prompt > longPrompt:
+		return *c.Over200K
+	}
+	return *c
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -104,6 +105,9 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	var bound *sdk.ProviderError
 	if ctx.Err() == nil && err != nil && errors.As(context.Cause(limited), &bound) {
 		return bound
+	}
+	if errors.As(err, &bound) && bound.StatusCode == http.StatusNotFound && m.similar != "" {
+		bound.Message += fmt.Sprintf("; did you mean %s/%s?", m.ProviderID, m.similar)
 	}
 	return err
 }

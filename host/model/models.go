@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	// ByRepository is set when agents and commands may come from the repository although all of Config is the user's own.
 	ByRepository bool
 	Providers    []sdk.ProviderInfo // of the plugins, in their order
+	Catalogs     []sdk.ModelCatalog // further models, read when a provider is used
+	Rules        []sdk.ModelRules   // applied to each model that is used
 	Protocols    map[string]sdk.Protocol
 	Engine       *hooks.Engine
 	Environ      []string          // where keys are looked up, as os.Environ
@@ -53,16 +56,22 @@ type Models struct {
 	secretEnv map[string]bool
 
 	mu      sync.Mutex
-	clients map[string]sdk.ModelClient
+	clients map[server]sdk.ModelClient
 	local   map[string][]sdk.Model // what local servers said they have, by provider
 }
 
+// server is what a client is opened for: models of one provider can be at several addresses.
+type server struct{ provider, protocol, npm, address string }
+
 // provider is what is known of a provider after the configuration was applied.
 type provider struct {
-	info       sdk.ProviderInfo
-	configured bool   // it stands in the configuration
-	keyFrom    string // where the key came from, for people; empty without one
-	withheld   string // the variable whose key is not sent to an address of the project's choice
+	info       sdk.ProviderInfo // without models
+	base       map[string]sdk.Model
+	models     func() map[string]sdk.Model // all models, the configuration applied
+	configured bool                        // it stands in the configuration
+	addressed  bool                        // the configuration has its address
+	keyFrom    string                      // where the key came from, for people; empty without one
+	withheld   string                      // the variable whose key is not sent to an address of the project's choice
 }
 
 // Picked is the model a session starts with, and why.
@@ -84,21 +93,22 @@ func makeModels(o Options, r *receivers) *Models {
 	config := o.Config
 	m := &Models{
 		o: o, config: config, receivers: r, foreign: o.Foreign, providers: map[string]*provider{}, secretEnv: map[string]bool{},
-		clients: map[string]sdk.ModelClient{}, local: map[string][]sdk.Model{},
+		clients: map[server]sdk.ModelClient{}, local: map[string][]sdk.Model{},
 	}
 	for _, info := range o.Providers {
 		if _, known := m.providers[info.ID]; !known {
 			m.order = append(m.order, info.ID)
 		}
-		m.providers[info.ID] = &provider{info: info}
+		m.providers[info.ID] = m.newProvider(info)
 	}
 	for _, id := range slices.Sorted(maps.Keys(config.Provider)) {
 		if _, known := m.providers[id]; !known {
 			m.order = append(m.order, id)
-			m.providers[id] = &provider{info: sdk.ProviderInfo{ID: id, Name: id}}
+			m.providers[id] = m.newProvider(sdk.ProviderInfo{ID: id, Name: id})
 		}
 		p := m.providers[id]
 		p.configured = true
+		p.addressed = config.Provider[id].Options.BaseURL != ""
 		p.info = configure(p.info, config.Provider[id])
 		if p.info.Key != "" {
 			p.keyFrom = "provider." + id + ".options.apiKey"
@@ -106,6 +116,40 @@ func makeModels(o Options, r *receivers) *Models {
 	}
 	m.findKeys()
 	return m
+}
+
+// newProvider returns a provider whose models are read when they are first needed.
+func (m *Models) newProvider(info sdk.ProviderInfo) *provider {
+	p := &provider{info: info, base: info.Models}
+	p.info.Models = nil
+	p.models = sync.OnceValue(func() map[string]sdk.Model { return m.readModels(p) })
+	return p
+}
+
+// readModels joins the models of the plugin, of the catalogs and of the configuration.
+func (m *Models) readModels(p *provider) map[string]sdk.Model {
+	out := map[string]sdk.Model{}
+	for _, c := range m.o.Catalogs {
+		more, err := c.CatalogModels(p.info.ID)
+		if err != nil {
+			continue // part of the program, and tested; without it the model is used as its name says
+		}
+		maps.Copy(out, more)
+	}
+	for id, model := range p.base {
+		out[id] = joined(model, out[id])
+	}
+	c := m.config.Provider[p.info.ID]
+	for id, model := range out {
+		if p.addressed {
+			model.BaseURL = "" // the user's address is for all models
+		}
+		if c.NPM != "" || c.Protocol != "" {
+			model.NPM, model.Protocol = "", ""
+		}
+		out[id] = model
+	}
+	return m.configureModels(&p.info, out)
 }
 
 // findKeys looks the providers' keys up in the environment, and notes the variables that shell commands
@@ -123,6 +167,7 @@ func (m *Models) findKeys() {
 	}
 	for _, id := range m.order {
 		p := m.providers[id]
+		p.fill(env)
 		for _, name := range p.info.Env {
 			m.secretEnv[name] = true
 			if p.info.Key != "" || env[name] == "" {
@@ -161,7 +206,7 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 	}
 	for _, id := range m.order {
 		p := m.providers[id]
-		if !m.enabled(id) || p.info.Local || !p.configured && p.keyFrom == "" {
+		if !m.enabled(id) || p.info.Local || !p.configured && (p.keyFrom == "" || p.info.Default == "") {
 			continue
 		}
 		if model, ok := m.defaultModel(p); ok {
@@ -177,7 +222,7 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 	}
 	for _, id := range slices.Backward(m.order) {
 		p := m.providers[id]
-		if m.enabled(id) && !p.info.Local && len(p.info.Env) == 0 && p.info.BaseURL == "" {
+		if m.enabled(id) && !p.info.Local && !p.info.NoKey && len(p.info.Env) == 0 && p.info.BaseURL == "" {
 			if model, ok := m.defaultModel(p); ok {
 				return Picked{model, "no model is configured, no key is in the environment and no local server answers"}, nil
 			}
@@ -188,15 +233,15 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 
 // defaultModel returns the provider's default, else the first of its models by name.
 func (m *Models) defaultModel(p *provider) (sdk.Model, bool) {
-	id := p.info.Default
-	if _, ok := p.info.Models[id]; !ok {
-		ids := slices.Sorted(maps.Keys(p.info.Models))
+	id, models := p.info.Default, p.models()
+	if _, ok := models[id]; !ok {
+		ids := slices.Sorted(maps.Keys(models))
 		if len(ids) == 0 {
 			return sdk.Model{}, false
 		}
 		id = ids[0]
 	}
-	return complete(p.info.Models[id], p.info.ID, id), true
+	return m.known(p.info.ID, id), true
 }
 
 // complete fills in what a table may leave out.
@@ -230,7 +275,7 @@ func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
 
 // listLocal asks one local server for its models and keeps them.
 func (m *Models) listLocal(ctx context.Context, id string) {
-	client, err := m.client(ctx, id)
+	client, err := m.client(ctx, id, nil)
 	if err != nil {
 		return
 	}
@@ -243,7 +288,7 @@ func (m *Models) listLocal(ctx context.Context, id string) {
 		return // not there: what the search is for
 	}
 	for i := range found {
-		if known, ok := m.providers[id].info.Models[found[i].ID]; ok {
+		if known, ok := m.providers[id].models()[found[i].ID]; ok {
 			found[i] = known
 		}
 		found[i] = complete(found[i], id, found[i].ID)
@@ -255,10 +300,12 @@ func (m *Models) listLocal(ctx context.Context, id string) {
 
 // known returns the model from the table, or one of which only the name is known.
 func (m *Models) known(providerID, id string) sdk.Model {
-	if model, ok := m.providers[providerID].info.Models[id]; ok {
-		return complete(model, providerID, id)
+	p := m.providers[providerID]
+	model, ok := p.models()[id]
+	if !ok {
+		model = m.unknown(&p.info, id)
 	}
-	return complete(sdk.Model{ToolCall: true, Temperature: true, Attachment: true}, providerID, id)
+	return complete(model, providerID, id)
 }
 
 // Resolve returns the model that provider/model names. A model that the table does not have is taken at
@@ -270,7 +317,7 @@ func (m *Models) Resolve(_ context.Context, name string) (sdk.Model, error) {
 	}
 	p := m.providers[providerID]
 	if p == nil {
-		return sdk.Model{}, fmt.Errorf("%w: %q: there is no provider %q; the providers are %s", ErrModel, name, providerID, strings.Join(m.order, ", "))
+		return sdk.Model{}, fmt.Errorf("%w: %q: unknown provider %q; %s", ErrModel, name, providerID, m.suggestion(providerID))
 	}
 	if !m.enabled(providerID) {
 		return sdk.Model{}, fmt.Errorf("%w: provider %q is switched off by disabled_providers or enabled_providers", ErrModel, providerID)
@@ -281,16 +328,30 @@ func (m *Models) Resolve(_ context.Context, name string) (sdk.Model, error) {
 	return m.known(providerID, id), nil
 }
 
-// client returns the client of a provider, opened on first use.
-func (m *Models) client(ctx context.Context, id string) (sdk.ModelClient, error) {
+// suggestion returns the remedy for an unknown provider.
+func (m *Models) suggestion(id string) string {
+	if best := nearest.Name(id, m.order); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return "tenon models --all lists all providers, and provider." + id + " in tenon.json adds one"
+}
+
+// client returns the client for a model, opened on first use. A nil model stands for the provider's own server.
+func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.ModelClient, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c := m.clients[id]; c != nil {
-		return c, nil
-	}
 	p := m.providers[id]
 	if p == nil {
-		return nil, fmt.Errorf("%w: there is no provider %q", ErrModel, id)
+		return nil, fmt.Errorf("%w: unknown provider %q; %s", ErrModel, id, m.suggestion(id))
+	}
+	info := p.info
+	if model != nil {
+		info.NPM, info.Protocol = cmp.Or(model.NPM, info.NPM), cmp.Or(model.Protocol, info.Protocol)
+		info.BaseURL = cmp.Or(model.BaseURL, info.BaseURL)
+	}
+	at := server{id, info.Protocol, info.NPM, info.BaseURL}
+	if c := m.clients[at]; c != nil {
+		return c, nil
 	}
 	if err := m.receivers.check(ctx, m, id, false); err != nil {
 		return nil, err
@@ -298,19 +359,19 @@ func (m *Models) client(ctx context.Context, id string) (sdk.ModelClient, error)
 	if p.withheld != "" && p.info.Key == "" {
 		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.foreign[id], p.withheld)
 	}
-	if len(p.info.Env) > 0 && p.info.Key == "" && !p.configured {
+	if len(p.info.Env) > 0 && p.info.Key == "" && !p.configured && !p.info.NoKey {
 		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json", ErrModel, id, strings.Join(p.info.Env, " or "), id)
 	}
-	protocol, ok := m.o.Protocols[p.info.Protocol]
+	protocol, ok := m.o.Protocols[info.Protocol]
 	if !ok {
 		names := slices.Sorted(maps.Keys(m.o.Protocols))
-		return nil, fmt.Errorf("%w: provider %q: protocol %q is unknown; set provider.%s.protocol to one of %s", ErrModel, id, p.info.Protocol, id, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%w: provider %q: protocol %q is unknown; set provider.%s.protocol to one of %s", ErrModel, id, info.Protocol, id, strings.Join(names, ", "))
 	}
-	c, err := protocol.Open(p.info)
+	c, err := protocol.Open(info)
 	if err != nil {
 		return nil, fmt.Errorf("%w: provider %q: %w", ErrModel, id, err)
 	}
-	m.clients[id] = c
+	m.clients[at] = c
 	return c, nil
 }
 
@@ -347,11 +408,16 @@ type Info struct {
 	Source string // how its provider is reached: a variable, the configuration, an address
 }
 
+// ListOptions widens a listing.
+type ListOptions struct {
+	All     bool // list providers without a key, too
+	Refresh bool // ask the servers that can list their models
+}
+
 // List lists the models of the providers that can be reached: configured ones, those whose key is
-// there, local servers that answer, and those that need nothing.
-func (m *Models) List(ctx context.Context) []Info {
+// there, local servers that answer, and those that need nothing. Errors are those of servers that were asked.
+func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
 	m.findLocal(ctx)
-	var out []Info
 	for _, id := range m.order {
 		p := m.providers[id]
 		if !m.enabled(id) {
@@ -360,30 +426,65 @@ func (m *Models) List(ctx context.Context) []Info {
 		if m.receivers.check(ctx, m, id, false) != nil {
 			continue // not approved: it is as if it were not there
 		}
-		source := p.keyFrom
-		var list []sdk.Model
-		for modelID, model := range p.info.Models {
-			list = append(list, complete(model, id, modelID))
+		source := p.source()
+		if source == "" && !o.All {
+			continue // it has no key
 		}
+		var list []sdk.Model
 		switch {
 		case p.info.Local && !p.configured:
 			m.mu.Lock()
 			list = m.local[id]
 			m.mu.Unlock()
-			source = p.info.BaseURL
-		case source == "" && p.configured:
-			source = "configuration"
-		case source == "" && len(p.info.Env) > 0:
-			continue // it has no key
-		case source == "":
-			source = "built in"
+		case o.Refresh && source != "":
+			var failed error
+			if list, failed = m.served(ctx, id); failed != nil {
+				err = errors.Join(err, failed)
+			}
+		}
+		if len(list) == 0 && !p.info.Local {
+			list = slices.Collect(maps.Values(p.models()))
 		}
 		slices.SortFunc(list, func(a, b sdk.Model) int { return strings.Compare(a.ID, b.ID) })
 		for _, model := range list {
 			out = append(out, Info{complete(model, id, model.ID), source})
 		}
 	}
-	return out
+	return out, err
+}
+
+// source returns how the provider is reached, or "" if it has no key.
+func (p *provider) source() string {
+	switch {
+	case p.keyFrom != "":
+		return p.keyFrom
+	case p.info.Local && !p.configured:
+		return p.info.BaseURL
+	case p.configured:
+		return "configuration"
+	case len(p.info.Env) > 0 || p.info.NoKey:
+		return ""
+	}
+	return "built in"
+}
+
+// served returns the models that a provider's server lists, with what the catalog knows of them; none if it cannot list.
+func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
+	client, err := m.client(ctx, id, nil)
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := client.(sdk.ModelLister)
+	if !ok {
+		return nil, nil
+	}
+	list, err := lister.ListModels(ctx)
+	for i := range list {
+		if known, ok := m.providers[id].models()[list[i].ID]; ok {
+			list[i] = known
+		}
+	}
+	return list, err
 }
 
 // Model is a model that can be asked.
@@ -391,6 +492,7 @@ type Model struct {
 	sdk.Model
 	Provider sdk.ProviderInfo
 	client   sdk.ModelClient
+	similar  string // a known model with a similar name, if this one is unknown
 }
 
 // Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
@@ -412,7 +514,10 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 		return nil, err
 	}
 	out.Provider = m.providers[out.ProviderID].info
-	if out.client, err = m.client(ctx, out.ProviderID); err != nil {
+	if models := m.providers[out.ProviderID].models(); models[out.ID].ID == "" {
+		out.similar = nearest.Name(out.ID, slices.Collect(maps.Keys(models)))
+	}
+	if out.client, err = m.client(ctx, out.ProviderID, &out.Model); err != nil {
 		return nil, err
 	}
 	return &out, nil

@@ -104,7 +104,8 @@ func (m *Models) receiver(id string, users *Models) string {
 		Headers                    map[string]string
 		Options                    sdk.Object
 		ModelHeaders               map[string]map[string]string
-	}{ID: id, ModelHeaders: map[string]map[string]string{}}
+		ModelServers               map[string]sdk.ModelServer `json:",omitempty"` // absent in older approvals
+	}{ID: id, ModelHeaders: map[string]map[string]string{}, ModelServers: map[string]sdk.ModelServer{}}
 	if p := m.providers[id]; p != nil {
 		v.Protocol, v.BaseURL, v.Env, v.Headers, v.Options = p.info.Protocol, p.info.BaseURL, p.info.Env, p.info.Headers, maps.Clone(p.info.Options)
 	}
@@ -115,6 +116,9 @@ func (m *Models) receiver(id string, users *Models) string {
 	for name, model := range c.Models {
 		if len(model.Headers) > 0 {
 			v.ModelHeaders[name] = model.Headers
+		}
+		if model.Provider != nil {
+			v.ModelServers[name] = *model.Provider
 		}
 	}
 	data, err := json.Marshal(v)

@@ -16,7 +16,7 @@ type Policy struct {
 	// TrustCommand returns who wrote a command of a compiled-in plugin, which decides about the shell commands in its template. If nil, the
 	// user wrote all commands.
 	TrustCommand func(*sdk.Command) Trust
-	// Unapproved is called with each rule that asks instead of allowing because its file is not approved. If nil, there is no callback.
+	// Unapproved is called with each rule that asks instead of allowing because its file is not approved. May be nil.
 	Unapproved func(sdk.PermissionRule)
 }
 
@@ -42,8 +42,8 @@ type Sources struct {
 // own is set where nothing that files of the repository allow counts, approved or not.
 //
 // What the agent's own rules deny or ask for, the user's for all agents do not lift: an agent that is made to read does not write
-// because agents in general may. What the user writes for this agent does. What the agent's rules allow counts before the user's; of an agent that a plugin of third parties
-// brings it does not count at all: leave does not come from a publisher.
+// because agents in general may. The user's rules for this agent do lift them. Rules of the agent that allow count before the user's. Those of
+// an agent from a third-party plugin do not count: permission does not come from a publisher.
 func (p *Policy) Rules(s Sources, own bool) *Rules {
 	agents, general, named := p.hold(s.Agent, own), p.hold(s.General, own), p.hold(s.Named, own)
 	managed := Compile(p.Home, p.Managed)

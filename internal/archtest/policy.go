@@ -12,12 +12,12 @@ const anywhere = "*"
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
-		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint"},
+		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint", "internal/jsonline"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/toolschema", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
-		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/jsontext", "internal/child", "internal/confine", "internal/toolschema", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm"},
+		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext", "internal/jsonline"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema", "internal/jsontext"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -27,6 +27,7 @@ func trees() map[string][]string {
 		"internal/jsontext":  {},
 		"internal/value":     {"internal/jsontext"},
 		"internal/hookpoint": {"sdk"},
+		"internal/jsonline":  {},
 	}
 }
 
@@ -48,14 +49,16 @@ func libraries() map[string][]string {
 		"google.golang.org/grpc":                            {"plugins/process", "sdk/process"},
 		"google.golang.org/protobuf":                        {"plugins/process", "sdk/process"},
 		"github.com/mark3labs/mcp-go/mcp":                   {"mcp"},
-		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/openai"},
+		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/internal/wire"},
+		"github.com/aws/aws-sdk-go-v2":                      {"builtin/providers/bedrock"},
+		"golang.org/x/oauth2":                               {"builtin/providers/internal/vertex"},
 		"github.com/knadh/koanf":                            {"host/config"},
-		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode"},
-		"github.com/google/jsonschema-go":                   {"host", "plugins", "internal/toolschema", "internal/schemacost"},
+		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
+		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
 		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
-		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell", "host/permission"},
+		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
 		"github.com/bmatcuk/doublestar/v4":                  {"builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
@@ -77,7 +80,8 @@ func testLibraries() []string {
 	return []string{
 		"github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
 		"github.com/bufbuild/protocompile", "github.com/mark3labs/mcp-go",
-		"github.com/google/jsonschema-go", // tests of tools check their schemas
+		"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream", // frames of recorded answers
+		"github.com/google/jsonschema-go",                       // tests of tools check their schemas
 	}
 }
 
@@ -110,13 +114,13 @@ func places() []place {
 		home: "internal/httpx", pkg: "net/http", names: []string{"Client", "DefaultClient", "Get", "Head", "Post", "PostForm"},
 		remedy: "use the client of the folder, which judges redirects",
 		reasons: map[string]string{
-			"builtin/providers/openai":  "stays with one origin",
-			"builtin/tools/web":         "asks the user before each redirect",
-			"mcp/protocol":              "stays with one origin",
-			"plugins/ability":           "compares each redirect with the grants",
-			"plugins/source":            "checks the address of each connection",
-			"examples/process-provider": "is a plugin",
-			"internal/perf/bareclient":  "measures",
+			"builtin/tools/web":               "asks the user before each redirect",
+			"mcp/protocol":                    "stays with one origin",
+			"plugins/ability":                 "compares each redirect with the grants",
+			"plugins/source":                  "checks the address of each connection",
+			"examples/process-provider":       "is a plugin",
+			"internal/perf/bareclient":        "measures",
+			"builtin/providers/internal/wire": "stays with one origin",
 		},
 	}, {
 		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
@@ -124,15 +128,20 @@ func places() []place {
 		reasons: map[string]string{"examples/process-provider": "is a plugin", "host/input": "reads attached files"},
 	}, {
 		home: "internal/checked", pkg: "encoding/json", names: []string{"Delim"}, remedy: "check JSON that people write with internal/checked",
+		reasons: map[string]string{"mcp/input": "keeps the order of a server's fields"},
 	}, {
 		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
-		reasons: map[string]string{"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled"},
+		reasons: map[string]string{
+			"hooks":     "observers outlive the call that makes an engine, and end in Close",
+			"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled",
+		},
 	}, {
 		pkg: "log/slog", remedy: "log through the *slog.Logger of the options", names: []string{
 			"Default", "SetDefault", "With", "Debug", "Info", "Warn", "Error", "Log", "LogAttrs", "DebugContext", "InfoContext", "WarnContext", "ErrorContext",
 		},
 	}, {
 		pkg: "os", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
+		reasons: map[string]string{"sdk/lines": "its Serve is all that main does"},
 	}, {
 		pkg: "syscall", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
 	}, {

@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// errNoHost is the error of requests when there is no stream to the host, or not any more.
+// errNoHost is the error of requests without a stream to the host.
 var errNoHost = errors.New("no connection to the host")
 
 // link is the stream on which the plugin asks the host. Safe for use from many goroutines.
@@ -111,7 +111,7 @@ func (l *link) request(ctx context.Context, req *tenonv1.HostRequest, take func(
 	return err
 }
 
-// cancel tells the host that nobody waits for a request any more.
+// cancel tells the host that the request was canceled.
 func (l *link) cancel(ctx context.Context, id uint64) {
 	l.forget(id)
 	_ = l.send(context.WithoutCancel(ctx), &tenonv1.HostRequest{Id: id, Request: &tenonv1.HostRequest_Cancel{Cancel: &tenonv1.Cancel{}}})
@@ -147,14 +147,14 @@ func (l *link) call(ctx context.Context, token, op string, request []byte) (gues
 // caller returns what asks the host on behalf of the call whose token the context carries.
 func (l *link) caller() guest.Caller {
 	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
-		return l.call(ctx, tokenOf(ctx), op, request)
+		return l.call(ctx, guest.TokenOf(ctx), op, request)
 	}
 }
 
 // logger returns the logger whose lines the host writes.
-func (l *link) logger() *slog.Logger { return slog.New(&logHandler{send: l.log}) }
+func (l *link) logger() *slog.Logger { return guest.NewLogger(l.log) }
 
-// log sends a line. Without a host there is nobody to read it.
+// log sends a line. Without a host it is dropped.
 func (l *link) log(level slog.Level, message string, attrs map[string]any) {
 	select {
 	case <-l.open:
@@ -168,16 +168,4 @@ func (l *link) log(level slog.Level, message string, attrs map[string]any) {
 	l.sending.Lock()
 	defer l.sending.Unlock()
 	_ = l.stream.Send(&tenonv1.HostRequest{Request: &tenonv1.HostRequest_Log{Log: line}})
-}
-
-// tokenKey is the key of the token of a call in its context.
-type tokenKey struct{}
-
-func withToken(ctx context.Context, token string) context.Context {
-	return context.WithValue(ctx, tokenKey{}, token)
-}
-
-func tokenOf(ctx context.Context) string {
-	token, _ := ctx.Value(tokenKey{}).(string)
-	return token
 }

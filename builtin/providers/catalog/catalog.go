@@ -1,9 +1,14 @@
-// Package catalog contributes tenon's table of model providers: their base URLs,
-// the environment variables of their keys, and the prices and abilities of their main models. It contains only
-// data; other plugins contribute the protocols.
+// Package catalog contributes the providers that tenon knows, their models, and what families of models need. It contains only
+// data and rules; other plugins contribute the protocols.
 //
-// The figures are in table.json, with their sources. "provider" in the
-// configuration overrides each of them, and models outside the table can be used too.
+//   - table.json: the providers that are tried if the user chose none, in this order, with their main models, and the providers
+//     that need more than a line.
+//   - providers.txt: the other providers of models.dev, one a line: ID, name, npm package, address, variables of the key.
+//   - models.zip: the models of models.dev, a file for each provider. Only the file of a provider that is used is read.
+//   - rules.go, sampling.go: variants, options and sampling parameters by family.
+//
+// generate writes the files of models.dev. "provider" in the configuration overrides everything, and models outside the catalog can be
+// used too.
 package catalog
 
 import (
@@ -13,11 +18,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 //go:embed table.json
 var table []byte
+
+//go:embed providers.txt
+var others string
 
 // Plugin contributes the providers.
 type Plugin struct{}
@@ -25,6 +34,8 @@ type Plugin struct{}
 var (
 	_ sdk.Plugin         = (*Plugin)(nil)
 	_ sdk.ProviderSource = (*Plugin)(nil)
+	_ sdk.ModelCatalog   = (*Plugin)(nil)
+	_ sdk.ModelRules     = (*Plugin)(nil)
 )
 
 // New returns the plugin.
@@ -41,14 +52,41 @@ func (*Plugin) Start(context.Context, sdk.Host) error { return nil }
 // Close does nothing.
 func (*Plugin) Close(context.Context) error { return nil }
 
-// Providers returns the providers in the order in which they are tried if the user chose none. The
+// Providers returns the providers: first those of the table, in the order in which they are tried if the user chose none. The
 // caller owns the result.
 func (*Plugin) Providers() []sdk.ProviderInfo {
 	providers, err := decode(table)
 	if err != nil {
 		panic(err) // the table is part of the program; a test reads it
 	}
+	known := map[string]bool{}
+	for i := range providers {
+		known[providers[i].ID] = true
+	}
+	for line := range strings.Lines(others) {
+		if p, ok := parseLine(line); ok && !known[p.ID] {
+			providers = append(providers, p)
+		}
+	}
 	return providers
+}
+
+// parseLine reads a line of providers.txt; "-" stands for an empty field.
+func parseLine(line string) (sdk.ProviderInfo, bool) {
+	f := strings.Split(strings.TrimSpace(line), "\t")
+	if len(f) != 5 {
+		return sdk.ProviderInfo{}, false
+	}
+	p := sdk.ProviderInfo{ID: f[0], Name: f[1], NPM: f[2], Protocol: npm.Protocol(f[2])}
+	if f[3] != "-" {
+		p.BaseURL = f[3]
+	}
+	if f[4] != "-" {
+		p.Env = strings.Split(f[4], ",")
+	} else {
+		p.NoKey = true
+	}
+	return p, true
 }
 
 // row is a provider in the table.
@@ -81,6 +119,7 @@ func decode(data []byte) ([]sdk.ProviderInfo, error) {
 	for i := range t.Providers {
 		r := &t.Providers[i]
 		out[i] = r.ProviderInfo
+		out[i].Protocol = npm.Protocol(r.NPM)
 		out[i].Models = make(map[string]sdk.Model, len(r.Models))
 		for j := range r.Models {
 			out[i].Models[r.Models[j].ID] = r.Models[j].model(r.ID)
@@ -101,11 +140,12 @@ func (r *modelRow) model(provider string) sdk.Model {
 		over := cost(r.Over200K)
 		m.Cost.Over200K = &over
 	}
-	for effort := range strings.FieldsSeq(r.Efforts) {
-		if m.Variants == nil {
-			m.Variants = map[string]sdk.Object{}
+	if r.Efforts != "" {
+		efforts := sdk.ReasoningOption{Type: optionEffort}
+		for effort := range strings.FieldsSeq(r.Efforts) {
+			efforts.Values = append(efforts.Values, &effort)
 		}
-		m.Variants[effort] = sdk.Object{"reasoningEffort": effort}
+		m.ReasoningOptions = []sdk.ReasoningOption{efforts}
 	}
 	return m
 }

@@ -9,7 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/builtin/providers/anthropic"
+	"github.com/tenonhq/tenon/builtin/providers/bedrock"
 	"github.com/tenonhq/tenon/builtin/providers/catalog"
+	"github.com/tenonhq/tenon/builtin/providers/gemini"
 	"github.com/tenonhq/tenon/builtin/providers/openai"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -17,34 +20,49 @@ import (
 // TestTable holds what every entry must keep to.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	protocols := openai.New()
 	open := map[string]func(sdk.ProviderInfo) (sdk.ModelClient, error){}
-	for _, p := range protocols.Protocols() {
-		open[p.Name] = p.Open
-	}
-	models := 0
-	for _, p := range catalog.New().Providers() {
-		if u, err := url.Parse(p.BaseURL); err != nil || u.Host == "" || strings.HasSuffix(p.BaseURL, "/") || (u.Scheme == "http") != p.Local {
-			t.Errorf("%s: base URL %q", p.ID, p.BaseURL)
+	for _, source := range []sdk.ProtocolSource{openai.New(), anthropic.New(), gemini.New(), bedrock.New()} {
+		for _, p := range source.Protocols() {
+			open[p.Name] = p.Open
 		}
-		if p.Name == "" || p.Key != "" || (len(p.Env) == 0) != p.Local || (len(p.Models) == 0) != p.Local {
+	}
+	curated, ids := 0, map[string]bool{}
+	for _, p := range catalog.New().Providers() {
+		if ids[p.ID] {
+			t.Errorf("%s is in the catalog twice", p.ID)
+		}
+		ids[p.ID] = true
+		if !strings.Contains(p.BaseURL, "${") && p.BaseURL != "" {
+			u, err := url.Parse(p.BaseURL)
+			onMachine := err == nil && (u.Hostname() == "127.0.0.1" || u.Hostname() == "localhost")
+			if err != nil || u.Host == "" || strings.HasSuffix(p.BaseURL, "/") || (u.Scheme == "http") != onMachine || p.Local && !onMachine {
+				t.Errorf("%s: base URL %q", p.ID, p.BaseURL)
+			}
+		}
+		if p.Name == "" || p.Key != "" || p.NPM == "" || (len(p.Env) == 0) != (p.Local || p.NoKey) && !p.NoKey {
 			t.Errorf("%s: incomplete: %+v", p.ID, p)
 		}
-		if _, err := open[p.Protocol](p); err != nil {
+		p.Options = sdk.Object{}
+		for option := range p.OptionEnv {
+			p.Options[option] = "x"
+		}
+		if openIt := open[p.Protocol]; openIt == nil {
+			t.Errorf("%s: unknown protocol %q", p.ID, p.Protocol)
+		} else if _, err := openIt(p); err != nil && !strings.Contains(p.BaseURL, "${") {
 			t.Errorf("%s: %v", p.ID, err)
 		}
 		for _, named := range []string{p.Default, p.Small} {
-			if _, ok := p.Models[named]; !ok && !p.Local {
+			if _, ok := p.Models[named]; !ok && named != "" {
 				t.Errorf("%s: model %q is not in the table", p.ID, named)
 			}
 		}
 		for id, m := range p.Models {
-			models++
+			curated++
 			checkModel(t, p.ID, id, m)
 		}
 	}
-	if models < 40 || models > 60 {
-		t.Errorf("%d models", models)
+	if curated < 40 || curated > 60 || len(ids) < 140 {
+		t.Errorf("%d models in the table, %d providers", curated, len(ids))
 	}
 }
 
@@ -62,7 +80,7 @@ func checkModel(t *testing.T, provider, id string, m sdk.Model) {
 	if over := m.Cost.Over200K; over != nil && (over.Input < m.Cost.Input || m.Limit.Context <= 200_000) {
 		t.Errorf("%s/%s: prices over 200,000 tokens %+v", provider, id, *over)
 	}
-	if len(m.Variants) > 0 && !m.Reasoning {
+	if len(m.ReasoningOptions) > 0 && !m.Reasoning {
 		t.Errorf("%s/%s: efforts without reasoning", provider, id)
 	}
 }
@@ -71,16 +89,15 @@ func TestOneModelInFull(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(catalog.New().Providers(), func(p sdk.ProviderInfo) bool { return p.ID == "google" })
 	got := catalog.New().Providers()[i].Models["gemini-3.1-pro-preview"]
+	low, medium, high := "low", "medium", "high"
 	want := sdk.Model{
 		ID: "gemini-3.1-pro-preview", ProviderID: "google", Name: "Gemini 3.1 Pro Preview", Reasoning: true, Temperature: true, ToolCall: true, Attachment: true,
 		Limit: sdk.ModelLimit{Context: 1_048_576, Output: 65_536},
 		Cost: sdk.ModelCost{Input: 2_000_000, Output: 12_000_000, CacheRead: 200_000, Over200K: &sdk.ModelCost{
 			Input: 4_000_000, Output: 18_000_000, CacheRead: 400_000,
 		}},
-		Modalities: sdk.Modalities{Input: []string{"text", "image", "audio"}, Output: []string{"text"}},
-		Variants: map[string]sdk.Object{
-			"low": {"reasoningEffort": "low"}, "medium": {"reasoningEffort": "medium"}, "high": {"reasoningEffort": "high"},
-		},
+		Modalities:       sdk.Modalities{Input: []string{"text", "image", "audio"}, Output: []string{"text"}},
+		ReasoningOptions: []sdk.ReasoningOption{{Type: "effort", Values: []*string{&low, &medium, &high}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -96,7 +113,9 @@ func TestOrder(t *testing.T) {
 			local = append(local, p.ID+" "+p.BaseURL)
 			continue
 		}
-		ids = append(ids, p.ID)
+		if p.Default != "" {
+			ids = append(ids, p.ID)
+		}
 	}
 	wantIDs := []string{"openai", "anthropic", "google", "openrouter", "groq", "deepseek", "mistral", "xai", "togetherai", "fireworks-ai", "cerebras"}
 	wantLocal := []string{"ollama http://127.0.0.1:11434/v1", "lmstudio http://127.0.0.1:1234/v1", "llama.cpp http://127.0.0.1:8080/v1", "vllm http://127.0.0.1:8000/v1"}

@@ -97,44 +97,6 @@ func TestErrorsKeepHeadersBodyAndCode(t *testing.T) {
 	}
 }
 
-func TestReadError(t *testing.T) {
-	t.Parallel()
-	type said struct {
-		Code, Message string
-		Status        int
-	}
-	cases := map[string]struct {
-		body string
-		want said
-	}{
-		"openai":      {`{"error":{"message":"m","type":"t","code":"c"}}`, said{"c", "m", 0}},
-		"type alone":  {`{"error":{"message":"m","type":"t","code":null}}`, said{"t", "m", 0}},
-		"number":      {`{"error":{"message":"m","code":503}}`, said{"", "m", 503}},
-		"anthropic":   {`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, said{"overloaded_error", "Overloaded", 0}},
-		"google":      {`[{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}]`, said{"INVALID_ARGUMENT", "m", 400}},
-		"text":        {`{"error":"m"}`, said{"", "m", 0}},
-		"xai":         {`{"code":"bad argument","error":"m"}`, said{"bad argument", "m", 0}},
-		"flat":        {`{"object":"error","message":"m","type":"t","code":"3051"}`, said{"t", "m", 0}},
-		"detail":      {`{"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]}`, said{"missing", "field required", 0}},
-		"openrouter":  {`{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"{\"error\":{\"message\":\"too many\"}}"}}}`, said{"", "Provider returned error: too many", 429}},
-		"plain":       {"  too \n many  ", said{"", "too many", 0}},
-		"page":        {"<html>x</html>", said{}},
-		"empty":       {"", said{}},
-		"list":        {"[]", said{}},
-		"number body": {"7", said{}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got said
-			got.Code, got.Message, got.Status = openai.ReadError(c.body)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
 // TestConnectionErrorsAreClear has what goes wrong before there is an answer.
 func TestConnectionErrorsAreClear(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/builtin/providers/openai"
 	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/sdk"
@@ -19,7 +20,7 @@ func FuzzChat(f *testing.F) {
 	f.Add([]byte(rawAnswer(f, openai.ProtocolChat, fakellm.Text("a", "b").Think("c").Call("read", "{}"))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events, err := openai.Decode(openai.ProtocolChat, data)
-		checkRules(t, events, err)
+		wiretest.CheckRules(t, events, err)
 	})
 }
 
@@ -31,40 +32,7 @@ func FuzzResponses(f *testing.F) {
 	f.Add([]byte(rawAnswer(f, openai.ProtocolResponses, fakellm.Text("a").Call("read", "{}").Call("grep", "{}"))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events, err := openai.Decode(openai.ProtocolResponses, data)
-		checkRules(t, events, err)
-	})
-}
-
-// FuzzThinking: however the text is cut, the same comes out, and no character is lost but the tags and
-// the space around them.
-func FuzzThinking(f *testing.F) {
-	f.Add("<think>\nhm</think>\n\nhello", 3)
-	f.Add(" <think>a</thi</think>", 1)
-	f.Fuzz(func(t *testing.T, text string, size int) {
-		if size < 1 {
-			return
-		}
-		wantReasoning, wantText := openai.SplitThinking(text)
-		reasoning, rest := openai.SplitThinking(pieces(text, size)...)
-		if reasoning != wantReasoning || rest != wantText {
-			t.Errorf("in pieces of %d: %q, %q; whole: %q, %q", size, reasoning, rest, wantReasoning, wantText)
-		}
-		if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "<think>") && rest != text {
-			t.Errorf("text without reasoning %q became %q", text, rest)
-		}
-	})
-}
-
-// FuzzReadError: any body gives a message that can be shown.
-func FuzzReadError(f *testing.F) {
-	for _, s := range []string{`{"error":{"message":"m"}}`, `[{"error":"x"}]`, `{"detail":[{"msg":1}]}`, "plain", "<html>", `{"error":{"metadata":{"raw":"{}"}}}`} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, body string) {
-		_, message, status := openai.ReadError(body)
-		if len(message) > 4<<10 || (status != 0 && (status < 400 || status > 599)) {
-			t.Errorf("message of %d bytes, status %d", len(message), status)
-		}
+		wiretest.CheckRules(t, events, err)
 	})
 }
 

@@ -2,7 +2,6 @@ package openai_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"io"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/builtin/providers/openai"
 	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/sdk"
@@ -59,56 +59,11 @@ func ask(t testing.TB, client sdk.ModelClient, req *sdk.ModelRequest) ([]sdk.Str
 		events = append(events, ev)
 		return nil
 	})
-	checkRules(t, events, err)
+	wiretest.CheckRules(t, events, err)
 	return events, err
 }
 
-// checkRules holds what every answer must keep to, whatever the server sent.
-func checkRules(t testing.TB, events []sdk.StreamEvent, err error) {
-	t.Helper()
-	types := map[string]string{}
-	for i, ev := range events {
-		last := i == len(events)-1
-		if (ev.Type == sdk.StreamFinish) != (last && err == nil) {
-			t.Errorf("event %d of %d is %q, error %v: finish must come last, once, and only without an error", i, len(events), ev.Type, err)
-		}
-		if ev.Type == sdk.StreamFinish {
-			if ev.Reason == "" {
-				t.Error("finish without a reason")
-			}
-			continue
-		}
-		if ev.ID == "" {
-			t.Errorf("event %d has no block ID: %+v", i, ev)
-		}
-		first := types[ev.ID] == ""
-		if !first && types[ev.ID] != ev.Type {
-			t.Errorf("block %s is %s and %s", ev.ID, types[ev.ID], ev.Type)
-		}
-		types[ev.ID] = ev.Type
-		if named := ev.CallID != "" && ev.Tool != ""; named != (first && ev.Type == sdk.StreamToolCall) {
-			t.Errorf("event %d of block %s: call ID %q, tool %q, first %v", i, ev.ID, ev.CallID, ev.Tool, first)
-		}
-	}
-	var provider *sdk.ProviderError
-	if err == nil && len(events) == 0 {
-		t.Error("no error and no finish")
-	}
-	if err != nil && !errors.As(err, &provider) {
-		t.Errorf("error %v (%T) is no *sdk.ProviderError", err, err)
-	}
-}
-
-func hello() *sdk.ModelRequest {
-	return &sdk.ModelRequest{
-		Model:     sdk.Model{ID: "fake-model", ProviderID: "test"},
-		SessionID: "ses_1",
-		Purpose:   sdk.PurposeTurn,
-		System:    []string{"Be brief."},
-		Messages:  []sdk.ModelMessage{userText("hi")},
-		Tools:     []sdk.ToolDefinition{{ID: "read", Description: "Reads a file.", Parameters: []byte(`{"type":"object"}`)}},
-	}
-}
+func hello() *sdk.ModelRequest { return wiretest.Hello() }
 
 func userText(text string) sdk.ModelMessage {
 	return sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{{Type: sdk.ContentText, Text: text}}}

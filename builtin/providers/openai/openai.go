@@ -1,17 +1,10 @@
-// Package openai is the client of model servers with OpenAI's protocols: Chat
-// Completions ("openai-chat") and Responses ("openai-responses").
+// Package openai contributes the wire formats of OpenAI: Chat Completions ("openai-chat") and Responses ("openai-responses").
 //
-// openai-go parses the event stream. This package uses only its packages/ssestream: its client links the types of
-// every OpenAI service, which took 12 MB of memory at every start.
-// Bodies and events have their own types here because compatible servers use fields that
+// openai-go parses the event stream, see internal/wire. Its client is not used: it links the types of every OpenAI service, which
+// took 12 MB of memory at every start.
+// Bodies and events have their own types because compatible servers use fields that
 // OpenAI does not have (reasoning_content, reasoning_details, extra_content) and forms that it refuses,
 // and because a process that answers one question should not pay for the reflection of unused types.
-//
-// The path of a request:
-//
-//	Stream ── chatBody / responsesBody ──► post ──► exchange (timeouts) ──► consume (framing)
-//	                                                                           │ events
-//	sink ◄── answer (blocks, tool calls, finish) ◄── chatDecoder / responsesDecoder
 package openai
 
 import (
@@ -19,13 +12,17 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
+	"github.com/tenonhq/tenon/builtin/providers/openai/internal/api"
+	"github.com/tenonhq/tenon/builtin/providers/openai/responses"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // Names of the protocols in the configuration of a provider.
 const (
-	ProtocolChat      = "openai-chat"
-	ProtocolResponses = "openai-responses"
+	ProtocolChat      = chat.Protocol
+	ProtocolResponses = responses.Protocol
 )
 
 // Plugin contributes both protocols. All its clients share one pool of connections.
@@ -41,7 +38,7 @@ var (
 
 // New returns the plugin.
 func New() *Plugin {
-	return &Plugin{transport: newTransport(), log: slog.New(slog.DiscardHandler)}
+	return &Plugin{transport: wire.NewTransport(), log: slog.New(slog.DiscardHandler)}
 }
 
 // Manifest describes the plugin.
@@ -67,13 +64,16 @@ func (p *Plugin) Close(context.Context) error {
 
 // Protocols returns openai-chat and openai-responses.
 func (p *Plugin) Protocols() []sdk.Protocol {
-	open := func(responses bool) func(sdk.ProviderInfo) (sdk.ModelClient, error) {
+	with := func(open func(sdk.ProviderInfo, *http.Transport, *slog.Logger) (sdk.ModelClient, error)) func(sdk.ProviderInfo) (sdk.ModelClient, error) {
 		return func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
-			return newClient(info, responses, p.transport, p.log)
+			if api.Completions(&info) {
+				return chat.Open(info, p.transport, p.log)
+			}
+			return open(info, p.transport, p.log)
 		}
 	}
 	return []sdk.Protocol{
-		{Name: ProtocolChat, Open: open(false)},
-		{Name: ProtocolResponses, Open: open(true)},
+		{Name: ProtocolChat, Open: with(chat.Open)},
+		{Name: ProtocolResponses, Open: with(responses.Open)},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/builtin/providers/openai"
 	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/sdk"
@@ -143,7 +144,7 @@ func TestChatDialects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			events, err := openai.Decode(openai.ProtocolChat, []byte(c.stream))
-			checkRules(t, events, err)
+			wiretest.CheckRules(t, events, err)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +246,7 @@ func TestMetadataComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			events, err := openai.Decode(c.protocol, []byte(c.stream))
-			checkRules(t, events, err)
+			wiretest.CheckRules(t, events, err)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -299,7 +300,7 @@ func TestResponsesDialects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			events, err := openai.Decode(openai.ProtocolResponses, []byte(c.stream))
-			checkRules(t, events, err)
+			wiretest.CheckRules(t, events, err)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,7 +333,7 @@ func TestDisorder(t *testing.T) {
 					r.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
 				}
 				got, err := openai.Decode(protocol, []byte(strings.Join(mixed, "")))
-				checkRules(t, got, err)
+				wiretest.CheckRules(t, got, err)
 				if t.Failed() {
 					t.Fatalf("seed %d:\n%s", seed, strings.Join(mixed, ""))
 				}

@@ -22,7 +22,7 @@ const file = `{
   "provider": {
     "local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://127.0.0.1:1/v1", "custom": {"a": 1}},
       "models": {"m": {"limit": {"context": 1000, "output": 100}, "release_date": "2025-01-01"}}},
-    "other": {"npm": "@ai-sdk/anthropic", "options": {"apiKey": "{env:KEY}"}}
+    "other": {"npm": "gitlab-ai-provider", "options": {"apiKey": "{env:KEY}"}}
   },
   "mcp": {"files": {"type": "local", "command": ["x"], "enabled": false, "hooks": []}},
   "agent": {"build": {"maxSteps": 5, "reasoningEffort": "high", "mode": "sideways"}},
@@ -92,7 +92,7 @@ func TestNotes(t *testing.T) {
 	}
 	want := []string{
 		"line 2: $schema", "line 4: small_model", "line 5: plugin", "line 5: theme", "line 5: future", "line 5: hooks",
-		"line 6: instructions[1]", "line 10: provider.local.models.m.release_date", "line 11: provider.other.npm",
+		"line 6: instructions[1]", "line 11: provider.other.npm",
 		"line 13: mcp.files.hooks", "line 14: agent.build.mode", "line 17: skills.urls", "line 18: compaction.auto", "line 19: lsp",
 	}
 	if len(got) == 0 || !strings.Contains(got[len(got)-1], "tenon asks unless a rule allows it") {

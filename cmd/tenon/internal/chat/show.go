@@ -138,7 +138,7 @@ func (c *conversation) sessionIDs(ctx context.Context) []string {
 // chooseModel lists the models, or chooses one by its name or a unique part of it.
 func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	if args == "" {
-		if err := inspect.ListModels(ctx, c.a, c.m, ""); err != nil {
+		if err := inspect.ListModels(ctx, c.a, c.m, "", host.ModelListOptions{}); err != nil {
 			return err
 		}
 		if name := c.modelName(); name != "" {

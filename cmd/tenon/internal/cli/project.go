@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // GlobalProject is the project ID of work outside any repository.
@@ -138,41 +139,36 @@ func (e environ) Lookup(name string) string {
 	return ""
 }
 
-// Dirs are the directories outside the project. All paths are absolute.
-type Dirs struct {
-	Home, Config, Data, Cache string
-}
-
-// FindDirs follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and
+// FindDirs returns a project with the directories outside of it, as absolute paths. It follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and
 // TENON_DATA_DIR name the data directory itself.
-func FindDirs(env environ, dataFlag string) (Dirs, error) {
+func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = ""
 	}
-	d := Dirs{Home: home, Config: xdg(env, "XDG_CONFIG_HOME"), Data: dataFlag}
-	if d.Config == "" {
+	d := sdk.Project{Home: home, ConfigDir: xdg(env, "XDG_CONFIG_HOME"), DataDir: dataFlag}
+	if d.ConfigDir == "" {
 		if base, err := os.UserConfigDir(); err == nil {
-			d.Config = filepath.Join(base, "tenon")
+			d.ConfigDir = filepath.Join(base, "tenon")
 		}
 	}
-	if d.Data == "" {
-		d.Data = env.Lookup("TENON_DATA_DIR")
+	if d.DataDir == "" {
+		d.DataDir = env.Lookup("TENON_DATA_DIR")
 	}
-	if d.Data != "" {
-		d.Data, err = filepath.Abs(d.Data)
-		d.Cache = filepath.Join(d.Data, "cache") // a chosen data directory holds all data
+	if d.DataDir != "" {
+		d.DataDir, err = filepath.Abs(d.DataDir)
+		d.CacheDir = filepath.Join(d.DataDir, "cache") // a chosen data directory holds all data
 		return d, err
 	}
-	if d.Cache = xdg(env, "XDG_CACHE_HOME"); d.Cache == "" {
+	if d.CacheDir = xdg(env, "XDG_CACHE_HOME"); d.CacheDir == "" {
 		if base, err := os.UserCacheDir(); err == nil {
-			d.Cache = filepath.Join(base, "tenon")
+			d.CacheDir = filepath.Join(base, "tenon")
 		}
 	}
-	if d.Data = xdg(env, "XDG_DATA_HOME"); d.Data == "" {
-		d.Data = systemData(env, home)
+	if d.DataDir = xdg(env, "XDG_DATA_HOME"); d.DataDir == "" {
+		d.DataDir = systemData(env, home)
 	}
-	if d.Data == "" {
+	if d.DataDir == "" {
 		return d, UsageError("set HOME, or name a data directory with --data-dir DIR or TENON_DATA_DIR", "no home directory to store sessions in")
 	}
 	return d, nil

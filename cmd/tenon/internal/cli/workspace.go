@@ -23,7 +23,6 @@ import (
 // Workspace is the directory a command works in, with its project and configuration.
 type Workspace struct {
 	App     *App
-	Dirs    Dirs
 	Project sdk.Project // its ID is set by ProjectID
 	id      *projectID  // nil outside of a repository
 	Loaded  *config.Loaded
@@ -35,20 +34,19 @@ func (a *App) Place(ctx context.Context) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := FindDirs(a.Env, a.Flags.DataDir)
+	project, err := FindDirs(a.Env, a.Flags.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{App: a, Dirs: d}
+	w := &Workspace{App: a}
 	worktree, git := findWorktree(directory)
 	if git {
-		w.id = lookUpProject(ctx, worktree, d.Data)
+		w.id = lookUpProject(ctx, worktree, project.DataDir)
 	} else {
 		worktree = directory
 	}
-	w.Project = sdk.Project{
-		ID: GlobalProject, Directory: directory, Worktree: worktree, Home: d.Home, ConfigDir: d.Config, DataDir: d.Data, CacheDir: d.Cache, Git: git,
-	}
+	project.ID, project.Directory, project.Worktree, project.Git = GlobalProject, directory, worktree, git
+	w.Project = project
 	return w, nil
 }
 
@@ -68,7 +66,7 @@ func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 		env = append(append(environ{}, env...), "TENON_CONFIG="+path)
 	}
 	w.Loaded, err = config.Load(ctx, config.Options{
-		Directory: w.Project.Directory, Worktree: w.Project.Worktree, Home: w.Dirs.Home, ConfigDir: w.Dirs.Config, Environ: env,
+		Directory: w.Project.Directory, Worktree: w.Project.Worktree, Home: w.Project.Home, ConfigDir: w.Project.ConfigDir, Environ: env,
 		Managed: a.Managed,
 	})
 	if err != nil {
@@ -116,7 +114,7 @@ func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 }
 
 // Database returns the path of the session store.
-func (w *Workspace) Database() string { return filepath.Join(w.Dirs.Data, "tenon.db") }
+func (w *Workspace) Database() string { return filepath.Join(w.Project.DataDir, "tenon.db") }
 
 // Extensions finds all third-party extensions. paths are additional plugins; watch is for plugins under development.
 func (w *Workspace) Extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
@@ -134,7 +132,7 @@ func (w *Workspace) Staged(ctx context.Context, list []plugins.Installed) (*exte
 
 func (w *Workspace) extensionOptions() extensions.Options {
 	return extensions.Options{
-		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, CacheDir: w.Dirs.Cache,
+		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, CacheDir: w.Project.CacheDir,
 		Environ: w.App.Env, Version: w.App.Version, Logger: w.App.Log,
 	}
 }

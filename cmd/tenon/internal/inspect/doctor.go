@@ -127,15 +127,15 @@ func (c *checkup) git(ctx context.Context) {
 
 // data reports whether sessions can be stored.
 func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
-	if err := writable(w.Dirs.Data); err != nil {
+	if err := writable(w.Project.DataDir); err != nil {
 		kind := store.ErrReadOnly
 		if errors.Is(err, syscall.ENOSPC) {
 			kind = store.ErrFull
 		}
-		c.bad("data", fmt.Errorf("%w: %s: %w", kind, w.Dirs.Data, cli.Cause(err)))
+		c.bad("data", fmt.Errorf("%w: %s: %w", kind, w.Project.DataDir, cli.Cause(err)))
 		return false
 	}
-	c.ok("data", "%s is writable", w.Dirs.Data)
+	c.ok("data", "%s is writable", w.Project.DataDir)
 	s, err := w.OpenStore(ctx)
 	if err != nil {
 		c.bad("database", err)
@@ -204,7 +204,7 @@ func (c *checkup) config(w *cli.Workspace) {
 	for _, warning := range w.Loaded.Warnings {
 		c.note("config", "%s", warning.String())
 	}
-	for _, dir := range []string{w.Dirs.Config, filepath.Join(w.Project.Directory, ".tenon")} {
+	for _, dir := range []string{w.Project.ConfigDir, filepath.Join(w.Project.Directory, ".tenon")} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			c.ok("config", "%s is read", dir)
 		}

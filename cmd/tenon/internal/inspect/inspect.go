@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -79,15 +80,19 @@ func versionCommand(a *cli.App) *cobra.Command {
 }
 
 func modelsCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
+	var o host.ModelListOptions
+	cmd := &cobra.Command{
 		Use: "models [filter]", Short: "List the available models and the default one",
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
-				return ListModels(cmd.Context(), a, m, strings.Join(args, ""))
+				return ListModels(cmd.Context(), a, m, strings.Join(args, ""), o)
 			})
 		},
-	})
+	}
+	cmd.Flags().BoolVar(&o.All, "all", false, "list the models of providers without a key, too")
+	cmd.Flags().BoolVar(&o.Refresh, "refresh", false, "ask the servers for their models")
+	return a.FormatFlag(cmd)
 }
 
 // listedModel is a model in the list.
@@ -99,10 +104,11 @@ type listedModel struct {
 }
 
 // ListModels prints the available models whose names contain the filter, and the default model.
-func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string) error {
+func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, o host.ModelListOptions) error {
 	choice, chooseErr := m.DefaultModel(ctx)
+	models, failed := m.ListModels(ctx, o)
 	var list []listedModel
-	for _, info := range m.Models(ctx) {
+	for _, info := range models {
 		ref := info.Model.Ref()
 		if !strings.Contains(strings.ToLower(ref.String()+" "+info.Model.Name), strings.ToLower(filter)) {
 			continue
@@ -121,6 +127,9 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string) 
 	}
 	if len(list) == 0 {
 		a.Screen.Line("no model matches; tenon models lists all models")
+	}
+	if failed != nil {
+		a.Screen.Line(terminal.Visible("not listed by the server: " + failed.Error()))
 	}
 	for _, r := range m.Receivers(ctx) {
 		a.Screen.Line(fmt.Sprintf("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", terminal.Visible(r.Provider), terminal.Visible(r.Address)))

@@ -44,11 +44,11 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		if project {
 			j.target = install.Target{Path: repository, Project: true}
 		}
-		data := filepath.Join(w.Dirs.Data, "plugins")
+		data := filepath.Join(w.Project.DataDir, "plugins")
 		j.installer = &install.Installer{
-			Vault: j.loader.Vault(), Home: w.Dirs.Home, Temp: filepath.Join(data, "unpacked"),
+			Vault: j.loader.Vault(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"),
 			Fetcher: &source.Fetcher{
-				Cache: filepath.Join(w.Dirs.Cache, "downloads"), Environ: a.Env, Progress: progress(a.Screen),
+				Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: a.Env, Progress: progress(a.Screen),
 				Registry: a.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: a.Env.Lookup("NPM_TOKEN"),
 			},
 		}

@@ -78,7 +78,7 @@ func findOpencode(a *cli.App, args []string) (string, []byte, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		for _, dir := range []string{dir, filepath.Join(dir, ".opencode"), filepath.Join(filepath.Dir(d.Config), "opencode"), filepath.Join(d.Home, ".config", "opencode")} {
+		for _, dir := range []string{dir, filepath.Join(dir, ".opencode"), filepath.Join(filepath.Dir(d.ConfigDir), "opencode"), filepath.Join(d.Home, ".config", "opencode")} {
 			candidates = append(candidates, filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc"))
 		}
 	}

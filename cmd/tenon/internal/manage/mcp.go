@@ -167,7 +167,7 @@ func serverFile(w *cli.Workspace, project bool) string {
 	if project {
 		return filepath.Join(w.Project.Worktree, extensions.ProjectServerFile)
 	}
-	return filepath.Join(w.Dirs.Config, extensions.ServerFile)
+	return filepath.Join(w.Project.ConfigDir, extensions.ServerFile)
 }
 
 // checkServer checks an entry in the way it will be read.

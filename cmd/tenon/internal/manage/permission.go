@@ -207,9 +207,9 @@ func lintPermissions(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	c := w.Loaded.Config
-	shadows := permission.Shadowed(w.Dirs.Home, c.Permission)
+	shadows := permission.Shadowed(w.Project.Home, c.Permission)
 	for _, agent := range c.Agent {
-		shadows = append(shadows, permission.Shadowed(w.Dirs.Home, agent.Permission)...)
+		shadows = append(shadows, permission.Shadowed(w.Project.Home, agent.Permission)...)
 	}
 	var b strings.Builder
 	slips := 0
@@ -305,7 +305,7 @@ func testRule(ctx context.Context, a *cli.App, text string) error {
 					return err
 				}
 			}
-			after := permission.Compile(w.Dirs.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Dirs.Home, w.Loaded.Managed))
+			after := permission.Compile(w.Project.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Project.Home, w.Loaded.Managed))
 			messages, err := m.Store.Messages(ctx, s.ID, store.Page{})
 			if err = a.WithoutDamage(err); err != nil {
 				return err

@@ -65,7 +65,7 @@ func repairAll(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store)
 func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, sessions []string) error {
 	total := 0
 	for _, id := range sessions {
-		file := filepath.Join(w.Dirs.Data, "damaged", plainName(id)+time.Now().UTC().Format("-20060102-150405.000")+".json")
+		file := filepath.Join(w.Project.DataDir, "damaged", plainName(id)+time.Now().UTC().Format("-20060102-150405.000")+".json")
 		var kept []store.Aside
 		err := s.Repair(ctx, id, func(rows []store.Aside) error {
 			kept = rows

@@ -36,6 +36,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	flags.StringVarP(&f.Model, "model", "m", "", "model to use, as `provider/model`")
 	flags.StringVar(&f.Agent, "agent", "", "`agent` to use")
 	flags.StringVar(&f.Variant, "variant", "", "`variant` of the model, such as a reasoning effort")
+	flags.StringVar(&f.Variant, "effort", "", "reasoning `effort`: the same as --variant")
 	flags.BoolVarP(&f.Resume, "continue", "c", false, "continue the latest session of this directory")
 	flags.StringVarP(&f.Session, "session", "s", "", "continue this `session` (ID or unique prefix)")
 	flags.BoolVar(&f.Fork, "fork", false, "with -c or -s: continue in a copy of the session, leaving the original unchanged")

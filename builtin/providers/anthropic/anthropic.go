@@ -1,0 +1,131 @@
+// Package anthropic is the wire format Messages ("anthropic-messages") of Anthropic and compatible servers: at Anthropic, on
+// Vertex AI, and at other addresses with the same events.
+package anthropic
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Protocol is the name of the format in the configuration of a provider.
+const Protocol = "anthropic-messages"
+
+// Version is the version of the API, see https://docs.anthropic.com/en/api/versioning.
+const Version = "2023-06-01"
+
+// betas are the features that opencode requests of Anthropic, see its provider/provider.ts.
+const betas = "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14"
+
+// Plugin contributes the wire format.
+type Plugin struct {
+	transport *http.Transport
+	log       *slog.Logger
+}
+
+var (
+	_ sdk.Plugin         = (*Plugin)(nil)
+	_ sdk.ProtocolSource = (*Plugin)(nil)
+)
+
+// New returns the plugin.
+func New() *Plugin {
+	return &Plugin{transport: wire.NewTransport(), log: slog.New(slog.DiscardHandler)}
+}
+
+// Manifest describes the plugin.
+func (*Plugin) Manifest() sdk.Manifest {
+	return sdk.Manifest{Name: "anthropic", Description: "Anthropic Messages, for Claude and compatible servers", Carrier: sdk.CarrierBuiltin}
+}
+
+// Start stores the logger. The first request connects.
+func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
+	p.log = h.Logger()
+	return nil
+}
+
+// Close closes idle connections. Running requests end with their contexts.
+func (p *Plugin) Close(context.Context) error {
+	p.transport.CloseIdleConnections()
+	return nil
+}
+
+// Protocols returns anthropic-messages.
+func (p *Plugin) Protocols() []sdk.Protocol {
+	return []sdk.Protocol{{Name: Protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
+		return Open(info, p.transport, p.log)
+	}}}
+}
+
+// client sends requests to one provider.
+type client struct {
+	*wire.Conn
+	vertex bool // the format of Vertex AI: the model is in the address
+	marks  bool // mark the prompt for the server's cache
+	eager  bool // tool arguments arrive as the model writes them
+}
+
+// Open returns a client of the provider. It does not use the network.
+func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
+	c := &client{marks: true, vertex: info.NPM == vertex.NPMAnthropic}
+	c.eager = !c.vertex && info.NPM != copilot
+	headers := map[string]string{"anthropic-version": Version}
+	r := wire.NewOptions(&info)
+	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
+	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
+	var err error
+	switch {
+	case c.vertex:
+		delete(headers, "anthropic-version") // it is in the body
+		path := info.BaseURL
+		if setup.Authorize, err = vertex.Setup(&info, r, "v1", "anthropic", "global"); err != nil {
+			return nil, err
+		}
+		if path == "" {
+			info.BaseURL += "/models"
+		}
+	case info.NPM == copilot:
+	default:
+		headers["x-api-key"] = info.Key
+		headers["anthropic-beta"] = betas
+		setup.Authorize = func(*http.Request, []byte) error { return nil }
+	}
+	setup.Info = info
+	c.Conn, err = wire.Open(setup)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Stream sends the request and passes on the answer.
+func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
+	body, err := c.Body(req)
+	if err != nil {
+		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
+	}
+	path := "messages"
+	if c.vertex {
+		path = wire.Segment(wire.APIName(&req.Model)) + ":streamRawPredict"
+	}
+	return c.Conn.Stream(ctx, &wire.Request{
+		Path: path, Body: body, Headers: c.headers(req),
+		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
+	}, sink)
+}
+
+func (c *client) headers(req *sdk.ModelRequest) []map[string]string {
+	headers := []map[string]string{req.Model.Headers}
+	if c.Info.NPM == copilot {
+		headers = append(headers, wire.CopilotHeaders(req))
+	}
+	return append(headers, req.Headers)
+}
+
+// copilot is the npm package of GitHub Copilot.
+const copilot = "@ai-sdk/github-copilot"

@@ -1,0 +1,218 @@
+package anthropic_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/tenonhq/tenon/builtin/providers/anthropic"
+	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func event(data string) string { return "data: " + data + "\n\n" }
+
+const (
+	start    = `{"type":"message_start","message":{"usage":{"input_tokens":3,"cache_read_input_tokens":4}}}`
+	textOpen = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
+	end      = `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}`
+	stop     = `{"type":"message_stop"}`
+)
+
+func textDelta(text string) string {
+	return event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}}`)
+}
+
+func TestHostileStreams(t *testing.T) {
+	t.Parallel()
+	wiretest.Hostile(t, wiretest.Format{
+		Open: anthropic.Open, Start: event(start) + event(textOpen), Text: textDelta, End: event(end) + event(stop),
+		Call: func(i int) string {
+			return event(fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"tool_use","id":"c%d","name":"read","input":{}}}`, i+1, i))
+		},
+		Error: event(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
+		Drip:  "event: ping\n",
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(event(start) + event(textOpen) + textDelta("hi") + event(end) + event(stop)))
+	f.Add([]byte(event(`{"type":"content_block_start","content_block":{"type":"redacted_thinking","data":"x"}}`) + event(stop)))
+	f.Add([]byte(`{"type":"message","content":[{"type":"tool_use","id":"a","name":"b","input":{"c":1}}],"stop_reason":"tool_use"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := wiretest.Decode(t.Context(), anthropic.Open, wiretest.Info(), wiretest.Hello(), data)
+		wiretest.CheckRules(t, events, err)
+	})
+}
+
+// conversation has reasoning, a call, its result with an image, and the user's next words.
+func conversation() *sdk.ModelRequest {
+	req := wiretest.Hello()
+	req.Model = sdk.Model{ID: "claude-sonnet-4-5", ProviderID: "test", Limit: sdk.ModelLimit{Output: 64_000}}
+	req.System = []string{"You are a coding agent.", "<env>", "more"}
+	req.Params.MaxOutputTokens = 1000
+	req.Messages = append(req.Messages,
+		sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{
+			{Type: sdk.ContentReasoning, Text: "hm", Metadata: sdk.Object{"signature": "sig"}},
+			{Type: sdk.ContentReasoning, Metadata: sdk.Object{"redacted": "sealed"}},
+			{Type: sdk.ContentReasoning, Text: "of another model"},
+			{Type: sdk.ContentText, Text: "I look."},
+			{Type: sdk.ContentToolCall, CallID: "call/1", Tool: "read", Args: json.RawMessage(`{"a":1}`)},
+		}},
+		sdk.ModelMessage{Role: sdk.RoleTool, Content: []sdk.ModelContent{{
+			Type: sdk.ContentToolResult, CallID: "call/1", Tool: "read", Text: "no", IsError: true,
+			Files: []*sdk.FilePart{{Mime: "image/png", URL: "data:image/png;base64,QQ=="}},
+		}}},
+		sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{
+			{Type: sdk.ContentFile, Mime: "application/pdf", Filename: "a.pdf", URL: "data:application/pdf;base64,QQ=="}, {Type: sdk.ContentText, Text: "go on"},
+		}},
+	)
+	return req
+}
+
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	info := wiretest.Info()
+	info.Key = "secret-key"
+	sent, body := wiretest.Sent(t, anthropic.Open, info, conversation())
+	if sent.URL.Path != "/v1/messages" || sent.Header.Get("x-api-key") != "secret-key" || sent.Header.Get("anthropic-version") != "2023-06-01" ||
+		!strings.Contains(sent.Header.Get("anthropic-beta"), "interleaved-thinking") || sent.Header.Get("Authorization") != "" {
+		t.Errorf("path %s, headers %v", sent.URL.Path, sent.Header)
+	}
+	want := `{"model":"claude-sonnet-4-5","max_tokens":1000,` +
+		`"system":[{"type":"text","text":"You are a coding agent.","cache_control":{"type":"ephemeral"}},{"type":"text","text":"<env>\n\nmore","cache_control":{"type":"ephemeral"}}],` +
+		`"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]},` +
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"redacted_thinking","data":"sealed"},{"type":"text","text":"I look."},{"type":"tool_use","id":"call_1","name":"read","input":{"a":1}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"no"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QQ=="}}],"is_error":true,"cache_control":{"type":"ephemeral"}},` +
+		`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"QQ=="},"title":"a.pdf"},{"type":"text","text":"go on","cache_control":{"type":"ephemeral"}}]}],` +
+		`"tools":[{"name":"read","description":"Reads a file.","input_schema":{"type":"object"},"eager_input_streaming":true}],"stream":true}`
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestThinking(t *testing.T) {
+	t.Parallel()
+	temperature := 0.5
+	for name, c := range map[string]struct {
+		model   string
+		options sdk.Object
+		want    []string
+		without string
+	}{
+		"budget":   {"claude-opus-4-1", sdk.Object{"thinking": sdk.Object{"type": "enabled", "budgetTokens": 4000.0}}, []string{`"max_tokens":5000`, `"thinking":{"budget_tokens":4000,"type":"enabled"}`}, "temperature"},
+		"adaptive": {"claude-sonnet-5", sdk.Object{"thinking": sdk.Object{"type": "adaptive"}, "effort": "high"}, []string{`"thinking":{"type":"adaptive"}`, `"output_config":{"effort":"high"}`}, "temperature"},
+		"drop":     {"claude-sonnet-5-5", sdk.Object{"thinking": sdk.Object{"type": "adaptive"}}, []string{`"block_binding":{"prefix_mismatch_behavior":"drop_block"}`}, "temperature"},
+		"off":      {"claude-sonnet-4-5", nil, []string{`"temperature":0.5`}, "thinking"},
+		"refused":  {"claude-opus-4-8", nil, nil, "temperature"},
+		"unmarked": {"claude-sonnet-4-5", sdk.Object{"cacheControl": false}, nil, "cache_control"},
+	} {
+		req := wiretest.Hello()
+		req.Model = sdk.Model{ID: c.model, Limit: sdk.ModelLimit{Output: 32_000}}
+		req.Params = sdk.ChatParams{Temperature: &temperature, MaxOutputTokens: 1000, Options: c.options}
+		_, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req)
+		for _, want := range c.want {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: body %s lacks %s", name, body, want)
+			}
+		}
+		if strings.Contains(body, c.without) {
+			t.Errorf("%s: body %s has %s", name, body, c.without)
+		}
+	}
+}
+
+func TestVertex(t *testing.T) {
+	t.Parallel()
+	info := wiretest.Info()
+	info.NPM, info.Headers = "@ai-sdk/google-vertex/anthropic", map[string]string{"Authorization": "Bearer own"}
+	req := wiretest.Hello()
+	req.Model.ID = "claude-sonnet-4-5@20250929"
+	sent, body := wiretest.Sent(t, anthropic.Open, info, req)
+	if got := sent.URL.EscapedPath(); got != "/v1/claude-sonnet-4-5%4020250929:streamRawPredict" {
+		t.Errorf("path %s", got)
+	}
+	if !strings.HasPrefix(body, `{"anthropic_version":"vertex-2023-10-16","max_tokens"`) || strings.Contains(body, `"model"`) || sent.Header.Get("Authorization") != "Bearer own" {
+		t.Errorf("header %v, body %s", sent.Header, body)
+	}
+}
+
+// TestTurnReadsItsCache: of a turn of twenty steps, the server reads at least nine tenths of the input from its cache.
+func TestTurnReadsItsCache(t *testing.T) {
+	t.Parallel()
+	req := wiretest.Hello()
+	req.Model = sdk.Model{ID: "claude-sonnet-4-5"}
+	req.System = []string{strings.Repeat("You are a coding agent. ", 400), "<env>"}
+	var cache prefixCache
+	for i := range 20 {
+		_, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req)
+		cache.request(t, body)
+		id := fmt.Sprintf("call_%d", i)
+		req.Messages = append(req.Messages,
+			sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{
+				{Type: sdk.ContentReasoning, Text: "hm", Metadata: sdk.Object{"signature": "sig"}},
+				{Type: sdk.ContentToolCall, CallID: id, Tool: "read", Args: json.RawMessage(`{}`)},
+			}},
+			sdk.ModelMessage{Role: sdk.RoleTool, Content: []sdk.ModelContent{{Type: sdk.ContentToolResult, CallID: id, Tool: "read", Text: strings.Repeat("line\n", 200)}}})
+	}
+	if share := float64(cache.read) / float64(cache.total); share < 0.9 {
+		t.Errorf("%.1f%% of the input were read from the cache, want 90%%", 100*share)
+	}
+}
+
+// prefixCache accounts as Anthropic does: a mark stores the prefix up to its block; a later request reads the longest stored prefix
+// that ends at most 20 blocks before one of its marks.
+type prefixCache struct {
+	stored      map[string]bool
+	read, total int // bytes
+}
+
+func (c *prefixCache) request(t *testing.T, body string) {
+	t.Helper()
+	var r struct {
+		Tools, System []json.RawMessage
+		Messages      []struct {
+			Content []json.RawMessage
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		t.Fatal(err)
+	}
+	blocks := append(r.Tools, r.System...)
+	for _, m := range r.Messages {
+		blocks = append(blocks, m.Content...)
+	}
+	const mark = `,"cache_control":{"type":"ephemeral"}`
+	prefixes, marks, prefix := make([]string, len(blocks)), []int{}, ""
+	for i, b := range blocks {
+		if strings.Contains(string(b), mark) {
+			marks = append(marks, i)
+		}
+		prefix += strings.ReplaceAll(string(b), mark, "")
+		prefixes[i] = prefix
+	}
+	if len(marks) == 0 || len(marks) > 4 {
+		t.Errorf("%d marks, want 1 to 4", len(marks))
+	}
+	read := 0
+	for _, at := range marks {
+		for i := at; i >= 0 && i > at-20; i-- {
+			if c.stored[prefixes[i]] {
+				read = max(read, len(prefixes[i]))
+			}
+		}
+	}
+	if c.stored == nil {
+		c.stored = map[string]bool{}
+	}
+	for _, at := range marks {
+		c.stored[prefixes[at]] = true
+	}
+	c.read, c.total = c.read+read, c.total+len(prefix)
+}

@@ -1,0 +1,215 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// defaultMaxTokens is sent if neither the request nor the model has an output limit: the field is required.
+const defaultMaxTokens = 32_000
+
+// block is a content block of a message, of the system prompt or of a tool result. Type determines which fields are set.
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	Thinking  *string         `json:"thinking,omitempty"`
+	Signature string          `json:"signature,omitempty"`
+	Data      string          `json:"data,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Source    *source         `json:"source,omitempty"`
+	Title     string          `json:"title,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   []block         `json:"content,omitempty"`
+	IsError   bool            `json:"is_error,omitempty"`
+	Cache     *cacheControl   `json:"cache_control,omitempty"`
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type,omitempty"`
+	Data      string `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
+}
+
+type cacheControl struct {
+	Type string `json:"type"`
+}
+
+// message is a message of the conversation.
+type message struct {
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
+}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema"`
+	Eager       bool            `json:"eager_input_streaming,omitempty"`
+}
+
+// Body encodes a request.
+func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
+	var b wire.Body
+	if c.vertex {
+		b.Set("anthropic_version", "vertex-2023-10-16")
+	} else {
+		b.Set("model", wire.APIName(&req.Model))
+	}
+	name := wire.APIName(&req.Model)
+	claude := strings.Contains(strings.ToLower(name), "claude")
+	options := wireOptions(req.Params.Options)
+	thinks := setThinking(options, name)
+	b.Set("max_tokens", maxTokens(req, options))
+	marks := c.marks && req.Params.Options["cacheControl"] == nil
+	if system := systemBlocks(req.System, marks); len(system) > 0 {
+		b.Set("system", system)
+	}
+	b.Set("messages", c.messages(req, claude, marks))
+	if len(req.Tools) > 0 {
+		tools := make([]tool, len(req.Tools))
+		for i := range req.Tools {
+			t := &req.Tools[i]
+			tools[i] = tool{t.ID, t.Description, wire.Parameters(t), c.eager && claude}
+		}
+		b.Set("tools", tools)
+		if choice := map[string]string{sdk.ToolChoiceRequired: "any", sdk.ToolChoiceNone: "none"}[req.ToolChoice]; choice != "" {
+			b.Set("tool_choice", sdk.Object{"type": choice})
+		}
+	}
+	if p := &req.Params; !thinks && !refusesSampling(name) {
+		if p.Temperature != nil {
+			b.Set("temperature", *p.Temperature)
+		}
+		if p.TopP != nil {
+			b.Set("top_p", *p.TopP)
+		}
+		if p.TopK != nil {
+			b.Set("top_k", *p.TopK)
+		}
+	}
+	b.Set("stream", true)
+	b.Merge(options)
+	return b.Encode(wire.SizeOf(req))
+}
+
+// wireOptions returns the options under their names in the format. Configurations for the AI SDK use other names.
+func wireOptions(options sdk.Object) sdk.Object {
+	out := sdk.Object{}
+	for name, value := range options {
+		switch name {
+		case "thinking":
+			out["thinking"] = renamed(value, "budgetTokens", "budget_tokens")
+		case "effort":
+			out["output_config"] = wire.Joined(out["output_config"], sdk.Object{"effort": value})
+		case "disableParallelToolUse":
+			out["tool_choice"] = sdk.Object{"type": "auto", "disable_parallel_tool_use": value}
+		case "cacheControl", "sendReasoning", "toolStreaming", "structuredOutputMode": // not fields of the body
+		default:
+			out[name] = wire.Joined(out[name], value)
+		}
+	}
+	return out
+}
+
+func renamed(value any, from, to string) any {
+	m, ok := wire.AsObject(value)
+	if !ok || m[from] == nil {
+		return value
+	}
+	m = m.Clone()
+	m[to] = m[from]
+	delete(m, from)
+	return m
+}
+
+// setThinking reports whether the model reasons by the options. From Claude 5.1 on it lets the server drop signed blocks that no longer
+// fit their prefix, which would be an error otherwise.
+func setThinking(options sdk.Object, name string) bool {
+	thinking, _ := wire.AsObject(options["thinking"])
+	switch wire.Scalar(thinking["type"]) {
+	case "enabled", "adaptive":
+	default:
+		return false
+	}
+	if major, minor, ok := claudeVersion(name); ok && (major > 5 || major == 5 && minor >= 1) && thinking["block_binding"] == nil {
+		thinking = thinking.Clone()
+		thinking["block_binding"] = sdk.Object{"prefix_mismatch_behavior": "drop_block"}
+		options["thinking"] = thinking
+	}
+	return true
+}
+
+var (
+	versionAfter  = regexp.MustCompile(`claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
+	versionBefore = regexp.MustCompile(`claude-(\d)(?:[-.](\d))?-[a-z]`)
+)
+
+// claudeVersion returns the version in the name of a Claude model, such as 4.5 in claude-opus-4-5-20251101.
+func claudeVersion(name string) (major, minor int, ok bool) {
+	name = strings.ToLower(name)
+	m := versionAfter.FindStringSubmatch(name)
+	if m == nil {
+		m = versionBefore.FindStringSubmatch(name)
+	}
+	if m == nil {
+		return 0, 0, false
+	}
+	major, _ = strconv.Atoi(m[1])
+	minor, _ = strconv.Atoi(m[2]) // none is 0
+	return major, minor, true
+}
+
+// refusesSampling reports whether the model refuses temperature, top_p and top_k: Claude from 4.7 on.
+func refusesSampling(name string) bool {
+	major, minor, ok := claudeVersion(name)
+	return ok && (major > 4 || major == 4 && minor >= 7)
+}
+
+// maxTokens returns the output limit. The budget of reasoning is added, up to what the model can write.
+func maxTokens(req *sdk.ModelRequest, options sdk.Object) int64 {
+	limit := req.Params.MaxOutputTokens
+	if limit <= 0 {
+		limit = defaultMaxTokens
+		if most := req.Model.Limit.Output; most > 0 {
+			limit = min(limit, most)
+		}
+	}
+	thinking, _ := wire.AsObject(options["thinking"])
+	if budget, ok := wire.NumberOf(thinking["budget_tokens"]); ok && budget > 0 && budget < 1e9 {
+		limit += int64(budget)
+		if most := req.Model.Limit.Output; most > 0 {
+			limit = min(limit, most)
+		}
+	}
+	return limit
+}
+
+// ephemeral is the mark of a prefix that the server caches.
+func ephemeral(mark bool) *cacheControl {
+	if !mark {
+		return nil
+	}
+	return &cacheControl{"ephemeral"}
+}
+
+// systemBlocks returns the system prompt as at most two marked blocks: opencode marks the first two, and the server takes four marks.
+func systemBlocks(system []string, mark bool) []block {
+	system = slices.DeleteFunc(slices.Clone(system), func(s string) bool { return strings.TrimSpace(s) == "" })
+	if len(system) > 2 {
+		system = []string{system[0], strings.Join(system[1:], "\n\n")}
+	}
+	out := make([]block, len(system))
+	for i, text := range system {
+		out[i] = block{Type: "text", Text: text, Cache: ephemeral(mark)}
+	}
+	return out
+}

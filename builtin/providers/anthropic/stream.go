@@ -1,0 +1,243 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// event is one event of a stream. Type determines which fields are set.
+type event struct {
+	Type    string          `json:"type"`
+	Index   int             `json:"index"`
+	Message *document       `json:"message"`
+	Block   *contentBlock   `json:"content_block"`
+	Delta   *delta          `json:"delta"`
+	Usage   *usage          `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+// delta is the change of a block or, in message_delta, of the message.
+type delta struct {
+	Type       string          `json:"type"`
+	Text       string          `json:"text"`
+	Thinking   string          `json:"thinking"`
+	Signature  string          `json:"signature"`
+	Partial    string          `json:"partial_json"`
+	Citation   json.RawMessage `json:"citation"`
+	StopReason string          `json:"stop_reason"`
+}
+
+// contentBlock is the beginning of a block, or the whole block in an answer that is not a stream.
+type contentBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// document is a whole answer.
+type document struct {
+	Type       string          `json:"type"`
+	Content    []contentBlock  `json:"content"`
+	StopReason string          `json:"stop_reason"`
+	Usage      *usage          `json:"usage"`
+	Error      json.RawMessage `json:"error"`
+}
+
+// decoder decodes an answer.
+type decoder struct {
+	*wire.Answer
+	count  counts
+	open   map[int]*openBlock
+	blocks int // started so far; the number of the next
+}
+
+// openBlock is the state of a block.
+type openBlock struct {
+	number    int
+	kind      string // of its deltas; empty: they are ignored
+	call      *wire.Call
+	input     json.RawMessage // complete arguments in its start; deltas replace them
+	signature string
+	citations []any
+}
+
+// Complete is always false: message_stop is the last event.
+func (*decoder) Complete() bool { return false }
+
+// Event handles one event.
+func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
+	var ev event
+	if err := wire.Unmarshal(data, &ev); err != nil {
+		return false, err
+	}
+	switch ev.Type {
+	case "content_block_delta":
+		return false, d.delta(ev.Index, ev.Delta)
+	case "message_start":
+		if ev.Message != nil {
+			d.count.add(ev.Message.Usage)
+		}
+	case "content_block_start":
+		return false, d.begin(ev.Index, ev.Block)
+	case "content_block_stop":
+		return false, d.end(ev.Index)
+	case "message_delta":
+		d.count.add(ev.Usage)
+		if ev.Delta != nil && ev.Delta.StopReason != "" {
+			d.Reason = finishReason(ev.Delta.StopReason)
+		}
+	case "message_stop":
+		return true, nil
+	case "error":
+		return true, &wire.Refusal{Body: data}
+	case "":
+		if wire.Present(ev.Error) {
+			return true, &wire.Refusal{Body: data}
+		}
+	}
+	return false, nil
+}
+
+// Whole handles an answer that is not a stream.
+func (d *decoder) Whole(data []byte) error {
+	var m document
+	if err := wire.UnmarshalDocument(data, &m); err != nil {
+		return err
+	}
+	if m.Type != "message" {
+		return &wire.Refusal{Body: data}
+	}
+	for i := range m.Content {
+		if err := d.begin(i, &m.Content[i]); err != nil {
+			return err
+		}
+		if err := d.end(i); err != nil {
+			return err
+		}
+	}
+	d.count.add(m.Usage)
+	d.Reason = finishReason(m.StopReason)
+	return nil
+}
+
+// Finish ends the answer.
+func (d *decoder) Finish() error {
+	for index := range d.open {
+		if err := d.end(index); err != nil {
+			return err
+		}
+	}
+	d.Tokens = d.count.tokens()
+	return d.Answer.Finish()
+}
+
+func (d *decoder) begin(index int, b *contentBlock) (err error) {
+	if b == nil {
+		return nil
+	}
+	if err := d.end(index); err != nil { // a server that numbers every block 0
+		return err
+	}
+	if d.blocks == wire.MaxItems {
+		return fmt.Errorf("%w: more than %d content blocks", sdk.ErrAnswerLimit, wire.MaxItems)
+	}
+	open := &openBlock{number: d.blocks}
+	d.blocks++
+	if d.open == nil {
+		d.open = map[int]*openBlock{}
+	}
+	d.open[index] = open
+	switch b.Type {
+	case "text":
+		open.kind = sdk.StreamText
+		return d.BlockWords(open.number, sdk.StreamText, b.Text, nil)
+	case "thinking":
+		open.kind, open.signature = sdk.StreamReasoning, b.Signature
+		return d.BlockWords(open.number, sdk.StreamReasoning, b.Thinking, nil)
+	case "redacted_thinking":
+		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaRedacted: b.Data})
+	case "tool_use":
+		open.kind, open.input = sdk.StreamToolCall, b.Input
+		if open.call, err = d.NewCall(); err != nil {
+			return err
+		}
+		open.call.ID, open.call.Tool = b.ID, b.Name
+		return d.Arguments(open.call, "")
+	}
+	return nil // the server ran a tool itself, or the type is unknown
+}
+
+func (d *decoder) delta(index int, delta *delta) error {
+	open := d.open[index]
+	if open == nil || delta == nil {
+		return nil
+	}
+	switch {
+	case open.kind == sdk.StreamText && delta.Text != "":
+		return d.BlockWords(open.number, sdk.StreamText, delta.Text, nil)
+	case open.kind == sdk.StreamText && len(delta.Citation) > 0:
+		return open.cite(delta.Citation)
+	case open.kind == sdk.StreamReasoning && delta.Thinking != "":
+		return d.BlockWords(open.number, sdk.StreamReasoning, delta.Thinking, nil)
+	case open.kind == sdk.StreamReasoning && delta.Signature != "":
+		if open.signature += delta.Signature; len(open.signature) > sdk.MaxModelAnswerBytes {
+			return fmt.Errorf("%w: a signature of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
+		}
+	case open.kind == sdk.StreamToolCall && delta.Partial != "":
+		return d.Arguments(open.call, delta.Partial)
+	}
+	return nil
+}
+
+func (b *openBlock) cite(raw json.RawMessage) error {
+	if len(b.citations) == wire.MaxItems {
+		return fmt.Errorf("%w: more than %d citations of a text", sdk.ErrAnswerLimit, wire.MaxItems)
+	}
+	var citation any
+	if err := wire.Unmarshal(raw, &citation); err != nil {
+		return err
+	}
+	b.citations = append(b.citations, citation)
+	return nil
+}
+
+// end passes on the metadata of a block, and the arguments of a call that came without deltas.
+func (d *decoder) end(index int) error {
+	open := d.open[index]
+	if open == nil {
+		return nil
+	}
+	delete(d.open, index)
+	switch {
+	case open.signature != "":
+		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaSignature: open.signature})
+	case open.citations != nil:
+		return d.BlockWords(open.number, sdk.StreamText, "", sdk.Object{metaCitations: open.citations})
+	case open.call != nil && !open.call.Args && len(open.input) > len("{}"):
+		return d.Arguments(open.call, string(open.input))
+	}
+	return nil
+}
+
+// finishReason translates the reasons of the format. An unknown one is FinishOther.
+func finishReason(reason string) string {
+	switch reason {
+	case "end_turn", "stop_sequence", "pause_turn":
+		return sdk.FinishStop
+	case "tool_use":
+		return sdk.FinishToolCalls
+	case "max_tokens", "model_context_window_exceeded":
+		return sdk.FinishLength
+	case "refusal":
+		return sdk.FinishContentFilter
+	}
+	return sdk.FinishOther
+}

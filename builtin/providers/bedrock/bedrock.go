@@ -1,0 +1,134 @@
+// Package bedrock is the wire format Converse ("bedrock-converse") of Amazon Bedrock.
+package bedrock
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Protocol is the name of the format in the configuration of a provider.
+const Protocol = "bedrock-converse"
+
+// defaultRegion is opencode's.
+const defaultRegion = "us-east-1"
+
+// Plugin contributes the wire format.
+type Plugin struct {
+	transport *http.Transport
+	log       *slog.Logger
+}
+
+var (
+	_ sdk.Plugin         = (*Plugin)(nil)
+	_ sdk.ProtocolSource = (*Plugin)(nil)
+)
+
+// New returns the plugin.
+func New() *Plugin {
+	return &Plugin{transport: wire.NewTransport(), log: slog.New(slog.DiscardHandler)}
+}
+
+// Manifest describes the plugin.
+func (*Plugin) Manifest() sdk.Manifest {
+	return sdk.Manifest{Name: "bedrock", Description: "Models on Amazon Bedrock", Carrier: sdk.CarrierBuiltin}
+}
+
+// Start stores the logger. The first request connects.
+func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
+	p.log = h.Logger()
+	return nil
+}
+
+// Close closes idle connections. Running requests end with their contexts.
+func (p *Plugin) Close(context.Context) error {
+	p.transport.CloseIdleConnections()
+	return nil
+}
+
+// Protocols returns bedrock-converse.
+func (p *Plugin) Protocols() []sdk.Protocol {
+	return []sdk.Protocol{{Name: Protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
+		return Open(info, p.transport, p.log)
+	}}}
+}
+
+// client sends requests to Bedrock in one region.
+type client struct {
+	*wire.Conn
+	region string
+}
+
+// Open returns a client of the provider. It does not use the network.
+func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
+	c := &client{region: defaultRegion}
+	profile := ""
+	r := wire.NewOptions(&info)
+	wire.Read(r, "region", wire.String(), &c.region)
+	wire.Read(r, "profile", wire.String(), &profile)
+	wire.Read(r, "endpoint", wire.String(), &info.BaseURL)
+	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
+	if info.BaseURL == "" {
+		info.BaseURL = "https://bedrock-runtime." + c.region + ".amazonaws.com"
+	}
+	setup := wire.Setup{Info: info, Options: r, Transport: transport, Log: log, Frames: newFrames}
+	if info.Key == "" {
+		s := &signer{region: c.region, profile: profile}
+		setup.Authorize = s.authorize
+	}
+	var err error
+	if c.Conn, err = wire.Open(setup); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Stream sends the request and passes on the answer.
+func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
+	body, err := c.Body(req)
+	if err != nil {
+		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
+	}
+	model := inferenceID(wire.APIName(&req.Model), c.region)
+	return c.Conn.Stream(ctx, &wire.Request{
+		Path: "model/" + wire.Segment(model) + "/converse-stream", Accept: "application/vnd.amazon.eventstream",
+		Body: body, Headers: []map[string]string{req.Model.Headers, req.Headers},
+		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
+	}, sink)
+}
+
+// inferenceID returns the ID of the inference profile through which a model is used in a region: some models have no other. The families and
+// regions are those of opencode's provider/provider.ts.
+func inferenceID(model, region string) string {
+	has := func(families ...string) bool {
+		return slices.ContainsFunc(families, func(family string) bool { return strings.Contains(model, family) })
+	}
+	for _, prefix := range []string{"global.", "us.", "us-gov.", "eu.", "jp.", "apac.", "au.", "arn:"} {
+		if strings.HasPrefix(model, prefix) {
+			return model
+		}
+	}
+	area, _, _ := strings.Cut(region, "-")
+	prefix := ""
+	switch {
+	case area == "us" && !strings.HasPrefix(region, "us-gov") && has("nova-micro", "nova-lite", "nova-pro", "nova-premier", "nova-2", "claude", "deepseek.r1"):
+		prefix = "us."
+	case area == "eu" && has("claude", "nova-lite", "nova-micro", "llama3", "pixtral") &&
+		slices.Contains([]string{"eu-west-1", "eu-west-2", "eu-west-3", "eu-north-1", "eu-central-1", "eu-south-1", "eu-south-2"}, region):
+		prefix = "eu."
+	case (region == "ap-southeast-2" || region == "ap-southeast-4") && has("anthropic.claude-sonnet-4-5", "anthropic.claude-haiku"):
+		prefix = "au."
+	case area == "ap" && has("claude", "nova-lite", "nova-micro", "nova-pro"):
+		prefix = "apac."
+		if region == "ap-northeast-1" {
+			prefix = "jp."
+		}
+	}
+	return prefix + model
+}

@@ -1,0 +1,154 @@
+package bedrock_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/tenonhq/tenon/builtin/providers/bedrock"
+	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// frame encodes an event. A kind that ends in Exception becomes an exception.
+func frame(kind, payload string) string {
+	m := eventstream.Message{Payload: []byte(payload)}
+	if strings.HasSuffix(kind, "Exception") {
+		m.Headers.Set(":message-type", eventstream.StringValue("exception"))
+		m.Headers.Set(":exception-type", eventstream.StringValue(kind))
+	} else {
+		m.Headers.Set(":message-type", eventstream.StringValue("event"))
+		m.Headers.Set(":event-type", eventstream.StringValue(kind))
+	}
+	var out bytes.Buffer
+	if err := eventstream.NewEncoder().Encode(&out, m); err != nil {
+		panic(err)
+	}
+	return out.String()
+}
+
+func text(s string) string {
+	return frame("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"`+s+`"},"p":"abc"}`)
+}
+
+func info() sdk.ProviderInfo {
+	i := wiretest.Info()
+	i.Key = "secret-key"
+	return i
+}
+
+func TestHostileStreams(t *testing.T) {
+	t.Parallel()
+	wiretest.Hostile(t, wiretest.Format{
+		Open: bedrock.Open, Info: sdk.ProviderInfo{Key: "secret-key"}, Start: frame("messageStart", `{"role":"assistant"}`), Text: text,
+		Call: func(i int) string {
+			return frame("contentBlockStart", fmt.Sprintf(`{"contentBlockIndex":%d,"start":{"toolUse":{"toolUseId":"c%d","name":"read"}}}`, i+1, i))
+		},
+		End:   frame("messageStop", `{"stopReason":"end_turn"}`) + frame("metadata", `{"usage":{"inputTokens":5,"outputTokens":3}}`),
+		Error: frame("serviceUnavailableException", `{"message":"Overloaded, try again"}`),
+		Half:  text(strings.Repeat("x", 1<<20))[:200],
+		Drip:  "x",
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(text("hi") + frame("messageStop", `{"stopReason":"end_turn"}`)))
+	f.Add([]byte(`{"contentBlockDelta":{"delta":{"text":"x"}}}{"messageStop":{"stopReason":"tool_use"}}`))
+	f.Add([]byte(frame("contentBlockDelta", `{"delta":{"reasoningContent":{"signature":"s"}}}`) + frame("contentBlockStop", `{}`) + frame("throttlingException", `{"message":"slow"}`)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := wiretest.Decode(t.Context(), bedrock.Open, info(), wiretest.Hello(), data)
+		wiretest.CheckRules(t, events, err)
+	})
+}
+
+func TestExceptions(t *testing.T) {
+	t.Parallel()
+	for kind, status := range map[string]int{
+		"throttlingException": http.StatusTooManyRequests, "validationException": http.StatusBadRequest, "modelStreamErrorException": http.StatusInternalServerError,
+	} {
+		var failed *sdk.ProviderError
+		_, err := wiretest.Decode(t.Context(), bedrock.Open, info(), wiretest.Hello(), []byte(text("a")+frame(kind, `{"message":"no"}`)))
+		if !errors.As(err, &failed) || failed.StatusCode != status || failed.Code != kind || failed.Message != "no" {
+			t.Errorf("%s: %+v", kind, failed)
+		}
+	}
+}
+
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	req := wiretest.Hello()
+	req.Model = sdk.Model{ID: "anthropic.claude-sonnet-4-20250514-v1:0", ProviderID: "test", Limit: sdk.ModelLimit{Output: 64_000}}
+	temperature := 0.5
+	req.Params = sdk.ChatParams{MaxOutputTokens: 1000, Temperature: &temperature, Options: sdk.Object{"reasoningConfig": sdk.Object{"type": "enabled", "budgetTokens": 4000.0}}}
+	req.Messages = append(req.Messages,
+		sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{
+			{Type: sdk.ContentReasoning, Text: "hm", Metadata: sdk.Object{"signature": "sig"}},
+			{Type: sdk.ContentReasoning, Text: "unsigned"},
+			{Type: sdk.ContentToolCall, CallID: "call/1", Tool: "read", Args: json.RawMessage(`{"a":1}`)},
+		}},
+		sdk.ModelMessage{Role: sdk.RoleTool, Content: []sdk.ModelContent{{
+			Type: sdk.ContentToolResult, CallID: "call/1", Tool: "read", Text: "no", IsError: true, Files: []*sdk.FilePart{{Mime: "image/png", URL: "data:image/png;base64,QQ=="}},
+		}}},
+	)
+	sent, body := wiretest.Sent(t, bedrock.Open, info(), req)
+	if sent.URL.EscapedPath() != "/v1/model/us.anthropic.claude-sonnet-4-20250514-v1%3A0/converse-stream" || sent.Header.Get("Authorization") != "Bearer secret-key" {
+		t.Errorf("URL %s, headers %v", sent.URL, sent.Header)
+	}
+	want := `{"system":[{"text":"Be brief."},{"cachePoint":{"type":"default"}}],"messages":[{"role":"user","content":[{"text":"hi"}]},` +
+		`{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"hm","signature":"sig"}}},{"toolUse":{"toolUseId":"call_1","name":"read","input":{"a":1}}},{"cachePoint":{"type":"default"}}]},` +
+		`{"role":"user","content":[{"toolResult":{"toolUseId":"call_1","content":[{"text":"no"},{"image":{"format":"png","source":{"bytes":"QQ=="}}}],"status":"error"}},{"cachePoint":{"type":"default"}}]}],` +
+		`"inferenceConfig":{"maxTokens":5000},"toolConfig":{"tools":[{"toolSpec":{"description":"Reads a file.","inputSchema":{"json":{"type":"object"}},"name":"read"}}]},` +
+		`"additionalModelRequestFields":{"thinking":{"budget_tokens":4000,"type":"enabled"}}}`
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Error(diff)
+	}
+	req.Tools = nil
+	if _, body := wiretest.Sent(t, bedrock.Open, info(), req); strings.Contains(body, "toolUse") || strings.Contains(body, "toolResult") || !strings.Contains(body, `[called read {\"a\":1}]`) {
+		t.Errorf("without tools: %s", body)
+	}
+}
+
+func TestModelIDs(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"us-west-2 anthropic.claude-x":                   "us.anthropic.claude-x",
+		"us-gov-west-1 anthropic.claude-x":               "anthropic.claude-x",
+		"us-east-1 openai.gpt-oss-120b":                  "openai.gpt-oss-120b",
+		"us-east-1 global.anthropic.claude-x":            "global.anthropic.claude-x",
+		"eu-west-1 amazon.nova-lite-v1:0":                "eu.amazon.nova-lite-v1:0",
+		"eu-south-9 anthropic.claude-x":                  "anthropic.claude-x",
+		"ap-northeast-1 anthropic.claude-x":              "jp.anthropic.claude-x",
+		"ap-southeast-2 anthropic.claude-haiku-4-5":      "au.anthropic.claude-haiku-4-5",
+		"ap-south-1 amazon.nova-pro-v1:0":                "apac.amazon.nova-pro-v1:0",
+		"us-east-1 arn:aws:bedrock:us-east-1:1:x/claude": "arn:aws:bedrock:us-east-1:1:x/claude",
+	} {
+		region, model, _ := strings.Cut(in, " ")
+		if got := bedrock.InferenceID(model, region); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestSignedRequest: without a key, the request is signed with the credentials of the environment.
+func TestSignedRequest(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	i := wiretest.Info()
+	i.Options = sdk.Object{"region": "eu-west-1"}
+	sent, _ := wiretest.Sent(t, bedrock.Open, i, wiretest.Hello())
+	if got := sent.Header.Get("Authorization"); !strings.HasPrefix(got, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") || !strings.Contains(got, "/eu-west-1/bedrock/aws4_request") {
+		t.Errorf("Authorization %q", got)
+	}
+}

@@ -1,0 +1,338 @@
+package bedrock
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// content is a content block of a message. One field is set.
+type content struct {
+	Text       *string     `json:"text,omitempty"`
+	Image      *media      `json:"image,omitempty"`
+	Document   *media      `json:"document,omitempty"`
+	ToolUse    *toolUse    `json:"toolUse,omitempty"`
+	ToolResult *toolResult `json:"toolResult,omitempty"`
+	Reasoning  *reasoning  `json:"reasoningContent,omitempty"`
+	CachePoint *cachePoint `json:"cachePoint,omitempty"`
+}
+
+type media struct {
+	Format string `json:"format"`
+	Name   string `json:"name,omitempty"` // of a document
+	Source struct {
+		Bytes string `json:"bytes"`
+	} `json:"source"`
+}
+
+type toolUse struct {
+	ID    string          `json:"toolUseId"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type toolResult struct {
+	ID      string    `json:"toolUseId"`
+	Content []content `json:"content"`
+	Status  string    `json:"status,omitempty"`
+}
+
+type reasoning struct {
+	Text     *reasoningText `json:"reasoningText,omitempty"`
+	Redacted string         `json:"redactedContent,omitempty"`
+}
+
+type reasoningText struct {
+	Text      string `json:"text"`
+	Signature string `json:"signature"`
+}
+
+type cachePoint struct {
+	Type string `json:"type"`
+}
+
+type message struct {
+	Role    string    `json:"role"`
+	Content []content `json:"content"`
+}
+
+// marked is the number of system texts at the beginning, and of messages at the end, that are marked for the cache, as by opencode.
+const marked = 2
+
+// Body encodes a request.
+func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
+	var b wire.Body
+	e := &encoder{req: req, claude: strings.Contains(wire.APIName(&req.Model), "claude"), options: req.Params.Options.Clone()}
+	if system := e.system(); len(system) > 0 {
+		b.Set("system", system)
+	}
+	b.Set("messages", e.messages())
+	b.Set("inferenceConfig", e.inference())
+	if len(req.Tools) > 0 && req.ToolChoice != sdk.ToolChoiceNone {
+		b.Set("toolConfig", toolConfig(req))
+	}
+	if len(e.additional) > 0 {
+		b.Set("additionalModelRequestFields", e.additional)
+	}
+	for _, name := range []string{"cacheControl", "setCacheKey"} { // not fields of the body
+		delete(e.options, name)
+	}
+	b.Merge(e.options)
+	return b.Encode(wire.SizeOf(req))
+}
+
+// encoder encodes one request.
+type encoder struct {
+	req        *sdk.ModelRequest
+	claude     bool
+	options    sdk.Object // left for the body
+	additional sdk.Object // fields of the model's own API
+}
+
+func (e *encoder) mark() bool { return e.claude && e.req.Params.Options["cacheControl"] == nil }
+
+func text(s string) content { return content{Text: &s} }
+
+func point() content { return content{CachePoint: &cachePoint{"default"}} }
+
+func (e *encoder) system() []content {
+	var out []content
+	for i, s := range e.req.System {
+		if strings.TrimSpace(s) == "" {
+			continue
+		}
+		if out = append(out, text(s)); i < marked && e.mark() {
+			out = append(out, point())
+		}
+	}
+	return out
+}
+
+// messages returns the conversation. User and assistant take turns: consecutive messages of one role become one.
+func (e *encoder) messages() []message {
+	var out []message
+	for i := range e.req.Messages {
+		m := &e.req.Messages[i]
+		role := sdk.RoleUser
+		var blocks []content
+		switch m.Role {
+		case sdk.RoleAssistant:
+			role, blocks = sdk.RoleAssistant, e.assistant(m, i == len(e.req.Messages)-1)
+		case sdk.RoleTool:
+			blocks = e.results(m)
+		default:
+			blocks = e.user(m.Content)
+		}
+		if len(blocks) == 0 {
+			continue
+		}
+		if i >= len(e.req.Messages)-marked && e.mark() {
+			blocks = append(blocks, point())
+		}
+		if n := len(out); n > 0 && out[n-1].Role == role {
+			out[n-1].Content = append(out[n-1].Content, blocks...)
+			continue
+		}
+		out = append(out, message{role, blocks})
+	}
+	return out
+}
+
+func (e *encoder) user(contents []sdk.ModelContent) []content {
+	var out []content
+	for i := range contents {
+		piece := &contents[i]
+		switch {
+		case piece.Type == sdk.ContentText && piece.Text != "":
+			out = append(out, text(piece.Text))
+		case piece.Type == sdk.ContentFile:
+			out = append(out, e.file(wire.NewAttachment(&e.req.Model, piece.Mime, piece.Filename, piece.URL), len(out)))
+		}
+	}
+	return out
+}
+
+// file returns an image or a document. The server takes no addresses, and only simple names.
+func (e *encoder) file(a wire.Attachment, index int) content {
+	data, isData := wire.Base64(a.URL)
+	_, format, _ := strings.Cut(a.Mime, "/")
+	m := &media{Format: format}
+	m.Source.Bytes = data
+	switch {
+	case a.Kind == wire.KindText:
+		return text(a.Text)
+	case isData && a.Kind == wire.KindImage:
+		return content{Image: m}
+	case isData && a.Mime == "application/pdf":
+		m.Name = fmt.Sprintf("document-%d", index+1)
+		return content{Document: m}
+	}
+	return text(wire.Notice("%s cannot be shown: its type or its address cannot be sent to the model. Tell the user.", a.Name).Text)
+}
+
+// assistant returns an earlier answer of the model. Reasoning is sent back only with its signature.
+func (e *encoder) assistant(m *sdk.ModelMessage, last bool) []content {
+	var out []content
+	for i := range m.Content {
+		piece := &m.Content[i]
+		switch piece.Type {
+		case sdk.ContentText:
+			words := piece.Text
+			if last && i == len(m.Content)-1 {
+				words = strings.TrimRight(words, " \t\r\n")
+			}
+			if words != "" {
+				out = append(out, text(words))
+			}
+		case sdk.ContentReasoning:
+			if data, _ := piece.Metadata[metaRedacted].(string); data != "" {
+				out = append(out, content{Reasoning: &reasoning{Redacted: data}})
+			} else if signature, _ := piece.Metadata[metaSignature].(string); signature != "" {
+				out = append(out, content{Reasoning: &reasoning{Text: &reasoningText{piece.Text, signature}}})
+			}
+		case sdk.ContentToolCall:
+			out = append(out, e.call(piece))
+		}
+	}
+	return out
+}
+
+// call returns a call. Without tools in the request the server refuses calls, so they become text.
+func (e *encoder) call(piece *sdk.ModelContent) content {
+	args := piece.Args
+	if len(args) == 0 || args[0] != '{' || !json.Valid(args) {
+		args = json.RawMessage("{}")
+	}
+	if len(e.req.Tools) == 0 {
+		return text(fmt.Sprintf("[called %s %s]", piece.Tool, args))
+	}
+	return content{ToolUse: &toolUse{callID(piece.CallID), piece.Tool, args}}
+}
+
+func (e *encoder) results(m *sdk.ModelMessage) []content {
+	var out []content
+	for i := range m.Content {
+		piece := &m.Content[i]
+		if piece.Type != sdk.ContentToolResult {
+			continue
+		}
+		inner := []content{text(cmp.Or(piece.Text, wire.NoOutput))}
+		for j, f := range piece.Files {
+			inner = append(inner, e.file(wire.NewAttachment(&e.req.Model, f.Mime, f.Filename, f.URL), j))
+		}
+		if len(e.req.Tools) == 0 {
+			out = append(out, inner...)
+			continue
+		}
+		result := &toolResult{ID: callID(piece.CallID), Content: inner}
+		if piece.IsError && e.claude {
+			result.Status = "error"
+		}
+		out = append(out, content{ToolResult: result})
+	}
+	return out
+}
+
+// callID returns the ID with the characters that the server accepts, at most 64.
+func callID(id string) string {
+	clean := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", r) {
+			return r
+		}
+		return '_'
+	}, id)
+	return clean[:min(len(clean), 64)]
+}
+
+func toolConfig(req *sdk.ModelRequest) sdk.Object {
+	tools := make([]sdk.Object, len(req.Tools))
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": wire.Parameters(t)}}
+		if t.Description != "" {
+			spec["description"] = t.Description
+		}
+		tools[i] = sdk.Object{"toolSpec": spec}
+	}
+	out := sdk.Object{"tools": tools}
+	if req.ToolChoice == sdk.ToolChoiceRequired {
+		out["toolChoice"] = sdk.Object{"any": sdk.Object{}}
+	}
+	return out
+}
+
+// inference returns the parameters that all models share, and moves the options of reasoning to where the model's family wants them.
+func (e *encoder) inference() sdk.Object {
+	p := &e.req.Params
+	e.additional = sdk.Object{}
+	if more, ok := wire.AsObject(e.options["additionalModelRequestFields"]); ok {
+		e.additional = more.Clone()
+	}
+	config, _ := wire.AsObject(e.options["reasoningConfig"])
+	delete(e.options, "additionalModelRequestFields")
+	delete(e.options, "reasoningConfig")
+	if beta := e.options["anthropicBeta"]; beta != nil {
+		e.additional["anthropic_beta"] = beta
+		delete(e.options, "anthropicBeta")
+	}
+	budget := e.setReasoning(config)
+	out := sdk.Object{}
+	if limit := p.MaxOutputTokens; limit > 0 {
+		limit += budget
+		if most := e.req.Model.Limit.Output; most > 0 {
+			limit = min(limit, most)
+		}
+		out["maxTokens"] = limit
+	}
+	if thinking, _ := wire.AsObject(e.additional["thinking"]); slices.Contains([]string{"enabled", "adaptive"}, wire.Scalar(thinking["type"])) {
+		return out // sampling parameters are refused
+	}
+	if p.Temperature != nil {
+		out["temperature"] = *p.Temperature
+	}
+	if p.TopP != nil {
+		out["topP"] = *p.TopP
+	}
+	if p.TopK != nil && e.claude {
+		e.additional["top_k"] = *p.TopK
+	}
+	return out
+}
+
+// setReasoning sets the fields of reasoning and returns its budget in tokens, 0 without one.
+func (e *encoder) setReasoning(config sdk.Object) int64 {
+	kind, effort := wire.Scalar(config["type"]), config["maxReasoningEffort"]
+	switch {
+	case config == nil:
+	case e.claude:
+		thinking := sdk.Object{"type": kind}
+		budget, ok := wire.NumberOf(config["budgetTokens"])
+		if ok && kind == "enabled" {
+			thinking["budget_tokens"] = int64(budget)
+		}
+		if display := config["display"]; display != nil {
+			thinking["display"] = display
+		}
+		if kind != "" {
+			e.additional["thinking"] = thinking
+		}
+		if effort != nil {
+			e.additional["output_config"] = sdk.Object{"effort": effort}
+		}
+		if ok && kind == "enabled" && budget > 0 && budget < 1e9 {
+			return int64(budget)
+		}
+	case strings.Contains(wire.APIName(&e.req.Model), "gpt-oss"):
+		if effort != nil {
+			e.additional["reasoning_effort"] = effort
+		}
+	default:
+		e.additional["reasoningConfig"] = config
+	}
+	return 0
+}

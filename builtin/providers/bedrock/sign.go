@@ -1,0 +1,63 @@
+package bedrock
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/config"
+)
+
+// service is the name of Bedrock in signatures.
+const service = "bedrock"
+
+// signer signs requests with the credentials of the AWS chain: environment, shared files, SSO, web identity, container, instance.
+type signer struct {
+	region, profile string
+
+	mu          sync.Mutex
+	credentials aws.CredentialsProvider // nil until the first request: opening the chain takes longer than a start
+}
+
+func (s *signer) authorize(req *http.Request, body []byte) error {
+	ctx := req.Context()
+	chain, err := s.chain(ctx)
+	if err != nil {
+		return err
+	}
+	credentials, err := chain.Retrieve(ctx)
+	if err != nil {
+		return fmt.Errorf("no AWS credentials: %w; set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK", err)
+	}
+	return sign(ctx, req, body, credentials, service, s.region, time.Now())
+}
+
+func sign(ctx context.Context, req *http.Request, body []byte, credentials aws.Credentials, service, region string, at time.Time) error {
+	sum := sha256.Sum256(body)
+	return v4.NewSigner().SignHTTP(ctx, credentials, req, hex.EncodeToString(sum[:]), service, region, at)
+}
+
+// chain returns the source of credentials, which caches them until they expire.
+func (s *signer) chain(ctx context.Context) (aws.CredentialsProvider, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.credentials != nil {
+		return s.credentials, nil
+	}
+	options := []func(*config.LoadOptions) error{config.WithRegion(s.region)}
+	if s.profile != "" {
+		options = append(options, config.WithSharedConfigProfile(s.profile))
+	}
+	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration: %w", err)
+	}
+	s.credentials = loaded.Credentials
+	return s.credentials, nil
+}

@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"archive/zip"
+	"bytes"
+	_ "embed" // the models
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/npm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// archive holds a file for each provider with its models in the form of models.dev, see generate.
+//
+//go:embed models.zip
+var archive []byte
+
+// maxModels is the maximum size of a provider's models in bytes. The largest of 2026 have 250 KB.
+const maxModels = 8 << 20
+
+// catalogModel is a model in the form of models.dev.
+type catalogModel struct {
+	Name             string                `json:"name"`
+	Family           string                `json:"family"`
+	ReleaseDate      string                `json:"release_date"`
+	Attachment       bool                  `json:"attachment"`
+	Reasoning        bool                  `json:"reasoning"`
+	Temperature      bool                  `json:"temperature"`
+	ToolCall         bool                  `json:"tool_call"`
+	Interleaved      json.RawMessage       `json:"interleaved"` // true, or an object with the field
+	ReasoningOptions []sdk.ReasoningOption `json:"reasoning_options"`
+	Modalities       sdk.Modalities        `json:"modalities"`
+	Limit            sdk.ModelLimit        `json:"limit"`
+	Cost             sdk.ModelCost         `json:"cost"`
+	Status           string                `json:"status"`
+	Provider         struct {
+		NPM string `json:"npm"`
+		API string `json:"api"`
+	} `json:"provider"`
+	Experimental struct {
+		Modes map[string]struct {
+			Cost     *sdk.ModelCost `json:"cost"`
+			Provider struct {
+				Body    sdk.Object        `json:"body"`
+				Headers map[string]string `json:"headers"`
+			} `json:"provider"`
+		} `json:"modes"`
+	} `json:"experimental"`
+}
+
+// CatalogModels returns the models of a provider at the time of the snapshot of models.dev.
+func (*Plugin) CatalogModels(provider string) (map[string]sdk.Model, error) {
+	files, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
+	}
+	f, err := files.Open(provider + ".json")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxModels))
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %s: %w", provider, err)
+	}
+	return DecodeModels(provider, data)
+}
+
+// DecodeModels decodes models in the form of models.dev.
+func DecodeModels(provider string, data []byte) (map[string]sdk.Model, error) {
+	var list map[string]catalogModel
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("catalog: %s: %w", provider, err)
+	}
+	out := make(map[string]sdk.Model, len(list))
+	for id, c := range list {
+		if !offered(provider, id, c.Status) {
+			continue
+		}
+		m := c.model(provider, id)
+		out[id] = m
+		for name, mode := range c.Experimental.Modes { // a model of its own, such as ID-fast
+			fast := m
+			fast.ID, fast.APIID, fast.Name = id+"-"+name, id, m.Name+" "+name
+			if mode.Cost != nil {
+				fast.Cost = *mode.Cost
+			}
+			fast.Options, fast.Headers = maps.Clone(mode.Provider.Body), maps.Clone(mode.Provider.Headers)
+			out[fast.ID] = fast
+		}
+	}
+	return out, nil
+}
+
+// offered reports whether a model is for users. OpenAI's chat alias works in no agent.
+func offered(provider, id, status string) bool {
+	if status == "deprecated" || status == "alpha" {
+		return false
+	}
+	return !strings.HasSuffix(id, "gpt-5-chat-latest") || provider != "openai" && provider != "github-copilot" && provider != "openrouter"
+}
+
+func (c *catalogModel) model(provider, id string) sdk.Model {
+	m := sdk.Model{
+		ID: id, ProviderID: provider, Name: c.Name, Family: c.Family, ReleaseDate: c.ReleaseDate, Attachment: c.Attachment, Reasoning: c.Reasoning,
+		Temperature: c.Temperature, ToolCall: c.ToolCall, ReasoningOptions: c.ReasoningOptions, Modalities: c.Modalities, Limit: c.Limit,
+		Cost: c.Cost, Status: c.Status, NPM: c.Provider.NPM, BaseURL: strings.TrimSuffix(c.Provider.API, "/"),
+	}
+	if m.NPM != "" {
+		m.Protocol = npm.Protocol(m.NPM)
+	}
+	var interleaved struct {
+		Field string `json:"field"`
+	}
+	if json.Unmarshal(c.Interleaved, &interleaved) == nil {
+		m.ReasoningField = interleaved.Field
+	}
+	return m
+}

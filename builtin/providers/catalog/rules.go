@@ -1,0 +1,305 @@
+package catalog
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/npm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Types of sdk.ReasoningOption.
+const (
+	optionEffort = "effort"
+	optionBudget = "budget_tokens"
+)
+
+// maxBudget is the largest budget of reasoning that variants use, in tokens; opencode's figure.
+const maxBudget = 31_999
+
+// CompleteModel sets the variants, options and sampling parameters of the model's family, as opencode's provider/transform.ts does.
+func (*Plugin) CompleteModel(provider *sdk.ProviderInfo, m *sdk.Model) {
+	r := &rule{provider: provider.ID, npm: provider.NPM, name: strings.ToLower(cmp.Or(m.APIID, m.ID)), model: m}
+	if r.npm == copilot {
+		r.setCopilot(provider)
+	}
+	if r.npm == "@ai-sdk/openai-compatible" && m.ReasoningField == "" && strings.Contains(r.name, "deepseek") {
+		m.ReasoningField = "reasoning_content"
+	}
+	m.Options = under(m.Options, r.options())
+	if m.Reasoning && m.Variants == nil {
+		m.Variants = r.variants()
+	}
+	m.Sampling = r.sampling()
+}
+
+const copilot = "@ai-sdk/github-copilot"
+
+// rule completes one model.
+type rule struct {
+	provider, npm string
+	name          string // the server's name of the model, in lower case
+	model         *sdk.Model
+}
+
+// has reports whether the name of the model contains one of the words.
+func (r *rule) has(words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(r.name, word) })
+}
+
+// under returns the options with the defaults that they lack.
+func under(options, defaults sdk.Object) sdk.Object {
+	if len(defaults) == 0 {
+		return options
+	}
+	out := maps.Clone(defaults)
+	maps.Copy(out, options)
+	return out
+}
+
+// setCopilot sets the wire format: Copilot serves each family in its own.
+func (r *rule) setCopilot(provider *sdk.ProviderInfo) {
+	m := r.model
+	switch {
+	case m.Protocol != "" || npm.Protocol(r.npm) != provider.Protocol:
+	case r.has("claude"):
+		m.Protocol, m.BaseURL = "anthropic-messages", strings.TrimSuffix(provider.BaseURL, "/")+"/v1"
+	case r.gptVersion() >= 500 && !r.has("gpt-5-mini"):
+		m.Protocol = "openai-responses"
+	}
+}
+
+var (
+	gpt    = regexp.MustCompile(`gpt-(\d)(?:\.(\d+))?`)
+	claude = regexp.MustCompile(`claude-(?:[a-z]+-)?(\d)(?:[-.](\d)\d{0,1}(?:\D|$))?`)
+	gemini = regexp.MustCompile(`gemini-(\d)(?:\.(\d))?`)
+)
+
+// version returns 100 times the version in the name, such as 502 for 5.2, or 0.
+func (r *rule) version(expression *regexp.Regexp) int {
+	m := expression.FindStringSubmatch(r.name)
+	if m == nil {
+		return 0
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2]) // none is 0
+	return 100*major + minor
+}
+
+func (r *rule) gptVersion() int    { return r.version(gpt) }
+func (r *rule) claudeVersion() int { return r.version(claude) }
+func (r *rule) geminiVersion() int { return r.version(gemini) }
+
+// openAI reports whether the package is for servers with OpenAI's own models.
+func (r *rule) openAI() bool {
+	return slices.Contains([]string{"@ai-sdk/openai", "@ai-sdk/azure", "@ai-sdk/amazon-bedrock/mantle"}, r.npm)
+}
+
+func (r *rule) anthropic() bool {
+	return r.npm == "@ai-sdk/anthropic" || r.npm == "@ai-sdk/google-vertex/anthropic"
+}
+
+func (r *rule) google() bool {
+	return r.npm == "@ai-sdk/google" || r.npm == "@ai-sdk/google-vertex"
+}
+
+// options returns the options that the family is used with.
+func (r *rule) options() sdk.Object {
+	out := sdk.Object{}
+	if v := r.gptVersion(); v >= 500 && v < 600 && !r.has("gpt-5-chat") && (r.openAI() || r.npm == copilot) {
+		if !r.has("-pro") {
+			out["reasoningEffort"] = "medium"
+		}
+		if r.openAI() {
+			out["reasoningSummary"] = "auto"
+		}
+		if v > 500 && !r.has("codex", "-chat") && r.npm != "@ai-sdk/azure" {
+			out["textVerbosity"] = "low"
+		}
+	}
+	switch {
+	case r.google() && r.model.Reasoning:
+		config := sdk.Object{"includeThoughts": true}
+		if r.geminiVersion() >= 300 {
+			config["thinkingLevel"] = "high"
+		}
+		out["thinkingConfig"] = config
+	case r.npm == openRouter:
+		out["usage"] = sdk.Object{"include": true}
+		if r.geminiVersion() >= 300 {
+			out["reasoning"] = sdk.Object{"effort": "high"}
+		}
+	case r.anthropic() && r.has("kimi") && r.model.Reasoning:
+		out["thinking"], out["effort"] = sdk.Object{"type": "adaptive"}, "high"
+	case r.provider == "alibaba-cn" && r.model.Reasoning && !r.has("kimi-k2-thinking"):
+		out["enable_thinking"] = true
+	case slices.Contains([]string{"zai", "zai-coding-plan", "zhipuai", "zhipuai-coding-plan"}, r.provider) && r.model.Reasoning:
+		out["thinking"] = sdk.Object{"type": "enabled", "clear_thinking": false}
+	}
+	return out
+}
+
+const openRouter = "@openrouter/ai-sdk-provider"
+
+// variants returns the ways in which the model reasons, by the catalog's options, else by its family.
+func (r *rule) variants() map[string]sdk.Object {
+	out := map[string]sdk.Object{}
+	for _, o := range r.model.ReasoningOptions {
+		switch o.Type {
+		case optionEffort:
+			for _, value := range o.Values {
+				effort := "none"
+				if value != nil {
+					effort = *value
+				}
+				out[effort] = r.effort(effort)
+			}
+		case optionBudget:
+			if len(out) == 0 {
+				out = r.budgets(o.Min, o.Max)
+			}
+		}
+	}
+	if len(r.model.ReasoningOptions) > 0 {
+		return out
+	}
+	for _, effort := range r.efforts() {
+		out[effort] = r.effort(effort)
+	}
+	if len(out) == 0 && (r.anthropic() || r.npm == bedrock && r.has("claude") || r.google() && r.geminiVersion() < 300) {
+		out = r.budgets(0, 0)
+	}
+	return out
+}
+
+const bedrock = "@ai-sdk/amazon-bedrock"
+
+// budgets returns the variants high and max of a model whose reasoning has a budget; 0 stands for a missing bound.
+func (r *rule) budgets(least, most int64) map[string]sdk.Object {
+	if r.google() {
+		top := int64(24_576)
+		if r.has("pro") {
+			top = 32_768
+		}
+		return map[string]sdk.Object{"high": r.budget(16_000), "max": r.budget(top)}
+	}
+	if !r.anthropic() && r.npm != bedrock {
+		return nil
+	}
+	top := int64(maxBudget)
+	if output := r.model.Limit.Output; output > 0 {
+		top = min(top, output-1)
+	}
+	if most > 0 {
+		top = min(top, most)
+	}
+	high := int64(16_000)
+	if output := r.model.Limit.Output; output > 0 {
+		high = min(high, output/2-1)
+	}
+	return map[string]sdk.Object{"high": r.budget(max(least, min(high, top))), "max": r.budget(top)}
+}
+
+// budget returns the options for a budget of tokens.
+func (r *rule) budget(tokens int64) sdk.Object {
+	switch {
+	case r.google():
+		return sdk.Object{"thinkingConfig": sdk.Object{"includeThoughts": true, "thinkingBudget": tokens}}
+	case r.npm == bedrock:
+		return sdk.Object{"reasoningConfig": sdk.Object{"type": "enabled", "budgetTokens": tokens}}
+	}
+	return sdk.Object{"thinking": sdk.Object{"type": "enabled", "budgetTokens": tokens}}
+}
+
+// effort returns the options for an effort.
+func (r *rule) effort(effort string) sdk.Object {
+	switch {
+	case r.openAI():
+		return sdk.Object{"reasoningEffort": effort, "reasoningSummary": "auto"}
+	case r.anthropic():
+		thinking := sdk.Object{"type": "adaptive"}
+		if r.claudeVersion() >= 407 {
+			thinking["display"] = "summarized"
+		}
+		if r.claudeVersion() == 405 {
+			thinking = sdk.Object{"type": "enabled", "budgetTokens": int64(16_000)}
+		}
+		return sdk.Object{"thinking": thinking, "effort": effort}
+	case r.npm == bedrock && r.has("claude"):
+		return sdk.Object{"reasoningConfig": sdk.Object{"type": "adaptive", "maxReasoningEffort": effort}}
+	case r.npm == bedrock:
+		return sdk.Object{"reasoningConfig": sdk.Object{"type": "enabled", "maxReasoningEffort": effort}}
+	case r.google():
+		return sdk.Object{"thinkingConfig": sdk.Object{"includeThoughts": true, "thinkingLevel": effort}}
+	case r.npm == openRouter:
+		return sdk.Object{"reasoning": sdk.Object{"effort": effort}}
+	}
+	return sdk.Object{"reasoningEffort": effort}
+}
+
+// efforts returns the efforts of the family, for models without options in the catalog.
+func (r *rule) efforts() []string {
+	words := func(s string) []string { return strings.Fields(s) }
+	switch {
+	case r.has("deepseek-chat", "deepseek-reasoner", "deepseek-r1", "deepseek-v3", "minimax", "glm", "kimi", "qwen", "big-pickle"):
+		return nil
+	case r.anthropic() || r.npm == bedrock && r.has("claude"):
+		switch v := r.claudeVersion(); {
+		case v >= 407:
+			return words("low medium high xhigh max")
+		case v == 406:
+			return words("low medium high max")
+		case v == 405 && r.has("opus"):
+			return words("low medium high")
+		}
+		return nil
+	case r.google():
+		switch {
+		case r.geminiVersion() < 300:
+			return nil
+		case r.has("flash"):
+			return words("minimal low medium high")
+		}
+		return words("low high")
+	case r.openAI() || r.npm == copilot:
+		return r.gptEfforts()
+	case r.npm == "@ai-sdk/groq":
+		return words("none low medium high")
+	case r.npm == "@ai-sdk/mistral":
+		if r.has("mistral-small-2603", "mistral-medium-3.5", "mistral-medium-2604") {
+			return words("high")
+		}
+		return nil
+	case r.has("deepseek-v4"):
+		return words("low medium high max")
+	}
+	return words("low medium high")
+}
+
+func (r *rule) gptEfforts() []string {
+	v := r.gptVersion()
+	efforts := "low medium high"
+	switch {
+	case r.has("-chat"):
+		efforts = "medium"
+	case r.has("-pro"):
+		efforts = "high"
+		if v > 500 {
+			efforts = "medium high xhigh"
+		}
+	case r.has("codex") && v >= 503:
+		efforts = "none low medium high xhigh"
+	case r.has("codex"):
+	case v >= 502:
+		efforts = "none low medium high xhigh"
+	case v == 501:
+		efforts = "none low medium high"
+	case v == 500:
+		efforts = "minimal low medium high"
+	}
+	return strings.Fields(efforts)
+}

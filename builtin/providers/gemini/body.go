@@ -1,0 +1,259 @@
+package gemini
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Keys of the metadata of text, reasoning and tool calls, which later requests contain.
+const (
+	metaSignature = "thoughtSignature"
+	metaID        = "id" // true: the server chose the ID of the call
+)
+
+// anySignature stands for the signature of a call that another model wrote, see
+// https://ai.google.dev/gemini-api/docs/thought-signatures.
+const anySignature = "skip_thought_signature_validator"
+
+// content is a message.
+type content struct {
+	Role  string `json:"role,omitempty"`
+	Parts []part `json:"parts"`
+}
+
+// part is a piece of a message. One field is set, and for what the model wrote Thought and Signature.
+type part struct {
+	Text      *string           `json:"text,omitempty"`
+	Thought   bool              `json:"thought,omitempty"`
+	Call      *functionCall     `json:"functionCall,omitempty"`
+	Response  *functionResponse `json:"functionResponse,omitempty"`
+	Inline    *blob             `json:"inlineData,omitempty"`
+	File      *fileData         `json:"fileData,omitempty"`
+	Signature string            `json:"thoughtSignature,omitempty"`
+}
+
+type functionCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type functionResponse struct {
+	ID       string     `json:"id,omitempty"`
+	Name     string     `json:"name"`
+	Response sdk.Object `json:"response"`
+	Parts    []part     `json:"parts,omitempty"`
+}
+
+type blob struct {
+	MimeType string `json:"mimeType"`
+	Data     string `json:"data"`
+}
+
+type fileData struct {
+	MimeType string `json:"mimeType"`
+	URI      string `json:"fileUri"`
+}
+
+type declaration struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Parameters  any    `json:"parameters,omitempty"`
+}
+
+// Body encodes a request.
+func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
+	var b wire.Body
+	system := strings.Join(req.System, "\n\n")
+	name := strings.ToLower(wire.APIName(&req.Model))
+	gemma := strings.HasPrefix(name, "gemma-")
+	contents := c.contents(req, strings.Contains(name, "gemini-3"))
+	if gemma && system != "" { // it takes no system prompt
+		contents = withSystem(contents, system)
+	}
+	b.Set("contents", contents)
+	if system != "" && !gemma {
+		b.Set("systemInstruction", content{Parts: []part{text(system)}})
+	}
+	if len(req.Tools) > 0 {
+		declarations := make([]declaration, len(req.Tools))
+		for i := range req.Tools {
+			t := &req.Tools[i]
+			schema, err := parameters(t.Parameters)
+			if err != nil {
+				return nil, err
+			}
+			declarations[i] = declaration{t.ID, t.Description, schema}
+		}
+		b.Set("tools", []sdk.Object{{"functionDeclarations": declarations}})
+		if mode := map[string]string{sdk.ToolChoiceRequired: "ANY", sdk.ToolChoiceNone: "NONE"}[req.ToolChoice]; mode != "" {
+			b.Set("toolConfig", sdk.Object{"functionCallingConfig": sdk.Object{"mode": mode}})
+		}
+	}
+	config := generationConfig(&req.Params)
+	if len(config) > 0 {
+		b.Set("generationConfig", config)
+	}
+	b.Merge(wireOptions(req.Params.Options))
+	return b.Encode(wire.SizeOf(req))
+}
+
+func generationConfig(p *sdk.ChatParams) sdk.Object {
+	out := sdk.Object{}
+	if p.MaxOutputTokens > 0 {
+		out["maxOutputTokens"] = p.MaxOutputTokens
+	}
+	if p.Temperature != nil {
+		out["temperature"] = *p.Temperature
+	}
+	if p.TopP != nil {
+		out["topP"] = *p.TopP
+	}
+	if p.TopK != nil {
+		out["topK"] = *p.TopK
+	}
+	return out
+}
+
+// wireOptions returns the options in their places. Configurations for the AI SDK have those of generationConfig beside the others.
+func wireOptions(options sdk.Object) sdk.Object {
+	out := sdk.Object{}
+	for name, value := range options {
+		switch name {
+		case "thinkingConfig", "responseModalities", "mediaResolution", "audioTimestamp", "imageConfig":
+			out["generationConfig"] = wire.Joined(out["generationConfig"], sdk.Object{name: value})
+		case "structuredOutputs", "streamFunctionCallArguments": // not fields of the body
+		default:
+			out[name] = wire.Joined(out[name], value)
+		}
+	}
+	return out
+}
+
+func text(s string) part { return part{Text: &s} }
+
+// withSystem puts the system prompt before the first text of the user.
+func withSystem(contents []content, system string) []content {
+	if len(contents) == 0 || contents[0].Role != sdk.RoleUser {
+		return append([]content{{sdk.RoleUser, []part{text(system)}}}, contents...)
+	}
+	contents[0].Parts = append([]part{text(system + "\n\n")}, contents[0].Parts...)
+	return contents
+}
+
+// contents returns the conversation.
+func (c *client) contents(req *sdk.ModelRequest, three bool) []content {
+	ids := c.serverIDs(req)
+	var out []content
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		next := content{Role: sdk.RoleUser}
+		switch m.Role {
+		case sdk.RoleAssistant:
+			next = content{"model", answerParts(m, ids, three)}
+		case sdk.RoleTool:
+			next.Parts = resultParts(&req.Model, m, ids, three)
+		default:
+			next.Parts = userParts(&req.Model, m.Content)
+		}
+		if len(next.Parts) > 0 {
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+// serverIDs returns the calls whose ID the server chose: it takes no others.
+func (c *client) serverIDs(req *sdk.ModelRequest) map[string]string {
+	ids := map[string]string{}
+	for i := range req.Messages {
+		for j := range req.Messages[i].Content {
+			if call := &req.Messages[i].Content[j]; call.Type == sdk.ContentToolCall && call.Metadata[metaID] == true && !c.vertex {
+				ids[call.CallID] = call.CallID
+			}
+		}
+	}
+	return ids
+}
+
+func userParts(m *sdk.Model, contents []sdk.ModelContent) []part {
+	var out []part
+	for i := range contents {
+		piece := &contents[i]
+		switch {
+		case piece.Type == sdk.ContentText && piece.Text != "":
+			out = append(out, text(piece.Text))
+		case piece.Type == sdk.ContentFile:
+			out = append(out, filePart(wire.NewAttachment(m, piece.Mime, piece.Filename, piece.URL)))
+		}
+	}
+	return out
+}
+
+func filePart(a wire.Attachment) part {
+	if a.Kind == wire.KindText {
+		return text(a.Text)
+	}
+	if data, ok := wire.Base64(a.URL); ok {
+		return part{Inline: &blob{a.Mime, data}}
+	}
+	return part{File: &fileData{a.Mime, a.URL}}
+}
+
+// answerParts returns an earlier answer of the model, with its signatures in their places.
+func answerParts(m *sdk.ModelMessage, ids map[string]string, three bool) []part {
+	var out []part
+	called := false
+	for i := range m.Content {
+		piece := &m.Content[i]
+		signature, _ := piece.Metadata[metaSignature].(string)
+		switch piece.Type {
+		case sdk.ContentText, sdk.ContentReasoning:
+			if piece.Text != "" || signature != "" {
+				out = append(out, part{Text: &piece.Text, Thought: piece.Type == sdk.ContentReasoning, Signature: signature})
+			}
+		case sdk.ContentToolCall:
+			args := piece.Args
+			if len(args) == 0 || args[0] != '{' || !json.Valid(args) {
+				args = json.RawMessage("{}")
+			}
+			if signature == "" && three && !called {
+				signature = anySignature // Gemini 3 refuses a step whose first call has none
+			}
+			called = true
+			out = append(out, part{Call: &functionCall{ids[piece.CallID], piece.Tool, args}, Signature: signature})
+		}
+	}
+	return out
+}
+
+// resultParts returns the results of calls. Gemini 3 takes files within them, older models beside them.
+func resultParts(model *sdk.Model, m *sdk.ModelMessage, ids map[string]string, three bool) []part {
+	var out, beside []part
+	for i := range m.Content {
+		result := &m.Content[i]
+		if result.Type != sdk.ContentToolResult {
+			continue
+		}
+		var files []part
+		for _, f := range result.Files {
+			files = append(files, filePart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
+		}
+		response := &functionResponse{
+			ID: ids[result.CallID], Name: result.Tool,
+			Response: sdk.Object{"name": result.Tool, "content": cmp.Or(result.Text, wire.NoOutput)},
+		}
+		if three && !slices.ContainsFunc(files, func(p part) bool { return p.Inline == nil }) {
+			response.Parts = files
+		} else {
+			beside = append(beside, files...)
+		}
+		out = append(out, part{Response: response})
+	}
+	return append(out, beside...)
+}

@@ -1,0 +1,102 @@
+// Package gemini is the wire format of Google's models ("gemini"), at the Gemini API and on Vertex AI.
+package gemini
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Protocol is the name of the format in the configuration of a provider.
+const Protocol = "gemini"
+
+// Plugin contributes the wire format.
+type Plugin struct {
+	transport *http.Transport
+	log       *slog.Logger
+}
+
+var (
+	_ sdk.Plugin         = (*Plugin)(nil)
+	_ sdk.ProtocolSource = (*Plugin)(nil)
+)
+
+// New returns the plugin.
+func New() *Plugin {
+	return &Plugin{transport: wire.NewTransport(), log: slog.New(slog.DiscardHandler)}
+}
+
+// Manifest describes the plugin.
+func (*Plugin) Manifest() sdk.Manifest {
+	return sdk.Manifest{Name: "gemini", Description: "Gemini models, at Google's Gemini API and on Vertex AI", Carrier: sdk.CarrierBuiltin}
+}
+
+// Start stores the logger. The first request connects.
+func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
+	p.log = h.Logger()
+	return nil
+}
+
+// Close closes idle connections. Running requests end with their contexts.
+func (p *Plugin) Close(context.Context) error {
+	p.transport.CloseIdleConnections()
+	return nil
+}
+
+// Protocols returns gemini.
+func (p *Plugin) Protocols() []sdk.Protocol {
+	return []sdk.Protocol{{Name: Protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
+		return Open(info, p.transport, p.log)
+	}}}
+}
+
+// client sends requests to one provider.
+type client struct {
+	*wire.Conn
+	vertex bool // Vertex AI, which knows no call IDs
+}
+
+// Open returns a client of the provider. It does not use the network.
+func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
+	c := &client{vertex: info.NPM == vertex.NPM}
+	r := wire.NewOptions(&info)
+	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
+	setup := wire.Setup{Options: r, Transport: transport, Log: log}
+	var err error
+	if c.vertex {
+		if setup.Authorize, err = vertex.Setup(&info, r, "v1beta1", "google", "us-central1"); err != nil {
+			return nil, err
+		}
+	} else {
+		key := info.Key
+		setup.Authorize = func(req *http.Request, _ []byte) error {
+			if key != "" {
+				req.Header.Set("x-goog-api-key", key)
+			}
+			return nil
+		}
+	}
+	setup.Info = info
+	if c.Conn, err = wire.Open(setup); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Stream sends the request and passes on the answer.
+func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
+	body, err := c.Body(req)
+	if err != nil {
+		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
+	}
+	return c.Conn.Stream(ctx, &wire.Request{
+		Path: "models/" + wire.Segment(wire.APIName(&req.Model)) + ":streamGenerateContent?alt=sse",
+		Body: body, Headers: []map[string]string{req.Model.Headers, req.Headers},
+		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
+	}, sink)
+}

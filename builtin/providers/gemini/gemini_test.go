@@ -1,0 +1,180 @@
+package gemini_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/tenonhq/tenon/builtin/providers/gemini"
+	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func event(data string) string { return "data: " + data + "\r\n\r\n" }
+
+func parts(parts string) string {
+	return event(`{"candidates":[{"content":{"role":"model","parts":[` + parts + `]},"index":0}],"usageMetadata":{"trafficType":"ON_DEMAND"}}`)
+}
+
+const end = `{"candidates":[{"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":10,"cachedContentTokenCount":4,"candidatesTokenCount":3,"thoughtsTokenCount":2}}`
+
+func TestHostileStreams(t *testing.T) {
+	t.Parallel()
+	wiretest.Hostile(t, wiretest.Format{
+		Open:  gemini.Open,
+		Text:  func(text string) string { return parts(`{"text":"` + text + `"}`) },
+		End:   event(end),
+		Call:  func(i int) string { return parts(fmt.Sprintf(`{"functionCall":{"name":"read","args":{"i":%d}}}`, i)) },
+		Error: event(`{"error":{"code":503,"status":"UNAVAILABLE","message":"The model is overloaded."}}`),
+		Drip:  ": ping\r\n",
+	})
+}
+
+func decode(t *testing.T, answer string) ([]sdk.StreamEvent, error) {
+	t.Helper()
+	events, err := wiretest.Decode(t.Context(), gemini.Open, wiretest.Info(), wiretest.Hello(), []byte(answer))
+	wiretest.CheckRules(t, events, err)
+	return events, err
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(parts(`{"text":"a","thought":true},{"text":"b","thoughtSignature":"s"}`) + event(end)))
+	f.Add([]byte(parts(`{"functionCall":{"name":"a","willContinue":true}}`) + parts(`{"functionCall":{"partialArgs":[{"jsonPath":"$.a[0]['b']","stringValue":"x"},{"jsonPath":"$.n","numberValue":1}]}}`) + event(end)))
+	f.Add([]byte(`[` + end + `]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := wiretest.Decode(t.Context(), gemini.Open, wiretest.Info(), wiretest.Hello(), data)
+		wiretest.CheckRules(t, events, err)
+	})
+}
+
+// FuzzSchema: every schema of a tool becomes one that can be encoded, or an error.
+func FuzzSchema(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":["string","null"]}}}`)
+	f.Add(`{"type":"object","properties":{"a":{"$ref":"#"}}}`)
+	f.Add(`{"properties":{"a":{"anyOf":[{"type":"null"},{"allOf":[{"required":["x"],"properties":{"x":{}}},{"required":["x"]}]}]}}}`)
+	f.Fuzz(func(t *testing.T, schema string) {
+		if !json.Valid([]byte(schema)) {
+			return
+		}
+		_, _ = gemini.Schema(schema)
+	})
+}
+
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ in, want string }{
+		"none":        {`{"type":"object","properties":{}}`, `null`},
+		"plain":       {`{"$schema":"x","type":"object","additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a","b"]}`, `{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
+		"enum":        {`{"properties":{"a":{"enum":[1,2],"type":"integer"},"b":{"const":"x"}}}`, `{"properties":{"a":{"enum":["1","2"],"type":"string"},"b":{"enum":["x"],"type":"string"}},"type":"object"}`},
+		"types":       {`{"properties":{"a":{"type":["string","null"]},"b":{"type":["string","number"]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"},"b":{"anyOf":[{"type":"string"},{"type":"number"}]}},"type":"object"}`},
+		"array":       {`{"properties":{"a":{"type":"array"},"b":{"type":"array","items":{}}}}`, `{"properties":{"a":{"items":{"type":"string"},"type":"array"},"b":{"items":{"type":"string"},"type":"array"}},"type":"object"}`},
+		"reference":   {`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
+		"null":        {`{"properties":{"a":{"anyOf":[{"type":"null"},{"type":"string"}]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"}},"type":"object"}`},
+		"recursive":   {`{"properties":{"a":{"$ref":"#"}}}`, `error: schema of a tool: nested deeper than 32 levels, or recursive`},
+		"no property": {`{"properties":{"a":{"type":"string","properties":{"x":{}},"required":["x"]}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
+	} {
+		got, err := gemini.Schema(c.in)
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestStreamedArguments(t *testing.T) {
+	t.Parallel()
+	call := func(s string) string { return parts(`{"functionCall":` + s + `}`) }
+	open := call(`{"name":"f","willContinue":true}`)
+	for name, c := range map[string]struct{ pieces, want string }{
+		"values": {`[{"jsonPath":"$.a","stringValue":"x","willContinue":true},{"jsonPath":"$.a","stringValue":"y"},{"jsonPath":"$.n","numberValue":1.5},{"jsonPath":"$.b","boolValue":true},{"jsonPath":"$['c d']","nullValue":"NULL_VALUE"}]`, `{"a":"xy","b":true,"c d":null,"n":1.5}`},
+		"list":   {`[{"jsonPath":"$.l[0].a","numberValue":1},{"jsonPath":"$.l[1].a","numberValue":2}]`, `{"l":[{"a":1},{"a":2}]}`},
+	} {
+		events, err := decode(t, open+call(`{"partialArgs":`+c.pieces+`,"willContinue":true}`)+call(`{}`)+event(end))
+		if err != nil || len(events) != 3 || events[1].Text != c.want {
+			t.Errorf("%s: %+v, error %v, want %s", name, events, err, c.want)
+		}
+	}
+	for name, pieces := range map[string]string{
+		"gap":      `[{"jsonPath":"$.l[9]","numberValue":1}]`,
+		"conflict": `[{"jsonPath":"$.a","numberValue":1},{"jsonPath":"$.a.b","numberValue":1}]`,
+		"path":     `[{"jsonPath":"a","numberValue":1}]`,
+		"deep":     `[{"jsonPath":"$` + strings.Repeat(".a", 100) + `","numberValue":1}]`,
+	} {
+		if events, err := decode(t, open+call(`{"partialArgs":`+pieces+`}`)+event(end)); err == nil {
+			t.Errorf("%s: no error, events %+v", name, events)
+		}
+	}
+}
+
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	req := wiretest.Hello()
+	req.Model = sdk.Model{ID: "gemini-3.1-pro:x/y", ProviderID: "test"}
+	topK := 64
+	req.Params = sdk.ChatParams{MaxOutputTokens: 100, TopK: &topK, Options: sdk.Object{"thinkingConfig": sdk.Object{"includeThoughts": true}, "safetySettings": []any{}}}
+	req.ToolChoice = sdk.ToolChoiceRequired
+	req.Tools[0].Parameters = json.RawMessage(`{"type":"object","properties":{"p":{"type":"string"}}}`)
+	req.Messages = append(req.Messages,
+		sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{
+			{Type: sdk.ContentReasoning, Text: "hm"},
+			{Type: sdk.ContentText, Text: "I look.", Metadata: sdk.Object{"thoughtSignature": "s1"}},
+			{Type: sdk.ContentToolCall, CallID: "c1", Tool: "read", Args: json.RawMessage(`{"p":"x"}`), Metadata: sdk.Object{"id": true}},
+			{Type: sdk.ContentToolCall, CallID: "c2", Tool: "read"},
+		}},
+		sdk.ModelMessage{Role: sdk.RoleTool, Content: []sdk.ModelContent{
+			{Type: sdk.ContentToolResult, CallID: "c1", Tool: "read", Text: "one", Files: []*sdk.FilePart{{Mime: "image/png", URL: "data:image/png;base64,QQ=="}}},
+			{Type: sdk.ContentToolResult, CallID: "c2", Tool: "read"},
+		}},
+	)
+	info := wiretest.Info()
+	info.Key = "secret-key"
+	sent, body := wiretest.Sent(t, gemini.Open, info, req)
+	if sent.URL.EscapedPath() != "/v1/models/gemini-3.1-pro%3Ax%2Fy:streamGenerateContent" || sent.URL.RawQuery != "alt=sse" || sent.Header.Get("x-goog-api-key") != "secret-key" {
+		t.Errorf("URL %s, headers %v", sent.URL, sent.Header)
+	}
+	want := `{"contents":[{"role":"user","parts":[{"text":"hi"}]},` +
+		`{"role":"model","parts":[{"text":"hm","thought":true},{"text":"I look.","thoughtSignature":"s1"},` +
+		`{"functionCall":{"id":"c1","name":"read","args":{"p":"x"}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"read","args":{}}}]},` +
+		`{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"read","response":{"content":"one","name":"read"},"parts":[{"inlineData":{"mimeType":"image/png","data":"QQ=="}}]}},` +
+		`{"functionResponse":{"name":"read","response":{"content":"(no output)","name":"read"}}}]}],` +
+		`"systemInstruction":{"parts":[{"text":"Be brief."}]},` +
+		`"tools":[{"functionDeclarations":[{"name":"read","description":"Reads a file.","parameters":{"properties":{"p":{"type":"string"}},"type":"object"}}]}],` +
+		`"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},` +
+		`"generationConfig":{"maxOutputTokens":100,"thinkingConfig":{"includeThoughts":true},"topK":64},"safetySettings":[]}`
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestVertexAddress(t *testing.T) {
+	t.Parallel()
+	for location, want := range map[string]string{
+		"global": "aiplatform.googleapis.com", "eu": "aiplatform.eu.rep.googleapis.com", "europe-west4": "europe-west4-aiplatform.googleapis.com",
+	} {
+		got, err := gemini.VertexAddress(location)
+		if err != nil || got != "https://"+want+"/v1beta1/projects/p/locations/"+location+"/publishers/google" {
+			t.Errorf("%s: %s, %v", location, got, err)
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	events, err := decode(t, event(`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":5}}`))
+	if err != nil || len(events) != 1 || events[0].Reason != sdk.FinishContentFilter {
+		t.Errorf("blocked prompt: %+v, %v", events, err)
+	}
+	events, err = decode(t, parts(`{"text":"a"}`)+parts(`{"text":"","thoughtSignature":"s"}`)+event(end))
+	want := sdk.Tokens{Total: 15, Input: 6, Output: 3, Reasoning: 2, Cache: sdk.CacheCount{Read: 4}}
+	if err != nil || len(events) != 3 || events[1].ID != events[0].ID || events[1].Metadata["thoughtSignature"] != "s" || events[2].Tokens != want {
+		t.Errorf("signed text: %+v, %v", events, err)
+	}
+}

@@ -1,0 +1,87 @@
+// Package vertex has the addresses and the sign-in of Google's Vertex AI, which several wire formats share.
+package vertex
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// The npm packages of Vertex AI.
+const (
+	NPM          = "@ai-sdk/google-vertex"
+	NPMAnthropic = "@ai-sdk/google-vertex/anthropic"
+)
+
+// scope is what a token is for, see https://cloud.google.com/vertex-ai/docs/authentication.
+const scope = "https://www.googleapis.com/auth/cloud-platform"
+
+// Setup sets the base URL of the provider from its options project and location, unless it is set, and returns the function that adds
+// credentials: the provider's key, or Application Default Credentials. version is that of the API, publisher the models' owner.
+func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location string) (func(*http.Request, []byte) error, error) {
+	project := ""
+	wire.Read(r, "project", wire.String(), &project)
+	wire.Read(r, "location", wire.String(), &location)
+	if info.BaseURL == "" {
+		if project == "" {
+			return nil, fmt.Errorf("provider %s has no project: set provider.%s.options.project or GOOGLE_VERTEX_PROJECT", info.ID, info.ID)
+		}
+		info.BaseURL = fmt.Sprintf("https://%s/%s/projects/%s/locations/%s/publishers/%s", host(location), version, wire.Segment(project), wire.Segment(location), publisher)
+	}
+	key := info.Key
+	if key != "" {
+		return func(req *http.Request, _ []byte) error { req.Header.Set("x-goog-api-key", key); return nil }, nil
+	}
+	s := &source{}
+	return s.authorize, nil
+}
+
+// host returns the server of a location, see https://cloud.google.com/vertex-ai/docs/general/locations.
+func host(location string) string {
+	switch location {
+	case "global":
+		return "aiplatform.googleapis.com"
+	case "us", "eu":
+		return "aiplatform." + location + ".rep.googleapis.com"
+	}
+	return location + "-aiplatform.googleapis.com"
+}
+
+// source asks for tokens. It opens Application Default Credentials with the first request and refreshes its token.
+type source struct {
+	mu     sync.Mutex
+	tokens oauth2.TokenSource
+}
+
+func (s *source) authorize(req *http.Request, _ []byte) error {
+	if strings.HasPrefix(req.Header.Get("Authorization"), "Bearer ") {
+		return nil // the user's own token
+	}
+	token, err := s.token(req.Context())
+	if err != nil {
+		return err
+	}
+	token.SetAuthHeader(req)
+	return nil
+}
+
+func (s *source) token(ctx context.Context) (*oauth2.Token, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tokens == nil {
+		found, err := google.FindDefaultCredentials(context.WithoutCancel(ctx), scope)
+		if err != nil {
+			return nil, fmt.Errorf("Application Default Credentials: %w; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS", err)
+		}
+		s.tokens = found.TokenSource
+	}
+	return s.tokens.Token()
+}

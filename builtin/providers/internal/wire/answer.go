@@ -1,0 +1,168 @@
+package wire
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strconv"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Answer converts decoded data to stream events: blocks with stable IDs, tool
+// calls whose first event has a name and an ID, one finish at the end.
+type Answer struct {
+	// Reason is a Finish constant; empty until the server sent a reason.
+	Reason string
+	Tokens sdk.Tokens
+	// Calls are the tool calls so far, in their order.
+	Calls []*Call
+
+	sink   func(sdk.StreamEvent) error
+	kind   string // the type of the open text or reasoning block
+	block  string // its ID
+	blocks int
+	held   int  // bytes of the calls' pending arguments
+	began  bool // an event was passed on
+}
+
+// NewAnswer returns an answer whose events go to sink.
+func NewAnswer(sink func(sdk.StreamEvent) error) *Answer { return &Answer{sink: sink} }
+
+// Call is one tool call of the answer.
+type Call struct {
+	ID       string
+	Tool     string
+	Metadata sdk.Object
+	Args     bool // arguments were received
+
+	block   string
+	pending []byte // arguments received before the name
+	started bool
+}
+
+// Started reports whether the call was passed on.
+func (c *Call) Started() bool { return c.started }
+
+// Began reports whether any part of the answer was passed on.
+func (a *Answer) Began() bool { return a.began }
+
+// Open reports whether the last event belongs to a block of this type.
+func (a *Answer) Open(kind string) bool { return a.kind == kind }
+
+// Words passes on a delta of text or reasoning. A block ends when the other kind, or a tool call,
+// begins.
+func (a *Answer) Words(kind, text string, metadata sdk.Object) error {
+	if text == "" && metadata == nil {
+		return nil
+	}
+	if a.kind != kind {
+		a.kind, a.block = kind, kind+"-"+strconv.Itoa(a.blocks)
+		a.blocks++
+	}
+	return a.emit(sdk.StreamEvent{Type: kind, ID: a.block, Text: text, Metadata: metadata})
+}
+
+// BlockWords passes on a delta of the text or reasoning block that the server numbers index.
+func (a *Answer) BlockWords(index int, kind, text string, metadata sdk.Object) error {
+	if text == "" && metadata == nil {
+		return nil
+	}
+	return a.emit(sdk.StreamEvent{Type: kind, ID: kind + "-" + strconv.Itoa(index), Text: text, Metadata: metadata})
+}
+
+// EndBlock ends the block of Words: the next delta begins another.
+func (a *Answer) EndBlock() { a.kind = "" }
+
+// Bounds of the data kept until it can be passed on. No known server sends a call's name late, or hundreds of calls.
+const (
+	// MaxItems is the maximum number of output items of an answer, or of entries of a list that it collects.
+	MaxItems = 4 << 10
+
+	maxCalls = 512     // more than the host accepts
+	maxHeld  = 1 << 20 // bytes of arguments before their call has a name
+)
+
+// NewCall adds a tool call. Its name and ID can follow later.
+func (a *Answer) NewCall() (*Call, error) {
+	if len(a.Calls) == maxCalls {
+		return nil, fmt.Errorf("%w: more than %d tool calls", sdk.ErrAnswerLimit, maxCalls)
+	}
+	c := &Call{block: "call-" + strconv.Itoa(len(a.Calls))}
+	a.Calls = append(a.Calls, c)
+	return c, nil
+}
+
+// Arguments passes on a delta of a tool call's arguments. If delta is empty, it announces the call as soon as
+// its name is known.
+func (a *Answer) Arguments(c *Call, delta string) error {
+	c.Args = c.Args || delta != ""
+	if c.started {
+		if delta == "" {
+			return nil
+		}
+		return a.emit(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: c.block, Text: delta})
+	}
+	if a.held += len(delta); a.held > maxHeld && c.Tool == "" {
+		return fmt.Errorf("%w: %d bytes of arguments before the name of their tool", ErrMalformed, a.held)
+	}
+	c.pending = append(c.pending, delta...)
+	if c.Tool == "" {
+		return nil
+	}
+	return a.start(c)
+}
+
+// SetMetadata replaces the metadata of a call.
+func (a *Answer) SetMetadata(c *Call, metadata sdk.Object) error {
+	c.Metadata = metadata
+	if !c.started {
+		return nil
+	}
+	return a.emit(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: c.block, Metadata: metadata})
+}
+
+func (a *Answer) start(c *Call) error {
+	if c.ID == "" {
+		c.ID = "call_" + rand.Text()
+	}
+	c.started = true
+	a.kind = ""
+	pending := string(c.pending)
+	a.held -= len(pending)
+	c.pending = nil
+	return a.emit(sdk.StreamEvent{
+		Type: sdk.StreamToolCall, ID: c.block, Text: pending, CallID: c.ID, Tool: c.Tool, Metadata: c.Metadata,
+	})
+}
+
+// Finish ends the answer. It passes on a call without a name as a call of the tool "unknown", so
+// that the model learns of its mistake. Because servers disagree on the reason of an answer with tool calls,
+// the calls decide.
+func (a *Answer) Finish() error {
+	for _, c := range a.Calls {
+		if c.started {
+			continue
+		}
+		if c.Tool == "" {
+			c.Tool = "unknown"
+		}
+		if err := a.start(c); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(a.Calls) > 0 && (a.Reason == sdk.FinishStop || a.Reason == ""):
+		a.Reason = sdk.FinishToolCalls
+	case len(a.Calls) == 0 && (a.Reason == sdk.FinishToolCalls || a.Reason == ""):
+		a.Reason = sdk.FinishStop
+	}
+	return a.emit(sdk.StreamEvent{Type: sdk.StreamFinish, Reason: a.Reason, Tokens: a.Tokens})
+}
+
+func (a *Answer) emit(ev sdk.StreamEvent) error {
+	a.began = true
+	if err := a.sink(ev); err != nil {
+		return &sinkError{err}
+	}
+	return nil
+}

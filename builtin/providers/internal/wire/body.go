@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Body is the JSON object of a request, its fields in the order they are written.
+type Body []field
+
+type field struct {
+	name  string
+	value any
+}
+
+func (b *Body) index(name string) int {
+	return slices.IndexFunc(*b, func(f field) bool { return f.name == name })
+}
+
+// Set sets a field, in place if it is set already.
+func (b *Body) Set(name string, value any) {
+	if i := b.index(name); i >= 0 {
+		(*b)[i].value = value
+		return
+	}
+	*b = append(*b, field{name, value})
+}
+
+// Merge applies options to the body: an object is merged with an existing object, null removes a field, any other
+// value replaces it.
+func (b *Body) Merge(options sdk.Object) {
+	for _, name := range slices.Sorted(maps.Keys(options)) { // sorted, so that equal requests have equal bodies
+		i, value := b.index(name), options[name]
+		switch {
+		case value != nil && i >= 0:
+			(*b)[i].value = Joined((*b)[i].value, value)
+		case value != nil:
+			*b = append(*b, field{name, value})
+		case i >= 0:
+			*b = slices.Delete(*b, i, i+1)
+		}
+	}
+}
+
+// Joined merges over into under if both are objects, else it returns over. It changes neither.
+func Joined(under, over any) any {
+	u, uok := AsObject(under)
+	o, ook := AsObject(over)
+	if !uok || !ook {
+		return over
+	}
+	out := make(sdk.Object, len(u)+len(o))
+	maps.Copy(out, u)
+	maps.Copy(out, o)
+	return out
+}
+
+// AsObject returns v if it is an object.
+func AsObject(v any) (sdk.Object, bool) {
+	switch v := v.(type) {
+	case sdk.Object:
+		return v, true
+	case map[string]any:
+		return v, true
+	}
+	return nil, false
+}
+
+// Encode writes the body into one buffer of about size bytes. The error names the field that cannot be encoded.
+func (b Body) Encode(size int) (out []byte, err error) {
+	out = append(make([]byte, 0, size), '{')
+	for i, f := range b {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out, err = value.AppendJSON(fmt.Appendf(out, "%q:", f.name), f.value); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return append(out, '}'), nil
+}
+
+// SizeOf estimates the size of a request's body in bytes. A buffer of the right size halves the work of a long
+// conversation.
+func SizeOf(req *sdk.ModelRequest) int {
+	const each = 96 // names and punctuation of an entry
+	size := 1 << 10
+	for _, s := range req.System {
+		size += len(s)
+	}
+	for i := range req.Tools {
+		size += each + len(req.Tools[i].Description) + len(req.Tools[i].Parameters)
+	}
+	for i := range req.Messages {
+		for j := range req.Messages[i].Content {
+			c := &req.Messages[i].Content[j]
+			size += each + len(c.Text) + len(c.Args) + len(c.URL)
+		}
+	}
+	return size + size/8 // escapes
+}
+
+// APIName returns the server's name of the model.
+func APIName(m *sdk.Model) string {
+	return cmp.Or(m.APIID, m.ID)
+}
+
+// Parameters returns the schema of a tool's arguments; a tool without one takes an empty object.
+func Parameters(t *sdk.ToolDefinition) json.RawMessage {
+	if len(t.Parameters) == 0 || string(t.Parameters) == "null" {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return t.Parameters
+}

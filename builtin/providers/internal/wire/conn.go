@@ -1,0 +1,233 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Setup describes the connection to one provider.
+type Setup struct {
+	Info      sdk.ProviderInfo
+	Options   *Options
+	Transport *http.Transport
+	Log       *slog.Logger
+	// Headers of every request. Those of the provider replace them.
+	Headers map[string]string
+	// Authorize adds the credentials to a request with this body, after all headers were set. If nil, the key is sent as a bearer
+	// token, unless the provider's headers have an Authorization.
+	Authorize func(req *http.Request, body []byte) error
+	// Frames reads the events of a stream. If nil, they are server-sent events.
+	Frames func(io.Reader) Frames
+}
+
+// Conn sends requests to one provider. It may be used concurrently.
+type Conn struct {
+	Setup
+	timeouts
+	base    *url.URL // including the query of every request
+	http    *http.Client
+	secrets []string // must not appear in errors
+}
+
+// Request is one request to a provider.
+type Request struct {
+	Path    string // below the base URL; escaped; can have a query
+	Body    []byte
+	Headers []map[string]string // a later header replaces an earlier one of the same name, and all replace the provider's
+	Accept  string              // default: text/event-stream
+	Decoder func(*Answer) Decoder
+}
+
+// Open checks the provider's address, headers and options. It does not use the network.
+func Open(s Setup) (*Conn, error) {
+	if s.Info.BaseURL == "" {
+		return nil, fmt.Errorf("provider %s has no base URL: set provider.%s.options.baseURL", s.Info.ID, s.Info.ID)
+	}
+	base, err := url.Parse(s.Info.BaseURL)
+	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
+		return nil, fmt.Errorf("provider %s: options.baseURL %q is not an http or https URL", s.Info.ID, redactURL(s.Info.BaseURL))
+	}
+	if err := checkHeaders(s.Info); err != nil {
+		return nil, err
+	}
+	if s.Frames == nil {
+		s.Frames = newEvents
+	}
+	all := maps.Clone(s.Headers)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, s.Info.Headers)
+	s.Headers = all
+	c := &Conn{
+		Setup: s, timeouts: s.Options.timeouts(), base: base, secrets: secretsOf(s.Info, base),
+		http: &http.Client{Transport: s.Transport, CheckRedirect: httpx.CheckRedirect(maxRedirects, "options.baseURL")},
+	}
+	return c, s.Options.close(s.Log)
+}
+
+// checkHeaders returns an error for a key or header with invalid characters, for example a line end from a file. The error does not
+// contain the value.
+func checkHeaders(info sdk.ProviderInfo) error {
+	control := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	if strings.ContainsFunc(info.Key, control) {
+		return fmt.Errorf("provider %s: the key contains a line end or another control character; check provider.%s.options.apiKey, or the variable that holds it", info.ID, info.ID)
+	}
+	for _, name := range slices.Sorted(maps.Keys(info.Headers)) {
+		if strings.ContainsFunc(info.Headers[name], control) {
+			return fmt.Errorf("provider %s: options.headers[%q] contains a line end or another control character", info.ID, name)
+		}
+		if name == "" || strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") != "" {
+			return fmt.Errorf("provider %s: options.headers: %q is not the name of a header", info.ID, name)
+		}
+	}
+	return nil
+}
+
+// maxRedirects is the limit of net/http.
+const maxRedirects = 10
+
+// NewTransport returns the pool of connections. Compression is off because it would hold back the
+// events of a stream; the read buffer is large because a stream is many small events.
+func NewTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		ForceAttemptHTTP2:   true,
+		TLSHandshakeTimeout: 15 * time.Second,
+		IdleConnTimeout:     90 * time.Second,
+		MaxIdleConnsPerHost: 8,
+		DisableCompression:  true,
+		ReadBufferSize:      32 << 10,
+
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+}
+
+// Stream sends the request and passes on the answer. Errors of the server and of the connection are *sdk.ProviderError.
+func (c *Conn) Stream(ctx context.Context, r *Request, sink func(sdk.StreamEvent) error) error {
+	ex, err := c.send(ctx, http.MethodPost, r)
+	if err != nil {
+		return err
+	}
+	defer ex.close()
+	return c.failure(ctx, ex, consume(ex, c.Frames, r.Decoder(NewAnswer(sink))))
+}
+
+// Get requests a JSON document of at most maxBytes and maxValues values and calls read with it.
+func (c *Conn) Get(ctx context.Context, path string, maxBytes int64, maxValues int, read func([]byte) error) error {
+	ex, err := c.send(ctx, http.MethodGet, &Request{Path: path, Accept: "application/json"})
+	if err != nil {
+		return err
+	}
+	defer ex.close()
+	ex.maxOpen = maxBytes
+	data, err := io.ReadAll(ex)
+	switch {
+	case err == nil && tooMany(data, maxValues):
+		err = errElements
+	case err != nil:
+		err = fmt.Errorf("%w: %w", ErrCut, err)
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
+		err = errHTML
+	default:
+		err = read(data)
+	}
+	return c.failure(ctx, ex, err)
+}
+
+// send sends one request. The caller closes the exchange. The host does the retries.
+func (c *Conn) send(ctx context.Context, method string, r *Request) (*exchange, error) {
+	ex := newExchange(ctx, c.header)
+	res, err := c.do(ex.ctx, method, r)
+	if err != nil {
+		ex.close()
+		return nil, c.failure(ctx, ex, err)
+	}
+	ex.begin(res, c.idle)
+	return ex, nil
+}
+
+// do returns a successful response. The caller closes its body.
+func (c *Conn) do(ctx context.Context, method string, r *Request) (*http.Response, error) {
+	var content io.Reader
+	if r.Body != nil {
+		content = bytes.NewReader(r.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.url(r.Path), content)
+	if err != nil {
+		return nil, err
+	}
+	accept := r.Accept
+	if accept == "" {
+		accept = "text/event-stream"
+	}
+	req.Header.Set("Accept", accept)
+	if r.Body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("User-Agent", "tenon")
+	if c.Authorize == nil && c.Info.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Info.Key)
+	}
+	for _, set := range append([]map[string]string{c.Headers}, r.Headers...) {
+		for name, value := range set {
+			req.Header.Set(name, value)
+		}
+	}
+	if c.Authorize != nil {
+		if err := c.Authorize(req, r.Body); err != nil {
+			return nil, &authError{err}
+		}
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	return succeeded(res)
+}
+
+// url returns the address of a path with an optional query, in addition to the query of the base URL.
+func (c *Conn) url(path string) string {
+	path, query, _ := strings.Cut(path, "?")
+	u := c.base.JoinPath(path)
+	switch {
+	case query != "" && u.RawQuery != "":
+		u.RawQuery += "&" + query
+	case query != "":
+		u.RawQuery = query
+	}
+	return u.String()
+}
+
+// Segment escapes a name, such as a model's, as one segment of a path: / : and @ too.
+func Segment(name string) string {
+	return strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+}
+
+// authError is a failure to get credentials for a request.
+type authError struct{ err error }
+
+func (e *authError) Error() string { return "credentials: " + e.err.Error() }
+func (e *authError) Unwrap() error { return e.err }
+
+// isAuth reports whether an error is about credentials.
+func isAuth(err error) bool {
+	var auth *authError
+	return errors.As(err, &auth)
+}

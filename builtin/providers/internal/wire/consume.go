@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// Decoder turns the events of one protocol into an answer.
+type Decoder interface {
+	// Event handles the data of one event and must not keep it; kind is the name of the event, if it has one. It returns done if no further event belongs to the
+	// answer.
+	Event(kind string, data []byte) (done bool, err error)
+	// Whole handles an answer that is one JSON document.
+	Whole(data []byte) error
+	// Complete reports whether the model has reported that it finished.
+	Complete() bool
+	// Finish ends the answer.
+	Finish() error
+}
+
+// Kinds of broken answers.
+var (
+	ErrCut       = errors.New("the answer broke off")
+	ErrMalformed = errors.New("the server sent a malformed answer")
+	errHTML      = errors.New("the server sent a web page instead of an answer")
+)
+
+// Unmarshal decodes a part of an answer. The error quotes it.
+func Unmarshal(data []byte, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%w: %q: %w", ErrMalformed, visible.Cut(string(data), 200, "…"), err)
+	}
+	return nil
+}
+
+// UnmarshalDocument decodes an answer that is one JSON document, which may be an error in place of an answer.
+func UnmarshalDocument(data []byte, into any) error {
+	err := Unmarshal(data, into)
+	if err != nil && json.Valid(data) && readError(data).message != "" {
+		return &Refusal{Body: data}
+	}
+	return err
+}
+
+// consume reads the answer, be it a stream or one document, into the decoder.
+func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
+	in := bufio.NewReaderSize(ex, 16<<10)
+	first, err := firstByte(in)
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: the body is empty", ErrCut)
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrCut, err)
+	case first == '<':
+		return errHTML
+	case first == '{' || first == '[':
+		return document(in, dec)
+	}
+	if err := stream(ex, frames(in), dec); err != nil {
+		return err
+	}
+	if err := dec.Finish(); err != nil {
+		return err
+	}
+	ex.drain()
+	return nil
+}
+
+// firstByte skips white space and a byte order mark and returns the byte behind it, which stays unread.
+func firstByte(in *bufio.Reader) (byte, error) {
+	for {
+		b, err := in.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
+		default:
+			return b, in.UnreadByte()
+		}
+	}
+}
+
+// document reads an answer of a server that ignored the request for a stream.
+func document(in io.Reader, dec Decoder) error {
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCut, err)
+	}
+	if tooMany(data, maxElements) {
+		return errElements
+	}
+	if err := dec.Whole(data); err != nil {
+		return err
+	}
+	return dec.Finish()
+}
+
+// tooMany reports whether a JSON document has more than max values. It counts commas and brackets outside strings.
+func tooMany(data []byte, max int) bool {
+	if len(data) <= max {
+		return false
+	}
+	n, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ',' || c == '{' || c == '['):
+			n++
+		}
+	}
+	return n > max
+}
+
+// Frames reads the events of a stream.
+type Frames interface {
+	Next() bool
+	// Event returns the name and the data of the event that Next read. The data is valid until the next call.
+	Event() (kind string, data []byte)
+	Err() error
+}
+
+// events are server-sent events.
+type events struct{ ssestream.Decoder }
+
+func newEvents(in io.Reader) Frames {
+	// The added blank line completes a last event that the server did not end with one.
+	body := io.NopCloser(io.MultiReader(in, strings.NewReader("\n\n")))
+	return events{ssestream.NewDecoder(&http.Response{Body: body})}
+}
+
+func (e events) Event() (kind string, data []byte) {
+	ev := e.Decoder.Event()
+	return ev.Type, ev.Data
+}
+
+func stream(ex *exchange, frames Frames, dec Decoder) error {
+	complete := false
+	for frames.Next() {
+		ex.event()
+		kind, data := frames.Event()
+		if data = bytes.TrimSpace(data); len(data) == 0 {
+			continue
+		}
+		if tooMany(data, maxElements) {
+			return errElements
+		}
+		done, err := dec.Event(kind, data)
+		if done || err != nil {
+			return err
+		}
+		if !complete && dec.Complete() {
+			complete = true
+			ex.linger()
+		}
+	}
+	switch err := frames.Err(); {
+	case complete: // the rest can be lost without harm
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrCut, err)
+	}
+	return ErrCut
+}

@@ -1,0 +1,36 @@
+package wire
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// CopilotHeaders returns the headers of a request to GitHub Copilot. x-initiator decides whether it is billed: user for the user's own
+// words, agent for everything that follows from them.
+func CopilotHeaders(req *sdk.ModelRequest) map[string]string {
+	h := map[string]string{"Openai-Intent": "conversation-edits", "X-GitHub-Api-Version": "2026-06-01", "x-initiator": "agent"}
+	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == sdk.RoleUser && req.Purpose == sdk.PurposeTurn {
+		h["x-initiator"] = "user"
+	}
+	image := func(c sdk.ModelContent) bool {
+		return c.Type == sdk.ContentFile && strings.HasPrefix(c.Mime, "image/") ||
+			slices.ContainsFunc(c.Files, func(f *sdk.FilePart) bool { return strings.HasPrefix(f.Mime, "image/") })
+	}
+	for i := range req.Messages {
+		if slices.ContainsFunc(req.Messages[i].Content, image) {
+			h["Copilot-Vision-Request"] = "true"
+		}
+	}
+	return h
+}
+
+// Domain returns the host of an address with or without a scheme.
+func Domain(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return strings.TrimSuffix(address, "/")
+}

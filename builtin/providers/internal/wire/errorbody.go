@@ -1,0 +1,103 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// maxErrorMessage is the maximum length of the message for the user, in bytes; the body contains more.
+const maxErrorMessage = 2 << 10
+
+// serverError is the content of an error's body.
+type serverError struct {
+	code    string
+	message string
+	status  int // the HTTP status in the body; 0 if it has none
+}
+
+// readError reads the error bodies of the common servers:
+//
+//	{"error": {"message": …, "type": …, "code": …}}     OpenAI and most others
+//	{"type": "error", "error": {…}}, {"error": "…"}     Anthropic; LM Studio, xAI
+//	[{"error": {…, "status": …}}]                        Google
+//	{"message": …, "type": …, "code": …}                 Mistral, vLLM, Cerebras
+//	{"detail": "…"}, {"detail": [{"msg": …}]}            servers on FastAPI
+//	{"error": {"metadata": {"raw": "…"}}}                OpenRouter, with another server's body
+func readError(body []byte) serverError {
+	var v any
+	if json.Unmarshal(body, &v) != nil {
+		return serverError{message: plainText(string(body))}
+	}
+	said := errorValue(v)
+	said.message = visible.Cut(said.message, maxErrorMessage, "…")
+	return said
+}
+
+func errorValue(v any) serverError {
+	switch v := v.(type) {
+	case string:
+		return serverError{message: v}
+	case []any:
+		if len(v) > 0 {
+			return errorValue(v[0])
+		}
+	case map[string]any:
+		return errorObject(v)
+	}
+	return serverError{}
+}
+
+func errorObject(m map[string]any) serverError {
+	said := serverError{message: cmp.Or(Scalar(m["message"]), Scalar(m["msg"]))}
+	inner := cmp.Or(m["error"], m["errors"], m["detail"])
+	metadata, _ := m["metadata"].(map[string]any)
+	if inner != nil {
+		said = errorValue(inner)
+	} else if raw := Scalar(metadata["raw"]); raw != "" {
+		said.message += ": " + readError([]byte(raw)).message
+	}
+	code, status := errorCode(m)
+	said.code, said.status = cmp.Or(said.code, code), cmp.Or(said.status, status)
+	return said
+}
+
+// errorCode returns the name of an error and, if its code is a number, the HTTP status.
+func errorCode(m map[string]any) (code string, status int) {
+	if n, ok := m["code"].(float64); ok && n >= 400 && n < 600 {
+		status = int(n)
+	}
+	for _, key := range []string{"code", "type", "status"} {
+		s := Scalar(m[key])
+		if s == "error" {
+			continue // Anthropic's envelope
+		}
+		if s != "" && strings.Trim(s, "0123456789") != "" {
+			return s, status
+		}
+	}
+	return "", status
+}
+
+// plainText returns a body that is not JSON as one line, or "" for a web page.
+func plainText(body string) string {
+	body = strings.Join(strings.Fields(strings.ToValidUTF8(body, "")), " ")
+	if strings.HasPrefix(body, "<") {
+		return ""
+	}
+	return visible.Cut(body, 300, "…")
+}
+
+// Scalar returns a text or a number as text, and "" for every other value.
+func Scalar(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case nil, map[string]any, []any, bool:
+		return ""
+	}
+	return fmt.Sprint(v)
+}

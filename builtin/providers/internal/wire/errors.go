@@ -1,0 +1,196 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxErrorBody is the maximum size of an error's body in bytes.
+const maxErrorBody = 16 << 10
+
+// Refusal is an error of the server: an HTTP status, or an error within a stream.
+type Refusal struct {
+	Status int
+	Header http.Header // nil for an error in a stream
+	Body   []byte
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("refused with status %d", r.Status) }
+
+// sinkError is an error of the receiver of events, not of the provider.
+type sinkError struct{ err error }
+
+func (e *sinkError) Error() string { return e.err.Error() }
+func (e *sinkError) Unwrap() error { return e.err }
+
+// succeeded returns a refusal unless the response is a success.
+func succeeded(res *http.Response) (*http.Response, error) {
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: httpx.Excerpt(res.Body, maxErrorBody)}
+}
+
+// failure converts the error that ended an exchange to a *sdk.ProviderError, unless the caller caused it.
+func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
+	var sunk *sinkError
+	var refused *Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &sunk):
+		return sunk.err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &refused):
+		return c.refused(ex, refused)
+	}
+	out := &sdk.ProviderError{ProviderID: c.Info.ID, Err: err}
+	if ex.res != nil {
+		out.StatusCode, out.Headers = ex.res.StatusCode, c.headersOf(ex.res.Header)
+	}
+	idle := ex.timedOut()
+	switch {
+	case idle != nil:
+		out.Err, out.Cut = idle, idle.begun
+		out.Message = fmt.Sprintf("%s; options.timeout of the provider (milliseconds) sets how long to wait", idle)
+	case isAuth(err):
+		out.StatusCode, out.Message = http.StatusUnauthorized, c.scrub(err.Error())
+	case errors.Is(err, errHTML):
+		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, redactURL(c.Info.BaseURL))
+	case ex.res != nil:
+		out.Cut, out.Message = true, c.scrub(err.Error())
+	default:
+		out.Err = withoutURL(err)
+		out.Message = c.scrub(connectionTrouble(out.Err, c.Info.BaseURL))
+	}
+	return out
+}
+
+func (c *Conn) refused(ex *exchange, r *Refusal) error {
+	if r.Header == nil && ex.res != nil {
+		r.Status, r.Header = ex.res.StatusCode, ex.res.Header
+	}
+	if len(r.Body) > maxErrorBody {
+		r.Body = r.Body[:maxErrorBody]
+	}
+	said := readError(r.Body)
+	out := &sdk.ProviderError{
+		ProviderID: c.Info.ID,
+		StatusCode: r.Status,
+		Headers:    c.headersOf(r.Header),
+		Body:       c.scrub(string(r.Body)),
+		Code:       said.code,
+		Message:    c.scrub(said.message),
+	}
+	// An error in a stream has the HTTP status 200, so the status in the error is more useful.
+	if said.status != 0 && r.Status/100 == 2 {
+		out.StatusCode = said.status
+	}
+	if out.Message == "" {
+		out.Message = strings.ToLower(http.StatusText(r.Status))
+	}
+	return out
+}
+
+func (c *Conn) headersOf(header http.Header) map[string]string {
+	out := make(map[string]string, len(header))
+	for name, values := range header {
+		if name = strings.ToLower(name); name != "set-cookie" {
+			out[name] = c.scrub(strings.Join(values, ", "))
+		}
+	}
+	return out
+}
+
+// scrub removes the provider's secrets from the text of a server or an error.
+func (c *Conn) scrub(text string) string {
+	for _, secret := range c.secrets {
+		text = strings.ReplaceAll(text, secret, "***")
+	}
+	return text
+}
+
+// secretsOf lists the secrets: the key, the values of headers with credentials, and
+// the credentials in the URL.
+func secretsOf(info sdk.ProviderInfo, base *url.URL) []string {
+	candidates := []string{info.Key}
+	if password, ok := base.User.Password(); ok {
+		candidates = append(candidates, password)
+	}
+	for _, values := range base.Query() {
+		candidates = append(candidates, values...)
+	}
+	for name, value := range info.Headers {
+		name = strings.ToLower(name)
+		for _, word := range []string{"auth", "key", "token", "secret", "cookie"} {
+			if strings.Contains(name, word) {
+				candidates = append(candidates, value, strings.TrimPrefix(value, "Bearer "))
+				break
+			}
+		}
+	}
+	var secrets []string
+	for _, s := range candidates {
+		if len(s) >= 4 { // shorter ones would hide common words
+			secrets = append(secrets, s)
+		}
+	}
+	return secrets
+}
+
+// redactURL returns the URL without user and query.
+func redactURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		before, _, _ := strings.Cut(raw, "?")
+		return before[strings.LastIndex(before, "@")+1:]
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// withoutURL removes the wrapper of net/http, whose text contains the whole URL.
+func withoutURL(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// connectionTrouble returns a readable reason for a missing response.
+func connectionTrouble(err error, baseURL string) string {
+	host := baseURL
+	if u, parseErr := url.Parse(baseURL); parseErr == nil {
+		host = u.Host
+	}
+	var dns *net.DNSError
+	var dial *net.OpError
+	var record tls.RecordHeaderError
+	var cert *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Sprintf("host %q not found: check options.baseURL and the network (%s)", dns.Name, dns.Err)
+	case errors.As(err, &cert):
+		return fmt.Sprintf("the certificate of %s is not trusted: %s", host, cert.Err)
+	case errors.As(err, &record):
+		return fmt.Sprintf("%s does not support TLS: does options.baseURL need http:// instead of https://?", host)
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return fmt.Sprintf("cannot connect to %s: %s: is the server running, and options.baseURL right?", host, dial.Err)
+	case errors.Is(err, io.EOF):
+		return fmt.Sprintf("%s closed the connection without an answer", host)
+	}
+	return fmt.Sprintf("no answer from %s: %s", host, err)
+}

@@ -1,0 +1,136 @@
+package wire
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Attachment is a file of a request, for every wire format.
+type Attachment struct {
+	Kind string // one of the kinds below
+	Text string // of KindText
+	Name string
+	Mime string
+	URL  string // a data: or an http(s) URL
+}
+
+// Kinds of attachments.
+const (
+	KindText  = "text"
+	KindImage = "image"
+	KindAudio = "audio"
+	KindFile  = "file"
+)
+
+// NewAttachment returns the form in which a file is sent to the model. For a file that the model does not accept it returns a text
+// with the reason, so that the model can tell the user.
+func NewAttachment(m *sdk.Model, mime, name, rawURL string) Attachment {
+	a := Attachment{Name: name, Mime: mime, URL: rawURL}
+	a.Mime, _, _ = strings.Cut(strings.ToLower(a.Mime), ";")
+	a.Mime = strings.TrimSpace(a.Mime)
+	if a.Name == "" {
+		a.Name = "file"
+		if a.Mime == "application/pdf" {
+			a.Name = "file.pdf"
+		}
+	}
+	isData := strings.HasPrefix(rawURL, "data:")
+	isWeb := strings.HasPrefix(rawURL, "https:") || strings.HasPrefix(rawURL, "http:")
+	needs := ""
+	switch {
+	case strings.HasPrefix(a.Mime, "text/") || a.Mime == "application/json":
+		return textAttachment(a)
+	case strings.HasPrefix(a.Mime, "image/"):
+		a.Kind, needs = KindImage, "image"
+	case strings.HasPrefix(a.Mime, "audio/"):
+		a.Kind, needs = KindAudio, "audio"
+	case a.Mime == "application/pdf":
+		a.Kind, needs = KindFile, "pdf"
+	default:
+		a.Kind = KindFile
+	}
+	takes := len(m.Modalities.Input) == 0 || needs == "" || slices.Contains(m.Modalities.Input, needs)
+	switch {
+	case !takes:
+		return Notice("%s cannot be shown: this model takes no %s input. Tell the user.", a.Name, needs)
+	case !isData && !isWeb, a.Kind == KindAudio && !isData:
+		return Notice("%s cannot be shown: its address cannot be sent to the model. Tell the user.", a.Name)
+	}
+	return a
+}
+
+func Notice(format string, args ...any) Attachment {
+	return Attachment{Kind: KindText, Text: "[" + fmt.Sprintf(format, args...) + "]"}
+}
+
+// textAttachment returns the text of a file instead of the file.
+func textAttachment(a Attachment) Attachment {
+	data, err := dataOf(a.URL)
+	if err != nil {
+		return Notice("%s cannot be shown: %s. Tell the user.", a.Name, err)
+	}
+	return Attachment{Kind: KindText, Text: fmt.Sprintf("<file name=%q>\n%s\n</file>", a.Name, data)}
+}
+
+// Base64 returns the content of a data: URL in base64.
+func Base64(rawURL string) (string, bool) {
+	rest, ok := strings.CutPrefix(rawURL, "data:")
+	head, payload, found := strings.Cut(rest, ",")
+	switch {
+	case !ok || !found:
+		return "", false
+	case strings.HasSuffix(head, ";base64"):
+		return payload, true
+	}
+	plain, err := url.PathUnescape(payload)
+	return base64.StdEncoding.EncodeToString([]byte(plain)), err == nil
+}
+
+// dataOf returns the bytes in a data: URL.
+func dataOf(rawURL string) (string, error) {
+	rest, ok := strings.CutPrefix(rawURL, "data:")
+	head, payload, found := strings.Cut(rest, ",")
+	if !ok || !found {
+		return "", fmt.Errorf("its content is not part of the request")
+	}
+	if !strings.HasSuffix(head, ";base64") {
+		s, err := url.PathUnescape(payload)
+		if err != nil {
+			return "", fmt.Errorf("its content is damaged")
+		}
+		return s, nil
+	}
+	b, err := base64.StdEncoding.DecodeString(payload)
+	if err != nil {
+		return "", fmt.Errorf("its content is damaged")
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
+}
+
+// ResultFiles returns the contents of an additional user message with the files of tool results, which
+// the role tool does not support; nil if there are none.
+func ResultFiles(contents []sdk.ModelContent) []sdk.ModelContent {
+	var out []sdk.ModelContent
+	for i := range contents {
+		result := &contents[i]
+		if result.Type != sdk.ContentToolResult || len(result.Files) == 0 {
+			continue
+		}
+		out = append(out, sdk.ModelContent{
+			Type: sdk.ContentText,
+			Text: fmt.Sprintf("Files from the result of %s (%s):", result.Tool, result.CallID),
+		})
+		for _, f := range result.Files {
+			out = append(out, sdk.ModelContent{Type: sdk.ContentFile, Mime: f.Mime, Filename: f.Filename, URL: f.URL})
+		}
+	}
+	return out
+}
+
+// NoOutput replaces an empty tool result, which some servers refuse.
+const NoOutput = "(no output)"

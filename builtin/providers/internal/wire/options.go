@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Options reads a provider's options and keeps the first error. An option of the wrong type is an error. An unknown one is only
+// logged: configurations written for other hosts contain options that tenon does not use.
+type Options struct {
+	provider string
+	options  sdk.Object
+	seen     map[string]bool
+	err      error
+}
+
+// NewOptions returns a reader of the provider's options.
+func NewOptions(info *sdk.ProviderInfo) *Options {
+	return &Options{provider: info.ID, options: info.Options, seen: map[string]bool{}}
+}
+
+// OptionKind describes how an option's value is read: parse returns false if the value is not as want describes.
+type OptionKind[T any] struct {
+	want  string
+	parse func(any) (T, bool)
+}
+
+// Bool reads true and false.
+func Bool() OptionKind[bool] {
+	return OptionKind[bool]{"true or false", func(v any) (bool, bool) { b, ok := v.(bool); return b, ok }}
+}
+
+// String reads a text.
+func String() OptionKind[string] {
+	return OptionKind[string]{"a text", func(v any) (string, bool) { s, ok := v.(string); return s, ok }}
+}
+
+// Duration reads milliseconds. Zero, false and durations too long for a time.Duration mean no limit, which is 0.
+func Duration() OptionKind[time.Duration] {
+	return OptionKind[time.Duration]{"milliseconds or false", duration}
+}
+
+// Int reads a whole number from 0 to limit.
+func Int(limit int) OptionKind[int] {
+	return OptionKind[int]{fmt.Sprintf("a number from 0 to %d", limit), func(v any) (int, bool) {
+		n, ok := NumberOf(v)
+		return int(n), ok && n >= 0 && n <= float64(limit)
+	}}
+}
+
+// Read sets into if the option is present and not null.
+func Read[T any](r *Options, name string, kind OptionKind[T], into *T) {
+	r.seen[name] = true
+	v := r.options[name]
+	if v == nil {
+		return
+	}
+	value, ok := kind.parse(v)
+	if ok {
+		*into = value
+	} else if r.err == nil {
+		r.err = fmt.Errorf("provider %s: options.%s is %v, want %s", r.provider, name, v, kind.want)
+	}
+}
+
+// timeouts are the time limits of an exchange; 0 means no limit.
+type timeouts struct {
+	header time.Duration // until the response's headers
+	idle   time.Duration // between two pieces of the answer
+}
+
+func (r *Options) timeouts() timeouts {
+	t := timeouts{sdk.DefaultIdleTimeout, sdk.DefaultIdleTimeout}
+	Read(r, "timeout", Duration(), &t.header)
+	Read(r, "timeout", Duration(), &t.idle)
+	Read(r, "headerTimeout", Duration(), &t.header)
+	Read(r, "chunkTimeout", Duration(), &t.idle)
+	return t
+}
+
+// close logs the options that were not read and returns the first error.
+func (r *Options) close(log *slog.Logger) error {
+	for _, name := range []string{"apiKey", "baseURL", "headers", "answerTimeout", "totalTimeout"} { // read by the host
+		r.seen[name] = true
+	}
+	for name := range r.options {
+		if !r.seen[name] {
+			log.Warn("unknown provider option", "provider", r.provider, "option", name)
+		}
+	}
+	return r.err
+}
+
+func duration(v any) (time.Duration, bool) {
+	if v == false {
+		return 0, true
+	}
+	ms, ok := NumberOf(v)
+	if ms >= float64(math.MaxInt64)/float64(time.Millisecond) {
+		ms = 0
+	}
+	return time.Duration(ms * float64(time.Millisecond)), ok && ms >= 0
+}
+
+// NumberOf reads the number types of a decoded or a hand-made Object.
+func NumberOf(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case json.Number:
+		f, err := v.Float64()
+		return f, err == nil
+	}
+	return 0, false
+}

@@ -1,0 +1,290 @@
+package chat
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/builtin/providers/openai/internal/api"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// message is a message of Chat Completions. Content is a string, []chatPart or nil.
+type message struct {
+	Role             string     `json:"role"`
+	Content          any        `json:"content"`
+	ReasoningContent *string    `json:"reasoning_content,omitempty"`
+	ReasoningText    string     `json:"reasoning_text,omitempty"`
+	ReasoningOpaque  string     `json:"reasoning_opaque,omitempty"`
+	Reasoning        string     `json:"reasoning,omitempty"`
+	ReasoningDetails []any      `json:"reasoning_details,omitempty"`
+	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
+	ToolCallID       string     `json:"tool_call_id,omitempty"`
+	Name             string     `json:"name,omitempty"` // of the tool, for Mistral
+
+	Cache        *cacheControl `json:"cache_control,omitempty"`
+	CopilotCache *cacheControl `json:"copilot_cache_control,omitempty"`
+}
+
+// cacheControl marks the end of a prefix that the server caches.
+type cacheControl struct {
+	Type string `json:"type"`
+}
+
+type toolCall struct {
+	ID           string   `json:"id"`
+	Type         string   `json:"type"`
+	Function     function `json:"function"`
+	ExtraContent any      `json:"extra_content,omitempty"`
+}
+
+type function struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type part struct {
+	Type       string `json:"type"`
+	Text       string `json:"text,omitempty"`
+	ImageURL   *image `json:"image_url,omitempty"`
+	InputAudio *audio `json:"input_audio,omitempty"`
+	File       *file  `json:"file,omitempty"`
+
+	Cache *cacheControl `json:"cache_control,omitempty"`
+}
+
+type image struct {
+	URL string `json:"url"`
+}
+
+type audio struct {
+	Data   string `json:"data"`
+	Format string `json:"format"`
+}
+
+type file struct {
+	Filename string `json:"filename"`
+	FileData string `json:"file_data"`
+}
+
+type tool struct {
+	Type     string       `json:"type"`
+	Function toolFunction `json:"function"`
+}
+
+type toolFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// Body encodes a request for Chat Completions.
+func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
+	var b wire.Body
+	b.Set("model", wire.APIName(&req.Model))
+	messages := c.messages(req)
+	c.mark(req, messages)
+	b.Set("messages", messages)
+	if len(req.Tools) > 0 {
+		tools := make([]tool, len(req.Tools))
+		for i := range req.Tools {
+			t := &req.Tools[i]
+			tools[i] = tool{"function", toolFunction{t.ID, t.Description, c.Parameters(&req.Model, t)}}
+		}
+		b.Set("tools", tools)
+	}
+	limit := "max_tokens"
+	if c.OpenAI || api.Reasons(&req.Model) {
+		limit = "max_completion_tokens"
+	}
+	c.SetParams(&b, req, limit)
+	b.Set("stream", true)
+	if c.IncludeUsage {
+		b.Set("stream_options", sdk.Object{"include_usage": true})
+	}
+	b.Merge(api.WireOptions(req.Params.Options, false))
+	return b.Encode(wire.SizeOf(req))
+}
+
+func (c client) messages(req *sdk.ModelRequest) []message {
+	out := make([]message, 0, len(req.Messages)+1)
+	if len(req.System) > 0 {
+		role := "system"
+		if c.OpenAI && api.Reasons(&req.Model) {
+			role = "developer"
+		}
+		out = append(out, message{Role: role, Content: strings.Join(req.System, "\n\n")})
+	}
+	turn := turnStart(req.Messages)
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		switch m.Role {
+		case sdk.RoleAssistant:
+			if msg, ok := c.assistant(&req.Model, m, i > turn); ok {
+				out = append(out, msg)
+			}
+		case sdk.RoleTool:
+			out = c.results(out, &req.Model, m)
+		default:
+			if n := len(out); c.CallIDLength > 0 && n > 0 && out[n-1].Role == sdk.RoleTool { // Mistral refuses a user after a tool
+				out = append(out, message{Role: sdk.RoleAssistant, Content: "Done."})
+			}
+			out = append(out, message{Role: m.Role, Content: contentOf(&req.Model, m.Content)})
+		}
+	}
+	return out
+}
+
+// turnStart returns the index of the last user message, or -1. The assistant messages after it belong to the
+// current turn.
+func turnStart(messages []sdk.ModelMessage) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == sdk.RoleUser {
+			return i
+		}
+	}
+	return -1
+}
+
+// contentOf returns a string if the content is only text: every server accepts that.
+func contentOf(m *sdk.Model, contents []sdk.ModelContent) any {
+	if len(contents) == 1 && contents[0].Type == sdk.ContentText {
+		return contents[0].Text
+	}
+	parts := make([]part, 0, len(contents))
+	texts := make([]string, 0, len(contents))
+	for i := range contents {
+		part, ok := newPart(m, &contents[i])
+		if !ok {
+			continue
+		}
+		parts = append(parts, part)
+		if part.Type == wire.KindText {
+			texts = append(texts, part.Text)
+		}
+	}
+	if len(texts) == len(parts) {
+		return strings.Join(texts, "\n\n")
+	}
+	return parts
+}
+
+func newPart(m *sdk.Model, content *sdk.ModelContent) (part, bool) {
+	if content.Type == sdk.ContentText {
+		return part{Type: "text", Text: content.Text}, true
+	}
+	if content.Type != sdk.ContentFile {
+		return part{}, false
+	}
+	a := wire.NewAttachment(m, content.Mime, content.Filename, content.URL)
+	switch {
+	case a.Kind == wire.KindImage:
+		return part{Type: "image_url", ImageURL: &image{a.URL}}, true
+	case a.Kind == wire.KindAudio:
+		_, data, _ := strings.Cut(a.URL, ",")
+		return part{Type: "input_audio", InputAudio: &audio{data, api.AudioFormat(a.Mime)}}, true
+	case a.Kind == wire.KindFile && strings.HasPrefix(a.URL, "data:"):
+		return part{Type: "file", File: &file{a.Name, a.URL}}, true
+	case a.Kind == wire.KindFile:
+		a = wire.Notice("%s is at %s", a.Name, a.URL) // Chat Completions accepts no URL of a file
+	}
+	return part{Type: "text", Text: a.Text}, true
+}
+
+// assistant returns an earlier answer of the model, or false if it would be empty.
+func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (message, bool) {
+	msg := message{Role: sdk.RoleAssistant}
+	to := c.ReasoningField
+	if to == api.ReasoningAuto && model.ReasoningField != "" && c.NPM != api.OpenRouter {
+		to = model.ReasoningField
+	}
+	if to == "reasoning_content" {
+		msg.ReasoningContent = new(string) // DeepSeek refuses a message of the turn without it
+	}
+	var texts []string
+	for i := range m.Content {
+		content := &m.Content[i]
+		switch content.Type {
+		case sdk.ContentText:
+			texts = append(texts, content.Text)
+		case sdk.ContentReasoning:
+			reasoningBack(&msg, content, to, inTurn)
+		case sdk.ContentToolCall:
+			msg.ToolCalls = append(msg.ToolCalls, toolCall{
+				ID:           c.callID(content.CallID),
+				Type:         "function",
+				Function:     function{content.Tool, api.ArgumentsText(content.Args)},
+				ExtraContent: content.Metadata[metaExtra],
+			})
+		}
+	}
+	text := strings.Join(texts, "\n\n")
+	if text != "" || len(msg.ToolCalls) == 0 {
+		msg.Content = text
+	}
+	return msg, text != "" || len(msg.ToolCalls) > 0 || msg.ReasoningContent != nil && *msg.ReasoningContent != "" || msg.ReasoningText+msg.ReasoningOpaque != "" || msg.ReasoningDetails != nil
+}
+
+// reasoningBack sends reasoning back in the field that the server wants. By default, servers that send reasoning_content get it
+// during the turn: they refuse or ignore it later. OpenRouter and Copilot always want what they sent. Others refuse unknown fields.
+func reasoningBack(msg *message, content *sdk.ModelContent, to string, inTurn bool) {
+	from, _ := content.Metadata[metaField].(string)
+	if to == api.ReasoningAuto {
+		to = api.ReasoningNone
+		if from == "reasoning_details" || from == "reasoning_text" || (from == "reasoning_content" && inTurn) {
+			to = from
+		}
+	}
+	switch to {
+	case "reasoning_details":
+		details, _ := content.Metadata[metaDetails].([]any)
+		msg.ReasoningDetails = append(msg.ReasoningDetails, details...)
+	case "reasoning_content":
+		if msg.ReasoningContent == nil {
+			msg.ReasoningContent = new(string)
+		}
+		*msg.ReasoningContent += content.Text
+	case "reasoning":
+		msg.Reasoning += content.Text
+	case "reasoning_text":
+		msg.ReasoningText += content.Text
+		if opaque, ok := content.Metadata[metaOpaque].(string); ok {
+			msg.ReasoningOpaque = opaque
+		}
+	}
+}
+
+// results appends one message per tool result, and one with their attachments.
+func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []message {
+	for i := range m.Content {
+		content := &m.Content[i]
+		if content.Type != sdk.ContentToolResult {
+			continue
+		}
+		msg := message{Role: sdk.RoleTool, Content: cmp.Or(content.Text, wire.NoOutput), ToolCallID: c.callID(content.CallID)}
+		if c.NPM == api.Mistral {
+			msg.Name = content.Tool
+		}
+		out = append(out, msg)
+	}
+	if files := wire.ResultFiles(m.Content); files != nil {
+		out = append(out, message{Role: sdk.RoleUser, Content: contentOf(model, files)})
+	}
+	return out
+}
+
+// callID returns the ID in the form the server requires. Mistral accepts only nine letters and digits, and other
+// models of the same conversation use longer IDs.
+func (c client) callID(id string) string {
+	if c.CallIDLength == 0 || (len(id) == c.CallIDLength && strings.Trim(id, letters) == "") {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	short := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
+	return short[:min(len(short), c.CallIDLength)]
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -1,0 +1,42 @@
+package chat
+
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/builtin/providers/openai/internal/api"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// marked is the number of messages at the end of a conversation that are marked for the cache, as by opencode.
+const marked = 2
+
+// mark marks the system prompt and the last messages for the server's cache, for Claude: other models cache by themselves.
+func (c client) mark(req *sdk.ModelRequest, messages []message) {
+	name := strings.ToLower(wire.APIName(&req.Model))
+	if !strings.Contains(name, "claude") && !strings.Contains(name, "anthropic") || c.NPM == "@ai-sdk/gateway" || c.NPM == "" || req.Params.Options["cacheControl"] != nil {
+		return
+	}
+	for i := range messages {
+		if m := &messages[i]; m.Role == "system" || i >= len(messages)-marked {
+			m.mark(c.NPM == api.Copilot)
+		}
+	}
+}
+
+// mark marks the last part of a message, or the message itself if its content has no parts.
+func (m *message) mark(copilot bool) {
+	ephemeral := &cacheControl{"ephemeral"}
+	if copilot {
+		m.CopilotCache = ephemeral
+		return
+	}
+	if text, ok := m.Content.(string); ok && text != "" && m.Role != sdk.RoleTool {
+		m.Content = []part{{Type: "text", Text: text}}
+	}
+	if parts, ok := m.Content.([]part); ok && len(parts) > 0 {
+		parts[len(parts)-1].Cache = ephemeral
+		return
+	}
+	m.Cache = ephemeral
+}

@@ -1,0 +1,324 @@
+package chat
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// chunkEvent is one event of a Chat Completions stream, or the document that replaces the stream. Fields
+// whose type differs between servers stay raw.
+type chunkEvent struct {
+	Choices []choice        `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+	// Citations are the sources of the answer (Perplexity, xAI): each event has all of them.
+	Citations json.RawMessage `json:"citations"`
+	Groq      *struct {
+		Usage json.RawMessage `json:"usage"`
+		Error json.RawMessage `json:"error"`
+	} `json:"x_groq"`
+}
+
+type choice struct {
+	Index        int             `json:"index"`
+	Delta        deltaFields     `json:"delta"`
+	Message      *deltaFields    `json:"message"` // replaces delta in an answer that is not a stream
+	FinishReason string          `json:"finish_reason"`
+	Usage        json.RawMessage `json:"usage"` // Moonshot
+	Error        json.RawMessage `json:"error"` // OpenRouter
+}
+
+type deltaFields struct {
+	Content          json.RawMessage  `json:"content"` // a string; Mistral: a list of parts when the model reasons
+	Refusal          string           `json:"refusal"`
+	ReasoningContent string           `json:"reasoning_content"` // DeepSeek and many others
+	Reasoning        json.RawMessage  `json:"reasoning"`         // OpenRouter, Groq, Ollama, vLLM: a string
+	ReasoningDetails []map[string]any `json:"reasoning_details"` // OpenRouter
+	ReasoningText    string           `json:"reasoning_text"`    // Copilot, with the following
+	Opaque           string           `json:"reasoning_opaque"`
+	ToolCalls        []callDelta      `json:"tool_calls"`
+}
+
+type callDelta struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object itself
+	} `json:"function"`
+	ExtraContent sdk.Object `json:"extra_content"` // Google: signatures to send back
+}
+
+// decoder decodes a Chat Completions answer.
+type decoder struct {
+	*wire.Answer
+	think   thinking
+	details reasoningDetails
+	byIndex map[int]*wire.Call
+	last    *wire.Call
+	sources json.RawMessage
+}
+
+func (d *decoder) Complete() bool { return d.Reason != "" }
+
+func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
+	if string(data) == "[DONE]" {
+		if !d.Began() && !d.Complete() && d.think.held == "" {
+			return true, fmt.Errorf("%w: the stream is empty", wire.ErrCut)
+		}
+		return true, nil
+	}
+	var chunk chunkEvent
+	if err := wire.Unmarshal(data, &chunk); err != nil {
+		return false, err
+	}
+	return false, d.chunk(data, &chunk)
+}
+
+func (d *decoder) Whole(data []byte) error {
+	var chunk chunkEvent
+	if err := wire.UnmarshalDocument(data, &chunk); err != nil {
+		return err
+	}
+	if err := d.chunk(data, &chunk); err != nil {
+		return err
+	}
+	if d.Reason == "" && !d.Began() {
+		return &wire.Refusal{Body: data} // for example {"detail": …}
+	}
+	return nil
+}
+
+func (d *decoder) Finish() error {
+	if err := d.closeDetails(); err != nil {
+		return err
+	}
+	if d.think.open() && len(d.Calls) == 0 && d.Reason != sdk.FinishLength {
+		return fmt.Errorf("%w: it ended within <think>, without an answer", wire.ErrCut)
+	}
+	if err := d.thought(d.think.flush()); err != nil {
+		return err
+	}
+	var sources []any
+	if json.Unmarshal(d.sources, &sources) == nil && len(sources) > 0 && d.Open(sdk.StreamText) {
+		if err := d.Words(sdk.StreamText, "", sdk.Object{metaSources: sources}); err != nil {
+			return err
+		}
+	}
+	return d.Answer.Finish()
+}
+
+func (d *decoder) chunk(data []byte, chunk *chunkEvent) error {
+	failed := wire.Present(chunk.Error)
+	usage := chunk.Usage
+	if g := chunk.Groq; g != nil {
+		failed = failed || wire.Present(g.Error)
+		if wire.Present(g.Usage) {
+			usage = g.Usage
+		}
+	}
+	for i := range chunk.Choices {
+		choice := &chunk.Choices[i]
+		if choice.Index != 0 {
+			continue
+		}
+		failed = failed || wire.Present(choice.Error)
+		if wire.Present(choice.Usage) {
+			usage = choice.Usage
+		}
+		if err := d.delta(&choice.Delta); err != nil {
+			return err
+		}
+		if choice.Message != nil {
+			if err := d.delta(choice.Message); err != nil {
+				return err
+			}
+		}
+		if choice.FinishReason != "" {
+			d.Reason = finishReason(choice.FinishReason)
+		}
+	}
+	if wire.Present(chunk.Citations) {
+		d.sources = chunk.Citations
+	}
+	if tokens, ok := tokensOf(usage); ok {
+		d.Tokens = tokens
+	}
+	if failed {
+		return &wire.Refusal{Body: data}
+	}
+	return nil
+}
+
+func (d *decoder) delta(delta *deltaFields) error {
+	if err := d.reasoning(delta); err != nil {
+		return err
+	}
+	content, err := d.contentText(delta.Content)
+	if err != nil {
+		return err
+	}
+	if content+delta.Refusal != "" || len(delta.ToolCalls) > 0 {
+		if err := d.closeDetails(); err != nil {
+			return err
+		}
+	}
+	if err := d.thought(d.think.split(content + delta.Refusal)); err != nil {
+		return err
+	}
+	for i := range delta.ToolCalls {
+		if err := d.toolCall(&delta.ToolCalls[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reasoning passes on reasoning from its own field. The metadata names the field because the server may want it back.
+func (d *decoder) reasoning(delta *deltaFields) error {
+	text, field := delta.ReasoningContent, "reasoning_content"
+	if text == "" {
+		text, field = wire.Text(delta.Reasoning), "reasoning"
+	}
+	if delta.ReasoningText != "" || delta.Opaque != "" {
+		return d.copilotReasoning(delta)
+	}
+	if len(delta.ReasoningDetails) > 0 {
+		field = "reasoning_details"
+		if err := d.details.add(delta.ReasoningDetails); err != nil {
+			return err
+		}
+	} else if text == "" {
+		return nil
+	}
+	var metadata sdk.Object
+	if !d.Open(sdk.StreamReasoning) { // opens a block, even without text: the details belong to it
+		metadata = sdk.Object{metaField: field}
+	}
+	return d.Words(sdk.StreamReasoning, text, metadata)
+}
+
+// copilotReasoning passes on Copilot's reasoning. The sealed form comes once in an answer.
+func (d *decoder) copilotReasoning(delta *deltaFields) error {
+	var metadata sdk.Object
+	if delta.Opaque != "" || !d.Open(sdk.StreamReasoning) {
+		metadata = sdk.Object{metaField: "reasoning_text"}
+	}
+	if delta.Opaque != "" {
+		metadata[metaOpaque] = delta.Opaque
+	}
+	return d.Words(sdk.StreamReasoning, delta.ReasoningText, metadata)
+}
+
+// closeDetails adds the complete details to the open block of reasoning.
+func (d *decoder) closeDetails() error {
+	if len(d.details.list) == 0 {
+		return nil
+	}
+	metadata := d.details.metadata()
+	d.details.list = nil
+	return d.Words(sdk.StreamReasoning, "", metadata)
+}
+
+// thought passes on reasoning, then text.
+func (d *decoder) thought(reasoning, text string) error {
+	if err := d.Words(sdk.StreamReasoning, reasoning, nil); err != nil {
+		return err
+	}
+	return d.Words(sdk.StreamText, text, nil)
+}
+
+// contentText returns the text of a delta's content. It passes on reasoning parts immediately.
+func (d *decoder) contentText(raw json.RawMessage) (string, error) {
+	if len(raw) == 0 || raw[0] != '[' {
+		return wire.Text(raw), nil
+	}
+	var parts []struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"` // a string or a list of texts
+	}
+	if err := wire.Unmarshal(raw, &parts); err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, p := range parts {
+		text.WriteString(p.Text)
+		thinking := []struct {
+			Text string `json:"text"`
+		}{{wire.Text(p.Thinking)}}
+		if len(p.Thinking) > 0 && p.Thinking[0] == '[' && json.Unmarshal(p.Thinking, &thinking) != nil {
+			continue
+		}
+		for _, t := range thinking {
+			if err := d.Words(sdk.StreamReasoning, t.Text, nil); err != nil {
+				return "", err
+			}
+		}
+	}
+	return text.String(), nil
+}
+
+func (d *decoder) toolCall(delta *callDelta) error {
+	c, err := d.find(delta)
+	if err != nil {
+		return err
+	}
+	c.ID, c.Tool = cmp.Or(c.ID, delta.ID), cmp.Or(c.Tool, delta.Function.Name)
+	if c.Metadata == nil && len(delta.ExtraContent) > 0 {
+		c.Metadata = sdk.Object{metaExtra: map[string]any(delta.ExtraContent)}
+	}
+	args := wire.Text(delta.Function.Arguments)
+	if args == "" && wire.Present(delta.Function.Arguments) && delta.Function.Arguments[0] == '{' {
+		args = string(delta.Function.Arguments)
+	}
+	return d.Arguments(c, args)
+}
+
+// find returns the call of a delta. The index identifies it, but some servers omit the index and others
+// send 0 for every call. A new ID with a name always begins a new call.
+func (d *decoder) find(delta *callDelta) (c *wire.Call, err error) {
+	c = d.last
+	if delta.Index != nil {
+		c = d.byIndex[*delta.Index]
+	}
+	begins := delta.Function.Name != "" && delta.ID != ""
+	if delta.Index == nil && delta.Function.Name != "" && delta.ID == "" {
+		begins = c == nil || c.Tool != ""
+	}
+	if c == nil || (begins && c.Started() && c.ID != delta.ID) {
+		if c, err = d.NewCall(); err != nil {
+			return nil, err
+		}
+	}
+	d.last = c
+	if delta.Index != nil {
+		if d.byIndex == nil {
+			d.byIndex = map[int]*wire.Call{}
+		}
+		d.byIndex[*delta.Index] = c
+	}
+	return c, nil
+}
+
+// finishReason translates the reasons of Chat Completions.
+func finishReason(reason string) string {
+	switch reason {
+	case "stop", "end_turn", "eos", "stop_sequence":
+		return sdk.FinishStop
+	case "length", "max_tokens", "model_length":
+		return sdk.FinishLength
+	case "tool_calls", "function_call", "tool_use":
+		return sdk.FinishToolCalls
+	case "content_filter", "safety", "SAFETY":
+		return sdk.FinishContentFilter
+	case "error":
+		return sdk.FinishError
+	}
+	return sdk.FinishOther
+}

@@ -1,0 +1,167 @@
+// Package api is what both of OpenAI's wire formats share: their options, parameters and the list of models.
+package api
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Client sends requests to one provider.
+type Client struct {
+	*wire.Conn
+	Settings
+}
+
+// Settings are a provider's validated options.
+type Settings struct {
+	CacheKey     bool // send the session as prompt_cache_key
+	IncludeUsage bool // request the usage of a stream
+	// ReasoningField is the field for the model's earlier reasoning: "auto", "none", or a name.
+	ReasoningField string
+	CallIDLength   int  // tool call IDs must have this length and be alphanumeric; 0: any
+	OpenAI         bool // OpenAI's own servers, or Azure's
+	NPM            string
+	azure          azure
+	schemas        schemas
+}
+
+// Values of the option reasoningField.
+const (
+	ReasoningAuto = "auto"
+	ReasoningNone = "none"
+)
+
+// cacheKeys are the npm packages whose servers take prompt_cache_key and that send it by default, see opencode's provider/transform.ts.
+func cacheKeys() []string {
+	return []string{
+		"@ai-sdk/openai", "@ai-sdk/azure", "@ai-sdk/amazon-bedrock/mantle", "@ai-sdk/xai", "@ai-sdk/mistral", "venice-ai-sdk-provider",
+		"@ai-sdk/deepinfra", "@ai-sdk/cerebras",
+	}
+}
+
+// The npm packages with their own rules in both formats.
+const (
+	Mistral    = "@ai-sdk/mistral"
+	Copilot    = "@ai-sdk/github-copilot"
+	OpenRouter = "@openrouter/ai-sdk-provider"
+	Azure      = "@ai-sdk/azure"
+)
+
+// noTopK are the packages whose servers refuse top_k.
+func noTopK() []string {
+	return []string{Mistral, Copilot, Azure, "@ai-sdk/openai", "@ai-sdk/xai", "@ai-sdk/groq", "@ai-sdk/cerebras", "@ai-sdk/amazon-bedrock/mantle"}
+}
+
+// Open checks the options of a provider. It does not use the network.
+func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*Client, error) {
+	s := Settings{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto, NPM: info.NPM, schemas: schemas{&sync.Mutex{}, map[string]json.RawMessage{}}}
+	r := wire.NewOptions(&info)
+	if err := s.azure.setup(&info, r); err != nil {
+		return nil, err
+	}
+	if base, err := url.Parse(info.BaseURL); err == nil {
+		s.OpenAI = base.Hostname() == "api.openai.com" || strings.HasSuffix(base.Hostname(), ".openai.azure.com")
+	}
+	s.CacheKey = s.OpenAI || slices.Contains(cacheKeys(), info.NPM)
+	if info.NPM == Mistral {
+		s.CallIDLength = 9
+	}
+	wire.Read(r, "setCacheKey", wire.Bool(), &s.CacheKey)
+	wire.Read(r, "includeUsage", wire.Bool(), &s.IncludeUsage)
+	wire.Read(r, "reasoningField", wire.String(), &s.ReasoningField)
+	wire.Read(r, "callIDLength", wire.Int(256), &s.CallIDLength)
+	headers := map[string]string{}
+	for option, header := range map[string]string{"organization": "OpenAI-Organization", "project": "OpenAI-Project"} {
+		value := ""
+		if wire.Read(r, option, wire.String(), &value); value != "" {
+			headers[header] = value
+		}
+	}
+	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
+	if info.NPM == Copilot {
+		enterprise := ""
+		if wire.Read(r, "enterpriseUrl", wire.String(), &enterprise); enterprise != "" {
+			info.BaseURL = "https://copilot-api." + wire.Domain(enterprise)
+		}
+	}
+	if s.azure.used {
+		setup.Authorize = s.azure.authorize(info.Key)
+	}
+	setup.Info = info
+	conn, err := wire.Open(setup)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Conn: conn, Settings: s}, nil
+}
+
+// Headers returns the headers of a request: the model's, the dialect's and the request's own.
+func (c *Client) Headers(req *sdk.ModelRequest) []map[string]string {
+	headers := []map[string]string{req.Model.Headers}
+	if c.NPM == Copilot {
+		headers = append(headers, wire.CopilotHeaders(req))
+	}
+	return append(headers, req.Headers)
+}
+
+// SetParams sets the fields that have the same name in both formats, and the output limit under the name maxTokens.
+func (c *Client) SetParams(b *wire.Body, req *sdk.ModelRequest, maxTokens string) {
+	p := &req.Params
+	if len(req.Tools) > 0 && req.ToolChoice != "" && req.ToolChoice != sdk.ToolChoiceAuto {
+		b.Set("tool_choice", req.ToolChoice)
+	}
+	if !c.OpenAI || !Reasons(&req.Model) || p.Options["reasoningEffort"] == "none" { // OpenAI's models that reason refuse both
+		if p.Temperature != nil {
+			b.Set("temperature", *p.Temperature)
+		}
+		if p.TopP != nil {
+			b.Set("top_p", *p.TopP)
+		}
+	}
+	if p.TopK != nil && !c.OpenAI && c.NPM != "" && !slices.Contains(noTopK(), c.NPM) {
+		b.Set("top_k", *p.TopK)
+	}
+	if p.MaxOutputTokens > 0 && !(c.NPM == Copilot && strings.Contains(wire.APIName(&req.Model), "gpt")) {
+		b.Set(maxTokens, p.MaxOutputTokens)
+	}
+	if c.CacheKey && req.SessionID != "" {
+		b.Set("prompt_cache_key", req.SessionID)
+	}
+}
+
+// Reasons reports whether the model belongs to OpenAI's families that reason: they refuse max_tokens.
+func Reasons(m *sdk.Model) bool {
+	name := path.Base(wire.APIName(m))
+	family := func(family string) bool { return strings.HasPrefix(name, family) }
+	return slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5", "gpt-6"}, family)
+}
+
+// ArgumentsText returns the arguments of a call as the text that both formats use.
+func ArgumentsText(args []byte) string {
+	if len(args) == 0 {
+		return "{}"
+	}
+	return unsafe.String(unsafe.SliceData(args), len(args)) // not copied: arguments of a request do not change
+}
+
+// AudioFormat returns OpenAI's name of an audio type.
+func AudioFormat(mime string) string {
+	format := strings.TrimPrefix(strings.TrimPrefix(mime, "audio/"), "x-")
+	switch format {
+	case "mpeg":
+		return "mp3"
+	case "wave":
+		return "wav"
+	}
+	return format
+}

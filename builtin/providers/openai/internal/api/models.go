@@ -1,0 +1,94 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Bounds of the listing of models; the longest known is 3 MiB and lists 500 models of 60 values each.
+const (
+	maxModelList   = 8 << 20
+	maxModelValues = 1 << 18
+)
+
+// listedModel is an entry of GET /models with the limits that some servers add.
+type listedModel struct {
+	ID            string  `json:"id"`
+	Name          string  `json:"name"`
+	Type          string  `json:"type"`           // Together: chat, embedding, image, …
+	ContextLength float64 `json:"context_length"` // OpenRouter, Together
+	ContextWindow float64 `json:"context_window"` // Groq
+	MaxModelLen   float64 `json:"max_model_len"`  // vLLM
+	MaxOutput     float64 `json:"max_completion_tokens"`
+	Meta          struct {
+		Context float64 `json:"n_ctx"`       // llama.cpp: as configured at its start
+		Trained float64 `json:"n_ctx_train"` // maximum of the model
+	} `json:"meta"`
+}
+
+// ListModels requests the server's models and keeps their order. It omits models that the listing marks as not
+// for chat. Limits are zero if the listing has none.
+func (c *Client) ListModels(ctx context.Context) ([]sdk.Model, error) {
+	var models []sdk.Model
+	err := c.Get(ctx, "models", maxModelList, maxModelValues, func(data []byte) error {
+		listed, err := readModels(data)
+		if err != nil {
+			return fmt.Errorf("%w: list of models: %w", wire.ErrMalformed, err)
+		}
+		models = make([]sdk.Model, 0, len(listed))
+		for i := range listed {
+			if m := &listed[i]; m.chats() {
+				models = append(models, m.model(c.Info.ID))
+			}
+		}
+		return nil
+	})
+	return models, err
+}
+
+// readModels reads the list, which most servers wrap in an object.
+func readModels(data []byte) ([]listedModel, error) {
+	var wrapped struct {
+		Data *[]listedModel `json:"data"`
+	}
+	into := any(&wrapped)
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		wrapped.Data = &[]listedModel{}
+		into = wrapped.Data
+	}
+	// A field of an unexpected type leaves the others readable.
+	var mistyped *json.UnmarshalTypeError
+	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, &mistyped) {
+		return nil, err
+	}
+	if wrapped.Data == nil {
+		return nil, errors.New(`missing field "data"`)
+	}
+	return *wrapped.Data, nil
+}
+
+// chats reports whether the model can chat, as far as the listing shows. Local servers also list embedding
+// models, which only their names reveal.
+func (m *listedModel) chats() bool {
+	switch m.Type {
+	case "embedding", "embeddings", "image", "moderation", "rerank", "audio", "video", "transcribe":
+		return false
+	}
+	return m.ID != "" && !strings.Contains(strings.ToLower(m.ID), "embed")
+}
+
+func (m *listedModel) model(provider string) sdk.Model {
+	context := cmp.Or(max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context), m.Meta.Trained)
+	return sdk.Model{
+		ID: m.ID, ProviderID: provider, Name: cmp.Or(m.Name, m.ID), ToolCall: true, Temperature: true,
+		Limit: sdk.ModelLimit{Context: wire.Count(context), Output: wire.Count(m.MaxOutput)},
+	}
+}

@@ -1,0 +1,196 @@
+package responses
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/builtin/providers/openai/internal/api"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// inputItem is an input item of a Responses request. Type determines which fields are set.
+type inputItem struct {
+	Type      string      `json:"type"`
+	Role      string      `json:"role,omitempty"`
+	Content   []inputPart `json:"content,omitempty"`
+	Phase     any         `json:"phase,omitempty"`
+	CallID    string      `json:"call_id,omitempty"`
+	Name      string      `json:"name,omitempty"`
+	Arguments string      `json:"arguments,omitempty"`
+	Output    any         `json:"output,omitempty"` // a text, or a list of []inputPart
+}
+
+type audio struct {
+	Data   string `json:"data"`
+	Format string `json:"format"`
+}
+
+// Keys of the metadata of reasoning and text, which later requests contain.
+const (
+	metaItem   = "itemID"    // of a reasoning item
+	metaSecret = "encrypted" // the encrypted reasoning of an item
+	metaPhase  = "phase"     // of a message
+)
+
+// reasoningItem is the model's reasoning, encrypted by the server.
+type reasoningItem struct {
+	Type      string      `json:"type"`
+	ID        string      `json:"id,omitempty"`
+	Summary   []inputPart `json:"summary"`
+	Encrypted string      `json:"encrypted_content"`
+}
+
+type inputPart struct {
+	Type       string `json:"type"`
+	Text       string `json:"text,omitempty"`
+	ImageURL   string `json:"image_url,omitempty"`
+	InputAudio *audio `json:"input_audio,omitempty"`
+	Filename   string `json:"filename,omitempty"`
+	FileData   string `json:"file_data,omitempty"`
+	FileURL    string `json:"file_url,omitempty"`
+}
+
+type tool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	// Strict is always false: strict schemas cannot have optional properties.
+	Strict bool `json:"strict"`
+}
+
+// Body encodes a request for the Responses protocol. The server stores nothing: each request contains
+// the whole conversation.
+func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
+	var b wire.Body
+	b.Set("model", wire.APIName(&req.Model))
+	if len(req.System) > 0 {
+		b.Set("instructions", strings.Join(req.System, "\n\n"))
+	}
+	b.Set("input", c.input(req))
+	if len(req.Tools) > 0 {
+		tools := make([]tool, len(req.Tools))
+		for i := range req.Tools {
+			t := &req.Tools[i]
+			tools[i] = tool{Type: "function", Name: t.ID, Description: t.Description, Parameters: c.Parameters(&req.Model, t)}
+		}
+		b.Set("tools", tools)
+	}
+	c.SetParams(&b, req, "max_output_tokens")
+	b.Set("store", false)
+	if req.Model.Reasoning {
+		b.Set("include", []string{"reasoning.encrypted_content"})
+	}
+	b.Set("stream", true)
+	b.Merge(api.WireOptions(req.Params.Options, true))
+	return b.Encode(wire.SizeOf(req))
+}
+
+func (c client) input(req *sdk.ModelRequest) []any {
+	out := make([]any, 0, len(req.Messages))
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		switch m.Role {
+		case sdk.RoleAssistant:
+			out = appendOutputItems(out, m)
+		case sdk.RoleTool:
+			out = appendResultItems(out, &req.Model, m, c.filesInResults())
+		default:
+			if parts := inputParts(&req.Model, m.Content); len(parts) > 0 {
+				out = append(out, inputItem{Type: "message", Role: m.Role, Content: parts})
+			}
+		}
+	}
+	return out
+}
+
+func inputParts(m *sdk.Model, contents []sdk.ModelContent) []inputPart {
+	parts := make([]inputPart, 0, len(contents))
+	for i := range contents {
+		content := &contents[i]
+		switch content.Type {
+		case sdk.ContentText:
+			parts = append(parts, inputPart{Type: "input_text", Text: content.Text})
+		case sdk.ContentFile:
+			parts = append(parts, newInputPart(wire.NewAttachment(m, content.Mime, content.Filename, content.URL)))
+		}
+	}
+	return parts
+}
+
+func newInputPart(a wire.Attachment) inputPart {
+	isData := strings.HasPrefix(a.URL, "data:")
+	switch {
+	case a.Kind == wire.KindImage:
+		return inputPart{Type: "input_image", ImageURL: a.URL}
+	case a.Kind == wire.KindAudio:
+		_, data, _ := strings.Cut(a.URL, ",")
+		return inputPart{Type: "input_audio", InputAudio: &audio{data, api.AudioFormat(a.Mime)}}
+	case a.Kind == wire.KindFile && isData:
+		return inputPart{Type: "input_file", Filename: a.Name, FileData: a.URL}
+	case a.Kind == wire.KindFile:
+		return inputPart{Type: "input_file", FileURL: a.URL}
+	}
+	return inputPart{Type: "input_text", Text: a.Text}
+}
+
+// appendOutputItems appends an earlier answer of the model. Reasoning is sent back only if the server encrypted it.
+func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
+	for i := range m.Content {
+		content := &m.Content[i]
+		switch content.Type {
+		case sdk.ContentText:
+			if content.Text != "" {
+				part := inputPart{Type: "output_text", Text: content.Text}
+				out = append(out, inputItem{Type: "message", Role: sdk.RoleAssistant, Content: []inputPart{part}, Phase: content.Metadata[metaPhase]})
+			}
+		case sdk.ContentReasoning:
+			sealed, _ := content.Metadata[metaSecret].(string)
+			if sealed == "" {
+				continue
+			}
+			id, _ := content.Metadata[metaItem].(string)
+			item := reasoningItem{Type: "reasoning", ID: id, Summary: []inputPart{}, Encrypted: sealed}
+			if content.Text != "" {
+				item.Summary = append(item.Summary, inputPart{Type: "summary_text", Text: content.Text})
+			}
+			out = append(out, item)
+		case sdk.ContentToolCall:
+			out = append(out, inputItem{
+				Type: "function_call", CallID: content.CallID, Name: content.Tool, Arguments: api.ArgumentsText(content.Args),
+			})
+		}
+	}
+	return out
+}
+
+// filesInResults reports whether the server takes files within the results of calls.
+func (c client) filesInResults() bool {
+	return c.OpenAI || slices.Contains([]string{"@ai-sdk/openai", api.Azure, "@ai-sdk/amazon-bedrock/mantle"}, c.NPM)
+}
+
+// appendResultItems appends the results of tool calls with their files: within them, or in a message behind them.
+func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage, within bool) []any {
+	for i := range m.Content {
+		content := &m.Content[i]
+		if content.Type != sdk.ContentToolResult {
+			continue
+		}
+		item := inputItem{Type: "function_call_output", CallID: content.CallID, Output: cmp.Or(content.Text, wire.NoOutput)}
+		if within && len(content.Files) > 0 {
+			parts := []inputPart{{Type: "input_text", Text: cmp.Or(content.Text, wire.NoOutput)}}
+			for _, f := range content.Files {
+				parts = append(parts, newInputPart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
+			}
+			item.Output = parts
+		}
+		out = append(out, item)
+	}
+	if files := wire.ResultFiles(m.Content); files != nil && !within {
+		out = append(out, inputItem{Type: "message", Role: sdk.RoleUser, Content: inputParts(model, files)})
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package responses
+
+import (
+	"encoding/json"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// event is one event of a Responses stream. Which fields count depends on Type.
+type event struct {
+	Type         string          `json:"type"`
+	OutputIndex  int             `json:"output_index"`
+	SummaryIndex int             `json:"summary_index"`
+	ContentIndex int             `json:"content_index"`
+	Delta        string          `json:"delta"`
+	Arguments    string          `json:"arguments"`
+	Item         *outputItem     `json:"item"`
+	Response     json.RawMessage `json:"response"`
+	Error        json.RawMessage `json:"error"`
+}
+
+// outputItem is an item of a model's output.
+type outputItem struct {
+	Type      string       `json:"type"`
+	ID        string       `json:"id"`
+	CallID    string       `json:"call_id"`
+	Name      string       `json:"name"`
+	Arguments string       `json:"arguments"`
+	Phase     string       `json:"phase"`
+	Encrypted string       `json:"encrypted_content"`
+	Content   []outputPart `json:"content"`
+	Summary   []outputPart `json:"summary"`
+}
+
+type outputPart struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+}
+
+// response is the payload of completed, incomplete and failed, and the document that replaces a stream.
+type response struct {
+	Status     string          `json:"status"`
+	Usage      json.RawMessage `json:"usage"`
+	Error      json.RawMessage `json:"error"`
+	Output     []outputItem    `json:"output"`
+	Incomplete struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+}
+
+// decoder decodes an answer of the Responses protocol.
+type decoder struct {
+	*wire.Answer
+	items map[int]*openItem
+}
+
+// openItem is the state of an output item.
+type openItem struct {
+	index  int
+	call   *wire.Call
+	source string // the event that carries its reasoning; the same text may arrive in two
+	part   int    // of the reasoning
+	spoke  bool   // some of its text arrived
+	closed bool
+}
+
+// complete is always false: the event that completes the answer is the last one.
+func (d *decoder) Complete() bool { return false }
+
+func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
+	if string(data) == "[DONE]" {
+		return true, wire.ErrCut // the event that completes the answer did not arrive
+	}
+	var ev event
+	if err := wire.Unmarshal(data, &ev); err != nil {
+		return false, err
+	}
+	switch ev.Type {
+	case "response.completed", "response.incomplete", "response.done":
+		var r response
+		if err := wire.Unmarshal(ev.Response, &r); err != nil {
+			return false, err
+		}
+		return true, d.end(&r)
+	case "response.failed", "error":
+		return true, &wire.Refusal{Body: errorOf(data, &ev)}
+	case "":
+		if wire.Present(ev.Error) {
+			return true, &wire.Refusal{Body: data}
+		}
+		return false, nil
+	}
+	return false, d.output(&ev)
+}
+
+// errorOf returns the error object of a failure event, or the whole event.
+func errorOf(data []byte, ev *event) []byte {
+	var r response
+	if json.Unmarshal(ev.Response, &r) == nil && wire.Present(r.Error) {
+		return r.Error
+	}
+	return data
+}
+
+func (d *decoder) Whole(data []byte) error {
+	var r response
+	if err := wire.UnmarshalDocument(data, &r); err != nil {
+		return err
+	}
+	if wire.Present(r.Error) || r.Status == "" {
+		return &wire.Refusal{Body: data}
+	}
+	for i := range r.Output {
+		item, err := d.item(i)
+		if err != nil {
+			return err
+		}
+		if err := d.itemDone(item, &r.Output[i]); err != nil {
+			return err
+		}
+	}
+	return d.end(&r)
+}
+
+func (d *decoder) end(r *response) error {
+	if wire.Present(r.Error) {
+		return &wire.Refusal{Body: r.Error}
+	}
+	d.Tokens = tokensOf(r.Usage)
+	switch r.Incomplete.Reason {
+	case "":
+		d.Reason = sdk.FinishStop
+	case "max_output_tokens":
+		d.Reason = sdk.FinishLength
+	case "content_filter":
+		d.Reason = sdk.FinishContentFilter
+	default:
+		d.Reason = sdk.FinishOther
+	}
+	return nil
+}

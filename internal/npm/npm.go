@@ -1,0 +1,27 @@
+// Package npm translates the names of npm packages, by which opencode's configuration and models.dev name the dialect of a model server,
+// to wire formats. Nothing is installed.
+package npm
+
+// Formats returns the names of the wire formats.
+func Formats() []string {
+	return []string{"openai-chat", "openai-responses", "anthropic-messages", "gemini", "bedrock-converse"}
+}
+
+// Protocol returns the wire format of the servers that a package is for, or "" for an unknown package.
+func Protocol(name string) string {
+	switch name {
+	case "@ai-sdk/openai", "@ai-sdk/azure", "@ai-sdk/xai", "@ai-sdk/amazon-bedrock/mantle":
+		return "openai-responses"
+	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
+		return "anthropic-messages"
+	case "@ai-sdk/google", "@ai-sdk/google-vertex":
+		return "gemini"
+	case "@ai-sdk/amazon-bedrock":
+		return "bedrock-converse"
+	case "@ai-sdk/openai-compatible", "@openrouter/ai-sdk-provider", "@ai-sdk/groq", "@ai-sdk/mistral", "@ai-sdk/togetherai",
+		"@ai-sdk/cerebras", "@ai-sdk/deepinfra", "@ai-sdk/perplexity", "@ai-sdk/cohere", "@ai-sdk/vercel", "@ai-sdk/gateway", "@ai-sdk/alibaba",
+		"@ai-sdk/github-copilot", "@ai-sdk/deepseek", "@ai-sdk/fireworks", "@ai-sdk/moonshotai", "venice-ai-sdk-provider", "@aihubmix/ai-sdk-provider":
+		return "openai-chat"
+	}
+	return ""
+}
