@@ -74,7 +74,7 @@ func TestApprovalInSession(t *testing.T) {
 	}
 }
 
-// What a lock forbids is not asked for.
+// The user is not asked about a definition that a lock forbids.
 func TestNoApprovalAgainstLock(t *testing.T) {
 	t.Parallel()
 	tools := filepath.Join(t.TempDir(), "tools.json")

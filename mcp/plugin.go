@@ -31,7 +31,7 @@ type Options struct {
 	Environ []string
 	// Confine returns the files a server may access; it is called at each start. If nil, servers run with all rights of the user.
 	Confine func() (confine.Policy, error)
-	// Authorizer signs requests to a remote server in; nil if nobody is signed in.
+	// Authorizer signs requests to a remote server in; nil without sign-in.
 	Authorizer protocol.Authorizer
 	// MayApprove returns an error for a definition that a question must not approve; nil means that every one may be.
 	MayApprove func(*Definition) error

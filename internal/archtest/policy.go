@@ -128,7 +128,6 @@ func places() []place {
 		reasons: map[string]string{"examples/process-provider": "is a plugin", "host/input": "reads attached files"},
 	}, {
 		home: "internal/checked", pkg: "encoding/json", names: []string{"Delim"}, remedy: "check JSON that people write with internal/checked",
-		reasons: map[string]string{"mcp/input": "keeps the order of a server's fields"},
 	}, {
 		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
 		reasons: map[string]string{

@@ -1,6 +1,6 @@
 // Package toolschema makes a validator of the schema of a tool. The schemas of MCP servers come from generators for other
-// validators: they contain regular expressions of JavaScript, and keywords of older drafts. What the validator here does not
-// understand is left out of the check and left to the tool, so that no tool is lost for it.
+// validators: they contain regular expressions of JavaScript, and keywords of older drafts. The validator leaves out the parts that it
+// does not understand; the tool checks those itself, so that no tool is lost for them.
 package toolschema
 
 import (

@@ -35,7 +35,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, words := range []string{"moved", "no JSON"} {
 		if _, err := search(t.Context(), registry.URL, words); err == nil {
-			t.Errorf("%s is no error", words)
+			t.Errorf("%s succeeded", words)
 		}
 	}
 }
