@@ -74,7 +74,7 @@ func TestApprovalInSession(t *testing.T) {
 	}
 }
 
-// A change that the lock forbids is refused without a question.
+// The user is not asked about a definition that a lock forbids.
 func TestNoApprovalAgainstLock(t *testing.T) {
 	t.Parallel()
 	tools := filepath.Join(t.TempDir(), "tools.json")

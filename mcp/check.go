@@ -10,6 +10,9 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
+// retryAfter is the time after a failed start during which other runs do not start the server in the background.
+const retryAfter = time.Minute
+
 // checkFresh is the age at which the record of a server that works is written again.
 const checkFresh = time.Hour
 
@@ -51,7 +54,7 @@ func (d *dialer) record(def *Definition, err error) {
 		c.Title, c.Tools = def.Title, len(def.Tools)
 	}
 	old := LastCheck(d.options.Dir, d.server)
-	if old != nil && time.Since(old.At) < checkFresh && old.Tools == c.Tools && old.Error == c.Error && old.Title == c.Title {
+	if err == nil && old != nil && time.Since(old.At) < checkFresh && old.Tools == c.Tools && old.Error == "" && old.Title == c.Title {
 		return
 	}
 	c.Declined = c.SignIn && old != nil && old.Declined

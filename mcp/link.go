@@ -63,12 +63,12 @@ func newLink(dial func(context.Context) (*connection, error), ready func(context
 	}
 }
 
-// run connects repeatedly until ctx ends. If eager is set, it does not wait until the server is needed.
-func (l *link) run(ctx context.Context, eager bool) {
+// run connects repeatedly until ctx ends: first after a delay, or when the server is needed; a negative delay waits only for the latter.
+func (l *link) run(ctx context.Context, delay time.Duration) {
 	defer close(l.done)
 	defer l.set(StateClosed, nil, errClosed)
 	inRow := 0
-	for wait := eager; wait || l.await(ctx, -1); wait = l.await(ctx, backoff(inRow)) {
+	for due := l.await(ctx, delay); due; due = l.await(ctx, backoff(inRow)) {
 		if inRow == 0 && l.stateNow() == StateIdle {
 			l.set(StateStarting, nil, nil)
 		}

@@ -136,7 +136,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.link = newLink(d.dial, p.connected, p.report)
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop = stop
-	p.running.Go(func() { p.link.run(life, p.eager()) }) // both end when Close cancels life
+	p.running.Go(func() { p.link.run(life, p.startsIn()) }) // both end when Close cancels life
 	p.running.Go(func() { p.follow(life) })
 	if pin == nil && p.options.Wait > 0 {
 		wait, cancel := context.WithTimeout(ctx, p.options.Wait)
@@ -160,10 +160,19 @@ func (p *Plugin) dialer() *dialer {
 	}
 }
 
-// eager reports whether the server is started before it is needed: hooks must not wait for a start, and unknown or
-// outdated definitions must be requested.
-func (p *Plugin) eager() bool {
-	return p.options.Eager || p.pin == nil || p.last != nil && p.last.Error != "" || time.Since(p.pin.Checked) > freshFor || p.calledByHooks()
+// startsIn returns when the server is started although it is not needed yet; a negative time means only when it is. Hooks must not wait
+// for a start, and unknown or outdated definitions must be requested. A server that has just failed gets a pause, so that broken servers
+// cost the next runs nothing.
+func (p *Plugin) startsIn() time.Duration {
+	switch {
+	case p.options.Eager:
+		return 0
+	case p.last != nil && p.last.Error != "":
+		return max(0, retryAfter-time.Since(p.last.At))
+	case p.pin == nil || time.Since(p.pin.Checked) > freshFor || p.calledByHooks():
+		return 0
+	}
+	return -1
 }
 
 // report logs, once, that the server does not work.
@@ -177,10 +186,10 @@ func (p *Plugin) report(err error) {
 func (p *Plugin) reportUnstarted() {
 	s := p.Status()
 	switch {
-	case s.Starts > 0 || s.State == StateIdle || !p.used.Load():
+	case s.Starts > 0 || !p.used.Load():
 	case p.last != nil && p.last.Error != "":
 		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)))
-	default:
+	case s.State != StateIdle:
 		p.report(errors.New("it had not started when the run ended"))
 	}
 }

@@ -30,7 +30,7 @@ func (p *Plugin) subscribe(ctx context.Context, c *connection, uri string) {
 	}
 }
 
-// resubscribe repeats the subscriptions on a new connection. Changes in between are unknown.
+// resubscribe repeats the subscriptions on a new connection. It misses changes in between.
 func (p *Plugin) resubscribe(ctx context.Context, c *connection) {
 	p.mu.Lock()
 	list := slices.Sorted(maps.Keys(p.read))

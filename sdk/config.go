@@ -26,6 +26,7 @@ type Config struct {
 	Permission        PermissionRules           `json:"permission,omitempty"`         // rules for tools: by permission and pattern allow, ask or deny; the last match decides
 	Tools             map[string]bool           `json:"tools,omitempty"`              // older form of permission
 	MCP               map[string]MCPConfig      `json:"mcp,omitempty"`                // by name: MCP servers
+	MCPRegistry       string                    `json:"mcp_registry,omitempty"`       // address of the registry that tenon mcp search asks
 	Plugins           []PluginConfig            `json:"plugins,omitempty"`            // paths and names of plugins, alone or with options
 	Hooks             json.RawMessage           `json:"hooks,omitempty"`              // command hooks
 	HookConfig        map[string]HookOverride   `json:"hook,omitempty"`               // by plugin: values that override its manifest

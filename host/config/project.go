@@ -39,6 +39,10 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "sandbox")
 		left("sandbox", "left out: a file of the project may not change what confined commands reach", remedy)
 	}
+	if _, ok := layer["mcp_registry"]; ok {
+		delete(layer, "mcp_registry")
+		left("mcp_registry", "left out: a file of the project may not choose where you search for servers", remedy)
+	}
 	// Where these paths start: the plugins that read them look in every directory of the project, or where tenon was started.
 	c.restrictPaths(layer, "instructions", "instructions", Upward(c.opts.Directory, c.opts.Worktree), remedy)
 	if skills, ok := layer["skills"].(map[string]any); ok {

@@ -46,6 +46,7 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 		"the same without address":  {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}"}}}}`, "", ""},
 		"a sandbox switched off":    {`{"sandbox": false}`, "", "sandbox: left out"},
 		"more of the sandbox":       {`{"sandbox": {"write": ["~/x"]}}`, "", "sandbox: left out"},
+		"another registry":          {`{"mcp_registry": "https://a.example"}`, "", "mcp_registry: left out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/internal/toolschema"
 )
 
-// Parts of a schema that cannot be checked are left to the tool.
+// The validator checks the parts that it understands.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ schema, good, bad string }{

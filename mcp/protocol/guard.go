@@ -58,7 +58,7 @@ type AuthError struct {
 	Err      error  // of the Authorizer; nil without one
 }
 
-// Error returns the server's answer and, before a sign-in, the remedy.
+// Error returns the server's answer and, without an Authorizer, the remedy.
 func (e *AuthError) Error() string {
 	var text string
 	switch {

@@ -334,7 +334,7 @@ func (t *stdio) close() {
 			return
 		}
 		_ = t.in.Close()
-		if !t.gone() {
+		if t.received.Load() == 0 || !t.gone() { // one that has said nothing yet has nothing to finish
 			_ = child.Terminate(t.cmd)
 			if !t.gone() {
 				_ = child.Kill(t.cmd)

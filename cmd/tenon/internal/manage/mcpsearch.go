@@ -1,0 +1,132 @@
+package manage
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/internal/httpx"
+)
+
+const (
+	// officialRegistry is the default of mcp_registry, see https://registry.modelcontextprotocol.io/docs.
+	officialRegistry = "https://registry.modelcontextprotocol.io"
+	// searchTimeout limits the request to the registry.
+	searchTimeout = 20 * time.Second
+	// maxSearchBytes limits its answer, in bytes; a server has about one kilobyte.
+	maxSearchBytes = 4 << 20
+	// searchLimit is the number of servers that are requested.
+	searchLimit = 30
+)
+
+func mcpSearchCommand(a *cli.App) *cobra.Command {
+	return a.FormatFlag(&cobra.Command{
+		Use: "search WORDS…", Short: "Search the registry of MCP servers",
+		Long: `Search the registry of MCP servers by name. Its address is mcp_registry of your own or an administrator's configuration, by default
+` + officialRegistry + `. Anybody can publish there: look at a server before you add it.`,
+		Args: cli.Args(1, -1, "words of a server's name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return searchRegistry(cmd.Context(), a, strings.Join(args, " "))
+		},
+	})
+}
+
+// registered is a server in the registry.
+type registered struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	Description string `json:"description"`
+	Remotes     []struct {
+		Type string `json:"type"`
+		URL  string `json:"url"`
+	} `json:"remotes,omitempty"`
+	Packages []struct {
+		Registry   string `json:"registryType"`
+		Identifier string `json:"identifier"`
+	} `json:"packages,omitempty"`
+}
+
+func searchRegistry(ctx context.Context, a *cli.App, words string) error {
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return err
+	}
+	base := cmp.Or(w.Loaded.Config.MCPRegistry, officialRegistry)
+	found, err := search(ctx, base, words)
+	if err != nil {
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("registry %s: %w", base, err), "check the network, and mcp_registry in your configuration")
+	}
+	return cli.List(a, found, cli.Listing[registered]{
+		Empty: "no server found; the registry searches names, not descriptions",
+		Head:  []string{"name", "version", "", ""},
+		Row: func(r *registered) []string {
+			return []string{terminal.OneLine(r.Name), terminal.OneLine(r.Version), terminal.OneLine(r.source()), view.Clip(terminal.OneLine(r.Description), 100)}
+		},
+	})
+}
+
+// source says where a server is: its address, else its package.
+func (r *registered) source() string {
+	switch {
+	case len(r.Remotes) > 0:
+		return r.Remotes[0].URL
+	case len(r.Packages) > 0:
+		return r.Packages[0].Registry + ":" + r.Packages[0].Identifier
+	}
+	return ""
+}
+
+// search requests the newest versions of the servers whose names contain the words.
+func search(ctx context.Context, base, words string) ([]registered, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	address := strings.TrimRight(base, "/") + "/v0.1/servers?" + url.Values{
+		"search": {words}, "version": {"latest"}, "limit": {fmt.Sprint(searchLimit)},
+	}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req) // a redirect is an error below
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("HTTP status %s", resp.Status)
+	}
+	data, err := httpx.ReadAll(resp.Body, maxSearchBytes)
+	if err != nil {
+		return nil, err
+	}
+	return decodeServers(data)
+}
+
+// decodeServers decodes the registry's list; see https://github.com/modelcontextprotocol/registry, docs/reference/api.
+func decodeServers(data []byte) ([]registered, error) {
+	var list struct {
+		Servers []struct {
+			Server registered `json:"server"`
+		} `json:"servers"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("unexpected answer: %w", err)
+	}
+	out := make([]registered, 0, len(list.Servers))
+	for _, s := range list.Servers {
+		if s.Server.Name != "" {
+			out = append(out, s.Server)
+		}
+	}
+	return out, nil
+}
