@@ -4,7 +4,7 @@
 //	Engine (one frozen generation)
 //	   │ Transform ── hook ── hook ── hook     each sees what the one before it left
 //	   │ Gate ─────── gate, gate, gate         all are asked, the strictest verdict holds
-//	   └ Observe ──── queue of each observer   told in order, nobody waits
+//	   └ Observe ──── queue of each observer   called in order, in the background
 //
 // Every call is guarded: it has a deadline, a panic ends nothing but the call, what it answers is checked
 // before it counts, and what went wrong is handled by the hook's failure policy. Three failures in a row

@@ -27,8 +27,8 @@ type Options struct {
 	Plugins []Plugin // in configuration order
 	// Overrides is what the user set over the manifests, by the name of the plugin.
 	Overrides map[string]sdk.HookOverride
-	// Notice is told what the user should see: failures and quarantines. It is called from any goroutine
-	// and must not block. Nil: nobody is told.
+	// Notice receives messages for the user: failures and quarantines. It is called from any goroutine
+	// and must not block. If nil, they are dropped.
 	Notice func(sdk.PluginNotice)
 	Logger *slog.Logger // required
 	// Quarantined holds the plugins that start quarantined, with the reason of each.
@@ -36,8 +36,8 @@ type Options struct {
 	// Failures is how often hooks failed in a row before, by plugin and hook: what Engine.Failures of an earlier engine returned. So a hook
 	// that is called once in the life of an engine is quarantined, too.
 	Failures map[string]map[string]int
-	// Quarantine is told of each plugin that the engine quarantines, and why, so that the host can remember it. It is called
-	// like Notice. Nil: nobody is told.
+	// Quarantine is called for each plugin that the engine quarantines, with the reason, so that the host can remember it. It is called
+	// like Notice. If nil, it is not called.
 	Quarantine func(plugin, reason string)
 	// Guard is asked about what a hook outside of this process made of a value, before that counts: before and after are pointers to
 	// the value type of the hook's point, and must not be changed or kept. An error refuses the whole answer, as a failure of the
@@ -46,18 +46,18 @@ type Options struct {
 }
 
 // Engine is one generation of hooks: who is called where and in which order is fixed when it is made.
-// All methods may be called from many goroutines. It keeps a few goroutines; Close ends them.
+// All methods may be called concurrently. Observers have a goroutine each while events wait; Close ends them.
 type Engine struct {
 	points    map[sdk.Point]*station
 	members   map[string]*member
 	observers []*observer
 	notice    func(sdk.PluginNotice)
 	log       *slog.Logger
-	life      *lifetime
-	clock     clock
-	crew      crew
+	life      context.Context // of observers
+	end       context.CancelFunc
+	pool      pool
 
-	quarantine func(plugin, reason string) // nil when nobody is to be told
+	quarantine func(plugin, reason string) // may be nil
 	guard      func(hook *sdk.Hook, before, after any) error
 }
 
@@ -98,23 +98,22 @@ type HookInfo struct {
 }
 
 // New makes an engine. The error joins everything that is wrong with the plugins and the overrides, each
-// naming the plugin and the hook. A cycle of Before and After is told as a notice; the demands of the hook in it that is configured last
+// naming the plugin and the hook. A cycle of Before and After is a notice; the demands of the hook in it that is configured last
 // are ignored.
 func New(o Options) (*Engine, error) {
 	if o.Logger == nil {
 		return nil, errors.New("hook engine: no logger")
 	}
 	e := &Engine{
-		points:  map[sdk.Point]*station{},
-		members: map[string]*member{},
-		notice:  o.Notice,
-		log:     o.Logger,
-		life:    newLifetime(),
-		clock:   clock{epoch: time.Now()},
-
+		points:     map[sdk.Point]*station{},
+		members:    map[string]*member{},
+		notice:     o.Notice,
+		log:        o.Logger,
 		quarantine: o.Quarantine,
 		guard:      o.Guard,
 	}
+	e.life, e.end = context.WithCancel(context.Background())
+	e.pool.jobs, e.pool.done = make(chan func()), e.life.Done()
 	if e.notice == nil {
 		e.notice = func(sdk.PluginNotice) {}
 	}
@@ -211,7 +210,7 @@ func (e *Engine) Order() []HookInfo {
 
 // Close ends the observers: what was observed before is still handled until ctx ends; then hooks that
 // hang are abandoned and the rest of their events is dropped, which the error says. Nothing is observed
-// any more. Safe twice. Transform and Gate go on working, for what is still under way, at a higher price.
+// any more. Safe twice. Transform and Gate continue to work, for what is still under way.
 func (e *Engine) Close(ctx context.Context) error {
 	var problems []error
 	for _, o := range e.observers {
@@ -220,8 +219,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	for _, o := range e.observers {
 		problems = append(problems, o.wait(ctx))
 	}
-	e.life.end()
-	e.crew.dismiss()
+	e.end()
 	return errors.Join(problems...)
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What can be wrong with a call of a hook; wrapped in an *Error.
+// Causes of a failed call of a hook; wrapped in an *Error.
 var (
 	// ErrTimeout means that the hook did not answer before its deadline.
 	ErrTimeout = errors.New("timed out")

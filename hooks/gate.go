@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
@@ -37,18 +36,11 @@ func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (GateRe
 	if err := at.check(hookpoint.KindGate, in, nil); err != nil {
 		return GateResult{}, err
 	}
-	r := e.newRun(ctx, at, s, in, nil).walk()
-	votes, err := r.votes, r.err
-	r.release()
-	if err != nil {
-		return GateResult{}, err
+	r := e.walk(ctx, at, s, in, nil)
+	if r.err != nil {
+		return GateResult{}, r.err
 	}
-	return votes.result(), nil
-}
-
-func (r *run) vote(h *bound, answer *sdk.Answer, took time.Duration) {
-	r.votes.add(answer.Verdict, answer.Reason, answer.Message, h.member.name)
-	r.record(h, &Entry{Outcome: outcomeOf(answer.Verdict), Verdict: answer.Verdict, Reason: answer.Reason}, took)
+	return r.votes.result(), nil
 }
 
 func outcomeOf(v sdk.Verdict) Outcome {

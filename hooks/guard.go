@@ -6,190 +6,171 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/tenonhq/tenon/internal/hookpoint"
-	"github.com/tenonhq/tenon/internal/value"
-	"github.com/tenonhq/tenon/internal/visible"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // maxStack bounds the stack of a panic in the log, in bytes.
 const maxStack = 4 << 10
 
-// task is one call of a hook as the handler gets it. It belongs to the handler: the engine fills it
-// before the call and shares nothing of it but the input of a transform.
-type task struct {
-	ctx    callContext
-	local  sdk.HookCall
-	remote *remoteTask // instead of local
+// ErrAbandoned is returned by Guard for code that did not return in time. It wraps context.DeadlineExceeded.
+var ErrAbandoned = fmt.Errorf("abandoned: %w", context.DeadlineExceeded)
+
+// errExited is the error of code that ended its goroutine, as runtime.Goexit does.
+var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
+
+// Guard runs code of a plugin for at most the limit and at most as long as ctx, and returns its result. The context of f ends when Guard
+// returns.
+//
+// f runs on its own goroutine. If it does not return in time it is abandoned there, and what it still does is ignored: f must use nothing
+// that the caller of Guard changes later.
+//
+// Errors: that of f; ErrPanic if it panicked or ended its goroutine; ErrAbandoned after the limit; the error of ctx.
+func Guard[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+	return guard(ctx, log, time.Now().Add(limit), func(job func()) { go job() }, f) // the goroutine ends with f
 }
 
-// remoteTask is a call of a hook outside of the process.
-type remoteTask struct {
-	sdk.RemoteCall
-	dropped []string // changes it answered with that are outside of its fields
-}
-
-// newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
-// v is nil where the kind has none. The encoded input is kept for the next remote hook.
-func (h *bound) newTask(in, v any, inputJSON *[]byte) (*task, error) {
-	t := &task{}
-	if h.Handler != nil {
-		t.local = sdk.HookCall{Point: h.Point, Input: in}
-		if v != nil {
-			t.local.Value = value.Clone(v)
-			return t, nil
-		}
-		// What a gate judges is what will run, and an event belongs to many: they get a copy. The input of
-		// a transform is shared by all that is called at the point; copying it would cost more than all else.
-		t.local.Input = value.Clone(in)
-		return t, nil
-	}
-	if *inputJSON == nil {
-		raw, err := value.Select(in, []string{""})
-		if err != nil {
-			return nil, fmt.Errorf("hook point %s: encode the input: %w", h.Point, err)
-		}
-		*inputJSON = raw
-	}
-	t.remote = &remoteTask{RemoteCall: sdk.RemoteCall{Point: h.Point, Hook: h.Name, Input: *inputJSON}}
-	if v != nil {
-		raw, err := value.Select(v, h.Reads)
-		if err != nil {
-			return nil, fmt.Errorf("hook point %s: encode the value: %w", h.Point, err)
-		}
-		t.remote.Value = raw
-	}
-	return t, nil
-}
-
-// call runs the handler. A panic becomes an error. When the handler ends its goroutine nothing after
-// this call runs; gone is called instead, as the last thing on that goroutine.
-func (h *bound) call(t *task, log *slog.Logger, gone func()) (answer sdk.Answer, err error) {
-	returned := false
-	defer func() {
-		t.ctx.end()
-		if returned {
-			return
-		}
-		p := recover()
-		if p == nil {
-			gone()
-			return
-		}
-		answer, err = sdk.Answer{}, fmt.Errorf("%w: %v", ErrPanic, p)
-		h.logStack(log, p)
-	}()
-	if h.Handler != nil {
-		answer, err = h.Handler.Handle(&t.ctx, &t.local)
-	} else if answer, err = h.Remote.HandleRemote(&t.ctx, &t.remote.RemoteCall); err == nil {
-		err = h.restrict(&answer, t.remote)
-	}
-	returned = true
-	return answer, err
-}
-
-// restrict refuses an answer that is too large, whatever carrier it came over, and leaves of its changes those of declared fields.
-func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
-	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
-		return fmt.Errorf("%w: %w", ErrAnswer, err)
-	}
-	if h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
-		answer.Changes, t.dropped = value.Restrict(answer.Changes, h.Writes)
-	}
-	return nil
-}
-
-func (h *bound) logStack(log *slog.Logger, p any) {
-	stack := make([]byte, maxStack)
-	stack = stack[:runtime.Stack(stack, false)]
-	log.Debug("hook panicked", "plugin", h.member.name, "hook", h.label(), "err", p, "stack", string(stack))
-}
-
-// judge returns what is wrong with the outcome of a call, nil for nothing.
-func (h *bound) judge(answer *sdk.Answer, err error, took time.Duration) error {
-	if took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
-		return h.timeoutError(err)
-	}
-	if err != nil {
-		return err
-	}
-	if !h.mayAnswer(answer.Verdict) {
-		return fmt.Errorf("%w: verdict %q has no meaning at this point", ErrAnswer, answer.Verdict)
-	}
-	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
-		return fmt.Errorf("%w: verdict %q without a message to go on with", ErrAnswer, answer.Verdict)
-	}
-	if len(answer.Changes) > 0 && (h.Handler != nil || h.info.Kind != hookpoint.KindTransform) {
-		return fmt.Errorf("%w: changes where none are expected", ErrAnswer)
-	}
-	return nil
-}
-
-func (h *bound) mayAnswer(v sdk.Verdict) bool {
-	switch v {
-	case sdk.VerdictAbstain:
-		return true
-	case sdk.VerdictDeny, sdk.VerdictHalt:
-		return h.info.Kind == hookpoint.KindGate || h.info.MayDeny
-	case sdk.VerdictAllow:
-		return h.info.Kind == hookpoint.KindGate
-	case sdk.VerdictAsk:
-		return h.info.Kind == hookpoint.KindGate && h.Point != sdk.PointTurnStop
-	case sdk.VerdictContinue:
-		return h.Point == sdk.PointTurnStop
-	}
-	return false
-}
-
-// timeoutError says that the deadline passed; err is what the handler returned, if it did. What was not ready yet says so.
-func (h *bound) timeoutError(err error) error {
-	if r, ok := h.Remote.(RemoteReadier); ok && !errors.Is(err, ErrNotReady) {
-		err = r.Ready()
-	}
-	if errors.Is(err, ErrNotReady) {
-		return fmt.Errorf("%w after %s: %w", ErrTimeout, h.Timeout, err)
-	}
-	return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
-}
-
-// blame counts a failure against the plugin, unless it was not ready yet, and tells the user what it led to. A mute failure is only
-// counted.
-func (e *Engine) blame(h *bound, err error, mute bool) {
-	reason := ""
-	if !errors.Is(err, ErrNotReady) {
-		reason = h.failed(err)
-	}
-	e.log.Debug("hook failed", "plugin", h.member.name, "hook", h.label(), "err", err)
-	if !mute {
-		e.notice(sdk.PluginNotice{Plugin: h.member.name, Hook: h.label(), Message: h.consequence(err)})
-	}
-	if reason == "" {
-		return
-	}
-	e.notice(sdk.PluginNotice{
-		Plugin: h.member.name, Hook: h.label(), Quarantined: true,
-		Message: fmt.Sprintf("quarantined after %s; run tenon plugin enable %s to have it called again", reason, h.member.name),
+// guard is Guard with the function that starts the goroutine.
+func guard[T any](ctx context.Context, log *slog.Logger, deadline time.Time, start func(job func()), f func(context.Context) (T, error)) (none T, _ error) {
+	c := &guarded[T]{callContext: callContext{Context: ctx, deadline: deadline}, err: errExited, returned: make(chan struct{})}
+	defer c.end()
+	start(func() {
+		defer close(c.returned)
+		c.value, c.err = Contain(&c.callContext, log, f)
 	})
-	if e.quarantine != nil {
-		e.quarantine(h.member.name, reason)
+	runtime.Gosched() // most calls return before waiting pays
+	select {
+	case <-c.returned:
+		return c.value, c.err
+	default:
+	}
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	err := ErrAbandoned
+	select {
+	case <-c.returned:
+	case <-timer.C:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	select {
+	case <-c.returned: // perhaps at the last moment
+		return c.value, c.err
+	default:
+		return none, err
 	}
 }
 
-func (h *bound) consequence(err error) string {
-	switch {
-	case h.OnError == sdk.OnErrorStop:
-		return "stops the turn: " + oneLine(err)
-	case h.OnError == sdk.OnErrorDeny:
-		return "denies: " + oneLine(err)
-	}
-	return "skipped: " + oneLine(err)
+// guarded is a call of guard. Value and error belong to its goroutine until it returned.
+type guarded[T any] struct {
+	callContext
+	value    T
+	err      error
+	returned chan struct{}
 }
 
-// maxSaid is the maximum length of an error in a notice, in characters.
-const maxSaid = 500
+// Contain runs code of a plugin. A panic becomes an error that wraps ErrPanic; its stack is logged.
+func Contain[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			stack := make([]byte, maxStack)
+			stack = stack[:runtime.Stack(stack, false)]
+			log.Debug("plugin panicked", "err", p, "stack", string(stack))
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	return f(ctx)
+}
 
-// oneLine returns the text of an error as one line. A plugin wrote part of it, which must not look like another line or control a
-// terminal.
-func oneLine(err error) string { return visible.Clean(err.Error(), maxSaid) }
+// timedOut reports whether a call that took this long missed its deadline: it returned too late, or because its context ended.
+func timedOut(err error, took, limit time.Duration) bool {
+	return took >= limit && (err == nil || errors.Is(err, context.DeadlineExceeded))
+}
+
+// callContext is the context of a guarded call. It starts its timer on the first call of Done: most hooks never make one, and a timer costs
+// more than they do.
+type callContext struct {
+	context.Context // of the caller
+	deadline        time.Time
+
+	mu     sync.Mutex
+	armed  context.Context // nil until Done is called
+	cancel context.CancelFunc
+	ended  bool
+}
+
+// Deadline returns when the call ends at the latest.
+func (c *callContext) Deadline() (time.Time, bool) {
+	if d, ok := c.Context.Deadline(); ok && d.Before(c.deadline) {
+		return d, true
+	}
+	return c.deadline, true
+}
+
+// Done returns a channel that is closed when the call is over, at its deadline, or when its caller is canceled.
+func (c *callContext) Done() <-chan struct{} { return c.arm().Done() }
+
+// Err returns why the call is over, or nil.
+func (c *callContext) Err() error { return c.arm().Err() }
+
+func (c *callContext) arm() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.armed == nil {
+		c.armed, c.cancel = context.WithDeadline(c.Context, c.deadline)
+		if c.ended {
+			c.cancel()
+		}
+	}
+	return c.armed
+}
+
+// end releases what the context holds. The call is over.
+func (c *callContext) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	if c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// maxIdle bounds the goroutines that wait for the next call. Their stacks have grown already, which is worth more than starting new ones.
+const maxIdle = 8
+
+// pool keeps goroutines for the next call. Those that are idle end when done is closed.
+type pool struct {
+	jobs chan func()
+	idle atomic.Int32
+	done <-chan struct{}
+}
+
+// start runs a job on an idle goroutine or a new one.
+func (p *pool) start(job func()) {
+	select {
+	case p.jobs <- job:
+	default:
+		go p.work(job) // ends with the job, or once done is closed
+	}
+}
+
+func (p *pool) work(job func()) {
+	for job != nil {
+		job()
+		job = p.next()
+	}
+}
+
+func (p *pool) next() func() {
+	defer p.idle.Add(-1)
+	if p.idle.Add(1) > maxIdle {
+		return nil
+	}
+	select {
+	case job := <-p.jobs:
+		return job
+	case <-p.done:
+		return nil
+	}
+}

@@ -99,7 +99,7 @@ func (l *Ledger) JSON() json.RawMessage {
 func (l *Ledger) Conflicts() []Conflict { return Conflicts(l.Entries()) }
 
 // Conflicts finds the places that several plugins changed in one firing: the same pointer, or one under
-// the other. That is no error, as each saw what the one before it did; but the last one won.
+// the other. That is not an error, because each saw the changes of the one before it; but the last one won.
 func Conflicts(entries []Entry) []Conflict {
 	var out []Conflict
 	byFiring := map[int][]Entry{}

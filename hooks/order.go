@@ -90,7 +90,7 @@ func (h *bound) checkOnError() error {
 }
 
 // fits reports whether a failure of the hook can have this consequence: only who may deny can deny, and
-// nobody waits for an observer that could stop the turn.
+// the turn does not wait for observers, so they cannot stop it.
 func (h *bound) fits(policy sdk.OnError) bool {
 	switch policy {
 	case sdk.OnErrorDeny:
@@ -153,7 +153,7 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) []error {
 }
 
 // sortHooks brings the hooks of one point, given in configuration order, into the order they are called
-// in: by priority; within one priority as Before and After demand; else as they are configured. warn is told of demands that cannot be met.
+// in: by priority; within one priority as Before and After demand; else as they are configured. warn is called for demands that cannot be met.
 func sortHooks(hooks []*bound, warn func(h *bound, cycle string)) []*bound {
 	sorted := slices.Clone(hooks)
 	slices.SortStableFunc(sorted, func(a, b *bound) int { return cmp.Compare(a.Priority, b.Priority) })

@@ -60,7 +60,7 @@ func (h *bound) failed(err error) string {
 	return reason
 }
 
-// enable forgets the failures first: nobody must see them without the quarantine.
+// enable forgets the failures before it ends the quarantine: other goroutines must not see them without it.
 func (m *member) enable() {
 	m.failures.Store(0)
 	for _, h := range m.hooks {

@@ -3,6 +3,7 @@ package hooks
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -23,7 +24,7 @@ type Result struct {
 
 // Transform calls the hooks at p in order. Each gets a copy of in and of the value as its predecessors
 // left it, and what it changed in its copy is applied to the value, a pointer, before the next one is
-// called. What the value refers to is replaced, not changed, so that it may be shared with others.
+// called. Values that it refers to are replaced, not changed, so that they may be shared.
 //
 // in and value must have the types of the point, and the caller leaves the value alone until Transform
 // returns. in is shared by all hooks of this process and must not be changed any more, neither by them
@@ -39,102 +40,99 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 	if err := at.check(hookpoint.KindTransform, in, value); err != nil {
 		return Result{}, err
 	}
-	r := e.newRun(ctx, at, s, in, value).walk()
-	result, err := r.result, r.err
-	r.release()
-	if err != nil {
-		return Result{}, err
+	r := e.walk(ctx, at, s, in, value)
+	if r.err != nil {
+		return Result{}, r.err
 	}
-	return result, nil
+	return r.result, nil
 }
 
-// applyRemote makes the changes of a remote hook in a copy of the value, in what is left of the hook's time: how long that takes is up
-// to the plugin. After abandoned the run must not be touched; the copy is of no more use then.
-func (r *run) applyRemote(h *bound, t *task, changes []sdk.Change, entry *Entry) (err error, abandoned bool) {
-	if len(changes) > value.MaxAnswerChanges {
-		return fmt.Errorf("%w: %w: more than %d changes of declared fields", ErrAnswer, value.ErrBounds, value.MaxAnswerChanges), false
-	}
-	t.local.Value = value.Clone(r.value)
-	ledger := r.scope.Ledger != nil
-	if !r.resume() {
-		return h.timeoutError(nil), false
-	}
-	err = applyTo(t.local.Value, changes, ledger, entry)
-	if !r.back() {
-		return nil, true
-	}
-	if err == nil && r.engine.guard != nil {
-		err = r.engine.guard(&h.Hook, r.value, t.local.Value)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrAnswer, err), false
-	}
-	reflect.ValueOf(r.value).Elem().Set(reflect.ValueOf(t.local.Value).Elem())
-	return nil, false
-}
-
-// applyTo is apply for changes of a plugin: a mistake in it that they find must not end the host.
-func applyTo(value any, changes []sdk.Change, ledger bool, entry *Entry) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w while its changes were made: %v", ErrPanic, p)
-		}
-	}()
-	return apply(value, changes, ledger, entry)
-}
-
-// commit takes over what a hook answered. It reports whether the walk goes on.
-func (r *run) commit(h *bound, t *task, answer *sdk.Answer, entry *Entry, took time.Duration) bool {
-	if answer.Verdict != sdk.VerdictAbstain {
-		h.succeeded()
-		r.result = Result{Verdict: answer.Verdict, Reason: answer.Reason, Plugin: h.member.name}
-		r.record(h, &Entry{Outcome: outcomeOf(answer.Verdict), Verdict: answer.Verdict, Reason: answer.Reason}, took)
-		return false
-	}
+// transform takes over the changes of a hook. It reports whether the walk continues.
+func (r *run) transform(ctx context.Context, h *bound, t *task, answer *sdk.Answer, took time.Duration) bool {
+	entry := Entry{Outcome: OutcomeUnchanged, Reason: answer.Reason}
+	var err error
 	if h.Handler != nil {
-		changes, err := value.Diff[sdk.Change](r.value, t.local.Value)
-		if len(changes) > 0 {
-			changes, entry.Dropped = value.Restrict(changes, h.Writes)
-			err = apply(r.value, changes, r.scope.Ledger != nil, entry)
-		}
-		if err != nil {
-			return r.failed(h, fmt.Errorf("%w: %w", ErrAnswer, err), took)
-		}
+		err = r.applyLocal(h, t, &entry)
+	} else {
+		entry.Dropped = t.remote.dropped
+		start := time.Now()
+		err = r.applyRemote(ctx, h, answer.Changes, &entry, start.Add(h.Timeout-took))
+		took += time.Since(start)
 	}
-	h.succeeded()
-	r.record(h, entry, took)
-	return true
-}
-
-// apply makes changes, all or none, and notes them in the entry if there is a ledger.
-func apply(v any, changes []sdk.Change, ledger bool, entry *Entry) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	if !ledger {
-		return value.Apply(v, changes)
-	}
-	places := placesOf(changes)
-	old, err := value.LookupAll(v, places)
 	if err != nil {
-		return err
-	}
-	if err := value.Apply(v, changes); err != nil {
-		return err
-	}
-	is, err := value.LookupAll(v, places)
-	if err != nil {
-		return err
-	}
-	for i, place := range places {
-		if !bytes.Equal(old[i], is[i]) {
-			entry.Changes = append(entry.Changes, EntryChange{place, shortHash(old[i]), shortHash(is[i])})
-		}
+		return r.failed(ctx, h, err, took)
 	}
 	if len(entry.Changes) > 0 {
 		entry.Outcome = OutcomeChanged
 	}
+	h.succeeded()
+	r.record(h, &entry, took)
+	return true
+}
+
+// applyLocal finds what a hook of this process changed in its copy and makes the declared changes in the value.
+func (r *run) applyLocal(h *bound, t *task, entry *Entry) error {
+	changes, err := value.Diff[sdk.Change](r.value, t.local.Value)
+	if len(changes) > 0 {
+		changes, entry.Dropped = value.Restrict(changes, h.Writes)
+		entry.Changes, err = apply(r.value, changes, r.scope.Ledger != nil)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
 	return nil
+}
+
+// applyRemote makes the changes of a remote hook in a copy of the value, in the rest of the hook's time: how long that takes depends on
+// the plugin.
+func (r *run) applyRemote(ctx context.Context, h *bound, changes []sdk.Change, entry *Entry, deadline time.Time) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	if len(changes) > value.MaxAnswerChanges {
+		return fmt.Errorf("%w: %w: more than %d changes of declared fields", ErrAnswer, value.ErrBounds, value.MaxAnswerChanges)
+	}
+	changed, ledger := value.Clone(r.value), r.scope.Ledger != nil
+	var err error
+	entry.Changes, err = guard(ctx, r.engine.log, deadline, r.engine.pool.start, func(context.Context) ([]EntryChange, error) {
+		return apply(changed, changes, ledger)
+	})
+	if errors.Is(err, ErrAbandoned) {
+		return h.timeoutError(nil)
+	}
+	if err == nil && r.engine.guard != nil {
+		err = r.engine.guard(&h.Hook, r.value, changed)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	reflect.ValueOf(r.value).Elem().Set(reflect.ValueOf(changed).Elem())
+	return nil
+}
+
+// apply makes changes, all or none. For a ledger it returns them.
+func apply(v any, changes []sdk.Change, ledger bool) (made []EntryChange, err error) {
+	if !ledger || len(changes) == 0 {
+		return nil, value.Apply(v, changes)
+	}
+	places := placesOf(changes)
+	old, err := value.LookupAll(v, places)
+	if err != nil {
+		return nil, err
+	}
+	if err := value.Apply(v, changes); err != nil {
+		return nil, err
+	}
+	is, err := value.LookupAll(v, places)
+	if err != nil {
+		return nil, err
+	}
+	for i, place := range places {
+		if !bytes.Equal(old[i], is[i]) {
+			made = append(made, EntryChange{place, shortHash(old[i]), shortHash(is[i])})
+		}
+	}
+	return made, nil
 }
 
 // placesOf returns the pointers of changes, each once, without those under another of them.

@@ -64,7 +64,7 @@ func TestPluginAsksForLeave(t *testing.T) {
 			o.Config.Permission = append(o.Config.Permission, sdk.PermissionRule{Permission: "deploy", Pattern: "prod", Action: sdk.ActionDeny})
 		}, request: sdk.PermissionRequest{Permission: "deploy", Patterns: []string{"prod"}}, want: `permission "deploy" is denied for "prod"`},
 		"denied by a gate":   {request: sdk.PermissionRequest{Permission: "gated", Patterns: []string{"x"}}, want: "never"},
-		"headless":           {change: func(o *host.Options) { o.Config.Permission = nil }, request: sdk.PermissionRequest{Permission: "deploy", Patterns: []string{"x"}}, want: "nobody is there"},
+		"headless":           {change: func(o *host.Options) { o.Config.Permission = nil }, request: sdk.PermissionRequest{Permission: "deploy", Patterns: []string{"x"}}, want: "no user can answer"},
 		"allowed by a user":  {change: asking, request: sdk.PermissionRequest{Permission: "deploy", Patterns: []string{"x"}}, reply: sdk.ReplyOnce},
 		"rejected by a user": {change: asking, request: sdk.PermissionRequest{Permission: "deploy", Patterns: []string{"x"}}, reply: sdk.ReplyReject, want: "was rejected", ends: true},
 		"told otherwise":     {change: asking, request: sdk.PermissionRequest{Permission: "deploy", Patterns: []string{"x"}}, reply: sdk.ReplyReject, message: "later", want: "later"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -19,7 +20,7 @@ func rule(permission, pattern string, action sdk.Action) sdk.PermissionRule {
 func TestAgentsRules(t *testing.T) {
 	t.Parallel()
 	deny, ask, allow := sdk.ActionDeny, sdk.ActionAsk, sdk.ActionAllow
-	const refused, asked, ran = "is denied", "nobody is there to answer", "touched"
+	const refused, asked, ran = "is denied", "no user can answer", "touched"
 	all := sdk.PermissionRules{rule("*", "*", allow)}
 	for name, c := range map[string]struct {
 		own     sdk.PermissionRules
@@ -27,7 +28,7 @@ func TestAgentsRules(t *testing.T) {
 		brought bool // by a plugin of third parties
 		general sdk.PermissionRules
 		named   sdk.PermissionRules
-		trust   func(sdk.PermissionRules) sdk.PermissionRules
+		theirs  bool // the rules are those of a repository that is not approved
 		auto    bool
 		kept    bool // approved for good
 		gate    bool // allowed by a hook
@@ -52,9 +53,9 @@ func TestAgentsRules(t *testing.T) {
 		"brought, its allow":               {brought: true, own: all, want: asked},
 		"brought, its allow, user's too":   {brought: true, own: all, general: all, want: ran},
 		"brought, its deny":                {brought: true, own: sdk.PermissionRules{rule("touch", "*.md", deny)}, general: all, want: refused},
-		"strict, lifted by what waits":     {strict: true, own: sdk.PermissionRules{rule("touch", "*.md", deny)}, named: all, trust: distrust, want: refused},
-		"strict, the repository asks":      {strict: true, own: sdk.PermissionRules{rule("touch", "*.md", deny)}, named: sdk.PermissionRules{rule("touch", "*", ask)}, trust: distrust, want: refused},
-		"strict, the repository denies":    {strict: true, own: sdk.PermissionRules{rule("touch", "*.md", ask)}, named: sdk.PermissionRules{rule("touch", "a*", deny)}, trust: distrust, want: refused},
+		"strict, lifted by what waits":     {strict: true, own: sdk.PermissionRules{rule("touch", "*.md", deny)}, named: all, theirs: true, want: refused},
+		"strict, the repository asks":      {strict: true, own: sdk.PermissionRules{rule("touch", "*.md", deny)}, named: sdk.PermissionRules{rule("touch", "*", ask)}, theirs: true, want: refused},
+		"strict, the repository denies":    {strict: true, own: sdk.PermissionRules{rule("touch", "*.md", ask)}, named: sdk.PermissionRules{rule("touch", "a*", deny)}, theirs: true, want: refused},
 		"strict, its allow, the user asks": {strict: true, own: all, general: sdk.PermissionRules{rule("touch", "*", ask)}, want: asked},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +76,8 @@ func TestAgentsRules(t *testing.T) {
 				})}})
 			}
 			k := start(t, func(o *host.Options) {
-				o.Config.Permission, o.AutoApprove, o.TrustRules, o.OwnRules = c.general, c.auto, c.trust, c.trust
+				o.Config.Permission, o.AutoApprove = c.general, c.auto
+				o.Policy.Trust = func(string, string) permission.Trust { return permission.Trust{Repository: c.theirs} }
 				o.Config.Agent = map[string]sdk.AgentConfig{"own": {Permission: c.named}}
 			}, plugins...)
 			if c.kept {
@@ -121,7 +123,9 @@ func TestRepositoryLiftsNoDenial(t *testing.T) {
 			k := start(t, func(o *host.Options) {
 				o.AutoApprove, o.Config.Permission = true, c.general
 				o.Config.Agent = map[string]sdk.AgentConfig{sdk.AgentBuild: {Permission: c.named}}
-				o.MayLift = func(r sdk.PermissionRule) bool { return c.approved || r.Origin != "theirs" }
+				o.Policy.Trust = func(origin, _ string) permission.Trust {
+					return permission.Trust{Repository: origin == "theirs", Approved: c.approved}
+				}
 			}, touching("a.md"))
 			id, _ := k.prompt("go")
 			if got := k.results(id)[0]; !strings.Contains(got, c.want) {
@@ -129,17 +133,6 @@ func TestRepositoryLiftsNoDenial(t *testing.T) {
 			}
 		})
 	}
-}
-
-// distrust lets no rule allow anything.
-func distrust(rules sdk.PermissionRules) sdk.PermissionRules {
-	out := append(sdk.PermissionRules{}, rules...)
-	for i := range out {
-		if out[i].Action == sdk.ActionAllow {
-			out[i].Action = sdk.ActionAsk
-		}
-	}
-	return out
 }
 
 // TestSubagentsOfAStrictAgent nests subagents that allow themselves everything: what the strict agent at the root may not do
@@ -150,7 +143,7 @@ func TestSubagentsOfAStrictAgent(t *testing.T) {
 		action sdk.Action
 		want   string
 	}{
-		"deny": {sdk.ActionDeny, "is denied"}, "ask": {sdk.ActionAsk, "nobody is there to answer"}, "allow": {sdk.ActionAllow, "touched"},
+		"deny": {sdk.ActionDeny, "is denied"}, "ask": {sdk.ActionAsk, "no user can answer"}, "allow": {sdk.ActionAllow, "touched"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -46,7 +47,7 @@ func TestAlwaysIsKept(t *testing.T) {
 	}
 	after := startIn(t, dir, func(o *host.Options) { o.Config.Permission = nil }, touching("src/b"))
 	id, _ = after.prompt("go")
-	if got := after.results(id)[0]; !strings.Contains(got, "nobody is there to answer") {
+	if got := after.results(id)[0]; !strings.Contains(got, "no user can answer") {
 		t.Errorf("after it was forgotten: %q", got)
 	}
 }
@@ -59,7 +60,7 @@ func TestApprovalsOfAnotherProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, _ := k.prompt("go")
-	if got := k.results(id)[0]; !strings.Contains(got, "nobody is there to answer") {
+	if got := k.results(id)[0]; !strings.Contains(got, "no user can answer") {
 		t.Errorf("result = %q", got)
 	}
 }
@@ -98,9 +99,9 @@ func TestNothingBeatsARule(t *testing.T) {
 		want   string
 	}{
 		"the user's deny":       {func(o *host.Options) { o.Config.Permission = rule(sdk.ActionDeny) }, "is denied"},
-		"an administrator's":    {func(o *host.Options) { o.Managed = rule(sdk.ActionDeny) }, "by the rule at /etc/tenon/tenon.json:3"},
-		"what it must ask for":  {func(o *host.Options) { o.Managed = rule(sdk.ActionAsk) }, "nobody is there to answer"},
-		"what it leaves to us":  {func(o *host.Options) { o.Managed = rule(sdk.ActionAllow) }, "touched"},
+		"an administrator's":    {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionDeny) }, "by the rule at /etc/tenon/tenon.json:3"},
+		"what it must ask for":  {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionAsk) }, "no user can answer"},
+		"what it leaves to us":  {func(o *host.Options) { o.Policy.Managed = rule(sdk.ActionAllow) }, "touched"},
 		"without any such rule": {func(*host.Options) {}, "touched"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +128,7 @@ func TestImpliedRules(t *testing.T) {
 		want string
 	}{
 		"denied":        {sdk.PermissionRule{Permission: "edit", Pattern: "a", Action: sdk.ActionDeny}, "is denied"},
-		"asked by name": {sdk.PermissionRule{Permission: "edit", Pattern: "a*", Action: sdk.ActionAsk}, "nobody is there to answer"},
+		"asked by name": {sdk.PermissionRule{Permission: "edit", Pattern: "a*", Action: sdk.ActionAsk}, "no user can answer"},
 		"asked for all": {sdk.PermissionRule{Permission: "edit", Pattern: "*", Action: sdk.ActionAsk}, "ran"},
 		"another":       {sdk.PermissionRule{Permission: "edit", Pattern: "b", Action: sdk.ActionDeny}, "ran"},
 	} {
@@ -156,17 +157,7 @@ func TestUntrustedRules(t *testing.T) {
 	t.Parallel()
 	for _, trusted := range []bool{true, false} {
 		k := start(t, func(o *host.Options) {
-			o.TrustRules = func(rules sdk.PermissionRules) sdk.PermissionRules {
-				if trusted {
-					return rules
-				}
-				var out sdk.PermissionRules
-				for _, r := range rules {
-					r.Action = sdk.ActionAsk
-					out = append(out, r)
-				}
-				return out
-			}
+			o.Policy.Trust = func(string, string) permission.Trust { return permission.Trust{Repository: true, Approved: trusted} }
 		}, touching("src/a"))
 		id := k.session()
 		_, _ = k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})

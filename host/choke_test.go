@@ -151,7 +151,7 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 	}{
 		"ok":         {run: func(context.Context) (*sdk.ToolResult, error) { return &sdk.ToolResult{Output: "fine"}, nil }, want: "ok fine"},
 		"error":      {run: func(context.Context) (*sdk.ToolResult, error) { return nil, errors.New("broken") }, want: "error broken"},
-		"panic":      {run: func(context.Context) (*sdk.ToolResult, error) { panic("oh no") }, want: "error tool act: panic: oh no"},
+		"panic":      {run: func(context.Context) (*sdk.ToolResult, error) { panic("oh no") }, want: "error tool act: panicked: oh no"},
 		"bad schema": {args: `{"n":"x"}`, want: "error the arguments of act do not meet its schema"},
 		"denied":     {hooks: deny(sdk.Deny), want: "denied not today (refused by plugin first)"},
 		"halted":     {hooks: deny(sdk.Halt), want: "denied not today (refused by plugin first)", halted: true},

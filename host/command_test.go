@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -144,19 +145,10 @@ func TestTemplateShellNeedsLeave(t *testing.T) {
 		return sdk.PermissionRules{{Permission: "bash", Pattern: "*", Action: sdk.ActionAllow, Origin: origin}}
 	}
 	users, theirs := allow("user"), allow("repository")
-	own := func(rules sdk.PermissionRules) sdk.PermissionRules {
-		out := append(sdk.PermissionRules{}, rules...)
-		for i := range out {
-			if out[i].Origin == "repository" {
-				out[i].Action = sdk.ActionAsk
-			}
-		}
-		return out
-	}
-	repository, approved := host.CommandTrust{Repository: true}, host.CommandTrust{Repository: true, Approved: true}
-	const refused, ran = "nobody is there to answer", ""
+	repository, approved := permission.Trust{Repository: true}, permission.Trust{Repository: true, Approved: true}
+	const refused, ran = "no user can answer", ""
 	for name, c := range map[string]struct {
-		trust host.CommandTrust
+		trust permission.Trust
 		rules sdk.PermissionRules
 		auto  bool
 		gate  bool // a hook allows it
@@ -190,8 +182,11 @@ func TestTemplateShellNeedsLeave(t *testing.T) {
 				})}})
 			}
 			k := start(t, func(o *host.Options) {
-				o.Config.Permission, o.AutoApprove, o.OwnRules = c.rules, c.auto, own
-				o.TrustCommand = func(*sdk.Command) host.CommandTrust { return c.trust }
+				o.Config.Permission, o.AutoApprove = c.rules, c.auto
+				o.Policy.Trust = func(origin, _ string) permission.Trust {
+					return permission.Trust{Repository: origin == "repository", Approved: true}
+				}
+				o.Policy.TrustCommand = func(*sdk.Command) permission.Trust { return c.trust }
 			}, plugins...)
 			_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Command: "do"})
 			switch {
@@ -212,7 +207,7 @@ func TestTemplateShellIsAskedFor(t *testing.T) {
 			t.Parallel()
 			k := start(t, func(o *host.Options) {
 				asking(o)
-				o.TrustCommand = func(*sdk.Command) host.CommandTrust { return host.CommandTrust{Repository: repository} }
+				o.Policy.TrustCommand = func(*sdk.Command) permission.Trust { return permission.Trust{Repository: repository} }
 			}, templated(newModel(t, say("done")), "!`git log` !`git push`", map[string]string{"git log": "x"}))
 			id := k.session()
 			look := func(r *sdk.PermissionRequest) error {
@@ -270,16 +265,16 @@ func TestTemplatesOfOthers(t *testing.T) {
 	yes := true
 	for name, c := range map[string]struct {
 		carrier sdk.Carrier
-		trust   host.CommandTrust
+		trust   permission.Trust
 		subtask *bool
 		want    map[string]bool // by content: it is attached
 	}{
-		"user":                  {sdk.CarrierBuiltin, host.CommandTrust{}, nil, map[string]bool{"in the project": true, "hunter2": true, "outside": true, "typed": true}},
-		"repository":            {sdk.CarrierBuiltin, host.CommandTrust{Repository: true}, nil, map[string]bool{"in the project": true, "hunter2": false, "outside": false, "typed": true}},
-		"repository's subtask":  {sdk.CarrierBuiltin, host.CommandTrust{Repository: true}, &yes, map[string]bool{"in the project": true, "hunter2": false, "outside": false, "typed": true}},
-		"plugin":                {sdk.CarrierProcess, host.CommandTrust{}, nil, map[string]bool{"in the project": false, "hunter2": false, "outside": false, "typed": true}},
-		"a plugin's subtask":    {sdk.CarrierMCP, host.CommandTrust{}, &yes, map[string]bool{"in the project": false, "hunter2": false, "outside": false, "typed": true}},
-		"approved repository's": {sdk.CarrierBuiltin, host.CommandTrust{Repository: true, Approved: true}, nil, map[string]bool{"outside": false}},
+		"user":                  {sdk.CarrierBuiltin, permission.Trust{}, nil, map[string]bool{"in the project": true, "hunter2": true, "outside": true, "typed": true}},
+		"repository":            {sdk.CarrierBuiltin, permission.Trust{Repository: true}, nil, map[string]bool{"in the project": true, "hunter2": false, "outside": false, "typed": true}},
+		"repository's subtask":  {sdk.CarrierBuiltin, permission.Trust{Repository: true}, &yes, map[string]bool{"in the project": true, "hunter2": false, "outside": false, "typed": true}},
+		"plugin":                {sdk.CarrierProcess, permission.Trust{}, nil, map[string]bool{"in the project": false, "hunter2": false, "outside": false, "typed": true}},
+		"a plugin's subtask":    {sdk.CarrierMCP, permission.Trust{}, &yes, map[string]bool{"in the project": false, "hunter2": false, "outside": false, "typed": true}},
+		"approved repository's": {sdk.CarrierBuiltin, permission.Trust{Repository: true, Approved: true}, nil, map[string]bool{"outside": false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -293,7 +288,7 @@ func TestTemplatesOfOthers(t *testing.T) {
 			}
 			k := start(t, func(o *host.Options) {
 				o.Config.Permission = nil
-				o.TrustCommand = func(*sdk.Command) host.CommandTrust { return c.trust }
+				o.Policy.TrustCommand = func(*sdk.Command) permission.Trust { return c.trust }
 			}, delegating(m), brings)
 			write(t, k.dir, "a.txt", "in the project")
 			write(t, k.dir, ".env", "hunter2")

@@ -66,7 +66,7 @@ func TestBadContributionsCostTheirPlugin(t *testing.T) {
 		took  time.Duration
 	}{
 		"fails":  {func(chan struct{}) error { return errors.New("broken") }, []string{"commands left out: broken"}, 0},
-		"panics": {func(chan struct{}) error { panic("broken") }, []string{"commands left out: panic: broken", "tools left out: panic: broken", "agents left out: panic: broken"}, 0},
+		"panics": {func(chan struct{}) error { panic("broken") }, []string{"commands left out: panicked: broken", "tools left out: panicked: broken", "agents left out: panicked: broken"}, 0},
 		"hangs": {func(release chan struct{}) error { <-release; return nil },
 			[]string{"commands left out: no answer in 2s", "tools left out: no answer in 2s", "agents left out: no answer in 2s"},
 			4*2*time.Second + 10*time.Second}, // agents, commands, tools and skills, then what is mentioned, once each

@@ -60,30 +60,17 @@ type Options struct {
 	// Nil: files of the repository say nothing about those.
 	Own *sdk.Config
 	// FromProject reports whether an agent or command with this Origin was defined by a file of the repository. Nil: none was.
-	// Quick and safe as TrustRules.
+	// Quick and safe for concurrent use.
 	FromProject func(origin string) bool
-	// ApprovedReceiver reports whether the user approved a Receiver, by its digest. Nil: none. Quick and safe as TrustRules.
+	// ApprovedReceiver reports whether the user approved a Receiver, by its digest. Nil: none. Quick and safe for concurrent use.
 	ApprovedReceiver func(digest string) bool
 	// Interactive says that somebody answers permission requests and questions (ReplyPermission,
 	// ReplyQuestion). Otherwise what needs an answer is refused.
 	Interactive bool
 	// AutoApprove allows what no rule denies instead of asking.
 	AutoApprove bool
-	// Managed are an administrator's permission rules. What they deny or ask for holds against all others, hooks,
-	// stored approvals and AutoApprove.
-	Managed sdk.PermissionRules
-	// TrustRules returns permission rules without what the user did not approve yet: rules that came with the
-	// repository and allow something ask instead. Nil: all hold. It must be quick, and is called from any goroutine.
-	TrustRules func(sdk.PermissionRules) sdk.PermissionRules
-	// MayLift reports whether a permission rule may allow, or ask for, what an earlier rule denies. Those of the repository's files that
-	// the user did not approve may not. Nil: all may. Quick and safe as TrustRules.
-	MayLift func(sdk.PermissionRule) bool
-	// OwnRules returns permission rules without what the repository allows, whether the user approved it or not: such rules ask.
-	// Shell commands in a template of the repository are judged by those. Nil: all hold. Quick and safe as TrustRules.
-	OwnRules func(sdk.PermissionRules) sdk.PermissionRules
-	// TrustCommand says whose a command of a compiled-in plugin is, which decides about the shell commands in its template. Nil:
-	// the user's. Quick and safe as TrustRules.
-	TrustCommand func(*sdk.Command) CommandTrust
+	// Policy decides which permission rules and templates of commands count. Its Home is that of the project.
+	Policy permission.Policy
 	// Quarantined holds the plugins that start quarantined, and why, by name.
 	Quarantined map[string]string
 	// Failures is what Host.Failures returned when the host ended last: how often hooks failed in a row, by plugin and hook.
@@ -93,12 +80,6 @@ type Options struct {
 	// Quarantine is told of each plugin that is quarantined while the host runs, and why, so that it can be one of Quarantined
 	// next time. It is called from any goroutine and must not block. Nil: nobody is told.
 	Quarantine func(plugin, reason string)
-}
-
-// CommandTrust is whose a command is, and whether the user approved it.
-type CommandTrust struct {
-	Repository bool // it came with the repository
-	Approved   bool // with exactly the content it has now; only of a repository's
 }
 
 // Host runs sessions. Safe for use from many goroutines.
@@ -137,11 +118,12 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	}
 	h := &Host{
 		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(), approvals: permission.Approvals{Store: o.Store, Project: o.Project},
-		policy: permission.Policy{Home: o.Project.Home, Managed: o.Managed, Trust: o.TrustRules, Own: o.OwnRules, MayLift: o.MayLift},
+		policy: o.Policy,
 
 		runners: map[string]*runner{},
 		files:   undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
 	}
+	h.policy.Home = o.Project.Home
 	h.sessions = &sessions.Keeper{
 		Store: o.Store, IDs: h.ids, Project: o.Project, Version: o.Version, Log: o.Logger, Publish: h.publish, Observe: h.observe, Notice: h.notice,
 	}

@@ -250,7 +250,7 @@ func TestPluginCallIsRefused(t *testing.T) {
 		"by a rule": {change: func(o *host.Options) {
 			o.Config.Permission = append(o.Config.Permission, sdk.PermissionRule{Permission: "act", Pattern: "secret", Action: sdk.ActionDeny})
 		}, by: "rule", want: `permission "act" is denied for "secret"`},
-		"headless": {change: func(o *host.Options) { o.Config.Permission = nil }, by: "headless", want: "nobody is there to answer"},
+		"headless": {change: func(o *host.Options) { o.Config.Permission = nil }, by: "headless", want: "no user can answer"},
 		"by a hook": {hooks: []sdk.Hook{sdk.OnToolBefore(func(_ context.Context, in *sdk.ToolInput, _ *sdk.ToolBeforeValue) error {
 			if in.Tool == "act" {
 				return sdk.Deny("not this")

@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -27,6 +28,17 @@ func (r *recorder) count(p sdk.Point, where string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls[string(p)+" "+where]
+}
+
+func (r *recorder) fired(p sdk.Point) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for call := range r.calls {
+		if strings.HasPrefix(call, string(p)+" ") {
+			return true
+		}
+	}
+	return false
 }
 
 // chat notes the purpose of a model request.
@@ -178,6 +190,11 @@ func TestEveryPointFires(t *testing.T) {
 		}
 	}
 	if r.count(sdk.PointEvent, "") == 0 {
-		t.Error("the observer of events was told nothing")
+		t.Error("the observer of events received nothing")
+	}
+	for _, p := range hookpoint.All() {
+		if !r.fired(p.Point) {
+			t.Errorf("%s did not fire; let the session above reach it", p.Point)
+		}
 	}
 }

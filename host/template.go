@@ -59,7 +59,7 @@ func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMe
 // distrust bounds the rules for a template that came with the repository. What the repository itself allows does not count; and
 // what is not approved is asked for in any case, which no rule, stored approval, hook or flag answers.
 func (t *turn) distrust(ctx context.Context, c *input.Command) error {
-	trust := t.h.trust(c)
+	trust := t.h.policy.OfCommand(&c.Command.Command)
 	if !trust.Repository {
 		return nil
 	}
@@ -73,19 +73,11 @@ func (t *turn) distrust(ctx context.Context, c *input.Command) error {
 	return nil
 }
 
-// trust returns whose a command is.
-func (h *Host) trust(c *input.Command) CommandTrust {
-	if h.opts.TrustCommand == nil {
-		return CommandTrust{}
-	}
-	return h.opts.TrustCommand(&c.Command.Command)
-}
-
 func (h *Host) author(c *input.Command) input.Author {
 	switch {
 	case !c.Owner.Builtin():
 		return input.AuthorPlugin
-	case h.trust(c).Repository:
+	case h.policy.OfCommand(&c.Command.Command).Repository:
 		return input.AuthorRepository
 	}
 	return input.AuthorUser

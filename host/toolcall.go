@@ -255,10 +255,10 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 
 // run calls the tool; a panic is an error of the tool.
 func (c *call) run(ctx context.Context) tools.Outcome {
-	result, err := generation.Contained(ctx, c.host.t.h.log, func(ctx context.Context) (*sdk.ToolResult, error) {
+	result, err := hooks.Contain(ctx, c.host.t.h.log, func(ctx context.Context) (*sdk.ToolResult, error) {
 		return c.tool.Execute(ctx, c.toolCall())
 	})
-	if errors.Is(err, generation.ErrPanic) || err == nil && result == nil {
+	if errors.Is(err, hooks.ErrPanic) || err == nil && result == nil {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, cmp.Or(err, errNoResult))
 	}
 	if err != nil {

@@ -63,7 +63,7 @@ func TestBadCallsGoBackToTheModel(t *testing.T) {
 		"schema: type":      {toolCall{tool: "pick", args: `{"n":"one"}`}, "do not meet its schema"},
 		"schema: unknown":   {toolCall{tool: "pick", args: `{"n":1,"m":2}`}, "do not meet its schema"},
 		"the tool fails":    {toolCall{tool: "pick", args: `{"n":13}`}, "unlucky"},
-		"the tool panics":   {toolCall{tool: "pick", args: `{"n":666}`}, "panic: number of the beast"},
+		"the tool panics":   {toolCall{tool: "pick", args: `{"n":666}`}, "panicked: number of the beast"},
 		"no result at all":  {toolCall{tool: "pick", args: `{"n":0}`}, "returned nothing"},
 		"arguments missing": {toolCall{tool: "pick", args: ``}, "do not meet its schema"},
 	}

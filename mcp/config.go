@@ -13,19 +13,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// FromConfig converts the enabled servers of tenon's configuration, sorted by name. The caller sets
+// FromConfig converts the servers of tenon's configuration, sorted by name. The caller sets
 // Origin and Own. It omits invalid servers; the error, which wraps ErrConfig, names them.
 func FromConfig(configured map[string]sdk.MCPConfig) ([]Server, error) {
 	var servers []Server
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
 		c := configured[name]
-		if c.Enabled != nil && !*c.Enabled {
-			continue
-		}
 		s := Server{
 			Name: name, Cwd: c.Cwd, Env: c.Environment, URL: c.URL, Headers: c.Headers, Hooks: c.Hooks,
-			Timeout: time.Duration(c.Timeout) * time.Millisecond,
+			Timeout: time.Duration(c.Timeout) * time.Millisecond, Disabled: c.Enabled != nil && !*c.Enabled,
 		}
 		switch c.Type {
 		case "local":
@@ -36,10 +33,13 @@ func FromConfig(configured map[string]sdk.MCPConfig) ([]Server, error) {
 		case "remote":
 			s.Transport = TransportHTTP
 		default:
+			if s.Disabled { // it may be only the switch
+				break
+			}
 			problems = append(problems, fmt.Errorf("%w: mcp.%s.type: %q is neither local nor remote", ErrConfig, name, c.Type))
 			continue
 		}
-		if err := s.Validate(); err != nil {
+		if err := s.Validate(); err != nil && !s.Disabled {
 			problems = append(problems, err)
 			continue
 		}
@@ -56,6 +56,10 @@ func distinct(servers []Server) ([]Server, error) {
 	out := servers[:0]
 	for _, s := range servers {
 		name := s.PluginName()
+		if s.Disabled {
+			out = append(out, s)
+			continue
+		}
 		if other, taken := seen[name]; taken {
 			problems = append(problems, fmt.Errorf("%w: servers %q and %q have names that are too similar (both %s); rename one", ErrConfig, other, s.Name, name))
 			continue
@@ -100,24 +104,23 @@ func ReadConfig(data []byte, path string, lookupEnv func(name string) (string, b
 	}
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		s, unknown, enabled, err := readEntry(name, entries[name], path, lookupEnv)
+		s, unknown, err := readEntry(name, entries[name], path, lookupEnv)
 		for _, key := range unknown {
 			warnings = append(warnings, fmt.Sprintf("%s: mcpServers.%s: unknown key %q is ignored", path, name, key))
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			problems = append(problems, err)
-		case enabled:
-			servers = append(servers, s)
+			continue
 		}
+		servers = append(servers, s)
 	}
 	servers, err = distinct(servers)
 	return servers, warnings, errors.Join(append(problems, err)...)
 }
 
-func readEntry(name string, raw json.RawMessage, path string, lookup func(string) (string, bool)) (s Server, unknown []string, enabled bool, err error) {
-	bad := func(err error) (Server, []string, bool, error) {
-		return Server{}, unknown, false, fmt.Errorf("%w: %s: mcpServers.%s: %w", ErrConfig, path, name, err)
+func readEntry(name string, raw json.RawMessage, path string, lookup func(string) (string, bool)) (s Server, unknown []string, err error) {
+	bad := func(err error) (Server, []string, error) {
+		return Server{}, unknown, fmt.Errorf("%w: %s: mcpServers.%s: %w", ErrConfig, path, name, err)
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &keys); err != nil || keys == nil {
@@ -137,21 +140,21 @@ func readEntry(name string, raw json.RawMessage, path string, lookup func(string
 		}
 		return bad(err)
 	}
-	if e.Disabled {
-		return Server{}, unknown, false, nil
-	}
 	written := Server{
 		Name: name, Command: e.Command, Args: e.Args, Env: e.Env, Cwd: e.Cwd, URL: e.URL, Headers: e.Headers,
-		Timeout: time.Duration(e.Timeout) * time.Millisecond, Hooks: e.Hooks, Origin: path,
+		Timeout: time.Duration(e.Timeout) * time.Millisecond, Hooks: e.Hooks, Origin: path, Disabled: e.Disabled,
 	}
 	if written.Transport, err = transportOf(&e); err != nil {
 		return bad(err)
 	}
-	if s, err = written.expand(lookup); err != nil {
+	if s, err = written.expand(lookup); err != nil && !e.Disabled { // variables of a disabled server may be missing
 		return bad(err)
 	}
 	s.written = &written
-	return s, unknown, true, s.Validate()
+	if s.Disabled {
+		return s, unknown, nil
+	}
+	return s, unknown, s.Validate()
 }
 
 func transportOf(e *entry) (Transport, error) {

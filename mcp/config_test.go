@@ -38,6 +38,7 @@ func TestReadConfig(t *testing.T) {
 	want := []mcp.Server{
 		{Name: "far", Transport: mcp.TransportHTTP, URL: "https://h.example/mcp", Headers: map[string]string{"Authorization": "Bearer a${HOME}b"}, Timeout: 1500 * time.Millisecond, Args: []string{}, Origin: "/repo/.mcp.json"},
 		{Name: "files", Transport: mcp.TransportStdio, Command: "npx", Args: []string{"-y", "files", "/home/me/notes", "/srv", "$HOME", "${}", "${open"}, Env: map[string]string{"TOKEN": "a${HOME}b"}, Cwd: "sub", Origin: "/repo/.mcp.json"},
+		{Name: "off", Transport: mcp.TransportStdio, Command: "x", Args: []string{}, Origin: "/repo/.mcp.json", Disabled: true},
 		{Name: "old", Transport: mcp.TransportSSE, URL: "http://localhost:1/sse", Args: []string{}, Origin: "/repo/.mcp.json"},
 		{Name: "plain", Transport: mcp.TransportHTTP, URL: "https://a.example", Args: []string{}, Origin: "/repo/.mcp.json"},
 	}
@@ -100,7 +101,7 @@ func TestFromConfig(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `mcp.bad.type: "nearby"`) || !strings.Contains(err.Error(), `"A" and "a"`) {
 		t.Errorf("error = %v", err)
 	}
-	if len(servers) != 2 || servers[0].Name != "A" || servers[1].URL != "https://x/y" {
+	if len(servers) != 3 || servers[0].Name != "A" || servers[1].URL != "https://x/y" || !servers[2].Disabled {
 		t.Errorf("servers = %+v", servers)
 	}
 }

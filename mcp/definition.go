@@ -2,15 +2,16 @@ package mcp
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
-	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
 )
@@ -41,6 +42,9 @@ type Tool struct {
 type Execution struct {
 	TaskSupport string `json:"taskSupport,omitempty"`
 }
+
+// asTask reports whether the tool can only be called as a task.
+func (t *Tool) asTask() bool { return t.Execution.TaskSupport == "required" }
 
 // Annotations are the server's claims about the effects of a tool. Permissions never depend on them.
 type Annotations struct {
@@ -100,7 +104,7 @@ func (t *Tool) usable() error {
 	if err != nil {
 		return err
 	}
-	if _, err := resolveSchema(parameters); err != nil {
+	if _, err := toolschema.Resolve(parameters); err != nil {
 		return fmt.Errorf("its inputSchema is not valid: %w", err)
 	}
 	return nil
@@ -124,17 +128,6 @@ func (t *Tool) parameters() (json.RawMessage, error) {
 	}
 }
 
-func resolveSchema(text json.RawMessage) (resolved *jsonschema.Resolved, err error) {
-	if err := schemacost.Check(text); err != nil {
-		return nil, err
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		return nil, err
-	}
-	return schema.Resolve(nil)
-}
-
 // canonical returns the JSON of a value with sorted keys and exact numbers, so that equal values have equal texts.
 func canonical(v any) []byte {
 	raw, err := json.Marshal(v)
@@ -154,6 +147,14 @@ func canonical(v any) []byte {
 }
 
 func same(a, b any) bool { return bytes.Equal(canonical(a), canonical(b)) }
+
+// Sum returns the SHA-256 of everything that the user approves, as "sha256:" and hexadecimal digits.
+func (d *Definition) Sum() string {
+	approved := *d
+	approved.Title, approved.Protocol, approved.Resources = "", "", false
+	sum := sha256.Sum256(canonical(&approved))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
 
 // Difference is a difference between an offered and an approved item.
 type Difference struct {

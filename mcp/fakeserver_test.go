@@ -160,7 +160,7 @@ func (s *fakeServer) handle(m fakeMessage) {
 			ProtocolVersion string `json:"protocolVersion"`
 		}
 		_ = json.Unmarshal(m.Params, &p)
-		capabilities := map[string]any{"tools": map[string]any{"listChanged": true}, "prompts": map[string]any{}, "resources": map[string]any{}}
+		capabilities := map[string]any{"tools": map[string]any{"listChanged": true}, "prompts": map[string]any{}, "resources": map[string]any{"subscribe": true}, "logging": map[string]any{}}
 		if os.Getenv("INTERCEPTORS") != "" {
 			capabilities["extensions"] = map[string]any{"io.modelcontextprotocol/interceptors": map[string]any{}}
 		}
@@ -184,6 +184,13 @@ func (s *fakeServer) handle(m fakeMessage) {
 		s.reply(m.ID, map[string]any{"resourceTemplates": []any{map[string]any{"uriTemplate": "note://{name}", "name": "any note"}}})
 	case "resources/read":
 		s.reply(m.ID, map[string]any{"contents": []any{map[string]any{"uri": "note://a", "mimeType": "text/plain", "text": "the note"}}})
+	case "resources/subscribe", "logging/setLevel":
+		if f := os.Getenv("LEVEL"); f != "" && m.Method == "logging/setLevel" {
+			appendLine(f, string(m.Params))
+		}
+		s.reply(m.ID, map[string]any{})
+	case "completion/complete":
+		s.reply(m.ID, map[string]any{"completion": map[string]any{"values": []string{"main.go", "main_test.go", string(m.Params)}}})
 	case "interceptors/list":
 		s.reply(m.ID, json.RawMessage(`{"interceptors":`+os.Getenv("INTERCEPTORS")+`}`))
 	case "interceptor/invoke":
@@ -220,7 +227,7 @@ func (s *fakeServer) tools() []any {
 	list := []any{tool("echo", `{"type":"object","properties":{"text":{"type":"string","x-keep":true}},"required":["text"],"$defs":{"a":{}}}`)}
 	for _, name := range []string{
 		"count", "never", "die", "env", "image", "fails", "structured", "badly structured", "progress", "ask", "sample", "roots",
-		"big", "utf8", "hook", "links", "change", "pid", "child",
+		"big", "utf8", "hook", "links", "change", "pid", "child", "touch",
 	} {
 		list = append(list, tool(name, anyObject))
 	}
@@ -310,6 +317,9 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 		}
 		raw, _ := json.Marshal(map[string]any{"value": in.Value})
 		s.reply(id, text(string(raw)))
+	case "touch":
+		s.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q}}`, a.Text))
+		s.reply(id, text("touched"))
 	case "change":
 		s.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		s.reply(id, text("changed"))

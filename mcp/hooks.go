@@ -12,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
+	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -21,7 +22,7 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var hooks []sdk.Hook
-	if p.pin == nil || p.pin.Definition.Instructions != "" {
+	if p.pin == nil || p.pin.Definition.Instructions != "" || p.pin.Definition.Resources {
 		h := sdk.OnChatSystem(p.addInstructions)
 		h.Name, h.Reads, h.Writes = "instructions", []string{"/system"}, []string{"/system"}
 		hooks = append(hooks, h)
@@ -58,25 +59,42 @@ func (p *Plugin) invoke(ctx context.Context, on *sdk.RemoteCall, in interceptor.
 	}
 	params := map[string]any{
 		"name": in.Name, "event": in.Event, "phase": in.Phase, "payload": in.Payload, "timeoutMs": max(left.Milliseconds(), 1),
-		"context": map[string]any{"sessionId": request.session, "timestamp": time.Now().UTC().Format(time.RFC3339Nano)},
+		"context": map[string]any{"sessionId": request.Session, "timestamp": time.Now().UTC().Format(time.RFC3339Nano)},
 	}
 	var raw json.RawMessage
-	err := p.ask(ctx, true, func(c *conn) (err error) {
+	err := p.ask(ctx, true, func(c *connection) (err error) {
 		if err := p.mayCall(c, "interceptor", in.Name); err != nil {
 			return err
 		}
-		raw, err = c.raw(ctx, request, limit, "interceptor/invoke", params)
+		raw, err = c.Extension(ctx, request, limit, "interceptor/invoke", params)
 		return err
 	})
 	return raw, err
 }
 
+// hookCall returns a request on behalf of a hook, for the session in the hook's input.
+func hookCall(c *sdk.RemoteCall) *protocol.Call {
+	var in struct {
+		SessionID string `json:"sessionID"`
+	}
+	if json.Unmarshal(c.Input, &in) != nil {
+		return &protocol.Call{}
+	}
+	return &protocol.Call{Session: in.SessionID}
+}
+
 // addInstructions adds the approved instructions of the server to the system prompt.
 func (p *Plugin) addInstructions(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
 	p.mu.Lock()
-	text := strings.TrimSpace(p.offer.instructions)
+	text, outdated := strings.TrimSpace(p.offer.instructions), p.outdated()
 	p.mu.Unlock()
-	if text == "" || in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
+	if in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
+		return nil
+	}
+	if outdated != "" {
+		v.System = append(v.System, outdated)
+	}
+	if text == "" {
 		return nil
 	}
 	v.System = append(v.System, fmt.Sprintf("The MCP server %s says about its tools:\n\n%s", visible.Strip(p.server.Name), text))

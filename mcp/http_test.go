@@ -162,7 +162,7 @@ func TestRefusedOverHTTP(t *testing.T) {
 		headers map[string]string
 		want    string
 	}{
-		"who are you":   {authorized(status(500)), map[string]string{}, "OAuth (https://auth.example/.well-known/oauth-protected-resource), which tenon does not support yet; put a token"},
+		"who are you":   {authorized(status(500)), map[string]string{}, "the server requires sign-in (HTTP status 401); put a token"},
 		"wrong token":   {authorized(status(500)), map[string]string{"Authorization": "Bearer old"}, "refused the token"},
 		"broken":        {status(500), nil, "HTTP status 500 (Internal Server Error): go away [31m"},
 		"not there":     {status(404), nil, "no streamable HTTP or SSE endpoint"},

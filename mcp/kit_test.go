@@ -48,6 +48,7 @@ type testHost struct {
 	project sdk.Project
 	log     syncBuffer
 	sample  func(sdk.SampleRequest) (*sdk.SampleResult, error)
+	ask     func(session string, q []sdk.Question) ([][]string, error)
 }
 
 type syncBuffer struct {
@@ -81,6 +82,13 @@ func (h *testHost) Sample(_ context.Context, r sdk.SampleRequest) (*sdk.SampleRe
 		return nil, &sdk.Refusal{Reason: "no"}
 	}
 	return h.sample(r)
+}
+
+func (h *testHost) AskUser(_ context.Context, session string, q []sdk.Question) ([][]string, error) {
+	if h.ask == nil {
+		return nil, sdk.ErrHeadless
+	}
+	return h.ask(session, q)
 }
 
 // start starts a plugin for the test.

@@ -36,17 +36,19 @@ var errClosed = errors.New("the server was closed")
 
 // link keeps one server connected. One goroutine, run, owns the connection; others get it with get.
 type link struct {
-	dial func(ctx context.Context) (*conn, error)
+	dial func(ctx context.Context) (*connection, error)
 	// ready is called with every new connection, before get returns it.
-	ready func(ctx context.Context, c *conn)
+	ready func(ctx context.Context, c *connection)
+	// failure is called after each start that failed.
+	failure func(err error)
 
 	wanted chan struct{} // the server is needed now
 	done   chan struct{}
 
 	mu       sync.Mutex
 	state    State
-	reason   error // of StateFailed and StateRestarting
-	conn     *conn // of StateReady
+	reason   error       // of StateFailed and StateRestarting
+	conn     *connection // of StateReady
 	changed  chan struct{}
 	failures int // consecutive failed attempts
 	failed   time.Time
@@ -54,9 +56,9 @@ type link struct {
 	used     bool
 }
 
-func newLink(dial func(context.Context) (*conn, error), ready func(context.Context, *conn)) *link {
+func newLink(dial func(context.Context) (*connection, error), ready func(context.Context, *connection), failure func(error)) *link {
 	return &link{
-		dial: dial, ready: ready, state: StateIdle,
+		dial: dial, ready: ready, failure: failure, state: StateIdle,
 		wanted: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
 	}
 }
@@ -91,20 +93,20 @@ func (l *link) run(ctx context.Context, eager bool) {
 }
 
 // serve offers the connection until it is lost and reports whether it was used successfully.
-func (l *link) serve(ctx context.Context, c *conn) bool {
+func (l *link) serve(ctx context.Context, c *connection) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	var listening sync.WaitGroup
-	listening.Go(func() { c.listen(ctx) }) // ends with ctx
+	listening.Go(func() { c.Listen(ctx) }) // ends with ctx
 	l.ready(ctx, c)
 	l.set(StateReady, c, nil)
 	select {
-	case <-c.wire.lost:
-		l.set(StateRestarting, nil, c.wire.cause)
+	case <-c.Lost():
+		l.set(StateRestarting, nil, c.Cause())
 	case <-ctx.Done():
 		l.set(StateClosed, nil, errClosed)
 	}
 	cancel()
-	c.close()
+	c.Close()
 	listening.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +149,7 @@ func backoff(inRow int) time.Duration {
 	return d + rand.N(d/4+1) // spread the restarts
 }
 
-func (l *link) set(state State, c *conn, reason error) {
+func (l *link) set(state State, c *connection, reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c != nil {
@@ -164,6 +166,7 @@ func (l *link) fail(err error) {
 	l.failed = time.Now()
 	l.mu.Unlock()
 	l.set(StateFailed, nil, err)
+	l.failure(err)
 }
 
 func (l *link) stateNow() State {
@@ -174,7 +177,7 @@ func (l *link) stateNow() State {
 
 // get returns the connection and starts the server if necessary. It waits at most until ctx ends, and not at all for a
 // server whose start has just failed.
-func (l *link) get(ctx context.Context) (*conn, error) {
+func (l *link) get(ctx context.Context) (*connection, error) {
 	before := -1
 	for {
 		l.mu.Lock()
@@ -188,7 +191,7 @@ func (l *link) get(ctx context.Context) (*conn, error) {
 			}
 		}
 		switch {
-		case c != nil && !c.wire.isLost():
+		case c != nil && !c.IsLost():
 			return c, nil
 		case state == StateClosed:
 			return nil, errClosed

@@ -87,8 +87,8 @@ func (l *serverLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// print writes a line of tenon about a message of the server.
-func (l *serverLog) print(what string, raw []byte) {
+// Print writes a line of tenon about a message of the server.
+func (l *serverLog) Print(what string, raw []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.put(fmt.Appendf(nil, "[tenon] %s: %s", what, raw[:min(len(raw), maxLogLine)]))
@@ -132,8 +132,8 @@ func (l *serverLog) open() {
 	}
 }
 
-// lastWords returns the server's last output as the end of an error, and clears it.
-func (l *serverLog) lastWords() string {
+// LastWords returns the server's last output as the end of an error, and clears it.
+func (l *serverLog) LastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := strings.TrimSpace(visible.Strip(string(l.tail)))

@@ -6,15 +6,20 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/protocol"
 )
 
 // notified handles a notification of the server. It is called on a reading goroutine and does not block.
-func (d *dialer) notified(c *conn, method string, fields map[string]any) {
+func (d *dialer) notified(c *protocol.Conn, method string, fields map[string]any) {
 	switch method {
 	case "notifications/progress":
-		c.calls.progress(fields)
+		c.Progress(fields)
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged), "notifications/interceptors/list_changed":
 		d.changed()
+	case string(mcp.MethodNotificationResourceUpdated):
+		if uri, ok := fields["uri"].(string); ok {
+			d.updated(uri)
+		}
 	case "notifications/message":
 		d.message(fields)
 	}
@@ -30,7 +35,7 @@ func (d *dialer) message(fields map[string]any) {
 		raw = []byte(text)
 	}
 	level, _ := fields["level"].(string)
-	d.log.print("message, "+visible.Strip(level), raw)
+	d.log.Print("message, "+visible.Strip(level), raw)
 	tell := d.logger.Debug
 	switch level {
 	case "error", "critical", "alert", "emergency":

@@ -84,6 +84,7 @@ func references(t testing.TB) (list []reference, dir string) {
 			{"toggle-subscriber-updates", `{}`, "ubscri"},
 			{"trigger-long-running-operation", `{"duration":0.2,"steps":2}`, "Steps: 2"},
 			{"trigger-elicitation-request", `{}`, ""},
+			{"trigger-url-elicitation", `{"url":"https://example.com/x"}`, ""},
 			{"trigger-sampling-request", `{"prompt":"say hello","maxTokens":10}`, "endTurn"},
 			{"get-roots-list", `{}`, "file://"},
 			{"simulate-research-query", `{"topic":"plugins","ambiguous":true}`, "plugins"},

@@ -3,9 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
@@ -42,28 +40,14 @@ func (p *Plugin) update(current *Definition) {
 		return
 	}
 	p.approve(current)
-	next := p.makeOffer(current)
-	if !slices.EqualFunc(next.withheld, p.offer.withheld, func(a, b Withheld) bool { return a == b }) {
-		p.logWithheld(next.withheld)
-	}
-	p.offer = next
+	p.rebuild(current)
 }
 
-// approve stores the first definition of a server configured by the user as approved, and the time of a check. p.mu must be held.
-func (p *Plugin) approve(current *Definition) {
-	switch {
-	case current == nil:
-		return
-	case p.pin == nil && p.server.Own:
-		p.pin = newPin(current)
-	case p.pin != nil && time.Since(p.pin.Checked) > freshFor/24 && len(Compare(&p.pin.Definition, current)) == 0:
-		p.pin = &Pin{Definition: p.pin.Definition, Unusable: p.pin.Unusable, Checked: time.Now()}
-	default:
-		return
-	}
-	if err := p.options.Pins.Save(p.server, p.pin); err != nil {
-		p.logger.Warn("the approval of an MCP server could not be stored", "server", p.server.Name, "err", err)
-	}
+// rebuild makes the offer from the approval and the definition. p.mu must be held.
+func (p *Plugin) rebuild(current *Definition) {
+	next := p.makeOffer(current)
+	p.logWithheld(next.withheld)
+	p.offer = next
 }
 
 func (p *Plugin) makeOffer(current *Definition) *offer {
@@ -111,8 +95,9 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 }
 
 // mayCall returns an error unless the current definition of the item is the approved one, which the model saw.
-func (p *Plugin) mayCall(c *conn, kind, name string) error {
+func (p *Plugin) mayCall(c *connection, kind, name string) error {
 	now := c.definition()
+	p.reload()
 	p.mu.Lock()
 	known, pinned, ok := p.offer.current == now, p.pin != nil, p.offer.approved[kind+" "+name]
 	p.mu.Unlock()
@@ -135,7 +120,7 @@ func (p *Plugin) mayCall(c *conn, kind, name string) error {
 }
 
 func (p *Plugin) remedy() string {
-	return fmt.Sprintf("\"tenon plugin trust %s\"", p.server.Name)
+	return fmt.Sprintf("\"tenon mcp trust %s\"", p.server.Name)
 }
 
 // offerTools adds the approved tools and those for the server's resources.
@@ -172,9 +157,13 @@ func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bo
 	}
 }
 
-// logWithheld logs the items that are not offered, and why.
+// logWithheld logs the items that are not offered, and why, each once. p.mu must be held.
 func (p *Plugin) logWithheld(list []Withheld) {
 	for _, w := range list {
+		if p.named[w] {
+			continue
+		}
+		p.named[w] = true
 		what := w.Kind
 		if w.Name != "" {
 			what += " " + visible.Strip(w.Name)

@@ -28,6 +28,8 @@ type Pins interface {
 	// Load returns the pin of a server, or nil if it has none. A server with a changed configuration has none.
 	Load(s Server) (*Pin, error)
 	Save(s Server, p *Pin) error
+	// Stamp returns a text that changes when the pin of a server does; empty without one.
+	Stamp(s Server) string
 }
 
 // FilePins stores pins as files in a directory, which it creates when needed.
@@ -66,6 +68,15 @@ func (dir filePins) Save(s Server, p *Pin) error {
 		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
 	}
 	return nil
+}
+
+// Stamp returns the time and the size of the file.
+func (dir filePins) Stamp(s Server) string {
+	info, err := os.Stat(dir.path(s))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size())
 }
 
 // Approve stores a definition as the user's approval of the server.

@@ -33,7 +33,7 @@ func TestChangedTools(t *testing.T) {
 	for _, w := range p.Status().Withheld {
 		switch w.Name {
 		case "new":
-			if !strings.Contains(w.Reason, "is not part of") || !strings.Contains(w.Reason, "tenon plugin trust fake") {
+			if !strings.Contains(w.Reason, "is not part of") || !strings.Contains(w.Reason, "tenon mcp trust fake") {
 				t.Errorf("new: %+v", w)
 			}
 		case "two":
@@ -106,7 +106,7 @@ func TestForeignServerNeedsApproval(t *testing.T) {
 	s := fake(t, "plain")
 	s.Own = false
 	p := start(t, h, s, o)
-	if st := p.Status(); len(p.Tools()) != 0 || len(st.Withheld) != 1 || !strings.Contains(st.Withheld[0].Reason, "tenon plugin trust") {
+	if st := p.Status(); len(p.Tools()) != 0 || len(st.Withheld) != 1 || !strings.Contains(st.Withheld[0].Reason, "tenon mcp trust") {
 		t.Errorf("status = %+v with %d tools", st, len(p.Tools()))
 	}
 	if err := mcp.Approve(mcp.FilePins(o.Dir), s, p.Current()); err != nil {

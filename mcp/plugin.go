@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -29,12 +31,17 @@ type Options struct {
 	Environ []string
 	// Confine returns the files a server may access; it is called at each start. If nil, servers run with all rights of the user.
 	Confine func() (confine.Policy, error)
+	// Authorizer signs requests to a remote server in; nil if nobody is signed in.
+	Authorizer protocol.Authorizer
+	// MayApprove returns an error for a definition that a question must not approve; nil means that every one may be.
+	MayApprove func(*Definition) error
 	// Version is tenon's version for the handshake.
 	Version string
 	// Eager starts every server immediately, in the background. Otherwise a server without hooks that was checked within a day is started
 	// when it is first needed.
 	Eager bool
-	// Wait is the maximum time Start waits for an unknown server. By default Start does not wait; the tools appear in a later step.
+	// Wait is the maximum time Start waits for an unknown server. By default Start does not wait; the tools appear in a later step. A host
+	// may abandon a Start that takes long; Probe and Approve before it are the way to wait longer.
 	Wait time.Duration
 }
 
@@ -72,9 +79,18 @@ type Plugin struct {
 	news    chan struct{} // signals changed lists of the server
 	running sync.WaitGroup
 
-	mu    sync.Mutex
-	pin   *Pin // nil if nothing is approved
-	offer *offer
+	last     *Check      // before this start; nil if there was none
+	reported sync.Once   // that the server does not work
+	used     atomic.Bool // a turn asked for its tools
+
+	mu      sync.Mutex
+	pin     *Pin              // nil if nothing is approved
+	stamp   string            // of the stored pin
+	session string            // of the last call
+	read    map[string]bool   // by URI: subscribed resources that were read; true if they changed since
+	asked   string            // the definition that the user was last asked about
+	named   map[Withheld]bool // those that were logged
+	offer   *offer
 }
 
 var (
@@ -88,7 +104,7 @@ var (
 
 // New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.
 func New(s Server, o Options) *Plugin {
-	return &Plugin{server: s, options: o, news: make(chan struct{}, 1), offer: &offer{}}
+	return &Plugin{server: s, options: o, news: make(chan struct{}, 1), named: map[Withheld]bool{}, read: map[string]bool{}, offer: &offer{}}
 }
 
 // Manifest names the plugin after its server.
@@ -112,10 +128,11 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	if err != nil {
 		return err
 	}
-	p.pin = pin
+	p.pin, p.stamp = pin, p.options.Pins.Stamp(p.server)
 	p.update(nil)
 	d := p.dialer()
-	p.link = newLink(d.dial, p.connected)
+	p.last = LastCheck(p.options.Dir, p.server)
+	p.link = newLink(d.dial, p.connected, p.report)
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop = stop
 	p.running.Go(func() { p.link.run(life, p.eager()) }) // both end when Close cancels life
@@ -131,29 +148,68 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 
 func (p *Plugin) dialer() *dialer {
 	return &dialer{
-		server: p.server, options: &p.options, project: p.host.Project(), log: p.log, logger: p.logger,
+		server: p.server, options: &p.options, project: p.host.Project(), log: p.log, logger: p.logger, host: p.host,
 		changed: func() {
 			select {
 			case p.news <- struct{}{}:
 			default:
 			}
 		},
-		answers: func() *responder { return &responder{server: p.server.Name, host: p.host, timeout: p.server.timeout()} },
+		updated: p.resourceUpdated,
 	}
 }
 
 // eager reports whether the server is started before it is needed: hooks must not wait for a start, and unknown or
 // outdated definitions must be requested.
 func (p *Plugin) eager() bool {
-	return p.options.Eager || p.pin == nil || time.Since(p.pin.Checked) > freshFor || p.calledByHooks()
+	return p.options.Eager || p.pin == nil || p.last != nil && p.last.Error != "" || time.Since(p.pin.Checked) > freshFor || p.calledByHooks()
 }
+
+// report logs, once, that the server does not work.
+func (p *Plugin) report(err error) {
+	p.reported.Do(func() {
+		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", bound(p.server.Mask(err.Error()), 1<<10), "fix", p.fix(err))
+	})
+}
+
+// reportUnstarted reports a server that was never there: its start takes long, or failed before and was not over.
+func (p *Plugin) reportUnstarted() {
+	s := p.Status()
+	switch {
+	case s.Starts > 0 || s.State == StateIdle || !p.used.Load():
+	case p.last != nil && p.last.Error != "":
+		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)))
+	default:
+		p.report(errors.New("it had not started when the run ended"))
+	}
+}
+
+// fix returns the remedy for a server that does not work.
+func (p *Plugin) fix(err error) string {
+	switch {
+	case needsSignIn(err):
+		return p.signIn()
+	case p.server.Transport == TransportStdio:
+		return "tenon mcp logs " + p.server.Name + " shows its output"
+	}
+	return "check its address; tenon mcp list --check tries again"
+}
+
+// signIn returns the remedy for a server that requires sign-in.
+func (p *Plugin) signIn() string { return "put a token into its headers" }
+
+// needsSignIn reports whether a server refused to work without sign-in.
+func needsSignIn(err error) bool { return errors.As(err, new(*protocol.AuthError)) }
 
 func (p *Plugin) calledByHooks() bool {
 	return len(p.server.Hooks) > 0 || p.pin != nil && len(p.pin.Definition.Interceptors) > 0
 }
 
 // connected updates the offer after a new connection.
-func (p *Plugin) connected(_ context.Context, c *conn) { p.update(c.definition()) }
+func (p *Plugin) connected(ctx context.Context, c *connection) {
+	p.update(c.definition())
+	p.running.Go(func() { p.resubscribe(ctx, c) }) // ends with the connection
+}
 
 // follow requests the server's lists again when they have changed.
 func (p *Plugin) follow(ctx context.Context) {
@@ -177,6 +233,7 @@ func (p *Plugin) follow(ctx context.Context) {
 			continue
 		}
 		p.update(def)
+		p.askApproval(ctx, def)
 	}
 }
 
@@ -185,6 +242,7 @@ func (p *Plugin) Close(ctx context.Context) error {
 	if p.stop == nil {
 		return nil
 	}
+	p.reportUnstarted()
 	p.stop()
 	done := make(chan struct{})
 	go func() { // ends with the goroutines of the plugin, each of which has a limit
@@ -205,6 +263,8 @@ func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 
 // Tools returns the tools known now.
 func (p *Plugin) Tools() []sdk.Tool {
+	p.used.Store(true)
+	p.reload()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.offer.tools
@@ -248,7 +308,7 @@ func (p *Plugin) Current() *Definition {
 
 // ask waits for the server's connection and runs a request. It repeats a request once if it cannot have reached the server, or if it
 // is read-only and the connection broke.
-func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*conn) error) error {
+func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*connection) error) error {
 	for again := true; ; again = false {
 		c, err := p.connection(ctx)
 		if err == nil {
@@ -258,7 +318,7 @@ func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*conn) error) er
 			p.link.worked()
 			return nil
 		}
-		if c != nil && again && ctx.Err() == nil && (unsent(err) || readOnly && broken(err)) {
+		if c != nil && again && ctx.Err() == nil && (protocol.Unsent(err) || readOnly && protocol.Broken(err)) {
 			continue
 		}
 		return p.explain(ctx, err)
@@ -266,7 +326,7 @@ func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*conn) error) er
 }
 
 // connection waits for the server, at most for its timeout.
-func (p *Plugin) connection(ctx context.Context) (*conn, error) {
+func (p *Plugin) connection(ctx context.Context) (*connection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.server.timeout(), fmt.Errorf("waited %s for the server", p.server.timeout()))
 	defer cancel()
 	return p.link.get(ctx)

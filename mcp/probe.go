@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -18,7 +19,7 @@ func Probe(ctx context.Context, s Server, project sdk.Project, o Options) (*Defi
 	}
 	defer log.close()
 	def := c.definition()
-	c.close()
+	c.Close()
 	return def, nil
 }
 
@@ -29,12 +30,12 @@ func Call(ctx context.Context, s Server, project sdk.Project, o Options, name st
 		return nil, err
 	}
 	defer log.close()
-	defer c.close()
+	defer c.Close()
 	t, ok := c.definition().tool(name)
 	if !ok {
 		return nil, &serverError{s.Name, fmt.Errorf("tool %q not found", name)}
 	}
-	raw, err := c.callTool(ctx, &call{}, s.timeout(), &t, args)
+	raw, err := c.CallTool(ctx, &protocol.Call{}, s.timeout(), t.Name, t.asTask(), args)
 	if err != nil {
 		return nil, &serverError{s.Name, err}
 	}
@@ -46,12 +47,11 @@ func Call(ctx context.Context, s Server, project sdk.Project, o Options, name st
 }
 
 // once connects to a server for one purpose. The caller closes both.
-func once(ctx context.Context, s Server, project sdk.Project, o Options) (*conn, *serverLog, error) {
+func once(ctx context.Context, s Server, project sdk.Project, o Options) (*connection, *serverLog, error) {
 	o = o.withDefaults(project)
 	log := newServerLog(LogPath(o.Dir, s), s)
 	d := &dialer{
-		server: s, options: &o, project: project, log: log, logger: slog.New(slog.DiscardHandler), changed: func() {},
-		answers: func() *responder { return &responder{server: s.Name, timeout: s.timeout()} },
+		server: s, options: &o, project: project, log: log, logger: slog.New(slog.DiscardHandler), changed: func() {}, updated: func(string) {},
 	}
 	c, err := d.dial(ctx)
 	if err != nil {

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,10 @@ const orderForm = `{"message":"Your order?","requestedSchema":{"type":"object","
 	"gift":{"type":"boolean","title":"A gift?"},"mail":{"type":"string","format":"email"},
 	"extras":{"type":"array","items":{"anyOf":[{"const":"a","title":"Apple"},{"const":"b","title":"Bean"}]}}}}}`
 
+const defaultForm = `{"message":"You?","requestedSchema":{"type":"object","required":["age"],"properties":{
+	"name":{"type":"string","default":"Ann"},"age":{"type":"integer","default":30},"score":{"type":"number","default":9.5},
+	"more":{"type":"boolean","default":true},"color":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g","title":"Green"}],"default":"r"}}}}`
+
 func TestElicitation(t *testing.T) {
 	t.Parallel()
 	p := ready(t, newTestHost(t), fake(t, "plain"))
@@ -66,22 +71,25 @@ func TestElicitation(t *testing.T) {
 		answers func([]sdk.Question) ([][]string, error)
 		want    string
 	}{
-		// count, size, then what need not be answered by name
-		"filled": {orderForm, answer([]string{"3"}, []string{"Large"}, []string{"Apple", "Bean"}, []string{"Yes"}, []string{"a@b.c"}),
+		"filled": {orderForm, answer([]string{"Large"}, []string{"3"}, []string{"Yes"}, []string{"a@b.c"}, []string{"Apple", "Bean"}),
 			`{"action":"accept","content":{"count":3,"extras":["a","b"],"gift":true,"mail":"a@b.c","size":"l"}}`},
-		"only what must":  {orderForm, answer([]string{"3"}, []string{"Small"}, nil, nil, nil), `{"action":"accept","content":{"count":3,"size":"s"}}`},
-		"never right":     {orderForm, answer([]string{"99"}, []string{"Small"}, nil, nil, nil), `{"action":"decline"}`},
-		"nobody there":    {orderForm, refuse(sdk.ErrHeadless), `{"action":"decline"}`},
-		"dismissed":       {orderForm, refuse(&sdk.Refusal{Reason: "the question was dismissed"}), `{"action":"cancel"}`},
-		"failure":         {orderForm, refuse(errors.New("the screen broke")), "the screen broke"},
-		"confirmed":       {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"Yes"}), `{"action":"accept","content":{}}`},
-		"not confirmed":   {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"No"}), `{"action":"decline"}`},
-		"to an address":   {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://evil.example"}`, answer(), "does not open URLs"},
-		"a nested object": {`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, answer(), "unsupported type"},
+		"only what must": {orderForm, answer([]string{"Small"}, []string{"3"}, nil, nil, nil), `{"action":"accept","content":{"count":3,"size":"s"}}`},
+		"never right":    {orderForm, answer([]string{"Small"}, []string{"99"}, nil, nil, nil), `{"action":"decline"}`},
+		"nobody there":   {orderForm, refuse(sdk.ErrHeadless), `{"action":"decline"}`},
+		"dismissed":      {orderForm, refuse(&sdk.Refusal{Reason: "the question was dismissed"}), `{"action":"cancel"}`},
+		"failure":        {orderForm, refuse(errors.New("the screen broke")), "the screen broke"},
+		"confirmed":      {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"Yes"}), `{"action":"accept","content":{}}`},
+		"not confirmed":  {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"No"}), `{"action":"decline"}`},
+		"defaults": {defaultForm, answer(nil, nil, nil, []string{}, []string{"Green"}),
+			`{"action":"accept","content":{"name":"Ann","age":30,"score":9.5,"more":true,"color":"g"}}`},
+		"an address, opened":     {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://a.example/x"}`, answer([]string{"Yes"}), `{"action":"accept"}`},
+		"an address, not opened": {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://a.example/x"}`, answer([]string{"No"}), `{"action":"decline"}`},
+		"a file":                 {`{"mode":"url","message":"Go","elicitationId":"1","url":"file:///etc/passwd"}`, answer([]string{"Yes"}), "want an absolute http"},
+		"a disguised address":    {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://good.example@evil.example"}`, answer([]string{"Yes"}), "without a user"},
+		"a nested object":        {`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, answer(), "unsupported type"},
 	}
-	for name, test := range tests {
+	for name, test := range tests { // one after the other: the server's questions belong to the session's latest call
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r, err := runOn(t.Context(), t, p, "fake_ask", test.form, &toolHost{answers: test.answers})
 			if err != nil {
 				t.Fatal(err)
@@ -117,14 +125,24 @@ func TestQuestions(t *testing.T) {
 	if len(asked) != 5 {
 		t.Fatalf("%d questions, want 5", len(asked))
 	}
-	size := asked[1]
+	size := asked[0]
 	if !strings.Contains(size.Question, "MCP server fake: Your order?") || len(size.Options) != 2 || size.Options[1].Label != "Large" || *size.Custom {
 		t.Errorf("the question for the size is %+v", size)
 	}
-	if count := asked[0]; len(count.Options) != 0 || !*count.Custom {
+	if count := asked[1]; len(count.Options) != 0 || !*count.Custom {
 		t.Errorf("the question for the count is %+v", count)
 	}
-	if extras := asked[2]; !extras.Multiple || !strings.Contains(extras.Question, "may be left empty") {
+	if extras := asked[4]; !extras.Multiple || !extras.Optional || size.Optional {
 		t.Errorf("the question for the extras is %+v", extras)
+	}
+	if _, err := runOn(t.Context(), t, ready(t, newTestHost(t), fake(t, "plain")), "fake_ask", defaultForm, h); err != nil {
+		t.Fatal(err)
+	}
+	var defaults []string
+	for _, q := range asked {
+		defaults = append(defaults, strings.Join(q.Default, "+"))
+	}
+	if want := []string{"Ann", "30", "9.5", "Yes", "Red"}; !slices.Equal(defaults, want) {
+		t.Errorf("defaults %q, want %q", defaults, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -53,10 +54,10 @@ func decodeListed(raw json.RawMessage) (listed, error) {
 
 func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var resources, templates []listed
-	err := p.ask(ctx, true, func(c *conn) (err error) {
+	err := p.ask(ctx, true, func(c *connection) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, p.server.timeout())
 		defer cancel()
-		if resources, err = listAll(ctx, c, "resources", decodeListed); err != nil {
+		if resources, err = readList(ctx, c, "resources", decodeListed); err != nil {
 			return err
 		}
 		templates, err = listTemplates(ctx, c)
@@ -76,21 +77,15 @@ func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolR
 }
 
 // listTemplates returns the templates, or none if the server has no such list.
-func listTemplates(ctx context.Context, c *conn) ([]listed, error) {
-	raw, err := c.request(ctx, "resources/templates/list", map[string]any{})
+func listTemplates(ctx context.Context, c *connection) ([]listed, error) {
+	elements, err := c.ListOf(ctx, "resources/templates/list", "resourceTemplates")
 	if err != nil {
-		if broken(err) || ctx.Err() != nil {
+		if protocol.Broken(err) || ctx.Err() != nil {
 			return nil, err
 		}
 		return nil, nil
 	}
-	var page struct {
-		Templates []listed `json:"resourceTemplates"`
-	}
-	if err := json.Unmarshal(raw, &page); err != nil {
-		return nil, fmt.Errorf("invalid list of templates: %w", err)
-	}
-	return page.Templates, nil
+	return decodeList(elements, decodeListed), nil
 }
 
 func (l *listed) line() string {
@@ -114,7 +109,7 @@ func (p *Plugin) readResourceTool(ctx context.Context, c *sdk.ToolCall) (*sdk.To
 	if err := json.Unmarshal(c.Args, &args); err != nil {
 		return nil, err
 	}
-	b, err := p.resource(ctx, args.URI, &call{session: c.SessionID, host: c.Host})
+	b, err := p.resource(ctx, args.URI, &protocol.Call{Session: c.SessionID, Host: c.Host})
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +117,12 @@ func (p *Plugin) readResourceTool(ctx context.Context, c *sdk.ToolCall) (*sdk.To
 }
 
 // resource reads a resource.
-func (p *Plugin) resource(ctx context.Context, uri string, on *call) (*builder, error) {
+func (p *Plugin) resource(ctx context.Context, uri string, on *protocol.Call) (*builder, error) {
 	var raw json.RawMessage
-	err := p.ask(ctx, true, func(c *conn) (err error) {
-		raw, err = c.readResource(ctx, on, p.server.timeout(), uri)
+	err := p.ask(ctx, true, func(c *connection) (err error) {
+		if raw, err = c.ReadResource(ctx, on, p.server.timeout(), uri); err == nil {
+			p.subscribe(ctx, c, uri)
+		}
 		return err
 	})
 	if err != nil {
@@ -164,7 +161,7 @@ func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, e
 	if !offered {
 		return nil, false, nil
 	}
-	b, err := p.resource(ctx, uri, &call{})
+	b, err := p.resource(ctx, uri, &protocol.Call{})
 	if err != nil {
 		return nil, true, err
 	}
@@ -232,8 +229,8 @@ func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk
 		return nil, fmt.Errorf("command %q: %w; use: %s", name, err, usage(&prompt))
 	}
 	var raw json.RawMessage
-	err = p.ask(ctx, true, func(c *conn) (err error) {
-		raw, err = c.getPrompt(ctx, &call{}, p.server.timeout(), prompt.Name, args)
+	err = p.ask(ctx, true, func(c *connection) (err error) {
+		raw, err = c.GetPrompt(ctx, &protocol.Call{}, p.server.timeout(), prompt.Name, args)
 		return err
 	})
 	if err != nil {

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"mime"
 	"path"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -92,7 +95,7 @@ func (e toolError) Error() string { return string(e) }
 func (e toolError) Unwrap() error { return errTool }
 
 func checkOutput(schema, value json.RawMessage) error {
-	resolved, err := resolveSchema(schema)
+	resolved, err := toolschema.Resolve(schema)
 	if err != nil {
 		return fmt.Errorf("the schema is not valid: %w", err)
 	}
@@ -143,7 +146,7 @@ func (b *builder) add(raw json.RawMessage) {
 	case "text":
 		b.text(c.Text)
 	case "image", "audio":
-		b.file(c.Data, c.MimeType, "", c.Type)
+		b.file(c.Data, c.MimeType, c.Type, c.Type)
 	case "resource":
 		if c.Resource != nil {
 			b.resource(c.Resource)
@@ -176,8 +179,25 @@ func (b *builder) resource(r *resourceText) {
 		b.text(fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, *r.Text))
 		return
 	}
+	if text, ok := decodeText(r); ok {
+		b.text(fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, text))
+		return
+	}
 	b.file(r.Blob, r.MimeType, path.Base(r.URI), "resource "+r.URI)
 }
+
+// decodeText returns the text of a resource that the server sent as base64.
+func decodeText(r *resourceText) (string, bool) {
+	media, _, err := mime.ParseMediaType(r.MimeType)
+	if err != nil || !strings.HasPrefix(media, "text/") && !slices.Contains(textTypes, media) && !strings.HasSuffix(media, "+json") && !strings.HasSuffix(media, "+xml") {
+		return "", false
+	}
+	text, err := base64.StdEncoding.DecodeString(r.Blob)
+	return string(text), err == nil && utf8.Valid(text)
+}
+
+// textTypes are media types of text outside text/.
+var textTypes = []string{"application/json", "application/xml", "application/javascript", "application/yaml", "application/x-yaml", "application/toml", "application/sql"}
 
 // file attaches base64 data if models can use it, else adds a description.
 func (b *builder) file(data, mimeType, name, what string) {

@@ -57,6 +57,8 @@ type Server struct {
 	Origin string
 	// Own reports whether the user configured the server: its first definition counts as approved.
 	Own bool
+	// Disabled reports whether the configuration switches the server off.
+	Disabled bool
 	// Root and Data are set for a server of a plugin package: they replace ${PLUGIN_ROOT} and ${PLUGIN_DATA} in Args, Env and Cwd, the
 	// server gets both in its environment, and Command and Cwd must be inside Root.
 	Root, Data string
@@ -257,6 +259,9 @@ func inside(base, path string) bool {
 	rel, err := filepath.Rel(resolvedBase, resolved)
 	return err == nil && filepath.IsLocal(rel)
 }
+
+// Limit returns the timeout of the server's start and of each request.
+func (s *Server) Limit() time.Duration { return s.timeout() }
 
 func (s *Server) timeout() time.Duration {
 	if s.Timeout == 0 {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/toolschema"
+	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,12 +35,12 @@ func (t *tool) Definition() sdk.ToolDefinition {
 func (t *tool) Deadline() time.Duration { return t.plugin.longest() }
 
 func (p *Plugin) longest() time.Duration {
-	return p.server.timeout() + max(maxCallTime, p.server.timeout())
+	return p.server.timeout() + max(protocol.MaxCallTime, p.server.timeout())
 }
 
 // Execute calls the tool. It waits for a starting server.
 func (t *tool) Execute(ctx context.Context, c *sdk.ToolCall) (*sdk.ToolResult, error) {
-	raw, err := t.plugin.callTool(ctx, t.tool, c.Args, &call{session: c.SessionID, host: c.Host})
+	raw, err := t.plugin.callTool(ctx, t.tool, c.Args, &protocol.Call{Session: c.SessionID, Host: c.Host})
 	if err != nil {
 		return nil, err
 	}
@@ -63,14 +65,27 @@ func (t *tool) title() string {
 }
 
 // callTool calls a tool if its definition is still the approved one.
-func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on *call) (json.RawMessage, error) {
+func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on *protocol.Call) (json.RawMessage, error) {
+	p.mu.Lock()
+	p.session = on.Session
+	p.mu.Unlock()
 	var raw json.RawMessage
-	err := p.ask(ctx, t.Annotations.ReadOnly, func(c *conn) (err error) {
+	err := p.ask(ctx, t.Annotations.ReadOnly, func(c *connection) (err error) {
 		if err := p.mayCall(c, "tool", t.Name); err != nil {
 			return err
 		}
-		raw, err = c.callTool(ctx, on, p.server.timeout(), &t, args)
+		raw, err = c.CallTool(ctx, on, p.server.timeout(), t.Name, t.asTask(), t.arguments(args))
 		return err
 	})
 	return raw, err
+}
+
+// arguments returns the arguments of a call without nulls that the tool's schema does not allow: servers refuse them.
+func (t *Tool) arguments(args json.RawMessage) json.RawMessage {
+	schema, err := toolschema.Resolve(t.InputSchema)
+	if err != nil {
+		return args // of a tool that is used as a hook
+	}
+	rest, _ := toolschema.WithoutNulls(schema, args)
+	return rest
 }

@@ -21,13 +21,14 @@ const (
 	projectTenon = ".tenon"
 )
 
-// discover returns everything that may be a plugin: what the configuration names by its path, in order, then what is in the user's
-// directory and in the project's, by name.
-func (l *Loader) discover() (items []*Item, warnings []string) {
+// discover returns everything that may be a plugin: what the configuration names by its path, in order, then installed plugins, then the
+// contents of the user's directory and of the project's, by name.
+func (l *Loader) discover(installed []Installed) (items []*Item, warnings []string) {
 	d := &discovery{loader: l}
 	for n := range l.opts.Entries {
 		d.configured(&l.opts.Entries[n], n)
 	}
+	d.installed(installed)
 	if dir := l.opts.Project.ConfigDir; dir != "" {
 		d.folder(filepath.Join(dir, pluginsDir), placeUser)
 	}
@@ -124,7 +125,7 @@ func (d *discovery) add(i *Item) {
 	d.items = append(d.items, i)
 }
 
-// merge adds what another mention of the same plugin says. What the user says counts more than what a file of the project says, and
+// merge adds what another mention of the same plugin says. The user's word counts more than that of a file of the project, and
 // the later of two equals more than the earlier.
 func (i *Item) merge(other *Item) {
 	i.required = i.required || other.required
@@ -193,7 +194,7 @@ func (d *discovery) plugin(path, source string) bool {
 	case !info.IsDir():
 		return false
 	}
-	if _, err := os.Lstat(filepath.Join(source, manifest.File)); err != nil {
+	if !manifest.Is(source) {
 		d.warn("%s is not a plugin: %s is missing", path, manifest.File)
 		return false
 	}

@@ -1,7 +1,7 @@
 // Package plugins finds third-party plugins, compares them with what the user approved, and opens them with the given carriers.
 //
 // A Loader reads packages, modules and executables from the configuration, from .tenon/plugins of the project and from the user's
-// plugin directory. What is approved is run from a sealed copy of its content (package trust); nothing of what is not approved runs, is
+// plugin directory. Approved plugins run from a sealed copy of their content (package trust); nothing of another plugin runs, is
 // compiled, or gets into a prompt.
 //
 //	found path ─► digest ─► approved? ─► sealed copy ─► manifest ─► asks for more? ─► carrier ─► plugin

@@ -105,8 +105,8 @@ func TestEscapes(t *testing.T) {
 			p.write(theirs, wasmPackage("x", ""))
 			p.write(theirs, files{"tenon.lock": `{"version": 1, "entries": []}`})
 		}, check: waits("x", trust.WhyNew)},
-		"grants in the manifest":       {unapproved: true, prepare: given(wasmPackage("x", `"grants": [{"name": "kv"}]`)), check: rejected("x", "grants: unknown field")},
-		"approval in the manifest":     {unapproved: true, prepare: given(wasmPackage("x", `"approved": true`)), check: rejected("x", "approved: unknown field")},
+		"grants in the manifest":       {unapproved: true, prepare: given(wasmPackage("x", `"grants": [{"name": "kv"}]`)), check: rejected("x", "grants: unknown key")},
+		"approval in the manifest":     {unapproved: true, prepare: given(wasmPackage("x", `"approved": true`)), check: rejected("x", "approved: unknown key")},
 		"approval beside the manifest": {unapproved: true, prepare: given(files{"plugin.json": strings.Replace(manifestOf("x", `{`+wasmRuntime+`, `+oneHook+`}`), `"name"`, `"trusted": true, "name"`, 1), "p.wasm": "x"}), check: waits("x", trust.WhyNew)},
 		"every host":                   {unapproved: true, prepare: given(wasmPackage("x", `"capabilities": [{"name": "http", "scope": ["https://*"]}]`)), check: rejected("x", "scope[0]")},
 		"every secret":                 {unapproved: true, prepare: given(wasmPackage("x", `"capabilities": [{"name": "secret", "scope": ["*"]}]`)), check: rejected("x", "scope[0]")},
@@ -134,7 +134,7 @@ func TestEscapes(t *testing.T) {
 		"command in the project":         {unapproved: true, prepare: given(files{"plugin.json": manifestOf("x", `{"runtime": {"type": "process", "command": ["../../../evil"]}}`)}), check: rejected("x", "neither a bare name")},
 		"absolute command":               {unapproved: true, prepare: given(files{"plugin.json": manifestOf("x", `{"runtime": {"type": "process", "command": ["/bin/sh", "-c", "evil"]}}`)}), check: rejected("x", "neither a bare name")},
 		"huge manifest":                  {unapproved: true, prepare: given(files{"plugin.json": strings.Repeat(" ", 2<<20)}), check: rejected("x", "more than")},
-		"deep manifest":                  {unapproved: true, prepare: given(files{"plugin.json": strings.Repeat("[", 100_000)}), check: rejected("x", "nested deeper")},
+		"deep manifest":                  {unapproved: true, prepare: given(files{"plugin.json": strings.Repeat("[", 100_000)}), check: rejected("x", "brackets, more than 20000")},
 		"name with an escape":            {unapproved: true, prepare: given(files{"plugin.json": manifestOf(`x\u001b[2K`, "")}), check: rejected("x", "invalid plugin name")},
 		"file name with an escape":       {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("x", "")); p.write(theirs, files{"a\x1b[2J\nok": ""}) }, check: rejected("x", "do not show")},
 		"many files": {unapproved: true, prepare: func(p *place) {

@@ -63,7 +63,9 @@ type Item struct {
 
 	required bool              // an entry says so
 	pkg      *manifest.Package // nil of a single file
-	sealed   *trust.Sealed     // nil until approved
+	sealed   *trust.Sealed     // nil until approved or installed
+
+	installed *Installed // nil unless a lock file names it
 }
 
 // Trusted is the item as package trust knows it.
@@ -135,5 +137,5 @@ type HookFile struct {
 
 // dataDir returns a plugin's own directory. It belongs to the plugin at this path; another plugin of the same name gets another one.
 func (l *Loader) dataDir(i *Item) string {
-	return filepath.Join(l.opts.Project.DataDir, "plugins", "data", i.Name+"-"+shortHash(i.source))
+	return filepath.Join(l.pluginDir(), "data", i.Name+"-"+shortHash(i.source))
 }

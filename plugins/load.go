@@ -13,14 +13,19 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // Load finds and loads the plugins. The error of one plugin is in its Item and does not affect the others. The returned error is one of
-// tenon.lock or of ctx: without the lock nothing may run.
+// tenon.lock, of a lock file, or of ctx: without them nothing may run.
 func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
-	items, warnings := l.discover()
+	installed, err := l.readInstalled()
+	if err != nil {
+		return nil, err
+	}
+	items, warnings := l.discover(installed)
 	out := &Loaded{Warnings: warnings}
 	if len(items) == 0 && len(l.opts.Entries) == 0 {
 		return out, nil
@@ -67,20 +72,11 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 
 // inspect reads an item and looks up its approval.
 func (l *Loader) inspect(ctx context.Context, i *Item, approved trust.Entries) {
-	var err error
-	if i.Digest, err = l.vault.Digest(ctx, i.source); err != nil {
-		i.reject(err)
-		return
+	from, err := l.locate(ctx, i, approved)
+	if err == nil {
+		err = l.read(ctx, i, from)
 	}
-	from := i.source
-	if known := approved.Check(i.Trusted()).Previous; known != nil && (known.Digest == i.Digest || i.watched()) {
-		if i.sealed, err = l.vault.Seal(ctx, i.source, i.Digest); err != nil {
-			i.reject(err)
-			return
-		}
-		from = i.sealed.Root
-	}
-	if err := l.read(ctx, i, from); err != nil {
+	if err != nil {
 		i.reject(err)
 		return
 	}
@@ -95,19 +91,39 @@ func (l *Loader) inspect(ctx context.Context, i *Item, approved trust.Entries) {
 	l.decide(i, approved)
 }
 
+// locate finds where an item is read from: its sealed copy, or, until it is approved, its own place.
+func (l *Loader) locate(ctx context.Context, i *Item, approved trust.Entries) (from string, err error) {
+	if i.installed != nil {
+		if err := l.openInstalled(ctx, i); err != nil {
+			return "", err
+		}
+		return i.sealed.Root, nil
+	}
+	if i.Digest, err = l.vault.Digest(ctx, i.source); err != nil {
+		return "", err
+	}
+	if known := approved.Check(i.Trusted()).Previous; known != nil && (known.Digest == i.Digest || i.watched()) {
+		if i.sealed, err = l.vault.Seal(ctx, i.source, i.Digest); err != nil {
+			return "", err
+		}
+		return i.sealed.Root, nil
+	}
+	return i.source, nil
+}
+
 func (i *Item) watched() bool { return i.entry != nil && i.entry.Watch }
 
 // read reads the description of an item without running it.
 func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 	if i.sealed != nil && i.sealed.Single() || i.sealed == nil && !isDirectory(from) {
 		i.Carrier = sdk.CarrierProcess
-		if isModule(i.source) {
+		if i.sealed != nil && isModule(i.sealed.File()) || isModule(i.source) {
 			i.Carrier = sdk.CarrierWASM
 		}
 		i.Request = trust.Request{Carrier: i.Carrier, Undescribed: true}
 		return l.cachedDescription(i)
 	}
-	pkg, err := l.readPackage(i.sealed, from)
+	pkg, err := l.readPackage(i, from)
 	if err != nil {
 		return err
 	}
@@ -123,10 +139,15 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-1-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
+const keptPackage = "package-2-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
-func (l *Loader) readPackage(s *trust.Sealed, dir string) (*manifest.Package, error) {
+func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
+	name := ""
+	if i.installed != nil {
+		name = i.installed.Name
+	}
+	s := i.sealed
 	if s == nil {
 		return manifest.Read(dir)
 	}
@@ -136,7 +157,7 @@ func (l *Loader) readPackage(s *trust.Sealed, dir string) (*manifest.Package, er
 			return &p, nil
 		}
 	}
-	p, err := manifest.Read(dir)
+	p, err := manifest.ReadNamed(dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +237,9 @@ func (l *Loader) named(items []*Item) []*Item {
 		if e.Project {
 			mention.place = placeProject
 		}
-		at := slices.IndexFunc(items, func(i *Item) bool { return i.usable() && i.Name == e.Path })
+		at := slices.IndexFunc(items, func(i *Item) bool {
+			return i.usable() && (i.Name == e.Path || i.installed != nil && i.installed.Ref == e.Path)
+		})
 		if at < 0 {
 			mention.reject(l.unknownName(items, e))
 			items = append(items, mention)
@@ -244,6 +267,9 @@ func (l *Loader) unknownName(items []*Item, e *Entry) error {
 		if i.usable() {
 			names = append(names, i.Name)
 		}
+	}
+	if source.IsRef(e.Path) {
+		return fmt.Errorf("%w: %s names %q; run: tenon plugin install %s", ErrMissing, orUnknown(e.From), e.Path, e.Path)
 	}
 	remedy := "put it into the plugin directory, or write a path that begins with ./"
 	if len(names) > 0 {
@@ -284,6 +310,9 @@ func (i *Item) precedes(o *Item) bool {
 // open adds the contributions of an approved item.
 func (l *Loader) open(i *Item, out *Loaded) {
 	if i.pkg != nil && i.pkg.Description.Runtime == nil {
+		if d := &i.pkg.Description; len(d.Agents)+len(d.Commands) > 0 {
+			out.Plugins = append(out.Plugins, &texts{d})
+		}
 		l.contribute(i, out)
 		return
 	}
@@ -325,7 +354,7 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	if err != nil {
 		return err
 	}
-	again := &Item{Name: i.Name, Path: i.Path, Digest: i.Digest, source: i.source, sealed: sealed}
+	again := &Item{Name: i.Name, Path: i.Path, Digest: i.Digest, source: i.source, sealed: sealed, installed: i.installed}
 	if err := l.read(ctx, again, sealed.Root); err != nil {
 		return err
 	}
@@ -355,22 +384,30 @@ func (l *Loader) Untrust(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	pinned, err := l.History().Digests()
+	if err != nil {
+		return err
+	}
 	for _, e := range gone {
-		if !slices.ContainsFunc(left, func(o trust.Entry) bool { return o.Digest == e.Digest }) {
+		if !pinned[e.Digest] && !slices.ContainsFunc(left, func(o trust.Entry) bool { return o.Digest == e.Digest }) {
 			err = errors.Join(err, l.vault.Remove(e.Digest), l.forgetDescription(e.Digest))
 		}
 	}
 	return errors.Join(err, l.collect(), l.vault.Save())
 }
 
-// collect deletes sealed copies without an approval.
+// collect deletes sealed copies without an approval that no generation of a lock file names.
 func (l *Loader) collect() error {
 	entries, err := l.store.Read()
 	if err != nil {
 		return err
 	}
+	pinned, err := l.History().Digests()
+	if err != nil {
+		return err
+	}
 	err = l.vault.Collect(func(d trust.Digest) bool {
-		return slices.ContainsFunc(entries, func(e trust.Entry) bool { return e.Digest == d })
+		return pinned[d] || slices.ContainsFunc(entries, func(e trust.Entry) bool { return e.Digest == d })
 	})
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // a copy in use cannot be deleted on this system; a later call will

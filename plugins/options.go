@@ -57,6 +57,8 @@ type Carrier interface {
 type Options struct {
 	Project sdk.Project // Directory, Worktree, Home, ConfigDir and DataDir are used
 	Entries []Entry     // in the order of the configuration
+	// Staged are plugins to be installed. Each takes the place of the one with its lock file and name.
+	Staged []Installed
 	// CacheDir caches digests of unchanged files and descriptions. If empty, nothing is cached.
 	CacheDir string
 	// ConfigFiles are the files of the user's configuration, absolute, wherever they are. No grant may contain one.
@@ -95,10 +97,13 @@ func New(o Options) *Loader {
 		l.store = trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))
 	}
 	l.vault = trust.NewVault(trust.VaultOptions{
-		Dir: filepath.Join(o.Project.DataDir, "plugins", "store"), CacheDir: l.cache(), Limits: o.Limits,
+		Dir: filepath.Join(l.pluginDir(), "store"), CacheDir: l.cache(), Limits: o.Limits,
 	})
 	return l
 }
+
+// pluginDir is where the data of plugins is.
+func (l *Loader) pluginDir() string { return filepath.Join(l.opts.Project.DataDir, "plugins") }
 
 // Load finds and loads the plugins. It is New(o).Load(ctx).
 func Load(ctx context.Context, o Options) (*Loaded, error) { return New(o).Load(ctx) }

@@ -38,6 +38,10 @@ func (i *Item) Text(unconfined error) string {
 	w.field("from", Clean(i.Path)+origin(i))
 	w.field("digest", i.Digest.Short())
 	RequestText(&b, i.Request, unconfined)
+	if i.pkg != nil && i.pkg.Host != "tenon" {
+		w.field("written for", i.pkg.Host)
+	}
+	w.all("left out", i.Warnings)
 	ChangesText(&b, i.Decision)
 	return b.String()
 }

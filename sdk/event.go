@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 )
 
@@ -192,7 +193,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		if e.Extra == nil {
 			e.Extra = Extra{}
 		}
-		e.Extra["properties"], _ = value.JSON(inner) // raw JSON that was valid before
+		e.Extra["properties"], _ = jsontext.Marshal(inner) // raw JSON that was valid before
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 )
 
@@ -129,7 +130,7 @@ func (*UserMessage) Role() string { return RoleUser }
 func (*AssistantMessage) Role() string { return RoleAssistant }
 
 // Role returns the role in the JSON.
-func (m *UnknownMessage) Role() string { return value.StringField(m.Raw, "role") }
+func (m *UnknownMessage) Role() string { return jsontext.StringField(m.Raw, "role") }
 
 // UnmarshalJSON decodes the message and keeps its unknown fields.
 func (m *UserMessage) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, m) }
@@ -147,7 +148,7 @@ func (m AssistantMessage) MarshalJSON() ([]byte, error) { return value.Marshal(&
 func (m *UnknownMessage) UnmarshalJSON(data []byte) error {
 	var head MessageHead
 	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("%w: message of role %q: %w", ErrWire, value.StringField(data, "role"), err)
+		return fmt.Errorf("%w: message of role %q: %w", ErrWire, jsontext.StringField(data, "role"), err)
 	}
 	m.MessageHead, m.Raw = head, append(json.RawMessage(nil), data...)
 	return nil
@@ -159,7 +160,7 @@ func (m UnknownMessage) MarshalJSON() ([]byte, error) {
 	if err := json.Unmarshal(m.Raw, &was); err != nil || was == m.MessageHead {
 		return m.Raw, err
 	}
-	return value.ReplaceFields(m.Raw, map[string]string{"id": m.ID, "sessionID": m.SessionID}), nil
+	return jsontext.ReplaceFields(m.Raw, map[string]string{"id": m.ID, "sessionID": m.SessionID}), nil
 }
 
 // DecodeMessage decodes a message by its role. Errors wrap ErrWire.

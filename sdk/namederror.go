@@ -3,6 +3,7 @@ package sdk
 import (
 	"encoding/json"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 )
 
@@ -50,16 +51,16 @@ func (e *NamedError) Error() string {
 func (e NamedError) MarshalJSON() ([]byte, error) {
 	type plain NamedError
 	if e.Name != ErrorAPI || e.Data.IsRetryable {
-		return value.JSON(plain(e))
+		return jsontext.Marshal(plain(e))
 	}
 	data, err := e.Data.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	return value.JSON(struct {
+	return jsontext.Marshal(struct {
 		Name string          `json:"name"`
 		Data json.RawMessage `json:"data"`
-	}{e.Name, value.WithField(data, "isRetryable", []byte("false"))})
+	}{e.Name, jsontext.WithField(data, "isRetryable", []byte("false"))})
 }
 
 // UnmarshalJSON decodes the data and keeps its unknown fields.

@@ -1,6 +1,11 @@
 package sdk
 
-import "github.com/tenonhq/tenon/internal/value"
+import (
+	"fmt"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/value"
+)
 
 // Object is a JSON object of any shape: tool arguments, metadata, options.
 //
@@ -10,11 +15,12 @@ type Object map[string]any
 
 // UnmarshalJSON decodes data, an object or null.
 func (o *Object) UnmarshalJSON(data []byte) error {
-	m, err := value.DecodeObject(data)
-	if err == nil {
-		*o = m
+	m, err := jsontext.DecodeObject(data)
+	if err != nil {
+		return fmt.Errorf("%w: object: %w", ErrWire, err)
 	}
-	return err
+	*o = m
+	return nil
 }
 
 // Clone returns a deep copy.

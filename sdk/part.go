@@ -3,6 +3,7 @@ package sdk
 import (
 	"encoding/json"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 )
 
@@ -186,7 +187,7 @@ func (*PatchPart) Type() string      { return PartTypePatch }
 func (*SubtaskPart) Type() string    { return PartTypeSubtask }
 func (*CompactionPart) Type() string { return PartTypeCompaction }
 func (*RetryPart) Type() string      { return PartTypeRetry }
-func (p *UnknownPart) Type() string  { return value.StringField(p.Raw, "type") }
+func (p *UnknownPart) Type() string  { return jsontext.StringField(p.Raw, "type") }
 
 // Parts is an ordered list of parts.
 type Parts []Part
@@ -205,7 +206,7 @@ func (ps Parts) MarshalJSON() ([]byte, error) {
 	if ps == nil {
 		return []byte("[]"), nil
 	}
-	return value.JSON([]Part(ps))
+	return jsontext.Marshal([]Part(ps))
 }
 
 // DecodePart decodes a part by its type. Errors wrap ErrWire.

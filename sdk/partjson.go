@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 )
 
@@ -86,7 +87,7 @@ func (s FileSource) MarshalJSON() ([]byte, error) { return value.Marshal(&s) }
 func (p *UnknownPart) UnmarshalJSON(data []byte) error {
 	var head PartHead
 	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("%w: part of type %q: %w", ErrWire, value.StringField(data, "type"), err)
+		return fmt.Errorf("%w: part of type %q: %w", ErrWire, jsontext.StringField(data, "type"), err)
 	}
 	p.PartHead, p.Raw = head, bytes.Clone(data)
 	return nil
@@ -99,5 +100,5 @@ func (p UnknownPart) MarshalJSON() ([]byte, error) {
 		return p.Raw, err
 	}
 	ids := map[string]string{"id": p.ID, "sessionID": p.SessionID, "messageID": p.MessageID}
-	return value.ReplaceFields(p.Raw, ids), nil
+	return jsontext.ReplaceFields(p.Raw, ids), nil
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // Action is the decision of a permission rule.
@@ -111,8 +111,8 @@ func orderedFields(data []byte, f func(key string, raw json.RawMessage) error) e
 		return fmt.Errorf("%w: not JSON: %.40q", ErrWire, data)
 	}
 	var err error
-	value.EachField(data, func(key, raw []byte) bool {
-		err = f(value.Unquote(key), raw)
+	jsontext.EachField(data, func(key, raw []byte) bool {
+		err = f(jsontext.Name(key), raw)
 		return err == nil
 	})
 	return err
@@ -171,6 +171,8 @@ type Question struct {
 	Options  []QuestionOption `json:"options"`
 	Multiple bool             `json:"multiple,omitempty"` // several options may be chosen
 	Custom   *bool            `json:"custom,omitempty"`   // free text is allowed; default true
+	Optional bool             `json:"optional,omitempty"` // may be left without an answer
+	Default  []string         `json:"default,omitempty"`  // what no answer means, in the form of an answer
 }
 
 // QuestionOption is one of the suggested answers.

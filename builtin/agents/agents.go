@@ -3,9 +3,16 @@
 package agents
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -34,3 +41,128 @@ func (*Plugin) Manifest() sdk.Manifest {
 // Agents returns the agents, the default one first. It rereads the files if one of them, or a folder that can contain one, has
 // changed. A file with an error is logged once and skipped.
 func (p *Plugin) Agents() []sdk.Agent { return p.Current(p.load) }
+
+// folders lists the subfolders of a configuration folder that contain agents, and the default mode of those agents. The last two
+// are opencode's older names, for primary agents.
+var folders = []struct{ name, mode string }{
+	{"agent", sdk.ModeAll}, {"agents", sdk.ModeAll}, {"mode", sdk.ModePrimary}, {"modes", sdk.ModePrimary},
+}
+
+// load returns the built-in agents and those of all folders. A file with the name of an existing agent changes that agent.
+func (p *Plugin) load(w *sources.Watch) []sdk.Agent {
+	list := builtins()
+	for _, folder := range sources.ConfigFolders(p.Project) {
+		for _, sub := range folders {
+			sources.Documents(w, filepath.Join(folder, sub.name), sources.Markdown, func(doc *sources.Document, config *sdk.AgentConfig) error {
+				return p.add(&list, doc, config, sub.mode)
+			})
+		}
+	}
+	return list
+}
+
+func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.AgentConfig, mode string) error {
+	if err := check(doc, config); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(*list, func(a sdk.Agent) bool { return a.Name == doc.Name })
+	switch {
+	case config.Disable && i >= 0:
+		*list = slices.Delete(*list, i, i+1)
+		return nil
+	case config.Disable:
+		return nil
+	case i < 0:
+		*list = append(*list, sdk.Agent{Name: doc.Name, Mode: mode})
+		i = len(*list) - 1
+	}
+	a := &(*list)[i]
+	if a.Origin != "" {
+		a.Replaces = append([]string{a.Origin}, a.Replaces...)
+	}
+	own := a.Permission
+	apply(a, config, doc.Body)
+	a.Origin = sources.Shorten(p.Project, doc.Path)
+	// Rules carry the full path of their file: a repository's rules may need the user's approval.
+	more := slices.Concat(toolRules(config.Tools, doc.Path), withOrigin(config.Permission, doc.Path))
+	for i := range more {
+		more[i].Digest = doc.Digest
+	}
+	if a.Permission = slices.Concat(own, more); a.Strict && !sources.Users(p.Project, doc.Path) {
+		a.Permission = slices.Concat(more, own) // a repository cannot allow anything that a strict agent denies
+	}
+	return nil
+}
+
+// check returns an error for unknown keys and invalid values.
+func check(doc *sources.Document, config *sdk.AgentConfig) error {
+	unknown, known := doc.Keys(config)
+	for _, key := range unknown {
+		// Files of other programs also contain the agent's name; here the path is its name.
+		if key != "name" {
+			return fmt.Errorf("%w: unknown key %q; the keys are %s (put options of the model request under options)",
+				frontmatter.ErrFrontMatter, key, strings.Join(known, ", "))
+		}
+	}
+	switch config.Mode {
+	case "", sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll:
+	default:
+		return fmt.Errorf("%w: key \"mode\": want primary, subagent or all, have %q", frontmatter.ErrFrontMatter, config.Mode)
+	}
+	if config.Model != "" && !strings.Contains(config.Model, "/") {
+		return fmt.Errorf("%w: key \"model\": want provider/model, have %q", frontmatter.ErrFrontMatter, config.Model)
+	}
+	return nil
+}
+
+// apply sets the fields of the agent that the file sets, except its rules.
+func apply(a *sdk.Agent, c *sdk.AgentConfig, prompt string) {
+	a.Description = cmp.Or(c.Description, a.Description)
+	a.Mode = cmp.Or(c.Mode, a.Mode)
+	a.Variant = cmp.Or(c.Variant, a.Variant)
+	a.Color = cmp.Or(c.Color, a.Color)
+	a.Prompt = cmp.Or(prompt, c.Prompt, a.Prompt)
+	a.Temperature = cmp.Or(c.Temperature, a.Temperature)
+	a.TopP = cmp.Or(c.TopP, a.TopP)
+	if provider, model, ok := strings.Cut(c.Model, "/"); ok {
+		a.Model = &sdk.ModelRef{ProviderID: provider, ModelID: model}
+	}
+	if c.Hidden != nil {
+		a.Hidden = *c.Hidden
+	}
+	if steps := max(c.Steps, c.MaxSteps); steps > 0 {
+		a.Steps = steps
+	}
+	if len(c.Options) > 0 {
+		options := sdk.Object{}
+		maps.Copy(options, a.Options)
+		maps.Copy(options, c.Options)
+		a.Options = options
+	}
+}
+
+// toolRules converts the older form, a switch per tool, into rules.
+func toolRules(tools map[string]bool, origin string) sdk.PermissionRules {
+	var out sdk.PermissionRules
+	for _, name := range slices.Sorted(maps.Keys(tools)) {
+		rule := sdk.PermissionRule{Permission: name, Pattern: "*", Action: sdk.ActionDeny, Origin: origin}
+		if tools[name] {
+			rule.Action = sdk.ActionAllow
+		}
+		switch name {
+		case "write", "patch", "apply_patch":
+			rule.Permission = "edit"
+		}
+		out = append(out, rule)
+	}
+	return out
+}
+
+func withOrigin(rules sdk.PermissionRules, origin string) sdk.PermissionRules {
+	for i := range rules {
+		if rules[i].Origin == "" {
+			rules[i].Origin = origin
+		}
+	}
+	return rules
+}

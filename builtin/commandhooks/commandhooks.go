@@ -56,7 +56,7 @@ func New(sources ...Source) ([]sdk.Plugin, error) {
 
 // Commands lists the commands of a source, one line each, to show them before the user approves it. Errors are as in New.
 func Commands(s Source) ([]string, error) {
-	f, err := parse(s.Where, s.Data)
+	f, err := parse(&s)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ var (
 )
 
 func newPlugin(s Source) (*Plugin, error) {
-	f, err := parse(s.Where, s.Data)
+	f, err := parse(&s)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (p *Plugin) Manifest() sdk.Manifest {
 }
 
 // Start logs the parts of the source that have no effect. It starts no command.
-func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
+func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log, p.project = h.Logger(), h.Project()
 	extra := map[string]string{"CLAUDE_PROJECT_DIR": p.project.Worktree, "TENON_PROJECT_DIR": p.project.Worktree}
 	maps.Copy(extra, p.source.Env)
@@ -122,8 +122,12 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	}
 	p.environ = child.Environ(os.Environ(), extra)
 	p.git = gitkeep.New(p.project.Worktree, os.Environ())
+	level := slog.LevelWarn
+	if p.source.Root != "" {
+		level = slog.LevelInfo // a package's file is not the user's to correct
+	}
 	for _, warning := range p.file.warnings {
-		p.log.Warn(warning, "source", p.source.Where)
+		p.log.Log(ctx, level, warning, "source", p.source.Where)
 	}
 	return nil
 }

@@ -1,13 +1,13 @@
 package commandhooks
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -42,7 +42,6 @@ func matches(event string) bool {
 
 // file is the content of a source.
 type file struct {
-	where    string
 	entries  []*entry // those of one event in the order of the file
 	warnings []string
 }
@@ -57,216 +56,134 @@ type entry struct {
 }
 
 // parse parses a source. Errors wrap ErrSource and name file, position and remedy.
-func parse(where string, data []byte) (*file, error) {
-	f := &file{where: where}
-	fields, err := f.object("", data)
-	if err != nil {
-		return nil, err
+func parse(s *Source) (*file, error) {
+	source := checked.Source{Name: s.Where, NoLines: s.Root == ""} // the lines of a configuration are those of a larger file
+	var report checked.Report
+	p := &parser{Checker: checked.Checker{Source: &source, Report: &report, Rules: checked.NoRules{}}}
+	if n := source.Parse(s.Data, &report); n != nil {
+		p.source(n)
 	}
-	if nested, ok := fields.get("hooks"); ok {
-		f.warnUnknown("", fields, "is unknown and has no effect", "hooks", "description", "$schema")
-		if fields, err = f.object("hooks", nested); err != nil {
-			return nil, err
-		}
+	if err := report.Err(ErrSource); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
-	f.warnUnknown("", fields, "is not an event of tenon; the events are "+strings.Join(events(), ", "), events()...)
-	for _, m := range fields {
-		if !slices.Contains(events(), m.name) {
-			continue
-		}
-		groups, err := f.list(m.name, m.value)
-		if err != nil {
-			return nil, err
-		}
-		for i, group := range groups {
-			if err := f.group(m.name, fmt.Sprintf("%s[%d]", m.name, i), group); err != nil {
-				return nil, err
+	return &p.file, nil
+}
+
+type parser struct {
+	checked.Checker
+	file file
+}
+
+func (p *parser) source(n *checked.Node) {
+	if nested := n.Get("hooks"); nested != nil {
+		p.Each(n.Place(""), n, func(at checked.Place, name string, _ *checked.Node) {
+			if name != "hooks" && name != "description" && name != "$schema" {
+				p.warn(at.Key, "is unknown and has no effect")
 			}
+		})
+		if n = nested; !p.Want(n.Place("hooks"), n, checked.Object) {
+			return
 		}
 	}
-	return f, nil
+	p.Each(n.Place(""), n, func(at checked.Place, event string, n *checked.Node) {
+		if !slices.Contains(events(), event) {
+			p.warn(at.Key, "is not an event of tenon; the events are "+strings.Join(events(), ", "))
+			return
+		}
+		p.list(at, n, func(at checked.Place, n *checked.Node) { p.group(event, at, n) })
+	})
+}
+
+// list calls f for each element of a list.
+func (p *parser) list(at checked.Place, n *checked.Node, f func(at checked.Place, n *checked.Node)) {
+	if p.Want(at, n, checked.List) {
+		for i := range n.Items {
+			f(at.Element(i, n.Items[i].Offset), &n.Items[i])
+		}
+	}
 }
 
 // group parses a matcher and its commands.
-func (f *file) group(event, where string, data json.RawMessage) error {
-	fields, err := f.object(where, data)
-	if err != nil {
-		return err
-	}
-	f.warnUnknown(where+".", fields, "is unknown and has no effect", "matcher", "hooks")
-	m, err := f.matcher(event, where+".matcher", fields)
-	if err != nil {
-		return err
-	}
-	hooks, ok := fields.get("hooks")
-	if !ok {
-		return f.bad(where, `missing list "hooks"; write {"hooks": [{"type": "command", "command": "…"}]}`)
-	}
-	list, err := f.list(where+".hooks", hooks)
-	if err != nil {
-		return err
-	}
-	for i, data := range list {
-		e := &entry{event: event, matcher: m, timeout: sdk.MaxHookTimeout, where: fmt.Sprintf("%s.hooks[%d]", where, i)}
-		if err := f.entry(e, data); err != nil {
-			return err
+func (p *parser) group(event string, at checked.Place, n *checked.Node) {
+	var m matcher
+	isObject := p.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
+		switch name {
+		case "matcher":
+			m = p.matcher(event, at, n)
+		case "hooks":
+		default:
+			p.warn(at.Key, "is unknown and has no effect")
 		}
+	})
+	if hooks := n.Get("hooks"); hooks != nil {
+		p.list(at.Member("hooks", hooks.Offset), hooks, func(at checked.Place, n *checked.Node) {
+			p.entry(&entry{event: event, matcher: m, timeout: sdk.MaxHookTimeout, where: at.Key}, at, n)
+		})
+	} else if isObject {
+		p.Bad(at, `missing list "hooks"`, `write {"hooks": [{"type": "command", "command": "…"}]}`)
 	}
-	return nil
 }
 
-func (f *file) matcher(event, where string, fields object) (m matcher, err error) {
-	data, ok := fields.get("matcher")
-	if !ok {
-		return m, nil
+func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matcher {
+	if !p.Want(at, n, checked.String) {
+		return matcher{}
 	}
-	text, err := f.text(where, data)
+	m, err := newMatcher(n.Text)
 	if err != nil {
-		return m, err
+		p.Bad(at, err.Error(), "")
+	} else if !matches(event) && !m.everything() {
+		p.warn(at.Key, "has no effect: "+event+" has nothing to match")
+		return matcher{}
 	}
-	if m, err = newMatcher(text); err != nil {
-		return m, f.bad(where, "%v", err)
-	}
-	if !matches(event) && !m.everything() {
-		f.warn(where, "has no effect: "+event+" has nothing to match")
-		return matcher{}, nil
-	}
-	return m, nil
+	return m
 }
 
 // entry parses one command.
-func (f *file) entry(e *entry, data json.RawMessage) error {
-	fields, err := f.object(e.where, data)
-	if err != nil {
-		return err
+func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
+	kind, command := n.Get("type"), n.Get("command")
+	switch {
+	case !p.Want(at, n, checked.Object):
+		return
+	case kind == nil:
+		p.Bad(at.Member("type", n.Offset), "missing", `write "type": "command"`)
+		return
+	case !p.Want(at.Member("type", kind.Offset), kind, checked.String):
+		return
+	case kind.Text != "command":
+		p.warn(at.Key, fmt.Sprintf("is never run: type %q is not supported; want command", kind.Text))
+		return
 	}
-	data, ok := fields.get("type")
-	if !ok {
-		return f.bad(e.where+".type", `missing; write "type": "command"`)
-	}
-	kind, err := f.text(e.where+".type", data)
-	if err != nil {
-		return err
-	}
-	if kind != "command" {
-		f.warn(e.where, fmt.Sprintf("is never run: type %q is not supported; want command", kind))
-		return nil
-	}
-	// statusMessage is for a display that tenon does not have.
-	f.warnUnknown(e.where+".", fields, "is not supported and has no effect", "type", "statusMessage", "command", "timeout")
-	if data, ok := fields.get("command"); ok {
-		if e.command, err = f.text(e.where+".command", data); err != nil {
-			return err
+	p.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
+		switch name {
+		case "type", "statusMessage": // the latter is for a display that tenon does not have
+		case "command":
+			p.Want(at, n, checked.String)
+		case "timeout":
+			e.timeout = p.seconds(at, n)
+		default:
+			p.warn(at.Key, "is not supported and has no effect")
 		}
+	})
+	if command == nil || command.Kind == checked.String && strings.TrimSpace(command.Text) == "" {
+		p.Bad(at.Member("command", n.Offset), "missing", "write the shell command to run")
+		return
 	}
-	if data, ok := fields.get("timeout"); ok {
-		if e.timeout, err = f.seconds(e.where+".timeout", data); err != nil {
-			return err
-		}
-	}
-	if strings.TrimSpace(e.command) == "" {
-		return f.bad(e.where+".command", "missing; write the shell command to run")
-	}
-	f.entries = append(f.entries, e)
-	return nil
+	e.command = command.Text
+	p.file.entries = append(p.file.entries, e)
 }
 
 // seconds parses a timeout. It shortens a timeout above sdk.MaxHookTimeout with a warning.
-func (f *file) seconds(where string, data json.RawMessage) (time.Duration, error) {
-	var n float64
-	if err := json.Unmarshal(data, &n); err != nil || n <= 0 {
-		return 0, f.bad(where, "want a number of seconds above 0, have %.40s", data)
+func (p *parser) seconds(at checked.Place, n *checked.Node) time.Duration {
+	seconds, err := strconv.ParseFloat(n.Text, 64)
+	if n.Kind != checked.Number || err != nil || seconds <= 0 {
+		p.Mismatch(at, "a number of seconds above 0", n)
+		return 0
 	}
-	if limit := sdk.MaxHookTimeout; n > limit.Seconds() {
-		f.warn(where, fmt.Sprintf("%v seconds exceed the maximum; the command is killed after %v", n, limit))
-		return limit, nil
+	if limit := sdk.MaxHookTimeout; seconds > limit.Seconds() {
+		p.warn(at.Key, fmt.Sprintf("%v seconds exceed the maximum; the command is killed after %v", seconds, limit))
+		return limit
 	}
-	return max(time.Duration(n*float64(time.Second)), time.Millisecond), nil
+	return max(time.Duration(seconds*float64(time.Second)), time.Millisecond)
 }
 
-func (f *file) text(where string, data json.RawMessage) (string, error) {
-	var s *string
-	if err := json.Unmarshal(data, &s); err != nil || s == nil {
-		return "", f.bad(where, "want a string, have %.40s", data)
-	}
-	return *s, nil
-}
-
-func (f *file) list(where string, data json.RawMessage) ([]json.RawMessage, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil || list == nil {
-		return nil, f.bad(where, "want a list, have %.40s", data)
-	}
-	return list, nil
-}
-
-// object is the fields of a JSON object in order.
-type object []member
-
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-func (o object) get(name string) (json.RawMessage, bool) {
-	i := slices.IndexFunc(o, func(m member) bool { return m.name == name })
-	if i < 0 {
-		return nil, false
-	}
-	return o[i].value, true
-}
-
-// object parses an object. Duplicate fields are an error.
-func (f *file) object(where string, data json.RawMessage) (object, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	first, err := d.Token()
-	if err != nil {
-		return nil, f.bad(where, "not JSON: %v", err)
-	}
-	if first != json.Delim('{') {
-		return nil, f.bad(where, "want an object, have %.40s", bytes.TrimSpace(data))
-	}
-	var members object
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, f.bad(where, "not JSON: %v", err)
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, f.bad(where, "not JSON: %v", err)
-		}
-		name, _ := key.(string) // a key is always a string
-		if _, twice := members.get(name); twice {
-			return nil, f.bad(where, "duplicate field %q; keep one", name)
-		}
-		members = append(members, member{name, value})
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, f.bad(where, "not JSON: %v", err)
-	}
-	if d.More() {
-		return nil, f.bad(where, "not JSON: unexpected data after the object")
-	}
-	return members, nil
-}
-
-func (f *file) bad(where, format string, args ...any) error {
-	if where != "" {
-		where = ": " + where
-	}
-	return fmt.Errorf("%w: %s%s: %s", ErrSource, f.where, where, fmt.Sprintf(format, args...))
-}
-
-func (f *file) warn(where, text string) {
-	f.warnings = append(f.warnings, where+" "+text)
-}
-
-// warnUnknown warns about the fields that are not known.
-func (f *file) warnUnknown(prefix string, fields object, text string, known ...string) {
-	for _, m := range fields {
-		if !slices.Contains(known, m.name) {
-			f.warn(prefix+m.name, text)
-		}
-	}
-}
+func (p *parser) warn(where, text string) { p.file.warnings = append(p.file.warnings, where+" "+text) }

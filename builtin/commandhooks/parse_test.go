@@ -14,15 +14,15 @@ import (
 func TestBadSources(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ data, text string }{
-		"not JSON":             {`{`, "tenon.json: not JSON"},
-		"empty":                {``, "tenon.json: not JSON"},
-		"a list":               {`[]`, "tenon.json: want an object, have []"},
+		"not JSON":             {`{`, "tenon.json: not valid JSON"},
+		"empty":                {``, "tenon.json: not valid JSON"},
+		"a list":               {`[]`, "tenon.json: want an object, have a list"},
 		"null":                 {`null`, "tenon.json: want an object, have null"},
-		"two objects":          {`{}{}`, "unexpected data"},
+		"two objects":          {`{}{}`, "after top-level value"},
 		"hooks is no object":   {`{"hooks": []}`, "tenon.json: hooks: want an object"},
-		"event is no list":     {`{"Stop": {}}`, "tenon.json: Stop: want a list, have {}"},
+		"event is no list":     {`{"Stop": {}}`, "tenon.json: Stop: want a list, have an object"},
 		"event is null":        {`{"Stop": null}`, "tenon.json: Stop: want a list"},
-		"event twice":          {`{"Stop": [], "Stop": []}`, `duplicate field "Stop"`},
+		"event twice":          {`{"Stop": [], "Stop": []}`, `tenon.json: Stop: duplicate key; remove one`},
 		"group is no object":   {`{"Stop": ["x"]}`, `tenon.json: Stop[0]: want an object, have "x"`},
 		"no hooks":             {`{"PreToolUse": [{"matcher": "Bash"}]}`, `tenon.json: PreToolUse[0]: missing list "hooks"`},
 		"hooks is no list":     {`{"PreToolUse": [{"hooks": "ls"}]}`, `PreToolUse[0].hooks: want a list, have "ls"`},
@@ -32,11 +32,11 @@ func TestBadSources(t *testing.T) {
 		"type is no string":    {`{"Stop": [{"hooks": [{"type": 1}]}]}`, `Stop[0].hooks[0].type: want a string, have 1`},
 		"no command":           {`{"Stop": [{"hooks": [{"type": "command"}]}]}`, `Stop[0].hooks[0].command: missing`},
 		"blank command":        {`{"Stop": [{"hooks": [{"type": "command", "command": " "}]}]}`, `Stop[0].hooks[0].command: missing`},
-		"command is a list":    {`{"Stop": [{"hooks": [{"type": "command", "command": ["ls"]}]}]}`, `Stop[0].hooks[0].command: want a string, have ["ls"]`},
+		"command is a list":    {`{"Stop": [{"hooks": [{"type": "command", "command": ["ls"]}]}]}`, `Stop[0].hooks[0].command: want a string, have a list`},
 		"timeout is text":      {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": "5s"}]}]}`, `Stop[0].hooks[0].timeout: want a number of seconds above 0, have "5s"`},
 		"timeout is 0":         {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": 0}]}]}`, `timeout: want a number of seconds above 0`},
 		"timeout below 0":      {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": -1}]}]}`, `timeout: want a number of seconds above 0`},
-		"key twice":            {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "command": "rm"}]}]}`, `Stop[0].hooks[0]: duplicate field "command"`},
+		"key twice":            {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "command": "rm"}]}]}`, `Stop[0].hooks[0].command: duplicate key; remove one`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +60,7 @@ func TestBadSourceBesideGood(t *testing.T) {
 	if len(plugins) != 1 || plugins[0].Manifest().Name != "good" || plugins[0].Manifest().Carrier != sdk.CarrierCommand {
 		t.Errorf("plugins %v, want the good one", plugins)
 	}
-	if err == nil || !strings.Contains(err.Error(), "b.json: not JSON") || !strings.Contains(err.Error(), `c.json: bad manifest: name: "No Name"`) {
+	if err == nil || !strings.Contains(err.Error(), "b.json: not valid JSON") || !strings.Contains(err.Error(), `c.json: bad manifest: name: "No Name"`) {
 		t.Errorf("error %v, want both sources named", err)
 	}
 }

@@ -68,9 +68,8 @@ func (c *command) run(ctx context.Context) (*output, error) {
 	err = wait(ctx, cmd, flooded)
 	// Also kill the command's background processes, which hold the pipes.
 	killErr := errors.Join(child.Kill(cmd), leave())
-	drain := time.AfterFunc(drainTime, pipes.Close)
+	pipes.Drain(drainTime)
 	streams.Wait()
-	drain.Stop()
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.Exited():

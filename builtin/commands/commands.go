@@ -49,7 +49,7 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 	found := map[string]sdk.Command{}
 	add := func(c sdk.Command) {
 		if was, ok := found[c.Name]; ok {
-			c.Replaces = sources.Replacing(was.Origin, was.Replaces)
+			c.Replaces = append([]string{was.Origin}, was.Replaces...)
 		}
 		found[c.Name] = c
 	}

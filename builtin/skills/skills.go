@@ -3,9 +3,18 @@ package skills
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -63,4 +72,113 @@ func (p *Plugin) listFor(session string) string {
 		return found.list
 	}
 	return describe(slices.DeleteFunc(slices.Clone(found.skills), denied))
+}
+
+// Maximum size in bytes of the list for the model, and of each description in it.
+const (
+	maxList        = 24 << 10
+	maxDescription = 1024
+)
+
+// Bounds of the Agent Skills specification, in characters, see https://agentskills.io/specification.
+const (
+	specName        = 64
+	specDescription = 1024
+)
+
+// specNames matches the names that the specification allows: lower-case letters, digits and single dashes inside.
+var specNames = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// folders returns the folders that can contain skills, each once, the most general first: a later skill replaces an earlier one
+// of the same name.
+func (p *Plugin) folders() []string {
+	var folders []string
+	add := func(dir string, names ...string) {
+		for _, name := range names {
+			if folder := filepath.Join(dir, name); dir != "" && !slices.Contains(folders, folder) {
+				folders = append(folders, folder)
+			}
+		}
+	}
+	inside := []string{".agents/skills", ".claude/skills", ".opencode/skill", ".opencode/skills", ".tenon/skill", ".tenon/skills"}
+	add(p.Project.Home, inside...)
+	add(p.Project.ConfigDir, "skill", "skills")
+	for _, path := range p.Config.Skills.Paths {
+		switch rest, home := strings.CutPrefix(path, "~/"); {
+		case home:
+			add(p.Project.Home, rest)
+		case filepath.IsAbs(path):
+			add(path, "")
+		default:
+			add(p.Project.Directory, path)
+		}
+	}
+	for _, dir := range sources.Upward(p.Project.Directory, p.Project.Worktree) {
+		add(dir, inside...)
+	}
+	return folders
+}
+
+type frontMatter struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+func (p *Plugin) load(w *sources.Watch) found {
+	byName := map[string]sdk.Skill{}
+	isSkill := func(name string) bool { return name == "SKILL.md" }
+	for _, folder := range p.folders() {
+		sources.Documents(w, folder, isSkill, func(doc *sources.Document, meta *frontMatter) error {
+			s := sdk.Skill{Name: strings.TrimSpace(meta.Name), Description: strings.TrimSpace(meta.Description), Location: doc.Path, Body: doc.Body}
+			if was, ok := byName[s.Name]; ok {
+				s.Replaces = append([]string{was.Location}, was.Replaces...)
+			}
+			if err := p.check(&s); err != nil {
+				return err
+			}
+			byName[s.Name] = s
+			return nil
+		})
+	}
+	skills := slices.SortedFunc(maps.Values(byName), func(a, b sdk.Skill) int { return strings.Compare(a.Name, b.Name) })
+	return found{skills, describe(skills)}
+}
+
+// check returns an error for a skill that cannot be used. It only logs violations of the specification that are common in practice.
+func (p *Plugin) check(s *sdk.Skill) error {
+	folder := filepath.Base(filepath.Dir(s.Location))
+	switch {
+	case s.Name == "":
+		return errors.New(`the front matter has no key "name"; set it to the name of the folder`)
+	case strings.ContainsFunc(s.Name, unicode.IsControl) || utf8.RuneCountInString(s.Name) > specName:
+		return fmt.Errorf("key \"name\": %.80q: want at most %d characters of a-z, 0-9 and -", s.Name, specName)
+	case s.Description == "":
+		return errors.New(`the front matter has no key "description", which the model needs to choose the skill`)
+	case !specNames.MatchString(s.Name):
+		p.Log.Info("skill name violates the format: want a-z, 0-9 and single dashes", "file", s.Location, "name", s.Name)
+	case s.Name != folder:
+		p.Log.Info("skill name differs from the name of its folder", "file", s.Location, "name", s.Name, "folder", folder)
+	case utf8.RuneCountInString(s.Description) > specDescription:
+		p.Log.Info("skill description is too long; the model gets only the beginning", "file", s.Location, "maxCharacters", specDescription)
+	}
+	return nil
+}
+
+// describe lists the skills for the model.
+func describe(skills []sdk.Skill) string {
+	if len(skills) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString("<skills>\nInstructions for kinds of tasks. When one fits, load it with the tool skill before you begin.\n")
+	for i, s := range skills {
+		if out.Len() > maxList {
+			fmt.Fprintf(&out, "… and %d more; the tool skill names them\n", len(skills)-i)
+			break
+		}
+		text := visible.Cut(strings.Join(strings.Fields(s.Description), " "), maxDescription, "…")
+		fmt.Fprintf(&out, "- %s: %s (%s)\n", s.Name, text, s.Location)
+	}
+	out.WriteString("</skills>")
+	return out.String()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/chat"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/install"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 )
@@ -51,7 +52,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	})
 	root.AddCommand(runCommand(a), chat.Command(a), sessions.Command(a), exitCodesTopic())
 	root.AddCommand(inspect.Commands(a)...)
-	root.AddCommand(manage.Commands(a, func(ctx context.Context, yes bool) error { return approveRules(ctx, a, yes) })...)
+	root.AddCommand(manage.Commands(a, func(ctx context.Context, yes bool) error { return approveRules(ctx, a, yes) }, install.Commands(a))...)
 	return root
 }
 

@@ -26,7 +26,7 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 	if err != nil {
 		return nil, err
 	}
-	if o.Interactive && len(set.Pending()) > 0 {
+	if o.Interactive && len(set.In(plugins.StatePending)) > 0 {
 		approved, err := askPending(ctx, w.App, set)
 		if err != nil || approved {
 			err = errors.Join(err, set.Discard(ctx))
@@ -41,6 +41,7 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 		}
 	}
 	leftOut(w.App, set)
+	set.Meet(ctx, o.Wait, o.Waiting)
 	if _, err := set.Required(); err != nil {
 		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, "tenon plugin list shows its state; or remove \"required\" from its entry in plugins of tenon.json"), set.Discard(ctx))
 	}
@@ -50,7 +51,7 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 // askPending asks the user to approve each pending candidate, and reports whether any was approved. A candidate that cannot be
 // approved is reported and skipped, so that it does not prevent other work.
 func askPending(ctx context.Context, a *cli.App, set *extensions.Set) (approved bool, err error) {
-	for _, c := range set.Pending() {
+	for _, c := range set.In(plugins.StatePending) {
 		err := manage.Approve(ctx, a, set, c, false, nil)
 		var f *cli.Failure
 		switch {
@@ -71,7 +72,7 @@ func leftOut(a *cli.App, set *extensions.Set) {
 	for _, w := range set.Warnings {
 		a.Log.Warn(terminal.Visible(w))
 	}
-	for _, c := range set.Rejected() {
+	for _, c := range set.In(plugins.StateRejected) {
 		a.Log.Warn(fmt.Sprintf("%s %s is not loaded: %s", kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Err.Error())))
 	}
 	for _, c := range set.Candidates {
@@ -80,7 +81,7 @@ func leftOut(a *cli.App, set *extensions.Set) {
 				kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Reason), terminal.Visible(manage.Argument(c))))
 		}
 	}
-	pending := set.Pending()
+	pending := set.In(plugins.StatePending)
 	if len(pending) == 0 {
 		return
 	}
@@ -146,8 +147,8 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 		return err
 	}
 	err = set.Reuse(ctx, m.extensions[len(m.extensions)-1])
-	for _, c := range append(set.Rejected(), set.Pending()...) {
-		if err == nil && c.Item() != nil && slices.Contains(m.Options.Plugins, c.From) {
+	for _, c := range append(set.In(plugins.StateRejected), set.In(plugins.StatePending)...) {
+		if err == nil && c.Item != nil && slices.Contains(m.Options.Plugins, c.From) {
 			if err = c.Err; err == nil {
 				err = fmt.Errorf("%s requests more than you approved: tenon plugin trust %s", c.Name, manage.Argument(c))
 			}

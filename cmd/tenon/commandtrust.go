@@ -10,6 +10,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,7 +25,7 @@ var templateShell = regexp.MustCompile("!`[^`]+`")
 func projectFile(w *cli.Workspace, origin string) string {
 	path := origin
 	if rest, ok := strings.CutPrefix(path, "~"+string(filepath.Separator)); ok {
-		path = filepath.Join(w.Dirs.Home, rest)
+		path = filepath.Join(w.Project.Home, rest)
 	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(w.Project.Directory, filepath.FromSlash(path))
 	}
@@ -35,22 +36,17 @@ func projectFile(w *cli.Workspace, origin string) string {
 		rel, err := filepath.Rel(dir, path)
 		return dir != "" && err == nil && filepath.IsLocal(rel)
 	}
-	if strings.EqualFold(filepath.Ext(path), ".md") && within(w.Project.Worktree) && !within(w.Dirs.Config) {
+	if strings.EqualFold(filepath.Ext(path), ".md") && within(w.Project.Worktree) && !within(w.Project.ConfigDir) {
 		return path
 	}
 	return ""
 }
 
-// own returns the rules; those that allow something and come from a file of the project ask, approved or not. See host.Options.
-func (p *projectRules) own(rules sdk.PermissionRules) sdk.PermissionRules {
-	return p.held(rules, "of the repository, as the command is", func(string, string) bool { return false })
-}
-
-// trustCommand says whose a command is. See host.Options. One that stands in the configuration and in no file of it, as a plugin's
-// hook can add it, is nobody's whom the user trusts.
-func (p *projectRules) trustCommand(c *sdk.Command) host.CommandTrust {
+// trustCommand returns who wrote a command. See permission.Policy. A command in the configuration but in none of its files, as a plugin's
+// hook can add it, counts as the repository's.
+func (p *projectRules) trustCommand(c *sdk.Command) permission.Trust {
 	path, known := p.commandFile(c)
-	return host.CommandTrust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path, c.Digest)}
+	return permission.Trust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path, c.Digest)}
 }
 
 // commandFile returns the file of the project in which a command stands, "" for another command; known is false when nobody can

@@ -17,8 +17,10 @@ func TestCommandTrust(t *testing.T) {
 	home := t.TempDir()
 	root := filepath.Join(home, "p")
 	w := &cli.Workspace{
-		Dirs:    cli.Dirs{Home: home, Config: filepath.Join(root, "conf")}, // of a user who keeps their configuration in a repository
-		Project: sdk.Project{Directory: filepath.Join(root, "sub"), Worktree: root},
+		Project: sdk.Project{
+			Directory: filepath.Join(root, "sub"), Worktree: root,
+			Home: home, ConfigDir: filepath.Join(root, "conf"), // of a user who keeps their configuration in a repository
+		},
 		Loaded: &config.Loaded{ProjectFiles: []string{filepath.Join(root, "tenon.json")}, Origins: map[string]config.Origin{
 			"command.theirs.template": {Source: filepath.Join(root, "tenon.json"), Line: 3},
 			"command.ours.template":   {Source: filepath.Join(root, "conf", "tenon.json"), Line: 3},
@@ -60,8 +62,8 @@ func TestApprovalOfMarkdown(t *testing.T) {
 			t.Errorf("digest %.3q: %+v, want approved: %v", digest, got, want)
 		}
 		rule := sdk.PermissionRule{Permission: "bash", Pattern: "*", Action: sdk.ActionAllow, Origin: path, Digest: digest}
-		if got := p.trust(sdk.PermissionRules{rule})[0]; got.Held == want {
-			t.Errorf("digest %.3q: rule %+v, want held: %v", digest, got, !want)
+		if got := p.trust(rule.Origin, rule.Digest); !got.Repository || got.Approved != want {
+			t.Errorf("digest %.3q: rule %+v, want approved: %v", digest, got, want)
 		}
 	}
 	var c sdk.Command

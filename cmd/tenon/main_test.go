@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(code)
 		},
-		"administered": func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
+		"conformance-client": conformanceClient,
+		"administered":       func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
 	})
 }
 

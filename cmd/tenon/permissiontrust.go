@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -61,56 +62,25 @@ func newProjectRules(ctx context.Context, w *cli.Workspace, s store.Store) (*pro
 	return p, err
 }
 
-// trust returns the rules; those that allow something and come from a file nobody approved ask. See host.Options.
-func (p *projectRules) trust(rules sdk.PermissionRules) sdk.PermissionRules {
-	return p.held(rules, "not approved: asks instead of allowing", func(path, digest string) bool {
-		if p.isApproved(path, digest) {
-			return true
-		}
-		p.warned.Do(func() {
-			p.warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(path)))
-		})
-		return false
+// trust returns who wrote a rule. See permission.Policy.
+func (p *projectRules) trust(origin, digest string) permission.Trust {
+	path := p.source(origin)
+	return permission.Trust{Repository: path != "", Approved: path != "" && p.isApproved(path, digest)}
+}
+
+// unapproved warns once about a rule that asks instead of allowing.
+func (p *projectRules) unapproved(r sdk.PermissionRule) {
+	p.warned.Do(func() {
+		p.warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(p.source(r.Origin))))
 	})
 }
 
-// held returns the rules; those that allow something and come from a file of the project that is not let ask, and say why.
-func (p *projectRules) held(rules sdk.PermissionRules, why string, let func(path, digest string) bool) sdk.PermissionRules {
-	out := rules
-	for i, r := range rules {
-		path := p.file(r)
-		if path == "" || let(path, r.Digest) {
-			continue
-		}
-		if &out[0] == &rules[0] {
-			out = slices.Clone(rules)
-		}
-		out[i].Action, out[i].Held = sdk.ActionAsk, true
-		out[i].Origin += " (" + why + ")"
-	}
-	return out
-}
-
-// file returns the file of the project that brings a rule which allows something, "" for another rule.
-func (p *projectRules) file(r sdk.PermissionRule) string {
-	if r.Action != sdk.ActionAllow {
+// source returns the file of the project that holds a rule with this origin, or "".
+func (p *projectRules) source(origin string) string {
+	if origin == "" {
 		return ""
 	}
-	return p.source(r)
-}
-
-// mayLift reports whether a rule is the user's own, or comes from a file that the user approved. See host.Options.
-func (p *projectRules) mayLift(r sdk.PermissionRule) bool {
-	path := p.source(r)
-	return path == "" || p.isApproved(path, r.Digest)
-}
-
-// source returns the file of the project that brings a rule, "" when none does.
-func (p *projectRules) source(r sdk.PermissionRule) string {
-	if r.Origin == "" {
-		return ""
-	}
-	path := r.Origin
+	path := origin
 	if at := strings.LastIndexByte(path, ':'); at > 1 && strings.Trim(path[at+1:], "0123456789") == "" {
 		path = path[:at]
 	}
@@ -206,7 +176,7 @@ func (p *projectRules) waitingRules(m *cli.Machine, files map[string]*waitingFil
 		all = append(all, agent.Permission...)
 	}
 	for _, r := range all {
-		if path := p.file(r); path != "" {
+		if path := p.source(r.Origin); path != "" && r.Action == sdk.ActionAllow {
 			p.waitFor(files, path, r.Digest, view.RuleText(r))
 		}
 	}
@@ -220,6 +190,6 @@ func permissionOptions(ctx context.Context, w *cli.Workspace, s store.Store, o *
 	}
 	o.Own, o.ApprovedReceiver = w.Loaded.Own, p.receivers.has
 	o.FromProject = func(origin string) bool { return projectFile(w, origin) != "" }
-	o.Managed, o.TrustRules, o.OwnRules, o.TrustCommand, o.MayLift = w.Loaded.Managed, p.trust, p.own, p.trustCommand, p.mayLift
+	o.Policy = permission.Policy{Managed: w.Loaded.Managed, Trust: p.trust, TrustCommand: p.trustCommand, Unapproved: p.unapproved}
 	return p, nil
 }

@@ -9,11 +9,16 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
+	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// serverWait is the longest wait for MCP servers that were never started before: the default timeout of a server.
+const serverWait = mcp.DefaultTimeout
+
 func runCommand(a *cli.App) *cobra.Command {
 	var f turn.Flags
+	var noWait bool
 	cmd := &cobra.Command{
 		Use:   "run [flags] [prompt…]",
 		Short: "Run a prompt and print the answer",
@@ -28,13 +33,19 @@ Otherwise, only the answer is written to stdout, and actions that need permissio
   tenon run -c "now document it"
   git diff | tenon run "review this change"
   tenon run --format json --auto "update the changelog"`,
-		RunE: func(cmd *cobra.Command, args []string) error { return runTurn(cmd.Context(), a, &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !noWait {
+				f.Wait = serverWait
+			}
+			return runTurn(cmd.Context(), a, &f, args)
+		},
 	}
 	a.FormatFlag(cmd)
 	f.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.Command, "command", "", "run the `command` of this name, with the prompt as its arguments")
 	flags.StringVar(&f.Schema, "schema", "", "answer with JSON that matches the schema in this `file`")
+	flags.BoolVar(&noWait, "no-wait", false, "do not wait for MCP servers that were never started before")
 	flags.BoolVar(&f.Watch, "watch", false, "keep running: read one prompt per line from stdin, and reload --plugin plugins when they change")
 	return cmd
 }

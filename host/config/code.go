@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/tenonhq/tenon/internal/checked"
 )
 
 // Code is an entry of the configuration that names code to run, with the place that wrote it. What a file of the project wrote
@@ -74,7 +76,7 @@ func (l *Loaded) HookBlocks() []Code { return slices.Clone(l.hooks) }
 // ServerOrigin returns who configured an MCP server. When a file of the project set any of its values, that is the place: it could
 // have changed the command of a server the user trusts.
 func (l *Loaded) ServerOrigin(name string) Origin {
-	key := member("mcp", name)
+	key := checked.Join("mcp", name)
 	var found Origin
 	for _, k := range slices.Sorted(maps.Keys(l.Origins)) {
 		if !under(k, key) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
@@ -90,14 +91,14 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		l.argumentSecrets(cfg, m.origins)
 		foreign = l.foreign(cfg, m.origins)
 	}
-	if problems := l.report.err(); problems != nil {
+	if problems := l.report.Err(ErrConfig); problems != nil {
 		return nil, problems
 	}
 	if err != nil {
 		return nil, err
 	}
 	loaded := &Loaded{
-		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.warnings, Secrets: l.sortedSecrets(), Foreign: foreign,
+		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.Warnings, Secrets: l.sortedSecrets(), Foreign: foreign,
 		ProjectFiles: l.projectFiles, ProjectDigests: l.projectDigests, Managed: managed, plugins: m.plugins, hooks: m.hooks,
 	}
 	if own.differs {
@@ -124,7 +125,7 @@ func (l *Loaded) Mask(text string) string {
 type loader struct {
 	opts   Options
 	env    map[string]string
-	report report
+	report checked.Report
 	files  []string
 	// projectFiles are those of files that came with the repository.
 	projectFiles   []string
@@ -132,7 +133,7 @@ type loader struct {
 	inside         projectfs.FS // opens files of the project
 
 	secrets []string
-	fields  fieldTable
+	fields  checked.FieldTable
 	// borrowed holds the keys whose values a file of the project took from the environment or another file, and whether there is more
 	// in the value than one variable.
 	borrowed map[string]bool
@@ -140,7 +141,7 @@ type loader struct {
 
 func newLoader(o Options) *loader {
 	return &loader{
-		opts: o, env: environment(o.Environ), fields: fieldTable{}, borrowed: map[string]bool{},
+		opts: o, env: environment(o.Environ), fields: checked.FieldTable{}, borrowed: map[string]bool{},
 		inside: projectfs.New([]string{o.Worktree, o.Directory}, []string{o.ConfigDir}),
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -31,7 +32,10 @@ func constrain(schema string, value any) (kept any, message, remedy string) {
 		}
 	}
 	if known := choices(schema); known != nil {
-		message, remedy = oneOf(value, known...)
+		message, remedy = checked.OneOf(value.(string), known...)
+	}
+	if n, ok := value.(json.Number); ok && n[0] == '-' && message == "" && !mayBeNegative(schema) {
+		message = "want 0 or more, have " + visible.Cut(string(n), 40, "…")
 	}
 	return value, message, remedy
 }
@@ -64,18 +68,6 @@ func checkModel(model string) (message, remedy string) {
 	return fmt.Sprintf("want provider/model, have %q", model), `write the provider's name first, such as "openai/gpt-5"`
 }
 
-func oneOf(value any, known ...string) (message, remedy string) {
-	name := value.(string)
-	if slices.Contains(known, name) {
-		return "", ""
-	}
-	message = fmt.Sprintf("want one of %s, have %.40q", strings.Join(known, ", "), name)
-	if best := nearest.Name(name, known); best != "" {
-		remedy = `did you mean "` + best + `"?`
-	}
-	return message, remedy
-}
-
 func checkTimeout(value any) string {
 	switch value := value.(type) {
 	case bool:
@@ -100,7 +92,7 @@ const (
 func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCP)) {
 		server := cfg.MCP[name]
-		key := member("mcp", name)
+		key := checked.Join("mcp", name)
 		switch {
 		case server.Type == "" && len(server.Command) == 0 && server.URL == "":
 			if server.Enabled == nil || *server.Enabled {
@@ -123,7 +115,7 @@ func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 // bad reports a problem with the merged value of key where the first of its members was set. Where a member has a
 // problem of its own, that one explains this one.
 func (l *loader) bad(key string, origins map[string]Origin, message, remedy string) {
-	if slices.ContainsFunc(l.report.problems, func(p Problem) bool { return under(p.Key, key) }) {
+	if slices.ContainsFunc(l.report.Problems, func(p Problem) bool { return under(p.Key, key) }) {
 		return
 	}
 	var at Origin
@@ -135,7 +127,7 @@ func (l *loader) bad(key string, origins map[string]Origin, message, remedy stri
 			at = o
 		}
 	}
-	l.report.problem(Problem{File: l.displaySource(at), Line: at.Line, Column: at.Column, Key: key, Message: message, Remedy: remedy})
+	l.report.Add(Problem{File: l.displaySource(at), Line: at.Line, Column: at.Column, Key: key, Message: message, Remedy: remedy})
 }
 
 func (l *loader) displaySource(o Origin) string {

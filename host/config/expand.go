@@ -23,7 +23,7 @@ func (c *checker) expand(p place, text string) string {
 		}
 		if c.src.layer == LayerProject {
 			// An address that is all of a variable is the user's choice.
-			c.borrowed[p.key] = kind == fileReference || start > 0 || length < len(text)-1 || b.Len() > 0
+			c.borrowed[p.Key] = kind == fileReference || start > 0 || length < len(text)-1 || b.Len() > 0
 		}
 		b.WriteString(text[:start])
 		name := text[start+len(kind) : start+length]
@@ -33,7 +33,7 @@ func (c *checker) expand(p place, text string) string {
 		} else {
 			value = c.expandFile(p, name)
 		}
-		if holdsSecrets(p.schema) {
+		if holdsSecrets(p.Schema) {
 			c.addSecret(value)
 		}
 		b.WriteString(value)
@@ -60,7 +60,7 @@ func (c *checker) expandEnv(p place, name string) string {
 	}
 	value, ok := c.env[envName(name)]
 	if !ok {
-		c.report.warn(c.src.at(p.offset, p.key, "environment variable \""+name+"\" is not set, read as empty", "set it, or write the value"))
+		c.Warn(p, "environment variable \""+name+"\" is not set, read as empty", "set it, or write the value")
 	}
 	return value
 }
@@ -71,7 +71,7 @@ func (c *checker) expandFile(p place, name string) string {
 	}
 	text, err := c.readFile(c.src.layer, c.absolute(name, c.src.dir))
 	if err != nil {
-		c.report.problem(c.src.at(p.offset, p.key, "file \""+name+"\" cannot be read: "+reason(err), "paths are relative to "+c.src.dir))
+		c.Bad(p, "file \""+name+"\" cannot be read: "+reason(err), "paths are relative to "+c.src.dir)
 		return ""
 	}
 	return strings.TrimSpace(string(text))

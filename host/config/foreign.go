@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -15,7 +16,7 @@ import (
 func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]string {
 	found := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(cfg.Provider)) {
-		key := member("provider", id)
+		key := checked.Join("provider", id)
 		at, address := projectAddress(cfg.Provider[id], key, origins)
 		if address == "" {
 			continue
@@ -39,7 +40,7 @@ func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin)
 	}
 	for id, m := range p.Models {
 		if m.Provider != nil {
-			chosen[member(member(key+".models", id), "provider.api")] = m.Provider.API
+			chosen[checked.Join(key+".models", id)+".provider.api"] = m.Provider.API
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(chosen)) {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"runtime"
@@ -14,8 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/tailscale/hujson"
-
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
@@ -106,7 +104,7 @@ func Upward(dir, top string) []string {
 
 // file reads one file. It returns nil when there is none, or after it reported why it cannot be read.
 func (l *loader) file(layer Layer, path string, must bool) *source {
-	s := &source{layer: layer, name: path, show: l.display(path), dir: filepath.Dir(path), expand: true}
+	s := &source{Source: checked.Source{Name: l.display(path)}, layer: layer, origin: path, dir: filepath.Dir(path), expand: true}
 	text, err := l.readFile(layer, path)
 	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	if missing && !must {
@@ -116,18 +114,18 @@ func (l *loader) file(layer Layer, path string, must bool) *source {
 		if _, err := l.inside.Stat(path); err != nil && !must {
 			return nil // behind a link to another directory, and not there
 		}
-		l.report.warn(Problem{File: s.show, Message: "left out: " + reason(err), Remedy: "replace the link by the file, or name the file with --config"})
+		l.report.Warn(Problem{File: s.Name, Message: "left out: " + reason(err), Remedy: "replace the link by the file, or name the file with --config"})
 		return nil
 	}
 	if err != nil {
-		p := Problem{File: s.show, Message: "cannot be read: " + reason(err)}
+		p := Problem{File: s.Name, Message: "cannot be read: " + reason(err)}
 		switch {
 		case layer == LayerFile:
 			p.Remedy = "change or leave out --config or " + envFile
 		case errors.Is(err, fs.ErrPermission):
 			p.Remedy = "make it readable, or move it away"
 		}
-		l.report.problem(p)
+		l.report.Add(p)
 		return nil
 	}
 	l.files = append(l.files, path)
@@ -167,11 +165,7 @@ func (l *loader) inline() []*source {
 	if text == "" {
 		return nil
 	}
-	s := &source{layer: LayerInline, name: "env " + envContent, show: envContent, dir: l.opts.Directory, expand: true}
-	if len(text) > maxFileBytes {
-		l.report.problem(Problem{File: s.show, Message: fmt.Sprintf("%d bytes, more than %d", len(text), maxFileBytes)})
-		return nil
-	}
+	s := &source{Source: checked.Source{Name: envContent}, layer: LayerInline, origin: "env " + envContent, dir: l.opts.Directory, expand: true}
 	if !s.parse([]byte(text), &l.report) {
 		return nil
 	}
@@ -188,9 +182,9 @@ func (l *loader) variables() []*source {
 		if value == "" {
 			continue
 		}
-		s := &source{layer: LayerEnvironment, name: "env " + name, show: name, dir: l.opts.Directory}
+		s := &source{Source: checked.Source{Name: name}, layer: LayerEnvironment, origin: "env " + name, dir: l.opts.Directory}
 		if key != "permission" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz") == "" {
-			s.root = nest(key, hujson.Value{Value: hujson.String(value)})
+			s.root = nest(key, &checked.Node{Kind: checked.String, Text: value})
 			out = append(out, s)
 			continue
 		}
@@ -216,7 +210,7 @@ func (l *loader) warnUnknown(known []string) {
 		for _, k := range known {
 			short, want := strings.TrimPrefix(name, envPrefix), strings.TrimPrefix(k, envPrefix)
 			if nearest.Name(short, []string{want}) != "" {
-				l.report.warn(Problem{File: "environment", Key: name, Message: "unknown variable, ignored", Remedy: `did you mean "` + k + `"?`})
+				l.report.Warn(Problem{File: "environment", Key: name, Message: "unknown variable, ignored", Remedy: `did you mean "` + k + `"?`})
 				break
 			}
 		}
@@ -226,28 +220,24 @@ func (l *loader) warnUnknown(known []string) {
 func (l *loader) overrides() []*source {
 	var out []*source
 	for _, o := range l.opts.Overrides {
-		s := &source{layer: LayerFlag, name: o.From, show: o.From, dir: l.opts.Directory}
+		s := &source{Source: checked.Source{Name: o.From, NoLines: true}, layer: LayerFlag, origin: o.From, dir: l.opts.Directory}
 		data, err := json.Marshal(o.Value)
-		if err == nil {
-			s.root, err = hujson.Parse(data)
-		}
 		if err != nil {
-			l.report.problem(Problem{File: o.From, Key: o.Key, Message: err.Error()})
+			l.report.Add(Problem{File: o.From, Key: o.Key, Message: err.Error()})
 			continue
 		}
-		s.root = nest(o.Key, s.root)
-		out = append(out, s)
+		if s.parse(data, &l.report) {
+			s.root = nest(o.Key, s.root)
+			out = append(out, s)
+		}
 	}
 	return out
 }
 
-// nest returns the object in which value stands at the dotted key.
-func nest(key string, value hujson.Value) hujson.Value {
-	names := strings.Split(key, ".")
-	for _, name := range slices.Backward(names) {
-		value = hujson.Value{Value: &hujson.Object{Members: []hujson.ObjectMember{
-			{Name: hujson.Value{Value: hujson.String(name)}, Value: value},
-		}}}
+// nest returns the object in which the value stands at the dotted key.
+func nest(key string, value *checked.Node) *checked.Node {
+	for _, name := range slices.Backward(strings.Split(key, ".")) {
+		value = &checked.Node{Kind: checked.Object, Members: []checked.Member{{Name: name, Value: *value}}}
 	}
 	return value
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/knadh/koanf/v2"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -62,7 +63,7 @@ func (m *merger) add(layer tree, origins map[string]Origin) error {
 	m.sumUp(layer, "plugins", "plugins")
 	m.sumUp(layer, "permission", "permission")
 	eachObject(layer["agent"], func(name string, agent map[string]any) {
-		m.sumUp(agent, "permission", member(member("agent", name), "permission"))
+		m.sumUp(agent, "permission", checked.Join(checked.Join("agent", name), "permission"))
 	})
 	if err := m.ko.Load(layer, nil); err != nil {
 		return err
@@ -128,10 +129,10 @@ func eachLeaf(key string, m map[string]any, f func(key string)) {
 	for name, value := range m {
 		inner, ok := value.(map[string]any)
 		if ok && len(inner) > 0 {
-			eachLeaf(member(key, name), inner, f)
+			eachLeaf(checked.Join(key, name), inner, f)
 			continue
 		}
-		f(member(key, name))
+		f(checked.Join(key, name))
 	}
 }
 

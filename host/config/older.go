@@ -7,62 +7,61 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tailscale/hujson"
-
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// olderForms are values of one object that newer keys replace.
-type olderForms struct {
-	rules sdk.PermissionRules // from "tools"
-	modes map[string]any      // from "mode"
-}
-
-// older reads a member that has an older form. It returns false for all others.
-func (c *checker) older(o *olderForms, at place, v hujson.Value) bool {
-	switch at.schema {
+// Member reads members that have an older form, which lower replaces, and warns of those that have no effect here.
+func (c *checker) Member(p place, name string, n *checked.Node, out map[string]any) bool {
+	switch p.Schema {
 	case "tools", "agent.*.tools":
-		c.members(at, v, func(at place, tool string, v hujson.Value, _ map[string]any) {
-			if enabled, ok := c.leaf(at, v, reflect.TypeFor[bool]()); ok {
-				o.rules = append(o.rules, c.toolRule(at, tool, enabled.(bool)))
+		var rules sdk.PermissionRules
+		c.Each(p, n, func(at place, tool string, n *checked.Node) {
+			if enabled, ok := c.Leaf(at, n, reflect.TypeFor[bool]()); ok {
+				rules = append(rules, c.toolRule(at, tool, enabled.(bool)))
 			}
 		})
+		out[name] = rules
 		return true
 	case "mode":
 		// The values are agents, so everything below has the key and the rules of an agent.
-		agents := place{key: "agent", schema: "agent", offset: at.offset, depth: at.depth}
-		value, ok := c.object(agents, v, reflect.TypeFor[sdk.AgentConfig]())
-		if !ok {
-			return true
-		}
-		o.modes = value.(map[string]any)
-		eachObject(o.modes, func(name string, agent map[string]any) {
+		out[name], _ = c.Map(place{Key: "agent", Schema: "agent", Offset: p.Offset}, n, reflect.TypeFor[sdk.AgentConfig]())
+		eachObject(out[name], func(name string, agent map[string]any) {
 			if _, ok := agent["mode"]; !ok {
 				agent["mode"] = sdk.ModePrimary
-				c.origins[member(member("agent", name), "mode")] = c.src.origin(at.offset)
+				c.origins[checked.Join(checked.Join("agent", name), "mode")] = c.src.originAt(p.Offset)
 			}
 		})
+		return true
+	}
+	if text := unsupported(p.Schema); text != "" {
+		c.Warn(p, text, "")
 		return true
 	}
 	return false
 }
 
-// addTo puts the older forms under what the newer keys of the same object say.
-func (o *olderForms) addTo(object map[string]any) {
-	if o.rules != nil {
-		rules, _ := object["permission"].(sdk.PermissionRules)
-		object["permission"] = append(o.rules, rules...)
+// lowerTools puts the rules of "tools" before those of "permission".
+func lowerTools(_ string, object map[string]any) {
+	rules, _ := object["tools"].(sdk.PermissionRules)
+	delete(object, "tools")
+	if rules != nil {
+		newer, _ := object["permission"].(sdk.PermissionRules)
+		object["permission"] = append(rules, newer...)
 	}
-	if o.modes == nil {
+}
+
+// lowerModes puts the agents of "mode" under those of "agent".
+func lowerModes(layer tree) {
+	modes, _ := layer["mode"].(map[string]any)
+	delete(layer, "mode")
+	agents, ok := layer["agent"].(map[string]any)
+	if !ok && modes != nil {
+		layer["agent"] = modes
 		return
 	}
-	agents, ok := object["agent"].(map[string]any)
-	if !ok {
-		object["agent"] = o.modes
-		return
-	}
-	for name, mode := range o.modes {
+	for name, mode := range modes {
 		agent, ok := agents[name].(map[string]any)
 		if !ok {
 			agents[name] = mode
@@ -107,11 +106,15 @@ func (c *checker) toolRule(p place, tool string, enabled bool) sdk.PermissionRul
 
 // lower replaces older names in a layer by the ones the code knows. A newer name in the same layer wins.
 func (c *checker) lower(layer tree) {
+	lowerTools("", layer)
+	eachObject(layer["agent"], lowerTools)
+	eachObject(layer["mode"], lowerTools)
+	lowerModes(layer)
 	eachObject(layer["agent"], func(name string, agent map[string]any) {
-		c.rename(member("agent", name), agent, "maxSteps", "steps")
+		c.rename(checked.Join("agent", name), agent, "maxSteps", "steps")
 	})
 	eachObject(layer["provider"], func(name string, provider map[string]any) {
-		key := member("provider", name)
+		key := checked.Join("provider", name)
 		c.lowerProtocol(key, provider)
 		api, ok := provider["api"]
 		if !ok {
@@ -125,7 +128,7 @@ func (c *checker) lower(layer tree) {
 		}
 		if _, ok := options["baseURL"]; !ok {
 			options["baseURL"] = api
-			c.origins[key+".options.baseURL"] = c.origins[member(key, "api")]
+			c.origins[key+".options.baseURL"] = c.origins[checked.Join(key, "api")]
 		}
 	})
 }
@@ -137,22 +140,19 @@ func (c *checker) lowerProtocol(key string, provider map[string]any) {
 	if !ok {
 		return
 	}
-	at := c.origins[member(key, "npm")]
+	at := c.origins[checked.Join(key, "npm")]
 	if _, ok := provider["protocol"]; ok {
 		return
 	}
 	protocol := npm.Protocol(name)
 	if protocol == "" {
 		delete(provider, "npm")
-		c.report.problem(Problem{
-			File: c.src.show, Line: at.Line, Column: at.Column, Key: member(key, "npm"),
-			Message: fmt.Sprintf("npm packages are not installed, and no protocol is known for %.60q", name),
-			Remedy:  "set protocol to one of " + strings.Join(npm.Formats(), ", "),
-		})
+		c.Report.Add(c.problem(checked.Join(key, "npm"), at, fmt.Sprintf("npm packages are not installed, and no protocol is known for %.60q", name),
+			"set protocol to one of "+strings.Join(npm.Formats(), ", ")))
 		return
 	}
 	provider["protocol"] = protocol
-	c.origins[member(key, "protocol")] = at
+	c.origins[checked.Join(key, "protocol")] = at
 }
 
 func (c *checker) rename(key string, object map[string]any, older, newer string) {
@@ -163,7 +163,7 @@ func (c *checker) rename(key string, object map[string]any, older, newer string)
 	delete(object, older)
 	if _, ok := object[newer]; !ok {
 		object[newer] = value
-		c.origins[member(key, newer)] = c.origins[member(key, older)]
+		c.origins[checked.Join(key, newer)] = c.origins[checked.Join(key, older)]
 	}
 }
 

@@ -1,10 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Layer names one layer of the configuration.
 type Layer string
@@ -36,17 +32,3 @@ func (o Origin) String() string {
 	}
 	return o.Source + ":" + strconv.Itoa(o.Line)
 }
-
-// member returns the key of a member of the object at key. Names that would be misread are quoted:
-// provider.openai.models."gpt-4.1".
-func member(key, name string) string {
-	if name == "" || strings.ContainsAny(name, ".\"[] \t\r\n") {
-		name = strconv.Quote(name)
-	}
-	if key == "" {
-		return name
-	}
-	return key + "." + name
-}
-
-func element(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }

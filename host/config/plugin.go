@@ -4,46 +4,38 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/tailscale/hujson"
-
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // plugin reads the three forms of a plugin's entry: a path, a pair of path and options, an object.
-func (c *checker) plugin(p place, v hujson.Value) (any, bool) {
-	out := map[string]any{}
-	switch value := v.Value.(type) {
-	case *hujson.Object:
-		fields, _ := c.fieldsOf(p, v, reflect.TypeFor[sdk.PluginConfig]())
-		out = fields.(map[string]any)
-	case *hujson.Array:
-		if n := len(value.Elements); n != 1 && n != 2 {
-			return nil, c.bad(p, "want a path and options", `write ["./plugin", {…}]`)
+func (c *checker) plugin(p place, n *checked.Node) (any, bool) {
+	out, path := map[string]any{}, n
+	switch n.Kind {
+	case checked.Object:
+		fields, _ := c.Struct(p, n, reflect.TypeFor[sdk.PluginConfig]())
+		out, path = fields.(map[string]any), nil
+	case checked.List:
+		if len(n.Items) != 1 && len(n.Items) != 2 {
+			return nil, c.Bad(p, "want a path and options", `write ["./plugin", {…}]`)
 		}
-		path, ok := c.leaf(p, value.Elements[0], reflect.TypeFor[string]())
+		path = &n.Items[0]
+		if len(n.Items) == 2 {
+			out["options"], _ = c.Free(p, &n.Items[1])
+		}
+	}
+	if path != nil {
+		text, ok := c.Leaf(p, path, reflect.TypeFor[string]())
 		if !ok {
 			return nil, false
 		}
-		out["path"] = path
-		if len(value.Elements) == 2 {
-			options, ok := c.free(p, value.Elements[1])
-			if !ok {
-				return nil, false
-			}
-			out["options"] = options
-		}
-	default:
-		path, ok := c.leaf(p, v, reflect.TypeFor[string]())
-		if !ok {
-			return nil, false
-		}
-		out["path"] = path
+		out["path"] = text
 	}
-	path, _ := out["path"].(string)
-	if path == "" {
-		return nil, c.bad(p, "a plugin needs a path or a name", "")
+	text, _ := out["path"].(string)
+	if text == "" {
+		return nil, c.Bad(p, "a plugin needs a path or a name", "")
 	}
-	out["path"] = c.pluginPath(path)
+	out["path"] = c.pluginPath(text)
 	return out, true
 }
 

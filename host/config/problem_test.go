@@ -43,9 +43,9 @@ func TestProblems(t *testing.T) {
 		"mode":                     {`{"agent": {"a": {"mode": "main"}}}`, `1:18: agent.a.mode: want one of primary, subagent, all, have "main"`},
 		"mode, older":              {`{"mode": {"a": {"promt": ""}}}`, `1:17: agent.a.promt: unknown key; did you mean "prompt"?`},
 		"on error":                 {`{"hook": {"p": {"onError": "skp"}}}`, `1:17: hook.p.onError: want one of skip, deny, stop, have "skp"; did you mean "skip"?`},
-		"action":                   {`{"permission": {"bash": "alow"}}`, `1:17: permission.bash: want allow, ask or deny, have "alow"; did you mean "allow"?`},
+		"action":                   {`{"permission": {"bash": "alow"}}`, `1:17: permission.bash: want one of allow, ask, deny, have "alow"; did you mean "allow"?`},
 		"action of pattern":        {`{"permission": {"bash": {"git *": true}}}`, `1:26: permission.bash."git *": want an action (allow, ask or deny), have true`},
-		"action at the top":        {`{"permission": "maybe"}`, `1:2: permission: want allow, ask or deny, have "maybe"`},
+		"action at the top":        {`{"permission": "maybe"}`, `1:2: permission: want one of allow, ask, deny, have "maybe"`},
 		"permission type":          {`{"permission": 3}`, `1:2: permission: want an action (allow, ask or deny) or an object, have 3`},
 		"rule without pattern":     {`{"permission": [{"permission": "bash", "action": "ask"}]}`, `1:17: permission[0]: a rule needs permission and pattern; "*" stands for any`},
 		"tools":                    {`{"tools": {"bash": "no"}}`, `1:12: tools.bash: want true or false, have "no"`},
@@ -61,7 +61,7 @@ func TestProblems(t *testing.T) {
 		"plugin without path":      {`{"plugins": [{"options": {}}]}`, `1:14: plugins[0]: a plugin needs a path or a name`},
 		"plugin pair":              {`{"plugins": [["a", {}, 3]]}`, `1:14: plugins[0]: want a path and options; write ["./plugin", {…}]`},
 		"plugin key":               {`{"plugins": [{"path": "a", "option": {}}]}`, `1:28: plugins[0].option: unknown key; did you mean "options"?`},
-		"twice":                    {"{\"model\": \"a/b\",\n\"model\": \"a/c\"}", `2:1: model: set twice, first on line 1; remove one`},
+		"twice":                    {"{\"model\": \"a/b\",\n\"model\": \"a/c\"}", `2:1: model: duplicate key, first on line 1; remove one`},
 		"secret value not shown":   {`{"provider": {"p": {"options": {"headers": "sk-secret"}}}}`, `1:33: provider.p.options.headers: want an object, have a string`},
 		"file reference":           {`{"username": "{file:none.txt}"}`, `1:2: username: file "none.txt" cannot be read: no such file or directory; paths are relative to DIR`},
 		"file reference to device": {`{"username": "{file:/dev/zero}"}`, `1:2: username: file "/dev/zero" is outside of the project, where a file of the project may not read; put the value into your own configuration`},
@@ -161,7 +161,7 @@ func TestUnreadableSources(t *testing.T) {
 			func(p *place) {
 				p.opts.Environ = []string{`TENON_CONFIG_CONTENT={"hooks": {"a": ` + deep[:10_000] + strings.Repeat("]", 10_000) + "}}"}
 			},
-			"TENON_CONFIG_CONTENT:1:80: hooks.a" + strings.Repeat("[0]", 63) + ": nested deeper than 64 levels",
+			"TENON_CONFIG_CONTENT:1:80: nested deeper than 64 levels",
 		},
 		"named but missing": {
 			func(p *place) { p.opts.Environ = []string{"TENON_CONFIG=none.json"} },

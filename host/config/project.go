@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
@@ -23,7 +24,7 @@ func (c *checker) restrictProject(layer tree) {
 		if at.Source == "" {
 			at = firstUnder(c.origins, key)
 		}
-		c.report.warn(Problem{File: c.src.show, Line: at.Line, Column: at.Column, Key: key, Message: why, Remedy: remedy})
+		c.Report.Warn(c.problem(key, at, why, remedy))
 		maps.DeleteFunc(c.origins, func(k string, _ Origin) bool { return under(k, key) })
 	}
 	remedy := "put it into your own configuration"
@@ -52,7 +53,7 @@ func (c *checker) restrictProject(layer tree) {
 				continue // stricter
 			}
 			delete(settings, key)
-			left(member(member("hook", name), key), "left out: a file of the project may only make hooks of others stricter, with onError stop", remedy)
+			left(checked.Join(checked.Join("hook", name), key), "left out: a file of the project may only make hooks of others stricter, with onError stop", remedy)
 		}
 	})
 }
@@ -70,11 +71,7 @@ func (c *checker) restrictPaths(object map[string]any, name, key string, dirs []
 	if len(kept) == len(list) {
 		return
 	}
-	at := c.origins[key]
-	c.report.warn(Problem{
-		File: c.src.show, Line: at.Line, Column: at.Column, Key: key,
-		Message: "paths outside of the project are left out: a file of the project may name none", Remedy: remedy,
-	})
+	c.Report.Warn(c.problem(key, c.origins[key], "paths outside of the project are left out: a file of the project may name none", remedy))
 	object[name] = kept
 }
 
@@ -91,10 +88,10 @@ func (c *checker) inProject(path, dir string) bool {
 // mayBorrowEnv reports whether a value of this source may take the variable: a project's file gets one that is called like a secret
 // only where it waits for approval or is held to addresses of the user, see foreign.
 func (c *checker) mayBorrowEnv(p place, name string) bool {
-	if c.src.layer != LayerProject || holdsSecrets(p.schema) || !secret.Named(name) {
+	if c.src.layer != LayerProject || holdsSecrets(p.Schema) || !secret.Named(name) {
 		return true
 	}
-	c.bad(p, fmt.Sprintf("{env:%s} is a secret by its name, which a file of the project may not put here", name), "put the value into your own configuration")
+	c.Bad(p, fmt.Sprintf("{env:%s} is a secret by its name, which a file of the project may not put here", name), "put the value into your own configuration")
 	return false
 }
 
@@ -103,6 +100,6 @@ func (c *checker) mayBorrowFile(p place, name string) bool {
 	if c.src.layer != LayerProject || c.inProject(name, c.src.dir) {
 		return true
 	}
-	c.bad(p, fmt.Sprintf("file %q is outside of the project, where a file of the project may not read", name), "put the value into your own configuration")
+	c.Bad(p, fmt.Sprintf("file %q is outside of the project, where a file of the project may not read", name), "put the value into your own configuration")
 	return false
 }

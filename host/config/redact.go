@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -55,7 +56,7 @@ func (l *loader) addSecret(value string) {
 // is shown: the user has to see what would run.
 func (l *loader) argumentSecrets(cfg *sdk.Config, origins map[string]Origin) {
 	for name, server := range cfg.MCP {
-		if origins[member("mcp", name)+".command"].Layer == LayerProject {
+		if origins[checked.Join("mcp", name)+".command"].Layer == LayerProject {
 			continue
 		}
 		for _, s := range secret.InArgs(server.Command) {
@@ -133,11 +134,11 @@ func walkStrings(key string, v any, f func(key, text string) string) any {
 		return f(key, v)
 	case map[string]any:
 		for name, value := range v {
-			v[name] = walkStrings(member(key, name), value, f)
+			v[name] = walkStrings(checked.Join(key, name), value, f)
 		}
 	case []any:
 		for i, e := range v {
-			v[i] = walkStrings(element(key, i), e, f)
+			v[i] = walkStrings(checked.Index(key, i), e, f)
 		}
 	}
 	return v

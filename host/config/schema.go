@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -22,7 +23,7 @@ func Schema(o SchemaOptions) ([]byte, error) {
 	if o.Describe == nil {
 		o.Describe = func(string, string) string { return "" }
 	}
-	w := &schemaWriter{describe: o.Describe, fields: fieldTable{}, defs: map[string]any{}}
+	w := &schemaWriter{describe: o.Describe, defs: map[string]any{}}
 	root := w.object(reflect.TypeFor[sdk.Config](), "")
 	root["$schema"] = schemaDialect
 	root["title"] = "Configuration of tenon"
@@ -32,7 +33,6 @@ func Schema(o SchemaOptions) ([]byte, error) {
 
 type schemaWriter struct {
 	describe func(structName, field string) string
-	fields   fieldTable
 	defs     map[string]any // what stands in several places or in itself
 }
 
@@ -43,7 +43,7 @@ func (w *schemaWriter) object(t reflect.Type, key string) schema {
 	properties := schema{}
 	for i := range t.NumField() {
 		field := t.Field(i)
-		name := jsonName(field)
+		name := checked.FieldName(field)
 		if name == "" {
 			continue
 		}
@@ -56,7 +56,7 @@ func (w *schemaWriter) object(t reflect.Type, key string) schema {
 		}
 		properties[name] = s
 	}
-	return schema{"type": "object", "properties": properties, "additionalProperties": w.fields.of(t).open}
+	return schema{"type": "object", "properties": properties, "additionalProperties": checked.FieldsOf(t).Open}
 }
 
 func join(key, name string) string {
@@ -89,7 +89,7 @@ func (w *schemaWriter) value(t reflect.Type, key string) schema {
 	case reflect.Struct:
 		return w.object(t, key)
 	case reflect.Map:
-		return schema{"type": "object", "additionalProperties": w.value(t.Elem(), join(key, anyName))}
+		return schema{"type": "object", "additionalProperties": w.value(t.Elem(), join(key, checked.AnyName))}
 	case reflect.Slice:
 		return schema{"type": "array", "items": w.value(t.Elem(), key+"[]")}
 	case reflect.String:
@@ -133,8 +133,7 @@ func constrainText(key, text string) (message, remedy string) {
 
 func numberSchema(t reflect.Type, key string) schema {
 	s := schema{"type": "number"}
-	whole := t.Kind() == reflect.Int || t.Kind() == reflect.Int64
-	if whole && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+	if checked.Whole(t) {
 		s["type"] = "integer"
 	}
 	if !mayBeNegative(key) {

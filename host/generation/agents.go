@@ -20,20 +20,13 @@ func (g *Set) Agents() []sdk.Agent {
 	at := func(name string) int {
 		return slices.IndexFunc(out, func(a sdk.Agent) bool { return a.Name == name })
 	}
-	for _, l := range g.Plugins {
-		source, ok := l.Value.(sdk.AgentSource)
-		if !ok {
-			continue
-		}
-		list, _ := Ask(g.r.ctx, l, "agents", func(context.Context) ([]sdk.Agent, error) { return source.Agents(), nil })
-		for _, a := range list {
-			if i := at(a.Name); i >= 0 {
-				out[i] = a
-				continue
-			}
+	each(g.r.ctx, g, "agents", agentsOf, func(_ *Plugin, a sdk.Agent) {
+		if i := at(a.Name); i >= 0 {
+			out[i] = a
+		} else {
 			out = append(out, a)
 		}
-	}
+	})
 	for _, name := range slices.Sorted(maps.Keys(g.Config.Agent)) {
 		c := g.Config.Agent[name]
 		i := at(name)
@@ -102,19 +95,12 @@ func (g *Set) DefaultPrompt() string {
 }
 
 // ByThirdParty reports whether an agent comes from a plugin of third parties.
-func (g *Set) ByThirdParty(name string) bool {
-	for _, l := range g.Plugins {
-		source, ok := l.Value.(sdk.AgentSource)
-		if !ok || l.Builtin() {
-			continue
-		}
-		list, _ := Ask(g.r.ctx, l, "agents", func(context.Context) ([]sdk.Agent, error) { return source.Agents(), nil })
-		if slices.ContainsFunc(list, func(a sdk.Agent) bool { return a.Name == name }) {
-			return true
-		}
-	}
-	return false
+func (g *Set) ByThirdParty(name string) (found bool) {
+	each(g.r.ctx, g, "agents", agentsOf, func(l *Plugin, a sdk.Agent) { found = found || a.Name == name && !l.Builtin() })
+	return found
 }
+
+func agentsOf(s sdk.AgentSource, _ context.Context) ([]sdk.Agent, error) { return s.Agents(), nil }
 
 // Subagents lists the agents that the model can ask.
 func (g *Set) Subagents() []sdk.Agent {

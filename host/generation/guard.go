@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -16,14 +16,14 @@ import (
 // short: the plugin is to answer from memory.
 const contributeTimeout = 2 * time.Second
 
-// Ask asks a plugin for something it contributes. What goes wrong costs the plugin that contribution, and the user is told, once
+// Ask asks a plugin for something it contributes. A failure costs the plugin that contribution, with one notice for the user,
 // as long as it stays the same. A plugin that is not built in is given up on after contributeTimeout, and not asked for the same
 // thing again before it answered.
 func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Context) (T, error)) (T, bool) {
 	var v T
 	var err error
 	if l.Builtin() {
-		v, err = Contained(ctx, l.r.o.Log, f)
+		v, err = hooks.Contain(ctx, l.r.o.Log, f)
 	} else {
 		v, err = Guarded(ctx, l, what, contributeTimeout, f)
 	}
@@ -38,7 +38,21 @@ func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Cont
 	return none, false
 }
 
-// Guarded runs code of a plugin within a time. What was given up and hangs still is not begun a second time.
+// each asks the plugins that are a source S, in order, and calls f with everything they contribute.
+func each[S, T any](ctx context.Context, g *Set, what string, list func(S, context.Context) ([]T, error), f func(*Plugin, T)) {
+	for _, l := range g.Plugins {
+		source, ok := l.Value.(S)
+		if !ok {
+			continue
+		}
+		contributed, _ := Ask(ctx, l, what, func(ctx context.Context) ([]T, error) { return list(source, ctx) })
+		for _, c := range contributed {
+			f(l, c)
+		}
+	}
+}
+
+// Guarded runs code of a plugin within a time. A call is not made while an earlier one of its kind, which was abandoned, still hangs.
 func Guarded[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	q := l.questions.begin(what)
 	if q == nil {
@@ -67,54 +81,20 @@ func (l *Plugin) Notify(message string) {
 	l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: "plugin " + l.Manifest.Name + ": " + message})
 }
 
-// What became of code of a plugin that did not return.
+// ErrNoAnswer is returned for code of a plugin that was abandoned after its time. errHangs is the error of calls that are not made because
+// an earlier one has not returned yet.
 var (
 	ErrNoAnswer = errors.New("no answer")
 	errHangs    = errors.New("an earlier call hangs")
-	ErrPanic    = errors.New("panic")
 )
 
-// Bounded runs code of a plugin for at most the given time and at most as long as ctx. What does not return by then is
-// abandoned on its goroutine, so f must use nothing that its caller goes on to change.
+// Bounded is hooks.Guard with an error for users.
 func Bounded[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	type result struct {
-		v   T
-		err error
+	v, err := hooks.Guard(ctx, log, limit, f)
+	if errors.Is(err, hooks.ErrAbandoned) {
+		err = fmt.Errorf("%w in %s", ErrNoAnswer, limit)
 	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	done := make(chan result, 1)
-	go func() { // ends with f
-		r := result{err: errors.New("it ended its goroutine")}
-		defer func() { done <- r }()
-		r.v, r.err = Contained(limited, log, f)
-	}()
-	var r result
-	select {
-	case r = <-done:
-		return r.v, r.err
-	case <-limited.Done():
-	}
-	select {
-	case r = <-done: // both at once: it did answer
-		return r.v, r.err
-	default:
-	}
-	if ctx.Err() != nil {
-		return r.v, ctx.Err()
-	}
-	return r.v, fmt.Errorf("%w in %s", ErrNoAnswer, limit)
-}
-
-// Contained runs code of a plugin; a panic is an error.
-func Contained[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			log.Debug("plugin panicked", "stack", string(debug.Stack()))
-			err = fmt.Errorf("%w: %v", ErrPanic, r)
-		}
-	}()
-	return f(ctx)
+	return v, err
 }
 
 // questions are what a plugin was asked and did not answer, or not well. Safe for use from many goroutines.

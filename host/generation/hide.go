@@ -1,8 +1,6 @@
 package generation
 
 import (
-	"context"
-
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/internal/secret"
@@ -10,7 +8,7 @@ import (
 )
 
 // Hide returns a text from outside, such as an error in which a server repeats what it was sent, without the secrets of
-// the configuration. What is stored and told to others goes through it; what tools read is left as it is.
+// the configuration. Texts that are stored or sent elsewhere go through it; texts that tools read do not.
 func (g *Set) Hide(text string) string { return secret.Hide(text, g.made.Secrets) }
 
 // WireError turns an error into its form on the wire, bounded and without secrets.
@@ -21,10 +19,4 @@ func (g *Set) HideEntries(entries []hooks.Entry) {
 	for i := range entries {
 		entries[i].Error, entries[i].Reason = g.Hide(entries[i].Error), g.Hide(entries[i].Reason)
 	}
-}
-
-// Fire runs the hooks at a point over a value. l records what they did; subject is the part or call that the value belongs to.
-func (g *Set) Fire(ctx context.Context, p sdk.Point, l *hooks.Ledger, subject string, in, value any) error {
-	_, err := g.Engine.Transform(ctx, p, hooks.Scope{Ledger: l, Subject: subject}, in, value)
-	return err
 }

@@ -72,20 +72,13 @@ func (n Inventory) AgentInfos(ctx context.Context) []AgentInfo {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
 	owners, earlier := map[string]string{}, map[string][]string{}
-	for _, l := range g.Plugins {
-		source, ok := l.Value.(sdk.AgentSource)
-		if !ok {
-			continue
+	each(ctx, g, "agents", agentsOf, func(l *Plugin, a sdk.Agent) {
+		places := a.Replaces
+		if owner, ok := owners[a.Name]; ok {
+			places = slices.Concat(places, []string{"plugin " + owner}, earlier[a.Name])
 		}
-		list, _ := Ask(ctx, l, "agents", func(context.Context) ([]sdk.Agent, error) { return source.Agents(), nil })
-		for _, a := range list {
-			places := a.Replaces
-			if owner, ok := owners[a.Name]; ok {
-				places = slices.Concat(places, []string{"plugin " + owner}, earlier[a.Name])
-			}
-			owners[a.Name], earlier[a.Name] = l.Manifest.Name, places
-		}
-	}
+		owners[a.Name], earlier[a.Name] = l.Manifest.Name, places
+	})
 	var out []AgentInfo
 	for _, a := range g.Agents() {
 		_, configured := g.Config.Agent[a.Name]
@@ -126,22 +119,15 @@ type Skill struct {
 // Skills lists the skills of all plugins; a later plugin's replaces an earlier one of the same name.
 func (g *Set) Skills(ctx context.Context) []Skill {
 	var out []Skill
-	for _, l := range g.Plugins {
-		source, ok := l.Value.(sdk.SkillSource)
-		if !ok {
-			continue
+	each(ctx, g, "skills", sdk.SkillSource.Skills, func(l *Plugin, s sdk.Skill) {
+		i := slices.IndexFunc(out, func(o Skill) bool { return o.Name == s.Name })
+		if i < 0 {
+			out = append(out, Skill{s, l})
+			return
 		}
-		list, _ := Ask(ctx, l, "skills", source.Skills)
-		for _, s := range list {
-			i := slices.IndexFunc(out, func(o Skill) bool { return o.Name == s.Name })
-			if i < 0 {
-				out = append(out, Skill{s, l})
-				continue
-			}
-			s.Replaces = slices.Concat(s.Replaces, []string{out[i].Location}, out[i].Replaces)
-			out[i] = Skill{s, l}
-		}
-	}
+		s.Replaces = slices.Concat(s.Replaces, []string{out[i].Location}, out[i].Replaces)
+		out[i] = Skill{s, l}
+	})
 	return out
 }
 
@@ -193,23 +179,16 @@ type Command struct {
 // Commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name.
 func (g *Set) Commands(ctx context.Context) []Command {
 	var out []Command
-	for _, l := range g.Plugins {
-		source, ok := l.Value.(sdk.CommandSource)
-		if !ok {
-			continue
+	each(ctx, g, "commands", sdk.CommandSource.Commands, func(l *Plugin, one sdk.Command) {
+		c := Command{Command: one, Owner: l}
+		i := slices.IndexFunc(out, func(o Command) bool { return o.Name == c.Name })
+		if i < 0 {
+			out = append(out, c)
+			return
 		}
-		list, _ := Ask(ctx, l, "commands", source.Commands)
-		for _, one := range list {
-			c := Command{Command: one, Owner: l}
-			i := slices.IndexFunc(out, func(o Command) bool { return o.Name == c.Name })
-			if i < 0 {
-				out = append(out, c)
-				continue
-			}
-			was := &out[i]
-			c.Replaces = slices.Concat(c.Replaces, []string{cmp.Or(was.Origin, "plugin "+was.Owner.Manifest.Name)}, was.Replaces)
-			out[i] = c
-		}
-	}
+		was := &out[i]
+		c.Replaces = slices.Concat(c.Replaces, []string{cmp.Or(was.Origin, "plugin "+was.Owner.Manifest.Name)}, was.Replaces)
+		out[i] = c
+	})
 	return out
 }

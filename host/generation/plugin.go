@@ -93,7 +93,7 @@ func (l *Plugin) start(ctx context.Context) {
 		l.err = errors.New("start: it ended its goroutine")
 		ctx, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
-		_, err := Contained(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+		_, err := hooks.Contain(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, l.Value.Start(ctx, l.host)
 		})
 		if err != nil {
@@ -167,7 +167,7 @@ func (l *Plugin) close(ctx context.Context) error {
 	l.host.end()
 	done := make(chan error, 1)
 	go func() { // ends with Close
-		_, err := Contained(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+		_, err := hooks.Contain(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, l.Value.Close(ctx)
 		})
 		done <- err

@@ -20,7 +20,7 @@ const (
 	maxEvents     = 1 << 16
 )
 
-// pluginHost is the host as one plugin sees it. What a plugin may ask for, of what it can ask for here, is decided by whoever
+// pluginHost is the host as one plugin sees it. Which of these operations a plugin may perform is decided by whoever
 // stands between them: a plugin that is compiled in may do what the host does.
 type pluginHost struct {
 	r        *Registry

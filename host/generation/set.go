@@ -31,7 +31,7 @@ type Set struct {
 
 	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
 	retired bool          // under Host.genMu: another one is in force
-	unused  chan struct{} // closed when it is retired and nobody uses it any more
+	unused  chan struct{} // closed when it is retired and unused
 }
 
 func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
@@ -244,13 +244,19 @@ func (g *Set) transformConfig(ctx context.Context) error {
 	if g.own == nil {
 		return nil
 	}
-	// What an approved plugin chooses is the user's choice, so it is in both. Where it changes what only the repository's files
+	// The choices of an approved plugin are the user's, so they are in both. Where it changes what only the repository's files
 	// have, it cannot be applied and the repository's choice stays one.
 	own := value.Clone(g.own).(*sdk.Config)
 	if value.Apply(own, changes) == nil {
 		g.own = own
 	}
 	return nil
+}
+
+// Fire runs the hooks at a point over a value. l records their changes; subject is the part or call that the value belongs to.
+func (g *Set) Fire(ctx context.Context, p sdk.Point, l *hooks.Ledger, subject string, in, value any) error {
+	_, err := g.Engine.Transform(ctx, p, hooks.Scope{Ledger: l, Subject: subject}, in, value)
+	return err
 }
 
 // closeGeneration ends the engine of a generation, then the plugins that no other one holds, in the reverse of their order. One

@@ -156,7 +156,7 @@ func (a *Asks) Question(ctx context.Context, r sdk.QuestionRequest, tell func(sd
 }
 
 // ReplyQuestion answers a question request: for each question the labels chosen or the free text. Nil
-// dismisses it. Errors: ErrNotFound when nobody waits for it.
+// dismisses it. Errors: ErrNotFound when no call waits for it.
 func (a *Asks) ReplyQuestion(id string, answers [][]string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

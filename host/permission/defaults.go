@@ -8,7 +8,7 @@ const defaultOrigin = "default"
 // Sampling is the permission a plugin needs to ask the user's model; the pattern is the plugin's name.
 const Sampling = "sampling"
 
-// Defaults returns the rules that stand before all others: what only reads inside the project is allowed, files that
+// Defaults returns the rules before all others: what only reads inside the project is allowed, files that
 // usually hold secrets are asked for, and so is everything that changes, runs or fetches something, every plugin's and
 // every MCP server's tool among it.
 func Defaults() sdk.PermissionRules {
@@ -27,7 +27,7 @@ func Defaults() sdk.PermissionRules {
 	}{{"*.env", sdk.ActionAsk}, {"*.env.*", sdk.ActionAsk}, {"*.env.example", sdk.ActionAllow}} {
 		rules = append(rules, sdk.PermissionRule{Permission: "read", Pattern: env.pattern, Action: env.action, Origin: defaultOrigin})
 	}
-	// A subagent is bounded by its own rules and its parent's, so starting one needs no leave.
+	// A subagent is bounded by its own rules and its parent's, so starting one requires no permission.
 	rules = append(rules, all(sdk.ActionAllow, "glob", "grep", "list", "skill", "todowrite", "task", "question", "tool_search")...)
 	return append(rules, all(sdk.ActionAsk, "edit", "bash", "webfetch", Sampling, sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop, sdk.PermissionUnconfined)...)
 }

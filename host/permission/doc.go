@@ -1,4 +1,4 @@
-// Package permission decides what permission rules say about a tool call. It is pure: it asks nobody, stores
+// Package permission decides what permission rules say about a tool call. It is pure: it asks no one, stores
 // nothing and reads no files.
 //
 // The laws, which are those of opencode:
@@ -11,7 +11,7 @@
 //   - A call that touches several things is denied when one is denied, and allowed when all are.
 //   - A tool is hidden from the model when the last rule for its permission denies everything.
 //
-// Four laws are ours: a subagent may do what its own rules and those of its parent both allow (Child); nobody gets
+// Four laws are ours: a subagent may do what its own rules and those of its parent both allow (Child); no one gets
 // around what an administrator's rules deny or ask for (Within); rules can be about who brings a tool
 // (DecideRequest); and editing files that programs run by themselves asks, unless a rule names them (guard).
 package permission

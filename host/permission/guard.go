@@ -60,7 +60,7 @@ func guarded(file string) string {
 	return guardedFiles[i]
 }
 
-// guard makes a decision about editing a guarded file ask the user and nobody else, unless a rule that names what is guarded allows
+// guard makes a decision about editing a guarded file ask only the user, unless a rule that names what is guarded allows
 // it: .git/hooks/* does, * and src/* do not.
 func guard(d Decision, permission, file string) Decision {
 	if permission != editKey || d.Action == sdk.ActionDeny {

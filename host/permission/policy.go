@@ -6,17 +6,24 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Policy decides which of the configured rules count, and in which order. Its functions must be quick and safe for use from many goroutines.
+// Policy decides which of the configured rules count, and in which order. Its functions must be quick and safe for concurrent use.
 type Policy struct {
-	Home string // that ~ in patterns stands for
-	// Managed are an administrator's rules. What they deny or ask for holds against all others.
+	Home string // for ~ in patterns
+	// Managed are an administrator's rules. Their denials and questions hold against all others, hooks, stored approvals and flags.
 	Managed sdk.PermissionRules
-	// Trust returns rules without what the user did not approve yet: rules of the repository that allow something ask instead. Nil: all count.
-	Trust func(sdk.PermissionRules) sdk.PermissionRules
-	// Own returns rules without what the repository allows, approved or not: such rules ask. Nil: all count.
-	Own func(sdk.PermissionRules) sdk.PermissionRules
-	// MayLift reports whether a rule may allow, or ask for, what an earlier rule denies. Nil: all may.
-	MayLift func(sdk.PermissionRule) bool
+	// Trust returns who wrote a rule with this origin; digest is that of its file where it is known. If nil, the user wrote all rules.
+	Trust func(origin, digest string) Trust
+	// TrustCommand returns who wrote a command of a compiled-in plugin, which decides about the shell commands in its template. If nil, the
+	// user wrote all commands.
+	TrustCommand func(*sdk.Command) Trust
+	// Unapproved is called with each rule that asks instead of allowing because its file is not approved. May be nil.
+	Unapproved func(sdk.PermissionRule)
+}
+
+// Trust is who wrote a rule or a command. The zero value is the user.
+type Trust struct {
+	Repository bool // a file of the repository
+	Approved   bool // which the user approved with its present content
 }
 
 // Sources are the rules that concern an agent in a session.
@@ -35,14 +42,10 @@ type Sources struct {
 // own is set where nothing that files of the repository allow counts, approved or not.
 //
 // What the agent's own rules deny or ask for, the user's for all agents do not lift: an agent that is made to read does not write
-// because agents in general may. What the user writes for this agent does. What the agent's rules allow counts before the user's; of an agent that a plugin of third parties
-// brings it does not count at all: leave does not come from a publisher.
+// because agents in general may. The user's rules for this agent do lift them. Rules of the agent that allow count before the user's. Those of
+// an agent from a third-party plugin do not count: permission does not come from a publisher.
 func (p *Policy) Rules(s Sources, own bool) *Rules {
-	trust := p.trusted
-	if own {
-		trust = p.ownRules
-	}
-	agents, general, named := trust(s.Agent), trust(s.General), trust(s.Named)
+	agents, general, named := p.hold(s.Agent, own), p.hold(s.General, own), p.hold(s.Named, own)
 	managed := Compile(p.Home, p.Managed)
 	rules := Compile(p.Home, Defaults(), agents, general, named, s.Session)
 	if len(agents) > 0 {
@@ -69,14 +72,14 @@ func everything(origin string) sdk.PermissionRule {
 
 // denials returns rules that deny what the user's rules do and allow the rest; nil when nothing in the list could lift a denial.
 func (p *Policy) denials(list sdk.PermissionRules) sdk.PermissionRules {
-	if p.MayLift == nil || !slices.ContainsFunc(list, func(r sdk.PermissionRule) bool { return r.Action == sdk.ActionDeny }) {
+	if p.Trust == nil || !slices.ContainsFunc(list, func(r sdk.PermissionRule) bool { return r.Action == sdk.ActionDeny }) {
 		return nil
 	}
 	out, held := sdk.PermissionRules{everything("what the user's rules do not deny")}, false
 	for _, r := range list {
 		switch {
 		case r.Action == sdk.ActionDeny:
-		case !p.MayLift(r):
+		case p.trust(r).Repository && !p.trust(r).Approved:
 			held = true
 			continue
 		default:
@@ -90,37 +93,50 @@ func (p *Policy) denials(list sdk.PermissionRules) sdk.PermissionRules {
 	return out
 }
 
-// users returns the rules that the user wrote and, of those that files of the repository brought, the ones that deny: a repository
-// lifts nothing.
+// users returns the rules that the user wrote and those of the repository that deny: a repository lifts nothing.
 func (p *Policy) users(rules sdk.PermissionRules) sdk.PermissionRules {
-	as := slices.Clone(rules)
-	for i := range as {
-		as[i].Action = sdk.ActionAllow // which ownRules takes from a repository's
-	}
-	as = p.ownRules(as)
-	var out sdk.PermissionRules
-	for i, r := range rules {
-		if as[i].Action == sdk.ActionAllow || r.Action == sdk.ActionDeny {
-			out = append(out, r)
+	return slices.DeleteFunc(slices.Clone(rules), func(r sdk.PermissionRule) bool {
+		return r.Action != sdk.ActionDeny && p.trust(r).Repository
+	})
+}
+
+// hold returns rules of which those of the repository ask instead of allowing, unless they are approved; with all, also approved ones.
+func (p *Policy) hold(rules sdk.PermissionRules, all bool) sdk.PermissionRules {
+	out := slices.Clone(rules)
+	for i := range out {
+		r := &out[i]
+		if r.Action != sdk.ActionAllow {
+			continue
 		}
+		switch t := p.trust(*r); {
+		case !t.Repository || t.Approved && !all:
+			continue
+		case all:
+			r.Origin += " (of the repository, as the command is)"
+		default:
+			if p.Unapproved != nil {
+				p.Unapproved(*r)
+			}
+			r.Origin += " (not approved: asks instead of allowing)"
+		}
+		r.Action, r.Held = sdk.ActionAsk, true
 	}
 	return out
 }
 
-// trusted returns rules as far as the user lets their files allow something.
-func (p *Policy) trusted(rules sdk.PermissionRules) sdk.PermissionRules {
+func (p *Policy) trust(r sdk.PermissionRule) Trust {
 	if p.Trust == nil {
-		return rules
+		return Trust{}
 	}
-	return p.Trust(rules)
+	return p.Trust(r.Origin, r.Digest)
 }
 
-// ownRules returns rules without what files of the repository allow.
-func (p *Policy) ownRules(rules sdk.PermissionRules) sdk.PermissionRules {
-	if p.Own == nil {
-		return rules
+// OfCommand returns who wrote a command.
+func (p *Policy) OfCommand(c *sdk.Command) Trust {
+	if p.TrustCommand == nil {
+		return Trust{}
 	}
-	return p.Own(rules)
+	return p.TrustCommand(c)
 }
 
 // AskAll returns rules under which everything that they do not deny is asked for, which no rule, stored approval, hook or flag answers.

@@ -144,7 +144,7 @@ func namesSource(key string) bool {
 }
 
 // Within returns the rules bound by others, an administrator's: what those deny is denied, and what they ask for is
-// asked for, whatever stands in r. What they allow is up to r.
+// asked for, whatever r says. r decides about the requests that they allow.
 func (r *Rules) Within(bound *Rules) *Rules {
 	if bound == nil || len(bound.rules) == 0 {
 		return r

@@ -64,7 +64,7 @@ type Decision struct {
 	Depth int
 	// Implied is set where the rule is about something that the request includes, see sdk.PermissionRequest.
 	Implied bool
-	// Final is set where an administrator's rule decided, or Guarded is set: nothing and nobody but the user's answer gets around it.
+	// Final is set where an administrator's rule decided, or Guarded is set: only the user's answer gets around it.
 	Final bool
 	// Guarded is why editing a file asks whatever allows it: the name in its path that means that programs run it or that it steers
 	// agents. Empty for other files and permissions.
@@ -160,7 +160,7 @@ func Combine(actions ...sdk.Action) sdk.Action {
 	return all
 }
 
-// Step is one rule that matches, for people who want to know why.
+// Step is one rule that matches, as an explanation for users.
 type Step struct {
 	Rule  sdk.PermissionRule
 	Index int

@@ -17,7 +17,7 @@ func Match(pattern, text string) bool {
 
 // wildcard is a pattern in normal form.
 type wildcard struct {
-	prefix string // what stands before the first wildcard; all texts that match begin with it
+	prefix string // the text before the first wildcard; all texts that match begin with it
 	rest   string // from the first wildcard on
 	// short is the pattern without its tail " *", which matches, too; nil without such a tail.
 	short    *wildcard
@@ -53,7 +53,7 @@ func compilePath(pattern string, open bool) wildcard {
 	return compilePattern(pattern)
 }
 
-// serverEnd returns where the server of an address ends, -1 when it is no address.
+// serverEnd returns where the server of an address ends, -1 for other texts.
 func serverEnd(s string) int {
 	begin := strings.Index(s, "://")
 	if begin < 0 {

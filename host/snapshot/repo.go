@@ -260,7 +260,7 @@ func (r *Repo) command(ctx context.Context, more []string, args ...string) *exec
 	return cmd
 }
 
-// run runs git and returns what it printed. in may be nil.
+// run runs git and returns its output, also with an error. in may be nil.
 func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string) ([]byte, error) {
 	cmd := r.command(ctx, more, args...)
 	var out, problem bytes.Buffer
@@ -269,7 +269,7 @@ func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(problem.Bytes()))
+		return out.Bytes(), fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(problem.Bytes()))
 	}
 	return out.Bytes(), nil
 }

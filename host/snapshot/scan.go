@@ -17,9 +17,8 @@ import (
 // scan goes through the directories of a project, a level at a time, and makes a new state of the one before. Where the stamp of a
 // directory is the old one its names are known; where that of a file is, so is its content.
 type scan struct {
-	r      *Repo
-	begun  time.Time // what changed since may have an old stamp
-	oracle oracle
+	r     *Repo
+	begun time.Time // what changed since may have an old stamp
 
 	inner []string // repositories inside of the project, with a slash at the end
 	read  int      // files whose content was looked at
@@ -178,15 +177,14 @@ func (s *scan) list(v *visit, old *node) error {
 			n.others++
 			continue
 		}
-		f, d := findFile(old.files, name), find(old.dirs, name)
-		i, found := slices.BinarySearchFunc(old.ignored, name, func(x ignoredName, name string) int { return strings.Compare(x.name, name) })
+		f, d, ignored := lookup(old.files, name), old.child(name), lookup(old.ignored, name)
 		switch {
 		case !dir && f != nil:
 			known = append(known, *f)
 		case dir && d != nil:
 			n.dirs = append(n.dirs, folder{name, d})
-		case found && old.ignored[i].dir == dir && !v.reask:
-			n.ignored = append(n.ignored, old.ignored[i])
+		case ignored != nil && ignored.dir == dir && !v.reask:
+			n.ignored = append(n.ignored, *ignored)
 		default:
 			v.fresh = append(v.fresh, entry{name, dir})
 		}
@@ -242,7 +240,7 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 			paths = append(paths, v.path+e.name)
 		}
 	}
-	ignored, err := s.oracle.ask(ctx, paths)
+	ignored, err := s.r.ignored(ctx, paths)
 	if err != nil {
 		return err
 	}
@@ -278,12 +276,11 @@ func (v *visit) sort() {
 	for _, i := range v.doubts {
 		doubtful[v.new.files[i].name] = true
 	}
-	byName := func(a, b file) int { return strings.Compare(a.name, b.name) }
 	if !slices.IsSortedFunc(v.new.files, byName) { // it may be the old list, which others read
 		slices.SortFunc(v.new.files, byName)
 	}
-	slices.SortFunc(v.new.dirs, func(a, b folder) int { return strings.Compare(a.name, b.name) })
-	slices.SortFunc(v.new.ignored, func(a, b ignoredName) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(v.new.dirs, byName)
+	slices.SortFunc(v.new.ignored, byName)
 	v.doubts = v.doubts[:0]
 	for i, f := range v.new.files {
 		if doubtful[f.name] {
@@ -317,18 +314,7 @@ func (s *scan) finish(v *visit) error {
 		return nil
 	}
 	n.dirs = slices.DeleteFunc(n.dirs, func(d folder) bool { return d.node == nil })
-	n.left = 0
-	if n.opaque == unreadable {
-		n.left = 1
-	}
-	for i := range n.files {
-		if n.files[i].hash == "" {
-			n.left++
-		}
-	}
-	for i := range n.dirs {
-		n.left += n.dirs[i].node.left
-	}
+	n.countLeft()
 	old := v.old
 	if old != nil && n.stamp == old.stamp && n.rules == old.rules && n.settled == old.settled && n.opaque == old.opaque &&
 		slices.Equal(n.files, old.files) && slices.Equal(n.dirs, old.dirs) && slices.Equal(n.ignored, old.ignored) && n.others == old.others {

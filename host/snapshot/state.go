@@ -110,13 +110,9 @@ type decoder struct {
 func (d *decoder) node(depth int) *node {
 	n := &node{stamp: d.stamp(), rules: d.stamp(), settled: d.byte() == 1, opaque: opacity(d.byte()), hash: d.hash()}
 	d.bad = d.bad || depth > maxDepth || n.opaque > unreadable
-	if n.opaque == unreadable {
-		n.left = 1
-	}
 	n.files = make([]file, d.count())
 	for i := range n.files {
 		n.files[i] = file{name: d.text(), stamp: d.stamp(), settled: d.byte() == 1, hash: d.hash()}
-		n.left += 1 - min(len(n.files[i].hash), 1)
 	}
 	n.ignored = make([]ignoredName, d.count())
 	for i := range n.ignored {
@@ -129,8 +125,8 @@ func (d *decoder) node(depth int) *node {
 			return n
 		}
 		n.dirs[i] = folder{d.text(), d.node(depth + 1)}
-		n.left += n.dirs[i].node.left
 	}
+	n.countLeft()
 	return n
 }
 
@@ -177,18 +173,11 @@ func (d *decoder) bytes(n int) []byte {
 	return out
 }
 
-func (d *decoder) uint() uint64 {
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
+func (d *decoder) uint() uint64 { return varint(d, binary.Uvarint) }
+func (d *decoder) int() int64   { return varint(d, binary.Varint) }
 
-func (d *decoder) int() int64 {
-	v, n := binary.Varint(d.rest)
+func varint[T int64 | uint64](d *decoder, decode func([]byte) (T, int)) T {
+	v, n := decode(d.rest)
 	if n <= 0 {
 		d.bad = true
 		return 0

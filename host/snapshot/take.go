@@ -126,9 +126,9 @@ func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
 			r.last = nil
 		}
 	}
-	s := &scan{r: r, begun: time.Now(), oracle: oracle{r: r}}
+	s := &scan{r: r, begun: time.Now()}
 	root, err := s.look(ctx, r.last, newRules)
-	if err = errors.Join(err, s.oracle.close()); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	if r.last == nil || r.last.hash != root.hash {

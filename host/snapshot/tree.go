@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/hex"
 	"fmt"
 	"iter"
@@ -70,6 +69,32 @@ type ignoredName struct {
 	dir  bool
 }
 
+func (f file) title() string        { return f.name }
+func (d folder) title() string      { return d.name }
+func (n ignoredName) title() string { return n.name }
+
+// named are the values of a node's lists, which are sorted by name.
+type named interface{ title() string }
+
+// lookup returns the value with the name, or nil.
+func lookup[T named](list []T, name string) *T {
+	i, ok := slices.BinarySearchFunc(list, name, func(x T, name string) int { return strings.Compare(x.title(), name) })
+	if !ok {
+		return nil
+	}
+	return &list[i]
+}
+
+func byName[T named](a, b T) int { return strings.Compare(a.title(), b.title()) }
+
+// child returns the directory of that name, or nil.
+func (n *node) child(name string) *node {
+	if d := lookup(n.dirs, name); d != nil {
+		return d.node
+	}
+	return nil
+}
+
 func (f *file) entry() Entry { return Entry{Mode: f.stamp.Mode, Hash: f.hash} }
 
 // bare reports whether there is nothing in the directory.
@@ -77,11 +102,8 @@ func (n *node) bare() bool {
 	return n.opaque == notOpaque && len(n.files)+len(n.dirs)+len(n.ignored)+n.others == 0
 }
 
-// ignores reports whether there is something of the name that git ignores.
-func (n *node) ignores(name string) bool {
-	_, ok := slices.BinarySearchFunc(n.ignored, name, func(x ignoredName, name string) int { return strings.Compare(x.name, name) })
-	return ok
-}
+// ignores reports whether the directory has something of that name that git ignores.
+func (n *node) ignores(name string) bool { return lookup(n.ignored, name) != nil }
 
 // encode returns the directory as git writes a tree, see https://git-scm.com/book/en/v2/Git-Internals-Git-Objects.
 func (n *node) encode() ([]byte, error) {
@@ -115,6 +137,22 @@ func (n *node) encode() ([]byte, error) {
 		b.Write(raw)
 	}
 	return b.Bytes(), nil
+}
+
+// countLeft sets left.
+func (n *node) countLeft() {
+	n.left = 0
+	if n.opaque == unreadable {
+		n.left = 1
+	}
+	for i := range n.files {
+		if n.files[i].hash == "" {
+			n.left++
+		}
+	}
+	for i := range n.dirs {
+		n.left += n.dirs[i].node.left
+	}
 }
 
 // leftOut lists what is left out.
@@ -164,7 +202,7 @@ func compare(out *[]Change, path string, before, after *node, goneBefore, goneAf
 	if before == after || before.opaque != notOpaque || after.opaque != notOpaque {
 		return
 	}
-	for b, a := range pairs(before.files, after.files, func(f file) string { return f.name }) {
+	for b, a := range pairs(before.files, after.files) {
 		name := ""
 		was, is := Entry{Above: goneBefore}, Entry{Above: goneAfter}
 		if b != nil {
@@ -174,10 +212,10 @@ func compare(out *[]Change, path string, before, after *node, goneBefore, goneAf
 			name, is = a.name, a.entry()
 		}
 		// A directory of that name with nothing in it is no file, but something all the same.
-		if d := find(before.dirs, name); b == nil && d != nil && d.bare() {
+		if d := before.child(name); b == nil && d != nil && d.bare() {
 			was = Entry{Mode: kindDir}
 		}
-		if d := find(after.dirs, name); a == nil && d != nil && d.bare() {
+		if d := after.child(name); a == nil && d != nil && d.bare() {
 			is = Entry{Mode: kindDir}
 		}
 		unknown := b != nil && b.hash == "" || a != nil && a.hash == "" || before.ignores(name) || after.ignores(name)
@@ -185,18 +223,18 @@ func compare(out *[]Change, path string, before, after *node, goneBefore, goneAf
 			*out = append(*out, Change{Path: Path(path + name), Before: was, After: is})
 		}
 	}
-	for b, a := range pairs(before.dirs, after.dirs, func(d folder) string { return d.name }) {
+	for b, a := range pairs(before.dirs, after.dirs) {
 		switch {
 		case b == nil && before.ignores(a.name), a == nil && after.ignores(b.name):
 		case b == nil:
 			at := path + a.name
-			if a.node.bare() && findFile(before.files, a.name) == nil {
+			if a.node.bare() && lookup(before.files, a.name) == nil {
 				*out = append(*out, Change{Path: Path(at), Before: Entry{Above: goneBefore}, After: Entry{Mode: kindDir}})
 			}
 			compare(out, at+"/", nothing, a.node, goneBefore+1, goneAfter)
 		case a == nil:
 			at := path + b.name
-			if b.node.bare() && findFile(after.files, b.name) == nil {
+			if b.node.bare() && lookup(after.files, b.name) == nil {
 				*out = append(*out, Change{Path: Path(at), Before: Entry{Mode: kindDir}, After: Entry{Above: goneAfter}})
 			}
 			compare(out, at+"/", b.node, nothing, goneBefore, goneAfter+1)
@@ -207,7 +245,7 @@ func compare(out *[]Change, path string, before, after *node, goneBefore, goneAf
 }
 
 // pairs goes through two sorted lists side by side; nil stands for what one of them has not.
-func pairs[T any](a, b []T, name func(T) string) iter.Seq2[*T, *T] {
+func pairs[T named](a, b []T) iter.Seq2[*T, *T] {
 	return func(yield func(*T, *T) bool) {
 		for len(a) > 0 || len(b) > 0 {
 			var x, y *T
@@ -218,7 +256,7 @@ func pairs[T any](a, b []T, name func(T) string) iter.Seq2[*T, *T] {
 			case len(b) == 0:
 				order = -1
 			default:
-				order = cmp.Compare(name(a[0]), name(b[0]))
+				order = byName(a[0], b[0])
 			}
 			if order <= 0 {
 				x, a = &a[0], a[1:]
@@ -231,20 +269,4 @@ func pairs[T any](a, b []T, name func(T) string) iter.Seq2[*T, *T] {
 			}
 		}
 	}
-}
-
-func find(list []folder, name string) *node {
-	i, ok := slices.BinarySearchFunc(list, name, func(d folder, name string) int { return strings.Compare(d.name, name) })
-	if !ok {
-		return nil
-	}
-	return list[i].node
-}
-
-func findFile(list []file, name string) *file {
-	i, ok := slices.BinarySearchFunc(list, name, func(f file, name string) int { return strings.Compare(f.name, name) })
-	if !ok {
-		return nil
-	}
-	return &list[i]
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -24,12 +25,12 @@ func (t *Tool) Requests(ctx context.Context, log *slog.Logger, call *sdk.ToolCal
 	}
 	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, call) }
 	if t.builtin() {
-		list, err = generation.Contained(ctx, log, prepare)
+		list, err = hooks.Contain(ctx, log, prepare)
 		prepared = call.Prepared
 	} else {
 		list, err = generation.Bounded(ctx, log, prepareTimeout, prepare)
 	}
-	if errors.Is(err, generation.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
+	if errors.Is(err, hooks.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
 		err = fmt.Errorf("tool %s: %w", call.Tool, err)
 	}
 	if err == nil && !t.builtin() {

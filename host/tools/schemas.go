@@ -7,7 +7,8 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/tenonhq/tenon/internal/schemacost"
+
+	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -47,11 +48,7 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: bad parameter schema: %w", def.ID, err)
 	}
-	var v any
-	if err := json.Unmarshal(args, &v); err != nil {
-		return err
-	}
-	if err = resolved.Validate(v); err != nil && len(err.Error()) > maxMismatch {
+	if err = toolschema.Check(resolved, args); err != nil && len(err.Error()) > maxMismatch {
 		return errors.New(visible.Cut(err.Error(), maxMismatch, " …"))
 	}
 	return err
@@ -65,14 +62,7 @@ func (s *Schemas) resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 	if r, ok := s.byText.Load(string(text)); ok {
 		return r.(*jsonschema.Resolved), nil
 	}
-	if err := schemacost.Check(text); err != nil {
-		return nil, err
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		return nil, err
-	}
-	resolved, err := schema.Resolve(nil)
+	resolved, err := toolschema.Resolve(text)
 	if err != nil {
 		return nil, err
 	}

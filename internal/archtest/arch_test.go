@@ -34,6 +34,7 @@ func rules() map[string]func(*archtest.Module) []archtest.Violation {
 		"packagedocs":  archtest.PackageDocs,
 		"leakchecks":   archtest.LeakChecks,
 		"docs":         archtest.Docs,
+		"wording":      archtest.Wording,
 	}
 }
 

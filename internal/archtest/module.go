@@ -16,7 +16,14 @@ import (
 type Module struct {
 	Path  string // as go.mod names it
 	Files []*File
+	Pages []Page
 	fset  *token.FileSet
+}
+
+// Page is one Markdown file.
+type Page struct {
+	Name string // relative to the module, with slashes
+	Text string
 }
 
 // File is one Go file.
@@ -43,8 +50,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s:%d: %s", v.Name, v.Line, v.Message)
 }
 
-// Load parses all Go files below the root of fsys, which holds a go.mod. Left out are what the go command leaves out
-// (testdata, names that begin with a dot or an underscore) and nested modules.
+// Load parses all Go files and reads all Markdown files below the root of fsys, which holds a go.mod, except the folders that the go command
+// ignores (testdata, names that begin with a dot or an underscore), installed npm packages and nested modules.
 func Load(fsys fs.FS) (*Module, error) {
 	m := &Module{fset: token.NewFileSet()}
 	mod, err := fs.ReadFile(fsys, "go.mod")
@@ -60,10 +67,15 @@ func Load(fsys fs.FS) (*Module, error) {
 		if d.IsDir() {
 			return skip(fsys, name)
 		}
-		if path.Ext(name) != ".go" {
-			return nil
+		switch path.Ext(name) {
+		case ".go":
+			return m.parse(fsys, name)
+		case ".md":
+			text, err := fs.ReadFile(fsys, name)
+			m.Pages = append(m.Pages, Page{name, string(text)})
+			return err
 		}
-		return m.parse(fsys, name)
+		return nil
 	})
 	return m, err
 }
@@ -73,7 +85,7 @@ func skip(fsys fs.FS, dir string) error {
 	if dir == "." {
 		return nil
 	}
-	if base == "testdata" || base == "vendor" || base[0] == '.' || base[0] == '_' {
+	if base == "testdata" || base == "vendor" || base == "node_modules" || base[0] == '.' || base[0] == '_' {
 		return fs.SkipDir
 	}
 	if _, err := fs.Stat(fsys, path.Join(dir, "go.mod")); err == nil {

@@ -8,23 +8,24 @@ const anywhere = "*"
 
 // trees returns for each top folder, or for one package, the folders of this module whose packages it may import, its own among them. The arrows go
 // one way: cmd → host → hooks → sdk, and what extends the host sees the sdk alone. A whole path stands for one package: what starts
-// processes does it through internal/child, what confines them through internal/confine, what takes schemas from strangers checks them with internal/schemacost, what shows their
+// processes does it through internal/child, what confines them through internal/confine, what takes schemas from strangers checks them with internal/schemacost or internal/toolschema, what shows their
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
-		"sdk":      {"sdk", "internal/value", "internal/hookpoint"},
+		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/npm", "internal/schemacost", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible"},
-		"builtin":  {"builtin", "sdk", "internal/npm", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx"},
+		"host":     {"host", "hooks", "sdk", "internal/npm", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema"},
+		"builtin":  {"builtin", "sdk", "internal/npm", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
 		"internal": {anywhere},
 
 		// parts of every plugin
-		"internal/value":     {},
+		"internal/jsontext":  {},
+		"internal/value":     {"internal/jsontext"},
 		"internal/hookpoint": {"sdk"},
 	}
 }
@@ -32,7 +33,7 @@ func trees() map[string][]string {
 // layers returns folders whose packages build on each other, each on those before it alone.
 func layers() map[string][]string {
 	return map[string][]string{
-		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "turn", "sessions", "chat"},
+		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "install", "turn", "sessions", "chat"},
 	}
 }
 
@@ -51,12 +52,12 @@ func libraries() map[string][]string {
 		"github.com/aws/aws-sdk-go-v2":                      {"builtin/providers/bedrock"},
 		"golang.org/x/oauth2":                               {"builtin/providers/internal/vertex"},
 		"github.com/knadh/koanf":                            {"host/config"},
-		"github.com/tailscale/hujson":                       {"host/config"},
-		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost"},
+		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
+		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
 		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
-		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell", "host/permission"},
+		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
 		"github.com/bmatcuk/doublestar/v4":                  {"builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
@@ -66,6 +67,8 @@ func libraries() map[string][]string {
 		"golang.org/x/term":                                 {"cmd/tenon"},
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
+		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
+		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
 		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
 	}
 }
@@ -95,6 +98,7 @@ func places() []place {
 			"host/store/sqlite":   "SQLite writes the copy of a database",
 			"internal/projectfs":  "is the directory that builtin/tools/files sets files aside in",
 			"mcp":                 "rotates logs",
+			"plugins/source":      "gives a complete download its digest as its name",
 			"plugins/trust":       "moves a directory",
 			"plugins/wasm":        "renames files for guests, and a file that wazero looks for by name",
 		},
@@ -111,8 +115,9 @@ func places() []place {
 		reasons: map[string]string{
 			"builtin/providers/internal/wire": "stays with one origin",
 			"builtin/tools/web":               "asks the user before each redirect",
-			"mcp":                             "stays with one origin",
+			"mcp/protocol":                    "stays with one origin",
 			"plugins/ability":                 "compares each redirect with the grants",
+			"plugins/source":                  "checks the address of each connection",
 			"examples/process-provider":       "is a plugin",
 			"internal/perf/bareclient":        "measures",
 		},
@@ -121,8 +126,14 @@ func places() []place {
 		remedy:  "read bodies with internal/httpx",
 		reasons: map[string]string{"examples/process-provider": "is a plugin", "host/input": "reads attached files"},
 	}, {
+		home: "internal/checked", pkg: "encoding/json", names: []string{"Delim"}, remedy: "check JSON that people write with internal/checked",
+		reasons: map[string]string{"mcp/input": "keeps the order of a server's fields"},
+	}, {
 		pkg: "context", names: []string{"Background", "TODO"}, mains: true, remedy: "take the caller's context, or context.WithoutCancel of it",
-		reasons: map[string]string{"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled"},
+		reasons: map[string]string{
+			"hooks":     "observers outlive the call that makes an engine, and end in Close",
+			"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled",
+		},
 	}, {
 		pkg: "log/slog", remedy: "log through the *slog.Logger of the options", names: []string{
 			"Default", "SetDefault", "With", "Debug", "Info", "Warn", "Error", "Log", "LogAttrs", "DebugContext", "InfoContext", "WarnContext", "ErrorContext",
@@ -159,7 +170,6 @@ func bannedNames() []string {
 // panics returns the functions that may panic, as folder.function, with the reason why that is right.
 func panics() map[string]string {
 	return map[string]string{
-		"internal/value.quote":                "a string always encodes",
 		"sdk.New":                             "the random source of the system is documented never to fail",
 		"hooks.JSON":                          "strings and numbers always encode",
 		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",

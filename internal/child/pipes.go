@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
 )
@@ -56,23 +58,46 @@ func (p *Pipes) Close() {
 	}
 }
 
-// Start starts a command prepared by Prepare. If policy is not nil, the command runs confined in a cell. The caller calls leave after the
-// command has ended.
-func Start(cmd *exec.Cmd, policy func() (confine.Policy, error)) (leave func() error, err error) {
+// Drain bounds how long the streams are still read and written after the command ended: its last output is there already, but a process
+// that outlives it may hold the pipes.
+func (p *Pipes) Drain(limit time.Duration) {
+	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr} {
+		if f.SetDeadline(time.Now().Add(limit)) != nil {
+			_ = f.Close() // a system without deadlines for pipes
+		}
+	}
+}
+
+// ErrConfine is wrapped by errors of Start about the cell, before the command was started.
+var ErrConfine = errors.New("confine the command")
+
+// Start starts a command prepared by Prepare. If policy is not nil, the command runs confined in a cell; dirs are as for NewCell. The caller
+// calls leave after the command has ended.
+func Start(cmd *exec.Cmd, policy func() (confine.Policy, error), dirs ...string) (leave func() error, err error) {
 	if policy == nil {
-		return func() error { return nil }, cmd.Start()
+		return func() error { return nil }, start(cmd.Start)
 	}
 	p, err := policy()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrConfine, err)
 	}
-	cell, err := NewCell(p)
+	cell, err := NewCell(p, dirs...)
 	if err != nil {
-		return nil, fmt.Errorf("confine the command: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrConfine, err)
 	}
 	cmd.Env = cell.Environ(cmd.Env)
-	if err := cell.Start(cmd); err != nil {
+	if err := start(func() error { return cell.Start(cmd) }); err != nil {
 		return nil, errors.Join(err, cell.Close())
 	}
 	return cell.Close, nil
+}
+
+// start begins a command. Another child that is being forked may briefly hold a file open that was just written; until then it cannot run.
+func start(begin func() error) error {
+	err := begin()
+	for try := 0; try < 10 && errors.Is(err, syscall.ETXTBSY); try++ {
+		time.Sleep(time.Duration(try+1) * time.Millisecond)
+		err = begin()
+	}
+	return err
 }

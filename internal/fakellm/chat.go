@@ -27,10 +27,7 @@ func (*chatDialect) event(b []byte, o op) []byte {
 }
 
 func chatCallDelta(o op) map[string]any {
-	call := map[string]any{"function": map[string]any{"arguments": o.text}}
-	if !o.call.NoIndex {
-		call["index"] = o.index
-	}
+	call := map[string]any{"function": map[string]any{"arguments": o.text}, "index": o.index}
 	if o.kind == opCallStart {
 		call["type"] = "function"
 		call["function"] = map[string]any{"name": o.call.Name, "arguments": o.text}
@@ -49,8 +46,6 @@ func (*chatDialect) end(b []byte, r Reply) []byte {
 		last["usage"] = chatUsage(r)
 	case UsageDeepSeek:
 		last["usage"] = deepSeekUsage(r)
-	case UsageGroq:
-		last["x_groq"] = map[string]any{"id": "req_fake", "usage": chatUsage(r)}
 	}
 	b = appendEvent(b, last)
 	if r.usageAt == UsageOwnChunk {
@@ -67,8 +62,7 @@ func (*chatDialect) end(b []byte, r Reply) []byte {
 func (*chatDialect) whole(r Reply) []byte {
 	message := map[string]any{"role": "assistant", "content": nil}
 	var text strings.Builder
-	var calls []map[string]any
-	args := map[int]*strings.Builder{}
+	var calls []map[string]any // by the index of the call
 	for _, o := range r.ops {
 		switch o.kind {
 		case opText:
@@ -77,19 +71,13 @@ func (*chatDialect) whole(r Reply) []byte {
 			old, _ := message[o.field].(string)
 			message[o.field] = old + o.text
 		case opCallStart:
-			args[o.index] = &strings.Builder{}
-			args[o.index].WriteString(o.text)
-			call := map[string]any{"type": "function", "function": map[string]any{"name": o.call.Name}}
-			if o.call.ID != "" && !o.call.NoID {
-				call["id"] = o.call.ID
-			}
+			call := chatCallDelta(o)
+			delete(call, "index")
 			calls = append(calls, call)
 		case opCallArgs:
-			args[o.index].WriteString(o.text)
+			function := calls[o.index]["function"].(map[string]any)
+			function["arguments"] = function["arguments"].(string) + o.text
 		}
-	}
-	for i, call := range calls {
-		call["function"].(map[string]any)["arguments"] = args[i].String()
 	}
 	if text.Len() > 0 {
 		message["content"] = text.String()
@@ -117,12 +105,10 @@ func chatUsage(r Reply) map[string]any {
 }
 
 func deepSeekUsage(r Reply) map[string]any {
-	u := r.tokens()
-	return map[string]any{
-		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
-		"prompt_cache_hit_tokens": u.Cached, "prompt_cache_miss_tokens": u.Input - u.Cached,
-		"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning},
-	}
+	usage := chatUsage(r)
+	delete(usage, "prompt_tokens_details")
+	usage["prompt_cache_hit_tokens"], usage["prompt_cache_miss_tokens"] = r.tokens().Cached, r.tokens().Input-r.tokens().Cached
+	return usage
 }
 
 func appendEvent(b []byte, v any) []byte {

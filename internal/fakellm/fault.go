@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,13 +17,10 @@ func Error(code int, kind, message string) Reply {
 	return Status(code, string(errorBody(kind, message)))
 }
 
-// RateLimit answers 429 with one header that says when to try again; see RetryAfter.
-func RateLimit(name, value string) Reply {
-	return Error(http.StatusTooManyRequests, "rate_limit_exceeded", "Rate limit reached").Header(name, value)
-}
-
 // RetryAfter answers 429 with retry-after in seconds.
-func RetryAfter(seconds int) Reply { return RateLimit("Retry-After", strconv.Itoa(seconds)) }
+func RetryAfter(seconds int) Reply {
+	return Error(http.StatusTooManyRequests, "rate_limit_exceeded", "Rate limit reached").Header("Retry-After", strconv.Itoa(seconds))
+}
 
 // Never accepts the request and sends nothing, not even headers, until the client goes away.
 func Never() Reply { return Reply{never: true} }
@@ -61,12 +59,7 @@ func Overflow(server string) Reply {
 
 // OverflowServers lists the servers that Overflow knows, sorted.
 func OverflowServers() []string {
-	var names []string
-	for name := range overflows() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(overflows()))
 }
 
 type overflow struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -40,7 +41,6 @@ type UsagePlace int
 const (
 	UsageOwnChunk    UsagePlace = iota // in a chunk of its own with no choices, as OpenAI does
 	UsageFinishChunk                   // in the chunk of the finish reason
-	UsageGroq                          // as x_groq.usage in the chunk of the finish reason
 	UsageDeepSeek                      // as prompt_cache_hit_tokens and prompt_cache_miss_tokens
 	UsageNone                          // nowhere
 )
@@ -50,13 +50,12 @@ const NoFinish = "-"
 
 // ToolCall is a tool call of a reply. Args goes out as it is, be it JSON or not.
 type ToolCall struct {
-	ID      string // default: call_N, numbered through the server's life
-	Name    string
-	Args    string
-	Chunks  int  // how many deltas the arguments are cut into; default 1
-	NoID    bool // leave the id out
-	NoIndex bool // leave the index out
-	Full    bool // name and arguments in one delta
+	ID     string // default: call_N, numbered through the server's life
+	Name   string
+	Args   string
+	Chunks int  // how many deltas the arguments are cut into; default 1
+	NoID   bool // leave the id out
+	Full   bool // name and arguments in one delta
 }
 
 type opKind int
@@ -96,32 +95,26 @@ func Call(name, args string) Reply { return Reply{}.Calls(ToolCall{Name: name, A
 func Calls(calls ...ToolCall) Reply { return Reply{}.Calls(calls...) }
 
 // Repeat answers with n text deltas of the same chunk.
-func Repeat(chunk string, n int) Reply {
-	r := Reply{ops: make([]op, n)}
-	for i := range r.ops {
-		r.ops[i] = op{kind: opText, text: chunk}
-	}
-	return r
-}
+func Repeat(chunk string, n int) Reply { return Text(slices.Repeat([]string{chunk}, n)...) }
 
 // Raw answers with the bytes as they are, in place of events; the stream ends behind them.
 func Raw(data string) Reply { return Reply{finish: NoFinish, noDone: true}.Raw(data) }
 
 // Text adds text, one delta per chunk.
-func (r Reply) Text(chunks ...string) Reply {
-	for _, c := range chunks {
-		r = r.add(op{kind: opText, text: c})
-	}
-	return r
-}
+func (r Reply) Text(chunks ...string) Reply { return r.deltas(op{kind: opText}, chunks) }
 
 // Reasoning adds reasoning, one delta per chunk. In Chat Completions it travels in the named field:
 // reasoning_content or reasoning.
 func (r Reply) Reasoning(field string, chunks ...string) Reply {
-	for _, c := range chunks {
-		r = r.add(op{kind: opReasoning, field: field, text: c})
+	return r.deltas(op{kind: opReasoning, field: field}, chunks)
+}
+
+func (r Reply) deltas(o op, chunks []string) Reply {
+	ops := make([]op, len(chunks))
+	for i, c := range chunks {
+		ops[i], ops[i].text = o, c
 	}
-	return r
+	return r.add(ops...)
 }
 
 // Think adds the chunks as text between <think> and </think>.
@@ -134,34 +127,27 @@ func (r Reply) Call(name, args string) Reply { return r.Calls(ToolCall{Name: nam
 
 // Calls adds tool calls, one after the other.
 func (r Reply) Calls(calls ...ToolCall) Reply {
-	for _, c := range calls {
-		index := r.countCalls()
-		for _, o := range callOps(c, index) {
-			r = r.add(o)
-		}
+	base := r.countCalls()
+	var ops []op
+	for i, c := range calls {
+		ops = append(ops, callOps(c, base+i)...)
 	}
-	return r
+	return r.add(ops...)
 }
 
 // Interleaved adds tool calls whose deltas come in turns.
 func (r Reply) Interleaved(calls ...ToolCall) Reply {
 	base := r.countCalls()
-	queues := make([][]op, len(calls))
-	for i, c := range calls {
-		queues[i] = callOps(c, base+i)
-	}
-	for more := true; more; {
+	var ops []op
+	for turn, more := 0, true; more; turn++ {
 		more = false
-		for i, q := range queues {
-			if len(q) == 0 {
-				continue
+		for i, c := range calls {
+			if own := callOps(c, base+i); turn < len(own) {
+				ops, more = append(ops, own[turn]), true
 			}
-			r = r.add(q[0])
-			queues[i] = q[1:]
-			more = true
 		}
 	}
-	return r
+	return r.add(ops...)
 }
 
 // Raw adds bytes as they are; write whole events ("data: …\n\n") or garbage.
@@ -233,13 +219,10 @@ func (r Reply) Usage(u Usage, at ...UsagePlace) Reply {
 
 // Header adds a response header.
 func (r Reply) Header(name, value string) Reply {
-	h := map[string]string{name: value}
-	for k, v := range r.header {
-		if k != name {
-			h[k] = v
-		}
-	}
-	r.header = h
+	header := map[string]string{}
+	maps.Copy(header, r.header)
+	header[name] = value
+	r.header = header
 	return r
 }
 
@@ -267,8 +250,8 @@ func (r Reply) FlushEach() Reply {
 	return r
 }
 
-func (r Reply) add(o op) Reply {
-	r.ops = append(slices.Clip(r.ops), o)
+func (r Reply) add(ops ...op) Reply {
+	r.ops = append(slices.Clip(r.ops), ops...)
 	return r
 }
 

@@ -19,6 +19,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/tenonhq/tenon/internal/checked"
 )
 
 // ErrFrontMatter is wrapped by every error about front matter.
@@ -84,11 +86,7 @@ func (d *Document) Keys(v any) (unknown, known []string) {
 	if json.Unmarshal(d.Meta, &fields) != nil {
 		return nil, nil // unreachable: Parse returns an object
 	}
-	t := reflect.TypeOf(v).Elem()
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		known = append(known, name)
-	}
+	known = checked.FieldsOf(reflect.TypeOf(v).Elem()).Names
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(known, key) {
 			unknown = append(unknown, key)

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // errUnknownMember is returned for a field that a plain struct does not declare. Its owner may keep the field.
@@ -123,17 +125,17 @@ func (a *applier) at(p *plan, v reflect.Value, path []string, e edit) error {
 
 // set decodes the value into v.
 func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
-	if p.isHead() && isNull(raw) {
+	if p.isHead() && jsontext.IsNull(raw) {
 		return errNullHead
 	}
 	switch p.shape {
 	case shapeRaw:
-		v.SetBytes(compact(raw))
+		v.SetBytes(jsontext.Compact(raw))
 		return nil
 	case shapeUnion:
 		return setUnion(p, v, raw)
 	case shapeAny:
-		value, err := decodeAny(raw)
+		value, err := jsontext.DecodeAny(raw)
 		if err == nil {
 			v.Set(reflect.Zero(p.typ))
 			if value != nil {
@@ -169,7 +171,7 @@ func noNullElements(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &elements); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(elements, isNull) {
+	if slices.ContainsFunc(elements, func(raw json.RawMessage) bool { return jsontext.IsNull(raw) }) {
 		return errNullHead
 	}
 	return nil
@@ -244,7 +246,7 @@ func (a *applier) inExtra(p *plan, v reflect.Value, path []string, e edit) error
 	}
 	field := v.FieldByIndex(p.extra)
 	extra := p.extraOf(v)
-	raw := compact(e.value)
+	raw := jsontext.Compact(e.value)
 	if len(path) > 1 {
 		var err error
 		if raw, err = a.editRaw(extra[path[0]], path[1:], e); err != nil {

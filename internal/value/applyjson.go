@@ -1,10 +1,11 @@
 package value
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // Changes of JSON of any shape: in an Object or in raw JSON.
@@ -52,7 +53,7 @@ func (a *applier) inAny(v reflect.Value, path []string, e edit) error {
 
 // reencode makes the edit in the JSON of v and decodes the result.
 func (a *applier) reencode(p *plan, v reflect.Value, path []string, e edit) error {
-	raw, err := JSON(v.Addr().Interface())
+	raw, err := jsontext.Marshal(v.Addr().Interface())
 	if err != nil {
 		return err
 	}
@@ -74,9 +75,7 @@ func (a *applier) editRaw(raw []byte, path []string, e edit) ([]byte, error) {
 	}
 	var tree any
 	if len(raw) > 0 {
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		dec.UseNumber()
-		if err := dec.Decode(&tree); err != nil {
+		if err := jsontext.DecodeExact(raw, &tree); err != nil {
 			return nil, err
 		}
 	}
@@ -84,15 +83,5 @@ func (a *applier) editRaw(raw []byte, path []string, e edit) ([]byte, error) {
 	if err := inner.inAny(reflect.ValueOf(&tree).Elem(), path, e); err != nil {
 		return nil, err
 	}
-	return JSON(tree)
-}
-
-func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
-
-func compact(raw json.RawMessage) json.RawMessage {
-	var buf bytes.Buffer
-	if json.Compact(&buf, raw) != nil {
-		return bytes.Clone(raw)
-	}
-	return buf.Bytes()
+	return jsontext.Marshal(tree)
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"unsafe"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // ErrWire is wrapped by every error about JSON that does not have the shape its type demands.
@@ -79,17 +81,17 @@ func NewUnion[M any](tag string, name func(M) string, head any, unknown M, membe
 
 // decode decodes a member.
 func (u *Union) decode(data []byte) (any, error) {
-	if !isObject(data) {
+	if !jsontext.IsObject(data) {
 		return nil, fmt.Errorf("%w: %s: no JSON object: %.40q", ErrWire, u, data)
 	}
 	// The first field of the name of the tag may not be the one that counts.
-	if t, known := u.members[string(firstString(data, u.tag))]; known {
-		v, d := reflect.New(t), ordinary{data: data}
-		if d.keeping(planOf(t), v.UnsafePointer()) && d.atEnd() {
+	if t, known := u.members[string(jsontext.FirstString(data, u.tag))]; known {
+		v, d := reflect.New(t), ordinary{Scanner: jsontext.NewScanner(data)}
+		if d.keeping(planOf(t), v.UnsafePointer()) && d.AtEnd() {
 			return v.Interface(), nil
 		}
 	}
-	t, known := u.members[StringField(data, u.tag)]
+	t, known := u.members[jsontext.StringField(data, u.tag)]
 	if !known {
 		t = u.unknown
 	}
@@ -138,12 +140,17 @@ func DecodeMember[M any](data []byte) (M, error) {
 // DecodeMembers decodes an array of members of the union M. Errors wrap ErrWire.
 func DecodeMembers[M any](data []byte) ([]M, error) {
 	out := []M{}
-	ordinary := ordinaryElements(data, func(raw []byte) bool {
+	d := jsontext.NewScanner(data)
+	ordinary := d.Each('[', ']', func() bool {
+		raw, ok := d.Raw()
+		if !ok {
+			return false
+		}
 		member, err := DecodeMember[M](raw)
 		out = append(out, member)
 		return err == nil
 	})
-	if ordinary {
+	if ordinary && d.AtEnd() {
 		return out, nil
 	}
 	u := unionOf(reflect.TypeFor[M]())

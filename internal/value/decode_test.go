@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -38,10 +39,10 @@ func checkDecoders(t *testing.T, data []byte) (taken []string) {
 	if err != nil {
 		t.Errorf("decode %q as %v", data, err)
 	}
-	if p, err := sdk.DecodePart(data); err == nil && p.Type() != value.TypeOf(data, "type") {
+	if p, err := sdk.DecodePart(data); err == nil && p.Type() != jsontext.StringField(data, "type") {
 		t.Errorf("%q became a %T", data, p)
 	}
-	if m, err := sdk.DecodeMessage(data); err == nil && m.Role() != value.TypeOf(data, "role") {
+	if m, err := sdk.DecodeMessage(data); err == nil && m.Role() != jsontext.StringField(data, "role") {
 		t.Errorf("%q became a %T", data, m)
 	}
 	return taken

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // Decode decodes data into v, a pointer, as json.Unmarshal does. It is much faster for types of the contract in the form in which they are
@@ -11,8 +13,8 @@ import (
 func Decode(data []byte, v any) error {
 	target := reflect.ValueOf(v)
 	if target.Kind() == reflect.Pointer && !target.IsNil() && target.Elem().IsZero() {
-		d := ordinary{data: data, loose: true}
-		if d.value(planOf(target.Type()).elem, target.UnsafePointer()) && d.atEnd() {
+		d := ordinary{Scanner: jsontext.NewScanner(data), loose: true}
+		if d.value(planOf(target.Type()).elem, target.UnsafePointer()) && d.AtEnd() {
 			return nil
 		}
 		target.Elem().SetZero()
@@ -48,10 +50,10 @@ func DecodeCall(data []byte, input, value any) error {
 
 // ordinaryCall is DecodeCall for calls as tenon writes them.
 func ordinaryCall(data []byte, input, value any) bool {
-	d := ordinary{data: data, loose: true}
+	d := ordinary{Scanner: jsontext.NewScanner(data), loose: true}
 	var seen [2]bool
-	return d.each('{', '}', func() bool {
-		name, ok := d.name()
+	return d.Each('{', '}', func() bool {
+		name, ok := d.Name()
 		if !ok {
 			return false
 		}
@@ -69,5 +71,5 @@ func ordinaryCall(data []byte, input, value any) bool {
 		seen[i] = true
 		v := reflect.ValueOf(target)
 		return d.value(planOf(v.Type()).elem, v.UnsafePointer())
-	}) && d.atEnd() && seen[0] && seen[1] == (value != nil)
+	}) && d.AtEnd() && seen[0] && seen[1] == (value != nil)
 }

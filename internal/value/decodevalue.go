@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strconv"
 	"unsafe"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // This file decodes ordinary JSON into Go values. As in memory.go, an address is always that of a live value of the plan's type.
@@ -14,12 +16,12 @@ import (
 func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
 	var seen uint64
 	next := 0 // fields mostly come in order
-	ok = d.each('{', '}', func() bool {
+	ok = d.Each('{', '}', func() bool {
 		i, known := d.field(p, next)
 		var key []byte
 		if !known {
 			var ok bool
-			if key, ok = d.name(); !ok {
+			if key, ok = d.Name(); !ok {
 				return false
 			}
 			i, known = p.byName[string(key)]
@@ -34,7 +36,7 @@ func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
 			f := &p.fields[i]
 			return d.value(f.plan, unsafe.Add(at, f.offset))
 		}
-		raw, ok := d.raw()
+		raw, ok := d.Raw()
 		if !ok {
 			return false
 		}
@@ -59,11 +61,11 @@ func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
 
 // field skips the name of a field and its colon if it is one of the next fields from guess on: empty fields are omitted.
 func (d *ordinary) field(p *plan, guess int) (index int, ok bool) {
-	d.peek()
-	rest := d.data[d.i:]
+	d.Peek()
+	rest := d.Rest()
 	for i := guess; i < len(p.fields) && i < guess+4; i++ {
 		if key := p.fields[i].key; len(rest) >= len(key) && string(rest[:len(key)]) == key {
-			d.i += len(key)
+			d.Skip(len(key))
 			return i, true
 		}
 	}
@@ -130,11 +132,11 @@ func readerOf(p *plan) reader {
 func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 	switch p.reader {
 	case readRaw:
-		raw, ok := d.raw()
+		raw, ok := d.Raw()
 		*(*json.RawMessage)(at) = bytes.Clone(raw)
 		return ok
 	case readObject:
-		o, ok := d.object()
+		o, ok := d.Object()
 		*(*map[string]any)(at) = o
 		return ok
 	case readUnion:
@@ -146,7 +148,7 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 	case readKeeping:
 		return d.keeping(p, at)
 	case readOwn:
-		raw, ok := d.raw()
+		raw, ok := d.Raw()
 		v := reflect.NewAt(p.typ, at)
 		return ok && v.Interface().(json.Unmarshaler).UnmarshalJSON(raw) == nil && (d.loose || len(p.unknownInside(raw, v.Elem())) == 0)
 	case readScalar:
@@ -169,7 +171,7 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 	return false
 }
 
-func (d *ordinary) null() bool { return d.peek() == 'n' && d.literal("null") }
+func (d *ordinary) null() bool { return d.Peek() == 'n' && d.Literal("null") }
 
 func (d *ordinary) pointer(p *plan, at unsafe.Pointer) bool {
 	elem := reflect.New(p.elem.typ).UnsafePointer()
@@ -189,14 +191,14 @@ func (d *ordinary) keeping(p *plan, at unsafe.Pointer) bool {
 
 // state decodes a state by the plan of its status.
 func (d *ordinary) state(p *plan, at unsafe.Pointer) bool {
-	state := p.states[string(firstString(d.data[d.i:], "status"))]
+	state := p.states[string(jsontext.FirstString(d.Rest(), "status"))]
 	return state != nil && d.keeping(state, at)
 }
 
 func (d *ordinary) strings(to *[]string) bool {
 	list := []string{}
-	ok := d.each('[', ']', func() bool {
-		s, ok := d.text()
+	ok := d.Each('[', ']', func() bool {
+		s, ok := d.Text()
 		list = append(list, s)
 		return ok
 	})
@@ -208,20 +210,20 @@ func (d *ordinary) slice(p *plan, at unsafe.Pointer) bool {
 	v := reflect.NewAt(p.typ, at).Elem()
 	v.Set(reflect.MakeSlice(p.typ, 0, 0)) // not nil, even when it stays empty
 	size := p.typ.Elem().Size()
-	return d.each('[', ']', func() bool {
+	return d.Each('[', ']', func() bool {
 		n := v.Len()
 		v.Grow(1)
 		v.SetLen(n + 1)
-		return d.peek() != 'n' && d.value(p.elem, unsafe.Add((*sliceWords)(at).data, uintptr(n)*size))
+		return d.Peek() != 'n' && d.value(p.elem, unsafe.Add((*sliceWords)(at).data, uintptr(n)*size))
 	})
 }
 
 // member decodes a member of a union.
 func (d *ordinary) member(u *Union, at unsafe.Pointer) bool {
-	d.peek()
-	t, known := u.members[string(firstString(d.data[d.i:], u.tag))]
+	d.Peek()
+	t, known := u.members[string(jsontext.FirstString(d.Rest(), u.tag))]
 	if !known {
-		raw, ok := d.raw()
+		raw, ok := d.Raw()
 		member, err := u.decode(raw)
 		u.set(at, member)
 		return ok && err == nil
@@ -247,16 +249,16 @@ func (d *ordinary) mapOf(p *plan, at unsafe.Pointer) bool {
 	switch m := reflect.NewAt(p.typ, at).Interface().(type) {
 	case *map[string]string:
 		*m = map[string]string{}
-		return d.entries(func(key string) (ok bool) {
-			(*m)[key], ok = d.text()
+		return d.Entries(func(key string) (ok bool) {
+			(*m)[key], ok = d.Text()
 			return ok
 		})
 	case *map[string]bool:
 		*m = map[string]bool{}
-		return d.entries(func(key string) bool {
-			yes := d.peek() == 't'
+		return d.Entries(func(key string) bool {
+			yes := d.Peek() == 't'
 			(*m)[key] = yes
-			return yes && d.literal("true") || d.literal("false")
+			return yes && d.Literal("true") || d.Literal("false")
 		})
 	}
 	if p.elem.reader != readObject {
@@ -264,8 +266,8 @@ func (d *ordinary) mapOf(p *plan, at unsafe.Pointer) bool {
 	}
 	m := map[string]map[string]any{} // as all maps of objects are in memory
 	*(*map[string]map[string]any)(at) = m
-	return d.entries(func(key string) (ok bool) {
-		m[key], ok = d.object()
+	return d.Entries(func(key string) (ok bool) {
+		m[key], ok = d.Object()
 		return ok
 	})
 }
@@ -273,13 +275,13 @@ func (d *ordinary) mapOf(p *plan, at unsafe.Pointer) bool {
 func (d *ordinary) scalar(p *plan, at unsafe.Pointer) bool {
 	switch p.kind {
 	case reflect.String:
-		s, ok := d.text()
+		s, ok := d.Text()
 		*(*string)(at) = s
 		return ok
 	case reflect.Bool:
-		yes := d.peek() == 't'
+		yes := d.Peek() == 't'
 		*(*bool)(at) = yes
-		return yes && d.literal("true") || d.literal("false")
+		return yes && d.Literal("true") || d.Literal("false")
 	case reflect.Int64:
 		return d.integer((*int64)(at))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
@@ -289,7 +291,7 @@ func (d *ordinary) scalar(p *plan, at unsafe.Pointer) bool {
 		v.SetInt(n)
 		return ok && v.Int() == n
 	case reflect.Float64:
-		number, ok := d.number()
+		number, ok := d.Number()
 		n, err := strconv.ParseFloat(string(number), 64)
 		*(*float64)(at) = n
 		return ok && err == nil
@@ -298,61 +300,8 @@ func (d *ordinary) scalar(p *plan, at unsafe.Pointer) bool {
 }
 
 func (d *ordinary) integer(to *int64) bool {
-	number, ok := d.number()
+	number, ok := d.Number()
 	n, err := strconv.ParseInt(string(number), 10, 64)
 	*to = n
 	return ok && err == nil
-}
-
-// object decodes an object or null.
-func (d *ordinary) object() (map[string]any, bool) {
-	if d.peek() == 'n' {
-		return nil, d.literal("null")
-	}
-	m := map[string]any{}
-	return m, d.entries(func(key string) (ok bool) {
-		m[key], ok = d.any()
-		return ok
-	})
-}
-
-// any decodes a value of an Object.
-func (d *ordinary) any() (any, bool) {
-	switch d.peek() {
-	case '"':
-		return d.text()
-	case '{':
-		return d.object()
-	case '[':
-		list := []any{}
-		ok := d.each('[', ']', func() bool {
-			e, ok := d.any()
-			list = append(list, e)
-			return ok
-		})
-		return list, ok
-	case 't':
-		return true, d.literal("true")
-	case 'f':
-		return false, d.literal("false")
-	case 'n':
-		return nil, d.literal("null")
-	}
-	number, ok := d.number()
-	if !ok {
-		return nil, false
-	}
-	// Up to 15 digits are exact. Minus zero is another float than zero.
-	if n, err := strconv.ParseInt(string(number), 10, 64); err == nil && len(number) <= 15 && n != 0 {
-		return float64(n), true
-	}
-	return exactNumbers(json.Number(number)), true
-}
-
-// entries decodes an object with any names; f decodes each value.
-func (d *ordinary) entries(f func(key string) bool) bool {
-	return d.each('{', '}', func() bool {
-		key, ok := d.text()
-		return ok && d.next(':') && f(key)
-	})
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"unsafe"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // maxDepth bounds the nesting of values, as encoding/json does. A value with a cycle is an error.
@@ -212,17 +214,17 @@ func (d *differ) fieldOfOwner(p *plan, f *planField, a, b reflect.Value) bool {
 	if bytes.Equal(p.extraOf(a)[f.name], p.extraOf(b)[f.name]) {
 		return false
 	}
-	old, err := JSON(a.Addr().Interface())
+	old, err := jsontext.Marshal(a.Addr().Interface())
 	if err != nil {
 		d.fail(err)
 		return true
 	}
-	body, err := JSON(b.Addr().Interface())
+	body, err := jsontext.Marshal(b.Addr().Interface())
 	if err != nil {
 		d.fail(err)
 		return true
 	}
-	was, is := rawField(old, f.name), rawField(body, f.name)
+	was, is := jsontext.Field(old, f.name), jsontext.Field(body, f.name)
 	length := d.push(f.name)
 	defer d.pop(length)
 	switch {
@@ -376,7 +378,7 @@ func (d *differ) setAny(v any) {
 		d.setString(s)
 		return
 	}
-	raw, err := JSON(v)
+	raw, err := jsontext.Marshal(v)
 	if err != nil {
 		d.fail(err)
 		return
@@ -385,7 +387,7 @@ func (d *differ) setAny(v any) {
 }
 
 func (d *differ) setString(s string) {
-	value := appendString(make([]byte, 0, len(s)+len(s)/16+8), s)
+	value := jsontext.AppendString(make([]byte, 0, len(s)+len(s)/16+8), s)
 	d.changes = append(d.changes, Change{Pointer: string(d.path), Value: value})
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // Comparison of JSON of any shape, in an Object.
@@ -39,12 +41,12 @@ func (d *differ) any(a, b any) {
 
 // whole compares two values by their JSON, without changes inside them.
 func (d *differ) whole(a, b any) {
-	raw, err := JSON(b)
+	raw, err := jsontext.Marshal(b)
 	if err != nil {
 		d.fail(err)
 		return
 	}
-	if old, err := JSON(a); err != nil || !bytes.Equal(old, raw) {
+	if old, err := jsontext.Marshal(a); err != nil || !bytes.Equal(old, raw) {
 		d.setRaw(raw)
 	}
 }
@@ -133,21 +135,11 @@ func plainJSON(v any) (any, error) {
 			return v, nil
 		}
 	}
-	raw, err := JSON(v)
+	raw, err := jsontext.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	return decodeAny(raw)
-}
-
-func decodeAny(raw []byte) (any, error) {
-	var v any
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	return exactNumbers(v), nil
+	return jsontext.DecodeAny(raw)
 }
 
 func (d *differ) objects(a, b map[string]any) {

@@ -40,18 +40,5 @@ func CompareDecoders(types []reflect.Type, data []byte) (taken []string, err err
 			return nil, fmt.Errorf("%s (-slow +fast):\n%s", t.Name(), diff)
 		}
 	}
-	if fast, ok := ordinaryObject(data); ok {
-		taken = append(taken, "Object")
-		slow, err := decodeObjectSlow(data)
-		if err != nil {
-			return nil, fmt.Errorf("object: taken, but the slow way refuses it: %w", err)
-		}
-		if diff := cmp.Diff(slow, fast, exact); diff != "" {
-			return nil, fmt.Errorf("object (-slow +fast):\n%s", diff)
-		}
-	}
 	return taken, nil
 }
-
-// TypeOf returns the value of the field type or role as encoding/json reads it.
-func TypeOf(data []byte, tag string) string { return StringField(data, tag) }

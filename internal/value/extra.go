@@ -5,24 +5,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // unknownFields returns the fields of the object in data that v, which was decoded from it, does not declare. p is the plan of v.
 func unknownFields(data []byte, p *plan, v reflect.Value) Extra {
 	var extra Extra
-	EachField(data, func(key, value []byte) bool {
-		name := fieldName(key)
+	jsontext.EachField(data, func(key, value []byte) bool {
+		name := jsontext.Name(key)
 		if i, ok := p.byName[name]; ok {
 			f := &p.fields[i]
 			inner := f.plan.unknownInside(value, v.FieldByIndex(f.index))
 			if len(inner) == 0 {
 				return true
 			}
-			value, _ = JSON(inner) // raw JSON that was valid before
+			value, _ = jsontext.Marshal(inner) // raw JSON that was valid before
 		}
 		if extra == nil {
 			extra = Extra{}
@@ -48,7 +50,7 @@ func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
 	var extra Extra
 	keys := elementKeys{}
 	i := 0
-	eachElement(data, func(value []byte) {
+	jsontext.EachElement(data, func(value []byte) {
 		if i >= v.Len() {
 			return
 		}
@@ -57,7 +59,7 @@ func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
 		if !elem.IsValid() {
 			return
 		}
-		body, err := JSON(elem.Interface())
+		body, err := jsontext.Marshal(elem.Interface())
 		if err != nil {
 			return
 		}
@@ -66,7 +68,7 @@ func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
 			if extra == nil {
 				extra = Extra{}
 			}
-			extra[key], _ = JSON(unknown)
+			extra[key], _ = jsontext.Marshal(unknown)
 		}
 	})
 	return extra
@@ -113,68 +115,44 @@ func pointee(v reflect.Value) reflect.Value {
 // on purpose.
 func mergeExtra(body []byte, extra Extra, p *plan) []byte {
 	out := []byte{'{'}
-	field := func(key, value []byte) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, key...)
-		out = append(out, ':')
-		out = append(out, value...)
-	}
-	EachField(body, func(key, value []byte) bool {
-		name := fieldName(key)
+	jsontext.EachField(body, func(key, value []byte) bool {
+		name := jsontext.Name(key)
 		if i, ok := p.byName[name]; ok && extra[name] != nil {
 			value = p.fields[i].plan.mergeInside(value, extra[name])
 		}
-		field(slices.Concat([]byte{'"'}, key, []byte{'"'}), value)
+		out = appendRaw(out, key, value)
 		return true
 	})
-	names := make([]string, 0, len(extra))
-	for name := range extra {
-		if _, ok := p.byName[name]; !ok {
-			names = append(names, name)
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if _, known := p.byName[name]; known {
+			continue
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
 		value := extra[name]
 		if len(value) == 0 {
 			value = json.RawMessage("null")
 		}
-		field(quote(name), value)
+		key := jsontext.Quote(name)
+		out = appendRaw(out, key[1:len(key)-1], value)
 	}
 	return append(out, '}')
 }
 
 // mergeInside adds the extra fields of a nested plain struct, or of a list of them.
 func (p *plan) mergeInside(body []byte, raw json.RawMessage) []byte {
-	inner, list := p.plain()
 	var extra Extra
-	if inner == nil || json.Unmarshal(raw, &extra) != nil || len(extra) == 0 {
+	if json.Unmarshal(raw, &extra) != nil || len(extra) == 0 {
 		return body
 	}
-	if !list {
-		if body[0] != '{' {
-			return body
-		}
-		return mergeExtra(body, extra, inner)
-	}
-	if body[0] != '[' {
-		return body
-	}
-	out := []byte{'['}
+	_, list := p.plain()
 	keys := elementKeys{}
-	eachElement(body, func(value []byte) {
-		if len(out) > 1 {
-			out = append(out, ',')
+	return p.rewriteInside(body, func(object []byte, inner *plan) []byte {
+		unknown := extra
+		if list {
+			unknown = nil
+			_ = json.Unmarshal(extra[keys.next(object)], &unknown) // an element without an entry has no extra fields
 		}
-		var unknown Extra
-		if raw := extra[keys.next(value)]; raw != nil && json.Unmarshal(raw, &unknown) == nil && value[0] == '{' {
-			value = mergeExtra(value, unknown, inner)
-		}
-		out = append(out, value...)
+		return mergeExtra(object, unknown, inner)
 	})
-	return append(out, ']')
 }
 
 // elementKeys derives keys of list elements from their JSON; equal elements are numbered.
@@ -188,84 +166,61 @@ func (k elementKeys) next(body []byte) string {
 	return fmt.Sprintf("%016x.%d", sum, k[sum])
 }
 
-// foldsInto reports whether one of the fields differs from a known one only in case.
-func foldsInto(e Extra, p *plan) bool {
-	for name, raw := range e {
-		i, known := p.byName[name]
-		if !known && p.folds(name) {
-			return true
-		}
-		if !known {
-			continue
-		}
-		inner, list := p.fields[i].plan.plain()
-		var nested Extra
-		if inner == nil || json.Unmarshal(raw, &nested) != nil {
-			continue
-		}
-		if !list && foldsInto(nested, inner) {
-			return true
-		}
-		for _, raw := range nested {
-			var element Extra
-			if list && json.Unmarshal(raw, &element) == nil && foldsInto(element, inner) {
-				return true
-			}
-		}
+// withoutFolded removes the fields whose names differ from a known one only in case, also inside nested plain structs.
+func withoutFolded(data []byte, p *plan) []byte {
+	if !jsontext.IsObject(data) {
+		return data
 	}
-	return false
-}
-
-// withoutFolded removes the fields whose names differ from a known one only in case. It reports whether there were any.
-func withoutFolded(data []byte, p *plan) (clean []byte, folded bool) {
-	var out []byte
-	EachField(data, func(key, value []byte) bool {
-		name := fieldName(key)
+	out := []byte{'{'}
+	jsontext.EachField(data, func(key, value []byte) bool {
+		name := jsontext.Name(key)
 		i, known := p.byName[name]
-		if !known && p.folds(name) {
-			folded = true
+		switch {
+		case known:
+			value = p.fields[i].plan.rewriteInside(value, withoutFolded)
+		case p.folds(name):
 			return true
 		}
-		if known {
-			inner, below := p.fields[i].plan.withoutFoldedInside(value)
-			value, folded = inner, folded || below
-		}
-		out = append(out, ",{"[min(len(out), 1)^1])
-		out = append(append(append(out, '"'), key...), '"', ':')
-		out = append(out, value...)
+		out = appendRaw(out, key, value)
 		return true
 	})
-	if !folded {
-		return data, false
-	}
-	if len(out) == 0 {
-		out = []byte{'{'}
-	}
-	return append(out, '}'), true
+	return append(out, '}')
 }
 
-// withoutFoldedInside is withoutFolded for a nested plain struct, or a list of them.
-func (p *plan) withoutFoldedInside(data []byte) (clean []byte, folded bool) {
+// rewriteInside rewrites a nested plain struct, or the elements of a list of them. Other values do not change.
+func (p *plan) rewriteInside(data []byte, rewrite func(object []byte, inner *plan) []byte) []byte {
 	inner, list := p.plain()
-	if inner == nil {
-		return data, false
-	}
-	if !list {
-		return withoutFolded(data, inner)
+	switch {
+	case inner == nil:
+		return data
+	case !list:
+		if data[0] == '{' {
+			return rewrite(data, inner)
+		}
+		return data
+	case data[0] != '[':
+		return data
 	}
 	out := []byte{'['}
-	eachElement(data, func(value []byte) {
-		element, below := withoutFolded(value, inner)
-		folded = folded || below
+	jsontext.EachElement(data, func(value []byte) {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(out, element...)
+		if value[0] == '{' {
+			value = rewrite(value, inner)
+		}
+		out = append(out, value...)
 	})
-	if !folded {
-		return data, false
+	return append(out, ']')
+}
+
+// appendRaw appends a field to an object without its closing bracket. key is the text between the quotes of its name.
+func appendRaw(out, key, value []byte) []byte {
+	if len(out) > 1 {
+		out = append(out, ',')
 	}
-	return append(out, ']'), true
+	out = append(append(append(out, '"'), key...), '"', ':')
+	return append(out, value...)
 }
 
 func (p *plan) folds(name string) bool {
@@ -275,13 +230,6 @@ func (p *plan) folds(name string) bool {
 		}
 	}
 	return false
-}
-
-func fieldName(key []byte) string {
-	if bytes.IndexByte(key, '\\') >= 0 || !utf8.Valid(key) {
-		return Unquote(key)
-	}
-	return string(key)
 }
 
 // DecodeKeeping decodes data into v, a pointer, and returns the fields of the object that v does not declare. It returns none if v does not
@@ -304,7 +252,7 @@ func DecodeKeeping(data []byte, v any) (Extra, error) {
 // MarshalKept encodes v with the fields in extra, the JSON of what DecodeKeeping returned. They are left out if v is not a pointer to a
 // struct.
 func MarshalKept(v any, extra json.RawMessage) ([]byte, error) {
-	body, err := JSON(v)
+	body, err := jsontext.Marshal(v)
 	target := reflect.ValueOf(v)
 	if err != nil || target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct || body[0] != '{' {
 		return body, err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // Lookup returns the JSON at a JSON pointer of v, itself a pointer, as v encodes it; nil if v has no such member.
@@ -41,77 +43,93 @@ func LookupAll(v any, pointers []string) ([]json.RawMessage, error) {
 // lookup walks Go values and then their JSON.
 func lookup(p *plan, v reflect.Value, path []string, work *reread) (json.RawMessage, error) {
 	for len(path) > 0 {
-		switch p.shape {
-		case shapePointer, shapeUnion:
-			if v.IsNil() || p.shape == shapeUnion && v.Elem().IsNil() {
-				return nil, nil
-			}
-			if p.shape == shapeUnion {
+		for p.shape == shapePointer || p.shape == shapeUnion {
+			if p.shape == shapeUnion && !v.IsNil() {
 				v = v.Elem()
 			}
+			if v.IsNil() {
+				return nil, nil
+			}
 			p, v = planOf(v.Type().Elem()), v.Elem()
-			continue
-		case shapeSlice:
-			i, err := arrayIndex(path[0], v.Len())
-			if err != nil || i == v.Len() {
-				return nil, nil
-			}
-			p, v, path = p.elem, v.Index(i), path[1:]
-			continue
-		case shapeMap:
-			elem := v.MapIndex(reflect.ValueOf(path[0]).Convert(p.typ.Key()))
-			if !elem.IsValid() {
-				return nil, nil
-			}
-			slot := reflect.New(p.elem.typ).Elem()
-			slot.Set(elem)
-			p, v, path = p.elem, slot, path[1:]
-			continue
-		case shapeAny:
-			elem, found, typed := anyMember(v.Interface(), path[0])
-			if !typed {
-				break
-			}
-			if !found {
-				return nil, nil
-			}
-			slot := reflect.New(anyType).Elem()
-			if elem != nil {
-				slot.Set(reflect.ValueOf(elem))
-			}
-			v, path = slot, path[1:]
-			continue
-		case shapeStruct:
-			own := p.at(v)
-			i, known := own.byName[path[0]]
-			var unknown json.RawMessage
-			if own.extra != nil {
-				unknown = own.extraOf(v)[path[0]]
-			}
-			if !known && own.tag != path[0] {
-				return rawLookup(unknown, path[1:], work)
-			}
-			if !known || unknown != nil {
-				break
-			}
-			f := &own.fields[i]
-			field := v.FieldByIndex(f.index)
-			if f.absent(field) {
-				return nil, nil
-			}
-			if f.nilObject && field.Len() == 0 {
-				break
-			}
-			p, v, path = f.plan, field, path[1:]
-			continue
 		}
-		break
+		m := p.member(v, path[0])
+		if m.absent {
+			return rawLookup(m.unknown, path[1:], work)
+		}
+		if m.plan == nil {
+			break
+		}
+		p, v, path = m.plan, m.value, path[1:]
 	}
-	raw, err := JSON(v.Addr().Interface())
+	raw, err := jsontext.Marshal(v.Addr().Interface())
 	if err != nil {
 		return nil, err
 	}
 	return rawLookup(raw, path, work)
+}
+
+// member is a member of a Go value. Without a plan, only the JSON of the value shows the member.
+type member struct {
+	plan    *plan
+	value   reflect.Value   // addressable
+	absent  bool            // the value does not have the member,
+	unknown json.RawMessage // unless as a field that its type does not declare
+}
+
+func (p *plan) member(v reflect.Value, name string) member {
+	switch p.shape {
+	case shapeSlice:
+		if i, err := arrayIndex(name, v.Len()); err == nil && i < v.Len() {
+			return member{plan: p.elem, value: v.Index(i)}
+		}
+		return member{absent: true}
+	case shapeMap:
+		if elem := v.MapIndex(reflect.ValueOf(name).Convert(p.typ.Key())); elem.IsValid() {
+			return member{plan: p.elem, value: slotOf(p.elem.typ, elem)}
+		}
+		return member{absent: true}
+	case shapeAny:
+		elem, found, typed := anyMember(v.Interface(), name)
+		if found {
+			return member{plan: p, value: slotOf(anyType, reflect.ValueOf(elem))}
+		}
+		return member{absent: typed}
+	case shapeStruct:
+		return p.at(v).fieldOf(v, name)
+	}
+	return member{}
+}
+
+func (p *plan) fieldOf(v reflect.Value, name string) member {
+	var unknown json.RawMessage
+	if p.extra != nil {
+		unknown = p.extraOf(v)[name]
+	}
+	i, known := p.byName[name]
+	switch {
+	case !known && p.tag != name:
+		return member{absent: true, unknown: unknown}
+	case !known || unknown != nil:
+		return member{}
+	}
+	f := &p.fields[i]
+	field := v.FieldByIndex(f.index)
+	switch {
+	case f.absent(field):
+		return member{absent: true}
+	case f.nilObject && field.Len() == 0:
+		return member{}
+	}
+	return member{plan: f.plan, value: field}
+}
+
+// slotOf returns an addressable copy of v; nil for an invalid value.
+func slotOf(t reflect.Type, v reflect.Value) reflect.Value {
+	slot := reflect.New(t).Elem()
+	if v.IsValid() {
+		slot.Set(v)
+	}
+	return slot
 }
 
 // rawLookup walks JSON.
@@ -145,10 +163,10 @@ func anyMember(v any, name string) (elem any, found, typed bool) {
 
 func rawMember(raw []byte, name string) (found []byte) {
 	if raw[0] != '[' {
-		return rawField(raw, name)
+		return jsontext.Field(raw, name)
 	}
 	i := 0
-	eachElement(raw, func(value []byte) {
+	jsontext.EachElement(raw, func(value []byte) {
 		if strconv.Itoa(i) == name {
 			found = value
 		}

@@ -35,7 +35,8 @@ type plan struct {
 	extraOffset uintptr
 	tag         string       // "type" of parts, "role" of messages: the field that must not change, as id must not
 	nilList     bool         // nil is written as []
-	decodes     bool         // it has an UnmarshalJSON of its own
+	decodes     bool         // it has an UnmarshalJSON
+	encodes     bool         // it, or a pointer to it, has a MarshalJSON or MarshalText
 	keeps       bool         // its UnmarshalJSON is Unmarshal
 	want        string       // of a member of a union that keeps, the value of tag
 	twin        reflect.Type // of a struct with an Extra field, the same without methods
@@ -95,6 +96,7 @@ func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
 		return p
 	}
 	p := &plan{typ: t, kind: t.Kind(), shape: shapeOf(t), decodes: reflect.PointerTo(t).Implements(unmarshalerType)}
+	p.encodes = reflect.PointerTo(t).Implements(marshalerType) || reflect.PointerTo(t).Implements(textType)
 	building[t] = p
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:

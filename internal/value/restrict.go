@@ -1,11 +1,11 @@
 package value
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // maxDropped bounds the dropped pointers that Restrict returns.
@@ -25,7 +25,10 @@ func Restrict[C change](changes []C, writes []string) (kept []C, dropped []strin
 			continue
 		}
 		left := below(writes, c.Pointer)
-		object, _ := decodeTree(c.Value, len(left) > 0 && !c.Remove).(map[string]any)
+		var object map[string]any
+		if len(left) > 0 && !c.Remove && jsontext.DecodeExact(c.Value, &object) != nil {
+			object = nil
+		}
 		if !r.members([]byte(c.Pointer), object, left) {
 			r.drop([]byte(c.Pointer))
 		}
@@ -61,7 +64,7 @@ func (r *restriction) members(pointer []byte, object map[string]any, fields []st
 		at := appendSegment(pointer, key)
 		left := below(fields, string(at[len(pointer):]))
 		if slices.Contains(left, "") {
-			if value, err := JSON(object[key]); err == nil {
+			if value, err := jsontext.Marshal(object[key]); err == nil {
 				r.kept = append(r.kept, Change{Pointer: string(at), Value: value})
 				continue
 			}
@@ -87,17 +90,4 @@ func below(fields []string, pointer string) []string {
 		}
 	}
 	return out
-}
-
-// decodeTree decodes JSON; numbers keep their text. Nil if it is invalid or not wanted.
-func decodeTree(raw []byte, wanted bool) (tree any) {
-	if !wanted {
-		return nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if dec.Decode(&tree) != nil {
-		return nil
-	}
-	return tree
 }

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // Select returns the JSON of v, a pointer, restricted to the declared fields: JSON pointers in which * matches any one member; the empty
@@ -127,7 +129,7 @@ func (s *selector) whole(v reflect.Value) error {
 	if v.CanAddr() && v.Kind() != reflect.Interface {
 		v = v.Addr()
 	}
-	raw, err := JSON(v.Interface())
+	raw, err := jsontext.Marshal(v.Interface())
 	s.out.Write(raw)
 	return err
 }
@@ -172,11 +174,11 @@ func (s *selector) field(p *plan, v reflect.Value, f *planField, field reflect.V
 	if p.extra == nil || p.extraOf(v)[f.name] == nil {
 		return s.value(f.plan, field, want)
 	}
-	raw, err := JSON(v.Addr().Interface())
+	raw, err := jsontext.Marshal(v.Addr().Interface())
 	if err != nil {
 		return err
 	}
-	inner := json.RawMessage(rawField(raw, f.name))
+	inner := json.RawMessage(jsontext.Field(raw, f.name))
 	return s.tree(reflect.ValueOf(&inner).Elem(), want)
 }
 
@@ -235,7 +237,7 @@ func sortedKeys(m reflect.Value) []string {
 
 // tree writes a value without a plan from its JSON.
 func (s *selector) tree(v reflect.Value, want *selection) error {
-	raw, err := JSON(v.Addr().Interface())
+	raw, err := jsontext.Marshal(v.Addr().Interface())
 	if err != nil {
 		return err
 	}
@@ -250,11 +252,11 @@ func selectRaw(out *bytes.Buffer, raw []byte, want *selection) {
 	case raw[0] == '{':
 		out.WriteByte('{')
 		sep := ""
-		EachField(raw, func(key, value []byte) bool {
-			name := fieldName(key)
+		jsontext.EachField(raw, func(key, value []byte) bool {
+			name := jsontext.Name(key)
 			if inner := want.member(name); inner != nil {
 				out.WriteString(sep)
-				out.Write(quote(name))
+				out.Write(jsontext.Quote(name))
 				out.WriteByte(':')
 				selectRaw(out, value, inner)
 				sep = ","
@@ -265,7 +267,7 @@ func selectRaw(out *bytes.Buffer, raw []byte, want *selection) {
 	case raw[0] == '[':
 		out.WriteByte('[')
 		i := 0
-		eachElement(raw, func(value []byte) {
+		jsontext.EachElement(raw, func(value []byte) {
 			if i > 0 {
 				out.WriteByte(',')
 			}
@@ -292,7 +294,7 @@ type objectWriter struct {
 func (o *objectWriter) key(name string) {
 	o.s.out.WriteByte("{,"[min(o.count, 1)])
 	o.count++
-	o.s.out.Write(quote(name))
+	o.s.out.Write(jsontext.Quote(name))
 	o.s.out.WriteByte(':')
 }
 
@@ -306,9 +308,9 @@ func (o *objectWriter) end() {
 // head writes the fields that identify a part or a message.
 func (o *objectWriter) head(p *plan, v reflect.Value) {
 	o.key(p.tag)
-	o.s.out.Write(quote(p.want))
+	o.s.out.Write(jsontext.Quote(p.want))
 	o.key("id")
-	o.s.out.Write(quote(headID(p, v)))
+	o.s.out.Write(jsontext.Quote(headID(p, v)))
 }
 
 func (o *objectWriter) extras(p *plan, extra Extra, want *selection) {
@@ -317,7 +319,7 @@ func (o *objectWriter) extras(p *plan, extra Extra, want *selection) {
 		if _, known := p.byName[name]; known || inner == nil || name == p.tag {
 			continue
 		}
-		raw, err := JSON(extra[name])
+		raw, err := jsontext.Marshal(extra[name])
 		if err != nil {
 			o.err = err
 			return

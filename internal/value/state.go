@@ -1,17 +1,18 @@
 package value
 
 import (
-	"bytes"
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // UnmarshalState decodes data into state, a pointer to the State of the contract, by the status in the data. Errors wrap ErrWire.
 func UnmarshalState(data []byte, state any) error {
 	v := reflect.ValueOf(state).Elem()
 	v.SetZero()
-	status := StringField(data, "status")
+	status := jsontext.StringField(data, "status")
 	p := planOf(v.Type()).states[status]
 	if p == nil {
 		return fmt.Errorf("%w: tool state: unknown status %q", ErrWire, status)
@@ -38,32 +39,5 @@ func AppendState(out []byte, state any) ([]byte, error) {
 	if p.wire == nil {
 		return nil, fmt.Errorf("tool state: unknown status %q", v.Field(0))
 	}
-	wire := reflect.New(p.wire).Elem()
-	for i := range p.fields {
-		f := &p.fields[i]
-		field, to := v.FieldByIndex(f.index), wire.Field(i)
-		switch {
-		case !f.nilObject || field.Len() > 0:
-			to.Set(field)
-		case f.plan.shape == shapeRaw:
-			to.SetBytes([]byte("{}"))
-		default:
-			to.Set(reflect.MakeMap(to.Type()))
-		}
-	}
-	extra := *p.extraAt(v)
-	if plan := planOf(p.wire); len(extra) == 0 {
-		if size := plan.longText(wire); size > 0 {
-			return plan.appendLong(slices.Grow(out, size), wire)
-		}
-	}
-	buf := bytes.NewBuffer(out)
-	if err := encodeTo(buf, wire.Addr().Interface()); err != nil {
-		return nil, err
-	}
-	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if len(extra) > 0 {
-		return append(out, mergeExtra(body[len(out):], extra, planOf(p.wire))...), nil
-	}
-	return body, nil
+	return p.appendKeeping(slices.Grow(out, p.textSize(v)), v)
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"net"
 	"net/netip"
+
+	"github.com/tenonhq/tenon/internal/httpx"
 )
 
 // SetNetwork replaces look-ups of names and connections.
@@ -24,6 +26,6 @@ var (
 	ParseStore = parseStore
 	ParseURL   = parseURL
 	ParseGrant = parseGrant
-	IsPublic   = isPublic
+	IsPublic   = httpx.Public
 	Dial       = dial
 )

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/httpx"
 )
 
 // maxAnswerHeader bounds the headers of an answer, in bytes.
@@ -94,7 +96,7 @@ func (w *web) addresses(ctx context.Context, host string) ([]netip.Addr, error) 
 // checkAddr refuses to dial an address that is not public, unless the grant names that very address, or localhost, with its port.
 func (o origin) checkAddr(host string, addr netip.Addr) error {
 	addr = addr.Unmap()
-	if isPublic(addr) {
+	if httpx.Public(addr) {
 		return nil
 	}
 	if o.explicit && !o.subdomains && addr.Zone() == "" {

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/ability"
@@ -22,9 +23,9 @@ func scoped() map[string]bool {
 
 // CheckCapability checks a requested or granted capability. The error wraps sdk.ErrManifest.
 func CheckCapability(c sdk.Capability) error {
-	v := &validator{report: &report{file: "capability " + quoted(c.Name)}}
+	v := &validator{report: newReport("capability " + quoted(c.Name))}
 	v.capability("", c)
-	return v.report.err()
+	return v.err()
 }
 
 func (v *validator) capabilities(list []sdk.Capability) {
@@ -41,13 +42,13 @@ func (v *validator) capability(where string, c sdk.Capability) {
 		for name := range scoped() {
 			names = append(names, name)
 		}
-		v.add(at(where, "name"), nearest.Remedy(c.Name, names), "unknown capability %s", quoted(c.Name))
+		v.add(checked.Join(where, "name"), nearest.Remedy(c.Name, names), "unknown capability %s", quoted(c.Name))
 		return
 	}
 	if len(c.Reason) > maxReason {
-		v.add(at(where, "reason"), "shorten it", "has %d bytes, at most %d are allowed", len(c.Reason), maxReason)
+		v.add(checked.Join(where, "reason"), "shorten it", "has %d bytes, at most %d are allowed", len(c.Reason), maxReason)
 	}
-	scope := at(where, "scope")
+	scope := checked.Join(where, "scope")
 	switch {
 	case needs && len(c.Scope) == 0:
 		v.add(scope, "say what it is limited to", "%s needs a scope", c.Name)
@@ -58,11 +59,11 @@ func (v *validator) capability(where string, c sdk.Capability) {
 	}
 	for i, entry := range c.Scope {
 		if text := scopeProblem(c.Name, entry); text != "" {
-			v.add(index(scope, i), "", "%s: %s", quoted(entry), text)
+			v.add(checked.Index(scope, i), "", "%s: %s", quoted(entry), text)
 			continue
 		}
 		if err := ability.CheckGrant(sdk.Capability{Name: c.Name, Scope: []string{entry}}); err != nil {
-			v.add(index(scope, i), "", "%v", err)
+			v.add(checked.Index(scope, i), "", "%v", err)
 		}
 	}
 }

@@ -2,8 +2,11 @@ package manifest
 
 import (
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -24,74 +27,65 @@ type core struct {
 // manifest reads plugin.json. Two things are reported and ignored: a field that the specification does not know, and extensions that
 // are not an object. Anything else that is wrong rejects the package.
 func (r *reader) manifest(path string, data []byte) error {
-	rep := &report{file: path}
-	n, err := parseJSON(data)
-	if err != nil {
-		rep.add("", "", "%v", err)
+	rep := newReport(path)
+	n := rep.object(data)
+	if n == nil {
 		return rep.err()
 	}
-	c := &checker{report: rep}
-	if !c.want("", n, kindObject) {
-		return rep.err()
-	}
-	if c.checkNames("", n); len(rep.problems) > 0 {
-		return rep.err()
-	}
-	known, extensions := r.sift(path, n)
+	c := rep.checker()
+	known, extensions := r.sift(c, n)
 	var m core
-	if !c.decode("", known, &m) {
+	if !c.Decode(n.Place(""), known, &m) {
 		return rep.err()
 	}
-	r.core(c, known, &m)
+	r.core(rep, known, &m)
 	ours := r.ourExtension(c, extensions)
-	if len(rep.problems) > 0 {
+	if len(rep.Problems) > 0 {
 		return rep.err()
 	}
 	r.fill(&m)
 	if ours != nil {
-		r.extension(c, ours)
+		r.extension(rep, ours)
 	}
 	return rep.err()
 }
 
 // sift splits the manifest into the fields of the specification and the extensions, and reports the rest.
-func (r *reader) sift(path string, n *node) (known, extensions *node) {
-	names := []string{
-		"$schema", "name", "version", "description", "author", "homepage", "repository", "license", "keywords", "extensions",
-	}
-	known = &node{kind: kindObject}
+func (r *reader) sift(c *checked.Checker, n *checked.Node) (known, extensions *checked.Node) {
+	names := append(checked.FieldsOf(reflect.TypeFor[core]()).Names, "extensions")
+	known = &checked.Node{Kind: checked.Object}
 	fields := map[string]json.RawMessage{}
-	for _, m := range n.members {
+	c.Each(n.Place(""), n, func(at checked.Place, name string, n *checked.Node) {
 		switch {
-		case m.name == "extensions" && m.value.kind == kindObject:
-			extensions = m.value
-		case m.name == "extensions":
-			r.warn(path, m.name, "write an object whose keys are namespaces", "is ignored: want an object, have %s", m.value.kind)
-		case !slices.Contains(names, m.name):
-			r.warn(path, at("", m.name), nearest.Remedy(m.name, names), "is ignored: the specification has no such field")
+		case name == "extensions" && n.Kind == checked.Object:
+			extensions = n
+		case name == "extensions":
+			r.warnOf(c.Source.At(at, fmt.Sprintf("is ignored: want an object, have %s", n.Kind), "write an object whose keys are namespaces"))
+		case !slices.Contains(names, name):
+			r.warnOf(c.Source.At(at, "is ignored: the specification has no such field", nearest.Remedy(name, names)))
 		default:
-			known.members = append(known.members, m)
-			fields[m.name] = m.value.raw
+			known.Members = append(known.Members, checked.Member{Name: name, Offset: at.Offset, Value: *n})
+			fields[name] = n.Raw
 		}
-	}
-	known.raw, _ = json.Marshal(fields) // raw JSON that was valid before
+	})
+	known.Raw, _ = json.Marshal(fields) // raw JSON that was valid before
 	return known, extensions
 }
 
 // core checks the values of the required fields.
-func (r *reader) core(c *checker, n *node, m *core) {
+func (r *reader) core(rep *report, n *checked.Node, m *core) {
 	const remedy = `write "` + PluginSchema + `"`
 	switch {
-	case n.field("$schema") == nil:
-		c.report.add("$schema", remedy, "is missing")
+	case n.Get("$schema") == nil:
+		rep.add("$schema", remedy, "is missing")
 	case m.Schema != PluginSchema:
-		c.report.add("$schema", remedy, "unknown version of Agent Plugins: %s", quoted(m.Schema))
+		rep.add("$schema", remedy, "unknown version of Agent Plugins: %s", quoted(m.Schema))
 	}
-	if n.field("name") == nil {
-		c.report.add("name", "name the plugin", "is missing")
+	if n.Get("name") == nil {
+		rep.add("name", "name the plugin", "is missing")
 		return
 	}
-	checkName(c.report, "name", m.Name)
+	checkName(rep, "name", m.Name)
 }
 
 // checkName holds the rule for names of plugins.
@@ -111,17 +105,16 @@ func ValidName(name string) bool {
 
 // ourExtension returns tenon's part, nil without one. Other namespaces are not inspected, but each must be an
 // object.
-func (r *reader) ourExtension(c *checker, n *node) *node {
+func (r *reader) ourExtension(c *checked.Checker, n *checked.Node) *checked.Node {
 	if n == nil {
 		return nil
 	}
-	c.checkNames("extensions", n)
-	var ours *node
-	for _, m := range n.members {
-		if m.name == sdk.ExtensionNamespace && c.want(extensionField, m.value, kindObject) {
-			ours = m.value
+	var ours *checked.Node
+	c.Each(n.Place("extensions"), n, func(at checked.Place, name string, n *checked.Node) {
+		if name == sdk.ExtensionNamespace && c.Want(at, n, checked.Object) {
+			ours = n
 		}
-	}
+	})
 	return ours
 }
 
@@ -135,25 +128,26 @@ func (r *reader) fill(m *core) {
 }
 
 // extension reads tenon's part of the manifest.
-func (r *reader) extension(c *checker, n *node) {
-	c.nulls = true
+func (r *reader) extension(rep *report, n *checked.Node) {
+	c := rep.checker()
+	c.Nulls = true
 	var d sdk.Description
-	if !c.decode(extensionField, n, &d) {
+	if !c.Decode(n.Place(extensionField), n, &d) {
 		return
 	}
 	for _, field := range []string{"name", "version", "description"} {
-		if n.field(field) != nil {
-			c.report.add(at(extensionField, field), "remove it", "belongs to the top of plugin.json, not into the extension")
+		if n.Get(field) != nil {
+			rep.add(checked.Join(extensionField, field), "remove it", "belongs to the top of plugin.json, not into the extension")
 		}
 	}
 	d.Name, d.Version, d.Summary = r.p.Description.Name, r.p.Description.Version, r.p.Description.Summary
-	v := &validator{report: c.report, where: extensionField, own: d.Name}
+	v := &validator{report: rep, where: extensionField, own: d.Name}
 	v.contributions(&d)
 	if d.Runtime == nil {
 		v.withoutRuntime(&d)
 	} else {
 		r.runtime(v, d.Runtime)
-		v.forRuntime(&d)
+		v.forCarrier(&d, sdk.Carrier(d.Runtime.Type))
 		r.p.Manifest.Carrier = sdk.Carrier(d.Runtime.Type)
 		r.p.Undescribed = contributesNothing(&d)
 	}

@@ -2,12 +2,11 @@ package manifest
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,14 +23,13 @@ func missingField(value any, pointer string) (segment string, known []string) {
 		case open(t):
 			return "", nil
 		case t.Kind() == reflect.Struct:
-			fields := map[string]reflect.Type{}
-			collectFields(t, fields)
 			if name == "*" {
 				return "", nil
 			}
-			next, ok := fields[name]
+			fields := checked.FieldsOf(t)
+			next, ok := fields.Types[name]
 			if !ok {
-				return name, slices.Sorted(maps.Keys(fields))
+				return name, fields.Names
 			}
 			t = next
 		case t.Kind() == reflect.Slice:
@@ -54,16 +52,5 @@ func open(t reflect.Type) bool {
 	case reflect.TypeFor[sdk.Object](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[sdk.PermissionRules](), reflect.TypeFor[sdk.Bytes]():
 		return true
 	}
-	if t.Kind() == reflect.Interface {
-		return true
-	}
-	if t.Kind() != reflect.Struct {
-		return false
-	}
-	for i := range t.NumField() {
-		if t.Field(i).Type == reflect.TypeFor[sdk.Extra]() {
-			return true
-		}
-	}
-	return false
+	return t.Kind() == reflect.Interface || t.Kind() == reflect.Struct && checked.FieldsOf(t).Open
 }

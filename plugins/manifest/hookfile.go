@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -18,16 +19,16 @@ func (r *reader) hookFile() {
 			continue
 		}
 		path := filepath.Join(r.folder.root, filepath.FromSlash(rel))
-		data, err := r.folder.read(rel)
+		data, err := r.folder.read(rel, checked.MaxBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err == nil {
-			_, err = parseJSON(data)
-		}
+		rep := newReport(path)
 		switch {
 		case err != nil:
 			r.warn(path, "", "", "no command hooks are loaded: %v", err)
+		case rep.src.Parse(data, &rep.Report) == nil:
+			r.warnAll(rep, "no command hooks are loaded: ")
 		case r.p.HookFile != "":
 			r.warn(path, "", "keep one of the two files", "is not read: %s is", r.p.HookFile)
 		default:

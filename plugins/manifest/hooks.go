@@ -3,6 +3,7 @@ package manifest
 import (
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
@@ -13,17 +14,17 @@ func (v *validator) hooks(hooks []sdk.HookDescription) {
 	unique(v, v.at("hooks"), hooks, func(where string, h sdk.HookDescription) string {
 		info, ok := hookpoint.Of(h.Point)
 		if !ok {
-			v.add(at(where, "point"), nearest.Remedy(h.Point, pointNames()), "unknown hook point %s", quoted(h.Point))
+			v.add(checked.Join(where, "point"), nearest.Remedy(h.Point, pointNames()), "unknown hook point %s", quoted(h.Point))
 			return ""
 		}
-		v.hookName(at(where, "name"), h.Name)
-		v.fields(at(where, "reads"), h.Reads, info)
-		v.fields(at(where, "writes"), h.Writes, info)
-		v.neighbours(at(where, "before"), h.Before)
-		v.neighbours(at(where, "after"), h.After)
-		v.onError(at(where, "onError"), h.OnError, info)
+		v.hookName(checked.Join(where, "name"), h.Name)
+		v.fields(checked.Join(where, "reads"), h.Reads, info)
+		v.fields(checked.Join(where, "writes"), h.Writes, info)
+		v.neighbours(checked.Join(where, "before"), h.Before)
+		v.neighbours(checked.Join(where, "after"), h.After)
+		v.onError(checked.Join(where, "onError"), h.OnError, info)
 		if most := sdk.MaxHookTimeout.Milliseconds(); h.TimeoutMS < 0 || h.TimeoutMS > most {
-			v.add(at(where, "timeout"), "", "%d is not between 0 and %d milliseconds", h.TimeoutMS, most)
+			v.add(checked.Join(where, "timeout"), "", "%d is not between 0 and %d milliseconds", h.TimeoutMS, most)
 		}
 		if h.Name == "" || h.Name == h.Point || h.Name == string(info.Point) {
 			return string(info.Point)
@@ -65,8 +66,8 @@ func (v *validator) onError(where string, policy sdk.OnError, info hookpoint.Inf
 
 func (v *validator) neighbours(where string, names []string) {
 	for i, name := range names {
-		if checkName(v.report, index(where, i), name) && name == v.own {
-			v.add(index(where, i), "name another plugin", "names the plugin itself")
+		if checkName(v.report, checked.Index(where, i), name) && name == v.own {
+			v.add(checked.Index(where, i), "name another plugin", "names the plugin itself")
 		}
 	}
 }
@@ -79,10 +80,10 @@ func (v *validator) fields(where string, pointers []string, info hookpoint.Info)
 	}
 	for i, p := range pointers {
 		if slices.Contains(pointers[:i], p) {
-			v.add(index(where, i), "keep one of them", "duplicate field %s", quoted(p))
+			v.add(checked.Index(where, i), "keep one of them", "duplicate field %s", quoted(p))
 			continue
 		}
-		v.field(index(where, i), p, info)
+		v.field(checked.Index(where, i), p, info)
 	}
 }
 

@@ -24,14 +24,14 @@ func TestRejects(t *testing.T) {
 		"no plugin.json":            {files{"x": ""}, []string{"plugin.json", "plugin.json: not found"}},
 		"other case of plugin.json": {files{"Plugin.json": plain("")}, []string{"plugin.json: not found"}},
 		"a directory":               {files{"plugin.json/": ""}, []string{"not a regular file"}},
-		"not JSON":                  {files{"plugin.json": "{,}"}, []string{"not valid JSON", "line 1"}},
+		"not JSON":                  {files{"plugin.json": "{,}"}, []string{"plugin.json:1:2: not valid JSON"}},
 		"no object":                 {files{"plugin.json": "[]"}, []string{"want an object, have a list"}},
-		"something behind":          {files{"plugin.json": plain("") + "{}"}, []string{"unexpected data"}},
+		"something behind":          {files{"plugin.json": plain("") + "{}"}, []string{"not valid JSON", "after top-level value"}},
 		"byte order mark":           {files{"plugin.json": "\ufeff" + plain("")}, []string{"byte order mark"}},
 		"not UTF-8":                 {files{"plugin.json": plain(`"version": "` + "\xff" + `"`)}, []string{"UTF-8"}},
 		"too large":                 {files{"plugin.json": plain(`"version": "` + strings.Repeat("1", 1<<20) + `"`)}, []string{"more than 1048576 bytes"}},
 		"too deep":                  {files{"plugin.json": plain(`"extensions": {"a.b": ` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`)}, []string{"nested deeper"}},
-		"field twice":               {files{"plugin.json": plain(`"name": "other"`)}, []string{"name: duplicate field"}},
+		"field twice":               {files{"plugin.json": plain(`"name": "other"`)}, []string{"name: duplicate key"}},
 		"no schema":                 {files{"plugin.json": `{"name": "demo"}`}, []string{"$schema: is missing", manifest.PluginSchema}},
 		"other version":             {files{"plugin.json": `{"$schema": "https://agent-plugins.org/schemas/2.0.0/plugin.schema.json", "name": "demo"}`}, []string{"$schema", "unknown version"}},
 		"schema with a slash":       {files{"plugin.json": `{"$schema": "` + manifest.PluginSchema + `/", "name": "demo"}`}, []string{"$schema"}},
@@ -41,17 +41,17 @@ func TestRejects(t *testing.T) {
 		"name with ..":              {files{"plugin.json": strings.Replace(plain(""), "demo", "a..b", 1)}, []string{"name"}},
 		"name that is a path":       {files{"plugin.json": strings.Replace(plain(""), "demo", "../x", 1)}, []string{"name"}},
 		"name with an escape":       {files{"plugin.json": strings.Replace(plain(""), "demo", `a\u001b[2J`, 1)}, []string{`"a\x1b[2J"`}},
-		"version of another kind":   {files{"plugin.json": plain(`"version": 1`)}, []string{"version: want a string, have a number"}},
+		"version of another kind":   {files{"plugin.json": plain(`"version": 1`)}, []string{"version: want a string, have 1"}},
 		"null":                      {files{"plugin.json": plain(`"description": null`)}, []string{"description: want a string, have null"}},
 		"keywords of another kind":  {files{"plugin.json": plain(`"keywords": ["a", 1]`)}, []string{"keywords[1]: want a string"}},
 		"author is text":            {files{"plugin.json": plain(`"author": "me"`)}, []string{"author: want an object"}},
-		"author with a phone":       {files{"plugin.json": plain(`"author": {"name": "a", "phone": "1"}`)}, []string{"author.phone: unknown field"}},
-		"author field in capitals":  {files{"plugin.json": plain(`"author": {"Name": "a"}`)}, []string{"author.Name: unknown field", `did you mean "name"`}},
-		"namespace twice":           {files{"plugin.json": plain(`"extensions": {"a.b": {}, "a.b": {}}`)}, []string{"duplicate field"}},
-		"extension is a list":       {files{"plugin.json": extended(`[]`)}, []string{`extensions["io.github.tenonhq"]: want an object`}},
-		"extension repeats name":    {files{"plugin.json": extended(`{"name": "demo"}`)}, []string{`extensions["io.github.tenonhq"].name`, "remove it"}},
-		"slip in the extension":     {files{"plugin.json": extended(`{"hoks": []}`)}, []string{".hoks: unknown field", `did you mean "hooks"`}},
-		"field in capitals":         {files{"plugin.json": extended(`{"Hooks": []}`)}, []string{".Hooks: unknown field"}},
+		"author with a phone":       {files{"plugin.json": plain(`"author": {"name": "a", "phone": "1"}`)}, []string{"author.phone: unknown key"}},
+		"author field in capitals":  {files{"plugin.json": plain(`"author": {"Name": "a"}`)}, []string{"author.Name: unknown key", `did you mean "name"`}},
+		"namespace twice":           {files{"plugin.json": plain(`"extensions": {"a.b": {}, "a.b": {}}`)}, []string{"duplicate key"}},
+		"extension is a list":       {files{"plugin.json": extended(`[]`)}, []string{`extensions."io.github.tenonhq": want an object`}},
+		"extension repeats name":    {files{"plugin.json": extended(`{"name": "demo"}`)}, []string{`extensions."io.github.tenonhq".name`, "remove it"}},
+		"slip in the extension":     {files{"plugin.json": extended(`{"hoks": []}`)}, []string{".hoks: unknown key", `did you mean "hooks"`}},
+		"field in capitals":         {files{"plugin.json": extended(`{"Hooks": []}`)}, []string{".Hooks: unknown key"}},
 		"hooks without runtime":     {files{"plugin.json": extended(`{"hooks": [{"point": "event"}]}`)}, []string{"hooks: needs a runtime"}},
 		"build without command":     {files{"plugin.json": extended(`{"build": {"command": []}}`)}, []string{"build.command: is empty"}},
 	} {
@@ -141,7 +141,7 @@ func TestDescription(t *testing.T) {
 		"unknown point":           {withHook(`{"point": "tool.execute.befor"}`), []string{".hooks[0].point", `did you mean "tool.execute.before"`}},
 		"no point":                {withHook(`{}`), []string{".hooks[0].point"}},
 		"point of another kind":   {withHook(`{"point": 1}`), []string{".hooks[0].point: want a string"}},
-		"the same hook twice":     {withHook(`{"point": "event"}, {"point": "event"}`), []string{`duplicate of "event" at extensions["io.github.tenonhq"].hooks[0]`}},
+		"the same hook twice":     {withHook(`{"point": "event"}, {"point": "event"}`), []string{`duplicate of "event" at extensions."io.github.tenonhq".hooks[0]`}},
 		"alias of the same hook":  {withHook(`{"point": "chat.params"}, {"point": "experimental.chat.params", "name": "chat.params"}`), []string{"duplicate of"}},
 		"no pointer":              {withHook(`{"point": "chat.params", "reads": ["temperature"]}`), []string{".reads[0]", "invalid JSON pointer"}},
 		"bad escape":              {withHook(`{"point": "chat.params", "reads": ["/options/~2"]}`), []string{".reads[0]", "invalid JSON pointer"}},
@@ -166,7 +166,7 @@ func TestDescription(t *testing.T) {
 		"schema of itself":        {withTool(`{"id": "a", "description": "d", "parameters": {"type": "object", "$ref": "#"}}`), []string{"with itself"}},
 		"schema in a circle":      {withTool(`{"id": "a", "description": "d", "parameters": {"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}}}`), []string{"with itself"}},
 		"schema that doubles":     {withTool(`{"id": "a", "description": "d", "parameters": ` + doubling(20) + `}`), []string{"too many schemas"}},
-		"field of schema twice":   {withTool(`{"id": "a", "description": "d", "parameters": {"type": "object", "type": "object"}}`), []string{"parameters.type: duplicate field"}},
+		"field of schema twice":   {withTool(`{"id": "a", "description": "d", "parameters": {"type": "object", "type": "object"}}`), []string{"parameters.type: duplicate key"}},
 		"the same tool twice":     {withTool(tool + "}, " + tool + "}"), []string{`duplicate of "a" at`}},
 		"long tool timeout":       {withTool(tool + `, "timeout": 120001}`), []string{".tools[0].timeout"}},
 		"bad permission":          {withTool(tool + `, "permission": "a b"}`), []string{".tools[0].permission"}},
@@ -195,7 +195,7 @@ func TestDescription(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := manifest.Read(c.files.write(t))
-			wantError(t, err, append(c.want, "plugin.json: extensions"))
+			wantError(t, err, append(c.want, "plugin.json:1:"))
 		})
 	}
 }
@@ -220,7 +220,7 @@ func TestIgnores(t *testing.T) {
 		want  []string // of the warnings, in order; each a part of one
 	}{
 		"nothing":                        {files{"plugin.json": plain("")}, nil},
-		"unknown field":                  {files{"plugin.json": plain(`"versoin": 1`)}, []string{`plugin.json: versoin: is ignored: the specification has no such field; did you mean "version"?`}},
+		"unknown field":                  {files{"plugin.json": plain(`"versoin": 1`)}, []string{`plugin.json:1:91: versoin: is ignored: the specification has no such field; did you mean "version"?`}},
 		"extensions are a list":          {files{"plugin.json": plain(`"extensions": []`)}, []string{"extensions: is ignored"}},
 		"extensions are null":            {files{"plugin.json": plain(`"extensions": null`)}, []string{"extensions: is ignored"}},
 		"other namespaces stay unread":   {files{"plugin.json": plain(`"extensions": {"com.example": {"hooks": 1, "hooks": 2, "x": [null]}}`)}, nil},

@@ -1,14 +1,16 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -18,16 +20,21 @@ const (
 	MCPSchema    = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json"
 )
 
+// ownHost is the host of packages of Agent Plugins.
+const ownHost = "tenon"
+
 // File is the name of a package's manifest.
 const File = "plugin.json"
 
 // extensionField is the place of tenon's part of a plugin.json.
-const extensionField = `extensions["` + sdk.ExtensionNamespace + `"]`
+const extensionField = `extensions."` + sdk.ExtensionNamespace + `"`
 
 // Package is a plugin package that was read. Paths are absolute.
 type Package struct {
 	// Root is the package's directory, symbolic links resolved.
 	Root string
+	// Host is the program the package was written for: "tenon" for Agent Plugins.
+	Host string
 	// Manifest is what the host needs to know. Its carrier is that of the runtime; without one, mcp when there are servers, else command.
 	Manifest sdk.Manifest
 	Author   Author
@@ -54,31 +61,42 @@ type Author struct {
 
 // Read reads the package in dir. An error means that nothing of the package may be used; parts that are wrong by themselves (a
 // skill, an MCP server) are left out and named in Warnings. Errors wrap sdk.ErrManifest, or are those of the file system.
-func Read(dir string) (*Package, error) { return read(dir, true) }
+func Read(dir string) (*Package, error) { return read(dir, "", true) }
+
+// ReadNamed reads the package as Read does. If it has no manifest of any host, its parts are in the usual places and it has this name.
+func ReadNamed(dir, name string) (*Package, error) { return read(dir, name, true) }
+
+// Is reports whether a directory has a manifest, ours or that of another host.
+func Is(dir string) bool {
+	f, err := openFolder(dir)
+	r := &reader{folder: f}
+	return err == nil && (f.has(File) || r.isForeign(false))
+}
 
 // ReadUnbuilt reads the package as Read does but lets the files of its runtime be missing: what Description.Build makes.
-func ReadUnbuilt(dir string) (*Package, error) { return read(dir, false) }
+func ReadUnbuilt(dir string) (*Package, error) { return read(dir, "", false) }
 
-func read(dir string, built bool) (*Package, error) {
+func read(dir, name string, built bool) (*Package, error) {
 	f, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}
+	r := &reader{folder: f, built: built, p: &Package{Root: f.root, Host: ownHost}}
 	path := filepath.Join(f.root, File)
-	data, err := f.read(File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory", sdk.ErrManifest, path)
+	data, err := f.read(File, checked.MaxBytes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.isForeign(name != ""), err == nil && !bytes.Contains(data, []byte(`"$schema"`)) && r.isForeign(false):
+		err = r.foreign(name)
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory, or a manifest of %s", sdk.ErrManifest, path, hostNames())
+	case err != nil:
+		err = fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)
+	default:
+		err = r.ours(path, data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)
-	}
-	r := &reader{folder: f, built: built, p: &Package{Root: f.root}}
-	if err := r.manifest(path, data); err != nil {
 		return nil, err
 	}
-	r.skills()
-	r.servers()
-	r.hookFile()
 	if r.p.Manifest.Carrier == "" {
 		r.p.Manifest.Carrier = sdk.CarrierCommand
 		if len(r.p.Servers) > 0 {
@@ -88,15 +106,45 @@ func read(dir string, built bool) (*Package, error) {
 	return r.p, nil
 }
 
+// ours reads a package of Agent Plugins.
+func (r *reader) ours(path string, data []byte) error {
+	if err := r.manifest(path, data); err != nil {
+		return err
+	}
+	r.skills()
+	r.servers()
+	r.hookFile()
+	return nil
+}
+
 // reader reads one package.
 type reader struct {
 	folder folder
 	built  bool
 	p      *Package
+	models int // agents of another host's plugin that name a model
 }
 
 func (r *reader) warn(file, field, remedy, format string, args ...any) {
-	r.p.Warnings = append(r.p.Warnings, Problem{file, field, fmt.Sprintf(format, args...), remedy}.String())
+	r.warnOf(checked.Problem{File: file, Key: field, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+func (r *reader) warnOf(p checked.Problem) {
+	if rel, err := filepath.Rel(r.folder.root, p.File); err == nil && filepath.IsLocal(rel) && r.p.Host != ownHost {
+		p.File = filepath.ToSlash(rel) // the package may lie in a store
+	}
+	r.p.Warnings = append(r.p.Warnings, p.String())
+}
+
+// warnAll makes warnings of problems.
+func (r *reader) warnAll(rep *report, prefix string) {
+	for _, p := range rep.Problems {
+		p.Message = prefix + p.Message
+		r.warnOf(p)
+	}
+	if rep.Omitted > 0 {
+		r.warn(rep.src.Name, "", "", "and %d more", rep.Omitted)
+	}
 }
 
 // folder gives access to the files of a package that stay inside of it.
@@ -128,59 +176,21 @@ func openFolder(dir string) (folder, error) {
 // has reports whether the top directory holds exactly this name, also where the file system ignores case.
 func (f folder) has(name string) bool { return f.names[name] }
 
-var (
-	errOutside = errors.New("leads out of the package; keep it inside")
-	errKind    = errors.New("is not a regular file")
-)
+var errOutside = errors.New("leads out of the package; keep it inside")
 
-// resolve returns the absolute path, links resolved, of a path inside of the package. Most paths have no links, and then only what is
-// below the root is looked at.
+// resolve returns the absolute path, links resolved, of something that exists inside of the package.
 func (f folder) resolve(rel string) (string, error) {
 	path := filepath.Join(f.root, filepath.FromSlash(rel))
-	if !inside(f.root, path) {
+	real := projectfs.Real(path)
+	if !projectfs.Within(f.root, path) || !projectfs.Within(f.root, real) {
 		return "", errOutside
 	}
-	linked, err := f.linked(path)
-	if err != nil {
-		return "", err
-	}
-	if !linked {
-		return path, nil
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return "", err
-	}
-	if !inside(f.root, path) {
-		return "", errOutside
-	}
-	return path, nil
+	_, err := os.Lstat(real)
+	return real, err
 }
 
-// linked reports whether a path below the root goes through a link.
-func (f folder) linked(path string) (bool, error) {
-	at := f.root
-	for _, segment := range strings.Split(path[len(f.root):], string(filepath.Separator)) {
-		if segment == "" {
-			continue
-		}
-		at = filepath.Join(at, segment)
-		info, err := os.Lstat(at)
-		if err != nil {
-			return false, err
-		}
-		if info.Mode()&fs.ModeSymlink != 0 || !info.IsDir() && !info.Mode().IsRegular() {
-			return true, nil // EvalSymlinks handles special files
-		}
-	}
-	return false, nil
-}
-
-func inside(root, path string) bool {
-	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))
-}
-
-// read returns the content of a regular file of the package.
-func (f folder) read(rel string) ([]byte, error) {
+// read returns the content of a regular file of the package. It does not wait for one that is a pipe.
+func (f folder) read(rel string, most int64) ([]byte, error) {
 	if !strings.Contains(rel, "/") && !f.has(rel) {
 		return nil, fs.ErrNotExist
 	}
@@ -188,31 +198,12 @@ func (f folder) read(rel string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readRegular(path, maxFileBytes)
-}
-
-// readRegular reads a regular file. It does not wait for one that is a pipe.
-func readRegular(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
+	file, _, err := projectfs.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errKind
-	}
-	file, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if info, err = file.Stat(); err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errKind
-	}
-	data, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(data)) > most {
+	data, cut, err := projectfs.ReadLimited(file, most)
+	if err == nil && cut {
 		err = fmt.Errorf("has more than %d bytes, which is the most that is read", most)
 	}
 	return data, err

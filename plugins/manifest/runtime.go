@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -23,9 +24,9 @@ func (r *reader) runtime(v *validator, rt *sdk.Runtime) {
 	case sdk.RuntimeProcess:
 		r.process(v, where, rt)
 	case "":
-		v.add(at(where, "type"), `write "wasm" or "process"`, "is missing")
+		v.add(checked.Join(where, "type"), `write "wasm" or "process"`, "is missing")
 	default:
-		v.add(at(where, "type"), `write "wasm" or "process"`, "unknown type %s", quoted(rt.Type))
+		v.add(checked.Join(where, "type"), `write "wasm" or "process"`, "unknown type %s", quoted(rt.Type))
 	}
 }
 
@@ -34,48 +35,48 @@ func (r *reader) wasm(v *validator, where string, rt *sdk.Runtime) {
 		v.add(where, "remove command and platforms", "a wasm plugin has a module and no command")
 	}
 	if rt.MemoryMB < 0 || rt.MemoryMB > sdk.MaxWASMMemoryMB {
-		v.add(at(where, "memory"), "", "%d is not between 1 and %d MiB", rt.MemoryMB, sdk.MaxWASMMemoryMB)
+		v.add(checked.Join(where, "memory"), "", "%d is not between 1 and %d MiB", rt.MemoryMB, sdk.MaxWASMMemoryMB)
 	}
 	switch rt.State {
 	case "", sdk.StateSession, sdk.StatePlugin:
 	default:
-		v.add(at(where, "state"), `write "session" or "plugin"`, "unknown state %s", quoted(rt.State))
+		v.add(checked.Join(where, "state"), `write "session" or "plugin"`, "unknown state %s", quoted(rt.State))
 	}
 	if rt.Module == "" {
-		v.add(at(where, "module"), `write the path of the module, such as "./plugin.wasm"`, "is missing")
+		v.add(checked.Join(where, "module"), `write the path of the module, such as "./plugin.wasm"`, "is missing")
 		return
 	}
-	r.packageFile(v, at(where, "module"), rt.Module, false)
+	r.packageFile(v, checked.Join(where, "module"), rt.Module, false)
 }
 
 func (r *reader) process(v *validator, where string, rt *sdk.Runtime) {
 	if rt.Module != "" {
-		v.add(at(where, "module"), "remove it", "a process plugin has a command and no module")
+		v.add(checked.Join(where, "module"), "remove it", "a process plugin has a command and no module")
 	}
 	if rt.MemoryMB != 0 || rt.State != "" {
 		v.add(where, "remove memory and state", "memory and state are for wasm plugins")
 	}
 	for _, platform := range slices.Sorted(maps.Keys(rt.Platforms)) {
-		field := at(at(where, "platforms"), platform)
+		field := checked.Join(checked.Join(where, "platforms"), platform)
 		if goos, goarch, ok := strings.Cut(platform, "/"); !ok || !plain(goos, "") || !plain(goarch, "") || goos == "" || goarch == "" {
 			v.add(field, `write GOOS/GOARCH, such as "linux/amd64"`, "invalid platform %s", quoted(platform))
 		}
 		checkCommand(v, field, rt.Platforms[platform])
 	}
-	own, field := rt.Platforms[platform()], at(at(where, "platforms"), platform())
+	own, field := rt.Platforms[platform()], checked.Join(checked.Join(where, "platforms"), platform())
 	if own == nil {
-		own, field = rt.Command, at(where, "command")
+		own, field = rt.Command, checked.Join(where, "command")
 	}
 	switch {
 	case len(rt.Command) == 0 && len(rt.Platforms) == 0:
-		v.add(at(where, "command"), `write the program and its arguments, such as ["./bin/plugin"]`, "is missing")
+		v.add(checked.Join(where, "command"), `write the program and its arguments, such as ["./bin/plugin"]`, "is missing")
 		return
 	case len(own) == 0:
-		v.add(at(where, "platforms"), "get a version of the plugin for it", "the plugin does not run on %s", platform())
+		v.add(checked.Join(where, "platforms"), "get a version of the plugin for it", "the plugin does not run on %s", platform())
 		return
 	}
 	if checkCommand(v, field, own) && strings.HasPrefix(own[0], "./") {
-		r.packageFile(v, index(field, 0), own[0], true)
+		r.packageFile(v, checked.Index(field, 0), own[0], true)
 	}
 	rt.Command = own
 }
@@ -90,12 +91,12 @@ func checkCommand(v *validator, where string, command []string) bool {
 	}
 	for i, arg := range command {
 		if strings.ContainsRune(arg, 0) {
-			v.add(index(where, i), "remove it", "holds a NUL character")
+			v.add(checked.Index(where, i), "remove it", "holds a NUL character")
 			return false
 		}
 	}
 	if problem := tokenProblem(command[0]); problem != "" {
-		v.add(index(where, 0), "", "%s %s", quoted(command[0]), problem)
+		v.add(checked.Index(where, 0), "", "%s %s", quoted(command[0]), problem)
 		return false
 	}
 	return true
@@ -168,6 +169,6 @@ func (v *validator) build(b *sdk.Build) {
 	}
 	where := v.at("build")
 	if len(b.Command) == 0 || b.Command[0] == "" {
-		v.add(at(where, "command"), "write the program and its arguments", "is empty")
+		v.add(checked.Join(where, "command"), "write the program and its arguments", "is empty")
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
@@ -30,30 +32,23 @@ const mcpFile = "mcp.json"
 // Server is a valid entry of mcp.json. Which fields count depends on Type.
 type Server struct {
 	Type string `json:"type"`
+	Stdio
+	Remote
+}
 
-	Command string            `json:"command,omitempty"` // of stdio: a bare name, or a path that begins with ./
+// Stdio is what only servers of type stdio have.
+type Stdio struct {
+	Command string            `json:"command,omitempty"` // a bare name, or a path that begins with ./
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Cwd     string            `json:"cwd,omitempty"` // empty: the package's root
-
-	URL     string            `json:"url,omitempty"` // of the others
-	Headers map[string]string `json:"headers,omitempty"`
 }
 
-type (
-	stdioEntry struct {
-		Type    string            `json:"type"`
-		Command string            `json:"command"`
-		Args    []string          `json:"args"`
-		Env     map[string]string `json:"env"`
-		Cwd     string            `json:"cwd"`
-	}
-	remoteEntry struct {
-		Type    string            `json:"type"`
-		URL     string            `json:"url"`
-		Headers map[string]string `json:"headers"`
-	}
-)
+// Remote is what the other servers have.
+type Remote struct {
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
 
 // servers reads mcp.json. A file that is wrong as a whole gives no servers, an entry that is wrong is left out.
 func (r *reader) servers() {
@@ -61,111 +56,107 @@ func (r *reader) servers() {
 		return
 	}
 	path := filepath.Join(r.folder.root, mcpFile)
-	data, err := r.folder.read(mcpFile)
+	data, err := r.folder.read(mcpFile, checked.MaxBytes)
 	if err != nil {
 		r.warn(path, "", "", "no MCP servers are loaded: %v", err)
 		return
 	}
-	rep := &report{file: path}
-	servers := parseServers(rep, data, &r.folder)
-	r.p.Servers = servers
-	r.p.Warnings = append(r.p.Warnings, rep.texts()...)
+	rep := newReport(path)
+	list := serverList(rep, data)
+	if list == nil || len(rep.Problems) > 0 {
+		r.warnAll(rep, "no MCP servers are loaded: ")
+		return
+	}
+	r.p.Servers = map[string]Server{}
+	for i := range list.Members {
+		m := &list.Members[i]
+		own := &report{src: rep.src}
+		if s := r.server(own, checked.Join("mcpServers", m.Name), m); len(own.Problems) == 0 {
+			r.p.Servers[m.Name] = s
+		}
+		r.warnAll(own, "the server is left out: ")
+	}
 }
 
-// parseServers reads the servers of an mcp.json. Without a folder, paths are not looked up.
-func parseServers(rep *report, data []byte, f *folder) map[string]Server {
-	n, err := parseJSON(data)
-	if err != nil {
-		rep.add("", "", "no MCP servers are loaded: %v", err)
+// serverList checks an mcp.json as a whole and returns its servers.
+func serverList(rep *report, data []byte) *checked.Node {
+	n := rep.object(data)
+	if n == nil {
 		return nil
 	}
-	c := &checker{report: rep}
-	if !c.want("", n, kindObject) {
+	c := rep.checker()
+	c.Each(n.Place(""), n, func(at checked.Place, name string, _ *checked.Node) {
+		if known := []string{"$schema", "mcpServers"}; !slices.Contains(known, name) {
+			c.Bad(at, "unknown key", nearest.Remedy(name, known))
+		}
+	})
+	schema, list := n.Get("$schema"), n.Get("mcpServers")
+	if schema == nil || schema.Kind != checked.String || schema.Text != MCPSchema {
+		rep.add("$schema", `write "`+MCPSchema+`"`, "this is not the version of plugin.json")
+	}
+	if list == nil {
+		rep.add("mcpServers", `write an object {"name": {…}}`, "is missing")
 		return nil
 	}
-	c.checkNames("", n)
-	for _, m := range n.members {
-		if m.name != "$schema" && m.name != "mcpServers" {
-			rep.add(at("", m.name), nearest.Remedy(m.name, []string{"$schema", "mcpServers"}), "no MCP servers are loaded: unknown field")
-		}
-	}
-	schema, list := n.field("$schema"), n.field("mcpServers")
-	if schema == nil || schema.kind != kindString || schema.text != MCPSchema {
-		rep.add("$schema", `write "`+MCPSchema+`"`, "no MCP servers are loaded: this is not the version of plugin.json")
-	}
-	if list == nil || list.kind != kindObject {
-		rep.add("mcpServers", `write an object {"name": {…}}`, "no MCP servers are loaded: want an object")
-	} else {
-		c.checkNames("mcpServers", list)
-	}
-	if len(rep.problems) > 0 {
-		return nil
-	}
-	servers := map[string]Server{}
-	for _, m := range list.members {
-		own := &report{file: rep.file}
-		if s, ok := parseServer(own, at("mcpServers", m.name), m, f); ok {
-			servers[m.name] = s
-			continue
-		}
-		for _, p := range own.problems {
-			rep.add(p.Field, p.Remedy, "the server is left out: %s", p.Message)
-		}
-	}
-	return servers
+	c.Each(list.Place("mcpServers"), list, func(checked.Place, string, *checked.Node) {})
+	return list
 }
 
-func parseServer(rep *report, where string, m member, f *folder) (Server, bool) {
-	c := &checker{report: rep}
-	if m.name == "" || strings.ContainsFunc(m.name, hidden) {
+// server reads one entry of mcp.json.
+func (r *reader) server(rep *report, where string, m *checked.Member) (s Server) {
+	c := rep.checker()
+	if m.Name == "" || strings.ContainsFunc(m.Name, hidden) {
 		rep.add(where, "rename it", "the server has no name that can be shown")
-		return Server{}, false
+		return s
 	}
-	if !c.want(where, m.value, kindObject) {
-		return Server{}, false
+	if !c.Want(m.Value.Place(where), &m.Value, checked.Object) {
+		return s
 	}
-	t := m.value.field("type")
-	if t == nil || t.kind != kindString {
-		rep.add(at(where, "type"), "write stdio, streamable-http or sse", "is missing")
-		return Server{}, false
+	t := m.Value.Get("type")
+	if t == nil || t.Kind != checked.String {
+		rep.add(checked.Join(where, "type"), "write stdio, streamable-http or sse", "is missing")
+		return s
 	}
-	var s Server
-	switch t.text {
+	switch t.Text {
 	case ServerStdio:
-		var e stdioEntry
-		if !c.decode(where, m.value, &e) {
-			return Server{}, false
+		var e struct {
+			Type string `json:"type"`
+			Stdio
 		}
-		s = Server{Type: e.Type, Command: e.Command, Args: e.Args, Env: e.Env, Cwd: e.Cwd}
-		s.checkStdio(rep, where, m.value, f)
+		if c.Decode(m.Value.Place(where), &m.Value, &e) {
+			s = Server{Type: e.Type, Stdio: e.Stdio}
+			r.checkStdio(rep, where, &s, m.Value.Get("cwd") != nil)
+		}
 	case ServerHTTP, ServerSSE:
-		var e remoteEntry
-		if !c.decode(where, m.value, &e) {
-			return Server{}, false
+		var e struct {
+			Type string `json:"type"`
+			Remote
 		}
-		s = Server{Type: e.Type, URL: e.URL, Headers: e.Headers}
-		s.checkRemote(rep, where)
+		if c.Decode(m.Value.Place(where), &m.Value, &e) {
+			s = Server{Type: e.Type, Remote: e.Remote}
+			s.checkRemote(rep, where)
+		}
 	default:
-		rep.add(at(where, "type"), nearest.Remedy(t.text, []string{ServerStdio, ServerHTTP, ServerSSE}), "unknown type %s", quoted(t.text))
+		rep.add(checked.Join(where, "type"), nearest.Remedy(t.Text, []string{ServerStdio, ServerHTTP, ServerSSE}), "unknown type %s", quoted(t.Text))
 	}
-	return s, len(rep.problems) == 0
+	return s
 }
 
-func (s *Server) checkStdio(rep *report, where string, n *node, f *folder) {
+func (r *reader) checkStdio(rep *report, where string, s *Server, hasCwd bool) {
 	if problem := tokenProblem(s.Command); problem != "" {
-		rep.add(at(where, "command"), `write one program: a bare name or "./path"`, "%s %s", quoted(s.Command), problem)
-	} else if strings.HasPrefix(s.Command, "./") && f != nil {
-		if _, err := f.resolve(s.Command); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			rep.add(at(where, "command"), "", "%s: %v", quoted(s.Command), err)
+		rep.add(checked.Join(where, "command"), `write one program: a bare name or "./path"`, "%s %s", quoted(s.Command), problem)
+	} else if strings.HasPrefix(s.Command, "./") {
+		if _, err := r.folder.resolve(s.Command); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			rep.add(checked.Join(where, "command"), "", "%s: %v", quoted(s.Command), err)
 		}
 	}
 	for i, arg := range s.Args {
 		if strings.ContainsRune(arg, 0) {
-			rep.add(index(at(where, "args"), i), "remove it", "holds a NUL character")
+			rep.add(checked.Index(checked.Join(where, "args"), i), "remove it", "holds a NUL character")
 		}
 	}
 	for name, value := range s.Env {
-		field := at(at(where, "env"), name)
+		field := checked.Join(checked.Join(where, "env"), name)
 		switch upper := strings.ToUpper(name); {
 		case upper == rootVariable || upper == dataVariable:
 			rep.add(field, "remove it", "tenon sets this variable itself")
@@ -173,19 +164,19 @@ func (s *Server) checkStdio(rep *report, where string, n *node, f *folder) {
 			rep.add(field, "rename it", "is not the name of an environment variable")
 		}
 	}
-	if n.field("cwd") == nil {
+	if !hasCwd {
 		return
 	}
 	if problem := cwdProblem(s.Cwd); problem != "" {
-		rep.add(at(where, "cwd"), "write ./…, ${PLUGIN_ROOT}… or ${PLUGIN_DATA}…", "%s %s", quoted(s.Cwd), problem)
+		rep.add(checked.Join(where, "cwd"), "write ./…, ${PLUGIN_ROOT}… or ${PLUGIN_DATA}…", "%s %s", quoted(s.Cwd), problem)
 		return
 	}
-	if rest, ok := cutVariable(s.Cwd, rootVariable); f != nil && (ok || strings.HasPrefix(s.Cwd, "./")) {
+	if rest, ok := cutVariable(s.Cwd, rootVariable); ok || strings.HasPrefix(s.Cwd, "./") {
 		if !ok {
 			rest = s.Cwd
 		}
-		if _, err := f.resolve(rest); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			rep.add(at(where, "cwd"), "", "%s: %v", quoted(s.Cwd), err)
+		if _, err := r.folder.resolve(rest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			rep.add(checked.Join(where, "cwd"), "", "%s: %v", quoted(s.Cwd), err)
 		}
 	}
 }
@@ -215,11 +206,11 @@ func cutVariable(s, name string) (rest string, ok bool) {
 
 func (s *Server) checkRemote(rep *report, where string) {
 	if problem := urlProblem(s.URL); problem != "" {
-		rep.add(at(where, "url"), "", "%s %s", quoted(s.URL), problem)
+		rep.add(checked.Join(where, "url"), "", "%s %s", quoted(s.URL), problem)
 	}
 	seen := map[string]string{}
 	for name, value := range s.Headers {
-		field := at(at(where, "headers"), name)
+		field := checked.Join(checked.Join(where, "headers"), name)
 		lower := strings.ToLower(name)
 		if other, twice := seen[lower]; twice {
 			rep.add(field, "keep one of them", "is the same header as %s", quoted(other))

@@ -36,9 +36,9 @@ func TestServers(t *testing.T) {
 		"no type":               {`{"command": "node"}`, ".type: the server is left out: is missing"},
 		"unknown type":          {`{"type": "http", "url": "https://example.com"}`, `unknown type "http"`},
 		"type of other clients": {`{"type": "local", "command": ["node"]}`, "unknown type"},
-		"unknown field":         {`{"type": "stdio", "command": "node", "disabled": true}`, ".disabled: the server is left out: unknown field"},
-		"field of another type": {`{"type": "stdio", "command": "node", "url": "https://example.com"}`, ".url: the server is left out: unknown field"},
-		"field twice":           {`{"type": "stdio", "command": "node", "command": "sh"}`, "duplicate field"},
+		"unknown field":         {`{"type": "stdio", "command": "node", "disabled": true}`, ".disabled: the server is left out: unknown key"},
+		"field of another type": {`{"type": "stdio", "command": "node", "url": "https://example.com"}`, ".url: the server is left out: unknown key"},
+		"field twice":           {`{"type": "stdio", "command": "node", "command": "sh"}`, "duplicate key"},
 		"no command":            {`{"type": "stdio"}`, ".command"},
 		"command list":          {`{"type": "stdio", "command": ["node"]}`, ".command: the server is left out: want a string"},
 		"command line":          {`{"type": "stdio", "command": "bin/node"}`, "neither a bare name"},
@@ -52,7 +52,7 @@ func TestServers(t *testing.T) {
 		"env with PLUGIN_ROOT":  {`{"type": "stdio", "command": "node", "env": {"PLUGIN_ROOT": "/"}}`, "tenon sets this variable"},
 		"env with plugin_data":  {`{"type": "stdio", "command": "node", "env": {"plugin_data": "/"}}`, "tenon sets this variable"},
 		"env with =":            {`{"type": "stdio", "command": "node", "env": {"A=B": ""}}`, "not the name of an environment variable"},
-		"env twice":             {`{"type": "stdio", "command": "node", "env": {"A": "", "A": "b"}}`, "duplicate field"},
+		"env twice":             {`{"type": "stdio", "command": "node", "env": {"A": "", "A": "b"}}`, "duplicate key"},
 		"empty cwd":             {`{"type": "stdio", "command": "node", "cwd": ""}`, ".cwd"},
 		"relative cwd":          {`{"type": "stdio", "command": "node", "cwd": "sub"}`, ".cwd"},
 		"absolute cwd":          {`{"type": "stdio", "command": "node", "cwd": "/"}`, ".cwd"},
@@ -94,7 +94,7 @@ func TestServers(t *testing.T) {
 			if got := strings.Join(p.Warnings, "\n"); !strings.Contains(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("warnings %q, want %q", got, c.want)
 			}
-			if c.want != "" && !strings.Contains(p.Warnings[0], "mcp.json: mcpServers.tested") {
+			if c.want != "" && !strings.Contains(p.Warnings[0], ": mcpServers.tested") {
 				t.Errorf("warning %q does not name file and field", p.Warnings[0])
 			}
 		})
@@ -107,7 +107,7 @@ func TestServerNameTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Servers) > 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "mcpServers.a: duplicate field") {
+	if len(p.Servers) > 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "mcpServers.a: no MCP servers are loaded: duplicate key") {
 		t.Errorf("servers %v, warnings %q; want none, and one that names a", p.Servers, p.Warnings)
 	}
 }
@@ -124,22 +124,22 @@ func TestExpand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := manifest.Server{
-		Type: manifest.ServerStdio, Command: "./bin/s",
-		Args: []string{"${PLUGIN_ROOT}/x:${PLUGIN_DATA}", "${HOME}", "$PLUGIN_ROOT", "${${PLUGIN_ROOT}}"},
-		Env:  map[string]string{"${PLUGIN_ROOT}": "a", "B": "${PLUGIN_ROOT}", "PLUGIN_DATA": "mine"},
-	}
+	s := manifest.Server{Type: manifest.ServerStdio, Stdio: manifest.Stdio{
+		Command: "./bin/s",
+		Args:    []string{"${PLUGIN_ROOT}/x:${PLUGIN_DATA}", "${HOME}", "$PLUGIN_ROOT", "${${PLUGIN_ROOT}}"},
+		Env:     map[string]string{"${PLUGIN_ROOT}": "a", "B": "${PLUGIN_ROOT}", "PLUGIN_DATA": "mine"},
+	}}
 	before := slices.Clone(s.Args)
 	got, err := s.Expand(root, data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := manifest.Server{
-		Type: manifest.ServerStdio, Command: filepath.Join(root, "bin", "s"), Cwd: root,
+	want := manifest.Server{Type: manifest.ServerStdio, Stdio: manifest.Stdio{
+		Command: filepath.Join(root, "bin", "s"), Cwd: root,
 		// The root's own name holds a placeholder: what was put in is not looked at again.
 		Args: []string{root + "/x:" + data, "${HOME}", "$PLUGIN_ROOT", "${" + root + "}"},
 		Env:  map[string]string{"${PLUGIN_ROOT}": "a", "B": root, "PLUGIN_ROOT": root, "PLUGIN_DATA": data},
-	}
+	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Expand (-want +got):\n%s", diff)
 	}
@@ -150,13 +150,13 @@ func TestExpand(t *testing.T) {
 		"./sub": filepath.Join(root, "sub"), "${PLUGIN_ROOT}/sub": filepath.Join(root, "sub"),
 		"${PLUGIN_DATA}": real, "${PLUGIN_DATA}/in": filepath.Join(real, "in"),
 	} {
-		got, err := manifest.Server{Type: manifest.ServerStdio, Command: "node", Cwd: cwd}.Expand(root, data)
+		got, err := manifest.Server{Type: manifest.ServerStdio, Stdio: manifest.Stdio{Command: "node", Cwd: cwd}}.Expand(root, data)
 		if err != nil || got.Cwd != want || got.Command != "node" {
 			t.Errorf("cwd %q: %q, %q, %v; want %q", cwd, got.Cwd, got.Command, err, want)
 		}
 	}
 	for _, cwd := range []string{"${PLUGIN_DATA}/out", "${PLUGIN_DATA}/none", "./none"} {
-		if got, err := (manifest.Server{Type: manifest.ServerStdio, Command: "node", Cwd: cwd}).Expand(root, data); err == nil {
+		if got, err := (manifest.Server{Type: manifest.ServerStdio, Stdio: manifest.Stdio{Command: "node", Cwd: cwd}}).Expand(root, data); err == nil {
 			t.Errorf("cwd %q became %q, want an error", cwd, got.Cwd)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // The places of skills, by the specification.
@@ -80,18 +81,10 @@ func (r *reader) skill(name string) (Skill, error) {
 	if err != nil || !slices.ContainsFunc(names, func(e fs.DirEntry) bool { return e.Name() == skillFile }) {
 		return Skill{}, fs.ErrNotExist
 	}
-	path, err := r.folder.resolve(skillsDir + "/" + name + "/" + skillFile)
-	if err != nil {
-		return Skill{}, err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return Skill{}, err
-	}
-	if !info.Mode().IsRegular() {
+	data, err := r.folder.read(skillsDir+"/"+name+"/"+skillFile, maxSkillBytes)
+	if errors.Is(err, projectfs.ErrSpecial) {
 		return Skill{}, fs.ErrNotExist
 	}
-	data, err := readRegular(path, maxSkillBytes)
 	if err != nil {
 		return Skill{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -18,18 +19,19 @@ const (
 	maxScope         = 32      // entries of one capability, all of which the user is to read
 )
 
+// itself is how problems name the description that a running plugin returns.
+const itself = "the plugin's description of itself"
+
 // Describe reads the description that a bare plugin returns, by the same rules as tenon's part of a plugin.json; the name is required. Errors
 // wrap sdk.ErrManifest and name the field.
 func Describe(data []byte) (sdk.Description, error) {
-	rep := &report{file: "the plugin's description of itself"}
-	n, err := parseJSON(data)
-	if err != nil {
-		rep.add("", "", "%v", err)
-		return sdk.Description{}, rep.err()
-	}
-	c := &checker{report: rep, nulls: true}
+	rep := newReport(itself)
+	rep.src.NoLines = true
+	c := rep.checker()
+	c.Nulls = true
 	var d sdk.Description
-	if !c.want("", n, kindObject) || !c.decode("", n, &d) {
+	n := rep.object(data)
+	if n == nil || !c.Decode(n.Place(""), n, &d) {
 		return sdk.Description{}, rep.err()
 	}
 	if d.Name == "" {
@@ -53,26 +55,19 @@ func Describe(data []byte) (sdk.Description, error) {
 
 // CheckCarrier reports contributions of a plugin that its carrier does not support.
 func CheckCarrier(d *sdk.Description, carrier sdk.Carrier) error {
-	rep := &report{file: "the plugin's description of itself"}
-	v := &validator{report: rep, own: d.Name}
-	if carrier == sdk.CarrierWASM {
-		v.noProcess(d)
-	}
+	rep := newReport(itself)
+	(&validator{report: rep}).forCarrier(d, carrier)
 	return rep.err()
 }
 
 // validator checks a description.
 type validator struct {
-	report *report
-	where  string // prefix of the names of fields
-	own    string // the plugin's name
+	*report
+	where string // prefix of the names of fields
+	own   string // the plugin's name
 }
 
-func (v *validator) add(field, remedy, format string, args ...any) {
-	v.report.add(field, remedy, format, args...)
-}
-
-func (v *validator) at(name string) string { return at(v.where, name) }
+func (v *validator) at(name string) string { return checked.Join(v.where, name) }
 
 // contributions checks everything but the runtime.
 func (v *validator) contributions(d *sdk.Description) {
@@ -88,19 +83,19 @@ func (v *validator) contributions(d *sdk.Description) {
 // rest checks the contributions that only a process can have.
 func (v *validator) rest(d *sdk.Description) {
 	unique(v, v.at("providers"), d.Providers, func(where string, p sdk.ProviderInfo) string {
-		v.word(at(where, "protocol"), p.Protocol)
-		return v.word(at(where, "id"), p.ID)
+		v.word(checked.Join(where, "protocol"), p.Protocol)
+		return v.word(checked.Join(where, "id"), p.ID)
 	})
 	unique(v, v.at("protocols"), d.Protocols, func(where string, p string) string { return v.word(where, p) })
 	unique(v, v.at("agents"), d.Agents, func(where string, a sdk.Agent) string {
 		switch a.Mode {
 		case sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll:
 		default:
-			v.add(at(where, "mode"), "write primary, subagent or all", "unknown mode %s", quoted(a.Mode))
+			v.add(checked.Join(where, "mode"), "write primary, subagent or all", "unknown mode %s", quoted(a.Mode))
 		}
-		return v.word(at(where, "name"), a.Name)
+		return v.word(checked.Join(where, "name"), a.Name)
 	})
-	unique(v, v.at("commands"), d.Commands, func(where string, c sdk.Command) string { return v.word(at(where, "name"), c.Name) })
+	unique(v, v.at("commands"), d.Commands, func(where string, c sdk.Command) string { return v.word(checked.Join(where, "name"), c.Name) })
 }
 
 // unique checks the elements of a list, whose names check returns, and reports duplicates.
@@ -111,9 +106,9 @@ func unique[T any](v *validator, where string, list []T, check func(where string
 	}
 	seen := make(map[string]int, len(list))
 	for i, e := range list {
-		name := check(index(where, i), e)
+		name := check(checked.Index(where, i), e)
 		if first, twice := seen[name]; twice && name != "" {
-			v.add(index(where, i), "rename or remove one of them", "duplicate of %s at %s", quoted(name), index(where, first))
+			v.add(checked.Index(where, i), "rename or remove one of them", "duplicate of %s at %s", quoted(name), checked.Index(where, first))
 			continue
 		}
 		seen[name] = i
@@ -131,37 +126,34 @@ func (v *validator) word(where, s string) string {
 
 // withoutRuntime refuses contributions that nothing would run.
 func (v *validator) withoutRuntime(d *sdk.Description) {
-	for _, c := range []struct {
-		field string
-		has   bool
-	}{
-		{"hooks", len(d.Hooks) > 0}, {"tools", len(d.Tools) > 0}, {"providers", len(d.Providers) > 0},
-		{"protocols", len(d.Protocols) > 0}, {"agents", len(d.Agents) > 0}, {"commands", len(d.Commands) > 0},
-	} {
-		if c.has {
-			v.add(v.at(c.field), "add a runtime, or remove it", "needs a runtime")
-		}
+	for _, field := range slices.Concat(contributed([]string{"hooks", "tools"}, len(d.Hooks), len(d.Tools)), ofProcesses(d)) {
+		v.add(v.at(field), "add a runtime, or remove it", "needs a runtime")
 	}
 }
 
-// forRuntime refuses contributions that the carrier does not support.
-func (v *validator) forRuntime(d *sdk.Description) {
-	if d.Runtime.Type == sdk.RuntimeWASM {
-		v.noProcess(d)
+// forCarrier refuses contributions that the carrier does not support.
+func (v *validator) forCarrier(d *sdk.Description, carrier sdk.Carrier) {
+	if carrier != sdk.CarrierWASM {
+		return
+	}
+	for _, field := range ofProcesses(d) {
+		v.add(v.at(field), "make it a process, or remove it", "a wasm plugin cannot contribute %s", field)
 	}
 }
 
-func (v *validator) noProcess(d *sdk.Description) {
-	for _, c := range []struct {
-		field string
-		has   bool
-	}{
-		{"providers", len(d.Providers) > 0}, {"protocols", len(d.Protocols) > 0}, {"agents", len(d.Agents) > 0}, {"commands", len(d.Commands) > 0},
-	} {
-		if c.has {
-			v.add(v.at(c.field), "make it a process, or remove it", "a wasm plugin cannot contribute %s", c.field)
+// ofProcesses returns the fields with contributions that only a process can have.
+func ofProcesses(d *sdk.Description) []string {
+	return contributed([]string{"providers", "protocols", "agents", "commands"}, len(d.Providers), len(d.Protocols), len(d.Agents), len(d.Commands))
+}
+
+// contributed returns the fields that are not empty.
+func contributed(fields []string, lengths ...int) (out []string) {
+	for i, field := range fields {
+		if lengths[i] > 0 {
+			out = append(out, field)
 		}
 	}
+	return out
 }
 
 func (v *validator) tools(tools []sdk.ToolDescription) {
@@ -169,19 +161,19 @@ func (v *validator) tools(tools []sdk.ToolDescription) {
 	limit := sdk.DefaultToolTimeout.Milliseconds()
 	unique(v, v.at("tools"), tools, func(where string, t sdk.ToolDescription) string {
 		if len(t.ID) == 0 || len(t.ID) > most || !plain(t.ID, "_-") {
-			v.add(at(where, "id"), fmt.Sprintf("use 1 to %d of A-Z, a-z, 0-9, _ and -", most), "invalid tool id %s", quoted(t.ID))
+			v.add(checked.Join(where, "id"), fmt.Sprintf("use 1 to %d of A-Z, a-z, 0-9, _ and -", most), "invalid tool id %s", quoted(t.ID))
 		}
 		if t.Permission != "" && (len(t.Permission) > most || !plain(t.Permission, "_-.")) {
-			v.add(at(where, "permission"), "use letters, digits, _, - and .", "invalid permission key %s", quoted(t.Permission))
+			v.add(checked.Join(where, "permission"), "use letters, digits, _, - and .", "invalid permission key %s", quoted(t.Permission))
 		}
-		v.text(at(where, "description"), t.Description, "describe the tool; the model chooses by it")
+		v.text(checked.Join(where, "description"), t.Description, "describe the tool; the model chooses by it")
 		if len(t.Parameters) == 0 {
-			v.add(at(where, "parameters"), `write a JSON schema; {"type": "object"} for none`, "is missing")
+			v.add(checked.Join(where, "parameters"), `write a JSON schema; {"type": "object"} for none`, "is missing")
 		} else {
-			v.schema(at(where, "parameters"), t.Parameters)
+			v.schema(checked.Join(where, "parameters"), t.Parameters)
 		}
 		if t.TimeoutMS < 0 || t.TimeoutMS > limit {
-			v.add(at(where, "timeout"), "", "%d is not between 0 and %d milliseconds", t.TimeoutMS, limit)
+			v.add(checked.Join(where, "timeout"), "", "%d is not between 0 and %d milliseconds", t.TimeoutMS, limit)
 		}
 		return t.ID
 	})
@@ -199,37 +191,21 @@ func (v *validator) text(where, s, remedy string) {
 
 // schema checks a JSON schema of an object. References to other documents are refused: nothing is fetched.
 func (v *validator) schema(where string, data json.RawMessage) {
-	n, err := parseJSON(data)
-	if err != nil {
-		v.add(where, "", "%v", err)
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+		v.add(where, `write a JSON schema of type "object"`, "want an object")
 		return
 	}
-	if n.kind != kindObject {
-		v.add(where, `write a JSON schema of type "object"`, "want an object, have %s", n.kind)
+	if string(fields["type"]) != `"object"` {
+		v.add(checked.Join(where, "type"), `write "type": "object"`, "want the schema of an object")
 		return
 	}
-	v.repeated(where, n)
-	if t := n.field("type"); t == nil || t.kind != kindString || t.text != "object" {
-		v.add(at(where, "type"), `write "type": "object"`, "want the schema of an object")
-		return
-	}
-	err = schemacost.Check(data)
+	err := schemacost.Check(data)
 	if err == nil {
 		_, err = compileSchema(data)
 	}
 	if err != nil {
 		v.add(where, "correct the JSON schema", "%v", err)
-	}
-}
-
-// repeated reports duplicate names, at any depth.
-func (v *validator) repeated(where string, n *node) {
-	(&checker{report: v.report}).checkNames(where, n)
-	for _, m := range n.members {
-		v.repeated(at(where, m.name), m.value)
-	}
-	for i, item := range n.items {
-		v.repeated(index(where, i), item)
 	}
 }
 

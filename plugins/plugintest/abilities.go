@@ -2,111 +2,128 @@ package plugintest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-// abilities: what a plugin asks of the host, over each carrier.
+// toolCase is one call of a tool of the plugin.
+type toolCase struct {
+	tool    string
+	args    any
+	options sdktest.Options
+	want    string // the output
+	refused string // in the error; then there is no output
+	check   func(t *testing.T, h *sdktest.Host)
+}
+
+func (s *suite) run(t *testing.T, c *toolCase) {
+	h := s.toolHost(t, s.carrier, c.options)
+	result, err := s.call(t, h, c.tool, c.args)
+	switch {
+	case c.refused == "" && err != nil:
+		t.Fatal(err)
+	case c.refused == "" && c.want != "" && result.Output != c.want:
+		t.Errorf("%s = %q, want %q", c.tool, result.Output, c.want)
+	case c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)):
+		t.Errorf("%s = %v, want an error with %q", c.tool, err, c.refused)
+	}
+	if c.check != nil {
+		c.check(t, h)
+	}
+}
+
+// abilities are calls in which a plugin uses the host, over each carrier.
 func (s *suite) abilities() map[string]func(t *testing.T) {
-	cases := map[string]func(t *testing.T){
-		"ask granted": func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{})
-			result, err := s.call(t, h, conformance.ToolAsk, map[string]string{"permission": "deploy", "pattern": "prod/*"})
-			if err != nil || result.Output != "granted" {
-				t.Fatalf("ask = %+v, %v", result, err)
-			}
-			asked := h.Asked()
-			last := asked[len(asked)-1]
-			if last.Permission != "deploy" || !cmp.Equal(last.Patterns, []string{"prod/*"}) || last.SessionID != sdktest.SessionID {
-				t.Errorf("asked for %+v", last)
-			}
+	deploy := map[string]string{"permission": "deploy", "pattern": "prod/*"}
+	cases := map[string]func(t *testing.T){"stored values": s.counts, "permission before a call": s.prepares}
+	for name, c := range map[string]*toolCase{
+		"ask granted": {tool: conformance.ToolAsk, args: deploy, want: "granted", check: askedToDeploy},
+		"ask refused": {tool: conformance.ToolAsk, args: deploy, refused: "not on a Friday", options: sdktest.Options{Ask: notOnFriday}},
+		"tool call": {
+			tool: conformance.ToolNested, args: map[string]any{"tool": "helper", "args": map[string]string{"a": unicode}},
+			options: sdktest.Options{Tool: repeat}, want: `nested: {"a":` + string(jsontext.Quote(unicode)) + `}`, check: calledHelper,
 		},
-		"ask refused": func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{Ask: func(req sdk.PermissionRequest) error {
-				if req.Permission == "deploy" {
-					return &sdk.Refusal{Reason: "not on a Friday", By: "user"}
-				}
-				return nil
-			}})
-			_, err := s.call(t, h, conformance.ToolAsk, map[string]string{"permission": "deploy", "pattern": "prod/*"})
-			if err == nil || !strings.Contains(err.Error(), "not on a Friday") {
-				t.Errorf("ask = %v, want the reason", err)
-			}
+		"tool call refused": {
+			tool: conformance.ToolNested, args: map[string]any{"tool": "helper"}, options: sdktest.Options{Tool: refuse}, refused: "a rule says no",
 		},
-		"stored values": func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{})
-			for _, want := range []string{"1", "2", "3"} {
-				result, err := s.call(t, h, conformance.ToolCount, map[string]string{"key": "n"})
-				if err != nil || result.Output != want {
-					t.Fatalf("count = %+v, %v, want %s", result, err, want)
-				}
-			}
-		},
-		"tool call": func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{Tool: func(_ context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error) {
-				return &sdk.ToolResult{Output: string(req.Args)}, nil
-			}})
-			result, err := s.call(t, h, conformance.ToolNested, map[string]any{"tool": "helper", "args": map[string]string{"a": unicode}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var args map[string]string
-			if err := json.Unmarshal([]byte(strings.TrimPrefix(result.Output, "nested: ")), &args); err != nil || args["a"] != unicode {
-				t.Errorf("nested = %q, %v", result.Output, err)
-			}
-			if called := h.Called(); len(called) != 1 || called[0].Tool != "helper" || called[0].SessionID != sdktest.SessionID {
-				t.Errorf("called %+v, want helper in the session of the call", called)
-			}
-		},
-		"tool call refused": func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{Tool: func(context.Context, sdk.ToolRequest) (*sdk.ToolResult, error) {
-				return nil, &sdk.Refusal{Reason: "a rule says no", By: "rule"}
-			}})
-			_, err := s.call(t, h, conformance.ToolNested, map[string]any{"tool": "helper"})
-			if err == nil || !strings.Contains(err.Error(), "a rule says no") {
-				t.Errorf("nested = %v, want the reason", err)
-			}
-		},
-		"secret": func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{})
-			result, err := s.call(t, h, conformance.ToolSecret, map[string]string{"name": "CONFORMANCE_SECRET"})
-			if err != nil || result.Output != "5" {
-				t.Errorf("secret = %+v, %v, want its length", result, err)
-			}
-		},
-		"leave before a call": func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{})
-			if _, err := s.call(t, h, conformance.ToolPrepared, map[string]any{"patterns": []string{"a", unicode}}); err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, req := range h.Asked() {
-				if req.Permission != conformance.PreparedPermission || req.Metadata["why"] != "because" {
-					t.Errorf("asked for %+v", req)
-				}
-				got = append(got, req.Patterns...)
-			}
-			if diff := cmp.Diff([]string{"a", unicode}, got); diff != "" {
-				t.Errorf("patterns (-want +got):\n%s", diff)
-			}
-			if _, err := s.call(t, h, conformance.ToolPrepared, map[string]any{"refuse": "bad path"}); err == nil || !strings.Contains(err.Error(), "bad path") {
-				t.Errorf("a call that the tool refuses = %v", err)
-			}
-		},
+		"secret": {tool: conformance.ToolSecret, args: map[string]string{"name": "CONFORMANCE_SECRET"}, want: "5"}, // its length
+	} {
+		cases[name] = func(t *testing.T) { s.run(t, c) }
 	}
 	if s.carrier.Grants {
 		cases["tool call without a grant"] = func(t *testing.T) { s.notGranted(t, conformance.ToolNested, map[string]any{"tool": "other"}) }
 		cases["secret without a grant"] = func(t *testing.T) { s.notGranted(t, conformance.ToolSecret, map[string]any{"name": "OTHER_SECRET"}) }
 	}
 	return cases
+}
+
+func askedToDeploy(t *testing.T, h *sdktest.Host) {
+	asked := h.Asked()
+	last := asked[len(asked)-1]
+	if last.Permission != "deploy" || !cmp.Equal(last.Patterns, []string{"prod/*"}) || last.SessionID != sdktest.SessionID {
+		t.Errorf("asked for %+v", last)
+	}
+}
+
+func calledHelper(t *testing.T, h *sdktest.Host) {
+	if called := h.Called(); len(called) != 1 || called[0].Tool != "helper" || called[0].SessionID != sdktest.SessionID {
+		t.Errorf("called %+v, want helper in the session of the call", called)
+	}
+}
+
+func notOnFriday(req sdk.PermissionRequest) error {
+	if req.Permission == "deploy" {
+		return &sdk.Refusal{Reason: "not on a Friday", By: "user"}
+	}
+	return nil
+}
+
+func repeat(_ context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error) {
+	return &sdk.ToolResult{Output: string(req.Args)}, nil
+}
+
+func refuse(context.Context, sdk.ToolRequest) (*sdk.ToolResult, error) {
+	return nil, &sdk.Refusal{Reason: "a rule says no", By: "rule"}
+}
+
+// counts checks that stored values stay between calls.
+func (s *suite) counts(t *testing.T) {
+	h := s.toolHost(t, s.carrier, sdktest.Options{})
+	for _, want := range []string{"1", "2", "3"} {
+		result, err := s.call(t, h, conformance.ToolCount, map[string]string{"key": "n"})
+		if err != nil || result.Output != want {
+			t.Fatalf("count = %+v, %v, want %s", result, err, want)
+		}
+	}
+}
+
+// prepares checks the permissions that a tool asks for before a call.
+func (s *suite) prepares(t *testing.T) {
+	h := s.toolHost(t, s.carrier, sdktest.Options{})
+	if _, err := s.call(t, h, conformance.ToolPrepared, map[string]any{"patterns": []string{"a", unicode}}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, req := range h.Asked() {
+		if req.Permission != conformance.PreparedPermission || req.Metadata["why"] != "because" {
+			t.Errorf("asked for %+v", req)
+		}
+		got = append(got, req.Patterns...)
+	}
+	if diff := cmp.Diff([]string{"a", unicode}, got); diff != "" {
+		t.Errorf("patterns (-want +got):\n%s", diff)
+	}
+	if _, err := s.call(t, h, conformance.ToolPrepared, map[string]any{"refuse": "bad path"}); err == nil || !strings.Contains(err.Error(), "bad path") {
+		t.Errorf("a call that the tool refuses = %v", err)
+	}
 }
 
 // notGranted checks that a tool of the plugin gets a clear refusal from the host, and that the host was asked for nothing.

@@ -32,7 +32,7 @@ func (s *suite) order() map[string]func(t *testing.T) {
 		"before":              {[]contestant{{letter: "a"}, {letter: "b"}, {letter: "c", before: []string{"p1"}}}, "bca"},
 		"after":               {[]contestant{{letter: "a", after: []string{"p3"}}, {letter: "b"}, {letter: "c"}}, "bca"},
 		"priority over after": {[]contestant{{letter: "a", priority: -1, after: []string{"p2"}}, {letter: "b"}}, "ab"},
-		"unknown plugin":      {[]contestant{{letter: "a", after: []string{"nobody"}}, {letter: "b", before: []string{"nobody"}}}, "ab"},
+		"unknown plugin":      {[]contestant{{letter: "a", after: []string{"absent"}}, {letter: "b", before: []string{"absent"}}}, "ab"},
 	}
 	out := map[string]func(t *testing.T){}
 	if !s.has(sdk.PointChatSystem) {

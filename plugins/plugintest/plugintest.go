@@ -42,7 +42,7 @@ type Carrier struct {
 	// Grants means that the carrier holds the plugin to its grants. In this process nothing does.
 	Grants bool
 	// Foreign means that what the plugin is made of is not the sdk, but something else that is carried over to hooks: the text of an
-	// error is in the carrier's words, and changes are found in JSON, without the types of the point, so that they may stand in the
+	// error is in the carrier's words, and changes are found in JSON, without the types of the point, so that they may be in the
 	// ledger in another order, and deeper, and that parts of unknown types may have their fields in another order. None of it is
 	// compared.
 	Foreign bool

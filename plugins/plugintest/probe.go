@@ -260,7 +260,7 @@ func ledgerJSON(t *testing.T, entries []hooks.Entry) string {
 	return toJSON(t, entries)
 }
 
-// valueJSON returns a value as JSON. What is kept as it came keeps its order of fields, but over a foreign carrier.
+// valueJSON returns a value as JSON. Values that are kept unchanged keep their order of fields, except over a foreign carrier.
 func (s *suite) valueJSON(t *testing.T, v any) string {
 	t.Helper()
 	text := toJSON(t, v)

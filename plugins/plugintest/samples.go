@@ -6,7 +6,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// What sample inputs carry.
+// Values in sample inputs.
 const (
 	sessionID = "ses_conformance"
 	messageID = "msg_conformance"

@@ -30,35 +30,11 @@ func (s *suite) call(t *testing.T, h *sdktest.Host, id string, args any) (*sdk.T
 	return h.Call(within(t), s.carrier.ToolID(id), args)
 }
 
-// tools: calls, results, errors, progress, deadlines.
+// tools are calls, results, errors, progress and deadlines.
 func (s *suite) tools() map[string]func(t *testing.T) {
 	return map[string]func(t *testing.T){
-		"definitions": s.toolDefinitions,
-		conformance.ToolEcho: func(t *testing.T) {
-			args := odd()
-			var results [2]string
-			for i, c := range []Carrier{Builtin(), s.carrier} {
-				h := s.toolHost(t, c, sdktest.Options{})
-				id := conformance.ToolEcho
-				if i == 1 {
-					id = s.carrier.ToolID(id)
-				}
-				raw, err := json.Marshal(args)
-				if err != nil {
-					t.Fatal(err)
-				}
-				result, err := h.CallWith(within(t), &sdk.ToolCall{
-					Tool: id, CallID: callID, SessionID: sessionID, MessageID: messageID, Agent: "build/helper", Args: raw, Directory: "/a/" + unicode, Worktree: "/a",
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				results[i] = toJSON(t, result)
-			}
-			if diff := cmp.Diff(results[0], results[1]); diff != "" {
-				t.Errorf("result (-in this process +over %s):\n%s", s.carrier.Name, diff)
-			}
-		},
+		"definitions":        s.toolDefinitions,
+		conformance.ToolEcho: s.echo,
 		"error": func(t *testing.T) {
 			h := s.toolHost(t, s.carrier, sdktest.Options{})
 			if _, err := s.call(t, h, conformance.ToolFail, map[string]string{"text": "no luck: " + unicode}); err == nil || err.Error() != "no luck: "+unicode {
@@ -66,22 +42,17 @@ func (s *suite) tools() map[string]func(t *testing.T) {
 			}
 		},
 		"panic": func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{})
-			_, err := s.call(t, h, conformance.ToolFail, map[string]string{"fault": string(conformance.FaultPanic)})
-			if err == nil || !strings.Contains(err.Error(), conformance.PanicText) {
-				t.Errorf("error = %v, want one with the text of the panic", err)
-			}
-			s.echoes(t, h)
+			s.run(t, &toolCase{
+				tool: conformance.ToolFail, args: map[string]string{"fault": string(conformance.FaultPanic)}, refused: conformance.PanicText, check: s.echoes,
+			})
 		},
 		conformance.ToolProgress: func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{})
-			if _, err := s.call(t, h, conformance.ToolProgress, map[string]int{"steps": 3}); err != nil {
-				t.Fatal(err)
-			}
-			want := []sdktest.Progress{{Title: "step 1", Metadata: sdk.Object{"step": 1.0}}, {Title: "step 2", Metadata: sdk.Object{"step": 2.0}}, {Title: "step 3", Metadata: sdk.Object{"step": 3.0}}}
-			if diff := cmp.Diff(want, h.Progress()); diff != "" {
-				t.Errorf("progress (-want +got):\n%s", diff)
-			}
+			s.run(t, &toolCase{tool: conformance.ToolProgress, args: map[string]int{"steps": 3}, check: func(t *testing.T, h *sdktest.Host) {
+				want := []sdktest.Progress{{Title: "step 1", Metadata: sdk.Object{"step": 1.0}}, {Title: "step 2", Metadata: sdk.Object{"step": 2.0}}, {Title: "step 3", Metadata: sdk.Object{"step": 3.0}}}
+				if diff := cmp.Diff(want, h.Progress()); diff != "" {
+					t.Errorf("progress (-want +got):\n%s", diff)
+				}
+			}})
 		},
 		conformance.ToolBig: func(t *testing.T) {
 			h := s.toolHost(t, s.carrier, sdktest.Options{})
@@ -93,6 +64,26 @@ func (s *suite) tools() map[string]func(t *testing.T) {
 		"deadline":     func(t *testing.T) { s.toolEnds(t, context.DeadlineExceeded) },
 		"cancellation": func(t *testing.T) { s.toolEnds(t, context.Canceled) },
 		"concurrency":  s.manyTools,
+	}
+}
+
+// echo checks that a call and its result are the same as in this process.
+func (s *suite) echo(t *testing.T) {
+	raw, err := json.Marshal(odd())
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(c Carrier, id string) string {
+		result, err := s.toolHost(t, c, sdktest.Options{}).CallWith(within(t), &sdk.ToolCall{
+			Tool: id, CallID: callID, SessionID: sessionID, MessageID: messageID, Agent: "build/helper", Args: raw, Directory: "/a/" + unicode, Worktree: "/a",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return toJSON(t, result)
+	}
+	if diff := cmp.Diff(call(Builtin(), conformance.ToolEcho), call(s.carrier, s.carrier.ToolID(conformance.ToolEcho))); diff != "" {
+		t.Errorf("result (-in this process +over %s):\n%s", s.carrier.Name, diff)
 	}
 }
 

@@ -10,10 +10,10 @@
 // A process starts when it is first called: an unused plugin costs nothing. When it ends by itself, the calls it was busy
 // with fail immediately, none is repeated, and the next call restarts it, with growing delays and a limit.
 //
-// go-plugin does the handshake's certificates and the connection. What it does not bound is done here: starting and stopping (its
+// go-plugin does the handshake's certificates and the connection. The rest is done here: starting and stopping (its
 // own waits for the process without end), the process group, the parts of the handshake line, and what the process prints. Its
 // broker is not used: it allows five seconds to connect, so that every start would pay for a second TLS handshake, and every other
 // language would have to rebuild it. The plugin reaches the host over a stream of the one connection instead.
 //
-// A process is not a sandbox: it can do what its user can do. What is held back are the host's environment and abilities.
+// A process is not a sandbox: it can do what its user can do. It receives neither the host's environment nor its abilities.
 package process

@@ -18,12 +18,12 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// drainTime is how long the output of a process that ended is still read: what it wrote last is there at once, but something it
-// started and let go may hold the pipe.
+// drainTime is how long the output of a process that ended is still read.
 const drainTime = 50 * time.Millisecond
 
 // endTime is how long a call whose connection broke waits for the end of the process, which its error then names. A process that
@@ -38,8 +38,8 @@ type childRunner struct {
 	memoryMB int
 	log      *slog.Logger
 	out, err *printed
-	// cell returns where the process runs, given the directory of its socket; nil: unconfined.
-	cell func(socketDir string) (*child.Cell, error)
+	// confine returns the rights of the process. If nil, it runs unconfined.
+	confine func() (confine.Policy, error)
 
 	plugged   []string // the environment go-plugin adds
 	socketDir string
@@ -66,13 +66,7 @@ func newRunner(o Options, u *remote.Unit, project sdk.Project, env []string, log
 		ended: make(chan struct{}),
 	}
 	if o.confined(u) {
-		r.cell = func(socketDir string) (*child.Cell, error) {
-			policy, err := policy(u, project, socketDir)
-			if err != nil {
-				return nil, err
-			}
-			return child.NewCell(policy, socketDir)
-		}
+		r.confine = func() (confine.Policy, error) { return policy(u, project, r.socketDir) }
 	}
 	return r
 }
@@ -119,66 +113,38 @@ func (r *childRunner) exec() (<-chan string, error) {
 	if err := checkProgram(r.unit); err != nil {
 		return nil, err
 	}
-	var pipes pipes
-	defer pipes.closeTheirs()
-	stdin, stdout, stderr := pipes.in(), pipes.out(), pipes.out()
-	if pipes.err != nil {
-		pipes.closeOurs()
-		return nil, pipes.err
-	}
 	cmd := &exec.Cmd{Path: r.unit.Command[0], Args: r.unit.Command, Dir: r.unit.Root, Env: append(r.env, r.plugged...)}
-	begin, cleanUp, err := r.enter(cmd)
+	child.Prepare(cmd)
+	pipes, err := child.Connect(cmd)
 	if err != nil {
-		pipes.closeOurs()
 		return nil, err
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin.theirs, stdout.theirs, stderr.theirs
-	child.Prepare(cmd)
-	if err := start(begin); err != nil {
-		pipes.closeOurs()
-		cleanUp()
+	leave, err := child.Start(cmd, r.confine, r.socketDir)
+	pipes.Started()
+	if err != nil {
+		pipes.Close()
 		return nil, startError(cmd, err)
 	}
 	limitMemory(cmd.Process.Pid, r.memoryMB)
-	r.started(cmd, stdin.ours)
+	r.started(cmd, pipes.Stdin)
 
 	hello := make(chan string, 1)
 	var reading sync.WaitGroup
-	reading.Go(func() { r.readOutput(stdout.ours, hello) })
-	reading.Go(func() { _, _ = io.Copy(r.err, stderr.ours) })
+	reading.Go(func() { r.readOutput(pipes.Stdout, hello) })
+	reading.Go(func() { _, _ = io.Copy(r.err, pipes.Stderr) })
 	go func() {
 		err := cmd.Wait()
 		_ = child.Kill(cmd) // and its children
-		cleanUp()
-		for _, f := range []*os.File{stdout.ours, stderr.ours} {
-			if f.SetReadDeadline(time.Now().Add(drainTime)) != nil {
-				_ = f.Close() // a system without deadlines for pipes
-			}
+		if err := leave(); err != nil {
+			r.log.Warn("temporary files of the plugin not removed", "err", err)
 		}
+		pipes.Drain(drainTime)
 		reading.Wait()
-		pipes.closeOurs()
+		pipes.Close()
 		r.how = r.describeEnd(err)
 		close(r.ended)
 	}()
 	return hello, nil
-}
-
-// enter returns the functions that start the process, confined or not, and clean up after it.
-func (r *childRunner) enter(cmd *exec.Cmd) (begin func() error, cleanUp func(), err error) {
-	if r.cell == nil {
-		return cmd.Start, func() {}, nil
-	}
-	cell, err := r.cell(r.socketDir)
-	if err != nil {
-		return nil, nil, fmt.Errorf("confine it: %w", err)
-	}
-	cmd.Env = cell.Environ(cmd.Env)
-	cleanUp = func() {
-		if err := cell.Close(); err != nil {
-			r.log.Warn("temporary files of the plugin not removed", "err", err)
-		}
-	}
-	return func() error { return cell.Start(cmd) }, cleanUp, nil
 }
 
 // started notes the process, and ends it when that was asked for meanwhile.
@@ -191,19 +157,11 @@ func (r *childRunner) started(cmd *exec.Cmd, stdin *os.File) {
 	}
 }
 
-// start starts the command. A child that is being forked elsewhere in this program may briefly hold a just sealed file open for writing;
-// until then the file cannot run.
-func start(begin func() error) error {
-	err := begin()
-	for try := 0; try < 10 && errors.Is(err, syscall.ETXTBSY); try++ {
-		time.Sleep(time.Duration(try+1) * time.Millisecond)
-		err = begin()
-	}
-	return err
-}
-
 // startError adds the remedy to the error of a file that does not start.
 func startError(cmd *exec.Cmd, err error) error {
+	if errors.Is(err, child.ErrConfine) {
+		return err
+	}
 	var path *os.PathError
 	if errors.As(err, &path) {
 		err = path.Err
@@ -273,6 +231,24 @@ func (r *childRunner) late(reason error) error {
 	}
 	return reason
 }
+
+// untilEnd is a text whose end is read when the process ends.
+type untilEnd struct {
+	*strings.Reader
+	ended <-chan struct{}
+}
+
+// Read reads the text, then waits.
+func (u *untilEnd) Read(p []byte) (int, error) {
+	if u.Len() > 0 {
+		return u.Reader.Read(p)
+	}
+	<-u.ended
+	return 0, io.EOF
+}
+
+// Close does nothing.
+func (u *untilEnd) Close() error { return nil }
 
 // abandon is fail for a process that may not have been started.
 func (r *childRunner) abandon(reason error) {

@@ -35,8 +35,8 @@ type kind struct {
 
 func kinds() []kind {
 	return []kind{
-		{"wasm", "go", []string{"go", "wasm-go"}, []string{"internal/hookpoint", "internal/value", "sdk", "sdk/guest", "sdk/wasm", "sdk/sdktest"}, false},
-		{"process", "go", []string{"go", "process-go"}, []string{"internal/hookpoint", "internal/value", "sdk", "sdk/guest", "sdk/process", "sdk/process/tenonv1", "sdk/sdktest"}, true},
+		{"wasm", "go", []string{"go", "wasm-go"}, []string{"internal/hookpoint", "internal/jsontext", "internal/value", "sdk", "sdk/guest", "sdk/wasm", "sdk/sdktest"}, false},
+		{"process", "go", []string{"go", "process-go"}, []string{"internal/hookpoint", "internal/jsontext", "internal/value", "sdk", "sdk/guest", "sdk/process", "sdk/process/tenonv1", "sdk/sdktest"}, true},
 		{"mcp", "go", []string{"mcp-go"}, nil, false},
 		{"mcp", "node", []string{"mcp-node"}, nil, false},
 	}
@@ -56,7 +56,7 @@ type Options struct {
 	Name    string // by the rule for plugins' names
 	Carrier string // wasm, process or mcp
 	Lang    string // default go
-	SDK     fs.FS  // the tree with sdk/, internal/hookpoint/, internal/value/, go.mod and go.sum
+	SDK     fs.FS  // the tree with sdk/, internal/hookpoint/, internal/jsontext/, internal/value/, go.mod and go.sum
 }
 
 // notInIdent are the characters that tool ids do not have.

@@ -11,3 +11,14 @@ func (v *Vault) Poison(path string, d Digest) error {
 	v.stamps.remember(path, stamp, d)
 	return err
 }
+
+// Outside returns the links that lead out of the package.
+func (t *Tree) Outside() []string {
+	var out []string
+	for _, e := range t.entries {
+		if e.kind == kindOut {
+			out = append(out, e.path)
+		}
+	}
+	return out
+}

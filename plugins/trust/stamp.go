@@ -42,7 +42,7 @@ func (s *stamps) lookup(path, stamp string) (Digest, bool) {
 	defer s.mu.Unlock()
 	s.load()
 	k, ok := s.known[path]
-	return k.Digest, ok && k.Stamp == stamp && k.Digest.valid()
+	return k.Digest, ok && k.Stamp == stamp && k.Digest.Valid()
 }
 
 func (s *stamps) remember(path, stamp string, d Digest) {

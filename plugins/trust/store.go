@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -87,27 +87,22 @@ func (s *Store) Path() string { return s.path }
 
 // Read returns the decisions; none without a file. Errors wrap ErrLockFile.
 func (s *Store) Read() (Entries, error) {
-	f, err := os.Open(s.path)
+	f, info, err := projectfs.OpenRegular(s.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil // nor can there be one
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLockFile, err)
 	}
-	defer f.Close()
 	bad := func(what string) error {
 		return fmt.Errorf("%w: %s: %s", ErrLockFile, s.path, what)
 	}
-	info, err := f.Stat()
+	data, _, err := projectfs.ReadLimited(f, 64<<20)
 	if err != nil {
 		return nil, bad(err.Error())
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		return nil, bad("insecure permissions (writable by others); check its content, then run: chmod 600 on it")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, 64<<20))
-	if err != nil {
-		return nil, bad(err.Error())
 	}
 	var head struct {
 		Version int `json:"version"`
@@ -125,7 +120,7 @@ func (s *Store) Read() (Entries, error) {
 		return nil, bad("it is not readable (" + err.Error() + "); restore it, or remove it and approve again")
 	}
 	for i, e := range c.Entries {
-		if e.Name == "" || !e.everywhere() && (!e.Digest.valid() || e.Source == "") {
+		if e.Name == "" || !e.everywhere() && (!e.Digest.Valid() || e.Source == "") {
 			return nil, bad(fmt.Sprintf("entry %d (%q) is not complete; restore the file, or remove it and approve again", i+1, e.Name))
 		}
 	}
@@ -170,7 +165,7 @@ func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (E
 	if missing, ok := Granted(i.Request.Capabilities, grants); !ok {
 		return Entry{}, fmt.Errorf("%w: %s was not asked for by %q", ErrGrant, missing, i.Name)
 	}
-	if !i.Digest.valid() || i.Name == "" || i.Source == "" {
+	if !i.Digest.Valid() || i.Name == "" || i.Source == "" {
 		return Entry{}, fmt.Errorf("%w: %q has no digest or no source", ErrContent, i.Name)
 	}
 	e := Entry{

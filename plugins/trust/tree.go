@@ -40,8 +40,8 @@ func (d Digest) Short() string { return d.hex()[:min(12, len(d.hex()))] }
 
 func (d Digest) hex() string { return strings.TrimPrefix(string(d), "sha256:") }
 
-// valid reports whether d is a digest: it becomes part of a path.
-func (d Digest) valid() bool {
+// Valid reports whether d is a digest: it becomes part of a path.
+func (d Digest) Valid() bool {
 	return strings.HasPrefix(string(d), "sha256:") && len(d.hex()) == 2*sha256.Size && strings.Trim(d.hex(), "0123456789abcdef") == ""
 }
 
@@ -108,17 +108,6 @@ func (t *Tree) index() []byte {
 		fmt.Fprintf(&b, "%s %s %d %s %s %s\n", e.kind, mode, e.size, e.sum, strconv.QuoteToASCII(e.path), strconv.QuoteToASCII(e.target))
 	}
 	return b.Bytes()
-}
-
-// Outside returns the links that lead out of the package. They are left out of the sealed copy.
-func (t *Tree) Outside() []string {
-	var out []string
-	for _, e := range t.entries {
-		if e.kind == kindOut {
-			out = append(out, e.path)
-		}
-	}
-	return out
 }
 
 // ReadTree reads the package or the file at path; a link there is followed. The .git of a package is not part of it. Errors wrap
@@ -360,3 +349,56 @@ func kindOf(m fs.FileMode) string {
 
 // shown makes a file's name fit for a message.
 func shown(name string) string { return `"` + visible.Clean(name, 100) + `"` }
+
+// maxLinks is the maximum number of links on a path, as on Linux.
+const maxLinks = 40
+
+// markOutside marks the links that lead out of the tree. It uses only the tree, so later changes of the file system do not matter.
+func (t *Tree) markOutside() {
+	links := map[string]string{}
+	for _, e := range t.entries {
+		if e.kind == kindLink {
+			links[e.path] = e.target
+		}
+	}
+	for i := range t.entries {
+		if e := &t.entries[i]; e.kind == kindLink && !staysInside(links, e.path) {
+			e.kind = kindOut
+		}
+	}
+}
+
+// staysInside follows a path through the links of a tree. A dangling path stays inside, a cyclic one does not.
+func staysInside(links map[string]string, name string) bool {
+	at, rest := ".", strings.Split(name, "/")
+	for followed := 0; len(rest) > 0; {
+		segment := rest[0]
+		rest = rest[1:]
+		switch segment {
+		case "", ".":
+			continue
+		case "..":
+			if at == "." {
+				return false
+			}
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, segment)
+		target, isLink := links[next]
+		if !isLink {
+			at = next
+			continue
+		}
+		if followed++; followed > maxLinks || rooted(target) {
+			return false
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return true
+}
+
+// rooted reports a target that does not start at its link: an absolute path of any system.
+func rooted(target string) bool {
+	return strings.HasPrefix(target, "/") || strings.HasPrefix(target, `\`) || len(target) > 1 && target[1] == ':'
+}

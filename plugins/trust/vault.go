@@ -161,7 +161,7 @@ func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error 
 
 // Open returns an existing copy after checking it against its digest; fs.ErrNotExist without a copy, ErrChanged if the copy was changed.
 func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
-	if !d.valid() {
+	if !d.Valid() {
 		return nil, fmt.Errorf("invalid digest %q", d)
 	}
 	place := v.place(d)
@@ -187,6 +187,13 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	}
 	v.stamps.remember(s.Root, stamp, d)
 	return s, nil
+}
+
+// Verify reads a copy and compares it with its digest, even if nothing seems to have changed. Errors are those of Open.
+func (v *Vault) Verify(ctx context.Context, d Digest) error {
+	v.stamps.forget(filepath.Join(v.place(d), filesDir))
+	_, err := v.Open(ctx, d)
+	return err
 }
 
 // verify reads a whole copy and compares it with its index.
@@ -294,7 +301,7 @@ func (v *Vault) place(d Digest) string {
 
 // Remove deletes a copy. A missing copy is not an error.
 func (v *Vault) Remove(d Digest) error {
-	if !d.valid() {
+	if !d.Valid() {
 		return fmt.Errorf("invalid digest %q", d)
 	}
 	v.stamps.forget(filepath.Join(v.place(d), filesDir))
@@ -321,7 +328,7 @@ func (v *Vault) collect(keep func(d Digest, age time.Duration) bool) error {
 			continue // it is gone already
 		}
 		d := Digest("sha256:" + e.Name())
-		if !d.valid() {
+		if !d.Valid() {
 			d = "" // a copy that was not finished
 		}
 		if !keep(d, v.stamps.now().Sub(info.ModTime())) {

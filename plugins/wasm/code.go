@@ -49,7 +49,7 @@ func compile(ctx context.Context, wasm []byte, pages uint32) (*code, error) {
 // rewritten adds the checks of the deadline to a module.
 func rewritten(wasm []byte) (*rewrite.Module, error) {
 	wasi := wasiFunctions()
-	// Our own functions look at the deadline; those of WASI, which are wazero's, do not. What does not fit is refused below.
+	// Our own functions look at the deadline; those of WASI, which are wazero's, do not. Modules that do not fit are refused below.
 	guard := func(i *rewrite.Import) rewrite.Guard {
 		f, ok := wasi[i.Name]
 		if !ok || i.Module != wasiModule || !slices.Equal(i.Params, f.params) || !slices.Equal(i.Results, f.results) {

@@ -56,7 +56,7 @@
 // An instance is thrown away after a trap, an exit, a missed deadline or a bad pointer handed to the host.
 //
 // Without grants a guest has no files, environment, arguments or network. The time of day is fictitious; the monotonic time
-// is what passed since the instance was made, in steps of a millisecond. Randomness is real. What is written to stdout and stderr
+// is what passed since the instance was made, in steps of a millisecond. Randomness is real. Text written to stdout and stderr
 // goes to the log, by lines. Granted directories have the same absolute paths as on the host. They are opened below the project or
 // $DATA, and never contain tenon's own (grants.go).
 //

@@ -35,7 +35,7 @@ type guard struct {
 	files   int   // that are open
 }
 
-// expired reports whether the guest is to be stopped. What it asks of the system in large portions is cut short with it.
+// expired reports whether the guest is to be stopped. Large operations of the system on its behalf end early, too.
 func (g *guard) expired() bool { return g.current != nil && g.current.check() != nil }
 
 var (

@@ -204,7 +204,7 @@ func (g *Guest) newCall(n int) (sdk.Handler, *sdk.HookCall, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	if n < 0 || n >= len(g.hooks) {
-		return nil, nil, fmt.Errorf("there is no hook number %d", n)
+		return nil, nil, fmt.Errorf("hook number %d not found", n)
 	}
 	h := &g.hooks[n]
 	call := &sdk.HookCall{Point: h.point.Point, Input: h.point.NewInput()}
@@ -259,7 +259,7 @@ func (g *Guest) tool(n int) (sdk.Tool, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	if n < 0 || n >= len(g.tools) {
-		return nil, fmt.Errorf("there is no tool number %d", n)
+		return nil, fmt.Errorf("tool number %d not found", n)
 	}
 	return g.tools[n], nil
 }

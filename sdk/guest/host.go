@@ -141,7 +141,7 @@ func (h *Host) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleRe
 	return ask[sdk.SampleResult](ctx, h.call, "sample", req)
 }
 
-// NewToolHost returns the host of one tool call. What it sends must reach the host as part of that call.
+// NewToolHost returns the host of one tool call. Its requests must reach the host as part of that call.
 func NewToolHost(call Caller, log *slog.Logger) sdk.ToolHost { return &toolHost{call, log} }
 
 type toolHost struct {

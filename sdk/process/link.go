@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// errNoHost is the error of requests when there is no stream to the host, or not any more.
+// errNoHost is the error of requests without a stream to the host.
 var errNoHost = errors.New("no connection to the host")
 
 // link is the stream on which the plugin asks the host. Safe for use from many goroutines.
@@ -111,7 +111,7 @@ func (l *link) request(ctx context.Context, req *tenonv1.HostRequest, take func(
 	return err
 }
 
-// cancel tells the host that nobody waits for a request any more.
+// cancel tells the host that the request was canceled.
 func (l *link) cancel(ctx context.Context, id uint64) {
 	l.forget(id)
 	_ = l.send(context.WithoutCancel(ctx), &tenonv1.HostRequest{Id: id, Request: &tenonv1.HostRequest_Cancel{Cancel: &tenonv1.Cancel{}}})
@@ -154,7 +154,7 @@ func (l *link) caller() guest.Caller {
 // logger returns the logger whose lines the host writes.
 func (l *link) logger() *slog.Logger { return slog.New(&logHandler{send: l.log}) }
 
-// log sends a line. Without a host there is nobody to read it.
+// log sends a line. Without a host it is dropped.
 func (l *link) log(level slog.Level, message string, attrs map[string]any) {
 	select {
 	case <-l.open:

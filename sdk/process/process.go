@@ -2,11 +2,11 @@
 //
 //	func main() { process.Serve(&sdk.Bundle{…}) }
 //
-// The same handlers compile to WASM with package sdk/wasm. What a process can do beyond that is to contribute providers and wire
+// The same handlers compile to WASM with package sdk/wasm. In addition, a process can contribute providers and wire
 // protocols, to keep running between calls, and to follow the host's events: the sdk.Host it gets is an sdk.EventSource too.
 //
-// A handler that panics fails its call. What the Go runtime does not survive (running out of stack or memory, a panic in a goroutine
-// of the plugin's own) ends the process; the host reports it and starts it again.
+// A handler that panics fails its call. Failures that the Go runtime does not survive (running out of stack or memory, a panic in a goroutine
+// of the plugin's own) end the process; the host reports it and starts it again.
 package process
 
 import (
@@ -28,11 +28,11 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// What the host and the plugin have to agree on before they can talk.
+// Constants of the handshake between host and plugin.
 const (
-	// ProtocolVersion is the version of the contract; it stands in the handshake.
+	// ProtocolVersion is the version of the contract; it is in the handshake.
 	ProtocolVersion = 1
-	// CookieKey and CookieValue stand in the environment of a process that the host started. They keep people from starting a
+	// CookieKey and CookieValue are in the environment of a process that the host started. They keep people from starting a
 	// plugin by hand and protect nothing.
 	CookieKey   = "TENON_PLUGIN"
 	CookieValue = "tenon.v1.Plugin"
@@ -93,7 +93,7 @@ func byHand(p sdk.Plugin, args []string, stdout, stderr io.Writer) bool {
 
 	tenon run --plugin %s "a prompt"
 
---describe prints what it contributes. What go-plugin says about it:
+--describe prints what it contributes. Message of go-plugin:
 
 `, m.Name, m.Version, os.Args[0])
 	return false

@@ -180,7 +180,7 @@ func testHooks(ctx context.Context, t *testing.T, plugin tenonv1.PluginClient, h
 	}
 	want := map[uint64]string{
 		1: "context canceled", 2: "context deadline exceeded", 3: `{"changes":[{"pointer":"/text","value":"LOUD"}]}`, 4: "",
-		5: "panic: boom", 6: "there is no hook number 9", 7: got[7],
+		5: "panic: boom", 6: "hook number 9 not found", 7: got[7],
 	}
 	if diff := cmp.Diff(want, got); diff != "" || got[7] == "" {
 		t.Errorf("answers (-want +got):\n%s", diff)

@@ -11,7 +11,7 @@
 //	}
 //
 // A hook is called as a hook outside of the host's process is: it gets the fields it declared in Reads, and of what it changed only
-// the fields it declared in Writes count. What works here works over every carrier.
+// the fields it declared in Writes count. A plugin that works here works over every carrier.
 //
 // Not done here: several plugins at one point, what happens after a failure (Fire returns it), quarantine, and the check of a tool's
 // arguments against its schema. "tenon plugin test" runs whole turns.

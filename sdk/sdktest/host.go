@@ -27,7 +27,7 @@ var (
 	_ sdk.EventSource    = (*Host)(nil)
 )
 
-// What the plugin sees of the host.
+// The host as the plugin sees it.
 
 // Logger returns a logger whose lines are kept.
 func (h *Host) Logger() *slog.Logger { return h.log }
@@ -134,7 +134,7 @@ func (h *Host) AskUser(_ context.Context, _ string, questions []sdk.Question) ([
 func (h *Host) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error) {
 	note(h, &h.sampled, req)
 	if h.options.Sample == nil {
-		return nil, errors.New("sample: there is no model")
+		return nil, errors.New("sample: no model; set Options.Sample")
 	}
 	return h.options.Sample(ctx, req)
 }

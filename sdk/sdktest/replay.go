@@ -24,7 +24,7 @@ type Difference struct {
 	Want, Got string
 }
 
-// String returns one line for people, or several when the texts are long.
+// String returns one readable line, or several when the texts are long.
 func (d Difference) String() string {
 	where := fmt.Sprintf("record %d: %s", d.Record+1, d.Point)
 	if d.Hook != "" && d.Hook != string(d.Point) {

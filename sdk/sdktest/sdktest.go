@@ -30,7 +30,7 @@ type Options struct {
 	Fetch func(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResponse, error)
 	// Tool answers the plugin's calls of tools of others. Nil: they fail.
 	Tool func(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error)
-	// Question answers questions to the user. Nil: nobody is there (sdk.ErrHeadless).
+	// Question answers questions to the user. If nil, the host has no user (sdk.ErrHeadless).
 	Question func(questions []sdk.Question) ([][]string, error)
 	// Sample answers requests to the model. Nil: they fail.
 	Sample func(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error)
@@ -52,8 +52,8 @@ type Progress struct {
 // closeTimeout bounds the end of a plugin.
 const closeTimeout = 10 * time.Second
 
-// Host is a host with one plugin. Safe for use from many goroutines. What the methods that list something return is in the order it
-// happened.
+// Host is a host with one plugin. Safe for use from many goroutines. Lists are in the
+// order of the calls.
 type Host struct {
 	plugin  sdk.Plugin
 	options Options

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// What calls of tools are made with.
+// Values of tool calls.
 const (
 	SessionID = "ses_test"
 	MessageID = "msg_test"
@@ -27,7 +27,7 @@ func (h *Host) Call(ctx context.Context, tool string, args any) (*sdk.ToolResult
 	return h.CallWith(ctx, &sdk.ToolCall{Tool: tool, Args: raw})
 }
 
-// CallWith is Call for a call that is made up by the test. What is empty gets a value; the call gets a Host of its own.
+// CallWith is Call for a call that is made up by the test. Empty fields get a value; the call gets its own Host.
 func (h *Host) CallWith(ctx context.Context, call *sdk.ToolCall) (result *sdk.ToolResult, err error) {
 	t, err := h.tool(call.Tool)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // version is that of the ABI: major in the upper 16 bits, minor in the lower.
 const version = 1 << 16
 
-// What tenon_call returns.
+// Results of tenon_call.
 const (
 	resultOK        = 0 // the answer is in the output
 	resultError     = 1 // the text of an error is in the output

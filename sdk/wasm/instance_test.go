@@ -69,7 +69,7 @@ func TestCall(t *testing.T) {
 		output string // a part of it
 	}{
 		{guest.DescribeOp, "", 0, `"name":"counter"`},
-		{guest.HookOp, `{"input":{},"value":{"text":"early"}}`, 1, "there is no hook number 0"},
+		{guest.HookOp, `{"input":{},"value":{"text":"early"}}`, 1, "hook number 0 not found"},
 		{guest.StartOp, `{"options":"bad"}`, 1, "want an object"},
 		{guest.StartOp, `no`, 1, "start: "},
 		{

@@ -39,13 +39,13 @@ const maxKept = 128 << 10
 // gcPercent makes a small heap: a host has many instances, and most of them idle.
 const gcPercent = 25
 
-// served is the one plugin of this module. The functions a module exports have no receiver: there is no other place for it.
+// served is the one plugin of this module. The functions a module exports have no receiver.
 var served struct {
 	*instance
 	input []byte // reused by every call
 }
 
-// Serve makes the plugin the one this module runs. Call it once, while package main is initialised. What it returns has no
+// Serve makes the plugin the one this module runs. Call it once, while package main is initialised. Its result has no
 // meaning; it is there for the form var _ = wasm.Serve(plugin).
 func Serve(p sdk.Plugin) struct{} {
 	debug.SetGCPercent(gcPercent)

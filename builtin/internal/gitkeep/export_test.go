@@ -1,4 +1,4 @@
 package gitkeep
 
 // Entries returns how many settings an answer of git holds.
-func Entries(out []byte) int { return len(parse(out)) }
+func Entries(out []byte) int { return len(parse(string(out))) }

@@ -47,7 +47,7 @@ func (s span) contains(t time.Time) bool {
 // New returns the keeper of a working tree. git runs in the environment environ, without the variables that change what git reads.
 func New(worktree string, environ []string) *Keeper {
 	clean := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "GIT_") })
-	return &Keeper{worktree: worktree, environ: append(clean, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")}
+	return &Keeper{worktree: worktree, environ: clean}
 }
 
 // Enter records the state before a command. The caller calls Leave after the command.

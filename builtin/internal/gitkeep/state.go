@@ -1,7 +1,6 @@
 package gitkeep
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -149,22 +148,28 @@ func (s *state) list(dir string) (names []string) {
 	return names
 }
 
-// git runs git, which runs nothing else here, and returns its output. Without git there is none.
-func (k *Keeper) git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+// Git runs a git command, at most 10 seconds long, and returns its output. The error of a command that fails wraps an
+// *exec.ExitError with what it printed.
+func Git(ctx context.Context, dir string, environ []string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env = dir, k.environ
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	cmd.Dir, cmd.Env = dir, append(environ[:len(environ):len(environ)], "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	return string(out), err
+}
+
+// git runs git, which runs nothing else here. Without git there is no output.
+func (k *Keeper) git(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := Git(ctx, dir, k.environ, args...)
 	if errors.Is(err, exec.ErrNotFound) {
-		return nil, nil
+		return "", nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
-	}
-	return out, nil
+	return out, err
 }
 
 // find fills in where the repository is: nowhere, in .git, or where the file .git says.
@@ -318,8 +323,8 @@ type entry struct{ scope, file, key, value string }
 
 // parse reads what git config --list -z --show-origin --show-scope prints: scope NUL "file:" path NUL key newline value NUL. A setting
 // without a value has no newline. What does not have this form is left out.
-func parse(out []byte) []entry {
-	fields := strings.Split(string(out), "\x00")
+func parse(out string) []entry {
+	fields := strings.Split(out, "\x00")
 	var list []entry
 	for ; len(fields) >= 3; fields = fields[3:] {
 		file, ok := strings.CutPrefix(fields[1], "file:")

@@ -3,10 +3,18 @@
 package sources
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 
+	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -59,7 +67,105 @@ func below(dir, path string) (rel string, ok bool) {
 	return rel, dir != "" && err == nil && filepath.IsLocal(rel)
 }
 
-// Replacing returns the origins that a new definition replaces: the origin of the previous one, then those it replaced.
-func Replacing(previous string, earlier []string) []string {
-	return append([]string{previous}, earlier...)
+// maxDocument is the maximum size of a document in bytes.
+const maxDocument = 256 << 10
+
+// Document is a Markdown file with front matter.
+type Document struct {
+	frontmatter.Document
+	Path   string
+	Digest string // SHA-256 of the file, in hexadecimal
+	Name   string // the path below the directory it was found in, with slashes, without the extension
+}
+
+// Documents reads the files below dir that accept matches, sorted by path, and calls use with each and its decoded front
+// matter. A file with an error, from reading or from use, is logged and skipped.
+func Documents[Meta any](w *Watch, dir string, accept func(name string) bool, use func(*Document, *Meta) error) {
+	for _, path := range w.Tree(dir, accept) {
+		var meta Meta
+		doc, err := w.document(dir, path, &meta)
+		if err == nil {
+			err = use(doc, &meta)
+		}
+		if err != nil {
+			w.log.Warn("file left out", "file", path, "err", err)
+		}
+	}
+}
+
+func (w *Watch) document(dir, path string, meta any) (*Document, error) {
+	data, cut, err := w.ReadFile(path, maxDocument)
+	if err != nil {
+		return nil, err
+	}
+	if cut {
+		return nil, fmt.Errorf("larger than %d bytes; move parts of it into files that it names", maxDocument)
+	}
+	parsed, err := frontmatter.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	name, err := filepath.Rel(dir, path)
+	if err != nil {
+		return nil, err
+	}
+	name = filepath.ToSlash(strings.TrimSuffix(name, filepath.Ext(name)))
+	sum := sha256.Sum256(data)
+	return &Document{*parsed, path, hex.EncodeToString(sum[:]), name}, parsed.Decode(meta)
+}
+
+// Markdown accepts the names of Markdown files.
+func Markdown(name string) bool { return strings.EqualFold(filepath.Ext(name), ".md") }
+
+// Loader is the common part of the plugins that contribute text files: T is the result of reading them. The fields are
+// set by Start.
+type Loader[T any] struct {
+	Log     *slog.Logger
+	Project sdk.Project
+	Config  *sdk.Config // empty if the host has none
+
+	mu     sync.Mutex
+	watch  *Watch
+	result T
+}
+
+// Start stores the host's project and configuration. It reads no files.
+func (l *Loader[T]) Start(_ context.Context, h sdk.Host) error {
+	l.Log, l.Project, l.Config = h.Logger(), h.Project(), &sdk.Config{}
+	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
+		l.Config = c.Config()
+	}
+	l.watch = NewWatch(l.Project, l.Log)
+	return nil
+}
+
+// Close does nothing: no work runs between calls.
+func (*Loader[T]) Close(context.Context) error { return nil }
+
+// Current returns the result of load, which it calls again only if a file that load looked at has changed. Callers must not
+// change the result.
+func (l *Loader[T]) Current(load func(*Watch) T) T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.watch.Fresh() {
+		l.watch.Reset()
+		l.result = load(l.watch)
+	}
+	return l.result
+}
+
+// SystemHook returns a hook that appends the result of text to the system prompt of turns and subtasks, unless it is empty.
+func SystemHook(name string, text func(in *sdk.ChatInput) string) sdk.Hook {
+	h := sdk.OnChatSystem(func(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
+		if in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
+			return nil
+		}
+		if s := text(in); s != "" {
+			v.System = append(v.System, s)
+		}
+		return nil
+	})
+	h.Name = name
+	h.Reads, h.Writes = []string{"/system"}, []string{"/system"}
+	return h
 }

@@ -88,8 +88,8 @@ func (c *change) permissions(call *sdk.ToolCall) []sdk.PermissionRequest {
 	})
 }
 
-// write writes the change and records that the model knows the new content.
-func (p *plugin) write(call *sdk.ToolCall, c *change) error {
+// store writes the change and records that the model knows the new content.
+func (p *plugin) store(call *sdk.ToolCall, c *change) error {
 	at, err := c.make()
 	if err != nil {
 		return err

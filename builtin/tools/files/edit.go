@@ -14,12 +14,8 @@ import (
 //go:embed edit.md
 var editDescription string
 
-const editParameters = `{"type":"object","properties":{` +
-	`"filePath":{"type":"string"},` +
-	`"oldString":{"type":"string","description":"Text to replace"},` +
-	`"newString":{"type":"string","description":"Text to put there"},` +
-	`"replaceAll":{"type":"boolean","description":"Replace every occurrence; default false"}},` +
-	`"required":["filePath","oldString","newString"],"additionalProperties":false}`
+//go:embed edit.json
+var editParameters string
 
 type editArgs struct {
 	OldString  string `json:"oldString"`
@@ -27,15 +23,11 @@ type editArgs struct {
 	ReplaceAll bool   `json:"replaceAll"`
 }
 
-func newEdit(p *plugin) *fileTool {
-	return &fileTool{p, definition("edit", editDescription, editParameters), planEdit}
+func (p *plugin) edit() sdk.Tool {
+	return fileTool(p, "edit", editDescription, editParameters, p.planEdit)
 }
 
-func planEdit(ctx context.Context, p *plugin, call *sdk.ToolCall, t target) (*change, string, error) {
-	var args editArgs
-	if err := decode(call, &args); err != nil {
-		return nil, "", err
-	}
+func (p *plugin) planEdit(ctx context.Context, call *sdk.ToolCall, t target, args editArgs) (*change, string, error) {
 	switch args.OldString {
 	case args.NewString:
 		return nil, "", errors.New("oldString and newString are equal: nothing to change")

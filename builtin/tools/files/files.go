@@ -1,12 +1,10 @@
 package files
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -15,7 +13,11 @@ const permissionEdit = "edit"
 
 // New returns the plugin. It records, per session, the file contents the model has seen.
 func New() sdk.Plugin {
-	return &plugin{history: newHistory(), locks: newLocks()}
+	p := &plugin{history: newHistory(), locks: newLocks()}
+	return tool.Plugin{
+		Name: "files", Description: "Reads, lists, writes, edits and patches files.",
+		List: []sdk.Tool{p.read(), list(), p.write(), p.edit(), p.patch()},
+	}
 }
 
 // plugin is the state shared by the tools.
@@ -24,49 +26,22 @@ type plugin struct {
 	locks   *locks
 }
 
+// changer is a tool that changes files.
+type changer struct {
+	tool.Prepared
+	available func(*sdk.Model) bool
+}
+
 var (
-	_ sdk.ToolSource       = (*plugin)(nil)
-	_ sdk.ToolPreparer     = (*readTool)(nil)
-	_ sdk.ToolPreparer     = listTool{}
-	_ sdk.ToolPreparer     = (*fileTool)(nil)
-	_ sdk.ToolPreparer     = (*patchTool)(nil)
-	_ sdk.ToolPermission   = (*fileTool)(nil)
-	_ sdk.ToolPermission   = (*patchTool)(nil)
-	_ sdk.ToolAvailability = (*fileTool)(nil)
-	_ sdk.ToolAvailability = (*patchTool)(nil)
+	_ sdk.ToolPermission   = changer{}
+	_ sdk.ToolAvailability = changer{}
 )
 
-// Manifest describes the plugin.
-func (*plugin) Manifest() sdk.Manifest {
-	return sdk.Manifest{
-		Name:        "files",
-		Description: "Reads, lists, writes, edits and patches files.",
-		Carrier:     sdk.CarrierBuiltin,
-	}
-}
+// Permission is edit, as for all tools that change files.
+func (changer) Permission() string { return permissionEdit }
 
-// Start does nothing: the tools need only their calls.
-func (*plugin) Start(context.Context, sdk.Host) error { return nil }
-
-// Close does nothing: no work runs between calls.
-func (*plugin) Close(context.Context) error { return nil }
-
-// Tools returns read, list, write, edit and apply_patch.
-func (p *plugin) Tools() []sdk.Tool {
-	return []sdk.Tool{&readTool{p}, listTool{}, newWrite(p), newEdit(p), &patchTool{p}}
-}
-
-func definition(id, description, parameters string) sdk.ToolDefinition {
-	return sdk.ToolDefinition{ID: id, Description: strings.TrimSpace(description), Parameters: json.RawMessage(parameters)}
-}
-
-// decode decodes the arguments of a call.
-func decode(call *sdk.ToolCall, args any) error {
-	if err := json.Unmarshal(call.Args, args); err != nil {
-		return fmt.Errorf("arguments of %s: %w", call.Tool, err)
-	}
-	return nil
-}
+// Available reports whether the model uses the tool.
+func (c changer) Available(model *sdk.Model, _ *sdk.Agent) bool { return c.available(model) }
 
 // target is a file in the arguments of a call.
 type target struct {
@@ -105,4 +80,12 @@ func externals(call *sdk.ToolCall, targets ...target) []sdk.PermissionRequest {
 		}
 	}
 	return requests
+}
+
+// permissions returns the permission requests of a call that does not change the file: the permission key with the file. metaKey is the
+// key of the path in the metadata.
+func (t target) permissions(call *sdk.ToolCall, key, metaKey string) []sdk.PermissionRequest {
+	return append(externals(call, t), sdk.PermissionRequest{
+		Permission: key, Patterns: paths.Patterns(call, t.abs), Always: []string{"*"}, Metadata: sdk.Object{metaKey: t.abs},
+	})
 }

@@ -4,75 +4,66 @@ import (
 	"context"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// fileTool is a tool that changes one file: edit or write.
-type fileTool struct {
-	*plugin
-	definition sdk.ToolDefinition
-	// plan computes the change of the file t, and the report for the model.
-	plan func(ctx context.Context, p *plugin, call *sdk.ToolCall, t target) (*change, string, error)
+// fileCall is a call that changes one file.
+type fileCall[A any] struct {
+	args A
+	target
 }
 
-// Definition describes the tool.
-func (f *fileTool) Definition() sdk.ToolDefinition { return f.definition }
+// planner computes the change of a file, and the report for the model.
+type planner[A any] func(ctx context.Context, call *sdk.ToolCall, t target, args A) (*change, string, error)
 
-// Permission is edit, as for all tools that change files.
-func (*fileTool) Permission() string { return permissionEdit }
-
-// Available reports whether the model uses edit and write; see patchModel.
-func (*fileTool) Available(model *sdk.Model, _ *sdk.Agent) bool { return !patchModel(model) }
-
-// Prepare checks that the change applies and requests permission for it with its diff.
-func (f *fileTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	t, err := fileTarget(call)
-	if err != nil {
-		return nil, err
+// fileTool returns a tool that changes one file, its argument filePath: edit or write. Execute plans the change again: calls of the
+// same step may have changed the file since Prepare.
+func fileTool[A any](p *plugin, id, description, parameters string, plan planner[A]) sdk.Tool {
+	compute := func(ctx context.Context, call *sdk.ToolCall, in fileCall[A]) (*change, string, error) {
+		c, report, err := plan(ctx, call, in.target, in.args)
+		if err != nil {
+			return nil, "", err
+		}
+		return c, report, c.compare(call)
 	}
-	c, _, err := f.compute(ctx, call, t)
-	if err != nil {
-		return nil, err
+	spec := tool.Spec[fileCall[A]]{
+		ID: id, Description: description, Parameters: parameters, Read: readFileCall[A],
+		Prepare: func(ctx context.Context, call *sdk.ToolCall, in fileCall[A]) ([]sdk.PermissionRequest, error) {
+			c, _, err := compute(ctx, call, in)
+			if err != nil {
+				return nil, err
+			}
+			return c.permissions(call), nil
+		},
+		Run: func(ctx context.Context, call *sdk.ToolCall, in fileCall[A]) (*sdk.ToolResult, error) {
+			unlock, err := p.locks.lock(ctx, in.real)
+			if err != nil {
+				return nil, err
+			}
+			defer unlock()
+			c, report, err := compute(ctx, call, in)
+			if err == nil {
+				err = p.store(call, c)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &sdk.ToolResult{Title: paths.Title(call, c.abs), Output: report, Metadata: c.metadata()}, nil
+		},
 	}
-	return c.permissions(call), nil
+	return changer{spec.Tool().(tool.Prepared), func(m *sdk.Model) bool { return !patchModel(m) }}
 }
 
-// Execute changes the file. It plans the change again: calls of the same step may have changed the file since Prepare.
-func (f *fileTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	t, err := fileTarget(call)
-	if err != nil {
-		return nil, err
+func readFileCall[A any](call *sdk.ToolCall) (in fileCall[A], err error) {
+	if in.args, err = tool.Args[A](call); err != nil {
+		return in, err
 	}
-	unlock, err := f.locks.lock(ctx, t.real)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	c, report, err := f.compute(ctx, call, t)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.write(call, c); err != nil {
-		return nil, err
-	}
-	return &sdk.ToolResult{Title: paths.Title(call, c.abs), Output: report, Metadata: c.metadata()}, nil
-}
-
-func (f *fileTool) compute(ctx context.Context, call *sdk.ToolCall, t target) (*change, string, error) {
-	c, report, err := f.plan(ctx, f.plugin, call, t)
-	if err != nil {
-		return nil, "", err
-	}
-	return c, report, c.compare(call)
-}
-
-// fileTarget returns the file of a call with the argument filePath.
-func fileTarget(call *sdk.ToolCall) (target, error) {
-	var args struct {
+	file, err := tool.Args[struct {
 		FilePath string `json:"filePath"`
+	}](call)
+	if err == nil {
+		in.target, err = newTarget(call, file.FilePath)
 	}
-	if err := decode(call, &args); err != nil {
-		return target{}, err
-	}
-	return newTarget(call, args.FilePath)
+	return in, err
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -24,49 +25,28 @@ const maxListed = 100
 //go:embed list.md
 var listDescription string
 
-const listParameters = `{"type":"object","properties":{` +
-	`"path":{"type":"string","description":"Directory; default: the working directory"}},` +
-	`"additionalProperties":false}`
+//go:embed list.json
+var listParameters string
 
-type listTool struct{}
-
-type listArgs struct {
-	Path string `json:"path"`
+func list() sdk.Tool {
+	return tool.Spec[target]{
+		ID: "list", Description: listDescription, Parameters: listParameters, Run: runList,
+		Read: func(call *sdk.ToolCall) (target, error) {
+			args, err := tool.Args[struct {
+				Path string `json:"path"`
+			}](call)
+			if err != nil {
+				return target{}, err
+			}
+			return newTarget(call, cmp.Or(args.Path, "."))
+		},
+		Prepare: func(_ context.Context, call *sdk.ToolCall, t target) ([]sdk.PermissionRequest, error) {
+			return t.permissions(call, "list", "path"), nil
+		},
+	}.Tool()
 }
 
-// Definition describes list.
-func (listTool) Definition() sdk.ToolDefinition {
-	return definition("list", listDescription, listParameters)
-}
-
-// Prepare requests the permission list with the directory.
-func (listTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	t, err := listTarget(call)
-	if err != nil {
-		return nil, err
-	}
-	return append(externals(call, t), sdk.PermissionRequest{
-		Permission: "list",
-		Patterns:   paths.Patterns(call, t.abs),
-		Always:     []string{"*"},
-		Metadata:   sdk.Object{"path": t.abs},
-	}), nil
-}
-
-func listTarget(call *sdk.ToolCall) (target, error) {
-	var args listArgs
-	if err := decode(call, &args); err != nil {
-		return target{}, err
-	}
-	return newTarget(call, cmp.Or(args.Path, "."))
-}
-
-// Execute lists the directory.
-func (listTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	t, err := listTarget(call)
-	if err != nil {
-		return nil, err
-	}
+func runList(ctx context.Context, call *sdk.ToolCall, t target) (*sdk.ToolResult, error) {
 	dir, err := projectfs.OpenDir(t.trusted, t.real)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 //go:embed patch.md
 var patchDescription string
 
-const patchParameters = `{"type":"object","properties":{"patchText":{"type":"string"}},` +
-	`"required":["patchText"],"additionalProperties":false}`
+//go:embed patch.json
+var patchParameters string
 
 // patchModel reports whether the model was trained on apply_patch and gets it instead of edit and write.
 // The rule is opencode's.
@@ -24,25 +25,15 @@ func patchModel(model *sdk.Model) bool {
 		!strings.Contains(model.ID, "gpt-4") && !strings.Contains(model.ID, "oss")
 }
 
-type patchTool struct{ *plugin }
-
-// Definition describes apply_patch.
-func (*patchTool) Definition() sdk.ToolDefinition {
-	return definition("apply_patch", patchDescription, patchParameters)
+func (p *plugin) patch() sdk.Tool {
+	spec := tool.Spec[[]resolvedOp]{
+		ID: "apply_patch", Description: patchDescription, Parameters: patchParameters, Read: readPatch, Prepare: p.preparePatch, Run: p.runPatch,
+	}
+	return changer{spec.Tool().(tool.Prepared), patchModel}
 }
 
-// Permission is edit, as for all tools that change files.
-func (*patchTool) Permission() string { return permissionEdit }
-
-// Available reports whether the model uses apply_patch.
-func (*patchTool) Available(model *sdk.Model, _ *sdk.Agent) bool { return patchModel(model) }
-
-// Prepare checks that the whole patch applies and requests permission for it with its diff.
-func (p *patchTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	ops, err := readPatch(call)
-	if err != nil {
-		return nil, err
-	}
+// preparePatch checks that the whole patch applies and requests permission for it with its diff.
+func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) ([]sdk.PermissionRequest, error) {
 	changes, err := p.plan(ctx, call, ops)
 	if err != nil {
 		return nil, err
@@ -59,12 +50,8 @@ func (p *patchTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.Perm
 	return append(externals(call, targets...), edit), nil
 }
 
-// Execute applies the patch to the current files.
-func (p *patchTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	ops, err := readPatch(call)
-	if err != nil {
-		return nil, err
-	}
+// runPatch applies the patch to the current files.
+func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) (*sdk.ToolResult, error) {
 	var real []string
 	for _, op := range ops {
 		real = append(real, op.target.real)
@@ -102,10 +89,10 @@ type resolvedOp struct {
 }
 
 func readPatch(call *sdk.ToolCall) ([]resolvedOp, error) {
-	var args struct {
+	args, err := tool.Args[struct {
 		PatchText string `json:"patchText"`
-	}
-	if err := decode(call, &args); err != nil {
+	}](call)
+	if err != nil {
 		return nil, err
 	}
 	parsed, err := parsePatch(args.PatchText)

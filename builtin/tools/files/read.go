@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -28,73 +29,61 @@ const outputPrefix = "tool-output/"
 //go:embed read.md
 var readDescription string
 
-const readParameters = `{"type":"object","properties":{` +
-	`"filePath":{"type":"string","description":"File or directory, or tool-output/… as named by a shortened output"},` +
-	`"offset":{"type":"integer","minimum":1,"description":"First line, from 1"},` +
-	`"limit":{"type":"integer","minimum":1,"description":"Number of lines"}},` +
-	`"required":["filePath"],"additionalProperties":false}`
-
-type readTool struct{ *plugin }
+//go:embed read.json
+var readParameters string
 
 type readArgs struct {
 	FilePath string `json:"filePath"`
 	Offset   int    `json:"offset"`
 	Limit    int    `json:"limit"`
+	stored   bool   // FilePath names a stored output; then there is no target
+	target
 }
 
-// Definition describes read.
-func (*readTool) Definition() sdk.ToolDefinition {
-	return definition("read", readDescription, readParameters)
+func (p *plugin) read() sdk.Tool {
+	return tool.Spec[readArgs]{
+		ID: "read", Description: readDescription, Parameters: readParameters, Read: newReadArgs, Prepare: prepareRead, Run: p.runRead,
+	}.Tool()
 }
 
-// Prepare requests the permission read with the file. A stored output requires none: the session itself produced it.
-func (*readTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	var args readArgs
-	if err := decode(call, &args); err != nil {
-		return nil, err
-	}
-	if strings.HasPrefix(args.FilePath, outputPrefix) {
-		return nil, nil
-	}
-	t, err := newTarget(call, args.FilePath)
+func newReadArgs(call *sdk.ToolCall) (readArgs, error) {
+	args, err := tool.Args[readArgs](call)
 	if err != nil {
-		return nil, err
-	}
-	return append(externals(call, t), sdk.PermissionRequest{
-		Permission: "read",
-		Patterns:   paths.Patterns(call, t.abs),
-		Always:     []string{"*"},
-		Metadata:   sdk.Object{metaPath: t.abs},
-	}), nil
-}
-
-// Execute reads the file, directory or stored output.
-func (r *readTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	var args readArgs
-	if err := decode(call, &args); err != nil {
-		return nil, err
+		return args, err
 	}
 	args.Offset, args.Limit = cmp.Or(args.Offset, 1), cmp.Or(args.Limit, defaultLimit)
-	if ref, ok := strings.CutPrefix(args.FilePath, outputPrefix); ok {
-		return readOutput(ctx, call, ref, args)
+	if args.stored = strings.HasPrefix(args.FilePath, outputPrefix); args.stored {
+		return args, nil
 	}
-	t, err := newTarget(call, args.FilePath)
-	if err != nil {
-		return nil, err
+	args.target, err = newTarget(call, args.FilePath)
+	return args, err
+}
+
+// prepareRead requests the permission read with the file. A stored output requires none: the session itself produced it.
+func prepareRead(_ context.Context, call *sdk.ToolCall, args readArgs) ([]sdk.PermissionRequest, error) {
+	if args.stored {
+		return nil, nil
 	}
-	result, err := r.readFile(ctx, call, t, args)
+	return args.target.permissions(call, "read", metaPath), nil
+}
+
+func (p *plugin) runRead(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.ToolResult, error) {
+	if args.stored {
+		return readOutput(ctx, call, args)
+	}
+	result, err := p.readFile(ctx, call, args)
 	switch {
 	case errors.Is(err, projectfs.ErrDirectory):
-		return readDirectory(call, t, args)
+		return readDirectory(call, args)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, notFound(call, t)
+		return nil, notFound(call, args.target)
 	}
 	return result, err
 }
 
-func (r *readTool) readFile(ctx context.Context, call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult, error) {
+func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (*sdk.ToolResult, error) {
 	// The lock prevents an edit between the read and its record in the history.
-	unlock, err := r.locks.lock(ctx, t.real)
+	unlock, err := p.locks.lock(ctx, t.real)
 	if err != nil {
 		return nil, err
 	}
@@ -110,24 +99,24 @@ func (r *readTool) readFile(ctx context.Context, call *sdk.ToolCall, t target, a
 		return nil, fmt.Errorf("read %q: %w", t.name, err)
 	}
 	if mime := attachable(head); mime != "" {
-		return r.attach(call, t, in, mime)
+		return p.attach(call, t.target, in, mime)
 	}
 	if isBinary(t.real, head) {
 		return nil, fmt.Errorf("read %q: binary file of %d bytes; use a program for its format", t.name, info.Size())
 	}
-	p, err := readPage(ctx, in, args.Offset, args.Limit)
+	text, err := readPage(ctx, in, t.Offset, t.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", t.name, err)
 	}
-	if p.hash == "" {
-		p.hash = statHash(info)
+	if text.hash == "" {
+		text.hash = statHash(info)
 	}
-	result, err := p.result(paths.Title(call, t.abs), t.name)
+	result, err := text.result(paths.Title(call, t.abs), t.name)
 	if err != nil {
 		return nil, err
 	}
-	result.Metadata[metaPath], result.Metadata[metaHash] = t.abs, p.hash
-	r.history.note(call.SessionID, t.real, p.hash)
+	result.Metadata[metaPath], result.Metadata[metaHash] = t.abs, text.hash
+	p.history.note(call.SessionID, t.real, text.hash)
 	return result, nil
 }
 
@@ -144,7 +133,7 @@ func (p *page) result(title, name string) (*sdk.ToolResult, error) {
 }
 
 // attach returns a file as an attachment.
-func (r *readTool) attach(call *sdk.ToolCall, t target, in io.Reader, mime string) (*sdk.ToolResult, error) {
+func (p *plugin) attach(call *sdk.ToolCall, t target, in io.Reader, mime string) (*sdk.ToolResult, error) {
 	content, err := io.ReadAll(io.LimitReader(in, maxAttachment+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", t.name, err)
@@ -153,7 +142,7 @@ func (r *readTool) attach(call *sdk.ToolCall, t target, in io.Reader, mime strin
 		return nil, fmt.Errorf("read %q: a file of type %s can have at most %d MB; make it smaller or convert it first", t.name, mime, maxAttachment>>20)
 	}
 	hash := contentHash(content)
-	r.history.note(call.SessionID, t.real, hash)
+	p.history.note(call.SessionID, t.real, hash)
 	return &sdk.ToolResult{
 		Title:    paths.Title(call, t.abs),
 		Output:   fmt.Sprintf("%s (%s, %d bytes) is attached.", t.name, mime, len(content)),
@@ -166,25 +155,25 @@ func (r *readTool) attach(call *sdk.ToolCall, t target, in io.Reader, mime strin
 	}, nil
 }
 
-// readOutput reads a page of the stored output with the reference.
-func readOutput(ctx context.Context, call *sdk.ToolCall, ref string, args readArgs) (*sdk.ToolResult, error) {
+// readOutput reads a page of a stored output.
+func readOutput(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.ToolResult, error) {
 	reader, ok := call.Host.(sdk.OutputReader)
 	if !ok {
-		return nil, fmt.Errorf("%s%s: this host does not store tool outputs (sdk.OutputReader)", outputPrefix, ref)
+		return nil, fmt.Errorf("%s: this host does not store tool outputs (sdk.OutputReader)", args.FilePath)
 	}
-	output, err := reader.Output(ctx, ref)
+	output, err := reader.Output(ctx, strings.TrimPrefix(args.FilePath, outputPrefix))
 	if err != nil {
-		return nil, fmt.Errorf("%s%s: %w", outputPrefix, ref, err)
+		return nil, fmt.Errorf("%s: %w", args.FilePath, err)
 	}
 	p, err := readPage(ctx, bytes.NewReader(output), args.Offset, args.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return p.result(outputPrefix+ref, outputPrefix+ref)
+	return p.result(args.FilePath, args.FilePath)
 }
 
 // readDirectory lists the names in a directory.
-func readDirectory(call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult, error) {
+func readDirectory(call *sdk.ToolCall, t readArgs) (*sdk.ToolResult, error) {
 	dir, err := projectfs.OpenDir(t.trusted, t.real)
 	if err != nil {
 		return nil, err
@@ -194,14 +183,14 @@ func readDirectory(call *sdk.ToolCall, t target, args readArgs) (*sdk.ToolResult
 	if err != nil {
 		return nil, err
 	}
-	first := min(args.Offset-1, len(entries))
-	if args.Offset > 1 && first == len(entries) {
-		return nil, fmt.Errorf("offset %d is beyond the end of %q, which has %d entries", args.Offset, t.name, len(entries))
+	first := min(t.Offset-1, len(entries))
+	if t.Offset > 1 && first == len(entries) {
+		return nil, fmt.Errorf("offset %d is beyond the end of %q, which has %d entries", t.Offset, t.name, len(entries))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "<path>%s</path>\n<type>directory</type>\n<entries>\n", t.name)
 	last := first
-	for last < len(entries) && last-first < args.Limit && b.Len() < maxPageBytes {
+	for last < len(entries) && last-first < t.Limit && b.Len() < maxPageBytes {
 		b.WriteString(t.entryName(entries[last]) + "\n")
 		last++
 	}

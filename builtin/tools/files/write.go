@@ -12,23 +12,19 @@ import (
 //go:embed write.md
 var writeDescription string
 
-const writeParameters = `{"type":"object","properties":{` +
-	`"filePath":{"type":"string"},` +
-	`"content":{"type":"string","description":"All of the new content"}},` +
-	`"required":["filePath","content"],"additionalProperties":false}`
+//go:embed write.json
+var writeParameters string
 
-func newWrite(p *plugin) *fileTool {
-	return &fileTool{p, definition("write", writeDescription, writeParameters), planWrite}
+type writeArgs struct {
+	Content string `json:"content"`
+}
+
+func (p *plugin) write() sdk.Tool {
+	return fileTool(p, "write", writeDescription, writeParameters, p.planWrite)
 }
 
 // planWrite keeps the byte order mark and the line endings of an existing file, unless the content has its own: models write \n.
-func planWrite(ctx context.Context, p *plugin, call *sdk.ToolCall, t target) (*change, string, error) {
-	var args struct {
-		Content string `json:"content"`
-	}
-	if err := decode(call, &args); err != nil {
-		return nil, "", err
-	}
+func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, t target, args writeArgs) (*change, string, error) {
 	now, err := load(t)
 	if err != nil {
 		return nil, "", err

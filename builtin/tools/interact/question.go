@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -14,30 +15,25 @@ import (
 var questionDescription string
 
 //go:embed question.json
-var questionParameters []byte
+var questionParameters string
 
-// question asks the user.
-type question struct{}
-
-// Definition describes the tool.
-func (question) Definition() sdk.ToolDefinition {
-	return definition("question", questionDescription, questionParameters)
+type questionArgs struct {
+	Questions []sdk.Question `json:"questions"`
 }
 
-// Execute asks and waits for the answers.
-func (question) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	var args struct {
-		Questions []sdk.Question `json:"questions"`
-	}
-	if err := decode(call, &args); err != nil {
-		return nil, err
-	}
+// question asks the user.
+func question() sdk.Tool {
+	return tool.Spec[questionArgs]{ID: "question", Description: questionDescription, Parameters: questionParameters, Run: askUser}.Tool()
+}
+
+// askUser asks and waits for the answers.
+func askUser(ctx context.Context, call *sdk.ToolCall, args questionArgs) (*sdk.ToolResult, error) {
 	if len(args.Questions) == 0 {
 		return nil, errors.New("question: questions is empty")
 	}
-	asker, ok := call.Host.(sdk.Questioner)
-	if !ok {
-		return nil, missing("question", "sdk.Questioner")
+	asker, err := ability[sdk.Questioner](call, "sdk.Questioner")
+	if err != nil {
+		return nil, err
 	}
 	answers, err := asker.Question(ctx, args.Questions)
 	if errors.Is(err, sdk.ErrHeadless) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -17,48 +18,31 @@ import (
 var skillDescription string
 
 //go:embed skill.json
-var skillParameters []byte
+var skillParameters string
 
 // maxSkillFiles is the maximum number of listed files of a skill.
 const maxSkillFiles = 10
-
-// skill returns the instructions of a skill.
-type skill struct{}
-
-var _ sdk.ToolPreparer = skill{}
 
 type skillArgs struct {
 	Name string `json:"name"`
 }
 
-// Definition describes the tool.
-func (skill) Definition() sdk.ToolDefinition {
-	return definition("skill", skillDescription, skillParameters)
+// skill returns the instructions of a skill.
+func skill() sdk.Tool {
+	return tool.Spec[skillArgs]{
+		ID: "skill", Description: skillDescription, Parameters: skillParameters, Run: loadSkill,
+		Prepare: func(_ context.Context, _ *sdk.ToolCall, args skillArgs) ([]sdk.PermissionRequest, error) {
+			name := []string{args.Name}
+			return []sdk.PermissionRequest{{Permission: "skill", Patterns: name, Always: name, Metadata: sdk.Object{"name": args.Name}}}, nil
+		},
+	}.Tool()
 }
 
-// Prepare requests the permission skill with its name.
-func (skill) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	var args skillArgs
-	if err := decode(call, &args); err != nil {
+// loadSkill returns the instructions and the location of their files.
+func loadSkill(ctx context.Context, call *sdk.ToolCall, args skillArgs) (*sdk.ToolResult, error) {
+	finder, err := ability[sdk.SkillFinder](call, "sdk.SkillFinder")
+	if err != nil {
 		return nil, err
-	}
-	return []sdk.PermissionRequest{{
-		Permission: "skill",
-		Patterns:   []string{args.Name},
-		Always:     []string{args.Name},
-		Metadata:   sdk.Object{"name": args.Name},
-	}}, nil
-}
-
-// Execute returns the instructions and the location of their files.
-func (skill) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	var args skillArgs
-	if err := decode(call, &args); err != nil {
-		return nil, err
-	}
-	finder, ok := call.Host.(sdk.SkillFinder)
-	if !ok {
-		return nil, missing("skill", "sdk.SkillFinder")
 	}
 	skills, err := finder.Skills(ctx)
 	if err != nil {

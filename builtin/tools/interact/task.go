@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -14,12 +15,7 @@ import (
 var taskDescription string
 
 //go:embed task.json
-var taskParameters []byte
-
-// task runs a subagent.
-type task struct{}
-
-var _ sdk.ToolPreparer = task{}
+var taskParameters string
 
 type taskArgs struct {
 	Description string `json:"description"`
@@ -29,17 +25,15 @@ type taskArgs struct {
 	Command     string `json:"command"`
 }
 
-// Definition describes the tool. It lists the built-in agents; for an unknown agent the answer lists all.
-func (task) Definition() sdk.ToolDefinition {
-	return definition("task", taskDescription, taskParameters)
+// task runs a subagent. Its description lists the built-in agents; for an unknown agent the answer lists all.
+func task() sdk.Tool {
+	return tool.Spec[taskArgs]{
+		ID: "task", Description: taskDescription, Parameters: taskParameters, Prepare: prepareTask, Run: runTask,
+	}.Tool()
 }
 
-// Prepare requests the permission task with the agent.
-func (task) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	var args taskArgs
-	if err := decode(call, &args); err != nil {
-		return nil, err
-	}
+// prepareTask requests the permission task with the agent.
+func prepareTask(_ context.Context, _ *sdk.ToolCall, args taskArgs) ([]sdk.PermissionRequest, error) {
 	switch {
 	case strings.TrimSpace(args.Prompt) == "":
 		return nil, errors.New("task: prompt is empty")
@@ -54,15 +48,11 @@ func (task) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequ
 	}}, nil
 }
 
-// Execute runs the subagent and waits for its answer.
-func (task) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	var args taskArgs
-	if err := decode(call, &args); err != nil {
+// runTask runs the subagent and waits for its answer.
+func runTask(ctx context.Context, call *sdk.ToolCall, args taskArgs) (*sdk.ToolResult, error) {
+	tasker, err := ability[sdk.Subtasker](call, "sdk.Subtasker")
+	if err != nil {
 		return nil, err
-	}
-	tasker, ok := call.Host.(sdk.Subtasker)
-	if !ok {
-		return nil, missing("task", "sdk.Subtasker")
 	}
 	result, err := tasker.Subtask(ctx, sdk.Subtask{
 		Agent: args.Agent, Description: args.Description, Prompt: args.Prompt, Command: args.Command, Resume: args.Resume,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -13,27 +14,22 @@ import (
 var todoDescription string
 
 //go:embed todowrite.json
-var todoParameters []byte
+var todoParameters string
 
-// todowrite replaces the task list of the session.
-type todowrite struct{}
-
-// Definition describes the tool.
-func (todowrite) Definition() sdk.ToolDefinition {
-	return definition("todowrite", todoDescription, todoParameters)
+type todoArgs struct {
+	Todos []sdk.Todo `json:"todos"`
 }
 
-// Execute stores the list and returns it, so that the conversation contains it.
-func (todowrite) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	var args struct {
-		Todos []sdk.Todo `json:"todos"`
-	}
-	if err := decode(call, &args); err != nil {
+// todowrite replaces the task list of the session.
+func todowrite() sdk.Tool {
+	return tool.Spec[todoArgs]{ID: "todowrite", Description: todoDescription, Parameters: todoParameters, Run: storeTodos}.Tool()
+}
+
+// storeTodos stores the list and returns it, so that the conversation contains it.
+func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.ToolResult, error) {
+	keeper, err := ability[sdk.TodoKeeper](call, "sdk.TodoKeeper")
+	if err != nil {
 		return nil, err
-	}
-	keeper, ok := call.Host.(sdk.TodoKeeper)
-	if !ok {
-		return nil, missing("todowrite", "sdk.TodoKeeper")
 	}
 	open := 0
 	for i := range args.Todos {

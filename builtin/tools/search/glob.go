@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed" // the description
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -21,49 +21,33 @@ import (
 //go:embed glob.md
 var globDescription string
 
-const globParameters = `{"type":"object","properties":{` +
-	`"pattern":{"type":"string","minLength":1,"description":"For example *.go or src/**/*.{ts,tsx}"},` +
-	`"path":{"type":"string","description":"Directory to search in; default: the working directory"}},` +
-	`"required":["pattern"],"additionalProperties":false}`
-
-type globTool struct{}
+//go:embed glob.json
+var globParameters string
 
 type globArgs struct {
 	Pattern string `json:"pattern"`
 	Path    string `json:"path"`
+	scope
 }
 
-// Definition describes glob.
-func (globTool) Definition() sdk.ToolDefinition {
-	return sdk.ToolDefinition{
-		ID:          "glob",
-		Description: strings.TrimSpace(globDescription),
-		Parameters:  json.RawMessage(globParameters),
-	}
+// glob finds files by name.
+func glob() sdk.Tool {
+	return tool.Spec[globArgs]{
+		ID: "glob", Description: globDescription, Parameters: globParameters, Run: findFiles,
+		Read: func(call *sdk.ToolCall) (globArgs, error) {
+			args, err := tool.Args[globArgs](call)
+			if err == nil {
+				args.scope, err = newScope(call, args.Path, args.Pattern)
+			}
+			return args, err
+		},
+		Prepare: func(_ context.Context, call *sdk.ToolCall, args globArgs) ([]sdk.PermissionRequest, error) {
+			return args.permissions(call, "glob", args.Pattern), nil
+		},
+	}.Tool()
 }
 
-// Prepare requests the permission glob with the pattern.
-func (globTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	args, s, err := readGlobArgs(call)
-	if err != nil {
-		return nil, err
-	}
-	return s.permissions(call, "glob", args.Pattern), nil
-}
-
-func readGlobArgs(call *sdk.ToolCall) (args globArgs, s scope, err error) {
-	if err = decode(call, &args); err == nil {
-		s, err = newScope(call, args.Path, args.Pattern)
-	}
-	return args, s, err
-}
-
-// Execute finds the files.
-func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	args, s, err := readGlobArgs(call)
-	if err != nil {
-		return nil, err
-	}
+func findFiles(ctx context.Context, call *sdk.ToolCall, s globArgs) (*sdk.ToolResult, error) {
 	dir, err := s.dir(call)
 	if errors.Is(err, errFile) {
 		return nil, fmt.Errorf("path %q is a file; give the directory to search in", paths.Display(call, s.root))
@@ -74,16 +58,7 @@ func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	defer dir.Close() // only read from
 	links := projectfs.New([]string{call.Worktree, call.Directory}, nil)
 	found := newest{}
-	unreadable, err := ignore.Walk(ctx, dir, s.root, call.Worktree, func(e ignore.Entry) error {
-		if e.IsDir() {
-			if s.tooDeep(e.Rel) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !s.match(e.Rel) {
-			return nil
-		}
+	unreadable, err := walkFiles(ctx, call, dir, &s.scope, func(e ignore.Entry) error {
 		if info := describe(links, e); info != nil && info.Mode().IsRegular() {
 			found.add(foundFile{e.Path, info.ModTime()})
 		}
@@ -92,7 +67,7 @@ func (globTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	if err != nil {
 		return nil, err
 	}
-	return globResult(call, args.Pattern, &found, unreadable), nil
+	return globResult(call, s.Pattern, &found, unreadable), nil
 }
 
 // describe returns the information about a file or the target of a link; nil if it does not exist or is outside the project.

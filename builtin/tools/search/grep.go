@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	_ "embed" // the description
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -18,41 +18,46 @@ import (
 //go:embed grep.md
 var grepDescription string
 
-const grepParameters = `{"type":"object","properties":{` +
-	`"pattern":{"type":"string","minLength":1,"description":"Regular expression"},` +
-	`"path":{"type":"string","description":"File or directory to search in; default: the working directory"},` +
-	`"include":{"type":"string","description":"Glob of the files to search, for example *.go or src/**/*.{ts,tsx}"}},` +
-	`"required":["pattern"],"additionalProperties":false}`
-
-type grepTool struct{}
+//go:embed grep.json
+var grepParameters string
 
 type grepArgs struct {
 	Pattern string `json:"pattern"`
 	Path    string `json:"path"`
 	Include string `json:"include"`
+	scope
+	matcher *matcher
 }
 
-// Definition describes grep.
-func (grepTool) Definition() sdk.ToolDefinition {
-	return sdk.ToolDefinition{
-		ID:          "grep",
-		Description: strings.TrimSpace(grepDescription),
-		Parameters:  json.RawMessage(grepParameters),
-	}
+// grep finds lines.
+func grep() sdk.Tool {
+	return tool.Spec[grepArgs]{
+		ID: "grep", Description: grepDescription, Parameters: grepParameters, Read: readGrepArgs, Prepare: prepareGrep, Run: findLines,
+	}.Tool()
 }
 
-// Prepare requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
-// the permission to search does not include showing secrets.
-func (grepTool) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	args, s, _, err := readGrepArgs(call)
+func readGrepArgs(call *sdk.ToolCall) (grepArgs, error) {
+	args, err := tool.Args[grepArgs](call)
 	if err != nil {
-		return nil, err
+		return args, err
 	}
-	requests := s.permissions(call, "grep", args.Pattern)
-	if holdsSecrets(s.root) {
+	if args.matcher, err = newMatcher(args.Pattern); err != nil {
+		return args, err
+	}
+	if args.scope, err = newScope(call, args.Path, args.Include); err != nil {
+		return args, fmt.Errorf("include: %w", err)
+	}
+	return args, nil
+}
+
+// prepareGrep requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
+// the permission to search does not include showing secrets.
+func prepareGrep(_ context.Context, call *sdk.ToolCall, args grepArgs) ([]sdk.PermissionRequest, error) {
+	requests := args.permissions(call, "grep", args.Pattern)
+	if holdsSecrets(args.root) {
 		requests = append(requests, sdk.PermissionRequest{
-			Permission: "read", Patterns: paths.Patterns(call, s.root), Always: []string{"*"},
-			Metadata: sdk.Object{"filepath": s.root},
+			Permission: "read", Patterns: paths.Patterns(call, args.root), Always: []string{"*"},
+			Metadata: sdk.Object{"filepath": args.root},
 		})
 	}
 	return requests, nil
@@ -65,21 +70,16 @@ func holdsSecrets(path string) bool {
 	return (strings.HasSuffix(name, ".env") || strings.Contains(name, ".env.")) && !strings.HasSuffix(name, ".env.example")
 }
 
-// Execute finds the lines.
-func (grepTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	args, s, m, err := readGrepArgs(call)
-	if err != nil {
-		return nil, err
-	}
+func findLines(ctx context.Context, call *sdk.ToolCall, s grepArgs) (*sdk.ToolResult, error) {
 	var out grepOutput
 	dir, err := s.dir(call)
 	switch {
 	case err == nil:
 		defer dir.Close() // only read from
-		err = searchTree(ctx, call, dir, s, m, &out)
+		err = searchTree(ctx, call, dir, &s.scope, s.matcher, &out)
 	case errors.Is(err, errFile):
 		f, _, openErr := projectfs.Open(s.trusted, s.real)
-		r := searchFile(ctx, newScanner(m), s.root, f, openErr)
+		r := searchFile(ctx, newScanner(s.matcher), s.root, f, openErr)
 		if err = r.err; err != nil {
 			return nil, fmt.Errorf("path %q: %w", paths.Display(call, s.root), err)
 		}
@@ -88,23 +88,7 @@ func (grepTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	if err != nil {
 		return nil, err
 	}
-	return out.result(call, args.Pattern), nil
-}
-
-func readGrepArgs(call *sdk.ToolCall) (grepArgs, *scope, *matcher, error) {
-	var args grepArgs
-	if err := decode(call, &args); err != nil {
-		return args, nil, nil, err
-	}
-	m, err := newMatcher(args.Pattern)
-	if err != nil {
-		return args, nil, nil, err
-	}
-	s, err := newScope(call, args.Path, args.Include)
-	if err != nil {
-		return args, nil, nil, fmt.Errorf("include: %w", err)
-	}
-	return args, &s, m, nil
+	return out.result(call, s.Pattern), nil
 }
 
 // grepOutput collects the matches in the order of the output.

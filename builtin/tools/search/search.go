@@ -1,8 +1,6 @@
 package search
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -24,33 +23,12 @@ const maxResults = 100
 const maxPattern = 4096
 
 // New returns the plugin.
-func New() sdk.Plugin { return plugin{} }
-
-type plugin struct{}
-
-var (
-	_ sdk.ToolSource   = plugin{}
-	_ sdk.ToolPreparer = globTool{}
-	_ sdk.ToolPreparer = grepTool{}
-)
-
-// Manifest describes the plugin.
-func (plugin) Manifest() sdk.Manifest {
-	return sdk.Manifest{
-		Name:        "search",
-		Description: "Finds files by name (glob) and lines by regular expression (grep).",
-		Carrier:     sdk.CarrierBuiltin,
+func New() sdk.Plugin {
+	return tool.Plugin{
+		Name: "search", Description: "Finds files by name (glob) and lines by regular expression (grep).",
+		List: []sdk.Tool{glob(), grep()},
 	}
 }
-
-// Start does nothing: the tools need only their calls.
-func (plugin) Start(context.Context, sdk.Host) error { return nil }
-
-// Close does nothing: no work runs between calls.
-func (plugin) Close(context.Context) error { return nil }
-
-// Tools returns glob and grep.
-func (plugin) Tools() []sdk.Tool { return []sdk.Tool{globTool{}, grepTool{}} }
 
 // scope is the directory and the file names of a search.
 type scope struct {
@@ -141,14 +119,6 @@ func (s *scope) dir(call *sdk.ToolCall) (*projectfs.Dir, error) {
 
 // errFile is returned if the root of a search is not a directory.
 var errFile = errors.New("is a file")
-
-// decode decodes the arguments of a call.
-func decode(call *sdk.ToolCall, args any) error {
-	if err := json.Unmarshal(call.Args, args); err != nil {
-		return fmt.Errorf("arguments of %s: %w", call.Tool, err)
-	}
-	return nil
-}
 
 // unreadableNote returns a note for the model that the search is incomplete.
 func unreadableNote(n int, what string) string {

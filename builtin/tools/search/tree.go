@@ -50,7 +50,10 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *
 		defer close(inOrder)
 		defer close(work)
 		unreadable, walked = walkFiles(ctx, call, dir, s, func(e ignore.Entry) error {
-			if holdsSecrets(e.Path) {
+			switch {
+			case !e.Type().IsRegular(): // the target of a link is searched at its own path if it is in the project
+				return nil
+			case holdsSecrets(e.Path):
 				withheld++
 				return nil
 			}
@@ -89,8 +92,7 @@ func collect(ctx context.Context, inOrder <-chan job, out *grepOutput) (full boo
 	return false, ctx.Err()
 }
 
-// walkFiles calls visit with each regular file of the scope. It skips links: their targets are
-// searched at their own paths if they are in the project.
+// walkFiles calls visit with each name of the scope that is not a directory.
 func walkFiles(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, visit func(ignore.Entry) error) (unreadable int, err error) {
 	return ignore.Walk(ctx, dir, s.root, call.Worktree, func(e ignore.Entry) error {
 		switch {
@@ -98,7 +100,7 @@ func walkFiles(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *s
 			if s.tooDeep(e.Rel) {
 				return fs.SkipDir
 			}
-		case e.Type().IsRegular() && s.match(e.Rel):
+		case s.match(e.Rel):
 			return visit(e)
 		}
 		return nil

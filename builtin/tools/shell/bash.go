@@ -3,7 +3,6 @@ package shell
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -28,7 +28,7 @@ const (
 var description string
 
 //go:embed bash.json
-var parameters []byte
+var parameters string
 
 // bash is the tool that runs a command in a shell.
 type bash struct {
@@ -39,35 +39,26 @@ type bash struct {
 	box    box
 }
 
-var _ sdk.ToolPreparer = (*bash)(nil)
-
 type bashArgs struct {
 	Command     string `json:"command"`
 	Timeout     int64  `json:"timeout"` // milliseconds
 	Workdir     string `json:"workdir"`
 	Description string `json:"description"`
 	Unconfined  bool   `json:"unconfined"`
+	dir         string // to run in
+	shell       shell  // that runs it
 }
 
-// Definition describes the tool.
-func (*bash) Definition() sdk.ToolDefinition {
-	return sdk.ToolDefinition{ID: "bash", Description: strings.TrimSpace(description), Parameters: parameters}
+func (t *bash) tool() sdk.Tool {
+	return tool.Spec[bashArgs]{ID: "bash", Description: description, Parameters: parameters, Read: t.read, Prepare: t.prepare, Run: t.execute}.Tool()
 }
 
-// Prepare asks for the commands in the text and for the paths outside of the project that they name.
-func (t *bash) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	args, dir, err := decode(call)
-	if err != nil {
-		return nil, err
-	}
-	shell, err := findShell(t.wanted)
-	if err != nil {
-		return nil, err
-	}
-	found := judgeText(ctx, call, args.Command, dir, shell)
+// prepare asks for the commands in the text and for the paths outside of the project that they name.
+func (t *bash) prepare(ctx context.Context, call *sdk.ToolCall, args bashArgs) ([]sdk.PermissionRequest, error) {
+	found := judgeText(ctx, call, args.Command, args.dir, args.shell)
 
 	var requests []sdk.PermissionRequest
-	if external := externalRequest(call, appendNew(append([]string{dir}, found.outside...), found.writes)); external != nil {
+	if external := externalRequest(call, appendNew(append([]string{args.dir}, found.outside...), found.writes)); external != nil {
 		external.Metadata["command"] = args.Command
 		requests = append(requests, *external)
 	}
@@ -103,22 +94,14 @@ func bashRequest(args *bashArgs, found *judgement) *sdk.PermissionRequest {
 	return request
 }
 
-// Execute runs the command. A command that fails, is aborted or runs out of time is a result, not an
+// execute runs the command. A command that fails, is aborted or runs out of time is a result, not an
 // error; an error means that it was not run.
-func (t *bash) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	args, dir, err := decode(call)
-	if err != nil {
-		return nil, err
-	}
-	shell, err := findShell(t.wanted)
-	if err != nil {
-		return nil, err
-	}
+func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (*sdk.ToolResult, error) {
 	host, ok := call.Host.(sdk.Shell)
 	if !ok {
 		return nil, errors.New("the host gives no environment for commands (sdk.Shell)")
 	}
-	env, err := host.ShellEnv(ctx, dir)
+	env, err := host.ShellEnv(ctx, args.dir)
 	if err != nil {
 		return nil, fmt.Errorf("environment of the command: %w", err)
 	}
@@ -137,7 +120,7 @@ func (t *bash) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult
 		return nil, err
 	}
 	end, err := t.run(ctx, job{
-		shell: shell, command: args.Command, dir: dir, env: withGitEnv(inside.environ(commandEnv(env))), timeout: timeout, confine: inside.start, out: out, progress: progress,
+		shell: args.shell, command: args.Command, dir: args.dir, env: withGitEnv(inside.environ(commandEnv(env))), timeout: timeout, confine: inside.start, out: out, progress: progress,
 	})
 	notes := inside.leave(ctx, &end, !errors.Is(err, errUnkillable), out)
 	if err != nil {
@@ -169,34 +152,34 @@ func withGitEnv(env []string) []string {
 	return append(env[:len(env):len(env)], settings+"'safe.bareRepository=explicit' 'core.fsmonitor=false'")
 }
 
-// decode returns the arguments and the directory to run in.
-func decode(call *sdk.ToolCall) (bashArgs, string, error) {
-	var args bashArgs
-	if err := json.Unmarshal(call.Args, &args); err != nil {
-		return args, "", fmt.Errorf("bash: arguments: %w", err)
+// read returns the arguments with the directory and the shell.
+func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
+	args, err := tool.Args[bashArgs](call)
+	if err != nil {
+		return args, err
 	}
 	switch {
 	case strings.TrimSpace(args.Command) == "":
-		return args, "", errors.New("bash: command is empty")
+		return args, errors.New("bash: command is empty")
 	case strings.ContainsRune(args.Command, 0):
-		return args, "", errors.New("bash: command holds a NUL byte, which no shell can be given")
+		return args, errors.New("bash: command holds a NUL byte, which no shell can be given")
 	case len(args.Command) > MaxCommand:
-		return args, "", fmt.Errorf("bash: command has %d bytes, at most %d can be run; write it to a file and run that", len(args.Command), MaxCommand)
+		return args, fmt.Errorf("bash: command has %d bytes, at most %d can be run; write it to a file and run that", len(args.Command), MaxCommand)
 	case args.Timeout < 0:
-		return args, "", fmt.Errorf("bash: timeout %d is negative; it is in milliseconds, default %d", args.Timeout, DefaultTimeout.Milliseconds())
+		return args, fmt.Errorf("bash: timeout %d is negative; it is in milliseconds, default %d", args.Timeout, DefaultTimeout.Milliseconds())
 	}
-	dir, err := paths.Resolve(call, args.Workdir)
-	if err != nil {
-		return args, "", fmt.Errorf("bash: workdir: %w", err)
+	if args.dir, err = paths.Resolve(call, args.Workdir); err != nil {
+		return args, fmt.Errorf("bash: workdir: %w", err)
 	}
-	info, err := os.Stat(dir)
+	info, err := os.Stat(args.dir)
 	if err != nil {
-		return args, "", fmt.Errorf("bash: workdir: %w", err)
+		return args, fmt.Errorf("bash: workdir: %w", err)
 	}
 	if !info.IsDir() {
-		return args, "", fmt.Errorf("bash: workdir %q is not a directory", dir)
+		return args, fmt.Errorf("bash: workdir %q is not a directory", args.dir)
 	}
-	return args, dir, nil
+	args.shell, err = findShell(t.wanted)
+	return args, err
 }
 
 func (a bashArgs) timeout() time.Duration {

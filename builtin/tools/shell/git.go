@@ -9,13 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 )
-
-// gitTimeout bounds a question to git.
-const gitTimeout = 5 * time.Second
 
 // gitWords returns a git command without its harmless global options -C, --no-pager and --no-optional-locks, and moves the base.
 func (j *judge) gitWords(words []word) []word {
@@ -79,13 +75,7 @@ func checkGit(ctx context.Context, dir string) error {
 	return nil
 }
 
-// askGit returns the output of git.
+// askGit returns the output of git as a command would run it.
 func askGit(ctx context.Context, dir string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(withGitEnv(os.Environ()), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
-	out, err := cmd.Output()
-	return string(out), err
+	return gitkeep.Git(ctx, dir, withGitEnv(os.Environ()), args...)
 }

@@ -22,7 +22,7 @@ import (
 
 // Plugin is the shell plugin.
 type Plugin struct {
-	tool *bash
+	bash *bash
 }
 
 var (
@@ -33,7 +33,7 @@ var (
 
 // New returns the plugin.
 func New() *Plugin {
-	return &Plugin{tool: &bash{log: slog.New(slog.DiscardHandler)}}
+	return &Plugin{bash: &bash{log: slog.New(slog.DiscardHandler)}}
 }
 
 // Manifest names the plugin.
@@ -43,30 +43,30 @@ func (*Plugin) Manifest() sdk.Manifest {
 
 // Start records the configuration. It starts no process.
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
-	p.tool.log = h.Logger()
-	p.tool.home = h.Project().Home
-	p.tool.box.project, p.tool.box.log = h.Project(), h.Logger()
+	p.bash.log = h.Logger()
+	p.bash.home = h.Project().Home
+	p.bash.box.project, p.bash.box.log = h.Project(), h.Logger()
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
-		p.tool.wanted = c.Config().Shell
-		p.tool.box.config, p.tool.box.skills = c.Config().Sandbox, c.Config().Skills.Paths
+		p.bash.wanted = c.Config().Shell
+		p.bash.box.config, p.bash.box.skills = c.Config().Sandbox, c.Config().Skills.Paths
 	}
 	return nil
 }
 
 // Close ends the guard of running commands, and with it these commands, and removes their temporary files.
 func (p *Plugin) Close(context.Context) error {
-	return errors.Join(p.tool.guard.close(), p.tool.box.close())
+	return errors.Join(p.bash.guard.close(), p.bash.box.close())
 }
 
 // Tools returns bash.
-func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.tool} }
+func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.bash.tool()} }
 
 // Hooks returns a hook for the end of a turn. It puts back changes to git that could not be put back after their command, and logs these and
 // the changes of other processes.
 func (p *Plugin) Hooks() []sdk.Hook {
 	return []sdk.Hook{sdk.OnTurnStop(func(ctx context.Context, _ *sdk.TurnStopInput) (sdk.StopDecision, error) {
-		for _, note := range p.tool.box.endTurn(ctx) {
-			p.tool.log.Warn("what git runs by itself changed", "change", note)
+		for _, note := range p.bash.box.endTurn(ctx) {
+			p.bash.log.Warn("what git runs by itself changed", "change", note)
 		}
 		return sdk.StopDecision{}, nil
 	})}

@@ -5,40 +5,27 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // Plugin is the web plugin.
 type Plugin struct {
-	tool *webfetch
+	tool.Plugin
+	fetcher *webfetch
 }
-
-var (
-	_ sdk.Plugin     = (*Plugin)(nil)
-	_ sdk.ToolSource = (*Plugin)(nil)
-)
 
 // New returns the plugin. Like net/http, it uses the proxy variables of the environment.
 func New() *Plugin {
-	return &Plugin{tool: &webfetch{}}
+	f := &webfetch{}
+	return &Plugin{tool.Plugin{Name: "web", Description: "fetches web pages", List: []sdk.Tool{f.tool()}}, f}
 }
-
-// Manifest describes the plugin.
-func (*Plugin) Manifest() sdk.Manifest {
-	return sdk.Manifest{Name: "web", Description: "fetches web pages", Carrier: sdk.CarrierBuiltin}
-}
-
-// Start does nothing: the first call creates the client.
-func (*Plugin) Start(context.Context, sdk.Host) error { return nil }
 
 // Close ends idle connections.
 func (p *Plugin) Close(context.Context) error {
-	p.tool.client().CloseIdleConnections()
+	p.fetcher.client().CloseIdleConnections()
 	return nil
 }
-
-// Tools returns webfetch.
-func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.tool} }
 
 // client returns the client shared by all calls.
 func (t *webfetch) client() *http.Client {

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -16,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -35,36 +35,30 @@ var ErrURL = errors.New("bad URL")
 var description string
 
 //go:embed webfetch.json
-var parameters []byte
+var parameters string
 
 type webfetch struct {
 	once sync.Once
 	http *http.Client // made by client
 }
 
-var _ sdk.ToolPreparer = (*webfetch)(nil)
-
 type fetchArgs struct {
 	URL     string  `json:"url"`
 	Format  string  `json:"format"`
 	Timeout float64 `json:"timeout"` // seconds
+	address *url.URL
 }
 
-// Definition describes the tool.
-func (*webfetch) Definition() sdk.ToolDefinition {
-	return sdk.ToolDefinition{ID: "webfetch", Description: strings.TrimSpace(description), Parameters: parameters}
+func (t *webfetch) tool() sdk.Tool {
+	return tool.Spec[fetchArgs]{
+		ID: "webfetch", Description: description, Parameters: parameters, Read: readArgs, Run: t.run,
+		Prepare: func(_ context.Context, _ *sdk.ToolCall, args fetchArgs) ([]sdk.PermissionRequest, error) {
+			return []sdk.PermissionRequest{permission(args.address, args.Format)}, nil
+		},
+	}.Tool()
 }
 
-// Prepare requests permission for the URL; "always" allows its host.
-func (*webfetch) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	args, u, err := decode(call)
-	if err != nil {
-		return nil, err
-	}
-	return []sdk.PermissionRequest{permission(u, args.Format)}, nil
-}
-
-// permission returns the request for fetching a URL. A server may treat /a//b, /c/../a/b or /a%2Fb like /a/b, so the rules must allow
+// permission returns the request for fetching a URL; "always" allows its host. A server may treat /a//b, /c/../a/b or /a%2Fb like /a/b, so the rules must allow
 // both spellings.
 func permission(u *url.URL, format string) sdk.PermissionRequest {
 	patterns := []string{u.String()}
@@ -84,13 +78,10 @@ func permission(u *url.URL, format string) sdk.PermissionRequest {
 	}
 }
 
-// Execute fetches the page. A redirect to another host is reported, not followed; one within the host requires permission like the
+// run fetches the page. A redirect to another host is reported, not followed; one within the host requires permission like the
 // first address.
-func (t *webfetch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	args, u, err := decode(call)
-	if err != nil {
-		return nil, err
-	}
+func (t *webfetch) run(ctx context.Context, call *sdk.ToolCall, args fetchArgs) (*sdk.ToolResult, error) {
+	u := args.address
 	clock := &clock{left: args.timeout()}
 	ask := func(to *url.URL) error { return call.Host.Ask(ctx, permission(to, args.Format)) }
 	page, err := t.follow(ctx, clock, u, args.Format, ask)
@@ -126,30 +117,29 @@ func (c *clock) run(ctx context.Context, f func(context.Context) error) error {
 	return err
 }
 
-// decode returns the arguments and the URL in canonical form, which rules are matched with.
-func decode(call *sdk.ToolCall) (fetchArgs, *url.URL, error) {
-	var args fetchArgs
-	if err := json.Unmarshal(call.Args, &args); err != nil {
-		return args, nil, fmt.Errorf("webfetch: arguments: %w", err)
+// readArgs returns the arguments with the URL in canonical form, which rules are matched with.
+func readArgs(call *sdk.ToolCall) (fetchArgs, error) {
+	args, err := tool.Args[fetchArgs](call)
+	if err != nil {
+		return args, err
 	}
 	switch args.Format {
 	case "":
 		args.Format = "markdown"
 	case "text", "markdown", "html":
 	default:
-		return args, nil, fmt.Errorf("webfetch: format %q: want text, markdown or html", args.Format)
+		return args, fmt.Errorf("webfetch: format %q: want text, markdown or html", args.Format)
 	}
 	if args.Timeout < 0 {
-		return args, nil, fmt.Errorf("webfetch: timeout %v is negative; it is in seconds, default %v", args.Timeout, DefaultTimeout.Seconds())
+		return args, fmt.Errorf("webfetch: timeout %v is negative; it is in seconds, default %v", args.Timeout, DefaultTimeout.Seconds())
 	}
-	u, err := url.Parse(strings.TrimSpace(args.URL))
-	if err != nil {
-		return args, nil, fmt.Errorf("webfetch: %w: %w", ErrURL, err)
+	if args.address, err = url.Parse(strings.TrimSpace(args.URL)); err != nil {
+		return args, fmt.Errorf("webfetch: %w: %w", ErrURL, err)
 	}
-	if err := canonical(u); err != nil {
-		return args, nil, fmt.Errorf("webfetch: %w: %q %w", ErrURL, args.URL, err)
+	if err := canonical(args.address); err != nil {
+		return args, fmt.Errorf("webfetch: %w: %q %w", ErrURL, args.URL, err)
 	}
-	return args, u, nil
+	return args, nil
 }
 
 // canonical converts a URL to the form that rules are matched with.

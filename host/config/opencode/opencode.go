@@ -9,22 +9,15 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // ErrSyntax means that the text is no configuration.
 var ErrSyntax = errors.New("not a configuration of opencode")
-
-const (
-	// maxBytes bounds a configuration; real ones are a few kilobytes.
-	maxBytes = 1 << 20
-	// maxOpeners bounds its brackets, and with them the depth of the parser's recursion.
-	maxOpeners = 20_000
-)
 
 // Note says what was not carried over as it was, and why.
 type Note struct {
@@ -53,13 +46,10 @@ type Result struct {
 
 // Translate translates the text of an opencode.json. Errors wrap ErrSyntax.
 func Translate(text []byte) (*Result, error) {
-	switch n := strings.Count(string(text), "{") + strings.Count(string(text), "["); {
-	case len(text) > maxBytes:
-		return nil, fmt.Errorf("%w: %d bytes, more than %d", ErrSyntax, len(text), maxBytes)
-	case n > maxOpeners:
-		return nil, fmt.Errorf("%w: %d brackets, more than %d", ErrSyntax, n, maxOpeners)
-	case !utf8.Valid(text):
-		return nil, fmt.Errorf("%w: not UTF-8", ErrSyntax)
+	var report checked.Report
+	source := checked.Source{Name: "text", Comments: true}
+	if source.Parse(text, &report) == nil {
+		return nil, fmt.Errorf("%w: %w", ErrSyntax, report.Err(ErrSyntax))
 	}
 	root, err := hujson.Parse([]byte(strings.TrimPrefix(string(text), "\ufeff")))
 	if err != nil {
@@ -107,7 +97,7 @@ func (t *translator) value(key, schema string, v *hujson.Value, want reflect.Typ
 	fits := true
 	switch want.Kind() {
 	case reflect.Struct:
-		path := func(name string) string { return joined(schema, name) }
+		path := func(name string) string { return checked.Join(schema, name) }
 		fits = t.object(key, v, path, func(name string) (reflect.Type, bool) { return fieldOf(want, name) })
 	case reflect.Map:
 		path := func(string) string { return schema + ".*" }
@@ -137,7 +127,7 @@ func (t *translator) object(key string, v *hujson.Value, schemaOf func(name stri
 	for i := range object.Members {
 		m := &object.Members[i]
 		name := m.Name.Value.(hujson.Literal).String()
-		at, path := joined(key, name), schemaOf(name)
+		at, path := checked.Join(key, name), schemaOf(name)
 		want, known := typeOf(name)
 		switch reason := dropped(path); {
 		case reason != "":
@@ -163,7 +153,7 @@ func (t *translator) list(key, schema string, v *hujson.Value, want reflect.Type
 	}
 	kept := array.Elements[:0]
 	for i := range array.Elements {
-		if t.value(fmt.Sprintf("%s[%d]", key, i), schema+"[]", &array.Elements[i], want) {
+		if t.value(checked.Index(key, i), schema+"[]", &array.Elements[i], want) {
 			kept = append(kept, array.Elements[i])
 		}
 	}
@@ -174,23 +164,9 @@ func (t *translator) list(key, schema string, v *hujson.Value, want reflect.Type
 // fieldOf returns the type of a field by its name in JSON. What a protocol or a model understands beside our fields is
 // passed on as it is.
 func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
-	open := false
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name {
-			return f.Type, true
-		}
-		open = open || f.Type == reflect.TypeFor[sdk.Extra]()
+	fields := checked.FieldsOf(t)
+	if field, ok := fields.Types[name]; ok {
+		return field, true
 	}
-	return reflect.TypeFor[sdk.Object](), open
-}
-
-func joined(key, name string) string {
-	if strings.ContainsAny(name, ".\"[] \t\r\n") || name == "" {
-		name = fmt.Sprintf("%q", name)
-	}
-	if key == "" {
-		return name
-	}
-	return key + "." + name
+	return reflect.TypeFor[sdk.Object](), fields.Open
 }

@@ -5,19 +5,18 @@ import (
 	"fmt"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
-// change is one encoded Op, ready to be made.
-type change func(*tx) error
-
-// tx is one Append while it is made, inside a transaction.
-type tx struct {
-	ctx     context.Context
-	c       *conn
-	session int64
+// edit is a change of one session, inside a transaction.
+type edit struct {
+	*database.Tx
+	session int64 // key
 	seq     uint64
-	written int // bytes, about
 }
+
+// change is one encoded Op, ready to be made.
+type change func(*edit)
 
 // Append makes the changes in one transaction with those of other callers.
 func (s *Store) Append(ctx context.Context, t store.Token, ops []store.Op) (uint64, error) {
@@ -29,34 +28,29 @@ func (s *Store) Append(ctx context.Context, t store.Token, ops []store.Op) (uint
 		}
 	}
 	var seq uint64
-	err := s.submit(ctx, func(ctx context.Context, c *conn) (err error) {
-		seq, err = s.apply(ctx, c, t, changes)
-		return err
-	})
-	if err != nil {
+	if err := s.submit(ctx, func(x *database.Tx) { seq = s.apply(x, t, changes) }); err != nil {
 		return 0, err
 	}
 	return seq, nil
 }
 
-func (s *Store) apply(ctx context.Context, c *conn, t store.Token, changes []change) (uint64, error) {
-	h, err := readHead(ctx, c, t.Session)
-	if err != nil {
-		return 0, err
+func (s *Store) apply(x *database.Tx, t store.Token, changes []change) uint64 {
+	h := readHead(x, t.Session)
+	if h.node != s.node.ID || h.epoch != t.Epoch {
+		x.Fail(refuse(fmt.Errorf("session %s: %w", t.Session, store.ErrFenced)))
+		return 0
 	}
-	if h.node != s.node.id || h.epoch != t.Epoch {
-		return 0, refuse(fmt.Errorf("session %s: %w", t.Session, store.ErrFenced))
-	}
-	x := &tx{ctx: ctx, c: c, session: h.key, seq: h.seq}
+	e := &edit{Tx: x, session: h.key, seq: h.seq}
 	for i, change := range changes {
-		if err := change(x); err != nil {
-			return 0, fmt.Errorf("append to session %s: change %d: %w", t.Session, i, err)
+		if change(e); x.Err() != nil {
+			x.Annotate("append to session %s: change %d", t.Session, i)
+			return 0
 		}
 	}
-	if x.seq != h.seq {
-		err = x.exec("UPDATE head SET seq = ? WHERE key = ?", int64(x.seq), x.session)
+	if e.seq != h.seq {
+		e.storeSeq()
 	}
-	return x.seq, err
+	return e.seq
 }
 
 // head is the row of a session that every write looks at.
@@ -69,42 +63,38 @@ type head struct {
 }
 
 // readHead refuses with store.ErrNotFound.
-func readHead(ctx context.Context, c *conn, session string) (h head, err error) {
-	found, err := c.first(ctx, "SELECT key, seq, epoch, node, pid FROM head WHERE id = ?", func(r row) {
-		h = head{r.int(0), uint64(r.int(1)), uint64(r.int(2)), r.text(3), int(r.int(4))}
+func readHead(x *database.Tx, session string) (h head) {
+	found := x.First("SELECT key, seq, epoch, node, pid FROM head WHERE id = ?", func(r database.Row) {
+		h = head{r.Int(0), uint64(r.Int(1)), uint64(r.Int(2)), r.Text(3), int(r.Int(4))}
 	}, session)
-	if err == nil && !found {
-		err = refuse(fmt.Errorf("session %s: %w", session, store.ErrNotFound))
+	if !found {
+		x.Fail(refuse(fmt.Errorf("session %s: %w", session, store.ErrNotFound)))
 	}
-	return h, err
+	return h
 }
+
+func (x *edit) storeSeq() { x.Exec("UPDATE head SET seq = ? WHERE key = ?", int64(x.seq), x.session) }
 
 // stamp takes the next sequence number of the session.
-func (x *tx) stamp() (int64, error) {
-	stamp, err := stampsOf(x.session).after(x.session<<seqBits|int64(x.seq), "changes of a session")
+func (x *edit) stamp() int64 {
+	stamp := x.next(stampsOf(x.session), x.session<<seqBits|int64(x.seq), "changes of a session")
 	x.seq = seqOf(stamp)
-	return stamp, err
+	return stamp
 }
 
-func (x *tx) exec(sql string, args ...any) error {
-	for _, a := range args {
-		switch a := a.(type) {
-		case string:
-			x.written += len(a)
-		case []byte:
-			x.written += len(a)
-		}
+// next returns the key behind last in the span.
+func (x *edit) next(in span, last int64, what string) int64 {
+	key, err := in.after(last, what)
+	if err != nil {
+		x.Fail(err)
 	}
-	_, err := x.c.exec(x.ctx, sql, args...)
-	return err
+	return key
 }
 
-// last returns the greatest key in the span, or zero. The query is for one key between two.
-func (x *tx) last(query string, in span) (int64, error) {
-	return x.c.number(x.ctx, query, in.low, in.high)
+// append returns the key behind the last row of the table in the span.
+func (x *edit) append(table string, in span, what string) int64 {
+	return x.next(in, x.Number("SELECT key FROM "+table+" WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1", in.low, in.high), what)
 }
 
-// find returns the key of the row with the identifier, or zero.
-func (x *tx) find(query, id string, in span) (int64, error) {
-	return x.c.number(x.ctx, query, id, in.low, in.high)
-}
+// find returns the key of the row with the identifier, or zero. The query is findMessage or findPart.
+func (x *edit) find(query, id string, in span) int64 { return x.Number(query, id, in.low, in.high) }

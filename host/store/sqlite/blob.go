@@ -2,13 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // window bounds what the compressor remembers of the text before, and with it the memory it takes.
@@ -53,48 +53,43 @@ func (s *Store) encodeBlob(content []byte) (change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob %s: %w", hash, err)
 	}
-	return func(x *tx) error { return x.putBlob(hash, data) }, nil
-}
-
-// putBlob stores the content once and notes that the session needs it.
-func (x *tx) putBlob(hash string, data []byte) error {
-	if err := x.exec("INSERT INTO blob(hash, data) VALUES(?, ?) ON CONFLICT DO NOTHING", hash, data); err != nil {
-		return err
-	}
-	return x.exec("INSERT INTO blob_session(session, blob) SELECT ?, key FROM blob WHERE hash = ? ON CONFLICT DO NOTHING", x.session, hash)
+	return func(x *edit) {
+		x.Exec("INSERT INTO blob(hash, data) VALUES(?, ?) ON CONFLICT DO NOTHING", hash, data) // once, however many sessions need it
+		x.Exec("INSERT INTO blob_session(session, blob) SELECT ?, key FROM blob WHERE hash = ? ON CONFLICT DO NOTHING", x.session, hash)
+	}, nil
 }
 
 // Blob returns the content with the hash.
-func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
-	var data []byte
-	var found bool
-	err := s.read(ctx, func(c *conn) (err error) {
-		data, found, err = readBlob(ctx, c, hash)
+func (s *Store) Blob(ctx context.Context, hash string) (content []byte, err error) {
+	var problem error
+	err = s.read(ctx, func(c *database.Conn) (err error) {
+		content, _, problem, err = s.readBlob(ctx, c, hash)
 		return err
 	})
-	if err != nil && !errors.Is(err, store.ErrCorrupt) {
-		return nil, err
-	}
-	problem := errPage
 	switch {
-	case err == nil && !found:
+	case err != nil:
+		return nil, err
+	case problem == errMissing:
 		return nil, fmt.Errorf("blob %s: %w", hash, store.ErrNotFound)
-	case err == nil:
-		if content, err := s.zstd.unpack(data); err == nil && store.Hash(content) == hash {
-			return content, nil
-		}
-		problem = errContent
+	case problem != nil:
+		return nil, s.damageError([]store.Damage{{Type: store.DamagedBlob, ID: hash, Problem: problem.Error()}})
 	}
-	return nil, s.damageError([]store.Damage{{Type: store.DamagedBlob, ID: hash, Problem: problem.Error()}})
+	return content, nil
 }
 
-func readBlob(ctx context.Context, c *conn, hash string) (data []byte, found bool, err error) {
-	found, err = c.first(ctx, "SELECT CAST(data AS BLOB) FROM blob WHERE hash = ?", func(r row) { data = r.bytes(0) }, hash)
-	return data, found, err
-}
-
-// sound reports whether the data, as it is stored, is the content with the hash.
-func (s *Store) sound(hash string, data []byte) bool {
-	content, err := s.zstd.unpack(data)
-	return err == nil && store.Hash(content) == hash
+// readBlob returns the content with the hash, or the problem that it has and the row as it is stored.
+func (s *Store) readBlob(ctx context.Context, c *database.Conn, hash string) (content, row []byte, problem, err error) {
+	row, found, err := c.Bytes(ctx, "SELECT CAST(data AS BLOB) FROM blob WHERE hash = ?", hash)
+	switch {
+	case database.Corrupt(err):
+		return nil, nil, errPage, nil
+	case err != nil:
+		return nil, nil, nil, err
+	case !found:
+		return nil, nil, errMissing, nil
+	}
+	if content, err = s.zstd.unpack(row); err != nil || store.Hash(content) != hash {
+		return nil, row, errContent, nil
+	}
+	return content, nil, nil, nil
 }

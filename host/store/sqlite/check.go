@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -17,6 +18,11 @@ type broken struct {
 	inPlace    sdk.Message     // of a message with parts that can be read
 	session    *sdk.Session    // in place of a session row
 	calls      []*sdk.ToolPart // that refer to the blob
+}
+
+func newBroken(d store.Damage, key int64, data []byte, problem error) *broken {
+	d.Problem = problem.Error()
+	return &broken{Aside: store.Aside{Damage: d, Data: data}, key: key, unreadable: problem == errPage}
 }
 
 // structure is damage of pages of the file.
@@ -47,7 +53,7 @@ func (s *Store) Check(ctx context.Context, session string) error {
 	}
 	for _, id := range ids {
 		var list []broken
-		err := s.readSession(ctx, id, func(c *conn, key int64) (err error) {
+		err := s.readSession(ctx, id, func(c *database.Conn, key int64) (err error) {
 			list, err = s.examine(ctx, c, key, id)
 			return err
 		})
@@ -69,17 +75,17 @@ func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage
 			bad = append(bad, structure("", problem).Damage)
 		}
 	}
-	err = s.read(ctx, func(c *conn) error {
+	err = s.read(ctx, func(c *database.Conn) error {
 		// The check takes what the connection remembers of the index for what is stored, also when another connection has
 		// changed it since; a search makes it look.
-		if _, err := c.number(ctx, found, `"x"`, int64(1)); err != nil {
-			if !corrupt(err) {
+		if _, err := c.Number(ctx, found, `"x"`, int64(1)); err != nil {
+			if !database.Corrupt(err) {
 				return err
 			}
 			note("the index for searching cannot be read")
 		}
-		err := c.query(ctx, integrity, func(r row) error { note(r.text(0)); return nil })
-		if corrupt(err) {
+		err := c.Query(ctx, integrity, func(r database.Row) error { note(r.Text(0)); return nil })
+		if database.Corrupt(err) {
 			note("its structure cannot be read to its end")
 			err = nil
 		}
@@ -99,17 +105,17 @@ func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage
 const noEnd = "the list of sessions cannot be read to its end"
 
 // sessionIDs returns the identifiers of all sessions, and reports whether there are no others. The second query reads an index.
-func sessionIDs(ctx context.Context, c *conn) (ids []string, whole bool, err error) {
+func sessionIDs(ctx context.Context, c *database.Conn) (ids []string, whole bool, err error) {
 	known := map[string]bool{}
 	for _, query := range []string{"SELECT id FROM head NOT INDEXED WHERE " + isSeen + " ORDER BY key", "SELECT id FROM head WHERE " + isSeen + " ORDER BY id"} {
-		err = c.query(ctx, query, func(r row) error {
-			if id := r.text(0); !known[id] {
+		err = c.Query(ctx, query, func(r database.Row) error {
+			if id := r.Text(0); !known[id] {
 				known[id] = true
 				ids = append(ids, id)
 			}
 			return nil
 		})
-		if !corrupt(err) {
+		if !database.Corrupt(err) {
 			return ids, err == nil, err
 		}
 	}
@@ -117,7 +123,7 @@ func sessionIDs(ctx context.Context, c *conn) (ids []string, whole bool, err err
 }
 
 // examine reads all rows of a session and returns those that cannot be read.
-func (s *Store) examine(ctx context.Context, c *conn, key int64, id string) ([]broken, error) {
+func (s *Store) examine(ctx context.Context, c *database.Conn, key int64, id string) ([]broken, error) {
 	p := page{session: id}
 	if err := s.examineSession(ctx, c, &p, key); err != nil {
 		return nil, err
@@ -142,7 +148,7 @@ func (s *Store) examine(ctx context.Context, c *conn, key int64, id string) ([]b
 	return p.broken, nil
 }
 
-func (s *Store) examineSession(ctx context.Context, c *conn, p *page, key int64) error {
+func (s *Store) examineSession(ctx context.Context, c *database.Conn, p *page, key int64) error {
 	v, err := s.session(ctx, c, key, p.session)
 	found, err := store.Readable(err)
 	if err != nil || len(found) == 0 {
@@ -151,7 +157,7 @@ func (s *Store) examineSession(ctx context.Context, c *conn, p *page, key int64)
 	b := broken{key: key, session: v, unreadable: found[0].Problem == errPage.Error()}
 	b.Damage = found[0]
 	if !b.unreadable {
-		_, err = c.first(ctx, "SELECT CAST(data AS BLOB) FROM session WHERE key = ?", func(r row) { b.Data = r.bytes(0) }, key)
+		b.Data, _, err = c.Bytes(ctx, sessionData, key)
 	}
 	p.broken = append(p.broken, b)
 	return err
@@ -164,19 +170,17 @@ const (
 	promptRows = "SELECT 0, id, '', CAST(data AS BLOB) FROM prompt WHERE session BETWEEN ? AND ? AND data IS NOT NULL ORDER BY number"
 )
 
-func (p *page) values(ctx context.Context, c *conn, kind, query string, low, high int64) error {
-	err := c.query(ctx, query, func(r row) error {
-		data := r.bytes(3)
+func (p *page) values(ctx context.Context, c *database.Conn, kind, query string, low, high int64) error {
+	err := c.Query(ctx, query, func(r database.Row) error {
+		data := r.Bytes(3)
 		var todos []sdk.Todo
 		if !json.Valid(data) || kind == store.DamagedTodos && json.Unmarshal(data, &todos) != nil {
-			b := broken{key: r.int(0)}
-			b.Damage = store.Damage{Type: kind, Session: p.session, Message: r.text(2), ID: r.text(1), Problem: errContent.Error()}
-			b.Data = data
-			p.broken = append(p.broken, b)
+			d := store.Damage{Type: kind, Session: p.session, Message: r.Text(2), ID: r.Text(1)}
+			p.broken = append(p.broken, *newBroken(d, r.Int(0), data, errContent))
 		}
 		return nil
 	}, low, high)
-	if corrupt(err) {
+	if database.Corrupt(err) {
 		p.broken = append(p.broken, structure(p.session, "a range of rows of type "+kind+" cannot be read"))
 		err = nil
 	}
@@ -184,7 +188,7 @@ func (p *page) values(ctx context.Context, c *conn, kind, query string, low, hig
 }
 
 // examineOutputs looks at the stored outputs that tool calls refer to.
-func (s *Store) examineOutputs(ctx context.Context, c *conn, p *page, messages []sdk.MessageWithParts) error {
+func (s *Store) examineOutputs(ctx context.Context, c *database.Conn, p *page, messages []sdk.MessageWithParts) error {
 	seen := map[string]*broken{} // nil: it is sound
 	var order []*broken
 	for _, m := range messages {
@@ -219,22 +223,10 @@ func (s *Store) examineOutputs(ctx context.Context, c *conn, p *page, messages [
 }
 
 // examineBlob returns nil for a blob that is sound.
-func (s *Store) examineBlob(ctx context.Context, c *conn, hash string) (*broken, error) {
-	data, found, err := readBlob(ctx, c, hash)
-	if err != nil && !corrupt(err) {
+func (s *Store) examineBlob(ctx context.Context, c *database.Conn, hash string) (*broken, error) {
+	_, row, problem, err := s.readBlob(ctx, c, hash)
+	if err != nil || problem == nil {
 		return nil, err
 	}
-	b := &broken{unreadable: err != nil}
-	b.Damage = store.Damage{Type: store.DamagedBlob, ID: hash}
-	switch {
-	case err != nil:
-		b.Problem = errPage.Error()
-	case !found:
-		b.Problem = errMissing.Error()
-	case s.sound(hash, data):
-		return nil, nil
-	default:
-		b.Problem, b.Data = errContent.Error(), data
-	}
-	return b, nil
+	return newBroken(store.Damage{Type: store.DamagedBlob, ID: hash}, 0, row, problem), nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -28,7 +29,7 @@ func (s *Store) Collect(ctx context.Context, o store.GC) (store.Collected, error
 		return store.Collected{}, err
 	}
 	var garbage []idle
-	err = s.read(ctx, func(c *conn) (err error) {
+	err = s.read(ctx, func(c *database.Conn) (err error) {
 		garbage, err = unmentioned(ctx, c)
 		return err
 	})
@@ -36,9 +37,9 @@ func (s *Store) Collect(ctx context.Context, o store.GC) (store.Collected, error
 		return store.Collected{}, err
 	}
 	var g *collector
-	err = s.submit(ctx, func(ctx context.Context, c *conn) error {
-		g = &collector{s: s, c: c, out: store.Collected{Leftovers: len(left)}}
-		return g.collect(ctx, o, garbage)
+	err = s.submit(ctx, func(x *database.Tx) {
+		g = &collector{Tx: x, s: s, out: store.Collected{Leftovers: len(left)}}
+		g.collect(o, garbage)
 	})
 	if errors.Is(err, errDryRun) {
 		return g.out, nil
@@ -53,17 +54,12 @@ func (s *Store) Collect(ctx context.Context, o store.GC) (store.Collected, error
 // dropBlobs removes the blobs, some at a time, unless a session needs them by now.
 func (s *Store) dropBlobs(ctx context.Context, keys []int64) error {
 	for some := range slices.Chunk(keys, dropAtOnce) {
-		err := s.submit(ctx, func(ctx context.Context, c *conn) error {
+		_, err := s.portion(ctx, func(x *database.Tx) (done bool) {
 			for _, key := range some {
-				if _, err := c.exec(ctx, dropUnused, key); err != nil {
-					return err
-				}
+				x.Exec(dropUnused, key)
 			}
-			return nil
+			return false
 		})
-		if err == nil {
-			err = pause(ctx)
-		}
 		if err != nil {
 			return err
 		}
@@ -78,12 +74,9 @@ const dropUnused = "DELETE FROM blob WHERE key = ?1 AND NOT EXISTS (SELECT 1 FRO
 const dropAtOnce = 16
 
 // unmentioned returns the sessions that have blobs.
-func unmentioned(ctx context.Context, c *conn) ([]idle, error) {
-	var list []idle
-	err := c.query(ctx, "SELECT key, seq FROM head WHERE key IN (SELECT session FROM blob_session) AND "+isSeen+" ORDER BY key", func(r row) error {
-		list = append(list, idle{session: r.int(0), seq: r.int(1)})
-		return nil
-	})
+func unmentioned(ctx context.Context, c *database.Conn) ([]idle, error) {
+	const query = "SELECT key, seq FROM head WHERE key IN (SELECT session FROM blob_session) AND " + isSeen + " ORDER BY key"
+	list, err := database.All(ctx, c, query, func(r database.Row) idle { return idle{session: r.Int(0), seq: r.Int(1)} })
 	if err != nil {
 		return nil, err
 	}
@@ -95,18 +88,18 @@ func unmentioned(ctx context.Context, c *conn) ([]idle, error) {
 	return list, nil
 }
 
-func (g *idle) look(ctx context.Context, c *conn) error {
+func (g *idle) look(ctx context.Context, c *database.Conn) error {
 	blobs := map[string]int64{}
-	err := c.query(ctx, "SELECT b.hash, b.key FROM blob_session s JOIN blob b ON b.key = s.blob WHERE s.session = ?", func(r row) error {
-		blobs[r.text(0)] = r.int(1)
+	err := c.Query(ctx, "SELECT b.hash, b.key FROM blob_session s JOIN blob b ON b.key = s.blob WHERE s.session = ?", func(r database.Row) error {
+		blobs[r.Text(0)] = r.Int(1)
 		return nil
 	}, g.session)
 	if err != nil {
 		return err
 	}
 	parts := partsOfSession(g.session)
-	err = c.query(ctx, "SELECT CAST(data AS BLOB) FROM part WHERE key BETWEEN ? AND ?", func(r row) error {
-		data := r.bytes(0)
+	err = c.Query(ctx, "SELECT CAST(data AS BLOB) FROM part WHERE key BETWEEN ? AND ?", func(r database.Row) error {
+		data := r.Bytes(0)
 		mentions(data, func(hash []byte) { delete(blobs, string(hash)) })
 		if !json.Valid(data) { // its damage may hide a mention
 			clear(blobs)
@@ -121,43 +114,32 @@ func (g *idle) look(ctx context.Context, c *conn) error {
 
 // collector takes garbage out of sight inside a transaction.
 type collector struct {
+	*database.Tx
 	s      *Store
-	c      *conn
 	out    store.Collected
 	hidden []string // names of the rows of deleted sessions
 	unused []int64  // blobs
 }
 
-func (g *collector) collect(ctx context.Context, o store.GC, garbage []idle) error {
+func (g *collector) collect(o store.GC, garbage []idle) {
 	archived := map[int64]bool{}
 	if o.Archived != 0 {
-		if err := g.sessions(ctx, o.Archived, archived); err != nil {
-			return err
-		}
+		g.sessions(o.Archived, archived)
 	}
 	for i := range garbage {
-		if archived[garbage[i].session] || len(garbage[i].unused) == 0 {
-			continue
-		}
-		if err := g.forget(ctx, &garbage[i]); err != nil {
-			return err
+		if !archived[garbage[i].session] && len(garbage[i].unused) > 0 {
+			g.forget(&garbage[i])
 		}
 	}
-	err := g.c.query(ctx, unusedBlobs, func(r row) error {
-		g.unused = append(g.unused, r.int(0))
+	g.Each(unusedBlobs, func(r database.Row) {
+		g.unused = append(g.unused, r.Int(0))
 		g.out.Blobs++
-		g.out.BlobBytes += r.int(1)
-		return nil
+		g.out.BlobBytes += r.Int(1)
 	})
-	if err != nil {
-		return err
+	g.out.Prompts = int(g.Exec(dropAnswered, o.Untouched))
+	if o.DryRun {
+		g.Fail(errDryRun)
 	}
-	n, err := g.c.exec(ctx, dropAnswered, o.Untouched)
-	g.out.Prompts = int(n)
-	if err == nil && o.DryRun {
-		err = errDryRun
-	}
-	return err
 }
 
 const (
@@ -168,54 +150,55 @@ const (
 )
 
 // sessions deletes archived sessions that are not in use. It adds the keys of all sessions that it considers to seen.
-func (g *collector) sessions(ctx context.Context, before sdk.Millis, seen map[int64]bool) error {
+func (g *collector) sessions(before sdk.Millis, seen map[int64]bool) {
 	var ids []string
-	err := g.c.query(ctx, archivedBefore, func(r row) error {
-		ids = append(ids, r.text(0))
-		return nil
-	}, before)
-	if err != nil {
-		return err
-	}
+	g.Each(archivedBefore, func(r database.Row) { ids = append(ids, r.Text(0)) }, before)
 	for _, id := range ids {
-		keys, err := g.s.familyOf(ctx, g.c, id)
+		keys, owned := g.s.familyOf(g.Tx, id)
 		for _, key := range keys {
 			seen[key] = true
 		}
-		if owned(err) {
+		if owned != nil {
 			g.out.Skipped++
 			continue
 		}
-		if err != nil {
-			return err
-		}
-		hidden, err := g.s.hideAll(ctx, g.c, keys)
-		if err != nil {
-			return err
-		}
 		g.out.Sessions = append(g.out.Sessions, id)
-		g.hidden = append(g.hidden, hidden...)
+		g.hidden = append(g.hidden, g.s.hideAll(g.Tx, keys)...)
 	}
-	return nil
 }
 
 // forget takes from a session the blobs it does not mention, unless it changed since or is in use: a blob is stored
 // before what mentions it.
-func (g *collector) forget(ctx context.Context, i *idle) error {
+func (g *collector) forget(i *idle) {
 	var seq int64
 	var node string
-	found, err := g.c.first(ctx, "SELECT seq, node FROM head WHERE key = ?", func(r row) { seq, node = r.int(0), r.text(1) }, i.session)
-	if err != nil || !found {
-		return err
+	found := g.First("SELECT seq, node FROM head WHERE key = ?", func(r database.Row) { seq, node = r.Int(0), r.Text(1) }, i.session)
+	if !found {
+		return
 	}
-	if seq != i.seq || g.s.node.lives(node) {
+	if seq != i.seq || g.s.node.Lives(node) {
 		g.out.Skipped++
-		return nil
+		return
 	}
 	for _, blob := range i.unused {
-		if _, err := g.c.exec(ctx, "DELETE FROM blob_session WHERE session = ? AND blob = ?", i.session, blob); err != nil {
-			return err
-		}
+		g.Exec("DELETE FROM blob_session WHERE session = ? AND blob = ?", i.session, blob)
 	}
-	return nil
+}
+
+// hashLength is that of store.Hash.
+const hashLength = 64
+
+// mentions calls f with whatever in the data could be a reference of a part to a blob: every hash. More is found than is
+// meant, which keeps a blob too many, never one too few.
+func mentions(data []byte, f func(hash []byte)) {
+	run := 0 // how many hexadecimal digits stand before i
+	for i, c := range data {
+		if '0' <= c && c <= '9' || 'a' <= c && c <= 'f' {
+			if run++; run >= hashLength {
+				f(data[i+1-hashLength : i+1])
+			}
+			continue
+		}
+		run = 0
+	}
 }

@@ -133,7 +133,8 @@ func wantRebuilt(t *testing.T, dir string, texts map[string]string, lost map[str
 	before, err := os.ReadFile(path)
 	must(t, err)
 	busy := openAt(t, dir)
-	if _, err := Rebuild(t.Context(), Options{Path: path}); !owned(err) {
+	var owned *store.OwnedError
+	if _, err := Rebuild(t.Context(), Options{Path: path}); !errors.As(err, &owned) {
 		t.Errorf("Rebuild of a database in use = %v, want an OwnedError", err)
 	}
 	must(t, busy.Close())

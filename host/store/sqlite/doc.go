@@ -1,11 +1,11 @@
-// Package sqlite keeps sessions in one SQLite file. It is the store tenon ships, and the only package
-// that knows the SQLite driver, the file lock and the compressor.
+// Package sqlite keeps sessions in one SQLite file. It is the store tenon ships. Its internal packages make the statements
+// (database), say which process owns a session (node) and write texts in the language of the full-text index (words).
 //
 // # The picture
 //
 //	Append, Create, Claim, Import, … ─► queue ─► writer goroutine ─► one connection, one transaction
 //	                                                  (writer.go)          for all that waits (group commit)
-//	Session, Messages, Search, … ─────────► readers (reader.go), at most three connections,
+//	Session, Messages, Search, … ─────────► readers (database.Pool), at most three connections,
 //	                                                  opened when first needed
 //
 // A write returns when its transaction is on the disk (WAL, synchronous=FULL). Values are encoded before
@@ -14,8 +14,13 @@
 // # Large changes
 //
 // One process at a time can write to a SQLite file. An import, a deletion or a collection of garbage may have to write for
-// seconds; it does so in many short transactions, to rows that nobody finds, with the lock free in between (hidden.go). One
-// short transaction makes the difference: before it all is as it was, after it all is as it should be.
+// seconds; it does so in many short transactions, to rows that no reader finds, with the lock free in between (hidden.go). A single
+// short transaction makes the change visible.
+//
+// # Writing
+//
+// A job gets a database.Tx, which does nothing after its first error: changes (ops.go) read like a list of statements, and the writer
+// looks at the error once. The schema is a list of steps (schema/*.sql, schema.go).
 //
 // # Keys
 //
@@ -36,6 +41,6 @@
 //
 // # Ownership
 //
-// An open Store is a node. While it owns sessions it holds an operating system lock on a file of its own
-// (node.go), so the death of the process frees them at once, with no clock involved.
+// An open Store is a node. While it owns sessions it holds an operating system lock on its own file, so the death of the process
+// frees them immediately, without a clock.
 package sqlite

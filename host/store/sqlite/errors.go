@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // refusal is an error found before anything was changed, so what shares the transaction can go on.
@@ -24,11 +24,11 @@ func (s *Store) explain(err error) error {
 	if errors.As(err, &r) {
 		return r.error
 	}
-	var e *sqlite.Error
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &e) {
+	code := database.Code(err)
+	if code == 0 || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	switch code := e.Code(); {
+	switch {
 	// Growing the shared index of the log fails this way when the disk is full.
 	case code&0xff == lib.SQLITE_FULL, code == lib.SQLITE_IOERR_SHMSIZE:
 		return fmt.Errorf("%w: %s: free some space and try again: %w", store.ErrFull, s.path, err)
@@ -39,7 +39,7 @@ func (s *Store) explain(err error) error {
 		return fmt.Errorf("%w: %s: make it writable or choose another data directory: %w", store.ErrReadOnly, s.path, err)
 	case code&0xff == lib.SQLITE_CORRUPT, code&0xff == lib.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %s: move the file away to start with an empty store, or restore a copy: %w", store.ErrCorrupt, s.path, err)
-	case busy(err):
+	case database.Busy(err):
 		return fmt.Errorf("%w: %s is kept locked by another process: end it and try again: %w", store.ErrUnavailable, s.path, err)
 	case code == lib.SQLITE_ERROR: // a table that is missing, for example: the statements themselves are right
 		return fmt.Errorf("%w: %s: %w", store.ErrCorrupt, s.path, err)
@@ -58,22 +58,6 @@ func (s *Store) explainFile(err error) error {
 		return fmt.Errorf("%w: free some space and try again: %w", store.ErrFull, err)
 	}
 	return fmt.Errorf("%w: make it writable or choose another data directory: %w", store.ErrReadOnly, err)
-}
-
-func busy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY
-}
-
-func owned(err error) bool {
-	var e *store.OwnedError
-	return errors.As(err, &e)
-}
-
-// corrupt reports whether SQLite found its own structures damaged.
-func corrupt(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_CORRUPT
 }
 
 // damageError returns the error that stands beside a result without the rows; nil when there are none.

@@ -14,17 +14,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // limit lets the database have so many more pages than it has now. A full disk fails in the same way.
 func limit(t *testing.T, s *Store, pages int64) {
 	t.Helper()
-	onWriter(t, s, func(ctx context.Context, c *conn) error {
-		n, err := c.number(ctx, "PRAGMA page_count")
+	onWriter(t, s, func(ctx context.Context, c *database.Conn) error {
+		n, err := c.Number(ctx, "PRAGMA page_count")
 		if err != nil {
 			return err
 		}
-		return c.script(ctx, fmt.Sprintf("PRAGMA max_page_count=%d", n+pages))
+		return c.Script(ctx, fmt.Sprintf("PRAGMA max_page_count=%d", n+pages))
 	})
 }
 
@@ -107,17 +108,17 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, t.TempDir())
 	token := createIn(t, s, "ses_a")
-	var writer *conn // used here only while the writer has nothing to do
-	onWriter(t, s, func(ctx context.Context, c *conn) error {
+	var writer *database.Conn // used here only while the writer has nothing to do
+	onWriter(t, s, func(ctx context.Context, c *database.Conn) error {
 		writer = c
-		return c.script(ctx, "PRAGMA query_only=1")
+		return c.Script(ctx, "PRAGMA query_only=1")
 	})
 	ops := []store.Op{store.PutMessage{Message: aMessage("ses_a", 0)}, store.PutPart{Part: aPart("ses_a", 0, "x")}}
 	_, err := s.Append(t.Context(), token, ops)
 	if !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), s.path+": make it writable") {
 		t.Errorf("Append to a read-only database = %v, want ErrReadOnly with place and remedy", err)
 	}
-	must(t, writer.script(t.Context(), "PRAGMA query_only=0"))
+	must(t, writer.Script(t.Context(), "PRAGMA query_only=0"))
 	appendTo(t, s, token, ops...)
 }
 

@@ -3,9 +3,10 @@ package sqlite
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"os"
 	"time"
+
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // hiddenPrefix begins the identifier of a head without a session: the rows below it are an unfinished import or the remains of a
@@ -21,8 +22,8 @@ const (
 )
 
 const (
-	// portion is the maximum bytes that one transaction of a large change writes, about 10 ms of work.
-	portion = 256 << 10
+	// portionBytes is the maximum bytes that one transaction of a large change writes, about 10 ms of work.
+	portionBytes = 256 << 10
 	// portionRows is the maximum rows that one transaction removes.
 	portionRows = 512
 	// portionPause is the time between two transactions of a large change, in which others take the lock. It is longer than lockPoll.
@@ -31,25 +32,16 @@ const (
 
 func hiddenID() string { return hiddenPrefix + rand.Text() }
 
-// hide makes a session vanish and returns the new identifier of its head.
-func (s *Store) hide(ctx context.Context, c *conn, key int64) (string, error) {
-	id := hiddenID()
-	err := errors.Join(
-		c.execAll(ctx, []string{"INSERT OR REPLACE INTO gone(id, epoch) SELECT id, epoch FROM head WHERE key = ?", "DELETE FROM session WHERE key = ?"}, key),
-		c.execAll(ctx, []string{"UPDATE head SET id = ?, node = ?, pid = ?, turn = 0 WHERE key = ?"}, id, s.node.held(), int64(os.Getpid()), key),
-	)
-	return id, err
-}
-
-func (s *Store) hideAll(ctx context.Context, c *conn, keys []int64) ([]string, error) {
-	ids := make([]string, len(keys))
-	for i, key := range keys {
-		var err error
-		if ids[i], err = s.hide(ctx, c, key); err != nil {
-			return nil, err
-		}
+// hideAll makes sessions vanish and returns the new identifiers of their heads.
+func (s *Store) hideAll(x *database.Tx, keys []int64) (ids []string) {
+	for _, key := range keys {
+		id := hiddenID()
+		x.Exec("INSERT OR REPLACE INTO gone(id, epoch) SELECT id, epoch FROM head WHERE key = ?", key)
+		x.Exec("DELETE FROM session WHERE key = ?", key)
+		x.Exec("UPDATE head SET id = ?, node = ?, pid = ?, turn = 0 WHERE key = ?", id, s.node.Held(), int64(os.Getpid()), key)
+		ids = append(ids, id)
 	}
-	return ids, nil
+	return ids
 }
 
 // clearAll removes hidden rows. An error is not returned: the rows are out of sight, their change is made, and the next import or
@@ -63,32 +55,32 @@ func (s *Store) clearAll(ctx context.Context, ids []string) {
 	}
 }
 
-// clear removes the rows of a hidden head, a portion at a time.
+// clear removes the rows of a hidden head.
 func (s *Store) clear(ctx context.Context, id string) error {
 	for {
-		done := false
-		err := s.submit(ctx, func(ctx context.Context, c *conn) (err error) {
-			done, err = clearPortion(ctx, c, id)
-			return err
-		})
+		done, err := s.portion(ctx, func(x *database.Tx) bool { return clearPortion(x, id) })
 		if err != nil || done {
-			return err
-		}
-		if err := pause(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// pause lets other processes take the lock.
-func pause(ctx context.Context) error {
+// portion makes one transaction of a large change. After it others get the lock for a moment, unless the change is done.
+func (s *Store) portion(ctx context.Context, run func(*database.Tx) (done bool)) (bool, error) {
+	done := false
+	if err := s.submit(ctx, func(x *database.Tx) { done = run(x) }); err != nil {
+		return false, err // done belongs to the writer, which may still run the job
+	}
+	if done {
+		return true, nil
+	}
 	timer := time.NewTimer(portionPause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return false, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 }
 
@@ -103,9 +95,7 @@ type removal struct {
 func removals() []removal {
 	const between = " BETWEEN ?1 AND ?2"
 	return []removal{
-		{lastOf("key", "octet_length(data)", "part WHERE key"+between), partsOfSession, []string{
-			unindexSpan, "DELETE FROM delta WHERE part" + between, "DELETE FROM part WHERE key" + between,
-		}},
+		{lastOf("key", "octet_length(data)", "part WHERE key"+between), partsOfSession, dropParts()},
 		{lastOf("key", "0", "message WHERE key"+between), messagesOf, []string{"DELETE FROM message WHERE key" + between}},
 		{lastOf("stamp", "0", "removed WHERE stamp"+between), stampsOf, []string{"DELETE FROM removed WHERE stamp" + between}},
 		{lastOf("key", "0", "ledger WHERE key"+between), stampsOf, []string{"DELETE FROM ledger WHERE key" + between}},
@@ -126,37 +116,34 @@ func lastOf(key, size, from string) string {
 
 // clearPortion reports whether no rows are left. It finds the head by its name each time: another process may have cleared it, and a
 // new session may have its number.
-func clearPortion(ctx context.Context, c *conn, id string) (done bool, err error) {
-	key, err := c.number(ctx, "SELECT key FROM head WHERE id = ?", id)
-	if err != nil || key == 0 {
-		return err == nil, err
+func clearPortion(x *database.Tx, id string) (done bool) {
+	key := x.Number("SELECT key FROM head WHERE id = ?", id)
+	if key == 0 {
+		return true
 	}
 	for _, r := range removals() {
 		in := r.in(key)
-		last, err := c.number(ctx, r.last, in.low, in.high, int64(portionRows), int64(4*portion)) // removing is quicker than writing
-		if err != nil {
-			return false, err
-		}
+		last := x.Number(r.last, in.low, in.high, int64(portionRows), int64(4*portionBytes)) // removing is quicker than writing
 		if last != 0 {
-			return false, c.execAll(ctx, r.remove, in.low, last)
+			x.ExecAll(r.remove, in.low, last)
+			return false
 		}
 	}
 	parts := partsOfSession(key)
-	return true, errors.Join(
-		c.execAll(ctx, []string{unindexSpan, "DELETE FROM delta WHERE part BETWEEN ? AND ?"}, parts.low, parts.high),
-		c.execAll(ctx, []string{
-			"DELETE FROM todo WHERE session = ?", "DELETE FROM prompt WHERE session = ?",
-			"DELETE FROM session WHERE key = ?", "DELETE FROM head WHERE key = ?",
-		}, key),
-	)
+	x.ExecAll([]string{unindexSpan, "DELETE FROM delta WHERE part BETWEEN ? AND ?"}, parts.low, parts.high)
+	x.ExecAll([]string{
+		"DELETE FROM todo WHERE session = ?", "DELETE FROM prompt WHERE session = ?",
+		"DELETE FROM session WHERE key = ?", "DELETE FROM head WHERE key = ?",
+	}, key)
+	return true
 }
 
 // leftovers returns the hidden heads of dead processes.
 func (s *Store) leftovers(ctx context.Context) (ids []string, err error) {
-	err = s.read(ctx, func(c *conn) error {
-		return c.query(ctx, "SELECT id, node FROM head WHERE "+isHidden, func(r row) error {
-			if !s.node.lives(r.text(1)) {
-				ids = append(ids, r.text(0))
+	err = s.read(ctx, func(c *database.Conn) error {
+		return c.Query(ctx, "SELECT id, node FROM head WHERE "+isHidden, func(r database.Row) error {
+			if !s.node.Lives(r.Text(1)) {
+				ids = append(ids, r.Text(0))
 			}
 			return nil
 		})

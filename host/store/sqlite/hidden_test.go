@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // many returns a session of several portions.
@@ -88,7 +89,7 @@ func TestImportCancelled(t *testing.T) {
 		}
 		cancel()
 		err := <-done
-		onWriter(t, s, func(context.Context, *conn) error { return nil }) // what was under way is done
+		onWriter(t, s, func(context.Context, *database.Conn) error { return nil }) // what was under way is done
 		if err == nil {
 			continue // it was quicker
 		}
@@ -114,7 +115,7 @@ func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	s, other := openAt(t, dir), openAt(t, dir)
 	in := many("ses_a")
-	m, err := newStaged(&in)
+	m, err := s.newStaged(&in)
 	must(t, err)
 	must(t, s.stage(t.Context(), m))
 	got, err := other.Collect(t.Context(), store.GC{})
@@ -122,14 +123,13 @@ func TestLeftovers(t *testing.T) {
 	if got.Leftovers != 0 || got.Skipped != 0 || got.Blobs != 0 {
 		t.Errorf("a live import looks like %+v", got)
 	}
-	must(t, s.ifRoom(t.Context(), []*staged{m}, false, func(ctx context.Context, c *conn, keys []int64) error {
-		_, err := s.publish(ctx, c, []*staged{m}, keys)
-		return err
+	must(t, s.ifRoom(t.Context(), []*staged{m}, false, func(x *database.Tx, keys []int64) {
+		s.publish(x, []*staged{m}, keys)
 	}))
 	if n := len(texts(t, s, "ses_a")); n != 400 {
 		t.Errorf("%d texts, want 400", n)
 	}
-	second, err := newStaged(&in)
+	second, err := s.newStaged(&in)
 	must(t, err)
 	must(t, s.stage(t.Context(), second))
 	must(t, s.Close()) // without publishing it

@@ -2,12 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
 // staged is a session that is written out of sight.
@@ -16,10 +17,10 @@ type staged struct {
 	hidden  string // the name of its head until it is published
 	columns []any
 	ops     []store.Op
-	late    []store.Op // changes that make a session visible
+	late    []change // changes that make a session visible
 }
 
-func newStaged(in *store.Import) (*staged, error) {
+func (s *Store) newStaged(in *store.Import) (*staged, error) {
 	m := &staged{id: in.Session.ID, hidden: hiddenID()}
 	var err error
 	if m.columns, err = sessionColumns(in.Session); err != nil {
@@ -28,7 +29,9 @@ func newStaged(in *store.Import) (*staged, error) {
 	for _, op := range in.Ops {
 		switch op.(type) {
 		case store.PutSession, store.SetTurn:
-			m.late = append(m.late, op)
+			if m.late, err = s.encodeNext(m.id, m.late, op); err != nil {
+				return nil, err
+			}
 		default:
 			m.ops = append(m.ops, op)
 		}
@@ -36,17 +39,25 @@ func newStaged(in *store.Import) (*staged, error) {
 	return m, nil
 }
 
+func (s *Store) encodeNext(session string, changes []change, op store.Op) ([]change, error) {
+	change, err := s.encode(session, op)
+	if err != nil {
+		return nil, fmt.Errorf("import session %s: %w", session, err)
+	}
+	return append(changes, change), nil
+}
+
 // Import writes the sessions out of sight, in many short transactions, and publishes them in one.
 func (s *Store) Import(ctx context.Context, sessions []store.Import, replace bool) error {
 	list := make([]*staged, len(sessions))
 	for i := range sessions {
 		var err error
-		if list[i], err = newStaged(&sessions[i]); err != nil {
+		if list[i], err = s.newStaged(&sessions[i]); err != nil {
 			return err
 		}
 	}
 	// First without any effect: an import that is refused writes nothing.
-	if err := s.ifRoom(ctx, list, replace, func(context.Context, *conn, []int64) error { return nil }); err != nil {
+	if err := s.ifRoom(ctx, list, replace, func(*database.Tx, []int64) {}); err != nil {
 		return err
 	}
 	left, err := s.leftovers(ctx)
@@ -60,10 +71,7 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 		err = s.stage(ctx, list[i])
 	}
 	if err == nil {
-		err = s.ifRoom(ctx, list, replace, func(ctx context.Context, c *conn, keys []int64) (err error) {
-			old, err = s.publish(ctx, c, list, keys)
-			return err
-		})
+		err = s.ifRoom(ctx, list, replace, func(x *database.Tx, keys []int64) { old = s.publish(x, list, keys) })
 	}
 	if err != nil {
 		s.clearAll(ctx, written)
@@ -74,111 +82,82 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 }
 
 // ifRoom calls f, in a transaction, with the keys of the sessions to be replaced, or refuses.
-func (s *Store) ifRoom(ctx context.Context, list []*staged, replace bool, f func(context.Context, *conn, []int64) error) error {
-	return outlast(ctx, func() error {
-		return s.submit(ctx, func(ctx context.Context, c *conn) error {
+func (s *Store) ifRoom(ctx context.Context, list []*staged, replace bool, f func(x *database.Tx, old []int64)) error {
+	return node.Outlast(ctx, func() error {
+		return s.submit(ctx, func(x *database.Tx) {
 			var old []int64
 			for _, m := range list {
-				keys, err := s.familyOf(ctx, c, m.id)
-				if errors.Is(err, store.ErrNotFound) {
-					continue
-				}
-				if err == nil && !replace {
-					err = refuse(fmt.Errorf("session %s: %w", m.id, store.ErrExists))
-				}
-				if err != nil {
-					return err
+				keys, owned := s.familyOf(x, m.id)
+				x.Fail(owned)
+				if len(keys) > 0 && !replace {
+					x.Fail(refuse(fmt.Errorf("session %s: %w", m.id, store.ErrExists)))
 				}
 				old = append(old, keys...)
 			}
 			slices.Sort(old) // one session may be in two families
-			return f(ctx, c, slices.Compact(old))
+			f(x, slices.Compact(old))
 		})
 	})
 }
 
-// stage writes the rows of the session below a hidden head.
+// encodeAhead is the number of changes that are encoded before a transaction: one portion rarely has more.
+const encodeAhead = 64
+
+// stage writes the rows of the session below a hidden head. It encodes them before it takes the lock.
 func (s *Store) stage(ctx context.Context, m *staged) error {
-	err := s.submit(ctx, func(ctx context.Context, c *conn) error {
-		if err := s.node.hold(); err != nil {
-			return refuse(s.explainFile(err))
-		}
+	err := s.submit(ctx, func(x *database.Tx) {
+		s.hold(x)
 		// The first sequence number is that of the session row, which publish writes.
-		_, err := c.exec(ctx, "INSERT INTO head(id, seq, epoch, node, pid, turn) VALUES(?, 1, 0, ?, ?, 0)", m.hidden, s.node.id, int64(os.Getpid()))
-		return err
+		x.Exec("INSERT INTO head(id, seq, epoch, node, pid, turn) VALUES(?, 1, 0, ?, ?, 0)", m.hidden, s.node.ID, int64(os.Getpid()))
 	})
-	for rest := m.ops; err == nil && len(rest) > 0; {
+	var next []change
+	for rest := m.ops; err == nil && len(next)+len(rest) > 0; {
+		for len(next) < encodeAhead && len(rest) > 0 {
+			if next, err = s.encodeNext(m.id, next, rest[0]); err != nil {
+				return err
+			}
+			rest = rest[1:]
+		}
 		made := 0
-		err = s.submit(ctx, func(ctx context.Context, c *conn) (err error) {
-			made, err = s.writePortion(ctx, c, m, rest)
-			return err
+		_, err = s.portion(ctx, func(x *database.Tx) (done bool) {
+			made = writePortion(x, m, next)
+			return made == len(next) && len(rest) == 0
 		})
 		if err != nil {
-			break // the write may still happen: its variables belong to it
+			break // the job may still run: its variables belong to it
 		}
-		if rest = rest[made:]; len(rest) > 0 {
-			err = pause(ctx)
-		}
+		next = next[made:]
 	}
 	return err
 }
 
 // writePortion makes changes until a portion is full and returns how many.
-func (s *Store) writePortion(ctx context.Context, c *conn, m *staged, ops []store.Op) (made int, err error) {
-	h, err := readHead(ctx, c, m.hidden)
-	if err != nil {
-		return 0, err
-	}
-	x := &tx{ctx: ctx, c: c, session: h.key, seq: h.seq}
-	for made < len(ops) && x.written < portion {
-		if err := s.make(x, m, ops[made]); err != nil {
-			return 0, err
-		}
+func writePortion(x *database.Tx, m *staged, changes []change) (made int) {
+	h := readHead(x, m.hidden)
+	e := &edit{Tx: x, session: h.key, seq: h.seq}
+	for made < len(changes) && x.Written < portionBytes && x.Err() == nil {
+		changes[made](e)
 		made++
 	}
-	return made, x.exec("UPDATE head SET seq = ? WHERE key = ?", int64(x.seq), h.key)
-}
-
-func (s *Store) make(x *tx, m *staged, op store.Op) error {
-	change, err := s.encode(m.id, op)
-	if err == nil {
-		err = change(x)
-	}
-	if err != nil {
-		return fmt.Errorf("import session %s: %w", m.id, err)
-	}
-	return nil
+	e.storeSeq()
+	x.Annotate("import session %s", m.id)
+	return made
 }
 
 // publish replaces old sessions by the staged ones and returns the hidden heads of the old ones.
-func (s *Store) publish(ctx context.Context, c *conn, list []*staged, old []int64) ([]string, error) {
-	left, err := s.hideAll(ctx, c, old)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) publish(x *database.Tx, list []*staged, old []int64) []string {
+	left := s.hideAll(x, old)
 	for _, m := range list {
-		before, err := c.number(ctx, "SELECT epoch FROM gone WHERE id = ?", m.id)
-		if err != nil {
-			return nil, err
+		before := x.Number("SELECT epoch FROM gone WHERE id = ?", m.id)
+		h := readHead(x, m.hidden)
+		e := &edit{Tx: x, session: h.key}
+		e.putSession(m.columns) // takes number 1
+		e.seq = h.seq
+		for _, change := range m.late {
+			change(e)
 		}
-		h, err := readHead(ctx, c, m.hidden)
-		if err != nil {
-			return nil, err
-		}
-		x := &tx{ctx: ctx, c: c, session: h.key}
-		if err := x.putSession(m.columns); err != nil { // takes number 1
-			return nil, fmt.Errorf("import session %s: %w", m.id, err)
-		}
-		x.seq = h.seq
-		for _, op := range m.late {
-			if err := s.make(x, m, op); err != nil {
-				return nil, err
-			}
-		}
-		const show = "UPDATE head SET id = ?, seq = ?, epoch = ?, node = '', pid = 0 WHERE key = ?"
-		if err := x.exec(show, m.id, int64(x.seq), before+1, h.key); err != nil {
-			return nil, err
-		}
+		x.Exec("UPDATE head SET id = ?, seq = ?, epoch = ?, node = '', pid = 0 WHERE key = ?", m.id, int64(e.seq), before+1, h.key)
+		x.Annotate("import session %s", m.id)
 	}
-	return left, nil
+	return left
 }

@@ -6,20 +6,13 @@ import (
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func (x *tx) putLedger(message, purpose, entries string) error {
-	in := stampsOf(x.session)
-	last, err := x.last("SELECT key FROM ledger WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1", in)
-	if err != nil {
-		return err
-	}
-	key, err := in.after(last, "ledger entries of a session")
-	if err != nil {
-		return err
-	}
-	return x.exec("INSERT INTO ledger(key, message, purpose, entries) VALUES(?, ?, ?, ?)", key, message, purpose, entries)
+func (x *edit) putLedger(message, purpose, entries string) {
+	key := x.append("ledger", stampsOf(x.session), "ledger entries of a session")
+	x.Exec("INSERT INTO ledger(key, message, purpose, entries) VALUES(?, ?, ?, ?)", key, message, purpose, entries)
 }
 
 const (
@@ -34,12 +27,12 @@ func (s *Store) Ledger(ctx context.Context, session, messageID string) (out []st
 	damage := func(message, problem string) {
 		damaged = append(damaged, store.Damage{Type: store.DamagedLedger, Session: session, Message: message, Problem: problem})
 	}
-	err = s.readSession(ctx, session, func(c *conn, key int64) error {
+	err = s.readSession(ctx, session, func(c *database.Conn, key int64) error {
 		in := stampsOf(key)
 		read := func(query string) (list []store.LedgerRow, last int64, err error) {
-			err = c.query(ctx, query, func(r row) error {
-				last = r.int(0)
-				entries := store.LedgerRow{MessageID: r.text(1), Purpose: sdk.Purpose(r.text(2)), Entries: r.bytes(3)}
+			err = c.Query(ctx, query, func(r database.Row) error {
+				last = r.Int(0)
+				entries := store.LedgerRow{MessageID: r.Text(1), Purpose: sdk.Purpose(r.Text(2)), Entries: r.Bytes(3)}
 				if !json.Valid(entries.Entries) {
 					damage(entries.MessageID, errContent.Error())
 					return nil
@@ -50,14 +43,14 @@ func (s *Store) Ledger(ctx context.Context, session, messageID string) (out []st
 			return list, last, err
 		}
 		list, last, err := read(entriesOf)
-		if out = list; !corrupt(err) {
+		if out = list; !database.Corrupt(err) {
 			return err
 		}
 		damage("", "a range of entries cannot be read")
 		in.low = max(in.low, last+1)
 		rest, _, err := read(lastEntriesOf)
 		slices.Reverse(rest)
-		if out = append(out, rest...); corrupt(err) {
+		if out = append(out, rest...); database.Corrupt(err) {
 			err = nil
 		}
 		return err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // rounds is how often a process is killed: TENON_CRASH_ROUNDS, or crashRounds.
@@ -162,7 +163,7 @@ func fillFirst(t *testing.T, path string, sessions int) {
 	t.Helper()
 	s, err := openSteps(t, path, schema()[:1])
 	must(t, err)
-	onWriter(t, s, func(ctx context.Context, c *conn) error {
+	onWriter(t, s, func(ctx context.Context, c *database.Conn) error {
 		for i := range sessions {
 			info := aSession(fmt.Sprintf("ses_%03d", i))
 			if i%2 == 1 {
@@ -173,9 +174,9 @@ func fillFirst(t *testing.T, path string, sessions int) {
 				return err
 			}
 			key := int64(i + 1)
-			_, err = c.exec(ctx, "INSERT INTO head VALUES(?, ?, 1, 1, '', 0, 0)", key, info.ID)
+			_, err = c.Exec(ctx, "INSERT INTO head VALUES(?, ?, 1, 1, '', 0, 0)", key, info.ID)
 			if err == nil {
-				_, err = c.exec(ctx, "INSERT INTO session VALUES(?, ?, ?, '', 0, '', '/src', 'title', ?)", key, stampsOf(key).low+1, info.ID, data)
+				_, err = c.Exec(ctx, "INSERT INTO session VALUES(?, ?, ?, '', 0, '', '/src', 'title', ?)", key, stampsOf(key).low+1, info.ID, data)
 			}
 			if err != nil {
 				return err
@@ -189,14 +190,14 @@ func fillFirst(t *testing.T, path string, sessions int) {
 	must(t, s.Close())
 }
 
-func fillMessages(ctx context.Context, c *conn, session int64, id string) error {
+func fillMessages(ctx context.Context, c *database.Conn, session int64, id string) error {
 	for n := range 40 {
 		message, err := encodeJSON(aMessage(id, n))
 		if err != nil {
 			return err
 		}
 		key, stamp := messagesOf(session).low+int64(n)+1, stampsOf(session).low+int64(2*n)+2
-		if _, err = c.exec(ctx, "INSERT INTO message VALUES(?, ?, ?, ?)", key, stamp, aMessage(id, n).ID, message); err != nil {
+		if _, err = c.Exec(ctx, "INSERT INTO message VALUES(?, ?, ?, ?)", key, stamp, aMessage(id, n).ID, message); err != nil {
 			return err
 		}
 		p := aPart(id, n, fmt.Sprintf("text %d of 質問 %s", n, id))
@@ -204,7 +205,7 @@ func fillMessages(ctx context.Context, c *conn, session int64, id string) error 
 		if err != nil {
 			return err
 		}
-		if _, err = c.exec(ctx, "INSERT INTO part VALUES(?, ?, ?, 'text', ?)", partsOf(key).low+1, stamp+1, p.ID, part); err != nil {
+		if _, err = c.Exec(ctx, "INSERT INTO part VALUES(?, ?, ?, 'text', ?)", partsOf(key).low+1, stamp+1, p.ID, part); err != nil {
 			return err
 		}
 	}
@@ -301,13 +302,13 @@ func TestCrashMigration(t *testing.T) {
 		path := filepath.Join(dir, "tenon.db")
 		copyFile(t, first, path)
 		done := killWhile(t, "migrate", path, whole+whole/4) == "done"
-		c, err := connect(t.Context(), path)
+		c, err := database.Connect(t.Context(), database.URI(path))
 		must(t, err)
-		version, err := c.number(t.Context(), "PRAGMA user_version")
+		version, err := c.Number(t.Context(), "PRAGMA user_version")
 		must(t, err)
-		further, err := c.number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE name IN ('search', 'approval')")
+		further, err := c.Number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE name IN ('search', 'approval')")
 		must(t, err)
-		must(t, c.close())
+		must(t, c.Close())
 		current := int64(len(schema()))
 		if rows(t, path) != old || version == 1 && further != 0 || version != 1 && version != current || done && version != current {
 			t.Fatalf("round %d: version %d with %d further tables, done %v", round, version, further, done)

@@ -9,34 +9,19 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 const defaultLimit = 100 // of a listing; see store.Query
 
-// listingTables makes version 4: what a listing shows stands in the indexes that listings read, and removing does not keep
-// the lock for long.
-const listingTables = `
-ALTER TABLE session ADD COLUMN brief TEXT NOT NULL DEFAULT '';
-DROP INDEX session_parent;
-DROP INDEX session_updated;
-CREATE INDEX session_parent ON session(parent, updated DESC, id, project, directory, archived, brief);
-CREATE INDEX session_updated ON session(updated DESC, id, project, directory, archived, brief);
-
--- Otherwise each transaction that removes texts tidies up the index for up to half a second. The room of what is removed
--- comes back when the index grows. See https://www.sqlite.org/fts5.html#the_deletemerge_configuration_option
-INSERT INTO search(search, rank) VALUES('deletemerge', 0);
-`
-
 // Sessions lists sessions from an index, newest first.
 func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
 	query, args := listing(named, q)
 	var rows [][]byte
-	err := s.read(ctx, func(c *conn) error {
-		return c.query(ctx, query, func(r row) error {
-			rows = append(rows, r.bytes(0))
-			return nil
-		}, args...)
+	err := s.read(ctx, func(c *database.Conn) (err error) {
+		rows, err = database.All(ctx, c, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
+		return err
 	})
 	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		return nil, err
@@ -60,25 +45,18 @@ func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, err
 func (s *Store) salvageSessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
 	query, args := listing("key, id", q)
 	var damaged []store.Damage
-	err = s.read(ctx, func(c *conn) error {
-		type entry struct {
-			key int64
-			id  string
+	err = s.read(ctx, func(c *database.Conn) error {
+		read := func(query string) ([]stored, error) {
+			return database.All(ctx, c, query, func(r database.Row) stored { return stored{key: r.Int(0), id: r.Text(1)} }, args...)
 		}
-		var list []entry
-		read := func(query string) error {
-			list = nil
-			return c.query(ctx, query, func(r row) error {
-				list = append(list, entry{r.int(0), r.text(1)})
-				return nil
-			}, args...)
-		}
-		err := read(query)
-		if corrupt(err) { // in the index, or in the table
-			some := list
-			if err = read(strings.Replace(query, "FROM session", "FROM session NOT INDEXED", 1)); corrupt(err) {
-				list, err = some, nil
-				damaged = append(damaged, store.Damage{Type: store.DamagedStore, Problem: "the list of sessions cannot be read to its end"})
+		list, err := read(query)
+		if database.Corrupt(err) { // in the index, or in the table
+			whole, other := read(strings.Replace(query, "FROM session", "FROM session NOT INDEXED", 1))
+			if err = other; err == nil {
+				list = whole
+			} else if database.Corrupt(err) {
+				err = nil
+				damaged = append(damaged, store.Damage{Type: store.DamagedStore, Problem: noEnd})
 			}
 		}
 		for i := 0; err == nil && i < len(list); i++ {
@@ -101,9 +79,9 @@ func (s *Store) salvageSessions(ctx context.Context, q store.Query) (out []sdk.S
 // List reads nothing but an index, one column a session.
 func (s *Store) List(ctx context.Context, q store.Query) (out []store.Listed, err error) {
 	query, args := listing("brief", q)
-	err = s.read(ctx, func(c *conn) error {
-		return c.query(ctx, query, func(r row) error {
-			v, err := parseBrief(r.text(0))
+	err = s.read(ctx, func(c *database.Conn) error {
+		return c.Query(ctx, query, func(r database.Row) error {
+			v, err := parseBrief(r.Text(0))
 			out = append(out, v)
 			return err
 		}, args...)
@@ -211,32 +189,14 @@ func parseBrief(text string) (out store.Listed, err error) {
 	return out, nil
 }
 
-// fillBriefs does so for the sessions that an older version stored.
-func fillBriefs(ctx context.Context, c *conn) error {
-	type update struct {
-		key  int64
-		text string
-	}
-	for low := int64(-1); ; {
-		var list []update
-		// Some at a time: a statement must not see what it changes.
-		err := c.query(ctx, "SELECT key, CAST(data AS BLOB) FROM session WHERE key > ? ORDER BY key LIMIT 1000", func(r row) error {
-			v := &sdk.Session{}
-			u := update{key: r.int(0)}
-			if err := v.UnmarshalJSON(r.bytes(1)); err == nil { // opening is not the time to look for damage
-				u.text = brief(v)
-			}
-			list = append(list, u)
-			return nil
-		}, low)
-		if err != nil || len(list) == 0 {
-			return err
+// fillBriefs writes those of the sessions that an older version stored, except damaged ones.
+func fillBriefs(x *database.Tx) {
+	const sessions = "SELECT key, CAST(data AS BLOB) FROM session WHERE key > ? ORDER BY key"
+	fillIn(x, sessions, "UPDATE session SET brief = ?2 WHERE key = ?1", func(r database.Row) string {
+		v := &sdk.Session{}
+		if v.UnmarshalJSON(r.Bytes(1)) != nil {
+			return ""
 		}
-		for _, u := range list {
-			if _, err := c.exec(ctx, "UPDATE session SET brief = ? WHERE key = ?", u.text, u.key); err != nil {
-				return err
-			}
-		}
-		low = list[len(list)-1].key
-	}
+		return brief(v)
+	})
 }

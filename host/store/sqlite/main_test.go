@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -51,14 +52,14 @@ func must(t testing.TB, err error) {
 }
 
 // onWriter runs f on the writer's connection, in a transaction.
-func onWriter(t *testing.T, s *Store, f func(context.Context, *conn) error) {
+func onWriter(t *testing.T, s *Store, f func(context.Context, *database.Conn) error) {
 	t.Helper()
-	must(t, s.submit(t.Context(), f))
+	must(t, s.submit(t.Context(), func(x *database.Tx) { x.Fail(f(x.Ctx, x.Conn)) }))
 }
 
 func script(t *testing.T, s *Store, sql string) {
 	t.Helper()
-	onWriter(t, s, func(ctx context.Context, c *conn) error { return c.script(ctx, sql) })
+	onWriter(t, s, func(ctx context.Context, c *database.Conn) error { return c.Script(ctx, sql) })
 }
 
 // wantSound fails unless SQLite finds nothing wrong with the file.

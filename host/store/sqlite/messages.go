@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -34,7 +35,7 @@ type stored struct {
 // Decoding costs several times what reading does, so it is done apart, on all processors.
 func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]sdk.MessageWithParts, error) {
 	p := page{session: session}
-	err := s.readSession(ctx, session, func(c *conn, key int64) error {
+	err := s.readSession(ctx, session, func(c *database.Conn, key int64) error {
 		in, err := bounds(ctx, c, messagesOf(key), q)
 		if err != nil {
 			return err
@@ -48,9 +49,9 @@ func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]s
 	return out, s.damageError(damages(p.broken))
 }
 
-func bounds(ctx context.Context, c *conn, in span, q store.Page) (span, error) {
+func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span, error) {
 	find := func(id string) (int64, error) {
-		key, err := c.numberOr(ctx, findMessage, findMessagePlainly, id, in.low, in.high)
+		key, err := numberOr(ctx, c, findMessage, findMessagePlainly, id, in.low, in.high)
 		if err == nil && key == 0 {
 			err = fmt.Errorf("message %s: %w", id, store.ErrNotFound)
 		}
@@ -74,7 +75,7 @@ func bounds(ctx context.Context, c *conn, in span, q store.Page) (span, error) {
 	return out, nil
 }
 
-func (p *page) read(ctx context.Context, c *conn, in span, limit int) (err error) {
+func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (err error) {
 	var whole bool
 	if p.messages, whole, err = messageRows.newest(ctx, c, in, limit); err != nil {
 		return err
@@ -85,7 +86,7 @@ func (p *page) read(ctx context.Context, c *conn, in span, limit int) (err error
 	if limit > 0 && len(p.messages) == limit {
 		parts.low = partsOf(p.messages[0].key).low
 	}
-	if p.appended, err = readDeltas(ctx, c, parts); corrupt(err) {
+	if p.appended, err = readDeltas(ctx, c, parts); database.Corrupt(err) {
 		p.broken = append(p.broken, structure(p.session, "text that was appended to parts cannot be read"))
 		err = nil
 	}
@@ -106,15 +107,15 @@ func (p *page) noteRange(whole bool, what string) {
 }
 
 // readDeltas returns the text that was appended to each part of the span.
-func readDeltas(ctx context.Context, c *conn, in span) (map[int64]*strings.Builder, error) {
+func readDeltas(ctx context.Context, c *database.Conn, in span) (map[int64]*strings.Builder, error) {
 	texts := map[int64]*strings.Builder{}
-	err := c.query(ctx, "SELECT part, text FROM delta WHERE part BETWEEN ? AND ? ORDER BY part, stamp", func(r row) error {
-		text := texts[r.int(0)]
+	err := c.Query(ctx, "SELECT part, text FROM delta WHERE part BETWEEN ? AND ? ORDER BY part, stamp", func(r database.Row) error {
+		text := texts[r.Int(0)]
 		if text == nil {
 			text = &strings.Builder{}
-			texts[r.int(0)] = text
+			texts[r.Int(0)] = text
 		}
-		text.WriteString(r.text(1))
+		text.WriteString(r.Text(1))
 		return nil
 	}, in.low, in.high)
 	return texts, err
@@ -197,10 +198,9 @@ func (p *page) joinOne(row *stored, info sdk.Message, parts sdk.Parts, rows []st
 		if len(parts) > 0 {
 			info = store.StandIn(sdk.MessageHead{ID: id, SessionID: p.session}, before, parts)
 		}
-		b := broken{key: row.key, inPlace: info}
-		b.Damage = store.Damage{Type: store.DamagedMessage, Session: p.session, ID: id, Problem: row.problem.Error()}
-		b.Data, b.unreadable = row.data, row.problem == errPage
-		p.broken = append(p.broken, b)
+		b := newBroken(store.Damage{Type: store.DamagedMessage, Session: p.session, ID: id}, row.key, row.data, row.problem)
+		b.inPlace = info
+		p.broken = append(p.broken, *b)
 	}
 	return sdk.MessageWithParts{Info: info, Parts: parts}, info != nil
 }
@@ -213,10 +213,8 @@ func (p *page) without(message string, parts sdk.Parts, rows []stored) sdk.Parts
 			out = append(out, part)
 			continue
 		}
-		b := broken{key: rows[i].key}
-		b.Damage = store.Damage{Type: store.DamagedPart, Session: p.session, Message: message, ID: rows[i].id, Problem: rows[i].problem.Error()}
-		b.Data, b.unreadable = rows[i].data, rows[i].problem == errPage
-		p.broken = append(p.broken, b)
+		d := store.Damage{Type: store.DamagedPart, Session: p.session, Message: message, ID: rows[i].id}
+		p.broken = append(p.broken, *newBroken(d, rows[i].key, rows[i].data, rows[i].problem))
 	}
 	return out
 }

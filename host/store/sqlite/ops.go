@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -23,20 +24,20 @@ func (s *Store) encode(session string, op store.Op) (change, error) {
 	case store.PutPart:
 		return encodePart(session, op)
 	case store.AppendText:
-		return func(x *tx) error { return x.appendText(op) }, nil
+		return func(x *edit) { x.appendText(op) }, nil
 	case store.RemoveMessage:
-		return func(x *tx) error { return x.removeMessage(op.MessageID) }, nil
+		return func(x *edit) { x.removeMessage(op.MessageID) }, nil
 	case store.RemovePart:
-		return func(x *tx) error { return x.removePart(op.PartID) }, nil
+		return func(x *edit) { x.removePart(op.PartID) }, nil
 	case store.SetTurn:
-		return func(x *tx) error { return x.setTurn(op.Open) }, nil
+		return func(x *edit) { x.Exec("UPDATE head SET turn = ? WHERE key = ?", flag(op.Open), x.session) }, nil
 	case store.TakePrompt:
-		return func(x *tx) error { return x.takePrompt(op.PromptID) }, nil
+		return func(x *edit) { x.takePrompt(op.PromptID) }, nil
 	case store.PutTodos:
 		return encodeTodos(op.Todos)
 	case store.PutLedger:
 		entries := string(op.Entries)
-		return func(x *tx) error { return x.putLedger(op.MessageID, string(op.Purpose), entries) }, nil
+		return func(x *edit) { x.putLedger(op.MessageID, string(op.Purpose), entries) }, nil
 	case store.PutBlob:
 		return s.encodeBlob(op.Content)
 	}
@@ -64,7 +65,7 @@ func encodeSession(session string, v *sdk.Session) (change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(x *tx) error { return x.putSession(args) }, nil
+	return func(x *edit) { x.putSession(args) }, nil
 }
 
 // titleColumn is where sessionColumns puts the title.
@@ -73,22 +74,21 @@ const titleColumn = 5
 // sessionColumns returns the columns of the session row behind key and stamp.
 func sessionColumns(v *sdk.Session) ([]any, error) {
 	data, err := encodeJSON(v)
-	archived := int64(0)
-	if v.Time.Archived != 0 {
-		archived = 1
-	}
-	return []any{v.ID, v.ParentID, v.Time.Updated, v.ProjectID, v.Directory, strings.ToLower(v.Title), archived, brief(v), data}, err
+	return []any{v.ID, v.ParentID, v.Time.Updated, v.ProjectID, v.Directory, strings.ToLower(v.Title), flag(v.Time.Archived != 0), brief(v), data}, err
 }
 
-func (x *tx) putSession(columns []any) error {
-	stamp, err := x.stamp()
-	if err != nil {
-		return err
+// flag is how columns and parameters write a boolean.
+func flag(on bool) int64 {
+	if on {
+		return 1
 	}
-	if err := x.indexTitle(columns[titleColumn].(string)); err != nil {
-		return err
-	}
-	return x.exec("INSERT OR REPLACE INTO session(key, stamp, id, parent, updated, project, directory, title, archived, brief, data)"+
+	return 0
+}
+
+func (x *edit) putSession(columns []any) {
+	stamp := x.stamp()
+	x.indexTitle(columns[titleColumn].(string))
+	x.Exec("INSERT OR REPLACE INTO session(key, stamp, id, parent, updated, project, directory, title, archived, brief, data)"+
 		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{x.session, stamp}, columns...)...)
 }
 
@@ -101,7 +101,7 @@ func encodeMessage(session string, m sdk.Message) (change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("message %s: %w", id, err)
 	}
-	return func(x *tx) error { return x.putMessage(id, data) }, nil
+	return func(x *edit) { x.putMessage(id, data) }, nil
 }
 
 const (
@@ -110,27 +110,15 @@ const (
 	findMessagePlainly = "SELECT key FROM message NOT INDEXED WHERE id = ? AND key BETWEEN ? AND ?"
 )
 
-func (x *tx) putMessage(id, data string) error {
+func (x *edit) putMessage(id, data string) {
 	in := messagesOf(x.session)
-	key, err := x.find(findMessage, id, in)
-	if err != nil {
-		return err
-	}
-	stamp, err := x.stamp()
-	if err != nil {
-		return err
-	}
+	key, stamp := x.find(findMessage, id, in), x.stamp()
 	if key != 0 {
-		return x.exec("UPDATE message SET stamp = ?, data = ? WHERE key = ?", stamp, data, key)
+		x.Exec("UPDATE message SET stamp = ?, data = ? WHERE key = ?", stamp, data, key)
+		return
 	}
-	last, err := x.last("SELECT key FROM message WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1", in)
-	if err != nil {
-		return err
-	}
-	if key, err = in.after(last, "messages in a session"); err != nil {
-		return err
-	}
-	return x.exec("INSERT INTO message(key, stamp, id, data) VALUES(?, ?, ?, ?)", key, stamp, id, data)
+	key = x.append("message", in, "messages in a session")
+	x.Exec("INSERT INTO message(key, stamp, id, data) VALUES(?, ?, ?, ?)", key, stamp, id, data)
 }
 
 func encodePart(session string, op store.PutPart) (change, error) {
@@ -148,7 +136,7 @@ func encodePart(session string, op store.PutPart) (change, error) {
 	if row.data, err = encodeJSON(p); err != nil {
 		return nil, fmt.Errorf("part %s: %w", h.ID, err)
 	}
-	return func(x *tx) error { return x.putPart(&row) }, nil
+	return func(x *edit) { x.putPart(&row) }, nil
 }
 
 // partRow is a part as it is stored.
@@ -161,122 +149,72 @@ type partRow struct {
 
 const findPart = "SELECT key FROM part WHERE id = ? AND key BETWEEN ? AND ?"
 
-func (x *tx) putPart(p *partRow) error {
-	message, err := x.find(findMessage, p.message, messagesOf(x.session))
-	if err != nil {
-		return err
-	}
+func (x *edit) putPart(p *partRow) {
+	message := x.find(findMessage, p.message, messagesOf(x.session))
 	if message == 0 {
-		return fmt.Errorf("part %s: message %s: %w", p.id, p.message, store.ErrNotFound)
+		x.Fail(fmt.Errorf("part %s: message %s: %w", p.id, p.message, store.ErrNotFound))
+		return
 	}
-	key, err := x.find(findPart, p.id, partsOfSession(x.session))
-	if err != nil {
-		return err
-	}
-	stamp, err := x.stamp()
-	if err != nil {
-		return err
-	}
+	key, stamp := x.find(findPart, p.id, partsOfSession(x.session)), x.stamp()
 	if key == 0 {
-		return x.addPart(message, stamp, p)
+		key = x.append("part", partsOf(message), "parts in a message")
+		if p.text != "" {
+			x.index(key, p.text)
+		}
+		x.Exec("INSERT INTO part(key, stamp, id, field, data) VALUES(?, ?, ?, ?, ?)", key, stamp, p.id, p.field, p.data)
+		return
 	}
 	if messageOf(key) != message {
-		return fmt.Errorf("part %s: moved to message %s", p.id, p.message)
+		x.Fail(fmt.Errorf("part %s: moved to message %s", p.id, p.message))
+		return
 	}
 	if !p.streamed {
-		if err := x.exec("DELETE FROM delta WHERE part = ?", key); err != nil {
-			return err
-		}
+		x.Exec("DELETE FROM delta WHERE part = ?", key)
 	}
 	if p.prose {
-		if err := x.index(key, p.text); err != nil {
-			return err
-		}
+		x.index(key, p.text)
 	}
-	return x.exec("UPDATE part SET stamp = ?, field = ?, data = ? WHERE key = ?", stamp, p.field, p.data, key)
+	x.Exec("UPDATE part SET stamp = ?, field = ?, data = ? WHERE key = ?", stamp, p.field, p.data, key)
 }
 
-func (x *tx) addPart(message, stamp int64, p *partRow) error {
-	in := partsOf(message)
-	last, err := x.last("SELECT key FROM part WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1", in)
-	if err != nil {
-		return err
-	}
-	key, err := in.after(last, "parts in a message")
-	if err != nil {
-		return err
-	}
-	if p.text != "" {
-		if err := x.index(key, p.text); err != nil {
-			return err
-		}
-	}
-	return x.exec("INSERT INTO part(key, stamp, id, field, data) VALUES(?, ?, ?, ?, ?)", key, stamp, p.id, p.field, p.data)
-}
-
-func (x *tx) appendText(op store.AppendText) error {
+func (x *edit) appendText(op store.AppendText) {
 	var key int64
 	var field string
 	in := partsOfSession(x.session)
-	found, err := x.c.first(x.ctx, "SELECT key, field FROM part WHERE id = ? AND key BETWEEN ? AND ?", func(r row) {
-		key, field = r.int(0), r.text(1)
+	found := x.First("SELECT key, field FROM part WHERE id = ? AND key BETWEEN ? AND ?", func(r database.Row) {
+		key, field = r.Int(0), r.Text(1)
 	}, op.PartID, in.low, in.high)
-	if err != nil {
-		return err
+	switch {
+	case !found:
+		x.Fail(fmt.Errorf("part %s: %w", op.PartID, store.ErrNotFound))
+	case field == "" || field != op.Field:
+		x.Fail(fmt.Errorf("part %s: no text can be appended to field %q", op.PartID, op.Field))
+	default:
+		x.Exec("INSERT INTO delta(part, stamp, text) VALUES(?, ?, ?)", key, x.stamp(), op.Text)
 	}
-	if !found {
-		return fmt.Errorf("part %s: %w", op.PartID, store.ErrNotFound)
-	}
-	if field == "" || field != op.Field {
-		return fmt.Errorf("part %s: no text can be appended to field %q", op.PartID, op.Field)
-	}
-	stamp, err := x.stamp()
-	if err != nil {
-		return err
-	}
-	return x.exec("INSERT INTO delta(part, stamp, text) VALUES(?, ?, ?)", key, stamp, op.Text)
 }
 
-func (x *tx) removeMessage(id string) error {
-	key, err := x.find(findMessage, id, messagesOf(x.session))
-	if err != nil || key == 0 {
-		return err
-	}
-	parts := partsOf(key)
-	return errors.Join(
-		x.exec(unindexSpan, parts.low, parts.high),
-		x.exec("DELETE FROM delta WHERE part BETWEEN ? AND ?", parts.low, parts.high),
-		x.exec("DELETE FROM part WHERE key BETWEEN ? AND ?", parts.low, parts.high),
-		x.exec("DELETE FROM message WHERE key = ?", key),
-		x.noteRemoved(rowMessageRemoved, id),
-	)
+// dropParts removes parts ?1 to ?2 with all that refers to them.
+func dropParts() []string {
+	return []string{unindexSpan, "DELETE FROM delta WHERE part BETWEEN ?1 AND ?2", "DELETE FROM part WHERE key BETWEEN ?1 AND ?2"}
 }
 
-func (x *tx) removePart(id string) error {
-	key, err := x.find(findPart, id, partsOfSession(x.session))
-	if err != nil || key == 0 {
-		return err
+func (x *edit) removeMessage(id string) {
+	if key := x.find(findMessage, id, messagesOf(x.session)); key != 0 {
+		parts := partsOf(key)
+		x.ExecAll(dropParts(), parts.low, parts.high)
+		x.Exec("DELETE FROM message WHERE key = ?", key)
+		x.noteRemoved(rowMessageRemoved, id)
 	}
-	return errors.Join(
-		x.exec(unindexSpan, key, key),
-		x.exec("DELETE FROM delta WHERE part = ?", key),
-		x.exec("DELETE FROM part WHERE key = ?", key),
-		x.noteRemoved(rowPartRemoved, id),
-	)
 }
 
-func (x *tx) noteRemoved(kind, id string) error {
-	stamp, err := x.stamp()
-	if err != nil {
-		return err
+func (x *edit) removePart(id string) {
+	if key := x.find(findPart, id, partsOfSession(x.session)); key != 0 {
+		x.ExecAll(dropParts(), key, key)
+		x.noteRemoved(rowPartRemoved, id)
 	}
-	return x.exec("INSERT INTO removed(stamp, type, id) VALUES(?, ?, ?)", stamp, kind, id)
 }
 
-func (x *tx) setTurn(open bool) error {
-	turn := int64(0)
-	if open {
-		turn = 1
-	}
-	return x.exec("UPDATE head SET turn = ? WHERE key = ?", turn, x.session)
+func (x *edit) noteRemoved(kind, id string) {
+	x.Exec("INSERT INTO removed(stamp, type, id) VALUES(?, ?, ?)", x.stamp(), kind, id)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -137,27 +138,27 @@ func TestBusy(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, dir)
 	token := createIn(t, s, "ses_a")
-	other, err := connect(t.Context(), s.path)
+	other, err := database.Connect(t.Context(), database.URI(s.path))
 	must(t, err)
-	defer other.close()
-	must(t, other.script(t.Context(), "BEGIN IMMEDIATE"))
+	defer other.Close()
+	must(t, other.Script(t.Context(), "BEGIN IMMEDIATE"))
 	done := make(chan error)
 	go func() { // ends when other commits
 		_, err := s.Append(t.Context(), token, []store.Op{store.PutMessage{Message: aMessage("ses_a", 1)}})
 		done <- err
 	}()
-	must(t, other.script(t.Context(), "COMMIT"))
+	must(t, other.Script(t.Context(), "COMMIT"))
 	must(t, <-done)
 
-	onWriter(t, s, func(context.Context, *conn) error { // by the goroutine that uses it
+	onWriter(t, s, func(context.Context, *database.Conn) error { // by the goroutine that uses it
 		s.busyWait = time.Millisecond
 		return nil
 	})
-	must(t, other.script(t.Context(), "BEGIN IMMEDIATE"))
+	must(t, other.Script(t.Context(), "BEGIN IMMEDIATE"))
 	_, err = s.Append(t.Context(), token, []store.Op{store.PutMessage{Message: aMessage("ses_a", 2)}})
 	if err == nil || !strings.Contains(err.Error(), s.path+" is kept locked by another process") {
 		t.Errorf("Append while another process keeps the lock = %v", err)
 	}
-	must(t, other.script(t.Context(), "COMMIT"))
+	must(t, other.Script(t.Context(), "COMMIT"))
 	appendTo(t, s, token, store.PutMessage{Message: aMessage("ses_a", 2)})
 }

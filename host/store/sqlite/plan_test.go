@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -47,9 +48,9 @@ func TestPlans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sorts := 0
 			var lines []string
-			err := s.read(t.Context(), func(c *conn) error {
-				return c.query(t.Context(), "EXPLAIN QUERY PLAN "+q.sql, func(r row) error {
-					lines = append(lines, r.text(3))
+			err := s.read(t.Context(), func(c *database.Conn) error {
+				return c.Query(t.Context(), "EXPLAIN QUERY PLAN "+q.sql, func(r database.Row) error {
+					lines = append(lines, r.Text(3))
 					return nil
 				}, q.args...)
 			})

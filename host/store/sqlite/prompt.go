@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 const (
@@ -15,36 +16,25 @@ const (
 // Submit queues a prompt, whoever owns the session.
 func (s *Store) Submit(ctx context.Context, p store.Prompt) error {
 	data := string(p.Data)
-	return s.submit(ctx, func(ctx context.Context, c *conn) error {
-		h, err := readHead(ctx, c, p.SessionID)
-		if err != nil {
-			return err
-		}
-		last, err := c.number(ctx, lastPrompt, h.key)
-		if err != nil {
-			return err
-		}
-		_, err = c.exec(ctx, "INSERT INTO prompt(session, id, number, data) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			h.key, p.ID, last+1, data)
-		return err
+	return s.submit(ctx, func(x *database.Tx) {
+		h := readHead(x, p.SessionID)
+		x.Exec("INSERT INTO prompt(session, id, number, data) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING", h.key, p.ID, x.Number(lastPrompt, h.key)+1, data)
 	})
 }
 
 // Prompts lists the waiting prompts, oldest first.
 func (s *Store) Prompts(ctx context.Context, session string) (out []store.Prompt, err error) {
-	err = s.readSession(ctx, session, func(c *conn, key int64) error {
-		return c.query(ctx, waitingPrompts, func(r row) error {
-			out = append(out, store.Prompt{ID: r.text(0), SessionID: session, Data: r.bytes(1)})
-			return nil
+	err = s.readSession(ctx, session, func(c *database.Conn, key int64) (err error) {
+		out, err = database.All(ctx, c, waitingPrompts, func(r database.Row) store.Prompt {
+			return store.Prompt{ID: r.Text(0), SessionID: session, Data: r.Bytes(1)}
 		}, key)
+		return err
 	})
 	return out, err
 }
 
-func (x *tx) takePrompt(id string) error {
-	n, err := x.c.exec(x.ctx, "UPDATE prompt SET data = NULL WHERE session = ? AND id = ? AND data IS NOT NULL", x.session, id)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("prompt %s: %w", id, store.ErrNotFound)
+func (x *edit) takePrompt(id string) {
+	if x.Exec("UPDATE prompt SET data = NULL WHERE session = ? AND id = ? AND data IS NOT NULL", x.session, id) == 0 {
+		x.Fail(fmt.Errorf("prompt %s: %w", id, store.ErrNotFound))
 	}
-	return err
 }

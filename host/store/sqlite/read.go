@@ -6,13 +6,28 @@ import (
 	"fmt"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// read calls f with a connection whose reads all see one state of the database.
+func (s *Store) read(ctx context.Context, f func(*database.Conn) error) error {
+	return s.explain(s.readers.Read(ctx, f))
+}
+
+// numberOr returns the number of the first query, or of the other when pages that the first one needs are damaged.
+func numberOr(ctx context.Context, c *database.Conn, sql, other string, args ...any) (int64, error) {
+	n, err := c.Number(ctx, sql, args...)
+	if database.Corrupt(err) {
+		n, err = c.Number(ctx, other, args...)
+	}
+	return n, err
+}
+
 // readSession calls f with the key of the session, or returns store.ErrNotFound.
-func (s *Store) readSession(ctx context.Context, session string, f func(c *conn, key int64) error) error {
-	return s.read(ctx, func(c *conn) error {
-		key, err := c.numberOr(ctx, "SELECT key FROM head WHERE id = ?", "SELECT key FROM head NOT INDEXED WHERE id = ?", session)
+func (s *Store) readSession(ctx context.Context, session string, f func(c *database.Conn, key int64) error) error {
+	return s.read(ctx, func(c *database.Conn) error {
+		key, err := numberOr(ctx, c, "SELECT key FROM head WHERE id = ?", "SELECT key FROM head NOT INDEXED WHERE id = ?", session)
 		if err == nil && key == 0 {
 			err = fmt.Errorf("session %s: %w", session, store.ErrNotFound)
 		}
@@ -25,8 +40,8 @@ func (s *Store) readSession(ctx context.Context, session string, f func(c *conn,
 
 // Session returns the session and its seq.
 func (s *Store) Session(ctx context.Context, id string) (v *sdk.Session, seq uint64, err error) {
-	err = s.readSession(ctx, id, func(c *conn, key int64) error {
-		n, err := c.number(ctx, "SELECT seq FROM head WHERE key = ?", key)
+	err = s.readSession(ctx, id, func(c *database.Conn, key int64) error {
+		n, err := c.Number(ctx, "SELECT seq FROM head WHERE key = ?", key)
 		if seq = uint64(n); err == nil {
 			v, err = s.session(ctx, c, key, id)
 		}
@@ -35,11 +50,12 @@ func (s *Store) Session(ctx context.Context, id string) (v *sdk.Session, seq uin
 	return v, seq, err
 }
 
+const sessionData = "SELECT CAST(data AS BLOB) FROM session WHERE key = ?"
+
 // session reads a session row. Beside the error of a damaged one it returns another in its place.
-func (s *Store) session(ctx context.Context, c *conn, key int64, id string) (*sdk.Session, error) {
-	var data []byte
-	found, err := c.first(ctx, "SELECT CAST(data AS BLOB) FROM session WHERE key = ?", func(r row) { data = r.bytes(0) }, key)
-	if err != nil && !corrupt(err) {
+func (s *Store) session(ctx context.Context, c *database.Conn, key int64, id string) (*sdk.Session, error) {
+	data, found, err := c.Bytes(ctx, sessionData, key)
+	if err != nil && !database.Corrupt(err) {
 		return nil, err
 	}
 	problem := errPage
@@ -61,20 +77,20 @@ func (s *Store) session(ctx context.Context, c *conn, key int64, id string) (*sd
 }
 
 // sessionInPlace returns what the columns know of a session whose row cannot be decoded. They are in an index too, in other pages.
-func sessionInPlace(ctx context.Context, c *conn, id string) (*sdk.Session, error) {
+func sessionInPlace(ctx context.Context, c *database.Conn, id string) (*sdk.Session, error) {
 	v := &sdk.Session{ID: id}
-	take := func(r row) {
-		v.ParentID, v.ProjectID, v.Directory, v.Time.Updated, v.Title = r.text(0), r.text(1), r.text(2), r.int(3), r.text(5)
-		if listed, err := parseBrief(r.text(4)); err == nil && listed.ID == id {
+	take := func(r database.Row) {
+		v.ParentID, v.ProjectID, v.Directory, v.Time.Updated, v.Title = r.Text(0), r.Text(1), r.Text(2), r.Int(3), r.Text(5)
+		if listed, err := parseBrief(r.Text(4)); err == nil && listed.ID == id {
 			v.Title, v.Cost = listed.Title, listed.Cost
 			v.Time = sdk.SessionTime{Created: listed.Created, Updated: listed.Updated, Archived: listed.Archived}
 		}
 	}
-	found, err := c.first(ctx, "SELECT parent, project, directory, updated, brief, '' FROM session INDEXED BY session_updated WHERE id = ? LIMIT 1", take, id)
-	if corrupt(err) || err == nil && !found {
-		_, err = c.first(ctx, "SELECT parent, project, directory, updated, brief, title FROM session NOT INDEXED WHERE id = ? LIMIT 1", take, id)
+	found, err := c.First(ctx, "SELECT parent, project, directory, updated, brief, '' FROM session INDEXED BY session_updated WHERE id = ? LIMIT 1", take, id)
+	if database.Corrupt(err) || err == nil && !found {
+		_, err = c.First(ctx, "SELECT parent, project, directory, updated, brief, title FROM session NOT INDEXED WHERE id = ? LIMIT 1", take, id)
 	}
-	if corrupt(err) {
+	if database.Corrupt(err) {
 		err = nil
 	}
 	return v, err
@@ -116,17 +132,17 @@ func (s *Store) Changes(ctx context.Context, session string, after uint64, limit
 		limit = -1 // all
 	}
 	var damaged []store.Damage
-	err = s.readSession(ctx, session, func(c *conn, key int64) error {
+	err = s.readSession(ctx, session, func(c *database.Conn, key int64) error {
 		stamps, parts := stampsOf(key), partsOfSession(key)
 		if after > seqOf(stamps.high) {
 			return nil
 		}
 		open := map[int]int64{} // index in out -> key of a part with appended text
-		err := c.query(ctx, changes, func(r row) error {
-			if part := r.int(4); part != 0 {
+		err := c.Query(ctx, changes, func(r database.Row) error {
+			if part := r.Int(4); part != 0 {
 				open[len(out)] = part
 			}
-			out = append(out, store.Row{Seq: seqOf(r.int(0)), Type: r.text(1), ID: r.text(2), Data: r.bytes(3)})
+			out = append(out, store.Row{Seq: seqOf(r.Int(0)), Type: r.Text(1), ID: r.Text(2), Data: r.Bytes(3)})
 			return nil
 		}, stamps.low+int64(after)+1, stamps.high, key, parts.low, parts.high, int64(limit))
 		if err != nil {
@@ -152,7 +168,7 @@ func (s *Store) Changes(ctx context.Context, session string, after uint64, limit
 }
 
 // extended adds the text that was appended to a part to its row. One that cannot be decoded stays as it is.
-func (s *Store) extended(ctx context.Context, c *conn, r *store.Row, part int64) error {
+func (s *Store) extended(ctx context.Context, c *database.Conn, r *store.Row, part int64) error {
 	p, err := sdk.DecodePart(r.Data)
 	if err != nil {
 		return nil

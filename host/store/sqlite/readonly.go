@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // openReadOnly opens the database for reading alone, after opening it failed because its place cannot be written. Every write is
@@ -22,15 +23,16 @@ func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 	}
 	// Without a log beside it the file is whole and nobody writes to it: a writer would have one. SQLite needs to be told, as it
 	// cannot make the files with which it would find out.
-	s.readers.options = "&immutable=1"
+	uri := database.URI(s.path) + "&immutable=1"
 	if log, err := os.Stat(s.path + "-wal"); err == nil && log.Size() > 0 {
-		s.readers.options = "&mode=ro"
+		uri = database.URI(s.path) + "&mode=ro"
 	}
-	c, err := s.readers.connect(ctx)
+	s.readers = database.NewPool(uri)
+	c, err := database.ConnectToRead(ctx, uri)
 	if err == nil {
-		err = errors.Join(s.settled(ctx, c), c.close())
+		err = errors.Join(s.current(ctx, c), c.Close())
 	}
-	if errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrCorrupt) || corrupt(err) {
+	if errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrCorrupt) || database.Corrupt(err) {
 		return s.explain(err)
 	}
 	if err != nil {
@@ -40,15 +42,13 @@ func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 }
 
 func (s *Store) openEmpty(ctx context.Context) error {
-	c, err := connectTo(ctx, "file::memory:?_error_rc=1")
-	for i := 0; err == nil && i < len(s.steps); i++ {
-		if err = c.script(ctx, s.steps[i].sql); err == nil && s.steps[i].fill != nil {
-			err = s.steps[i].fill(ctx, c)
-		}
+	c, err := database.Connect(ctx, database.Memory)
+	if err == nil {
+		err = s.runSteps(ctx, c, 0)
 	}
 	if err != nil {
 		return s.explain(err)
 	}
-	s.readers.alone(c)
+	s.readers = database.NewPoolOf(c)
 	return nil
 }

@@ -9,13 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
 // readOnly opens the database in dir as Open does where nothing can be written, which the user who runs the tests may not obey.
 func readOnly(t *testing.T, dir string) *Store {
 	t.Helper()
 	path := filepath.Join(dir, "tenon.db")
-	s := &Store{path: path, version: "1.2.3", steps: schema(), node: newNode(path + "-nodes"), readers: newReaders(path), queue: make(chan *job), done: make(chan struct{})}
+	s := &Store{path: path, version: "1.2.3", steps: schema(), node: node.New(path + "-nodes"), readers: database.NewPool(database.URI(path)), queue: make(chan *job), done: make(chan struct{})}
 	must(t, s.openReadOnly(t.Context(), store.ErrReadOnly))
 	close(s.done)
 	t.Cleanup(func() { _ = s.Close() })

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,7 +35,7 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	}
 	defer func() {
 		if c != nil {
-			err = errors.Join(err, s.explain(c.close()))
+			err = errors.Join(err, s.explain(c.Close()))
 		}
 	}()
 	o.Path = s.path + rebuildSuffix
@@ -56,7 +58,7 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 		return out, errors.Join(s.explainFile(err), removeDatabase(o.Path))
 	}
 	if runtime.GOOS == "windows" { // where a file that is open cannot be replaced
-		err, c = c.close(), nil
+		err, c = c.Close(), nil
 	}
 	if err == nil {
 		err = errors.Join(os.Rename(o.Path, s.path), removeDatabase(o.Path)) // what is beside it
@@ -67,41 +69,41 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 }
 
 // openAlone opens the database so that no other process can use it, and without the files that SQLite puts beside it.
-func openAlone(ctx context.Context, o Options) (*Store, *conn, error) {
+func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 	path, err := filepath.Abs(o.Path)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Store{path: path, version: o.Version, log: o.Logger, steps: schema(), node: newNode(path + "-nodes"), readers: newReaders(path)}
-	c, err := connect(ctx, path)
+	s := &Store{path: path, version: o.Version, log: o.Logger, steps: schema(), node: node.New(path + "-nodes")}
+	c, err := database.Connect(ctx, database.URI(path))
 	if err != nil {
 		return nil, nil, s.explain(err)
 	}
-	if err = c.script(ctx, "PRAGMA busy_timeout=0; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT"); err == nil {
-		err = s.settled(ctx, c)
+	if err = c.Script(ctx, "PRAGMA busy_timeout=0; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT"); err == nil {
+		err = s.current(ctx, c)
 	}
 	if err == nil {
 		err = os.WriteFile(path+rebuildSuffix, nil, 0o600)
 	}
 	if err == nil {
-		err = c.script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT")
+		err = c.Script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT")
 	}
-	if busy(err) {
+	if database.Busy(err) {
 		err = fmt.Errorf("session store %s is open in another process: end it and try again: %w", path, &store.OwnedError{})
 	}
 	if err != nil {
-		return nil, nil, errors.Join(s.explain(err), c.close())
+		return nil, nil, errors.Join(s.explain(err), c.Close())
 	}
-	s.readers.alone(c)
+	s.readers = database.NewPoolOf(c)
 	return s, c, nil
 }
 
 // afterRebuild clears up after a Rebuild that was killed. The caller uses the database, so none runs.
-func (s *Store) afterRebuild(ctx context.Context, c *conn) error {
+func (s *Store) afterRebuild(ctx context.Context, c *database.Conn) error {
 	if _, err := os.Lstat(s.path + rebuildSuffix); err != nil {
 		return nil
 	}
-	if err := c.script(ctx, "PRAGMA journal_mode=WAL"); err != nil {
+	if err := c.Script(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
 	return removeDatabase(s.path + rebuildSuffix)
@@ -142,7 +144,7 @@ type rebuilding struct {
 
 func (r *rebuilding) copy(ctx context.Context) error {
 	var ids []string
-	err := r.from.read(ctx, func(c *conn) (err error) {
+	err := r.from.read(ctx, func(c *database.Conn) (err error) {
 		var whole bool
 		ids, whole, err = sessionIDs(ctx, c)
 		if !whole {
@@ -224,8 +226,8 @@ func (r *rebuilding) rest(ctx context.Context, id string, ops []store.Op) ([]sto
 		ops = append(ops, store.PutLedger(row))
 	}
 	open := false
-	err = r.from.readSession(ctx, id, func(c *conn, key int64) error {
-		n, err := c.number(ctx, "SELECT turn FROM head WHERE key = ?", key)
+	err = r.from.readSession(ctx, id, func(c *database.Conn, key int64) error {
+		n, err := c.Number(ctx, "SELECT turn FROM head WHERE key = ?", key)
 		open = n == 1
 		return err
 	})
@@ -247,15 +249,7 @@ func (r *rebuilding) prompts(ctx context.Context, id string) error {
 }
 
 func (r *rebuilding) approvals(ctx context.Context) error {
-	var list []store.Approval
-	err := r.from.read(ctx, func(c *conn) error {
-		return c.query(ctx, "SELECT project, permission, pattern, created, session, origin FROM approval ORDER BY id", func(row row) error {
-			list = append(list, store.Approval{
-				Project: row.text(0), Permission: row.text(1), Pattern: row.text(2), Created: row.int(3), Session: row.text(4), Origin: row.text(5),
-			})
-			return nil
-		})
-	})
+	list, err := r.from.approvals(ctx, "")
 	if errors.Is(err, store.ErrCorrupt) { // what is missing is asked for again
 		err = r.damage.Take(r.from.damageError([]store.Damage{structure("", "approvals cannot be read to their end").Damage}))
 	}

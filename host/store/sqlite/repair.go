@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
 // repairTries bounds how often Repair looks again at a session that was changed meanwhile.
@@ -21,8 +23,8 @@ func (s *Store) Repair(ctx context.Context, session string, keep func([]store.As
 	for range repairTries {
 		var seq int64
 		var found []broken
-		err = s.readSession(ctx, session, func(c *conn, key int64) (err error) {
-			if seq, err = c.number(ctx, "SELECT seq FROM head WHERE key = ?", key); err == nil {
+		err = s.readSession(ctx, session, func(c *database.Conn, key int64) (err error) {
+			if seq, err = c.Number(ctx, "SELECT seq FROM head WHERE key = ?", key); err == nil {
 				found, err = s.examine(ctx, c, key, session)
 			}
 			return err
@@ -32,10 +34,8 @@ func (s *Store) Repair(ctx context.Context, session string, keep func([]store.As
 		}
 		left := slices.DeleteFunc(slices.Clone(found), func(b broken) bool { return !b.unreadable })
 		found = slices.DeleteFunc(found, func(b broken) bool { return b.unreadable })
-		err = outlast(ctx, func() error {
-			return s.submit(ctx, func(ctx context.Context, c *conn) error {
-				return s.repair(ctx, c, session, seq, found, keep)
-			})
+		err = node.Outlast(ctx, func() error {
+			return s.submit(ctx, func(x *database.Tx) { s.repair(x, session, seq, found, keep) })
 		})
 		if !errors.Is(err, errChanged) {
 			return cmp.Or(err, s.damageError(damages(left)))
@@ -44,101 +44,79 @@ func (s *Store) Repair(ctx context.Context, session string, keep func([]store.As
 	return err
 }
 
-func (s *Store) repair(ctx context.Context, c *conn, session string, seq int64, found []broken, keep func([]store.Aside) error) error {
-	h, err := readHead(ctx, c, session)
-	if err != nil {
-		return err
-	}
-	if err := s.free(session, h.node, h.pid); err != nil {
-		return err
-	}
+func (s *Store) repair(x *database.Tx, session string, seq int64, found []broken, keep func([]store.Aside) error) {
+	h := readHead(x, session)
+	x.Fail(s.free(session, h.node, h.pid))
 	if h.seq != uint64(seq) {
-		return refuse(errChanged)
+		x.Fail(refuse(errChanged))
 	}
-	if len(found) == 0 {
-		return nil
+	if x.Err() != nil || len(found) == 0 {
+		return
 	}
 	asides := make([]store.Aside, len(found))
 	for i := range found {
 		asides[i] = found[i].Aside
 	}
 	if err := keep(asides); err != nil {
-		return refuse(err)
+		x.Fail(refuse(err))
+		return
 	}
-	x := &tx{ctx: ctx, c: c, session: h.key, seq: h.seq}
+	e := &edit{Tx: x, session: h.key, seq: h.seq}
 	for i := range found {
-		if err := found[i].setAside(x); err != nil {
-			return err
-		}
+		found[i].setAside(e)
 	}
-	return x.exec("UPDATE head SET seq = ? WHERE key = ?", int64(x.seq), x.session)
+	e.storeSeq()
 }
 
-// setAside removes the row, or puts what is known without it in its place.
-func (b *broken) setAside(x *tx) error {
+// setAside removes the database.Row, or puts what is known without it in its place.
+func (b *broken) setAside(x *edit) {
 	switch b.Type {
 	case store.DamagedSession:
 		columns, err := sessionColumns(b.session)
-		if err != nil {
-			return err
-		}
-		return x.putSession(columns)
+		x.Fail(err)
+		x.putSession(columns)
 	case store.DamagedMessage:
-		return b.replaceMessage(x)
+		b.replaceMessage(x)
 	case store.DamagedPart:
-		if err := x.c.execAll(x.ctx, []string{unindexSpan, "DELETE FROM delta WHERE part BETWEEN ? AND ?", "DELETE FROM part WHERE key BETWEEN ? AND ?"}, b.key, b.key); err != nil {
-			return err
-		}
-		return x.noteRemoved(rowPartRemoved, b.ID)
+		x.ExecAll(dropParts(), b.key, b.key)
+		x.noteRemoved(rowPartRemoved, b.ID)
 	case store.DamagedTodos:
-		return x.exec("DELETE FROM todo WHERE session = ?", b.key)
+		x.Exec("DELETE FROM todo WHERE session = ?", b.key)
 	case store.DamagedLedger:
-		return x.exec("DELETE FROM ledger WHERE key = ?", b.key)
+		x.Exec("DELETE FROM ledger WHERE key = ?", b.key)
 	case store.DamagedPrompt:
-		return x.exec("UPDATE prompt SET data = NULL WHERE session = ? AND id = ?", x.session, b.ID)
+		x.Exec("UPDATE prompt SET data = NULL WHERE session = ? AND id = ?", x.session, b.ID)
 	case store.DamagedBlob:
-		return b.dropBlob(x)
+		b.dropBlob(x)
 	}
-	return nil
 }
 
-func (b *broken) replaceMessage(x *tx) error {
+func (b *broken) replaceMessage(x *edit) {
 	if b.inPlace == nil {
-		if err := x.exec("DELETE FROM message WHERE key = ?", b.key); err != nil {
-			return err
-		}
-		return x.noteRemoved(rowMessageRemoved, b.ID)
+		x.Exec("DELETE FROM message WHERE key = ?", b.key)
+		x.noteRemoved(rowMessageRemoved, b.ID)
+		return
 	}
 	data, err := encodeJSON(b.inPlace)
-	if err != nil {
-		return err
-	}
-	stamp, err := x.stamp()
-	if err != nil {
-		return err
-	}
-	return x.exec("INSERT OR REPLACE INTO message(key, stamp, id, data) VALUES(?, ?, ?, ?)", b.key, stamp, b.ID, data)
+	x.Fail(err)
+	x.Exec("INSERT OR REPLACE INTO message(key, stamp, id, data) VALUES(?, ?, ?, ?)", b.key, x.stamp(), b.ID, data)
 }
 
-// dropBlob removes the blob for all sessions, because as long as it is there nobody can store the same content again. Calls of this
-// session refer to it no more: their preview is what is left.
-func (b *broken) dropBlob(x *tx) error {
-	if err := x.c.execAll(x.ctx, []string{
+// dropBlob removes the blob for all sessions, because no session can store the same content again while it exists. Calls of this
+// session no longer refer to it: only their preview remains.
+func (b *broken) dropBlob(x *edit) {
+	x.ExecAll([]string{
 		"DELETE FROM blob_session WHERE blob IN (SELECT key FROM blob WHERE hash = ?)", "DELETE FROM blob WHERE hash = ?",
-	}, b.ID); err != nil {
-		return err
-	}
+	}, b.ID)
 	for _, call := range b.calls {
 		without := *call
 		without.State.Metadata = maps.Clone(call.State.Metadata)
 		delete(without.State.Metadata, "outputPath")
 		put, err := encodePart(call.SessionID, store.PutPart{Part: &without})
-		if err == nil {
-			err = put(x)
-		}
 		if err != nil {
-			return err
+			x.Fail(err)
+			return
 		}
+		put(x)
 	}
-	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // repairChild repairs a session; what is set aside goes into a file beside the database.
@@ -110,8 +111,8 @@ func TestCrashRebuild(t *testing.T) {
 			t.Errorf("round %d: %d rows named, the damaged file kept: %t", round, len(named), kept)
 		}
 		var mode string
-		onWriter(t, s, func(ctx context.Context, c *conn) error {
-			_, err := c.first(ctx, "PRAGMA journal_mode", func(r row) { mode = r.text(0) })
+		onWriter(t, s, func(ctx context.Context, c *database.Conn) error {
+			_, err := c.First(ctx, "PRAGMA journal_mode", func(r database.Row) { mode = r.Text(0) })
 			return err
 		})
 		if mode != "wal" {

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
-// table is a table of rows of sessions, ordered by key. Its indexes on stamp and on id are copies of what names a row, in other
+// table is a table of rows of sessions, ordered by key. Its indexes on stamp and on id are copies of what names a database.Row, in other
 // pages of the file.
 type table struct {
 	scan, newestFirst       string // rows of a span of keys
@@ -16,7 +18,7 @@ type table struct {
 	keysByStamp, keysByName string // from the indexes alone
 }
 
-// named is the identifier of a row, a line feed and the value, because a further column costs the driver as much as a row.
+// named is the identifier of a database.Row, a line feed and the value, because a further column costs the driver as much as a row.
 const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
 
 func tableOf(name string) *table {
@@ -34,9 +36,9 @@ func tableOf(name string) *table {
 var messageRows, partRows = tableOf("message"), tableOf("part")
 
 // all returns the rows of the span. It reports false when there may be more: pages with rows and with their names cannot be read.
-func (t *table) all(ctx context.Context, c *conn, in span) (out []stored, whole bool, err error) {
+func (t *table) all(ctx context.Context, c *database.Conn, in span) (out []stored, whole bool, err error) {
 	out, err = t.read(ctx, c, t.scan, in.low, in.high)
-	if err != nil && !corrupt(err) {
+	if err != nil && !database.Corrupt(err) {
 		return nil, false, err
 	}
 	if err == nil && ascending(out, in) && t.ends(ctx, c, t.last, in, out, len(out)-1) {
@@ -46,12 +48,12 @@ func (t *table) all(ctx context.Context, c *conn, in span) (out []stored, whole 
 }
 
 // newest returns the last rows of the span, at most limit (0: all).
-func (t *table) newest(ctx context.Context, c *conn, in span, limit int) (out []stored, whole bool, err error) {
+func (t *table) newest(ctx context.Context, c *database.Conn, in span, limit int) (out []stored, whole bool, err error) {
 	if limit <= 0 {
 		return t.all(ctx, c, in)
 	}
 	out, err = t.read(ctx, c, t.newestFirst, in.low, in.high, int64(limit))
-	if err != nil && !corrupt(err) {
+	if err != nil && !database.Corrupt(err) {
 		return nil, false, err
 	}
 	slices.Reverse(out)
@@ -64,13 +66,25 @@ func (t *table) newest(ctx context.Context, c *conn, in span, limit int) (out []
 	return out[max(0, len(out)-limit):], whole, nil
 }
 
-func (t *table) read(ctx context.Context, c *conn, query string, args ...any) (out []stored, err error) {
-	err = c.query(ctx, query, func(r row) error {
-		id, data, _ := bytes.Cut(r.bytes(1), []byte{'\n'})
-		out = append(out, stored{key: r.int(0), id: string(id), data: data})
-		return nil
+func (t *table) read(ctx context.Context, c *database.Conn, query string, args ...any) (out []stored, err error) {
+	return database.All(ctx, c, query, func(r database.Row) stored {
+		id, data, _ := bytes.Cut(r.Bytes(1), []byte{'\n'})
+		return stored{key: r.Int(0), id: string(id), data: data}
 	}, args...)
-	return out, err
+}
+
+// row returns the row with the key and the identifier; without the row they have its problem.
+func (t *table) row(ctx context.Context, c *database.Conn, key int64, id string) (stored, error) {
+	list, err := t.read(ctx, c, t.one, key)
+	switch {
+	case database.Corrupt(err):
+		return stored{key: key, id: id, problem: errPage}, nil
+	case err != nil:
+		return stored{}, err
+	case len(list) != 1 || list[0].key != key:
+		return stored{key: key, id: id, problem: errMissing}, nil
+	}
+	return list[0], nil
 }
 
 // ascending reports whether the keys are in order and in the span. SQLite does not look: a damaged key ends a scan early, or
@@ -85,8 +99,8 @@ func ascending(list []stored, in span) bool {
 }
 
 // ends reports whether a scan went as far as it should: the row at i has the outermost key.
-func (t *table) ends(ctx context.Context, c *conn, query string, in span, list []stored, i int) bool {
-	key, err := c.number(ctx, query, in.low, in.high)
+func (t *table) ends(ctx context.Context, c *database.Conn, query string, in span, list []stored, i int) bool {
+	key, err := c.Number(ctx, query, in.low, in.high)
 	if len(list) == 0 {
 		return err == nil && key == 0
 	}
@@ -95,7 +109,7 @@ func (t *table) ends(ctx context.Context, c *conn, query string, in span, list [
 
 // salvage reads a span of a table that a scan cannot read: from both ends, then each row that an index knows by itself. Rows
 // that are known but cannot be read have a problem.
-func (t *table) salvage(ctx context.Context, c *conn, in span) (out []stored, whole bool, err error) {
+func (t *table) salvage(ctx context.Context, c *database.Conn, in span) (out []stored, whole bool, err error) {
 	found := map[int64]stored{}
 	for _, query := range []string{t.scan, t.newestFirst} {
 		args := []any{in.low, in.high}
@@ -103,7 +117,7 @@ func (t *table) salvage(ctx context.Context, c *conn, in span) (out []stored, wh
 			args = append(args, int64(-1))
 		}
 		list, err := t.read(ctx, c, query, args...)
-		if err != nil && !corrupt(err) {
+		if err != nil && !database.Corrupt(err) {
 			return nil, false, err
 		}
 		for _, r := range list {
@@ -120,15 +134,7 @@ func (t *table) salvage(ctx context.Context, c *conn, in span) (out []stored, wh
 		if _, ok := found[key]; ok {
 			continue
 		}
-		list, err := t.read(ctx, c, t.one, key)
-		switch {
-		case err == nil && len(list) == 1 && list[0].key == key:
-			found[key] = list[0]
-		case err == nil:
-			found[key] = stored{key: key, id: name, problem: errMissing}
-		case corrupt(err):
-			found[key] = stored{key: key, id: name, problem: errPage}
-		default:
+		if found[key], err = t.row(ctx, c, key, name); err != nil {
 			return nil, false, err
 		}
 	}
@@ -141,7 +147,7 @@ func (t *table) salvage(ctx context.Context, c *conn, in span) (out []stored, wh
 
 // names returns the keys of the span that the indexes know, with the identifiers that can be read. It reports whether one of the
 // indexes could be read to its end.
-func (t *table) names(ctx context.Context, c *conn, in span) (out map[int64]string, whole bool, err error) {
+func (t *table) names(ctx context.Context, c *database.Conn, in span) (out map[int64]string, whole bool, err error) {
 	out = map[int64]string{}
 	note := func(key int64, name string) {
 		if key >= in.low && key <= in.high {
@@ -153,13 +159,13 @@ func (t *table) names(ctx context.Context, c *conn, in span) (out map[int64]stri
 		bits += partBits
 	}
 	stamps := stampsOf(in.low >> bits)
-	err = c.query(ctx, t.keysByStamp, func(r row) error { note(r.int(0), ""); return nil }, stamps.low, stamps.high)
-	if err != nil && !corrupt(err) {
+	err = c.Query(ctx, t.keysByStamp, func(r database.Row) error { note(r.Int(0), ""); return nil }, stamps.low, stamps.high)
+	if err != nil && !database.Corrupt(err) {
 		return nil, false, err
 	}
 	whole = err == nil
-	err = c.query(ctx, t.keysByName, func(r row) error { note(r.int(0), r.text(1)); return nil })
-	if err != nil && !corrupt(err) {
+	err = c.Query(ctx, t.keysByName, func(r database.Row) error { note(r.Int(0), r.Text(1)); return nil })
+	if err != nil && !database.Corrupt(err) {
 		return nil, false, err
 	}
 	return out, whole || err == nil, nil

@@ -1,13 +1,19 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
 // application marks our files: "tnon" in ASCII. See https://www.sqlite.org/pragma.html#pragma_application_id
@@ -22,97 +28,47 @@ const largeFile = 64 << 20
 // step leads from one version of the schema to the next.
 type step struct {
 	sql  string
-	fill func(ctx context.Context, c *conn) error // what SQL alone cannot do, after it; may be nil
+	fill func(*database.Tx) // what SQL alone cannot do, after it; may be nil
 }
+
+// The SQL of the steps.
+var (
+	//go:embed schema/1.sql
+	sql1 string
+	//go:embed schema/2.sql
+	sql2 string
+	//go:embed schema/3.sql
+	sql3 string
+	//go:embed schema/4.sql
+	sql4 string
+)
 
 // schema returns the steps that lead from an empty file to the current version: step i makes version i+1.
 // A step that was released never changes; a change is a further step.
 func schema() []step {
 	return []step{
-		{sql: tables},
-		{sql: searchTables, fill: fillSearch},
-		{sql: approvalTables},
-		{sql: listingTables, fill: fillBriefs},
+		{sql: sql1},
+		{sql: sql2, fill: fillSearch},
+		{sql: sql3},
+		{sql: sql4, fill: fillBriefs},
 	}
 }
 
-// tables are those of version 1. There are no foreign keys: rows belong to a session by the range of their keys.
-const tables = `
--- What every append reads and writes, kept small.
-CREATE TABLE head(
-	key INTEGER PRIMARY KEY,
-	id TEXT NOT NULL UNIQUE,
-	seq INTEGER NOT NULL,
-	epoch INTEGER NOT NULL,
-	node TEXT NOT NULL,      -- who owns the session; empty: nobody
-	pid INTEGER NOT NULL,
-	turn INTEGER NOT NULL    -- 1 while a turn is open
-);
-CREATE INDEX head_turn ON head(id, node) WHERE turn = 1;
-
--- The epochs of deleted sessions, so that one that comes back under its old name fences old tokens too.
-CREATE TABLE gone(id TEXT PRIMARY KEY, epoch INTEGER NOT NULL) WITHOUT ROWID;
-
-CREATE TABLE session(
-	key INTEGER PRIMARY KEY,
-	stamp INTEGER NOT NULL,
-	id TEXT NOT NULL,
-	parent TEXT NOT NULL,
-	updated INTEGER NOT NULL,
-	project TEXT NOT NULL,
-	directory TEXT NOT NULL,
-	title TEXT NOT NULL,     -- in lower case, for searching
-	data TEXT NOT NULL
-);
-CREATE INDEX session_parent ON session(parent, updated DESC, id, project, directory);
-CREATE INDEX session_updated ON session(updated DESC, id, project, directory);
-
-CREATE TABLE message(key INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, id TEXT NOT NULL, data TEXT NOT NULL);
-CREATE INDEX message_id ON message(id);
-CREATE UNIQUE INDEX message_stamp ON message(stamp);
-
-CREATE TABLE part(
-	key INTEGER PRIMARY KEY,
-	stamp INTEGER NOT NULL,
-	id TEXT NOT NULL,
-	field TEXT NOT NULL,     -- which text can be appended to: text, raw or none
-	data TEXT NOT NULL
-);
-CREATE INDEX part_id ON part(id);
-CREATE UNIQUE INDEX part_stamp ON part(stamp);
-
--- Text appended to a part since it was put.
-CREATE TABLE delta(part INTEGER, stamp INTEGER, text TEXT NOT NULL, PRIMARY KEY(part, stamp)) WITHOUT ROWID;
-
-CREATE TABLE removed(stamp INTEGER PRIMARY KEY, type TEXT NOT NULL, id TEXT NOT NULL);
-CREATE TABLE todo(session INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, data TEXT NOT NULL);
-
--- Prompts that were taken stay without data, so that their identifiers are known.
-CREATE TABLE prompt(session INTEGER, id TEXT, number INTEGER NOT NULL, data TEXT, PRIMARY KEY(session, id)) WITHOUT ROWID;
-CREATE INDEX prompt_waiting ON prompt(session, number) WHERE data IS NOT NULL;
-
-CREATE TABLE ledger(key INTEGER PRIMARY KEY, message TEXT NOT NULL, purpose TEXT NOT NULL, entries TEXT NOT NULL);
-
-CREATE TABLE blob(key INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, data BLOB NOT NULL); -- data: zstd
-CREATE TABLE blob_session(session INTEGER, blob INTEGER, PRIMARY KEY(session, blob)) WITHOUT ROWID;
-CREATE INDEX blob_session_blob ON blob_session(blob);
-`
-
 // ready makes sure that the file has the current schema: it creates one in an empty file, and migrates
 // an older one after it made a copy.
-func (s *Store) ready(ctx context.Context, c *conn) error {
-	if err := c.script(ctx, "PRAGMA busy_timeout=0"); err != nil { // from here on we wait by ourselves; see begin
+func (s *Store) ready(ctx context.Context, c *database.Conn) error {
+	if err := c.Script(ctx, "PRAGMA busy_timeout=0"); err != nil { // from here on we wait by ourselves; see begin
 		return err
 	}
 	told := false
 	for begun := time.Now(); ; {
-		err := s.settled(ctx, c)
-		if errors.Is(err, errUnsettled) {
-			err = outlast(ctx, func() error { return s.settle(ctx, c) })
+		err := s.current(ctx, c)
+		if errors.Is(err, errNotCurrent) {
+			err = node.Outlast(ctx, func() error { return s.migrate(ctx, c) })
 		}
 		waited := time.Since(begun)
 		// A migration may take minutes; who makes it is a live node.
-		if !busy(err) || waited > s.busyWait && !s.node.company() {
+		if !database.Busy(err) || waited > s.busyWait && !s.node.Company() {
 			return err
 		}
 		if !told && waited > time.Second {
@@ -127,37 +83,24 @@ func (s *Store) ready(ctx context.Context, c *conn) error {
 	}
 }
 
-var errUnsettled = errors.New("schema is not current")
+var errNotCurrent = errors.New("schema is not current")
 
-// settled returns nil when the schema is current and errUnsettled when settle can make it so.
-func (s *Store) settled(ctx context.Context, c *conn) error {
-	version, err := c.number(ctx, "PRAGMA user_version")
-	if err != nil {
-		return err
-	}
-	owner, err := c.number(ctx, "PRAGMA application_id")
-	if err != nil {
-		return err
-	}
-	if version == 0 && owner == 0 {
-		tables, err := c.number(ctx, "SELECT count(*) FROM sqlite_schema")
-		if err == nil && tables == 0 {
-			return errUnsettled
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if owner != application {
+// current returns nil when the schema is current and errNotCurrent when migrate can make it so.
+func (s *Store) current(ctx context.Context, c *database.Conn) error {
+	x := &database.Tx{Ctx: ctx, Conn: c}
+	version, owner := x.Number("PRAGMA user_version"), x.Number("PRAGMA application_id")
+	empty := version == 0 && owner == 0 && x.Number("SELECT count(*) FROM sqlite_schema") == 0
+	switch {
+	case x.Err() != nil:
+		return x.Err()
+	case empty:
+		return errNotCurrent
+	case owner != application:
 		return fmt.Errorf("%w: %s belongs to another program: choose another file", store.ErrCorrupt, s.path)
+	case version < int64(len(s.steps)):
+		return errNotCurrent
 	}
-	if err := s.newer(version); err != nil {
-		return err
-	}
-	if version < int64(len(s.steps)) {
-		return errUnsettled
-	}
-	return nil
+	return s.newer(version)
 }
 
 func (s *Store) newer(version int64) error {
@@ -168,26 +111,22 @@ func (s *Store) newer(version int64) error {
 		store.ErrNewer, s.path, version, s.version, len(s.steps))
 }
 
-func (s *Store) settle(ctx context.Context, c *conn) (err error) {
-	if err := c.script(ctx, "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE"); err != nil {
+func (s *Store) migrate(ctx context.Context, c *database.Conn) (err error) {
+	if err := c.Script(ctx, "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer func() {
-		if err == nil {
-			return
-		}
-		if rollback := c.script(ctx, "ROLLBACK"); rollback != nil {
-			// After some errors, a full disk among them, SQLite has rolled back by itself.
-			s.log.Debug("rollback", "err", rollback)
+		if err != nil {
+			s.rollback(ctx, c)
 		}
 	}()
 	// Another process may have been quicker.
-	if err := s.settled(ctx, c); err == nil {
-		return c.script(ctx, "COMMIT")
-	} else if !errors.Is(err, errUnsettled) {
+	if err := s.current(ctx, c); err == nil {
+		return c.Script(ctx, "COMMIT")
+	} else if !errors.Is(err, errNotCurrent) {
 		return err
 	}
-	version, err := c.number(ctx, "PRAGMA user_version")
+	version, err := c.Number(ctx, "PRAGMA user_version")
 	if err != nil {
 		return err
 	}
@@ -199,27 +138,59 @@ func (s *Store) settle(ctx context.Context, c *conn) (err error) {
 			return fmt.Errorf("copy before migration: %w", err)
 		}
 	}
-	for i := int(version); i < len(s.steps); i++ {
-		err := c.script(ctx, s.steps[i].sql)
-		if err == nil && s.steps[i].fill != nil {
-			err = s.steps[i].fill(ctx, c)
-		}
-		if err != nil {
-			return fmt.Errorf("migrate to version %d: %w", i+1, err)
-		}
+	if err := s.runSteps(ctx, c, int(version)); err != nil {
+		return err
 	}
 	end := fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT", application, len(s.steps))
-	return c.script(ctx, end)
+	return c.Script(ctx, end)
+}
+
+// rollback ends a transaction that failed. After some errors, a full disk among them, SQLite has rolled back by itself.
+func (s *Store) rollback(ctx context.Context, c *database.Conn) {
+	if err := c.Script(ctx, "ROLLBACK"); err != nil {
+		s.log.Debug("rollback", "err", err)
+	}
+}
+
+// runSteps leads from a version to the current one.
+func (s *Store) runSteps(ctx context.Context, c *database.Conn, version int) error {
+	x := &database.Tx{Ctx: ctx, Conn: c}
+	for ; version < len(s.steps); version++ {
+		x.Fail(c.Script(ctx, s.steps[version].sql))
+		if fill := s.steps[version].fill; fill != nil && x.Err() == nil {
+			fill(x)
+		}
+		if x.Err() != nil {
+			return fmt.Errorf("migrate to version %d: %w", version+1, x.Err())
+		}
+	}
+	return nil
+}
+
+// fillIn makes the update, of a key ?1 and a text ?2, for each row of the query with a text. The query returns rows above key ?1, in
+// order; their first column is the key. Some rows at a time: a statement must not see its own changes.
+func fillIn(x *database.Tx, query, update string, text func(database.Row) string) {
+	for low, more := int64(-1), true; more; {
+		texts := map[int64]string{}
+		more = false
+		x.Each(query+" LIMIT 1000", func(r database.Row) {
+			low, more = r.Int(0), true
+			if t := text(r); t != "" {
+				texts[low] = t
+			}
+		}, low)
+		for _, key := range slices.Sorted(maps.Keys(texts)) {
+			x.Exec(update, key, texts[key])
+		}
+	}
 }
 
 // alone refuses to migrate while another process has a session: that one is of an older version and could not go on. It
 // makes this process a node, so that others see that somebody is at work.
-func (s *Store) alone(ctx context.Context, c *conn, version int64) error {
+func (s *Store) alone(ctx context.Context, c *database.Conn, version int64) error {
 	var inUse error
-	err := c.query(ctx, "SELECT id, node, pid FROM head WHERE node <> '' ORDER BY id", func(r row) error {
-		if inUse == nil {
-			inUse = s.free(r.text(0), r.text(1), int(r.int(2)))
-		}
+	err := c.Query(ctx, "SELECT id, node, pid FROM head WHERE node <> '' ORDER BY id", func(r database.Row) error {
+		inUse = cmp.Or(inUse, s.free(r.Text(0), r.Text(1), int(r.Int(2))))
 		return nil
 	})
 	if err != nil {
@@ -229,7 +200,7 @@ func (s *Store) alone(ctx context.Context, c *conn, version int64) error {
 		return refuse(fmt.Errorf("%w: %s has version %d, this tenon brings it to version %d, and an older tenon works with it: %w",
 			store.ErrOlder, s.path, version, len(s.steps), inUse))
 	}
-	if err := s.node.hold(); err != nil {
+	if err := s.node.Hold(); err != nil {
 		return refuse(s.explainFile(err))
 	}
 	return nil
@@ -243,12 +214,12 @@ func (s *Store) backup(ctx context.Context, version int64) (err error) {
 	if err := os.WriteFile(temp, nil, 0o600); err != nil {
 		return s.explainFile(err)
 	}
-	c, err := connect(ctx, s.path)
+	c, err := database.Connect(ctx, database.URI(s.path))
 	if err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, "VACUUM INTO ?", temp)
-	if err = errors.Join(err, c.close()); err != nil {
+	_, err = c.Exec(ctx, "VACUUM INTO ?", temp)
+	if err = errors.Join(err, c.Close()); err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
 	if info, err := os.Stat(temp); err == nil && info.Size() > largeFile {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // openSteps opens the store with a schema of the test's own.
@@ -58,8 +59,8 @@ func TestMigration(t *testing.T) {
 		t.Errorf("texts after migration = %q", got)
 	}
 	var note string
-	must(t, s.read(t.Context(), func(c *conn) error {
-		_, err := c.first(t.Context(), "SELECT note FROM head", func(r row) { note = r.text(0) })
+	must(t, s.read(t.Context(), func(c *database.Conn) error {
+		_, err := c.First(t.Context(), "SELECT note FROM head", func(r database.Row) { note = r.Text(0) })
 		return err
 	}))
 	if note != "migrated" {
@@ -107,10 +108,10 @@ func TestForeignDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "other.db")
-			c, err := connect(t.Context(), path)
+			c, err := database.Connect(t.Context(), database.URI(path))
 			must(t, err)
-			must(t, c.script(t.Context(), sql))
-			must(t, c.close())
+			must(t, c.Script(t.Context(), sql))
+			must(t, c.Close())
 			before, err := os.ReadFile(path)
 			must(t, err)
 			_, err = Open(t.Context(), Options{Path: path})
@@ -137,7 +138,7 @@ func TestPathsAndModes(t *testing.T) {
 		s := openAt(t, dir)
 		createIn(t, s, "ses_a")
 		want := map[string]os.FileMode{
-			dir: 0o700 | os.ModeDir, s.path + "-nodes": 0o700 | os.ModeDir, s.node.file(s.node.id): 0o600,
+			dir: 0o700 | os.ModeDir, s.path + "-nodes": 0o700 | os.ModeDir, filepath.Join(s.path+"-nodes", s.node.ID+".lock"): 0o600,
 			s.path: 0o600, s.path + "-wal": 0o600, s.path + "-shm": 0o600,
 		}
 		for path, mode := range want {

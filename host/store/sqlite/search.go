@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/words"
 )
 
 const defaultHits = 20 // see store.SearchQuery
@@ -28,7 +27,7 @@ var errEnough = errors.New("enough was found")
 
 // Search finds sessions by their words.
 func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, error) {
-	match, prefixes, err := matching(q.Words)
+	match, prefixes, err := words.Match(q.Words)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +37,7 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 	}
 	var out []store.Hit
 	var damaged []store.Damage
-	err = s.read(ctx, func(c *conn) error {
+	err = s.read(ctx, func(c *database.Conn) error {
 		sessions, err := keysOf(ctx, c, &q)
 		if err != nil {
 			return err
@@ -68,26 +67,18 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 }
 
 // keysOf returns the keys of the sessions that a search looks at, the greatest first.
-func keysOf(ctx context.Context, c *conn, q *store.SearchQuery) (out []int64, err error) {
-	archived := int64(0)
-	if q.Archived {
-		archived = 1
-	}
-	err = c.query(ctx, searchable, func(r row) error {
-		out = append(out, r.int(0))
-		return nil
-	}, q.ProjectID, q.Directory, archived)
-	return out, err
+func keysOf(ctx context.Context, c *database.Conn, q *store.SearchQuery) ([]int64, error) {
+	return database.All(ctx, c, searchable, func(r database.Row) int64 { return r.Int(0) }, q.ProjectID, q.Directory, flag(q.Archived))
 }
 
 // leap asks the index for the latest row that matches, then for the latest in the sessions before that one, and so on:
 // it does not read the other rows of a session however many match.
-func leap(ctx context.Context, c *conn, match string, sessions []int64, hit func(int64) error) error {
+func leap(ctx context.Context, c *database.Conn, match string, sessions []int64, hit func(int64) error) error {
 	for len(sessions) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		key, err := c.number(ctx, found, match, partsOfSession(sessions[0]).high)
+		key, err := c.Number(ctx, found, match, partsOfSession(sessions[0]).high)
 		if err != nil || key == 0 {
 			return err
 		}
@@ -102,10 +93,10 @@ func leap(ctx context.Context, c *conn, match string, sessions []int64, hit func
 }
 
 // run reads the rows one after another. With the beginning of a word each question costs as much as all rows do.
-func run(ctx context.Context, c *conn, match string, sessions []int64, hit func(int64) error) error {
+func run(ctx context.Context, c *database.Conn, match string, sessions []int64, hit func(int64) error) error {
 	var keys []int64
-	err := c.query(ctx, foundAll, func(r row) error {
-		key := r.int(0)
+	err := c.Query(ctx, foundAll, func(r database.Row) error {
+		key := r.Int(0)
 		if sessions = upTo(sessions, sessionOf(key)); len(sessions) > 0 && sessions[0] == sessionOf(key) {
 			keys = append(keys, key)
 			sessions = sessions[1:]
@@ -133,10 +124,10 @@ func upTo(sessions []int64, key int64) []int64 {
 }
 
 // hit returns what stands at a key of the index. Beside the error of a damaged row it returns what is known without it.
-func (s *Store) hit(ctx context.Context, c *conn, key int64) (h store.Hit, err error) {
+func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.Hit, err error) {
 	session := sessionOf(key)
 	var id string
-	if _, err = c.first(ctx, "SELECT id FROM head WHERE key = ?", func(r row) { id = r.text(0) }, session); err != nil {
+	if _, err = c.First(ctx, "SELECT id FROM head WHERE key = ?", func(r database.Row) { id = r.Text(0) }, session); err != nil {
 		return h, err
 	}
 	v, err := s.session(ctx, c, session, id)
@@ -149,17 +140,9 @@ func (s *Store) hit(ctx context.Context, c *conn, key int64) (h store.Hit, err e
 		h.Text = h.Session.Title
 		return h, s.damageError(damaged)
 	}
-	r := stored{key: key}
-	list, err := partRows.read(ctx, c, partRows.one, key)
-	switch {
-	case corrupt(err):
-		r.problem = errPage
-	case err != nil:
+	r, err := partRows.row(ctx, c, key, "")
+	if err != nil {
 		return h, err
-	case len(list) == 0:
-		r.problem = errMissing
-	default:
-		r = list[0]
 	}
 	p := r.part(id)
 	if p == nil {
@@ -176,37 +159,4 @@ func (s *Store) hit(ctx context.Context, c *conn, key int64) (h store.Hit, err e
 	h.MessageID = p.Head().MessageID
 	h.Text, _ = indexed(p)
 	return h, s.damageError(damaged)
-}
-
-// minPrefix is the length of the shortest beginning of a word that can be looked for: shorter ones stand for too many.
-const minPrefix = 3
-
-// matching writes the words in the language of the index, quoted, so that nothing in them is an operator. It tells
-// whether there are beginnings of words among them.
-func matching(words []string) (match string, prefixes bool, err error) {
-	var terms []string
-	for _, word := range words {
-		w, prefix := strings.CutSuffix(strings.ToValidUTF8(word, " "), "*")
-		letters := 0
-		for _, r := range w {
-			if unicode.IsLetter(r) || unicode.IsNumber(r) {
-				letters++
-			}
-		}
-		if letters == 0 {
-			continue
-		}
-		w = `"` + strings.ReplaceAll(strings.ReplaceAll(apart(w), `"`, `""`), "\x00", " ") + `"`
-		if prefix {
-			if letters < minPrefix {
-				return "", false, fmt.Errorf("%w: %q stands for too many: write at least %d letters before the *", store.ErrSearch, word, minPrefix)
-			}
-			w, prefixes = w+"*", true
-		}
-		terms = append(terms, w)
-	}
-	if len(terms) == 0 {
-		return "", false, fmt.Errorf("%w: there is no word to look for: write words with letters or digits", store.ErrSearch)
-	}
-	return strings.Join(terms, " AND "), prefixes, nil
 }

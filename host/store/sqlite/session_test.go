@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // A deleted session leaves no row behind but its epoch.
@@ -20,15 +21,15 @@ func TestDeleteLeavesNothing(t *testing.T) {
 	}
 	count := func() map[string]int64 {
 		rows := map[string]int64{}
-		must(t, s.read(t.Context(), func(c *conn) error {
+		must(t, s.read(t.Context(), func(c *database.Conn) error {
 			for _, table := range []string{"head", "session", "message", "part", "delta", "removed", "todo", "prompt", "ledger", "blob", "blob_session", "search"} {
-				n, err := c.number(t.Context(), "SELECT count(*) FROM "+table)
+				n, err := c.Number(t.Context(), "SELECT count(*) FROM "+table)
 				if err != nil {
 					return err
 				}
 				rows[table] = n
 			}
-			tables, err := c.number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'search!_%' ESCAPE '!'")
+			tables, err := c.Number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'search!_%' ESCAPE '!'")
 			if int(tables) != len(rows)+3 { // and gone, approval and the sequence of approval
 				t.Errorf("the schema has %d tables, the test knows %d", tables, len(rows)+3)
 			}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
 var _ store.Store = (*Store)(nil)
@@ -40,9 +42,9 @@ type Store struct {
 
 	log     *slog.Logger
 	steps   []step
-	node    node
+	node    *node.Node
 	zstd    codec
-	readers readers
+	readers *database.Pool
 
 	closing sync.RWMutex // held for reading while a job is put into the queue
 	closed  bool
@@ -70,8 +72,8 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 	}
 	s := &Store{
 		path: path, version: o.Version, log: o.Logger, steps: steps, busyWait: busyWait,
-		node:    newNode(path + "-nodes"),
-		readers: newReaders(path),
+		node:    node.New(path + "-nodes"),
+		readers: database.NewPool(database.URI(path)),
 		queue:   make(chan *job, queueSize),
 		done:    make(chan struct{}),
 	}
@@ -94,7 +96,7 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 }
 
 // openCurrent connects to the file and makes it ready. Another process may put a repaired file in its place meanwhile.
-func (s *Store) openCurrent(ctx context.Context) (*conn, error) {
+func (s *Store) openCurrent(ctx context.Context) (*database.Conn, error) {
 	for {
 		before, _ := os.Stat(s.path) // nil: it is made
 		c, err := s.openFile(ctx)
@@ -105,14 +107,14 @@ func (s *Store) openCurrent(ctx context.Context) (*conn, error) {
 			err = s.afterRebuild(ctx, c)
 		}
 		if err != nil {
-			return nil, errors.Join(s.explain(err), c.close(), s.node.drop())
+			return nil, errors.Join(s.explain(err), c.Close(), s.node.Drop())
 		}
 		after, err := os.Stat(s.path)
 		if err == nil && (before == nil || os.SameFile(before, after)) {
 			s.file = after
 			return c, nil
 		}
-		if err := c.close(); err != nil {
+		if err := c.Close(); err != nil {
 			return nil, s.explain(err)
 		}
 	}
@@ -120,7 +122,7 @@ func (s *Store) openCurrent(ctx context.Context) (*conn, error) {
 
 // openFile connects to the file. A new one gets its mode while it is still empty, and by its name: to
 // open it here, and close it again, would drop the locks of another Store of this process.
-func (s *Store) openFile(ctx context.Context) (*conn, error) {
+func (s *Store) openFile(ctx context.Context) (*database.Conn, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, s.explainFile(err)
 	}
@@ -129,13 +131,13 @@ func (s *Store) openFile(ctx context.Context) (*conn, error) {
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // to open a pipe would wait for whoever is at its other end
 		return nil, fmt.Errorf("%w: %s is no regular file: move it away", store.ErrCorrupt, s.path)
 	}
-	c, err := connect(ctx, s.path)
+	c, err := database.Connect(ctx, database.URI(s.path))
 	if err != nil {
 		return nil, s.explain(err)
 	}
 	if isNew {
 		if err := os.Chmod(s.path, 0o600); err != nil {
-			return nil, errors.Join(s.explainFile(err), c.close())
+			return nil, errors.Join(s.explainFile(err), c.Close())
 		}
 	}
 	return c, nil
@@ -149,7 +151,7 @@ func (s *Store) Close() error {
 		close(s.queue)
 		s.closing.Unlock()
 		<-s.done
-		s.closeErr = errors.Join(s.closeErr, s.readers.close(), s.node.drop())
+		s.closeErr = errors.Join(s.closeErr, s.readers.Close(), s.node.Drop())
 	})
 	return s.closeErr
 }

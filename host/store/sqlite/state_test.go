@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // state returns a hash of all that can be seen in a store, whatever numbers its sessions have: sessions with their messages,
@@ -25,7 +26,7 @@ func state(t *testing.T, s *Store) string {
 func describe(t *testing.T, s *Store) string {
 	t.Helper()
 	var b strings.Builder
-	must(t, s.read(t.Context(), func(c *conn) error {
+	must(t, s.read(t.Context(), func(c *database.Conn) error {
 		for _, sql := range []string{
 			"SELECT id, seq, turn FROM head WHERE " + isSeen + " ORDER BY id",
 			"SELECT id, stamp & ((1 << 40) - 1), parent, updated, project, directory, title, archived, brief, data FROM session ORDER BY id",
@@ -39,7 +40,7 @@ func describe(t *testing.T, s *Store) string {
 			"SELECT s.id, d.id - (s.key << 40) FROM session s JOIN search_docsize d ON d.id >> 40 = s.key ORDER BY s.id, d.id",
 		} {
 			fmt.Fprintln(&b, sql)
-			err := c.query(t.Context(), sql, func(r row) error {
+			err := c.Query(t.Context(), sql, func(r database.Row) error {
 				for _, v := range r {
 					fmt.Fprintf(&b, " %.300v", v)
 				}
@@ -67,7 +68,7 @@ func describe(t *testing.T, s *Store) string {
 // rows returns a hash of what version 1 stores, in a file of any version.
 func rows(t *testing.T, path string) string {
 	t.Helper()
-	c, err := connect(t.Context(), path)
+	c, err := database.Connect(t.Context(), database.URI(path))
 	must(t, err)
 	hash := sha256.New()
 	for _, sql := range []string{
@@ -77,12 +78,12 @@ func rows(t *testing.T, path string) string {
 		"SELECT * FROM removed ORDER BY stamp", "SELECT * FROM todo ORDER BY session", "SELECT * FROM prompt ORDER BY session, id",
 		"SELECT * FROM ledger ORDER BY key", "SELECT * FROM blob ORDER BY key", "SELECT * FROM blob_session ORDER BY session, blob",
 	} {
-		must(t, c.query(t.Context(), sql, func(r row) error {
+		must(t, c.Query(t.Context(), sql, func(r database.Row) error {
 			fmt.Fprintf(hash, "%q\n", r)
 			return nil
 		}))
 	}
-	must(t, c.close())
+	must(t, c.Close())
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
@@ -90,8 +91,8 @@ func rows(t *testing.T, path string) string {
 func leftBehind(t *testing.T, s *Store) int {
 	t.Helper()
 	n := int64(0)
-	must(t, s.read(t.Context(), func(c *conn) (err error) {
-		n, err = c.number(t.Context(), "SELECT count(*) FROM head WHERE "+isHidden)
+	must(t, s.read(t.Context(), func(c *database.Conn) (err error) {
+		n, err = c.Number(t.Context(), "SELECT count(*) FROM head WHERE "+isHidden)
 		return err
 	}))
 	return int(n)
@@ -100,7 +101,7 @@ func leftBehind(t *testing.T, s *Store) int {
 // wantClear fails unless every row belongs to a session.
 func wantClear(t *testing.T, s *Store) {
 	t.Helper()
-	must(t, s.read(t.Context(), func(c *conn) error {
+	must(t, s.read(t.Context(), func(c *database.Conn) error {
 		for what, sql := range map[string]string{
 			"heads":           "SELECT count(*) FROM head WHERE key NOT IN (SELECT key FROM session)",
 			"messages":        "SELECT count(*) FROM message WHERE key >> 22 NOT IN (SELECT key FROM session)",
@@ -110,7 +111,7 @@ func wantClear(t *testing.T, s *Store) {
 			"blobs":           "SELECT count(*) FROM blob WHERE key NOT IN (SELECT blob FROM blob_session)",
 			"blobs of nobody": "SELECT count(*) FROM blob_session WHERE session NOT IN (SELECT key FROM session)",
 		} {
-			n, err := c.number(t.Context(), sql)
+			n, err := c.Number(t.Context(), sql)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -16,21 +17,17 @@ func encodeTodos(todos []sdk.Todo) (change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(x *tx) error {
-		stamp, err := x.stamp()
-		if err != nil {
-			return err
-		}
-		return x.exec("INSERT OR REPLACE INTO todo(session, stamp, data) VALUES(?, ?, ?)", x.session, stamp, string(data))
+	return func(x *edit) {
+		x.Exec("INSERT OR REPLACE INTO todo(session, stamp, data) VALUES(?, ?, ?)", x.session, x.stamp(), string(data))
 	}, nil
 }
 
 // Todos returns the task list.
 func (s *Store) Todos(ctx context.Context, session string) (out []sdk.Todo, err error) {
 	var data []byte
-	err = s.readSession(ctx, session, func(c *conn, key int64) error {
-		_, err := c.first(ctx, "SELECT CAST(data AS BLOB) FROM todo WHERE session = ?", func(r row) { data = r.bytes(0) }, key)
-		if corrupt(err) {
+	err = s.readSession(ctx, session, func(c *database.Conn, key int64) (err error) {
+		data, _, err = c.Bytes(ctx, "SELECT CAST(data AS BLOB) FROM todo WHERE session = ?", key)
+		if database.Corrupt(err) {
 			data, err = []byte{}, nil // which is no list
 		}
 		return err

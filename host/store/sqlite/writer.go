@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 const (
@@ -19,14 +20,14 @@ const (
 
 // job is one write. It runs inside a transaction, perhaps twice: results must be set, not added to.
 type job struct {
-	run  func(ctx context.Context, c *conn) error
+	run  func(*database.Tx)
 	err  error
 	done chan struct{} // closed when the outcome is final
 }
 
 // submit queues a write and waits until it is durable. When ctx ends first it returns, the write may
 // still happen, and the result of run must not be used.
-func (s *Store) submit(ctx context.Context, run func(context.Context, *conn) error) error {
+func (s *Store) submit(ctx context.Context, run func(*database.Tx)) error {
 	j := &job{run: run, done: make(chan struct{})}
 	if err := s.enqueue(ctx, j); err != nil {
 		return err
@@ -58,12 +59,12 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 
 // write is the writer: the only one to use c. It puts all jobs that wait into one transaction, so that
 // they share the cost of making it durable.
-func (s *Store) write(ctx context.Context, c *conn) {
+func (s *Store) write(ctx context.Context, c *database.Conn) {
 	defer close(s.done)
 	for j := range s.queue {
 		s.commit(ctx, c, s.drain([]*job{j}))
 	}
-	s.closeErr = c.close()
+	s.closeErr = c.Close()
 }
 
 func (s *Store) drain(batch []*job) []*job {
@@ -83,9 +84,9 @@ func (s *Store) drain(batch []*job) []*job {
 
 // commit runs the jobs in one transaction. When one fails half-way, or there is no room for all of them,
 // each gets a transaction of its own.
-func (s *Store) commit(ctx context.Context, c *conn, batch []*job) {
+func (s *Store) commit(ctx context.Context, c *database.Conn, batch []*job) {
 	err := s.transact(ctx, c, batch)
-	if err != nil && len(batch) > 1 && !busy(err) {
+	if err != nil && len(batch) > 1 && !database.Busy(err) {
 		for _, j := range batch {
 			s.commit(ctx, c, []*job{j})
 		}
@@ -99,42 +100,39 @@ func (s *Store) commit(ctx context.Context, c *conn, batch []*job) {
 	}
 }
 
-func (s *Store) transact(ctx context.Context, c *conn, batch []*job) error {
+func (s *Store) transact(ctx context.Context, c *database.Conn, batch []*job) error {
 	if err := s.begin(ctx, c); err != nil {
 		return err
 	}
 	err := s.runAll(ctx, c, batch)
 	if err == nil {
-		_, err = c.exec(ctx, "COMMIT")
+		_, err = c.Exec(ctx, "COMMIT")
 	}
 	if err == nil {
 		return nil
 	}
-	if _, rollback := c.exec(ctx, "ROLLBACK"); rollback != nil {
-		// After some errors, a full disk among them, SQLite has rolled back by itself.
-		s.log.Debug("rollback", "err", rollback)
-	}
+	s.rollback(ctx, c)
 	return err
 }
 
 // begin takes the write lock, or fails when another process keeps it for longer than busyWait. SQLite would wait by itself,
 // but with pauses that grow to 100 ms, in which one misses the moments that a large change leaves the lock to others.
-func (s *Store) begin(ctx context.Context, c *conn) error {
+func (s *Store) begin(ctx context.Context, c *database.Conn) error {
 	for deadline := time.Now().Add(s.busyWait); ; {
-		_, err := c.exec(ctx, "BEGIN IMMEDIATE")
-		if !busy(err) || time.Now().After(deadline) {
+		_, err := c.Exec(ctx, "BEGIN IMMEDIATE")
+		if !database.Busy(err) || time.Now().After(deadline) {
 			return err
 		}
 		time.Sleep(lockPoll)
 	}
 }
 
-func (s *Store) runAll(ctx context.Context, c *conn, batch []*job) error {
+func (s *Store) runAll(ctx context.Context, c *database.Conn, batch []*job) error {
 	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
 		return s.errReplaced()
 	}
 	// Another process may have migrated the file since it was opened.
-	version, err := c.number(ctx, "PRAGMA user_version")
+	version, err := c.Number(ctx, "PRAGMA user_version")
 	if err == nil {
 		err = s.newer(version)
 	}
@@ -142,7 +140,9 @@ func (s *Store) runAll(ctx context.Context, c *conn, batch []*job) error {
 		return err
 	}
 	for _, j := range batch {
-		j.err = j.run(ctx, c)
+		x := &database.Tx{Ctx: ctx, Conn: c}
+		j.run(x)
+		j.err = x.Err()
 		var r refusal
 		if j.err != nil && !errors.As(j.err, &r) {
 			return j.err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // holdWriter keeps the writer busy until the returned function is called, and waits with it until the
@@ -18,10 +19,9 @@ func holdWriter(t *testing.T, s *Store) (release func()) {
 	var once sync.Once // a job may run twice
 	var group sync.WaitGroup
 	group.Go(func() {
-		_ = s.submit(t.Context(), func(context.Context, *conn) error {
+		_ = s.submit(t.Context(), func(*database.Tx) {
 			once.Do(func() { close(held) })
 			<-hold
-			return nil
 		})
 	})
 	<-held
@@ -57,16 +57,12 @@ func TestGroupCommit(t *testing.T) {
 	})
 	waitQueued(t, s, 1)
 	group.Go(func() {
-		err := s.submit(t.Context(), func(ctx context.Context, c *conn) error {
-			written, err := c.number(ctx, "SELECT count(*) FROM message")
-			if err != nil {
-				return err
-			}
+		err := s.submit(t.Context(), func(x *database.Tx) {
+			written := x.Number("SELECT count(*) FROM message")
 			ms, err := s.Messages(t.Context(), "ses_a", store.Page{})
 			if written != 1 || len(ms) != 0 || err != nil {
 				t.Errorf("written %d, visible %d, %v; want 1 and 0", written, len(ms), err)
 			}
-			return nil
 		})
 		if err != nil {
 			t.Error(err)
@@ -116,9 +112,9 @@ func TestReadsOneState(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, t.TempDir())
 	token := createIn(t, s, "ses_a")
-	must(t, s.read(t.Context(), func(c *conn) error {
+	must(t, s.read(t.Context(), func(c *database.Conn) error {
 		for n := range 3 {
-			messages, err := c.number(t.Context(), "SELECT count(*) FROM message")
+			messages, err := c.Number(t.Context(), "SELECT count(*) FROM message")
 			if messages != 0 || err != nil {
 				t.Errorf("messages = %d, %v; want none", messages, err)
 			}

@@ -19,7 +19,7 @@ func (e *env) approved(project string) (out []string, ids []int64) {
 }
 
 func testApprovals(t *testing.T, e *env) {
-	approve := func(on store.Store, project, pattern, origin string) {
+	approve := func(on *env, project, pattern, origin string) {
 		t.Helper()
 		e.must(on.Approve(t.Context(), []store.Approval{{Project: project, Permission: "bash", Pattern: pattern, Created: 5, Session: "ses_a", Origin: origin}}))
 	}
@@ -36,21 +36,15 @@ func testApprovals(t *testing.T, e *env) {
 	equal(t, "approvals, opened again", got, want)
 
 	wantErr(t, "Forget in another project", failure(e.Forget(t.Context(), "q", ids[0])), store.ErrNotFound)
-	n, err := e.Forget(t.Context(), "p", ids[1])
-	e.must(err)
-	equal(t, "forgotten", n, 1)
+	gives(e, "forgotten", 1)(e.Forget(t.Context(), "p", ids[1]))
 	wantErr(t, "Forget twice", failure(e.Forget(t.Context(), "p", ids[1])), store.ErrNotFound)
 	approve(e, "p", "c *", "third")
 	_, after := e.approved("p")
 	if after[1] <= ids[1] {
 		t.Errorf("the identifier %d of a forgotten approval is given again", after[1])
 	}
-	n, err = e.Forget(t.Context(), "p", 0)
-	e.must(err)
-	equal(t, "forgotten", n, 2)
-	n, err = e.Forget(t.Context(), "p", 0)
-	e.must(err)
-	equal(t, "nothing to forget", n, 0)
+	gives(e, "forgotten", 2)(e.Forget(t.Context(), "p", 0))
+	gives(e, "nothing to forget", 0)(e.Forget(t.Context(), "p", 0))
 	got, _ = e.approved("q")
 	equal(t, "approvals of the other project", got, []string{"bash b * ses_a elsewhere"})
 }

@@ -90,14 +90,13 @@ func testDamage(t *testing.T, e *env) {
 	for name, c := range damageCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := &env{T: t, suite: e.suite, dir: t.TempDir()}
-			e.Store = e.open()
+			e := (&env{T: t, suite: e.suite, dir: t.TempDir()}).open()
 			fill(e)
 			before := e.conversation()
 			e.must(e.Check(t.Context(), ""))
 			e.must(e.Close())
 			e.suite.Damage(t, e.dir, c.row, c.data)
-			e.Store = e.open()
+			e = e.open()
 			e.wantDamaged(&c)
 			if d, other := e.conversation(), "ses_b"; !slices.Equal(d, c.want) || e.messagesOf(other) != "user msg_b: prt_b" {
 				t.Fatalf("conversation = %q, want %q", d, c.want)
@@ -122,8 +121,7 @@ func (e *env) conversation() []string {
 func (e *env) messagesOf(session string) string {
 	e.Helper()
 	list, err := e.Messages(e.Context(), session, store.Page{})
-	_, err = store.Readable(err)
-	e.must(err)
+	e.must(failure(store.Readable(err)))
 	var out []string
 	for _, m := range list {
 		line := m.Info.Role() + " " + m.Info.Head().ID + ":"
@@ -152,9 +150,7 @@ func (e *env) wantDamaged(c *damageCase) {
 		}
 		equal(e.T, "damage found by "+what, rows, want)
 	}
-	if err := e.Check(ctx, ""); !errors.Is(err, store.ErrCorrupt) {
-		e.Fatalf("Check = %v, want ErrCorrupt", err)
-	}
+	wantErr(e.T, "Check", e.Check(ctx, ""), store.ErrCorrupt)
 	named("Check of all", e.Check(ctx, ""))
 	named("Check of the session", e.Check(ctx, "ses_a"))
 	e.must(e.Check(ctx, "ses_b"))
@@ -163,8 +159,7 @@ func (e *env) wantDamaged(c *damageCase) {
 		_, err := e.Messages(ctx, "ses_a", store.Page{})
 		named("Messages", err)
 		_, err = e.Search(ctx, store.SearchQuery{Words: []string{"question"}})
-		_, err = store.Readable(err)
-		e.must(err)
+		e.must(failure(store.Readable(err)))
 	case store.DamagedSession:
 		s, seq, err := e.Session(ctx, "ses_a")
 		named("Session", err)
@@ -175,8 +170,7 @@ func (e *env) wantDamaged(c *damageCase) {
 		named("Sessions", err)
 		equal(e.T, "number of sessions", len(list), 2)
 		listed, err := e.List(ctx, store.Query{})
-		_, err = store.Readable(err)
-		e.must(err)
+		e.must(failure(store.Readable(err)))
 		equal(e.T, "number of listed sessions", len(listed), 2)
 	case store.DamagedTodos:
 		_, err := e.Todos(ctx, "ses_a")
@@ -200,9 +194,7 @@ func (e *env) wantRepair(c *damageCase) {
 	var kept []store.Aside
 	full := errors.New("no room")
 	err := e.Repair(ctx, "ses_a", func(list []store.Aside) error { kept = list; return full })
-	if !errors.Is(err, full) {
-		e.Fatalf("Repair that cannot keep = %v, want its error", err)
-	}
+	wantErr(e.T, "Repair that cannot keep", err, full)
 	e.wantDamaged(c)
 	e.must(e.Repair(ctx, "ses_a", func(list []store.Aside) error { kept = list; return nil }))
 	if len(kept) != 1 || kept[0].Type != c.row.Type || c.row.ID != "" && kept[0].ID != c.row.ID || kept[0].Problem == "" || string(kept[0].Data) != string(c.data) {
@@ -210,15 +202,11 @@ func (e *env) wantRepair(c *damageCase) {
 	}
 	e.must(e.Check(ctx, ""))
 	e.must(e.Repair(ctx, "ses_a", func([]store.Aside) error { e.Error("a sound session is repaired"); return nil }))
-	if err := e.Repair(ctx, "ses_nope", nil); !errors.Is(err, store.ErrNotFound) {
-		e.Fatalf("Repair of no session = %v, want ErrNotFound", err)
-	}
-	_, err = e.Messages(ctx, "ses_a", store.Page{})
-	e.must(err)
+	wantErr(e.T, "Repair of no session", e.Repair(ctx, "ses_nope", nil), store.ErrNotFound)
+	e.must(failure(e.Messages(ctx, "ses_a", store.Page{})))
 	_, _, err = e.Session(ctx, "ses_a")
 	e.must(err)
-	_, err = e.Sessions(ctx, store.Query{})
-	e.must(err)
+	e.must(failure(e.Sessions(ctx, store.Query{})))
 }
 
 // goOn checks that the session can be continued.
@@ -230,9 +218,6 @@ func (e *env) goOn() {
 	e.change(token, store.PutBlob{Content: output})
 	e.wantBlob(output, true)
 	other := e.open()
-	var owned *store.OwnedError
-	if err := other.Repair(e.Context(), "ses_a", func([]store.Aside) error { return nil }); !errors.As(err, &owned) {
-		e.Fatalf("Repair of a session in use = %v, want *OwnedError", err)
-	}
+	ownerOf(e.T, "Repair of a session in use", other.Repair(e.Context(), "ses_a", func([]store.Aside) error { return nil }))
 	equal(e.T, "message after a repair", e.conversation()[3:], []string{"user msg_7: prt_7"})
 }

@@ -54,9 +54,7 @@ func hammerWriter(t *testing.T, e *env, id string, messages int) {
 	}
 	for i := range messages {
 		p := prompt(id, number("msg", i), "{}")
-		if err := e.Submit(t.Context(), p); err != nil {
-			t.Error(err)
-		}
+		check(t, e.Submit(t.Context(), p))
 		m := user(id, p.ID)
 		part := text(m, number("prt", i), fmt.Sprint(i))
 		add(append(put(m, part), store.TakePrompt{PromptID: p.ID}, store.PutSession{Session: session(id)})...)
@@ -80,22 +78,16 @@ func hammerReader(t *testing.T, e *env, stop chan struct{}) {
 		default:
 		}
 		ss, err := e.Sessions(t.Context(), store.Query{})
-		if err != nil {
-			t.Error(err)
-		}
+		check(t, err)
 		for _, s := range ss {
 			ms, err := e.Messages(t.Context(), s.ID, store.Page{Limit: 3})
-			if err != nil {
-				t.Error(err)
-			}
+			check(t, err)
 			for _, m := range ms {
 				if len(m.Parts) != 1 {
 					t.Errorf("%s has %d parts, want 1: half an append is visible", m.Info.Head().ID, len(m.Parts))
 				}
 			}
-			if _, err := e.Changes(t.Context(), s.ID, 3, 10); err != nil {
-				t.Error(err)
-			}
+			check(t, failure(e.Changes(t.Context(), s.ID, 3, 10)))
 		}
 	}
 }
@@ -103,7 +95,7 @@ func hammerReader(t *testing.T, e *env, stop chan struct{}) {
 // testTwoNodes has two nodes on one store: each writes its own sessions, and both fight for one.
 func testTwoNodes(t *testing.T, e *env) {
 	e.must(e.Release(t.Context(), e.create("ses_shared")))
-	nodes := []store.Store{e.Store, e.open()}
+	nodes := []*env{e, e.open()}
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	epochs := map[uint64]bool{}
@@ -115,9 +107,7 @@ func testTwoNodes(t *testing.T, e *env) {
 				return
 			}
 			for k := range 25 {
-				if _, err := node.Append(t.Context(), own, put(user(own.Session, number("msg", k)))); err != nil {
-					t.Error(err)
-				}
+				check(t, failure(node.Append(t.Context(), own, put(user(own.Session, number("msg", k))))))
 				token, err := node.Claim(t.Context(), "ses_shared")
 				var owned *store.OwnedError
 				if errors.As(err, &owned) {
@@ -133,12 +123,8 @@ func testTwoNodes(t *testing.T, e *env) {
 				}
 				epochs[token.Epoch] = true
 				mu.Unlock()
-				if _, err := node.Append(t.Context(), token, put(user("ses_shared", number("msg", int(token.Epoch))))); err != nil {
-					t.Error(err)
-				}
-				if err := node.Release(t.Context(), token); err != nil {
-					t.Error(err)
-				}
+				check(t, failure(node.Append(t.Context(), token, put(user("ses_shared", number("msg", int(token.Epoch)))))))
+				check(t, node.Release(t.Context(), token))
 			}
 		})
 	}

@@ -55,8 +55,6 @@ func testLedger(t *testing.T, e *env) {
 		"one message": {"msg_2", []store.LedgerRow{all[0], all[2], all[3]}},
 		"none":        {"msg_9", nil},
 	} {
-		got, err := e.Ledger(t.Context(), "ses_a", c.message)
-		e.must(err)
-		equal(t, name, got, c.want)
+		gives(e, name, c.want)(e.Ledger(t.Context(), "ses_a", c.message))
 	}
 }

@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -50,13 +50,10 @@ func testImport(t *testing.T, e *env) {
 
 	// Nobody owns it, and it goes on like any other.
 	other := e.open()
-	token, err := other.Claim(t.Context(), "ses_a")
-	e.must(err)
+	token := other.claim("ses_a")
 	_, before, err := e.Session(t.Context(), "ses_a")
 	e.must(err)
-	after, err := other.Append(t.Context(), token, put(user("ses_a", "msg_3")))
-	e.must(err)
-	equal(t, "seq", after, before+1)
+	gives(e, "seq", before+1)(other.Append(t.Context(), token, put(user("ses_a", "msg_3"))))
 }
 
 func testImportReplaces(t *testing.T, e *env) {
@@ -64,14 +61,11 @@ func testImportReplaces(t *testing.T, e *env) {
 	old := e.child("ses_old", "ses_a")
 	e.must(e.Release(t.Context(), store.Token{Session: "ses_a", Epoch: 1}))
 	other := e.open()
-	var owned *store.OwnedError
-	if err := other.Import(t.Context(), []store.Import{importOf("ses_a", "new")}, true); !errors.As(err, &owned) {
-		t.Fatalf("Import over a session in use = %v, want *OwnedError", err)
-	}
+	ownerOf(t, "Import over a session in use", other.Import(t.Context(), []store.Import{importOf("ses_a", "new")}, true))
 	equal(t, "kept", e.list(store.Query{Children: true}), []string{"ses_a", "ses_old"})
 	e.must(e.Release(t.Context(), old))
 	e.must(other.Import(t.Context(), []store.Import{importOf("ses_a", "new")}, true))
-	equal(t, "sessions", e.list(store.Query{Children: true}), []string{"ses_a"})
+	e.left("ses_a")
 	equal(t, "messages", len(e.read("ses_a", store.Page{})), 2)
 	if token := e.claim("ses_a"); token.Epoch < 2 {
 		t.Errorf("epoch %d: tokens of the earlier session hold", token.Epoch)
@@ -82,10 +76,8 @@ func testImportReplaces(t *testing.T, e *env) {
 func testImportRefuses(t *testing.T, e *env) {
 	e.child("ses_a", "")
 	kept := e.read("ses_a", store.Page{})
-	err := e.Import(t.Context(), []store.Import{importOf("ses_b", "x"), importOf("ses_a", "x")}, false)
-	if !errors.Is(err, store.ErrExists) {
-		t.Errorf("Import of a session that is there = %v, want ErrExists", err)
-	}
+	exists := e.Import(t.Context(), []store.Import{importOf("ses_b", "x"), importOf("ses_a", "x")}, false)
+	wantErr(t, "Import of an existing session", exists, store.ErrExists)
 	broken := importOf("ses_c", "x")
 	broken.Ops = append(broken.Ops, store.PutPart{Part: text(user("ses_c", "msg_missing"), "prt_9", "x")})
 	wantErr(t, "Import of a part without a message", e.Import(t.Context(), []store.Import{importOf("ses_b", "x"), broken}, true), store.ErrNotFound)
@@ -140,9 +132,7 @@ func testSearch(t *testing.T, e *env) {
 		equal(t, name, e.search(c.words...), c.want)
 	}
 	for _, words := range [][]string{nil, {"", "++", "*"}, {"fix", "co*"}} {
-		if _, err := e.Search(t.Context(), store.SearchQuery{Words: words}); !errors.Is(err, store.ErrSearch) {
-			t.Errorf("Search(%q) = %v, want ErrSearch", words, err)
-		}
+		wantErr(t, fmt.Sprintf("Search %q", words), failure(e.Search(t.Context(), store.SearchQuery{Words: words})), store.ErrSearch)
 	}
 }
 
@@ -240,9 +230,7 @@ func testCollectBlobs(t *testing.T, e *env) {
 	}
 	equal(t, "again", e.collect(store.GC{}), store.Collected{})
 	for content, want := range map[string]error{"kept": nil, "shared": nil, "lost": store.ErrNotFound} {
-		if _, err := e.Blob(t.Context(), store.Hash([]byte(content))); !errors.Is(err, want) {
-			t.Errorf("Blob(%s) = %v, want %v", content, err, want)
-		}
+		wantErr(t, "Blob "+content, failure(e.Blob(t.Context(), store.Hash([]byte(content)))), want)
 	}
 }
 
@@ -255,9 +243,7 @@ func testCollectSessions(t *testing.T, e *env) {
 	child := importOf("ses_child", "x")
 	child.Session.ParentID = "ses_old"
 	e.must(e.Import(t.Context(), []store.Import{child}, false))
-	if _, err := e.open().Claim(t.Context(), "ses_busy"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, failure(e.open().Claim(t.Context(), "ses_busy")))
 	all := store.Query{Children: true, Archived: true}
 	equal(t, "nothing asked for", e.collect(store.GC{}).Sessions, []string{})
 	for _, dry := range []bool{true, false} {

@@ -14,10 +14,7 @@ import (
 // child creates a session below another and gives it one of everything.
 func (e *env) child(id, parent string) store.Token {
 	e.Helper()
-	s := session(id)
-	s.ParentID = parent
-	token, err := e.Create(e.Context(), s)
-	e.must(err)
+	token := e.createAs(id, func(s *sdk.Session) { s.ParentID = parent })
 	m := user(id, "msg_1")
 	e.change(token, append(put(m, text(m, "prt_1", "x"), text(m, "prt_2", "y")),
 		store.AppendText{PartID: "prt_1", Field: "text", Text: "z"}, store.RemovePart{PartID: "prt_2"},
@@ -35,11 +32,10 @@ func testDelete(t *testing.T, e *env) {
 	e.child("ses_sibling", "ses_keep")
 	kept := e.read("ses_keep", store.Page{})
 	e.must(e.Delete(t.Context(), "ses_root"))
-	equal(t, "sessions", e.list(store.Query{Children: true}), []string{"ses_keep", "ses_sibling"})
+	e.left("ses_keep", "ses_sibling")
 	for _, id := range []string{"ses_root", "ses_child", "ses_grandchild"} {
-		if _, _, err := e.Session(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("Session(%s) = %v, want ErrNotFound", id, err)
-		}
+		_, _, err := e.Session(t.Context(), id)
+		wantErr(t, "Session "+id, err, store.ErrNotFound)
 	}
 	equal(t, "kept messages", e.read("ses_keep", store.Page{}), kept)
 	equal(t, "kept prompts", e.waiting("ses_keep"), []string{"msg_2 {}"})
@@ -59,15 +55,12 @@ func testDeleteOwned(t *testing.T, e *env) {
 	token := e.child("ses_child", "ses_root")
 	other := e.open()
 	e.must(e.Release(t.Context(), store.Token{Session: "ses_root", Epoch: 1}))
-	err := other.Delete(t.Context(), "ses_root")
-	var owned *store.OwnedError
-	if !errors.As(err, &owned) || owned.Session != "ses_child" {
-		t.Fatalf("Delete of an owned child = %v, want *OwnedError of ses_child", err)
-	}
-	equal(t, "sessions", e.list(store.Query{Children: true}), []string{"ses_child", "ses_root"})
+	owner := ownerOf(t, "Delete of an owned child", other.Delete(t.Context(), "ses_root"))
+	equal(t, "owned session", owner.Session, "ses_child")
+	e.left("ses_child", "ses_root")
 	e.must(e.Release(t.Context(), token))
 	e.must(other.Delete(t.Context(), "ses_root"))
-	equal(t, "sessions", e.list(store.Query{Children: true}), []string{})
+	e.left()
 }
 
 func testNotFound(t *testing.T, e *env) {
@@ -77,9 +70,7 @@ func testNotFound(t *testing.T, e *env) {
 		delete(calls, name)
 	}
 	for name, call := range calls {
-		if err := call(); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s = %v, want ErrNotFound", name, err)
-		}
+		wantErr(t, name, call(), store.ErrNotFound)
 	}
 }
 
@@ -129,9 +120,7 @@ func testClosed(t *testing.T, e *env) {
 	e.must(e.Close())
 	e.must(e.Close())
 	for name, call := range everyCall(e.Store, t.Context(), token) {
-		if err := call(); !errors.Is(err, store.ErrClosed) {
-			t.Errorf("%s after Close = %v, want ErrClosed", name, err)
-		}
+		wantErr(t, name+" after Close", call(), store.ErrClosed)
 	}
 }
 
@@ -178,7 +167,7 @@ func testCloseWhileWriting(t *testing.T, e *env) {
 	}
 	e.must(e.Close())
 	group.Wait()
-	e.Store = e.open()
+	e.Store = e.open().Store
 	for w := range writers {
 		equal(t, fmt.Sprintf("messages of writer %d", w), len(e.read(tokens[w].Session, store.Page{})), acked[w])
 	}

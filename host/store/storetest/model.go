@@ -129,9 +129,7 @@ func (f *follower) apply(t *testing.T, r store.Row) {
 		f.messages[r.ID] = string(r.Data)
 	case "part":
 		var head sdk.PartHead
-		if err := json.Unmarshal(r.Data, &head); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(r.Data, &head))
 		f.parts[r.ID], f.owner[r.ID] = string(r.Data), head.MessageID
 	case "part.removed":
 		delete(f.parts, r.ID)

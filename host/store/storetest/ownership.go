@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -29,9 +30,7 @@ func testClaim(t *testing.T, e *env) {
 	equal(t, "token", token, store.Token{Session: "ses_a", Epoch: 2})
 	wantOwned(t, other, "ses_a")
 	e.must(e.Release(t.Context(), token))
-	got, err := other.Claim(t.Context(), "ses_a")
-	e.must(err)
-	equal(t, "token of the other node", got, store.Token{Session: "ses_a", Epoch: 3})
+	gives(e, "token of the other node", store.Token{Session: "ses_a", Epoch: 3})(other.Claim(t.Context(), "ses_a"))
 	wantOwned(t, e, "ses_a")
 	e.must(other.Close())
 	equal(t, "token after the other node closed", e.claim("ses_a"), store.Token{Session: "ses_a", Epoch: 4})
@@ -39,23 +38,25 @@ func testClaim(t *testing.T, e *env) {
 
 func wantOwned(t *testing.T, s store.Store, id string) {
 	t.Helper()
-	_, err := s.Claim(t.Context(), id)
+	owner := ownerOf(t, "Claim of an owned session", failure(s.Claim(t.Context(), id)))
+	equal(t, "owner", owner, store.OwnedError{Session: id, PID: os.Getpid()})
+}
+
+// ownerOf ends the test unless the error is an OwnedError, and returns it.
+func ownerOf(t *testing.T, what string, err error) store.OwnedError {
+	t.Helper()
 	var owned *store.OwnedError
 	if !errors.As(err, &owned) {
-		t.Fatalf("Claim of an owned session = %v, want *OwnedError", err)
+		t.Fatalf("%s = %v, want *OwnedError", what, err)
 	}
-	equal(t, "owner", *owned, store.OwnedError{Session: id, PID: os.Getpid()})
+	return *owned
 }
 
 func wantFenced(t *testing.T, s store.Store, token store.Token) {
 	t.Helper()
 	_, err := s.Append(t.Context(), token, []store.Op{store.PutMessage{Message: user(token.Session, "msg_late")}})
-	if !errors.Is(err, store.ErrFenced) {
-		t.Fatalf("Append with epoch %d = %v, want ErrFenced", token.Epoch, err)
-	}
-	if _, err := s.Append(t.Context(), token, nil); !errors.Is(err, store.ErrFenced) {
-		t.Fatalf("empty Append with epoch %d = %v, want ErrFenced", token.Epoch, err)
-	}
+	wantErr(t, fmt.Sprintf("Append with epoch %d", token.Epoch), err, store.ErrFenced)
+	wantErr(t, fmt.Sprintf("empty Append with epoch %d", token.Epoch), failure(s.Append(t.Context(), token, nil)), store.ErrFenced)
 }
 
 func testClaimAgain(t *testing.T, e *env) {
@@ -76,12 +77,10 @@ func testLateWriter(t *testing.T, e *env) {
 	e.change(late, put(user("ses_a", "msg_1"))...)
 	e.must(e.Release(t.Context(), late))
 	next := e.open()
-	token, err := next.Claim(t.Context(), "ses_a")
-	e.must(err)
+	token := next.claim("ses_a")
 	wantFenced(t, e, late)
 	wantFenced(t, e, token) // the token is right, but it is not this node's
-	_, err = next.Append(t.Context(), token, put(user("ses_a", "msg_2")))
-	e.must(err)
+	next.change(token, put(user("ses_a", "msg_2"))...)
 	equal(t, "messages", len(e.read("ses_a", store.Page{})), 2)
 }
 
@@ -119,11 +118,9 @@ func testEpochAfterDelete(t *testing.T, e *env) {
 }
 
 func testInterrupted(t *testing.T, e *env) {
-	want := func(s store.Store, want ...string) {
+	want := func(s *env, want ...string) {
 		t.Helper()
-		got, err := s.Interrupted(t.Context())
-		e.must(err)
-		equal(t, "interrupted", got, want)
+		gives(e, "interrupted", want)(s.Interrupted(t.Context()))
 	}
 	other := e.open()
 	open, idle := e.create("ses_open"), e.create("ses_idle")
@@ -140,11 +137,9 @@ func testInterrupted(t *testing.T, e *env) {
 	want(other, "ses_released")
 	e.must(e.Close())
 	want(other, "ses_open", "ses_released")
-	token, err := other.Claim(t.Context(), "ses_open")
-	e.must(err)
+	token := other.claim("ses_open")
 	want(other, "ses_released")
-	_, err = other.Append(t.Context(), token, []store.Op{store.SetTurn{Open: false}})
-	e.must(err)
+	other.change(token, store.SetTurn{Open: false})
 	e.must(other.Release(t.Context(), token))
 	want(other, "ses_released")
 }

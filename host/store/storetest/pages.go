@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -47,9 +46,7 @@ func testPages(t *testing.T, e *env) {
 		}
 	}
 	for _, p := range []store.Page{{Before: "msg_x"}, {From: "msg_x"}, {Before: number("msg", 2)}} {
-		if _, err := e.Messages(t.Context(), "ses_a", p); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("Messages(%+v) = %v, want ErrNotFound", p, err)
-		}
+		wantErr(t, fmt.Sprintf("Messages %+v", p), failure(e.Messages(t.Context(), "ses_a", p)), store.ErrNotFound)
 	}
 	equal(t, "messages of an empty session", e.read("ses_b", store.Page{}), []string{})
 }
@@ -73,11 +70,10 @@ func (e *env) list(q store.Query) []string {
 
 func testListing(t *testing.T, e *env) {
 	add := func(id string, updated sdk.Millis, change func(*sdk.Session)) {
-		s := session(id)
-		s.Time.Updated = updated
-		change(s)
-		_, err := e.Create(t.Context(), s)
-		e.must(err)
+		e.createAs(id, func(s *sdk.Session) {
+			s.Time.Updated = updated
+			change(s)
+		})
 	}
 	add("ses_1", 50, func(s *sdk.Session) { s.Title = "Ärger mit dem Köcher" })
 	add("ses_2", 40, func(s *sdk.Session) { s.ProjectID = "p" })
@@ -119,10 +115,7 @@ func testListing(t *testing.T, e *env) {
 // testListingContinued reads a listing in pages of every size; many sessions have the same time.
 func testListingContinued(t *testing.T, e *env) {
 	for i := range 130 {
-		s := session(number("ses", (i*37)%130))
-		s.Time.Updated = sdk.Millis(100 - i/40)
-		_, err := e.Create(t.Context(), s)
-		e.must(err)
+		e.createAs(number("ses", (i*37)%130), func(s *sdk.Session) { s.Time.Updated = sdk.Millis(100 - i/40) })
 	}
 	equal(t, "default limit", len(e.list(store.Query{})), 100)
 	all := e.list(store.Query{Limit: 1000})

@@ -85,9 +85,7 @@ func (e *env) checkRest(id string, m *model) {
 	e.must(err)
 	equal(e.T, "session", s, m.session)
 	equal(e.T, "seq", seq, m.seq)
-	entries, err := e.Ledger(e.Context(), id, "")
-	e.must(err)
-	equal(e.T, "ledger", entries, m.ledger)
+	gives(e, "ledger", m.ledger)(e.Ledger(e.Context(), id, ""))
 }
 
 // generator makes good changes of a session and tells the model.

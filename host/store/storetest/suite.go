@@ -75,9 +75,7 @@ func (s Suite) Run(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := &env{T: t, suite: s, dir: t.TempDir()}
-			e.Store = e.open()
-			test(t, e)
+			test(t, (&env{T: t, suite: s, dir: t.TempDir()}).open())
 		})
 	}
 }
@@ -91,18 +89,18 @@ type env struct {
 }
 
 // open opens the store once more, as another node. It is closed when the test ends.
-func (e *env) open() store.Store {
+func (e *env) open() *env {
 	e.Helper()
 	s := e.suite.Open(e.T, e.dir)
 	e.Cleanup(func() { _ = s.Close() }) // tests that care look at what Close returns
-	return s
+	return &env{T: e.T, Store: s, suite: e.suite, dir: e.dir}
 }
 
 // reopen closes the store and opens it again.
 func (e *env) reopen() {
 	e.Helper()
 	e.must(e.Close())
-	e.Store = e.open()
+	e.Store = e.open().Store
 }
 
 func (e *env) must(err error) {
@@ -122,17 +120,29 @@ func (e *env) untouched(token store.Token) {
 	e.must(err)
 	equal(e.T, "ledger", len(entries), 0)
 	e.must(e.Release(e.Context(), token))
-	open, err := e.Interrupted(e.Context())
-	e.must(err)
-	equal(e.T, "interrupted", open, []string(nil))
+	gives(e, "interrupted", []string(nil))(e.Interrupted(e.Context()))
 }
 
 // create creates a session with the identifier.
 func (e *env) create(id string) store.Token {
 	e.Helper()
-	t, err := e.Create(e.Context(), session(id))
+	return e.createAs(id, func(*sdk.Session) {})
+}
+
+// createAs creates a session that change has changed.
+func (e *env) createAs(id string, change func(*sdk.Session)) store.Token {
+	e.Helper()
+	s := session(id)
+	change(s)
+	t, err := e.Create(e.Context(), s)
 	e.must(err)
 	return t
+}
+
+// left checks the identifiers that a listing of all sessions has.
+func (e *env) left(ids ...string) {
+	e.Helper()
+	equal(e.T, "sessions", e.list(store.Query{Children: true}), ids)
 }
 
 func (e *env) claim(id string) store.Token {
@@ -168,6 +178,23 @@ func (e *env) rows(session string, after uint64) []store.Row {
 	rows, err := e.Changes(e.Context(), session, after, 0)
 	e.must(err)
 	return rows
+}
+
+// gives checks the result of a call that must succeed: gives(e, "session", want)(e.Session(ctx, id)).
+func gives[T any](e *env, what string, want T) func(got T, err error) {
+	return func(got T, err error) {
+		e.Helper()
+		e.must(err)
+		equal(e.T, what, got, want)
+	}
+}
+
+// check fails the test on an error. It may be called from any goroutine.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // failure returns the error of a call that should fail.

@@ -30,7 +30,7 @@ const PanicText = "strings: negative Repeat count"
 // floodBytes is the size of an oversized answer.
 const floodBytes = 64 << 20
 
-// What the memory bomb takes, and in which pieces. The default limit of a WASM plugin is 64 MiB.
+// The memory that the memory bomb allocates, and in which pieces. The default limit of a WASM plugin is 64 MiB.
 const (
 	hoardBytes = 256 << 20
 	hoardBlock = 1 << 20

@@ -72,7 +72,7 @@ func (c *conversation) promptSource(ctx context.Context) promptSource {
 	case !s.Live:
 		return &lineSource{keys: c.keys, screen: s, prompt: c.promptText}
 	}
-	history, err := openHistory(filepath.Join(c.m.Workspace.Dirs.Data, historyFile))
+	history, err := openHistory(filepath.Join(c.m.Workspace.Project.DataDir, historyFile))
 	if err != nil {
 		c.a.Log.Warn("the prompt history cannot be read", "err", err)
 	}

@@ -66,7 +66,7 @@ func (c *conversation) files(path string) []string {
 	written, start := path[:cut], path[cut:]
 	dir := filepath.Join(c.m.Workspace.Project.Directory, filepath.FromSlash(written))
 	if rest, ok := strings.CutPrefix(written, "~/"); ok {
-		dir = filepath.Join(c.m.Workspace.Dirs.Home, filepath.FromSlash(rest))
+		dir = filepath.Join(c.m.Workspace.Project.Home, filepath.FromSlash(rest))
 	} else if filepath.IsAbs(written) {
 		dir = filepath.FromSlash(written)
 	}

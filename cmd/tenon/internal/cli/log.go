@@ -16,18 +16,11 @@ import (
 // defaultLogLevel shows degraded operation and problems that the user must act on.
 const defaultLogLevel = slog.LevelWarn
 
-func parseLevel(s string) (slog.Level, error) {
-	switch strings.ToLower(s) {
-	case "debug":
-		return slog.LevelDebug, nil
-	case "info":
-		return slog.LevelInfo, nil
-	case "warn":
-		return slog.LevelWarn, nil
-	case "error":
-		return slog.LevelError, nil
+func parseLevel(s string) (level slog.Level, err error) {
+	if level.UnmarshalText([]byte(s)) != nil {
+		err = UsageError("use debug, info, warn or error", "unknown log level %q", s)
 	}
-	return 0, UsageError("use debug, info, warn or error", "unknown log level %q", s)
+	return level, err
 }
 
 // lazyHandler is a slog handler that is built for the first record, because most runs log nothing.

@@ -9,6 +9,7 @@ import (
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -90,12 +91,15 @@ func (w *wording) storeRemedy(err error) *Failure {
 }
 
 func configRemedy(err error) *Failure {
+	if errors.Is(err, pins.ErrFile) {
+		return Fail(ExitConfig, err, "restore it from version control, or delete it and install the plugins again")
+	}
+	if !errors.Is(err, config.ErrConfig) {
+		return nil
+	}
 	var ce *config.Error
 	if !errors.As(err, &ce) {
-		if errors.Is(err, config.ErrConfig) {
-			return Fail(ExitConfig, err, "tenon config check lists every problem")
-		}
-		return nil
+		return Fail(ExitConfig, err, "tenon config check lists every problem")
 	}
 	lines := make([]string, 0, len(ce.Problems)+1)
 	var fixes []string

@@ -36,7 +36,7 @@ func TestRemedyOfEveryError(t *testing.T) {
 		"damaged":          {store.ErrCorrupt, ExitStore},
 		"newer":            {store.ErrNewer, ExitStore},
 		"fenced":           {store.ErrFenced, ExitStore},
-		"configuration":    {&config.Error{Problems: []config.Problem{{File: "tenon.json", Line: 1, Column: 2, Key: "modle", Message: "unknown key"}}}, ExitConfig},
+		"configuration":    {&config.Error{Kind: config.ErrConfig, Problems: []config.Problem{{File: "tenon.json", Line: 1, Column: 2, Key: "modle", Message: "unknown key"}}}, ExitConfig},
 		"model":            {fmt.Errorf("%w: gone", host.ErrModel), ExitModel},
 		"model in a turn":  {&host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown}, Err: host.ErrModel}, ExitModel},
 		"key":              {turn(sdk.ErrorProviderAuth, sdk.ErrorData{ProviderID: "acme"}), ExitModel},
@@ -181,12 +181,12 @@ func TestFindDirs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.Data != filepath.FromSlash(c.want) {
-				t.Errorf("data directory %q, want %q", d.Data, c.want)
+			if d.DataDir != filepath.FromSlash(c.want) {
+				t.Errorf("data directory %q, want %q", d.DataDir, c.want)
 			}
 		})
 	}
-	if d, err := FindDirs(environ{"XDG_DATA_HOME=relative", "XDG_CONFIG_HOME=relative"}, ""); err == nil && (!filepath.IsAbs(d.Data) || strings.Contains(d.Data, "relative") || strings.Contains(d.Config, "relative")) {
+	if d, err := FindDirs(environ{"XDG_DATA_HOME=relative", "XDG_CONFIG_HOME=relative"}, ""); err == nil && (!filepath.IsAbs(d.DataDir) || strings.Contains(d.DataDir, "relative") || strings.Contains(d.ConfigDir, "relative")) {
 		t.Errorf("relative XDG directories were used: %+v", d)
 	}
 }

@@ -2,20 +2,27 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/builtin"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/sandbox"
+	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // Workspace is the directory a command works in, with its project and configuration.
 type Workspace struct {
 	App     *App
-	Dirs    Dirs
 	Project sdk.Project // its ID is set by ProjectID
 	id      *projectID  // nil outside of a repository
 	Loaded  *config.Loaded
@@ -27,20 +34,19 @@ func (a *App) Place(ctx context.Context) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := FindDirs(a.Env, a.Flags.DataDir)
+	project, err := FindDirs(a.Env, a.Flags.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{App: a, Dirs: d}
+	w := &Workspace{App: a}
 	worktree, git := findWorktree(directory)
 	if git {
-		w.id = lookUpProject(ctx, worktree, d.Data)
+		w.id = lookUpProject(ctx, worktree, project.DataDir)
 	} else {
 		worktree = directory
 	}
-	w.Project = sdk.Project{
-		ID: GlobalProject, Directory: directory, Worktree: worktree, Home: d.Home, ConfigDir: d.Config, DataDir: d.Data, CacheDir: d.Cache, Git: git,
-	}
+	project.ID, project.Directory, project.Worktree, project.Git = GlobalProject, directory, worktree, git
+	w.Project = project
 	return w, nil
 }
 
@@ -60,7 +66,7 @@ func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 		env = append(append(environ{}, env...), "TENON_CONFIG="+path)
 	}
 	w.Loaded, err = config.Load(ctx, config.Options{
-		Directory: w.Project.Directory, Worktree: w.Project.Worktree, Home: w.Dirs.Home, ConfigDir: w.Dirs.Config, Environ: env,
+		Directory: w.Project.Directory, Worktree: w.Project.Worktree, Home: w.Project.Home, ConfigDir: w.Project.ConfigDir, Environ: env,
 		Managed: a.Managed,
 	})
 	if err != nil {
@@ -108,14 +114,27 @@ func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 }
 
 // Database returns the path of the session store.
-func (w *Workspace) Database() string { return filepath.Join(w.Dirs.Data, "tenon.db") }
+func (w *Workspace) Database() string { return filepath.Join(w.Project.DataDir, "tenon.db") }
 
 // Extensions finds all third-party extensions. paths are additional plugins; watch is for plugins under development.
 func (w *Workspace) Extensions(ctx context.Context, paths []string, watch bool) (*extensions.Set, error) {
-	return extensions.Open(ctx, extensions.Options{
-		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, Flags: paths, Watch: watch, CacheDir: w.Dirs.Cache,
+	o := w.extensionOptions()
+	o.Flags, o.Watch = paths, watch
+	return extensions.Open(ctx, o)
+}
+
+// Staged finds all third-party extensions as if these plugins were installed.
+func (w *Workspace) Staged(ctx context.Context, list []plugins.Installed) (*extensions.Set, error) {
+	o := w.extensionOptions()
+	o.Staged = list
+	return extensions.Open(ctx, o)
+}
+
+func (w *Workspace) extensionOptions() extensions.Options {
+	return extensions.Options{
+		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, CacheDir: w.Project.CacheDir,
 		Environ: w.App.Env, Version: w.App.Version, Logger: w.App.Log,
-	})
+	}
 }
 
 // Shipped returns the built-in plugins. Their order is the default order of their hooks.
@@ -153,4 +172,131 @@ func names(list []sdk.Plugin) []string {
 		out[i] = p.Manifest().Name
 	}
 	return out
+}
+
+// Machine is a running host and its store.
+type Machine struct {
+	*host.Host
+	Store     store.Store
+	Workspace *Workspace
+	Options   HostOptions
+
+	// Reload loads the plugins again; turns that start later use them.
+	Reload func(context.Context) error
+	// Close closes the host, the extensions and the store.
+	Close func(context.Context) error
+}
+
+// HostOptions are the options of a host.
+type HostOptions struct {
+	Interactive bool     // the user can be asked
+	Auto        bool     // allow everything that no rule denies
+	Plugins     []string // absolute paths of the plugins on the command line
+	Watch       bool     // they are being developed
+	// Wait is the longest wait for MCP servers that were never started before; zero does not wait. Waiting is called with their names when
+	// it takes a while.
+	Wait    time.Duration
+	Waiting func(servers []string)
+}
+
+// Open opens the store and starts the host with the approved plugins. The caller closes the machine.
+func (w *Workspace) Open(ctx context.Context, o HostOptions) (*Machine, error) {
+	return w.App.Start(ctx, w, o)
+}
+
+// WithMachine runs f with a started host, for commands that run no turn.
+func (a *App) WithMachine(ctx context.Context, f func(*Machine) error) error {
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := w.Open(ctx, HostOptions{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(m), m.Close(context.WithoutCancel(ctx)))
+}
+
+// WithHost runs f with a host and the session named by the argument, by default the latest.
+func (a *App) WithHost(ctx context.Context, args []string, f func(context.Context, *Machine, *sdk.Session) error) error {
+	return a.WithMachine(ctx, func(m *Machine) error {
+		s, err := ArgumentSession(ctx, m.Workspace, m.Store, args)
+		if err != nil {
+			return err
+		}
+		return f(ctx, m, s)
+	})
+}
+
+// WithStore runs f with the session store, without loading configuration or plugins.
+func (a *App) WithStore(ctx context.Context, f func(w *Workspace, s store.Store) error) error {
+	w, err := a.Place(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := w.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(w, s), s.Close())
+}
+
+// WithSession runs f with the session named by the argument, by default the latest.
+func (a *App) WithSession(ctx context.Context, args []string, f func(*Workspace, store.Store, *sdk.Session) error) error {
+	return a.WithStore(ctx, func(w *Workspace, s store.Store) error {
+		info, err := ArgumentSession(ctx, w, s, args)
+		if err != nil {
+			return err
+		}
+		return f(w, s, info)
+	})
+}
+
+// WithExtensions runs f with all third-party extensions. paths are additional plugins.
+func (a *App) WithExtensions(ctx context.Context, paths []string, f func(w *Workspace, s *extensions.Set) error) error {
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := w.Extensions(ctx, paths, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(w, s), s.Discard(ctx))
+}
+
+// Sandbox returns the paths of the project's sandbox.
+func (w *Workspace) Sandbox() ([]sandbox.Path, error) {
+	list, err := sandbox.Find(sandbox.Options{Project: w.Project, Environ: w.App.Env, Config: w.Loaded.Config.Sandbox, Skills: w.Loaded.Config.Skills.Paths, Origin: w.Loaded.Origin})
+	if err != nil {
+		return nil, Fail(ExitConfig, err, "change sandbox in the configuration; see docs/permissions.md")
+	}
+	return list, nil
+}
+
+// Confinement describes whether commands in the project run confined, and if not, why.
+func (w *Workspace) Confinement(list []sandbox.Path) string {
+	if on := w.Loaded.Config.Sandbox.Enabled; on != nil && !*on {
+		return "not confined: disabled at " + w.Loaded.Origin("sandbox.enabled")
+	}
+	abi, err := confine.Supported()
+	if err != nil {
+		return "not confined: " + err.Error()
+	}
+	rules, err := confine.New(sandbox.Policy(list, w.Project.Worktree))
+	var conflict *confine.ConflictError
+	if errors.As(err, &conflict) {
+		return fmt.Sprintf("not confined, so each command asks: the project contains %s, which confined commands must not read", conflict.Hidden)
+	}
+	if err != nil {
+		return "not confined: " + err.Error()
+	}
+	if err := rules.Close(); err != nil {
+		return "not confined: " + err.Error()
+	}
+	text := fmt.Sprintf("confined by Landlock (ABI %d)", abi)
+	if gaps := confine.Gaps(abi); len(gaps) > 0 {
+		text += ", except that " + strings.Join(gaps, "; ")
+	}
+	return text
 }

@@ -2,7 +2,6 @@ package extensions
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,25 +51,15 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 		return nil
 	}
 	for _, line := range lines {
-		c.lines = append(c.lines, s.opts.Config.Mask(line))
+		c.Lines = append(c.Lines, s.opts.Config.Mask(line))
 	}
 	if project {
 		root := s.opts.Project.Worktree
 		c.files = append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...)
-		c.trusted, err = trust.NewItem(ctx, trust.Definition{
-			Kind: trust.KindHooks, Name: source.Name, Source: source.Where, Content: json.RawMessage(source.Data),
-			Files:   c.files,
-			Request: trust.Request{CommandHooks: c.lines},
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			s.reject(c, err)
-			return nil
-		}
 	}
-	s.judge(c)
+	if ok, err := s.judge(ctx, c, source.Data, trust.Request{CommandHooks: c.Lines}); !ok {
+		return err
+	}
 	source.Confine = s.policy(c, "")
 	s.addHooks(c, source)
 	return nil

@@ -4,10 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/sandbox"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/wasm"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // unconfined says why processes of something by one of these names do not run confined; nil when they do. The user's configuration
@@ -30,7 +35,7 @@ func (o *Options) unconfined(names ...string) error {
 
 // free says why the processes of a candidate do not run confined; nil when they do. What the user configured has the user's rights.
 func (s *Set) free(c *Candidate) error {
-	if c.item == nil && !c.Project && c.pack == "" {
+	if c.Item == nil && !c.Project && c.pack == "" {
 		return errors.New("you configured it")
 	}
 	return s.opts.unconfined(c.Name, c.pack)
@@ -71,4 +76,19 @@ func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine
 		}
 		return sandbox.Policy(list, write...), nil
 	}
+}
+
+// carriers returns the carriers of plugins and the runtime of modules, which the caller closes. It reads, compiles and starts nothing.
+func carriers(o *Options) (map[sdk.Carrier]plugins.Carrier, *wasm.Runtime, error) {
+	runtime, err := wasm.New(wasm.Options{CacheDir: filepath.Join(o.CacheDir, "wasm"), Logger: o.Logger})
+	if err != nil {
+		return nil, nil, err
+	}
+	return map[sdk.Carrier]plugins.Carrier{
+		sdk.CarrierWASM: runtime,
+		sdk.CarrierProcess: process.New(process.Options{
+			Environ: o.Environ, Host: "tenon " + o.Version,
+			Unconfined: func(plugin string) bool { return o.unconfined(plugin) != nil },
+		}),
+	}, runtime, nil
 }

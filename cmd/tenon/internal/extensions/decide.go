@@ -20,14 +20,14 @@ import (
 
 // Text says, for a terminal, what a candidate is and what it asks for.
 func (s *Set) Text(c *Candidate) string {
-	if c.item != nil {
-		return c.item.Text(s.free(c))
+	if c.Item != nil {
+		return c.Item.Text(s.free(c))
 	}
 	var b strings.Builder
 	kind := "MCP server"
-	request := trust.Request{Servers: c.lines, Hooks: c.serverHooks()}
+	request := trust.Request{Servers: c.Lines, Hooks: c.serverHooks()}
 	if c.Kind == trust.KindHooks {
-		kind, request = "command hooks", trust.Request{CommandHooks: c.lines}
+		kind, request = "command hooks", trust.Request{CommandHooks: c.Lines}
 	}
 	fmt.Fprintf(&b, "%s %s\n  %-14s %s\n", kind, plugins.Clean(c.Name), "from", plugins.Clean(c.From))
 	if c.trusted.Digest != "" {
@@ -45,12 +45,12 @@ func (s *Set) Text(c *Candidate) string {
 
 // serverHooks says what the hooks of a server ask for.
 func (c *Candidate) serverHooks() []trust.Hook {
-	if c.server == nil {
+	if c.Server == nil {
 		return nil
 	}
 	var out []trust.Hook
-	for i := range c.server.Hooks {
-		description := c.server.Hooks[i].Description()
+	for i := range c.Server.Hooks {
+		description := c.Server.Hooks[i].Description()
 		if hook, ok := plugins.HookRequest(&description); ok {
 			out = append(out, hook)
 		}
@@ -73,27 +73,27 @@ func (s *Set) coveredText(b *strings.Builder, c *Candidate) {
 		fmt.Fprintf(b, "  %-14s %s\n", label, plugins.Clean(path))
 		label = ""
 	}
-	if len(c.lines) > 0 && (c.server == nil || c.server.Transport == mcp.TransportStdio) {
+	if len(c.Lines) > 0 && (c.Server == nil || c.Server.Transport == mcp.TransportStdio) {
 		fmt.Fprintf(b, "  %-14s %s\n", "NOT covered", trust.NotCovered)
 	}
 }
 
 // Describe lets a module that waits for approval say what it contributes; it runs for that without any grant.
 func (s *Set) Describe(ctx context.Context, c *Candidate) error {
-	if c.item == nil {
+	if c.Item == nil {
 		return nil
 	}
-	err := s.loader.Describe(ctx, c.item)
-	*c = *pluginCandidate(c.item)
+	err := s.loader.Describe(ctx, c.Item)
+	*c = *pluginCandidate(c.Item)
 	return err
 }
 
 // Asked returns the capabilities a candidate asks for.
 func (c *Candidate) Asked() []sdk.Capability {
-	if c.item == nil {
+	if c.Item == nil {
 		return nil
 	}
-	return c.item.Request.Capabilities
+	return c.Item.Request.Capabilities
 }
 
 // Grantable returns an error for grants that no plugin gets.
@@ -102,21 +102,28 @@ func (s *Set) Grantable(grants []sdk.Capability) error { return s.loader.Grantab
 // Approve notes that the user approved a candidate as Text shows it, with these grants. A program is then asked what it contributes,
 // a server what it offers, and a module is compiled, so that the first turn finds it done; what of that fails is in the warning.
 func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (warning, err error) {
-	if c.item != nil {
-		if err := s.loader.Approve(ctx, c.item, grants); err != nil {
+	if c.Item != nil {
+		if err := s.loader.Approve(ctx, c.Item, grants); err != nil {
 			return nil, err
 		}
 		return s.prepare(ctx, c.Name), nil
+	}
+	if err := s.checkDefinition(ctx, c); err != nil {
+		return nil, err
 	}
 	if c.State == plugins.StatePending {
 		if _, err := s.store.Approve(ctx, c.trusted, nil); err != nil {
 			return nil, err
 		}
 	}
-	if c.server != nil {
-		return s.Pin(ctx, c), nil
+	if c.Server == nil {
+		return nil, nil
 	}
-	return nil, nil
+	warning = s.Pin(ctx, c)
+	if errors.Is(warning, ErrLocked) {
+		return nil, warning
+	}
+	return warning, nil
 }
 
 // Pin keeps what a server offers as approved: what Offered returned before, so that nothing is approved that was not shown.
@@ -125,13 +132,16 @@ func (s *Set) Pin(ctx context.Context, c *Candidate) error {
 	if err != nil {
 		return err
 	}
-	return mcp.Approve(mcp.FilePins(s.serverDir()), *c.server, offered)
+	if err := s.checkOffers(c, offered); err != nil {
+		return err
+	}
+	return mcp.Approve(mcp.FilePins(s.serverDir()), *c.Server, offered)
 }
 
 // Offered connects to a server, the first time it is called for it, and returns what the server offers.
 func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error) {
 	if c.offered == nil {
-		offered, err := mcp.Probe(ctx, *c.server, s.opts.Project, s.serverOptions(c))
+		offered, err := mcp.Probe(ctx, *c.Server, s.opts.Project, s.serverOptions(c))
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +152,7 @@ func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error
 
 // Differences returns what a server offers otherwise than it was approved; pinned is false for one of which nothing was approved yet.
 func (s *Set) Differences(c *Candidate, offered *mcp.Definition) (list []mcp.Difference, pinned bool, err error) {
-	pin, err := mcp.FilePins(s.serverDir()).Load(*c.server)
+	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
 	if err != nil || pin == nil {
 		return nil, false, err
 	}
@@ -151,16 +161,16 @@ func (s *Set) Differences(c *Candidate, offered *mcp.Definition) (list []mcp.Dif
 
 // Call connects to a server once and calls a tool by the name the server gives it.
 func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.RawMessage) (*sdk.ToolResult, error) {
-	if err := s.forbidden(c, mcp.ToolID(c.server.Name, tool)); err != nil {
+	if err := s.forbidden(c, mcp.ToolID(c.Server.Name, tool)); err != nil {
 		return nil, err
 	}
-	return mcp.Call(ctx, *c.server, s.opts.Project, s.serverOptions(c), tool, args)
+	return mcp.Call(ctx, *c.Server, s.opts.Project, s.serverOptions(c), tool, args)
 }
 
 // forbidden returns a *sdk.Refusal for a tool that an administrator's file denies. Who types a call gives leave for it, so nothing else
 // is asked.
 func (s *Set) forbidden(c *Candidate, tool string) error {
-	origin := sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: c.server.PluginName(), Server: c.server.Name}
+	origin := sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: c.Server.PluginName(), Server: c.Server.Name}
 	d := permission.Compile(s.opts.Project.Home, s.opts.Config.Managed).DecideRequest(&permission.Request{
 		Permission: tool, Patterns: []string{"*"}, Tool: tool, Sources: permission.SourcesOf(origin),
 	})
@@ -171,7 +181,7 @@ func (s *Set) forbidden(c *Candidate, tool string) error {
 }
 
 // LogPath returns where the log of a server is.
-func (s *Set) LogPath(c *Candidate) string { return mcp.LogPath(s.serverDir(), *c.server) }
+func (s *Set) LogPath(c *Candidate) string { return mcp.LogPath(s.serverDir(), *c.Server) }
 
 // prepare makes a plugin that was just approved ready for its first turn: its module is compiled, its servers are asked what they offer.
 func (s *Set) prepare(ctx context.Context, name string) error {
@@ -185,7 +195,7 @@ func (s *Set) prepare(ctx context.Context, name string) error {
 		}
 	}
 	for _, c := range again.Candidates {
-		if c.server != nil && c.From == packageOf(name) {
+		if c.Server != nil && c.From == packageOf(name) {
 			err = errors.Join(err, again.Pin(ctx, c))
 		}
 	}
@@ -263,8 +273,8 @@ func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
 func (s *Set) Failures() map[string]map[string]int {
 	out := map[string]map[string]int{}
 	for name, c := range s.owners {
-		if len(c.failures()) > 0 {
-			out[name] = c.failures()
+		if len(c.decision.Failures) > 0 {
+			out[name] = c.decision.Failures
 		}
 	}
 	return out
@@ -274,7 +284,7 @@ func (s *Set) Failures() map[string]map[string]int {
 func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]int) error {
 	var err error
 	for name, c := range s.owners {
-		if c.State != plugins.StateReady || maps.Equal(failures[name], c.failures()) {
+		if c.State != plugins.StateReady || maps.Equal(failures[name], c.decision.Failures) {
 			continue
 		}
 		if one := s.store.SetFailures(ctx, c.approvedItem(), failures[name]); !errors.Is(one, trust.ErrNotFound) {
@@ -284,13 +294,10 @@ func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]i
 	return err
 }
 
-// failures returns what is noted of the candidate.
-func (c *Candidate) failures() map[string]int { return c.decision.Failures }
-
 // approvedItem is what the user approves of the candidate.
 func (c *Candidate) approvedItem() trust.Item {
-	if c.item != nil {
-		return c.item.Trusted()
+	if c.Item != nil {
+		return c.Item.Trusted()
 	}
 	i := c.trusted
 	i.Kind, i.Name = c.Kind, c.Name
@@ -298,20 +305,11 @@ func (c *Candidate) approvedItem() trust.Item {
 }
 
 // Server returns the configuration of a server by its name.
-func (s *Set) Server(name string) (*Candidate, bool) {
+func (s *Set) Server(name string) (found *Candidate, ok bool) {
 	for _, c := range s.Candidates {
-		if c.server != nil && c.Name == name {
-			return c, true
+		if c.Server != nil && c.Name == name && (found == nil || found.Server.Disabled) {
+			found = c
 		}
 	}
-	return nil, false
+	return found, found != nil
 }
-
-// Config returns the server of a candidate; nil when it is none.
-func (c *Candidate) Config() *mcp.Server { return c.server }
-
-// Lines says what servers and command hooks start or call.
-func (c *Candidate) Lines() []string { return c.lines }
-
-// Item returns the plugin of a candidate; nil when it is none.
-func (c *Candidate) Item() *plugins.Item { return c.item }

@@ -4,6 +4,7 @@ package extensions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,8 +26,9 @@ type Options struct {
 	Reserved []string // names of the plugins that tenon ships
 	// Shipped returns the ids of the tools and providers of those; called only when a plugin has tools or providers.
 	Shipped  func() (tools, providers []string)
-	Flags    []string // paths of plugins that the command line names
-	Watch    bool     // new content of those runs unasked, as their author wants it
+	Flags    []string            // paths of plugins that the command line names
+	Watch    bool                // new content of those runs unasked, as their author wants it
+	Staged   []plugins.Installed // to be installed: see plugins.Options
 	CacheDir string
 	Environ  []string
 	Version  string
@@ -66,11 +68,11 @@ type Candidate struct {
 	Reason  string // why it is disabled or in quarantine
 	Grants  []sdk.Capability
 
-	item    *plugins.Item   // of a plugin
+	Item    *plugins.Item   // of a plugin
+	Server  *mcp.Server     // of a server
+	Lines   []string        // what servers and command hooks start or call
 	pack    string          // name of the package that servers and command hooks came with; empty: none
-	server  *mcp.Server     // of a server
 	trusted trust.Item      // of servers and command hooks
-	lines   []string        // what servers and command hooks start
 	files   []string        // of the project, which count with those of a project
 	offered *mcp.Definition // what the server offered when it was asked; nil before
 	// decision is empty for what the user wrote: it needs no approval.
@@ -95,7 +97,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	s.loader = plugins.New(plugins.Options{
-		Project: o.Project, Entries: pluginEntries(&o), CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
+		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
 		Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
@@ -110,6 +112,9 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
 		s.own(i.Name, c)
+		if _, installed := i.Pin(); installed {
+			continue // shown when it was installed, and by plugin info
+		}
 		for _, w := range i.Warnings {
 			s.Warnings = append(s.Warnings, "plugin "+i.Name+": "+w)
 		}
@@ -123,6 +128,9 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	s.distinct()
 	return s, nil
 }
+
+// Loader returns what finds and keeps the plugins.
+func (s *Set) Loader() *plugins.Loader { return s.loader }
 
 // add adds a plugin. The key says what it was made of: another plugin with this key would do the same.
 func (s *Set) add(p sdk.Plugin, key string) {
@@ -212,15 +220,26 @@ func pluginEntries(o *Options) []plugins.Entry {
 func pluginCandidate(i *plugins.Item) *Candidate {
 	return &Candidate{
 		Kind: trust.KindPlugin, Name: i.Name, Version: i.Version, Carrier: i.Carrier, From: i.Path, Project: i.Project,
-		State: i.State, Err: i.Err, Reason: i.Reason, Grants: i.Grants, item: i, decision: i.Decision,
+		State: i.State, Err: i.Err, Reason: i.Reason, Grants: i.Grants, Item: i, decision: i.Decision,
 	}
 }
 
-// judge decides about a server or command hooks that came with the project; what the user wrote is ready.
-func (s *Set) judge(c *Candidate) {
+// judge decides about a server or command hooks with this definition: what came with the project needs an approval of that and of its
+// files, what the user wrote is ready. It returns false after it rejected the candidate, or with the error of ctx.
+func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, request trust.Request) (bool, error) {
 	c.State = plugins.StateReady
 	if !c.Project {
-		return
+		return true, nil
+	}
+	var err error
+	c.trusted, err = trust.NewItem(ctx, trust.Definition{
+		Kind: c.Kind, Name: c.Name, Source: c.From, Content: json.RawMessage(definition), Files: c.files, Request: request,
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			s.reject(c, err)
+		}
+		return false, ctx.Err()
 	}
 	c.decision = s.entries.Check(c.trusted)
 	switch {
@@ -231,6 +250,7 @@ func (s *Set) judge(c *Candidate) {
 	case !c.decision.Approved:
 		c.State = plugins.StatePending
 	}
+	return true, nil
 }
 
 func (s *Set) reject(c *Candidate, err error) {
@@ -255,9 +275,9 @@ func (s *Set) distinct() {
 	})
 }
 
-// Pending returns what waits for approval.
-func (s *Set) Pending() []*Candidate {
-	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != plugins.StatePending })
+// In returns the candidates in a state.
+func (s *Set) In(state plugins.State) []*Candidate {
+	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != state })
 }
 
 // Required returns the names of the plugins without which a run must not go on, and an error that names the first of them that does not
@@ -265,7 +285,7 @@ func (s *Set) Pending() []*Candidate {
 func (s *Set) Required() (names map[string]bool, err error) {
 	names = map[string]bool{}
 	for _, c := range s.Candidates {
-		if c.item == nil || !c.item.Required() {
+		if c.Item == nil || !c.Item.Required() {
 			continue
 		}
 		names[c.Name] = true
@@ -278,11 +298,6 @@ func (s *Set) Required() (names map[string]bool, err error) {
 		}
 	}
 	return names, err
-}
-
-// Rejected returns what cannot be used.
-func (s *Set) Rejected() []*Candidate {
-	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != plugins.StateRejected })
 }
 
 // Find returns the candidates of a name, or at a path.

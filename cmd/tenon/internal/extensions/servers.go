@@ -2,7 +2,6 @@ package extensions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -113,34 +112,31 @@ func (s *Set) lookup(name string) (string, bool) {
 
 // server adds one server, unless there is one of its name.
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
-	taken := func(c *Candidate) bool { return c.Kind == trust.KindServer && c.Name == server.Name }
+	taken := func(c *Candidate) bool {
+		return c.Kind == trust.KindServer && c.Name == server.Name && (c.Server == nil || !c.Server.Disabled)
+	}
 	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
 		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is not loaded: "+s.Candidates[i].From+" has a server with the same name")
 		return nil
 	}
 	server.Own = !project
-	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, server: &server}
+	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, Server: &server}
+	if server.Disabled {
+		c.State, c.Reason = plugins.StateDisabled, "disabled in "+server.Origin
+		s.Candidates = append(s.Candidates, c)
+		return nil
+	}
 	line := serverLine(&server)
 	if !project { // of a project's server the user has to see what would run
 		line = server.Mask(line)
 	}
-	c.lines = []string{s.opts.Config.Mask(line)}
+	c.Lines = []string{s.opts.Config.Mask(line)}
 	if project {
-		var err error
 		c.files = s.serverFiles(&server)
-		c.trusted, err = trust.NewItem(ctx, trust.Definition{
-			Kind: trust.KindServer, Name: server.Name, Source: server.Origin, Content: json.RawMessage(server.Definition()),
-			Files: c.files, Request: trust.Request{Servers: c.lines, Hooks: rights(c.serverHooks())},
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			s.reject(c, err)
-			return nil
-		}
 	}
-	s.judge(c)
+	if ok, err := s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights(c.serverHooks())}); !ok {
+		return err
+	}
 	s.addServer(c)
 	return nil
 }
@@ -160,15 +156,16 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
 	if c.running() {
-		p := mcp.New(*c.server, s.serverOptions(c))
+		p := mcp.New(*c.Server, s.serverOptions(c))
 		s.own(p.Manifest().Name, c)
-		s.add(p, c.From+" "+c.server.Root+" "+string(c.trusted.Digest)+" "+string(c.server.Definition())+" "+fmt.Sprint(s.free(c)))
+		s.add(p, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprint(s.free(c)))
 	}
 }
 
 func (s *Set) serverOptions(c *Candidate) mcp.Options {
 	return mcp.Options{
-		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.server.Root, c.server.Data),
+		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.Server.Root, c.Server.Data),
+		MayApprove: func(d *mcp.Definition) error { return s.checkOffers(c, d) },
 	}
 }
 
@@ -198,8 +195,8 @@ func (s *Set) packagedServer(p plugins.Server) error {
 		return err
 	}
 	s.addServer(&Candidate{
-		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, server: &server,
-		lines: []string{serverLine(&server)}, pack: p.Plugin,
+		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, Server: &server,
+		Lines: []string{serverLine(&server)}, pack: p.Plugin,
 	})
 	return nil
 }

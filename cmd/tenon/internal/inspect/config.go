@@ -5,17 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenonhq/tenon"
 	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -141,7 +148,7 @@ func flatten(c *sdk.Config) (map[string]string, error) {
 	}
 	out := map[string]string{}
 	for key, value := range root {
-		flattenInto(out, name(key), value)
+		flattenInto(out, checked.Join("", key), value)
 	}
 	return out, nil
 }
@@ -149,7 +156,7 @@ func flatten(c *sdk.Config) (map[string]string, error) {
 func flattenInto(out map[string]string, key string, value any) {
 	if object, ok := value.(map[string]any); ok && len(object) > 0 {
 		for k, v := range object {
-			flattenInto(out, key+"."+name(k), v)
+			flattenInto(out, checked.Join(key, k), v)
 		}
 		return
 	}
@@ -160,10 +167,48 @@ func flattenInto(out map[string]string, key string, value any) {
 	out[key] = view.Clip(terminal.OneLine(string(data)), view.SubjectLength)
 }
 
-// name quotes a name that would be ambiguous in a key, as keys of the configuration do.
-func name(s string) string {
-	if s == "" || strings.ContainsAny(s, ".\"[] \t\r\n") {
-		return fmt.Sprintf("%q", s)
+// fieldDocs returns the comments of all struct fields of package sdk, by "Struct.Field". They document the configuration keys, and are
+// read from the embedded source so that they need not be written twice.
+func fieldDocs() (map[string]string, error) {
+	docs := map[string]string{}
+	files, err := fs.Glob(tenon.SDKSource, "sdk/*.go")
+	if err != nil {
+		return nil, err
 	}
-	return s
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := fs.ReadFile(tenon.SDKSource, name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path.Base(name), text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, fmt.Errorf("source of the sdk: %w", err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok {
+				structDocs(docs, spec.Name.Name, s)
+			}
+			return false
+		})
+	}
+	return docs, nil
+}
+
+func structDocs(docs map[string]string, name string, s *ast.StructType) {
+	for _, field := range s.Fields.List {
+		text := field.Doc.Text()
+		if text == "" {
+			text = field.Comment.Text()
+		}
+		for _, ident := range field.Names {
+			docs[name+"."+ident.Name] = strings.Join(strings.Fields(text), " ")
+		}
+	}
 }

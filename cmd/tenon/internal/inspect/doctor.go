@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -27,11 +28,11 @@ const reachTimeout = 5 * time.Second
 func doctorCommand(a *cli.App) *cobra.Command {
 	var offline bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check the installation: directories, database, git, keys, provider, terminal",
+		Use: "doctor", Short: "Check the installation: directories, database, git, keys, MCP servers, provider, terminal",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, offline) },
 	}
-	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to the provider")
+	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to the provider, and start no MCP server")
 	return cmd
 }
 
@@ -89,6 +90,7 @@ func checkAll(ctx context.Context, a *cli.App, offline bool) error {
 	}
 	c.config(w)
 	c.sandbox(w)
+	c.servers(ctx, w, offline)
 	if !stored {
 		c.note("host", "not started: it needs the database")
 		return c.first
@@ -125,15 +127,15 @@ func (c *checkup) git(ctx context.Context) {
 
 // data reports whether sessions can be stored.
 func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
-	if err := writable(w.Dirs.Data); err != nil {
+	if err := writable(w.Project.DataDir); err != nil {
 		kind := store.ErrReadOnly
 		if errors.Is(err, syscall.ENOSPC) {
 			kind = store.ErrFull
 		}
-		c.bad("data", fmt.Errorf("%w: %s: %w", kind, w.Dirs.Data, cli.Cause(err)))
+		c.bad("data", fmt.Errorf("%w: %s: %w", kind, w.Project.DataDir, cli.Cause(err)))
 		return false
 	}
-	c.ok("data", "%s is writable", w.Dirs.Data)
+	c.ok("data", "%s is writable", w.Project.DataDir)
 	s, err := w.OpenStore(ctx)
 	if err != nil {
 		c.bad("database", err)
@@ -202,7 +204,7 @@ func (c *checkup) config(w *cli.Workspace) {
 	for _, warning := range w.Loaded.Warnings {
 		c.note("config", "%s", warning.String())
 	}
-	for _, dir := range []string{w.Dirs.Config, filepath.Join(w.Project.Directory, ".tenon")} {
+	for _, dir := range []string{w.Project.ConfigDir, filepath.Join(w.Project.Directory, ".tenon")} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			c.ok("config", "%s is read", dir)
 		}
@@ -239,6 +241,39 @@ func (c *checkup) models(ctx context.Context, w *cli.Workspace, m *cli.Machine, 
 		return
 	}
 	c.ok("network", "%s answers", address)
+}
+
+// servers reports whether the MCP servers work. It starts those that may run.
+func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) {
+	s, err := w.Extensions(ctx, nil, false)
+	if err != nil {
+		c.bad("mcp", err)
+		return
+	}
+	if !offline {
+		s.CheckServers(ctx)
+	}
+	for _, one := range s.Candidates {
+		if one.Server == nil {
+			continue
+		}
+		last := s.LastCheck(one)
+		switch {
+		case one.State == plugins.StatePending:
+			c.note("mcp", "%s: not approved; approve it with tenon mcp trust %s", one.Name, one.Name)
+		case one.State != plugins.StateReady:
+			c.note("mcp", "%s: %s %s", one.Name, one.State, one.Reason)
+		case last == nil:
+			c.note("mcp", "%s: never started", one.Name)
+		case last.Error != "":
+			c.bad("mcp", cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %s", one.Name, last.Error), "tenon mcp logs "+one.Name+" shows its output; tenon mcp disable "+one.Name+" leaves it out"))
+		default:
+			c.ok("mcp", "%s: %s, %s", one.Name, last.Title, view.Plural(last.Tools, "tool"))
+		}
+	}
+	if err := s.Discard(ctx); err != nil {
+		c.bad("mcp", err)
+	}
 }
 
 // baseURL returns the URL of a provider, from the configuration or from its plugin.

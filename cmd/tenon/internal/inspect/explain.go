@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -124,12 +125,8 @@ func ExplainRequest(c *terminal.Screen, b *strings.Builder, e *Explained) {
 		explainEntry(c, b, &e.Entries[i])
 	}
 	for _, conflict := range e.Conflicts {
-		place := conflict.Pointer
-		if place == "" {
-			place = "(all)"
-		}
 		fmt.Fprintf(b, "  %s\n", c.Paint(terminal.Yellow, fmt.Sprintf(
-			"conflict: %s: %s was changed by %s; %s won", conflict.Point, terminal.Visible(place), terminal.Visible(strings.Join(conflict.Plugins, ", ")), terminal.Visible(conflict.Winner))))
+			"conflict: %s: %s was changed by %s; %s won", conflict.Point, pointerText(conflict.Pointer), terminal.Visible(strings.Join(conflict.Plugins, ", ")), terminal.Visible(conflict.Winner))))
 	}
 	b.WriteByte('\n')
 }
@@ -142,11 +139,15 @@ func explainEntry(c *terminal.Screen, b *strings.Builder, e *hooks.Entry) {
 	if e.Hook != string(e.Point) {
 		hook += " hook " + terminal.OneLine(e.Hook)
 	}
+	took := micros(e.DurationUS)
+	if e.Subject != "" {
+		took += " · " + terminal.OneLine(e.Subject)
+	}
 	outcome := string(e.Outcome)
 	if e.Outcome == hooks.OutcomeError || e.Outcome == hooks.OutcomeTimeout {
 		outcome = c.Paint(terminal.Red, outcome)
 	}
-	fmt.Fprintf(b, "  %s  %s  %s %s\n", e.Point, hook, outcome, c.Paint(terminal.Dim, micros(e.DurationUS)+subjectOf(e)))
+	fmt.Fprintf(b, "  %s  %s  %s %s\n", e.Point, hook, outcome, c.Paint(terminal.Dim, took))
 	if e.Error != "" {
 		fmt.Fprintf(b, "      %s\n", c.Paint(terminal.Red, terminal.OneLine(e.Error)))
 	}
@@ -154,22 +155,11 @@ func explainEntry(c *terminal.Screen, b *strings.Builder, e *hooks.Entry) {
 		fmt.Fprintf(b, "      because: %s\n", terminal.OneLine(e.Reason))
 	}
 	for _, change := range e.Changes {
-		place := terminal.Visible(change.Pointer)
-		if place == "" {
-			place = "(all)"
-		}
-		fmt.Fprintf(b, "      %s  %s → %s\n", place, hash(change.Old), hash(change.New))
+		fmt.Fprintf(b, "      %s  %s → %s\n", pointerText(change.Pointer), cmp.Or(change.Old, "nothing"), cmp.Or(change.New, "nothing"))
 	}
 	for _, pointer := range e.Dropped {
 		fmt.Fprintf(b, "      %s\n", c.Paint(terminal.Yellow, terminal.Visible(pointer)+"  dropped: the hook does not declare that it writes this field"))
 	}
-}
-
-func subjectOf(e *hooks.Entry) string {
-	if e.Subject == "" {
-		return ""
-	}
-	return " · " + terminal.OneLine(e.Subject)
 }
 
 func micros(us int64) string {
@@ -179,10 +169,5 @@ func micros(us int64) string {
 	return view.Duration(time.Duration(us) * time.Microsecond)
 }
 
-// hash returns the hash of a value for display; empty means no value.
-func hash(h string) string {
-	if h == "" {
-		return "nothing"
-	}
-	return h
-}
+// pointerText formats a JSON pointer. The empty one is the whole value.
+func pointerText(pointer string) string { return cmp.Or(terminal.OneLine(pointer), "(all)") }

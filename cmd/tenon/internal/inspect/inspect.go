@@ -1,9 +1,24 @@
+// Package inspect holds the commands that show something and change nothing: statistics, the doctor, configuration, models,
+// hooks, agents, commands and skills.
 package inspect
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // Commands returns the commands that only show something.
@@ -12,4 +27,212 @@ func Commands(a *cli.App) []*cobra.Command {
 		statsCommand(a), doctorCommand(a), explainCommand(a), hooksCommand(a), modelsCommand(a), configCommand(a),
 		agentCommand(a), commandCommand(a), skillCommand(a), versionCommand(a),
 	}
+}
+
+// buildInfo describes how this binary was built.
+type buildInfo struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // of the repository; "-dirty" when it was changed since
+	Time     string `json:"time,omitempty"`     // of the revision
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+// build reads the build information in the binary.
+func build(version string) buildInfo {
+	b := buildInfo{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if b.Version == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		b.Version = info.Main.Version // built by go install
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			if s.Value == "true" {
+				b.Revision += "-dirty"
+			}
+		}
+	}
+	return b
+}
+
+func versionCommand(a *cli.App) *cobra.Command {
+	return a.FormatFlag(&cobra.Command{
+		Use: "version", Short: "Print the version",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			b := build(a.Version)
+			line := fmt.Sprintf("tenon %s (%s %s/%s", b.Version, b.Go, b.OS, b.Arch)
+			if b.Revision != "" {
+				line += ", " + b.Revision
+			}
+			return a.Show(b, func() error { return a.Print(line + ")\n") })
+		},
+	})
+}
+
+func modelsCommand(a *cli.App) *cobra.Command {
+	var o host.ModelListOptions
+	cmd := &cobra.Command{
+		Use: "models [filter]", Short: "List the available models and the default one",
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
+				return ListModels(cmd.Context(), a, m, strings.Join(args, ""), o)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&o.All, "all", false, "list the models of providers without a key, too")
+	cmd.Flags().BoolVar(&o.Refresh, "refresh", false, "ask the servers for their models")
+	return a.FormatFlag(cmd)
+}
+
+// listedModel is a model in the list.
+type listedModel struct {
+	sdk.Model
+	Source  string `json:"source"`            // source of the key or the address
+	Default bool   `json:"default,omitempty"` // used if no other model is chosen
+	Reason  string `json:"reason,omitempty"`  // why it is the default
+}
+
+// ListModels prints the available models whose names contain the filter, and the default model.
+func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, o host.ModelListOptions) error {
+	choice, chooseErr := m.DefaultModel(ctx)
+	models, failed := m.ListModels(ctx, o)
+	var list []listedModel
+	for _, info := range models {
+		ref := info.Model.Ref()
+		if !strings.Contains(strings.ToLower(ref.String()+" "+info.Model.Name), strings.ToLower(filter)) {
+			continue
+		}
+		l := listedModel{Model: info.Model, Source: info.Source}
+		if chooseErr == nil && ref == choice.Model.Ref() {
+			l.Default, l.Reason = true, choice.Reason
+		}
+		list = append(list, l)
+	}
+	if failed != nil {
+		a.Screen.Line(terminal.Visible("not listed by the server: " + failed.Error()))
+	}
+	if a.JSON {
+		return a.PrintJSON(append([]listedModel{}, list...))
+	}
+	if err := a.PrintTable(modelTable(list)); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		a.Screen.Line("no model matches; tenon models lists all models")
+	}
+	for _, r := range m.Receivers(ctx) {
+		a.Screen.Line(fmt.Sprintf("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", terminal.Visible(r.Provider), terminal.Visible(r.Address)))
+	}
+	if chooseErr == nil {
+		a.Screen.Line("* is the default: " + terminal.Visible(choice.Reason))
+	}
+	return chooseErr
+}
+
+func modelTable(list []listedModel) *view.Table {
+	t := &view.Table{}
+	if len(list) > 0 {
+		t.Add("", "model", "context", "output", "$/M in", "$/M out", "from")
+	}
+	for _, l := range list {
+		mark := ""
+		if l.Default {
+			mark = "*"
+		}
+		t.Add(mark, terminal.OneLine(l.Ref().String()), view.Limit(l.Limit.Context), view.Limit(l.Limit.Output), price(l.Cost.Input), price(l.Cost.Output), terminal.OneLine(l.Source))
+	}
+	return t
+}
+
+func price(p sdk.Price) string {
+	if p == 0 {
+		return "-"
+	}
+	return p.String()
+}
+
+func hooksCommand(a *cli.App) *cobra.Command {
+	var point string
+	cmd := &cobra.Command{
+		Use: "hooks", Short: "List the hooks of all plugins in the order they are called",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkPoint(&point); err != nil {
+				return err
+			}
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
+				return ListHooks(a, m.Hooks(), point)
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	cmd.Flags().StringVar(&point, "point", "", "list only the hooks at this `point`")
+	return cmd
+}
+
+// checkPoint replaces an alias by the name of the point.
+func checkPoint(point *string) error {
+	if *point == "" {
+		return nil
+	}
+	info, ok := hookpoint.Of(*point)
+	if !ok {
+		var names []string
+		for _, p := range hookpoint.All() {
+			names = append(names, string(p.Point))
+		}
+		return cli.UsageError("the points are "+strings.Join(names, ", "), "unknown hook point %q", *point)
+	}
+	*point = string(info.Point)
+	return nil
+}
+
+// ListHooks prints hooks, those of all points if point is empty.
+func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
+	var list []hooks.HookInfo
+	for _, h := range all {
+		if point == "" || string(h.Point) == point {
+			list = append(list, h)
+		}
+	}
+	return cli.List(a, list, cli.Listing[hooks.HookInfo]{
+		Empty: "no plugin has a hook at " + cmp.Or(point, "any point"),
+		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},
+		Row: func(h *hooks.HookInfo) []string {
+			plugin := terminal.OneLine(h.Plugin)
+			if h.Version != "" {
+				plugin += " " + terminal.OneLine(h.Version)
+			}
+			if h.Quarantined != "" {
+				plugin += " (quarantined: " + terminal.OneLine(h.Quarantined) + ")"
+			}
+			return []string{
+				string(h.Point), fmt.Sprint(h.Position), plugin + " (" + string(h.Carrier) + ")", terminal.OneLine(h.Hook), fmt.Sprint(h.Priority),
+				string(h.OnError), h.Timeout.String(), fields(h.Reads), fields(h.Writes),
+			}
+		},
+	})
+}
+
+// fields formats a list of JSON pointers. The empty pointer is the whole value.
+func fields(pointers []string) string {
+	if len(pointers) == 0 {
+		return "-"
+	}
+	out := make([]string, len(pointers))
+	for i, p := range pointers {
+		out[i] = pointerText(p)
+	}
+	return strings.Join(out, " ")
 }

@@ -11,32 +11,40 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/host"
 )
 
 // inventory is the "list" and "show" commands for what plugins and configuration contribute: agents, commands or skills.
-type inventory[T any] struct {
-	name, what string // singular and plural
-	listing    cli.Listing[T]
-	all        func(ctx context.Context, m *cli.Machine) []T
-	id         func(v *T) string
-	details    func(v *T) []string // pairs of label and value, followed by the text
+type inventory struct {
+	name   string // singular; an s makes the plural
+	column string // what the list shows of an item beside its name, source and description; empty for nothing
+	empty  string // printed instead of an empty list
+	all    func(ctx context.Context, m *cli.Machine) []item
+}
+
+// item is one entry of an inventory. Its texts are still to be made safe for a terminal, but for from and details.
+type item struct {
+	value             any // the JSON output
+	name, column      string
+	from, description string
+	replaces          []string
+	details           []string // pairs of label and value
+	text              string
 }
 
 // inventoryCommand returns the command of an inventory.
-func inventoryCommand[T any](a *cli.App, v inventory[T]) *cobra.Command {
-	cmd := &cobra.Command{Use: v.name, Aliases: []string{v.name + "s"}, Short: "List and show " + v.what}
+func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
+	what := v.name + "s"
+	cmd := &cobra.Command{Use: v.name, Aliases: []string{what}, Short: "List and show " + what}
 	cli.Group(cmd)
 	list := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List " + v.what + " and their sources",
+		Use: "list", Aliases: []string{"ls"}, Short: "List " + what + " and their sources",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return cli.List(a, v.all(cmd.Context(), m), v.listing) })
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return v.list(a, v.all(cmd.Context(), m)) })
 		},
 	}
-	a.FormatFlag(list)
 	show := &cobra.Command{
-		Use: "show NAME", Short: "Show all details of one of the " + v.what,
+		Use: "show NAME", Short: "Show all details of one of the " + what,
 		Args: cli.Args(1, 1, "a name from tenon "+v.name+" list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
@@ -44,127 +52,116 @@ func inventoryCommand[T any](a *cli.App, v inventory[T]) *cobra.Command {
 			})
 		},
 	}
-	a.FormatFlag(show)
-	cmd.AddCommand(list, show)
+	cmd.AddCommand(a.FormatFlag(list), a.FormatFlag(show))
 	return cmd
 }
 
-func (v *inventory[T]) show(a *cli.App, all []T, name string) error {
-	i := slices.IndexFunc(all, func(one T) bool { return v.id(&one) == strings.TrimPrefix(name, "/") })
-	if i < 0 {
+func (v *inventory) list(a *cli.App, all []item) error {
+	if a.JSON {
+		values := []any{}
+		for _, i := range all {
+			values = append(values, i.value)
+		}
+		return a.PrintJSON(values)
+	}
+	listing := cli.Listing[item]{Empty: v.empty, Head: []string{v.name, v.column, "from", "description"}, Row: func(i *item) []string {
+		from := i.from
+		if len(i.replaces) > 0 {
+			from += ", over " + places(i.replaces)
+		}
+		return []string{terminal.OneLine(i.name), terminal.OneLine(i.column), from, terminal.OneLine(i.description)}
+	}}
+	if v.column == "" {
+		row := listing.Row
+		listing.Head = slices.Delete(listing.Head, 1, 2)
+		listing.Row = func(i *item) []string { return slices.Delete(row(i), 1, 2) }
+	}
+	return cli.List(a, all, listing)
+}
+
+func (v *inventory) show(a *cli.App, all []item, name string) error {
+	at := slices.IndexFunc(all, func(i item) bool { return strings.TrimPrefix(i.name, "/") == strings.TrimPrefix(name, "/") })
+	if at < 0 {
 		return cli.UsageError("tenon "+v.name+" list shows the valid names", "%s %q not found", v.name, name)
 	}
+	i := all[at]
 	if a.JSON {
-		return a.PrintJSON(all[i])
+		return a.PrintJSON(i.value)
 	}
 	var b strings.Builder
-	details := v.details(&all[i])
-	for ; len(details) > 1; details = details[2:] {
-		if details[1] != "" {
-			fmt.Fprintf(&b, "%-12s %s\n", details[0], details[1])
+	details := []string{
+		v.name, terminal.OneLine(i.name), v.column, terminal.OneLine(i.column), "from", i.from, "over", places(i.replaces), "description", terminal.OneLine(i.description),
+	}
+	for pair := range slices.Chunk(append(details, i.details...), 2) {
+		if pair[1] != "" {
+			fmt.Fprintf(&b, "%-12s %s\n", pair[0], pair[1])
 		}
 	}
-	if text := details[0]; text != "" {
-		fmt.Fprintf(&b, "\n%s\n", terminal.Visible(text))
+	if i.text != "" {
+		fmt.Fprintf(&b, "\n%s\n", terminal.Visible(i.text))
 	}
 	return a.Print(b.String())
 }
 
 func agentCommand(a *cli.App) *cobra.Command {
-	from := func(l *host.AgentInfo) string {
-		out := Source(l.Plugin, l.Origin)
+	return inventoryCommand(a, inventory{name: "agent", column: "mode", empty: "no agents found; write one in .tenon/agents/NAME.md", all: agents})
+}
+
+func agents(ctx context.Context, m *cli.Machine) (list []item) {
+	for _, l := range m.AgentInfos(ctx) {
+		i := item{value: l, name: l.Name, column: l.Mode, from: Source(l.Plugin, l.Origin), description: l.Description, replaces: l.Replaces, text: l.Prompt}
 		if l.Configured && l.Plugin != "" {
-			out += ", changed by the configuration"
+			i.from += ", changed by the configuration"
 		}
-		return out
-	}
-	mode := func(l *host.AgentInfo) string {
 		if l.Hidden {
-			return terminal.OneLine(l.Mode) + ", hidden"
+			i.column += ", hidden"
 		}
-		return terminal.OneLine(l.Mode)
+		if l.Model != nil {
+			i.details = append(i.details, "model", terminal.OneLine(l.Model.String()))
+		}
+		if l.Steps > 0 {
+			i.details = append(i.details, "steps", fmt.Sprint(l.Steps))
+		}
+		if l.Strict {
+			i.details = append(i.details, "strict", "only agent."+terminal.OneLine(l.Name)+".permission can override what its rules deny or ask for")
+		}
+		for _, r := range l.Permission {
+			i.details = append(i.details, "permission", view.RuleText(r))
+		}
+		list = append(list, i)
 	}
-	return inventoryCommand(a, inventory[host.AgentInfo]{
-		name: "agent", what: "agents",
-		all: func(ctx context.Context, m *cli.Machine) []host.AgentInfo { return m.AgentInfos(ctx) },
-		id:  func(l *host.AgentInfo) string { return l.Name },
-		listing: cli.Listing[host.AgentInfo]{
-			Empty: "no agents found; write one in .tenon/agents/NAME.md",
-			Head:  []string{"agent", "mode", "from", "description"},
-			Row: func(l *host.AgentInfo) []string {
-				return []string{terminal.OneLine(l.Name), mode(l), from(l) + over(l.Replaces), terminal.OneLine(l.Description)}
-			},
-		},
-		details: func(l *host.AgentInfo) []string {
-			out := []string{"agent", terminal.OneLine(l.Name), "mode", mode(l), "from", from(l), "over", places(l.Replaces), "description", terminal.OneLine(l.Description)}
-			if l.Model != nil {
-				out = append(out, "model", terminal.OneLine(l.Model.String()))
-			}
-			if l.Steps > 0 {
-				out = append(out, "steps", fmt.Sprint(l.Steps))
-			}
-			if l.Strict {
-				out = append(out, "strict", "only agent."+terminal.OneLine(l.Name)+".permission can override what its rules deny or ask for")
-			}
-			for _, r := range l.Permission {
-				out = append(out, "permission", view.RuleText(r))
-			}
-			return append(out, l.Prompt)
-		},
-	})
+	return list
 }
 
 func commandCommand(a *cli.App) *cobra.Command {
-	return inventoryCommand(a, inventory[host.CommandInfo]{
-		name: "command", what: "commands",
-		all: func(ctx context.Context, m *cli.Machine) []host.CommandInfo { return m.CommandInfos(ctx) },
-		id:  func(l *host.CommandInfo) string { return l.Name },
-		listing: cli.Listing[host.CommandInfo]{
-			Empty: "no commands found; write one in .tenon/commands/NAME.md, or under command in tenon.json",
-			Head:  []string{"command", "agent", "from", "description"},
-			Row: func(l *host.CommandInfo) []string {
-				return []string{"/" + terminal.OneLine(l.Name), terminal.OneLine(l.Agent), Source(l.Plugin, l.Origin) + over(l.Replaces), terminal.OneLine(l.Description)}
-			},
-		},
-		details: func(l *host.CommandInfo) []string {
-			subtask := ""
-			if l.Subtask != nil {
-				subtask = fmt.Sprint(*l.Subtask)
+	return inventoryCommand(a, inventory{
+		name: "command", column: "agent", empty: "no commands found; write one in .tenon/commands/NAME.md, or under command in tenon.json",
+		all: func(ctx context.Context, m *cli.Machine) (list []item) {
+			for _, l := range m.CommandInfos(ctx) {
+				i := item{
+					value: l, name: "/" + l.Name, column: l.Agent, from: Source(l.Plugin, l.Origin), description: l.Description, replaces: l.Replaces,
+					details: []string{"model", terminal.OneLine(l.Model)}, text: l.Template,
+				}
+				if l.Subtask != nil {
+					i.details = append(i.details, "subtask", fmt.Sprint(*l.Subtask))
+				}
+				list = append(list, i)
 			}
-			return []string{
-				"command", "/" + terminal.OneLine(l.Name), "from", Source(l.Plugin, l.Origin), "over", places(l.Replaces),
-				"description", terminal.OneLine(l.Description), "agent", terminal.OneLine(l.Agent), "model", terminal.OneLine(l.Model), "subtask", subtask, l.Template,
-			}
+			return list
 		},
 	})
 }
 
 func skillCommand(a *cli.App) *cobra.Command {
-	return inventoryCommand(a, inventory[host.SkillInfo]{
-		name: "skill", what: "skills",
-		all: func(ctx context.Context, m *cli.Machine) []host.SkillInfo { return m.SkillInfos(ctx) },
-		id:  func(l *host.SkillInfo) string { return l.Name },
-		listing: cli.Listing[host.SkillInfo]{
-			Empty: "no skills found; write one in .tenon/skills/NAME/SKILL.md",
-			Head:  []string{"skill", "from", "description"},
-			Row: func(l *host.SkillInfo) []string {
-				return []string{terminal.OneLine(l.Name), Source(l.Plugin, l.Location) + over(l.Replaces), terminal.OneLine(l.Description)}
-			},
-		},
-		details: func(l *host.SkillInfo) []string {
-			return []string{
-				"skill", terminal.OneLine(l.Name), "from", Source(l.Plugin, l.Location), "over", places(l.Replaces), "description", terminal.OneLine(l.Description), l.Body,
+	return inventoryCommand(a, inventory{
+		name: "skill", empty: "no skills found; write one in .tenon/skills/NAME/SKILL.md",
+		all: func(ctx context.Context, m *cli.Machine) (list []item) {
+			for _, l := range m.SkillInfos(ctx) {
+				list = append(list, item{value: l, name: l.Name, from: Source(l.Plugin, l.Location), description: l.Description, replaces: l.Replaces, text: l.Body})
 			}
+			return list
 		},
 	})
-}
-
-// over returns the replaced definitions, for a column.
-func over(replaces []string) string {
-	if len(replaces) == 0 {
-		return ""
-	}
-	return ", over " + places(replaces)
 }
 
 func places(list []string) string {

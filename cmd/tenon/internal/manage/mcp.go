@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,10 +28,11 @@ func mcpCommand(a *cli.App) *cobra.Command {
 		Use: "mcp", Short: "Manage MCP servers",
 		Long: `MCP servers are configured under "mcp" in tenon.json, in mcp.json in your configuration directory (maintained by
 tenon mcp add), in the project's .mcp.json, and by plugins. A project's servers run only after you approve them with
-tenon plugin trust NAME.`,
+tenon mcp trust NAME.`,
 	}
 	cli.Group(cmd)
-	cmd.AddCommand(mcpAddCommand(a), mcpListCommand(a), mcpRemoveCommand(a), mcpToolsCommand(a), mcpCallCommand(a), mcpLogsCommand(a))
+	cmd.AddCommand(mcpAddCommand(a), mcpListCommand(a), mcpGetCommand(a), mcpRemoveCommand(a), mcpSwitchCommand(a, "enable", true),
+		mcpSwitchCommand(a, "disable", false), mcpTrustCommand(a), mcpLockCommand(a), mcpToolsCommand(a), mcpCallCommand(a), mcpLogsCommand(a))
 	return cmd
 }
 
@@ -37,6 +40,7 @@ tenon plugin trust NAME.`,
 type mcpAdd struct {
 	env, headers     []string
 	transport        string
+	timeout          time.Duration
 	project, noProbe bool
 }
 
@@ -57,6 +61,7 @@ The tools it offers at that time are approved.`,
 	flags.StringArrayVarP(&f.env, "env", "e", nil, "set an environment variable of the server, as `NAME=VALUE`; ${NAME} is replaced by your own variable; may be repeated")
 	flags.StringArrayVar(&f.headers, "header", nil, "send an HTTP header, as `NAME=VALUE`; may be repeated")
 	flags.StringVar(&f.transport, "transport", "", "`transport` of a URL: http (default) or sse")
+	flags.DurationVar(&f.timeout, "timeout", 0, "time for the start and for each request; default 30s")
 	flags.BoolVar(&f.project, "project", false, "write to the project's .mcp.json instead of your own configuration")
 	flags.BoolVar(&f.noProbe, "no-probe", false, "do not start the server now")
 	flags.SetInterspersed(true)
@@ -64,13 +69,10 @@ The tools it offers at that time are approved.`,
 }
 
 func (f *mcpAdd) entry(args []string) (*mcpEntry, error) {
-	e := &mcpEntry{}
+	e := &mcpEntry{Timeout: f.timeout.Milliseconds()}
 	var err error
 	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
-		e.Type, e.URL = "http", args[0]
-		if f.transport != "" {
-			e.Type = f.transport
-		}
+		e.Type, e.URL = cmp.Or(f.transport, "http"), args[0]
 		if len(args) > 1 || len(f.env) > 0 {
 			return nil, cli.UsageError("omit them", "a server with a URL takes no arguments and no --env")
 		}
@@ -116,6 +118,9 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 	if _, taken := file.servers[name]; taken {
 		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s already has a server %q", file.path, name)
 	}
+	if err := unique(ctx, a, name); err != nil {
+		return err
+	}
 	raw, err := json.Marshal(entry)
 	if err != nil {
 		return err
@@ -132,6 +137,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		return nil
 	}
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
+		a.Screen.Line(fmt.Sprintf("%s and waiting up to %s for its answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
 		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
@@ -143,12 +149,25 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 	})
 }
 
+// unique returns an error if a server of any scope has the name, or one whose tools would have the same names.
+func unique(ctx context.Context, a *cli.App, name string) error {
+	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
+		plugin := (&mcp.Server{Name: name}).PluginName()
+		for _, c := range s.Candidates {
+			if c.Server != nil && c.Server.PluginName() == plugin {
+				return cli.UsageError("choose another name", "the name %q is too similar to that of server %q in %s", name, c.Name, c.From)
+			}
+		}
+		return nil
+	})
+}
+
 // serverFile returns the file to add servers to.
 func serverFile(w *cli.Workspace, project bool) string {
 	if project {
 		return filepath.Join(w.Project.Worktree, extensions.ProjectServerFile)
 	}
-	return filepath.Join(w.Dirs.Config, extensions.ServerFile)
+	return filepath.Join(w.Project.ConfigDir, extensions.ServerFile)
 }
 
 // checkServer checks an entry in the way it will be read.
@@ -182,73 +201,6 @@ func approvedServer(ctx context.Context, a *cli.App, name string, f func(*extens
 		}
 		return f(s, c)
 	})
-}
-
-func mcpListCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers",
-		Args: cli.Args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listServers(a, s) })
-		},
-	})
-}
-
-// listedServer is a server in the list.
-type listedServer struct {
-	Name    string        `json:"name"`
-	State   plugins.State `json:"state"`
-	Starts  string        `json:"starts"` // the command or the address
-	From    string        `json:"from"`
-	Project bool          `json:"project"`
-	Why     string        `json:"why,omitempty"`
-}
-
-func listServers(a *cli.App, s *extensions.Set) error {
-	var list []listedServer
-	for _, c := range s.Candidates {
-		if c.Config() != nil || c.Kind == "mcp" {
-			list = append(list, listedServer{c.Name, c.State, strings.Join(c.Lines(), " "), c.From, c.Project, why(c)})
-		}
-	}
-	return cli.List(a, list, cli.Listing[listedServer]{
-		Empty: "no MCP servers; tenon mcp add adds one",
-		Head:  []string{"name", "state", "", "from", ""},
-		Row: func(l *listedServer) []string {
-			return []string{terminal.OneLine(l.Name), string(l.State), terminal.OneLine(l.Starts), terminal.OneLine(l.From), terminal.OneLine(l.Why)}
-		},
-	})
-}
-
-func mcpRemoveCommand(a *cli.App) *cobra.Command {
-	var project bool
-	cmd := &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove an MCP server that was added with tenon mcp add",
-		Args: cli.Args(1, 1, "a name"),
-		RunE: func(cmd *cobra.Command, args []string) error { return removeServer(cmd.Context(), a, args[0], project) },
-	}
-	cmd.Flags().BoolVar(&project, "project", false, "remove it from the project's .mcp.json")
-	return cmd
-}
-
-func removeServer(ctx context.Context, a *cli.App, name string, project bool) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
-	file, err := readMCPFile(serverFile(w, project))
-	if err != nil {
-		return err
-	}
-	if _, there := file.servers[name]; !there {
-		return cli.UsageError("tenon mcp list shows the source of each server; remove it there", "server %q not found in %s", name, file.path)
-	}
-	delete(file.servers, name)
-	if err := file.write(); err != nil {
-		return err
-	}
-	a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), file.path))
-	return nil
 }
 
 func mcpToolsCommand(a *cli.App) *cobra.Command {
@@ -286,7 +238,7 @@ func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 		a.Screen.Line(terminal.Visible(d.String()))
 	}
 	if len(differences) > 0 {
-		a.Screen.Line("tools that differ from the approved ones are withheld; approve them with tenon plugin trust " + terminal.Visible(c.Name))
+		a.Screen.Line("tools that differ from the approved ones are withheld; approve them with tenon mcp trust " + terminal.Visible(c.Name))
 	}
 	return nil
 }

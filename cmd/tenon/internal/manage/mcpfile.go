@@ -20,6 +20,7 @@ type mcpEntry struct {
 	Env     map[string]string `json:"env,omitempty"`
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
+	Timeout int64             `json:"timeout,omitempty"` // milliseconds
 }
 
 // mcpFile is a file of servers. Other content is preserved.
@@ -48,6 +49,24 @@ func readMCPFile(path string) (*mcpFile, error) {
 		}
 	}
 	return f, nil
+}
+
+// disable switches a server on or off, and keeps its other keys.
+func (f *mcpFile) disable(name string, disabled bool) error {
+	var entry map[string]json.RawMessage
+	if err := json.Unmarshal(f.servers[name], &entry); err != nil || entry == nil {
+		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: mcpServers.%s: want an object", f.path, name), "fix the file by hand")
+	}
+	delete(entry, "disabled")
+	if disabled {
+		entry["disabled"] = json.RawMessage("true")
+	}
+	raw, err := json.Marshal(entry)
+	if err != nil {
+		return err
+	}
+	f.servers[name] = raw
+	return f.write()
 }
 
 // write replaces the file.

@@ -10,10 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenonhq/tenon"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/scaffold"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -89,7 +91,7 @@ func why(c *extensions.Candidate) string {
 
 // Argument returns the argument for a candidate on a command line: its name, or its path if only a path identifies it.
 func Argument(c *extensions.Candidate) string {
-	if c.Item() == nil || !c.Item().Flagged() {
+	if c.Item == nil || !c.Item.Flagged() {
 		return c.Name
 	}
 	if !strings.ContainsFunc(c.From, func(r rune) bool { return strings.ContainsRune(" \t\n'\"$`&|;<>()*?[]#!{}", r) }) {
@@ -188,7 +190,7 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 	}
 	for _, c := range found {
 		switch {
-		case c.State == plugins.StatePending, c.Config() != nil && round == 1:
+		case c.State == plugins.StatePending, c.Server != nil && round == 1:
 		default:
 			if round == 1 {
 				a.Screen.Line(c.Name + " is already approved")
@@ -239,7 +241,7 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 		return cli.Fail(cli.ExitTurn, err, "fix the plugin, or remove it")
 	}
 	a.Screen.Line(strings.TrimRight(s.Text(c), "\n"))
-	if c.Config() != nil && c.State == plugins.StateReady {
+	if c.Server != nil && c.State == plugins.StateReady {
 		changed, err := showDifferences(ctx, a, s, c)
 		if err != nil || !changed {
 			return err
@@ -260,7 +262,7 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	}
 	warning, err := s.Approve(ctx, c, grants)
 	if err != nil {
-		return err
+		return locked(err)
 	}
 	if warning != nil {
 		a.Log.Warn("approved, but it does not work yet", "name", c.Name, "err", warning)
@@ -341,5 +343,55 @@ func reportDecision(a *cli.App, err error, name, done string) error {
 		return err
 	}
 	a.Screen.Line(terminal.Visible(name) + ": " + done)
+	return nil
+}
+
+func pluginNewCommand(a *cli.App) *cobra.Command {
+	var carrier, lang, dir string
+	cmd := &cobra.Command{
+		Use: "new NAME", Short: "Create a plugin that builds and passes its tests",
+		Long: `Create a plugin that builds and passes its tests without network access.
+
+Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
+
+  wasm     a sandboxed module without access to files, network, environment or clock unless granted; runs on all platforms
+  process  a separate program with all rights of its user
+  mcp      a Model Context Protocol server, which works with other hosts too`,
+		Example: `  tenon plugin new my-plugin
+  tenon plugin new my-server --carrier mcp --lang node`,
+		Args: cli.Args(1, 1, "a name"),
+		RunE: func(_ *cobra.Command, args []string) error { return newPlugin(a, args[0], carrier, lang, dir) },
+	}
+	cmd.Flags().StringVar(&carrier, "carrier", "wasm", "how the plugin runs: wasm, process or mcp")
+	cmd.Flags().StringVar(&lang, "lang", "go", "programming `language`")
+	cmd.Flags().StringVar(&dir, "path", "", "write to this `directory` (default: the name of the plugin)")
+	return cmd
+}
+
+func newPlugin(a *cli.App, name, carrier, lang, dir string) error {
+	if dir == "" {
+		base, err := a.Directory()
+		if err != nil {
+			return err
+		}
+		dir = filepath.Join(base, name)
+	}
+	files, err := scaffold.Write(dir, scaffold.Options{Name: name, Carrier: carrier, Lang: lang, SDK: tenon.SDKSource})
+	switch {
+	case errors.Is(err, sdk.ErrManifest):
+		return cli.UsageError(`write a name such as "my-plugin"`, "%w", err)
+	case errors.Is(err, scaffold.ErrExists):
+		return cli.UsageError("choose another name, or another directory with --path", "%w", err)
+	case err != nil:
+		return cli.UsageError("tenon plugin new --help lists carriers and languages", "%w", err)
+	}
+	var b strings.Builder
+	for _, file := range files {
+		fmt.Fprintln(&b, filepath.Join(dir, filepath.FromSlash(file)))
+	}
+	if err := a.Print(b.String()); err != nil {
+		return err
+	}
+	a.Screen.Line(fmt.Sprintf("next: tenon plugin test %s", dir))
 	return nil
 }

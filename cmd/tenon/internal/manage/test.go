@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
@@ -132,19 +135,18 @@ func (t *pluginTest) report(path string, err error) {
 
 // scratchWorkspace returns an empty project with its own directories.
 func scratchWorkspace(a *cli.App, scratch string) (*cli.Workspace, error) {
-	w := &cli.Workspace{App: a, Dirs: cli.Dirs{
-		Home: scratch, Config: filepath.Join(scratch, "config"), Data: filepath.Join(scratch, "data"), Cache: testCache(a, scratch),
-	}}
 	project := filepath.Join(scratch, "project")
-	w.Project = sdk.Project{ID: cli.GlobalProject, Directory: project, Worktree: project, Home: scratch, ConfigDir: w.Dirs.Config, DataDir: w.Dirs.Data}
-	w.Loaded = &config.Loaded{Config: &sdk.Config{}}
+	w := &cli.Workspace{App: a, Loaded: &config.Loaded{Config: &sdk.Config{}}, Project: sdk.Project{
+		ID: cli.GlobalProject, Directory: project, Worktree: project, Home: scratch,
+		ConfigDir: filepath.Join(scratch, "config"), DataDir: filepath.Join(scratch, "data"), CacheDir: testCache(a, scratch),
+	}}
 	return w, os.MkdirAll(project, 0o755)
 }
 
 // testCache returns the usual cache directory, because compiling a module takes a second. Entries are identified by digest.
 func testCache(a *cli.App, scratch string) string {
-	if d, err := cli.FindDirs(a.Env, a.Flags.DataDir); err == nil && d.Cache != "" {
-		return d.Cache
+	if d, err := cli.FindDirs(a.Env, a.Flags.DataDir); err == nil && d.CacheDir != "" {
+		return d.CacheDir
 	}
 	return filepath.Join(scratch, "cache")
 }
@@ -156,7 +158,7 @@ func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range set.Rejected() {
+	for _, c := range set.In(plugins.StateRejected) {
 		err = errors.Join(err, fmt.Errorf("%s: %w", c.Name, c.Err))
 	}
 	if err != nil {
@@ -176,13 +178,13 @@ func (t *pluginTest) approve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		pending := set.Pending()
+		pending := set.In(plugins.StatePending)
 		for _, c := range pending {
 			err = errors.Join(err, approveAsAuthor(ctx, set, c))
 		}
 		if len(pending) == 0 {
 			for _, c := range set.Candidates {
-				if c.Config() != nil {
+				if c.Server != nil {
 					err = errors.Join(err, set.Pin(ctx, c))
 				}
 			}
@@ -260,4 +262,42 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 		err = errors.Join(err, p.Close(ctx))
 	}
 	return errors.Join(err, set.Close(ctx))
+}
+
+// buildPlugin builds the package in a directory, if its manifest has a build command.
+func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, manifest.File)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	p, err := manifest.ReadUnbuilt(dir)
+	if err != nil {
+		return cli.UsageError("fix the plugin", "%w", err)
+	}
+	build := p.Description.Build
+	if build == nil {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, build.Command[0], build.Command[1:]...)
+	cmd.Dir, cmd.Env = dir, append([]string{}, a.Env...)
+	for name, value := range build.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, terminal.Visible(string(out))), "fix the errors above")
+	}
+	return nil
+}
+
+// BuildAll builds the packages among the paths.
+func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := buildPlugin(ctx, a, path); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/sdk"
@@ -139,7 +140,7 @@ func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *tri
 	}
 	h, err := host.New(ctx, host.Options{
 		Config: cfg, PublicConfig: cfg, Project: project, Store: s, Plugins: append(cli.Shipped(), under...),
-		Logger: a.Log, Version: a.Version, Environ: a.Env, AutoApprove: true, Managed: administrator.Managed,
+		Logger: a.Log, Version: a.Version, Environ: a.Env, AutoApprove: true, Policy: permission.Policy{Managed: administrator.Managed},
 	})
 	if err != nil {
 		return nil, err

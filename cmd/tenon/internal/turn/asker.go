@@ -173,6 +173,12 @@ func (q *askPermission) show(a *asker) {
 	if sandbox, _ := r.Metadata["sandbox"].(string); sandbox != "" {
 		a.s.Line("  " + a.s.Paint(terminal.Dim, terminal.OneLine(sandbox)))
 	}
+	if prompt, _ := r.Metadata["prompt"].(string); prompt != "" {
+		a.s.Line("  to the model " + terminal.OneLine(fmt.Sprint(r.Metadata["model"])) + ":")
+		for _, line := range clipLines(strings.Split(terminal.Visible(prompt), "\n")) {
+			a.s.Line("    " + line)
+		}
+	}
 	for _, line := range q.preview(a.s) {
 		a.s.Line("  " + line)
 	}
@@ -300,18 +306,36 @@ func (q *askQuestions) prompt(a *asker, question *sdk.Question) {
 	case custom(question):
 		want += ", or your own answer"
 	}
-	a.s.Ask("  " + want + " (empty: no answer): ")
+	a.s.Ask("  " + want + " (" + empty(question) + "): ")
+}
+
+// cancelWord ends questions that an empty line does not end.
+const cancelWord = "/cancel"
+
+// empty says what an empty line means.
+func empty(q *sdk.Question) string {
+	switch {
+	case len(q.Default) > 0:
+		return "empty: " + terminal.OneLine(strings.Join(q.Default, ", ")) + "; " + cancelWord + " ends"
+	case q.Optional:
+		return "may be left empty; " + cancelWord + " ends"
+	}
+	return "empty: no answer"
 }
 
 func custom(q *sdk.Question) bool { return q.Custom == nil || *q.Custom }
 
 func (q *askQuestions) take(a *asker, t typed) bool {
-	if t.eof || t.text == "" {
+	question := &q.request.Questions[len(q.answers)]
+	left := t.text == "" && (question.Optional || len(question.Default) > 0)
+	if t.eof || t.text == cancelWord || t.text == "" && !left {
 		_ = a.host.ReplyQuestion(q.request.ID, nil) // fails if the question was withdrawn
 		return true
 	}
-	question := &q.request.Questions[len(q.answers)]
 	answer, ok := choose(question, t.text)
+	if left {
+		answer, ok = []string{}, true
+	}
 	if !ok {
 		q.prompt(a, question)
 		return false

@@ -44,6 +44,7 @@ func TestAskerSaysWho(t *testing.T) {
 		"a plugin":   {sdk.Object{"plugin": "x\x1b"}, "? permission bash (agent build) (requested by plugin x\\u{1b})\n    git log\n"},
 		"a guard":    {sdk.Object{"guarded": ".git"}, "? permission bash (agent build)\n  always asks: .git is run by programs or controls agents\n    git log\n"},
 		"confined":   {sdk.Object{"sandbox": "NOT confined: x\x1b"}, "? permission bash (agent build)\n    git log\n  NOT confined: x\\u{1b}\n"},
+		"sampling":   {sdk.Object{"plugin": "mcp.s", "model": "p/m", "prompt": "user: hi\x1b\nuser: you"}, "? permission bash (agent build) (requested by plugin mcp.s)\n    git log\n  to the model p/m:\n    user: hi\\u{1b}\n    user: you\n"},
 		"a template": {sdk.Object{"template": "/do (/p/do.md\u202e)"}, "? permission bash (agent build)\n  in the template of /do (/p/do.md\\u{202e}), not requested by the model:\n    git log\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,6 +110,13 @@ func TestAsker(t *testing.T) {
 		"own words": {[]*sdk.Event{question("q1", sdk.Question{Options: options})}, []typed{{text: "4 shades of grey"}}, []string{"q1 4 shades of grey"}},
 		"own words not allowed": {
 			[]*sdk.Event{question("q1", sdk.Question{Options: options, Custom: &no})}, []typed{{text: "mauve"}, {text: "4"}, {text: ""}}, []string{"q1 dismissed"},
+		},
+		"left empty": {
+			[]*sdk.Event{question("q1", sdk.Question{Optional: true}, sdk.Question{Default: []string{"7"}}, sdk.Question{})},
+			[]typed{{text: ""}, {text: ""}, {text: "because"}}, []string{"q1  |  | because"},
+		},
+		"a form is ended": {
+			[]*sdk.Event{question("q1", sdk.Question{Optional: true}, sdk.Question{Optional: true})}, []typed{{text: ""}, {text: "/cancel"}}, []string{"q1 dismissed"},
 		},
 		"two questions": {
 			[]*sdk.Event{question("q1", sdk.Question{Options: options}, sdk.Question{})}, []typed{{text: "1"}, {text: "because"}}, []string{"q1 Red | because"},

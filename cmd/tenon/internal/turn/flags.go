@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ type Flags struct {
 	files, plugins             []string
 	Resume, auto, Quiet, Watch bool
 	Fork                       bool
-	Chat                       bool // set by "tenon chat": lines of stdin are prompts
+	Chat                       bool          // set by "tenon chat": lines of stdin are prompts
+	Wait                       time.Duration // for MCP servers that were never started before
 }
 
 // Register adds the flags that "tenon run" and "tenon chat" share.
@@ -82,7 +84,14 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := w.Open(ctx, cli.HostOptions{Interactive: interactive, Auto: f.auto, Plugins: paths, Watch: f.Watch})
+	m, err := w.Open(ctx, cli.HostOptions{
+		Interactive: interactive, Auto: f.auto, Plugins: paths, Watch: f.Watch, Wait: f.Wait,
+		Waiting: func(servers []string) {
+			if !f.Quiet {
+				a.Screen.Line(fmt.Sprintf("waiting up to %s for MCP servers that are new: %s (--no-wait runs without them)", f.Wait, terminal.OneLine(strings.Join(servers, ", "))))
+			}
+		},
+	})
 	return m, in, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -258,22 +259,12 @@ func (v *Text) toolPart(p *sdk.ToolPart) {
 	}
 	v.finished[p.ID] = true
 	delete(v.calls, p.ID)
-	v.order = without(v.order, p.ID)
+	v.order = slices.DeleteFunc(v.order, func(id string) bool { return id == p.ID })
 	if p.State.Metadata["refusedBy"] == "headless" {
 		v.refused++
 	}
 	v.draw()
 	v.line(toolLine(v.s, p, v.turn.Directory, v.f.depth(p.SessionID)))
-}
-
-func without(list []string, item string) []string {
-	out := list[:0]
-	for _, s := range list {
-		if s != item {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 func (v *Text) status(p *sdk.SessionStatusInfo) {
@@ -394,7 +385,7 @@ func (v *Text) writeAnswer(o *Outcome) error {
 	if text == "" {
 		return nil
 	}
-	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n"))
+	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n")) // up to 16 MiB: not copied
 	if err == nil {
 		_, err = io.WriteString(v.answer, "\n")
 	}
@@ -427,11 +418,7 @@ func (v *Text) figures(o *Outcome) string {
 	if t.model != "" {
 		words = append(words, terminal.Visible(t.model))
 	}
-	unit := "steps"
-	if t.steps == 1 {
-		unit = "step"
-	}
-	words = append(words, fmt.Sprintf("%d %s", t.steps, unit))
+	words = append(words, Plural(t.steps, "step"))
 	if t.tokens.Sum() > 0 {
 		in := Count(t.tokens.Input+t.tokens.Cache.Read+t.tokens.Cache.Write) + " in"
 		if t.tokens.Cache.Read > 0 {

@@ -66,7 +66,8 @@ func relative(path, directory string) string {
 // details returns the figures of a finished call: changed lines, exit code, last line of output.
 func details(s *sdk.ToolState) []string {
 	var out []string
-	if added, removed, ok := diffSize(s.Metadata); ok {
+	if diff, _ := s.Metadata["diff"].(string); diff != "" {
+		added, removed := CountLines(diff)
 		out = append(out, fmt.Sprintf("+%d -%d", added, removed))
 	}
 	if code, ok := number(s.Metadata["exit"]); ok {
@@ -80,22 +81,20 @@ func details(s *sdk.ToolState) []string {
 	return out
 }
 
-// diffSize counts the lines that the unified diff of a call added and removed.
-func diffSize(metadata sdk.Object) (added, removed int, ok bool) {
-	diff, ok := metadata["diff"].(string)
-	if !ok || diff == "" {
-		return 0, 0, false
-	}
-	for line := range strings.Lines(diff) {
-		switch {
-		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
-		case line[0] == '+':
+// CountLines counts the lines that a unified diff of any number of files adds and removes.
+func CountLines(diff string) (added, removed int) {
+	lines := strings.Split(diff, "\n")
+	for i := 0; i < len(lines); i++ {
+		switch next := lines[min(i+1, len(lines)-1)]; {
+		case strings.HasPrefix(lines[i], "--- ") && strings.HasPrefix(next, "+++ "):
+			i++ // the names of a file
+		case strings.HasPrefix(lines[i], "+"):
 			added++
-		case line[0] == '-':
+		case strings.HasPrefix(lines[i], "-"):
 			removed++
 		}
 	}
-	return added, removed, true
+	return added, removed
 }
 
 // lastLine returns the last non-empty line of a command's output.

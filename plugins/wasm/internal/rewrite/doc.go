@@ -6,7 +6,7 @@
 // is used up the module calls an imported function, Module.CheckModule and CheckName: the host looks at the deadline there and
 // answers 0 to continue. Any other answer traps.
 //
-// What takes long in one instruction is cut into pieces: memory.fill and memory.copy work in chunks, and instructions on tables and
+// Instructions that take long are cut into pieces: memory.fill and memory.copy work in chunks, and instructions on tables and
 // memory.grow count as much code. Tables are bounded.
 //
 // Imported functions can be guarded: whatever calls one, by name or through a table, calls a function of the rewriter instead, which

@@ -193,7 +193,7 @@ func (w *writer) functionSection(r *reader) {
 	for i := range w.functions {
 		w.functions[i] = w.typeIndex(r)
 	}
-	// What helpers there are is known when the code is written. They are declared in any case: an unused one costs a few bytes.
+	// The helpers in use are known only when the code is written. They are declared in any case: an unused one costs a few bytes.
 	w.buf = appendU32(w.buf, uint32(n+helpers+len(w.guards)))
 	for _, t := range w.functions {
 		w.buf = appendU32(w.buf, t)

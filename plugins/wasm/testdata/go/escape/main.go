@@ -1,5 +1,5 @@
 // Package main is a guest in Go that tries what a request for leave tells it to: the permission is the attempt, the first pattern its
-// argument. What came of it is the reason of the answer, with an error after "error: ".
+// argument. The outcome is the reason of the answer, with an error after "error: ".
 package main
 
 import (
@@ -30,6 +30,34 @@ func try(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
 }
 
 func attempt(what string, args []string) (string, error) {
+	switch what {
+	case "env":
+		return strings.Join(os.Environ(), " "), nil
+	case "args":
+		return strings.Join(os.Args, " "), nil
+	case "time":
+		return time.Now().UTC().Format(time.RFC3339), nil
+	case "sleep":
+		time.Sleep(time.Hour)
+		return "awake", nil
+	case "dial":
+		conn, err := net.Dial("tcp", args[0])
+		if err != nil {
+			return "", err
+		}
+		return "connected", conn.Close()
+	case "say":
+		fmt.Println(args[0])
+		fmt.Fprintln(os.Stderr, args[0])
+		return "", nil
+	case "exit":
+		os.Exit(7)
+	}
+	return inFiles(what, args)
+}
+
+// inFiles tries operations on files.
+func inFiles(what string, args []string) (string, error) {
 	switch what {
 	case "read":
 		data, err := os.ReadFile(args[0])
@@ -67,21 +95,6 @@ func attempt(what string, args []string) (string, error) {
 		return "", os.Link(args[0], args[1])
 	case "symlink":
 		return "", os.Symlink(args[0], args[1])
-	case "env":
-		return strings.Join(os.Environ(), " "), nil
-	case "args":
-		return strings.Join(os.Args, " "), nil
-	case "time":
-		return time.Now().UTC().Format(time.RFC3339), nil
-	case "sleep":
-		time.Sleep(time.Hour)
-		return "awake", nil
-	case "dial":
-		conn, err := net.Dial("tcp", args[0])
-		if err != nil {
-			return "", err
-		}
-		return "connected", conn.Close()
 	case "files":
 		for n := range 1000 {
 			if _, err := os.Open(args[0]); err != nil {
@@ -89,12 +102,6 @@ func attempt(what string, args []string) (string, error) {
 			}
 		}
 		return "1000", nil
-	case "say":
-		fmt.Println(args[0])
-		fmt.Fprintln(os.Stderr, args[0])
-		return "", nil
-	case "exit":
-		os.Exit(7)
 	}
 	return "", fmt.Errorf("no attempt %q", what)
 }

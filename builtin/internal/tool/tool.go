@@ -1,0 +1,99 @@
+// Package tool makes the tools of built-in plugins from functions, and a plugin of such tools.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Spec is a tool whose calls are read into a T.
+type Spec[T any] struct {
+	ID          string
+	Description string // for the model; white space around it is removed
+	Parameters  string // JSON schema, likewise
+	// Read decodes and checks the arguments, before Prepare and again before Run. If nil, Args.
+	Read func(call *sdk.ToolCall) (T, error)
+	// Prepare returns the permissions that the call requires; see sdk.ToolPreparer. If nil, the tool requires its ID with the pattern *.
+	Prepare func(ctx context.Context, call *sdk.ToolCall, in T) ([]sdk.PermissionRequest, error)
+	Run     func(ctx context.Context, call *sdk.ToolCall, in T) (*sdk.ToolResult, error)
+}
+
+// Args decodes the arguments of a call.
+func Args[T any](call *sdk.ToolCall) (args T, err error) {
+	if err = json.Unmarshal(call.Args, &args); err != nil {
+		err = fmt.Errorf("arguments of %s: %w", call.Tool, err)
+	}
+	return args, err
+}
+
+// Prepared is a tool that lists the permissions of a call.
+type Prepared interface {
+	sdk.Tool
+	sdk.ToolPreparer
+}
+
+// Tool returns the tool. It is a Prepared if the Spec has Prepare.
+func (s Spec[T]) Tool() sdk.Tool {
+	if s.Read == nil {
+		s.Read = Args[T]
+	}
+	t := simple[T]{s, sdk.ToolDefinition{ID: s.ID, Description: strings.TrimSpace(s.Description), Parameters: json.RawMessage(strings.TrimSpace(s.Parameters))}}
+	if s.Prepare == nil {
+		return t
+	}
+	return prepared[T]{t}
+}
+
+type simple[T any] struct {
+	spec       Spec[T]
+	definition sdk.ToolDefinition
+}
+
+// Definition describes the tool.
+func (t simple[T]) Definition() sdk.ToolDefinition { return t.definition }
+
+// Execute reads the arguments and runs the call.
+func (t simple[T]) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	in, err := t.spec.Read(call)
+	if err != nil {
+		return nil, err
+	}
+	return t.spec.Run(ctx, call, in)
+}
+
+type prepared[T any] struct{ simple[T] }
+
+// Prepare reads the arguments and returns the permissions.
+func (t prepared[T]) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	in, err := t.spec.Read(call)
+	if err != nil {
+		return nil, err
+	}
+	return t.spec.Prepare(ctx, call, in)
+}
+
+// Plugin is a plugin of tools that need only their calls.
+type Plugin struct {
+	Name, Description string
+	List              []sdk.Tool
+}
+
+var _ sdk.ToolSource = Plugin{}
+
+// Manifest describes the plugin.
+func (p Plugin) Manifest() sdk.Manifest {
+	return sdk.Manifest{Name: p.Name, Description: p.Description, Carrier: sdk.CarrierBuiltin}
+}
+
+// Start does nothing.
+func (Plugin) Start(context.Context, sdk.Host) error { return nil }
+
+// Close does nothing: no work runs between calls.
+func (Plugin) Close(context.Context) error { return nil }
+
+// Tools returns the list.
+func (p Plugin) Tools() []sdk.Tool { return p.List }

@@ -1,0 +1,158 @@
+package extensions
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// ServerLock is the file of a project that pins its MCP servers. It approves nothing: a server that differs from it cannot be approved.
+const ServerLock = "tenon.mcp.lock"
+
+// ErrLocked is wrapped by errors about servers that differ from the project's lock.
+var ErrLocked = errors.New("differs from " + ServerLock)
+
+// serverLock is the content of the file.
+type serverLock struct {
+	Version int                  `json:"version"` // 1
+	Servers map[string]serverPin `json:"servers"`
+}
+
+// serverPin pins a server.
+type serverPin struct {
+	// Definition is the SHA-256 of the server's configuration and of the project's files that it names.
+	Definition string `json:"definition"`
+	// Offers is the SHA-256 of its tools, prompts, interceptors and instructions.
+	Offers string `json:"offers"`
+}
+
+func (s *Set) lockPath() string { return filepath.Join(s.opts.Project.Worktree, ServerLock) }
+
+// readLock reads the project's lock; nil if there is none.
+func (s *Set) readLock() (*serverLock, error) {
+	f, _, err := projectfs.ForProject(s.opts.Project).Open(s.lockPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.lockPath(), err)
+	}
+	data, cut, err := projectfs.ReadLimited(f, maxServerFile)
+	if cut {
+		err = fmt.Errorf("larger than %d bytes", maxServerFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.lockPath(), err)
+	}
+	return decodeLock(data)
+}
+
+func decodeLock(data []byte) (*serverLock, error) {
+	l := &serverLock{}
+	if err := json.Unmarshal(data, l); err != nil {
+		return nil, fmt.Errorf("%s: %w; write it again with tenon mcp lock", ServerLock, err)
+	}
+	if l.Version != 1 {
+		return nil, fmt.Errorf("%s: version %d, want 1; it may need a newer tenon", ServerLock, l.Version)
+	}
+	return l, nil
+}
+
+// pin returns what the project's lock says about a server of the project; nil if it says nothing.
+func (s *Set) pin(c *Candidate) (*serverPin, error) {
+	if !c.Project || c.Server == nil {
+		return nil, nil
+	}
+	l, err := s.readLock()
+	if err != nil || l == nil {
+		return nil, err
+	}
+	p, ok := l.Servers[c.Name]
+	if !ok {
+		return nil, nil
+	}
+	return &p, nil
+}
+
+// checkDefinition returns an error if the configuration of a server is not the one in the project's lock.
+func (s *Set) checkDefinition(ctx context.Context, c *Candidate) error {
+	p, err := s.pin(c)
+	if err != nil || p == nil {
+		return err
+	}
+	now, err := s.definitionSum(ctx, c)
+	if err == nil && now != p.Definition {
+		err = fmt.Errorf("the configuration of MCP server %q, or a file it names, %w", c.Name, ErrLocked)
+	}
+	return err
+}
+
+// checkOffers returns an error if a server does not offer what is in the project's lock.
+func (s *Set) checkOffers(c *Candidate, offered *mcp.Definition) error {
+	p, err := s.pin(c)
+	if err == nil && p != nil && offered.Sum() != p.Offers {
+		err = fmt.Errorf("what MCP server %q offers %w", c.Name, ErrLocked)
+	}
+	return err
+}
+
+// definitionSum returns the hash of what a server is started with. It is the same on every machine.
+func (s *Set) definitionSum(ctx context.Context, c *Candidate) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tenon mcp lock 1\n%s\n", c.Server.Definition())
+	for _, path := range slices.Sorted(slices.Values(c.files)) {
+		rel, err := filepath.Rel(s.opts.Project.Worktree, path)
+		if err != nil {
+			return "", err
+		}
+		tree, err := trust.ReadTree(ctx, path, trust.Limits{})
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%q %s\n", filepath.ToSlash(rel), tree.Digest())
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// WriteLock pins the approved servers of the project as they are now, and returns their names. It starts each of them.
+func (s *Set) WriteLock(ctx context.Context) ([]string, error) {
+	l := serverLock{Version: 1, Servers: map[string]serverPin{}}
+	var names []string
+	for _, c := range s.Candidates {
+		if !c.Project || !c.mayStart() {
+			continue
+		}
+		definition, err := s.definitionSum(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		offered, err := s.Offered(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		l.Servers[c.Name] = serverPin{definition, offered.Sum()}
+		names = append(names, c.Name)
+	}
+	data, err := json.MarshalIndent(&l, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return names, atomicfile.Write(s.lockPath(), append(data, '\n'), atomicfile.Options{Mode: lockMode})
+}
+
+// lockMode is that of a file which is committed.
+const lockMode os.FileMode = 0o644

@@ -1,0 +1,422 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// both runs f for the lock file of the user and, if there is one, that of the project.
+func both(ctx context.Context, a *cli.App, f func(j *job) error) error {
+	return with(ctx, a, false, func(j *job) error {
+		user, project := plugins.LockFiles(j.workspace.Project)
+		for _, t := range []install.Target{{Path: user}, {Path: project, Project: true}} {
+			if t.Path == "" {
+				continue
+			}
+			j.target = t
+			j.installer.Fetcher.Guarded = t.Project
+			if err := f(j); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func syncCommand(a *cli.App) *cobra.Command {
+	var yes, frozen, offline bool
+	cmd := &cobra.Command{
+		Use: "sync", Short: "Fetch exactly what the lock files pin",
+		Long: `Fetch the plugins of ` + pins.Name + `, yours and the project's, with exactly the content that is pinned, and ask about those
+that were not approved. A changed byte is an error. New hosts that the project's file names need your confirmation.
+
+With --frozen, nothing is asked and nothing is approved: the command fails unless every plugin has its pinned content.`,
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return both(cmd.Context(), a, func(j *job) error {
+				j.installer.Fetcher.Offline = offline
+				return j.sync(cmd.Context(), yes, frozen)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	cmd.Flags().BoolVar(&frozen, "frozen", false, "only restore pinned content; approve nothing")
+	cmd.Flags().BoolVar(&offline, "offline", false, "use only what was downloaded before")
+	return cmd
+}
+
+// sync fetches what is missing of one lock file.
+func (j *job) sync(ctx context.Context, yes, frozen bool) error {
+	f, err := pins.Read(j.target.Path)
+	if err != nil {
+		return err
+	}
+	missing, err := j.installer.Missing(ctx, f)
+	if err != nil {
+		return err
+	}
+	if err := j.confirmHosts(missing, yes || frozen); err != nil {
+		return err
+	}
+	for _, p := range missing {
+		s, err := j.installer.Stage(ctx, j.target, p.Ref, &p)
+		if err != nil {
+			return err
+		}
+		j.app.Screen.Line("fetched " + terminal.Visible(p.Name) + " (" + terminal.Visible(install.Describe(s.Plugin)) + ")")
+	}
+	if !frozen {
+		for _, p := range f.Plugins {
+			if err := j.approvePinned(ctx, p, yes); err != nil {
+				return err
+			}
+		}
+	}
+	if len(f.Plugins) > 0 {
+		j.app.Screen.Line(terminal.Visible(j.target.Path) + ": " + number(len(f.Plugins)) + " as pinned")
+	}
+	return j.loader.Vault().Save()
+}
+
+func number(n int) string {
+	if n == 1 {
+		return "1 plugin"
+	}
+	return fmt.Sprintf("%d plugins", n)
+}
+
+// confirmHosts asks before anything is sent to hosts that a project's file names.
+func (j *job) confirmHosts(missing []pins.Plugin, yes bool) error {
+	if !j.target.Project || yes || j.installer.Fetcher.Offline {
+		return nil
+	}
+	hosts, err := j.installer.Hosts(j.target, missing)
+	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	j.app.Screen.Line(terminal.Visible(j.target.Path) + " fetches from: " + terminal.Visible(strings.Join(hosts, ", ")))
+	ok, err := j.app.Confirm("  fetch from there? [y/N] ")
+	if err == nil && !ok {
+		err = cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again when you know these hosts")
+	}
+	return err
+}
+
+// approvePinned asks about a pinned plugin that was not approved.
+func (j *job) approvePinned(ctx context.Context, p pins.Plugin, yes bool) error {
+	set, err := j.workspace.Extensions(ctx, nil, false)
+	if err != nil {
+		return err
+	}
+	pending := false
+	for _, c := range set.Candidates {
+		if c.Item == nil {
+			continue
+		}
+		pin, ok := c.Item.Pin()
+		pending = pending || ok && pin.Lock == j.target.Path && pin.Name == p.Name && c.State == plugins.StatePending
+	}
+	if err := set.Discard(ctx); err != nil || !pending {
+		return err
+	}
+	return j.approve(ctx, &install.Staged{Installed: plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project}}, yes, nil)
+}
+
+// update is a newer content of an installed plugin.
+type update struct {
+	old pins.Plugin
+	new *install.Staged
+}
+
+// updates resolves the references of installed plugins again and returns those whose content changed. names selects plugins.
+func (j *job) updates(ctx context.Context, names []string, found map[string]bool) ([]update, error) {
+	f, err := pins.Read(j.target.Path)
+	if err != nil {
+		return nil, err
+	}
+	var out []update
+	for _, p := range f.Plugins {
+		if len(names) > 0 && !slices.Contains(names, p.Name) {
+			continue
+		}
+		found[p.Name] = true
+		s, err := j.installer.Stage(ctx, j.target, p.Ref, nil)
+		if err != nil {
+			return nil, err
+		}
+		if s.Name != p.Name {
+			return nil, cli.Fail(cli.ExitTurn, fmt.Errorf("%s is now named %q", p.Name, s.Name), "remove it and install it again if that is right")
+		}
+		if s.Digest != p.Digest {
+			out = append(out, update{p, s})
+		}
+	}
+	return out, nil
+}
+
+func (u update) line() string {
+	text := u.old.Name + "  " + install.Describe(u.old) + " -> " + install.Describe(u.new.Plugin)
+	if u.old.Commit != "" && u.new.Commit != "" {
+		text += "  (" + u.old.Commit[:12] + ".." + u.new.Commit[:12] + ")"
+	}
+	return text
+}
+
+func unknown(names []string, found map[string]bool) error {
+	for _, name := range names {
+		if !found[name] {
+			return cli.UsageError("tenon plugin list shows the installed plugins", "%q is not installed", name)
+		}
+	}
+	return nil
+}
+
+func updateCommand(a *cli.App) *cobra.Command {
+	var yes, dry bool
+	cmd := &cobra.Command{
+		Use: "update [NAME...]", Short: "Update installed plugins",
+		Long: `Resolve the references of installed plugins again, show what changed, ask about each new content, and pin it.
+Running turns keep the content they started with.`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			found, changed := map[string]bool{}, false
+			err := both(cmd.Context(), a, func(j *job) error {
+				list, err := j.updates(cmd.Context(), names, found)
+				if err != nil {
+					return err
+				}
+				for _, u := range list {
+					changed = true
+					a.Screen.Line(terminal.Visible(u.line()))
+					if dry {
+						if err := j.showChanges(cmd.Context(), u); err != nil {
+							return err
+						}
+						continue
+					}
+					if err := j.adopt(cmd.Context(), []*install.Staged{u.new}, yes, nil); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err == nil {
+				err = unknown(names, found)
+			}
+			if err == nil && !changed {
+				a.Screen.Line("everything is up to date")
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would change")
+	return cmd
+}
+
+// showChanges shows how the requests of a new content differ from the approved ones.
+func (j *job) showChanges(ctx context.Context, u update) error {
+	set, err := j.workspace.Staged(ctx, []plugins.Installed{u.new.Installed})
+	if err != nil {
+		return err
+	}
+	for _, c := range set.Candidates {
+		if c.Item == nil {
+			continue
+		}
+		if pin, ok := c.Item.Pin(); ok && pin.Lock == u.new.Lock && pin.Name == u.new.Name {
+			j.app.Screen.Line(strings.TrimRight(set.Text(c), "\n"))
+		}
+	}
+	return set.Discard(ctx)
+}
+
+func outdatedCommand(a *cli.App) *cobra.Command {
+	return a.FormatFlag(&cobra.Command{
+		Use: "outdated", Short: "List installed plugins with newer content", Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			type row struct {
+				Name, Installed, Available, Lock string
+			}
+			var list []row
+			err := both(cmd.Context(), a, func(j *job) error {
+				updates, err := j.updates(cmd.Context(), nil, map[string]bool{})
+				for _, u := range updates {
+					list = append(list, row{u.old.Name, install.Describe(u.old), install.Describe(u.new.Plugin), j.target.Path})
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return cli.List(a, list, cli.Listing[row]{
+				Empty: "everything is up to date", Head: []string{"name", "installed", "available", "lock file"},
+				Row: func(r *row) []string {
+					return []string{terminal.OneLine(r.Name), terminal.OneLine(r.Installed), terminal.OneLine(r.Available), terminal.OneLine(r.Lock)}
+				},
+			})
+		},
+	})
+}
+
+func rollbackCommand(a *cli.App) *cobra.Command {
+	var project bool
+	cmd := &cobra.Command{
+		Use: "rollback", Short: "Return to the state before the last install, update or remove", Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return with(cmd.Context(), a, project, func(j *job) error {
+				from, to, err := j.loader.History().Rollback(cmd.Context(), j.target.Path)
+				if errors.Is(err, pins.ErrNoHistory) {
+					return cli.UsageError("tenon plugin rollback --project is for the project's file", "%w", err)
+				}
+				if err != nil {
+					return err
+				}
+				for _, line := range difference(from, to) {
+					a.Screen.Line(terminal.Visible(line))
+				}
+				missing, err := j.installer.Missing(cmd.Context(), to)
+				if err == nil && len(missing) > 0 {
+					a.Screen.Line("not on this machine any more; run: tenon plugin sync")
+				}
+				return err
+			})
+		},
+	}
+	projectFlag(cmd, &project)
+	return cmd
+}
+
+// difference describes a change of a lock file, a line for each plugin.
+func difference(from, to *pins.File) []string {
+	var out []string
+	for _, p := range to.Plugins {
+		switch old := from.Find(p.Name); {
+		case old == nil:
+			out = append(out, "added "+p.Name+" ("+install.Describe(p)+")")
+		case *old != p:
+			out = append(out, p.Name+"  "+old.Ref+", "+install.Describe(*old)+" -> "+p.Ref+", "+install.Describe(p))
+		}
+	}
+	for _, p := range from.Plugins {
+		if to.Find(p.Name) == nil {
+			out = append(out, "removed "+p.Name)
+		}
+	}
+	return out
+}
+
+func removeCommand(a *cli.App) *cobra.Command {
+	var project bool
+	cmd := &cobra.Command{
+		Use: "remove NAME...", Aliases: []string{"rm", "uninstall"}, Short: "Remove installed plugins and their approvals", Args: cli.Args(1, -1, "a name"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return with(cmd.Context(), a, project, func(j *job) error {
+				f, err := pins.Read(j.target.Path)
+				if err != nil {
+					return err
+				}
+				for _, name := range names {
+					if f.Find(name) == nil {
+						return cli.UsageError("tenon plugin list shows the installed plugins; those of the project need --project", "%q is not in %s", name, j.target.Path)
+					}
+				}
+				err = j.loader.History().Change(cmd.Context(), j.target.Path, func(f *pins.File) (*pins.File, error) {
+					for _, name := range names {
+						f = f.Without(name)
+					}
+					return f, nil
+				})
+				if err != nil {
+					return err
+				}
+				for _, name := range names {
+					in := plugins.Installed{Plugin: pins.Plugin{Name: name}, Lock: j.target.Path}
+					if err := j.loader.Untrust(cmd.Context(), in.Source()); err != nil && !errors.Is(err, trust.ErrNotFound) {
+						return err
+					}
+					a.Screen.Line("removed " + terminal.Visible(name))
+				}
+				return nil
+			})
+		},
+	}
+	projectFlag(cmd, &project)
+	return cmd
+}
+
+func verifyCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "verify", Short: "Read all installed plugins again and compare them with their pins", Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			count := 0
+			err := both(cmd.Context(), a, func(j *job) error {
+				f, err := pins.Read(j.target.Path)
+				if err != nil {
+					return err
+				}
+				for _, p := range f.Plugins {
+					if err := j.loader.Vault().Verify(cmd.Context(), p.Digest); err != nil {
+						return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", p.Name, err), "run: tenon plugin sync")
+					}
+					count++
+				}
+				return nil
+			})
+			if err == nil {
+				a.Screen.Line(number(count) + " as pinned")
+			}
+			return err
+		},
+	}
+}
+
+func whyCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "why NAME", Short: "Show where an installed plugin comes from", Args: cli.Args(1, 1, "a name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found := map[string]bool{}
+			err := both(cmd.Context(), a, func(j *job) error {
+				f, err := pins.Read(j.target.Path)
+				if err != nil {
+					return err
+				}
+				p := f.Find(args[0])
+				if p == nil {
+					return nil
+				}
+				found[p.Name] = true
+				lines := []string{p.Name, "  lock file  " + j.target.Path, "  reference  " + p.Ref, "  pinned     " + install.Describe(*p)}
+				for _, e := range j.workspace.Loaded.Config.Plugins {
+					if e.Path == p.Name || e.Path == p.Ref {
+						lines = append(lines, "  named in   "+j.workspace.Loaded.PluginOrigin(e.Path).String())
+					}
+				}
+				s, err := j.loader.Vault().Open(cmd.Context(), p.Digest)
+				if err == nil {
+					lines = append(lines, "  content    "+filepath.Clean(s.Root))
+				}
+				for _, line := range lines {
+					a.Screen.Line(terminal.Visible(line))
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return unknown(args, found)
+		},
+	}
+}

@@ -1,0 +1,198 @@
+// Package install has the commands that install, update and remove plugins.
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/source"
+)
+
+// Commands returns the commands, which belong to "tenon plugin".
+func Commands(a *cli.App) []*cobra.Command {
+	return []*cobra.Command{
+		installCommand(a), syncCommand(a), updateCommand(a), outdatedCommand(a), rollbackCommand(a), removeCommand(a), verifyCommand(a), whyCommand(a),
+	}
+}
+
+// job is one run of a command.
+type job struct {
+	app       *cli.App
+	workspace *cli.Workspace
+	loader    *plugins.Loader
+	installer *install.Installer
+	target    install.Target
+}
+
+// with runs f with the lock file of the user, or of the project.
+func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) error {
+	return a.WithExtensions(ctx, nil, func(w *cli.Workspace, s *extensions.Set) error {
+		user, repository := plugins.LockFiles(w.Project)
+		j := &job{app: a, workspace: w, loader: s.Loader(), target: install.Target{Path: user}}
+		if project {
+			j.target = install.Target{Path: repository, Project: true}
+		}
+		data := filepath.Join(w.Project.DataDir, "plugins")
+		j.installer = &install.Installer{
+			Vault: j.loader.Vault(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"),
+			Fetcher: &source.Fetcher{
+				Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: a.Env, Progress: progress(a.Screen),
+				Registry: a.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: a.Env.Lookup("NPM_TOKEN"),
+			},
+		}
+		err := f(j)
+		a.Screen.BottomLines(nil)
+		return remedied(err)
+	})
+}
+
+// remedied adds the remedy to errors of sources.
+func remedied(err error) error {
+	switch {
+	case errors.Is(err, source.ErrRef):
+		return cli.Fail(cli.ExitUsage, err, "write one of: "+source.Forms)
+	case errors.Is(err, source.ErrMismatch):
+		return cli.Fail(cli.ExitTurn, err, "do not use it; if its publisher replaced the content on purpose: tenon plugin update")
+	case errors.Is(err, source.ErrOffline):
+		return cli.Fail(cli.ExitTurn, err, "run it again without --offline")
+	}
+	return err
+}
+
+// progress returns a function that shows the progress of downloads on a terminal.
+func progress(screen *terminal.Screen) func(string, int64, int64) {
+	if !screen.Live {
+		return nil
+	}
+	return func(name string, have, want int64) {
+		line := fmt.Sprintf("  %s: %d KiB", terminal.OneLine(name), have>>10)
+		if want > 0 {
+			line += fmt.Sprintf(" of %d KiB", want>>10)
+		}
+		screen.BottomLines([]string{line})
+	}
+}
+
+func projectFlag(cmd *cobra.Command, project *bool) {
+	cmd.Flags().BoolVar(project, "project", false, "use the project's "+pins.Name+" instead of yours")
+}
+
+func installCommand(a *cli.App) *cobra.Command {
+	var yes, project bool
+	var without []string
+	cmd := &cobra.Command{
+		Use: "install REF...", Short: "Install plugins from where they are published", Aliases: []string{"i"},
+		Long: `Install plugins. Nothing of a plugin runs before you have seen what it asks for and approved it.
+
+A REF is one of:
+  ./directory, ./file.tar.gz, ./file.zip, ./file.wasm
+  https://host/file.tar.gz#sha256=…   also .tgz, .zip, .wasm; the digest is optional
+  github:owner/repo[/directory][@ref|#commit]
+  git+https://host/repo.git[//directory][@ref|#commit], git+ssh://…
+  npm:package[@version or range]
+
+The exact content is pinned in ` + pins.Name + `: yours in the configuration directory, or with --project the
+project's, which may be committed. It holds no approvals.`,
+		Args: cli.Args(1, -1, "a reference"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return with(cmd.Context(), a, project, func(j *job) error {
+				var staged []*install.Staged
+				for _, ref := range args {
+					s, err := j.installer.Stage(cmd.Context(), j.base(ref, a), ref, nil)
+					if err != nil {
+						return err
+					}
+					staged = append(staged, s)
+				}
+				return j.adopt(cmd.Context(), staged, yes, without)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	cmd.Flags().StringArrayVar(&without, "without", nil, "do not grant this `capability`; may be repeated")
+	projectFlag(cmd, &project)
+	return cmd
+}
+
+// adopt shows staged plugins, asks about each, and pins those that were approved.
+func (j *job) adopt(ctx context.Context, staged []*install.Staged, yes bool, without []string) error {
+	for _, s := range staged {
+		if err := j.approve(ctx, s, yes, without); err != nil {
+			return err
+		}
+		err := j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(s.Plugin), nil })
+		if err != nil {
+			return err
+		}
+		j.app.Screen.Line(fmt.Sprintf("installed %s (%s)", terminal.Visible(s.Name), terminal.Visible(install.Describe(s.Plugin))))
+	}
+	return j.loader.Vault().Save()
+}
+
+// maxRounds limits the questions about one plugin: a program says only after it may run what it contributes.
+const maxRounds = 3
+
+// approve shows a staged plugin and asks the user.
+func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without []string) error {
+	j.app.Screen.Line(fmt.Sprintf("%s\n  source         %s\n  pinned         %s", terminal.Visible(s.Name), terminal.Visible(s.Ref), terminal.Visible(install.Describe(s.Plugin))))
+	for _, line := range s.LeftOut {
+		j.app.Screen.Line("  left out       " + terminal.Visible(line))
+	}
+	for range maxRounds {
+		set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})
+		if err != nil {
+			return err
+		}
+		again, err := j.ask(ctx, set, s, yes, without)
+		if err := errors.Join(err, set.Discard(ctx)); err != nil || !again {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask asks about the plugin and what came with it. Servers and hooks of a package need no questions of their own.
+func (j *job) ask(ctx context.Context, set *extensions.Set, s *install.Staged, yes bool, without []string) (again bool, err error) {
+	for _, c := range set.Candidates {
+		if c.Item == nil {
+			continue
+		}
+		pin, ok := c.Item.Pin()
+		if !ok || pin.Lock != s.Lock || pin.Name != s.Name {
+			continue
+		}
+		switch c.State {
+		case plugins.StateRejected:
+			return false, cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
+		case plugins.StatePending:
+			undescribed := c.Item.Request.Undescribed
+			return undescribed, manage.Approve(ctx, j.app, set, c, yes, without)
+		}
+		return false, nil
+	}
+	return false, fmt.Errorf("%s was not found after it was unpacked", s.Name)
+}
+
+// base returns where relative paths of a reference on the command line start: the working directory.
+func (j *job) base(ref string, a *cli.App) install.Target {
+	if !strings.HasPrefix(ref, ".") {
+		return j.target
+	}
+	t := j.target
+	if dir, err := a.Directory(); err == nil {
+		t.Base = dir
+	}
+	return t
+}

@@ -1,0 +1,145 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+func mcpListCommand(a *cli.App) *cobra.Command {
+	var check bool
+	cmd := a.FormatFlag(&cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers: which are approved, and which work",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
+				return listServers(cmd.Context(), a, s, check)
+			})
+		},
+	})
+	cmd.Flags().BoolVar(&check, "check", false, "start each approved server now; fails if one does not work")
+	return cmd
+}
+
+// listedServer is a server in the list.
+type listedServer struct {
+	Name     string        `json:"name"`
+	State    plugins.State `json:"state"`
+	Approved bool          `json:"approved"`
+	Check    *mcp.Check    `json:"check,omitempty"` // the last start; nil: never started
+	Starts   string        `json:"starts"`          // the command or the address
+	From     string        `json:"from"`
+	Project  bool          `json:"project"`
+	Why      string        `json:"why,omitempty"`
+}
+
+func listServers(ctx context.Context, a *cli.App, s *extensions.Set, check bool) error {
+	if check {
+		s.CheckServers(ctx)
+	}
+	var list []listedServer
+	var broken []string
+	for _, c := range s.Candidates {
+		if c.Kind != trust.KindServer {
+			continue
+		}
+		l := listServer(s, c)
+		list = append(list, l)
+		if l.Approved && l.Check != nil && l.Check.Error != "" {
+			broken = append(broken, c.Name)
+		}
+	}
+	err := cli.List(a, list, cli.Listing[listedServer]{
+		Empty: "no MCP servers; tenon mcp add adds one",
+		Head:  []string{"name", "approved", "works", "", "from", ""},
+		Row: func(l *listedServer) []string {
+			return []string{terminal.OneLine(l.Name), l.approved(), l.works(), terminal.OneLine(l.Starts), terminal.OneLine(l.From), terminal.OneLine(l.Why)}
+		},
+	})
+	if err == nil && check && len(broken) > 0 {
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("not every MCP server works: %s", strings.Join(broken, ", ")), "tenon mcp get NAME shows the error, tenon mcp logs NAME its output")
+	}
+	return err
+}
+
+func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
+	l := listedServer{
+		Name: c.Name, State: c.State, Approved: c.State == plugins.StateReady, Starts: strings.Join(c.Lines, " "), From: c.From,
+		Project: c.Project, Why: why(c),
+	}
+	if c.Server != nil {
+		l.Check = s.LastCheck(c)
+	}
+	return l
+}
+
+// approved says whether runs may start the server.
+func (l *listedServer) approved() string {
+	switch l.State {
+	case plugins.StateReady:
+		return "yes"
+	case plugins.StatePending:
+		return "no"
+	}
+	return string(l.State)
+}
+
+// works says what the last start of the server showed.
+func (l *listedServer) works() string {
+	switch {
+	case l.Check == nil:
+		return "not started yet"
+	case l.Check.Error != "":
+		return fmt.Sprintf("no (%s): %s", age(l.Check.At), view.Clip(terminal.OneLine(l.Check.Error), 100))
+	}
+	return fmt.Sprintf("yes (%s), %s", age(l.Check.At), view.Plural(l.Check.Tools, "tool"))
+}
+
+// age says how long ago something was.
+func age(at time.Time) string {
+	d := time.Since(at).Round(time.Minute)
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return at.Local().Format(time.DateOnly)
+}
+
+func mcpGetCommand(a *cli.App) *cobra.Command {
+	return a.FormatFlag(&cobra.Command{
+		Use: "get NAME", Short: "Show an MCP server: its configuration, approval and last start",
+		Args: cli.Args(1, 1, "the name of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
+				l := listServer(s, c)
+				return a.Show(l, func() error {
+					text := strings.TrimRight(s.Text(c), "\n") + "\n"
+					for _, line := range [][2]string{{"approved", l.approved()}, {"works", l.works()}, {"why", l.Why}} {
+						if line[1] != "" {
+							text += fmt.Sprintf("  %-14s %s\n", line[0], terminal.Visible(line[1]))
+						}
+					}
+					if l.Check != nil && l.Check.Error != "" {
+						text += fmt.Sprintf("  %-14s %s\n", "error", terminal.Visible(l.Check.Error))
+					}
+					return a.Print(text)
+				})
+			})
+		},
+	})
+}

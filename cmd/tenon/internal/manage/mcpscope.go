@@ -1,0 +1,109 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+func mcpRemoveCommand(a *cli.App) *cobra.Command {
+	var project bool
+	cmd := &cobra.Command{
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove an MCP server that was added with tenon mcp add",
+		Args: cli.Args(1, 1, "a name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return removeServer(cmd.Context(), a, args[0], project)
+		},
+	}
+	cmd.Flags().BoolVar(&project, "project", false, "remove it from the project's .mcp.json, not from your own configuration")
+	return cmd
+}
+
+// findServer returns the file with a server that tenon mcp add wrote: the user's, else the project's. project selects the latter.
+func findServer(ctx context.Context, a *cli.App, name string, project bool) (f *mcpFile, own bool, err error) {
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, own := range []bool{true, false} {
+		if own && project {
+			continue
+		}
+		file, err := readMCPFile(serverFile(w, !own))
+		if err != nil {
+			return nil, false, err
+		}
+		if _, there := file.servers[name]; there {
+			return file, own, nil
+		}
+	}
+	where := serverFile(w, false) + " and " + serverFile(w, true)
+	if project {
+		where = serverFile(w, true)
+	}
+	return nil, false, cli.UsageError("tenon mcp list shows where each server is configured", "server %q not found in %s", name, where)
+}
+
+func removeServer(ctx context.Context, a *cli.App, name string, project bool) error {
+	file, _, err := findServer(ctx, a, name, project)
+	if err != nil {
+		return err
+	}
+	delete(file.servers, name)
+	if err := file.write(); err != nil {
+		return err
+	}
+	a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), file.path))
+	return nil
+}
+
+func mcpSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
+	short := "Use an MCP server again that was disabled"
+	if !enabled {
+		short = "Do not use an MCP server, keeping its configuration"
+	}
+	return &cobra.Command{
+		Use: verb + " NAME", Short: short,
+		Long: short + `.
+
+A server of your own mcp.json is switched there. For a server of the project, the decision is yours alone and is kept with its
+approval; the project's file does not change.`,
+		Args: cli.Args(1, 1, "the name of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return switchServer(cmd.Context(), a, args[0], verb, enabled)
+		},
+	}
+}
+
+func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bool) error {
+	done := verb + "d"
+	file, own, err := findServer(ctx, a, name, false)
+	if err == nil && own {
+		if err := file.disable(name, !enabled); err != nil {
+			return err
+		}
+		a.Screen.Line(fmt.Sprintf("%s %s in %s", done, terminal.Visible(name), file.path))
+		return nil
+	}
+	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
+		if !c.Project {
+			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there`, enabled), "server %q is configured in %s", name, c.From)
+		}
+		reason := ""
+		if !enabled {
+			reason = "disabled by you"
+		}
+		err := s.SetEnabled(ctx, name, enabled, reason)
+		if errors.Is(err, trust.ErrNotFound) {
+			return cli.UsageError("a server of a project that is not approved does not run", "server %q is not approved", name)
+		}
+		return reportDecision(a, err, name, done)
+	})
+}

@@ -1,0 +1,93 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/plugins"
+)
+
+func mcpTrustCommand(a *cli.App) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "trust [NAME…]", Short: "Approve MCP servers of the project, and what they offer now",
+		Long: `Show MCP servers and approve them with what they offer now. Without a name, all servers of the project that wait for approval.
+
+With --yes, for machines without a user, nothing is asked. If the project has a ` + extensions.ServerLock + `, a server that differs from it is an
+error, also with --yes.`,
+		Example: "  tenon mcp trust --yes && tenon run --auto \"review this change\"",
+		RunE:    func(cmd *cobra.Command, args []string) error { return trustServers(cmd.Context(), a, args, yes) },
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	return cmd
+}
+
+func trustServers(ctx context.Context, a *cli.App, names []string, yes bool) error {
+	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
+		var list []*extensions.Candidate
+		for _, name := range names {
+			c, ok := s.Server(name)
+			if !ok {
+				return cli.UsageError("tenon mcp list shows the servers", "MCP server %q not found", name)
+			}
+			list = append(list, c)
+		}
+		if len(names) == 0 {
+			list = slices.DeleteFunc(slices.Clone(s.Candidates), func(c *extensions.Candidate) bool {
+				return c.Server == nil || c.State != plugins.StatePending && !(c.State == plugins.StateReady && c.Project)
+			})
+		}
+		if len(list) == 0 {
+			a.Screen.Line("no MCP server waits for approval")
+			return nil
+		}
+		if err := decidable(list); err != nil {
+			return err
+		}
+		var problems []error
+		for _, c := range list {
+			if err := Approve(ctx, a, s, c, yes, nil); err != nil {
+				problems = append(problems, err)
+			}
+		}
+		if len(problems) == 1 {
+			return problems[0]
+		}
+		return errors.Join(problems...)
+	})
+}
+
+// locked adds the remedy to an error about a server that differs from the project's lock.
+func locked(err error) error {
+	if errors.Is(err, extensions.ErrLocked) {
+		return cli.Fail(cli.ExitRefused, err, "compare it with the commit that changed "+extensions.ServerLock+"; if the change is right, write the lock again: tenon mcp lock")
+	}
+	return err
+}
+
+func mcpLockCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "lock", Short: "Pin the project's approved MCP servers in " + extensions.ServerLock,
+		Long: `Start the approved MCP servers of the project and write their configuration and what they offer, as hashes, to ` + extensions.ServerLock + `, which
+belongs into the repository. The file approves nothing: it makes tenon mcp trust and tenon plugin trust refuse a server that differs.`,
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
+				names, err := s.WriteLock(cmd.Context())
+				if err != nil {
+					return cli.Fail(cli.ExitTurn, err, "a server must work to be pinned; tenon mcp list --check shows which do")
+				}
+				a.Screen.Line(fmt.Sprintf("pinned in %s: %s", extensions.ServerLock, terminal.OneLine(strings.Join(names, ", "))))
+				return nil
+			})
+		},
+	}
+}

@@ -1,2 +1,0 @@
-// Package sessions holds the commands for stored sessions, "tenon session".
-package sessions

@@ -1,0 +1,175 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/transfer"
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+type exportOptions struct {
+	file         string
+	full, redact bool
+}
+
+func exportCommand(a *cli.App) *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use: "export [session]", Short: "Export a session as JSON (default: the latest)",
+		Long: `Export a session as JSON, in the format of opencode's export. tenon session import reads it.
+
+Keys in the configuration and in environment variables named …_KEY, …_TOKEN, …_SECRET, …_PASSWORD or …_PASSWD are
+masked. With --redact, the length and a hash replace all texts, paths, and tool inputs and outputs; equal hashes mean
+equal content, within one file only.`,
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := a.Configured(cmd.Context()); err != nil { // loads the secrets to mask
+				return err
+			}
+			return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
+				return exportSession(cmd.Context(), a, s, info, o)
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write to this `file` instead of stdout")
+	cmd.Flags().BoolVar(&o.full, "full", false, "include complete large tool outputs, the task list and the subagents' sessions")
+	cmd.Flags().BoolVar(&o.redact, "redact", false, "leave out texts, paths, and tool inputs and outputs")
+	return cmd
+}
+
+func exportSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, o exportOptions) error {
+	f, err := transfer.Export(ctx, s, info, o.full)
+	if err = a.WithoutDamage(err); err == nil && o.redact {
+		f, err = f.Redact()
+	}
+	if err != nil {
+		return err
+	}
+	text, err := cli.JSON(f)
+	if err != nil {
+		return err
+	}
+	text = a.Mask.Clean(text)
+	if o.file == "" {
+		return a.Print(text)
+	}
+	if err := atomicfile.Write(o.file, []byte(text), atomicfile.Options{Sync: true}); err != nil {
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("export to %q: %w", o.file, cli.Cause(err)), "choose another file with -o, or omit -o and redirect stdout")
+	}
+	a.Screen.Line(fmt.Sprintf("exported %s with %s to %s", info.ID, view.Plural(len(f.Messages), "message"), terminal.Visible(o.file)))
+	return nil
+}
+
+type importOptions struct{ force, renew bool }
+
+func importCommand(a *cli.App) *cobra.Command {
+	var o importOptions
+	cmd := &cobra.Command{
+		Use: "import file", Short: "Import a session exported by tenon or opencode",
+		Long: `Import a session written by tenon session export or opencode export. The file name - means stdin.
+
+The session becomes part of this project: it continues in this directory, with the permissions configured here. It is
+imported completely or not at all. Anything that cannot be imported is reported on stderr.`,
+		Args: cli.Args(1, 1, "a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.force && o.renew {
+				return cli.UsageError("pass one of them", "--force and --new exclude each other")
+			}
+			f, err := readExport(a, args[0])
+			if err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
+				return importSession(cmd.Context(), a, w, s, f, o)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite an existing session with the same ID")
+	cmd.Flags().BoolVar(&o.renew, "new", false, "give the session a new ID")
+	return cmd
+}
+
+func readExport(a *cli.App, file string) (*transfer.File, error) {
+	var in io.Reader = a.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, cli.UsageError("pass a file that tenon session export or opencode export wrote", "import %q: %w", file, cli.Cause(err))
+		}
+		defer f.Close()
+		in = f
+	}
+	f, err := transfer.Read(in)
+	if errors.Is(err, transfer.ErrFile) {
+		return nil, cli.UsageError("export the session again; nothing was imported", "import %q: %w", file, err)
+	}
+	if err != nil {
+		return nil, cli.UsageError("pass a file that can be read", "import %q: %w", file, cli.Cause(err))
+	}
+	return f, nil
+}
+
+func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, f *transfer.File, o importOptions) error {
+	if !o.renew && !o.force {
+		if done, err := importedBefore(ctx, a, s, f); done || err != nil {
+			return err
+		}
+	}
+	if o.renew {
+		renewed, err := f.Renew(&sdk.IDs{})
+		if err != nil {
+			return err
+		}
+		f = renewed
+	}
+	notes := f.Adopt(transfer.Place{ProjectID: w.ProjectID(), Directory: w.Project.Directory})
+	if !o.renew && !o.force {
+		// Adopt changed a file from elsewhere, so compare again.
+		if done, err := importedBefore(ctx, a, s, f); done || err != nil {
+			return err
+		}
+	}
+	err := s.Import(ctx, f.Imports(), o.force)
+	if errors.Is(err, store.ErrExists) {
+		return cli.UsageError("--force overwrites it, --new imports the file with a new ID; tenon session show "+f.Info.ID+" prints it",
+			"%w, with different messages", err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		a.Screen.Line("note: " + terminal.Visible(note))
+	}
+	a.Screen.Line(fmt.Sprintf("imported %s with %s", f.Info.ID, view.Plural(len(f.Messages), "message")))
+	return nil
+}
+
+// importedBefore reports whether the session already exists with the same messages, and if so, prints that.
+func importedBefore(ctx context.Context, a *cli.App, s store.Store, f *transfer.File) (bool, error) {
+	info, _, err := s.Session(ctx, f.Info.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		var there *transfer.File
+		if there, err = transfer.Export(ctx, s, info, false); err == nil {
+			same, err := transfer.Same(there, f)
+			if same {
+				a.Screen.Line(f.Info.ID + " already exists with the same messages; nothing was changed")
+			}
+			return same, err
+		}
+	}
+	return false, a.WithoutDamage(err) // a damaged session is not the same
+}

@@ -1,0 +1,230 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/internal/atomicfile"
+)
+
+func repairCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "repair [session]", Short: "Move damaged data out of the session store",
+		Long: `Move damaged rows out of a session, or of all sessions, so that the sessions work without them. Each row is first saved,
+unchanged, to a file in the directory damaged of the data directory.
+
+Without a session, the structure of the database is checked as well. If it is damaged, everything that can be read is
+copied into a new database, and the damaged one is kept next to it.`,
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
+				if len(args) == 0 {
+					return repairAll(cmd.Context(), a, w, s)
+				}
+				info, err := cli.FindSession(cmd.Context(), s, args[0])
+				if _, err = store.Readable(err); err != nil {
+					return err
+				}
+				return repairSessions(cmd.Context(), a, w, s, []string{info.ID})
+			})
+		},
+	}
+}
+
+func repairAll(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) error {
+	rows, err := store.Readable(s.Check(ctx, ""))
+	if err != nil {
+		return err
+	}
+	var sessions []string
+	for _, row := range rows {
+		if row.Type == store.DamagedStore {
+			return rebuild(ctx, a, w, s)
+		}
+		if !slices.Contains(sessions, row.Session) {
+			sessions = append(sessions, row.Session)
+		}
+	}
+	return repairSessions(ctx, a, w, s, sessions)
+}
+
+func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, sessions []string) error {
+	total := 0
+	for _, id := range sessions {
+		file := filepath.Join(w.Project.DataDir, "damaged", plainName(id)+time.Now().UTC().Format("-20060102-150405.000")+".json")
+		var kept []store.Aside
+		err := s.Repair(ctx, id, func(rows []store.Aside) error {
+			kept = rows
+			return writeAsides(file, rows)
+		})
+		left, err := store.Readable(err)
+		if err != nil {
+			return err
+		}
+		for i := range kept {
+			if err := a.Print(terminal.OneLine(kept[i].String()) + "\n"); err != nil {
+				return err
+			}
+		}
+		if len(kept) > 0 {
+			a.Screen.Line(fmt.Sprintf("%s of %s moved to %s", view.Plural(len(kept), "row"), id, terminal.Visible(file)))
+		}
+		if len(left) > 0 {
+			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: left}, "tenon session repair, without a session, copies all readable data into a new database")
+		}
+		total += len(kept)
+	}
+	if total == 0 {
+		a.Screen.Line("no damage found; nothing was changed")
+	}
+	return nil
+}
+
+// plainName returns an ID, which may be damaged, in a form suitable for file names.
+func plainName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+// rebuild closes the store and writes a new database.
+func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) error {
+	if err := s.Close(); err != nil {
+		return err
+	}
+	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.Database(), Version: a.Version, Logger: a.Log})
+	if err != nil {
+		return err
+	}
+	for _, row := range out.Lost {
+		if err := a.Print(terminal.OneLine(row.String()) + "\n"); err != nil {
+			return err
+		}
+	}
+	a.Screen.Line(fmt.Sprintf("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), terminal.Visible(w.Database()), terminal.Visible(out.Kept)))
+	return nil
+}
+
+// asideRow is a damaged row as it is saved.
+type asideRow struct {
+	store.Damage
+	Text   string `json:"text,omitempty"`   // as it is stored, when that is text
+	Binary []byte `json:"base64,omitempty"` // otherwise
+}
+
+// writeAsides saves damaged rows durably and atomically.
+func writeAsides(path string, rows []store.Aside) error {
+	list := make([]asideRow, len(rows))
+	for i, row := range rows {
+		list[i].Damage = row.Damage
+		if list[i].Binary = row.Data; utf8.Valid(row.Data) {
+			list[i].Text, list[i].Binary = string(row.Data), nil
+		}
+	}
+	data, err := json.MarshalIndent(list, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = atomicfile.Write(path, data, atomicfile.Options{Sync: true, SyncDir: true})
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the damaged rows could not be saved; nothing was changed: %w", store.ErrReadOnly, cli.Cause(err))
+	}
+	return nil
+}
+
+// rememberPrompts is how long the IDs of answered prompts are kept after the last change of a session.
+const rememberPrompts = 30 * 24 * time.Hour
+
+func gcCommand(a *cli.App) *cobra.Command {
+	var dry bool
+	var days int
+	cmd := &cobra.Command{
+		Use: "gc", Short: "Delete unused data from the session store",
+		Long: `Delete unused data of all projects from the session store: large outputs that no message refers to, the IDs of prompts
+that were answered long ago, and, with --archived-days N, sessions that were archived at least N days ago. Sessions in
+use are skipped. The freed space is reused; the file does not shrink.`,
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			now := time.Now()
+			o := store.GC{DryRun: dry, Untouched: now.Add(-rememberPrompts).UnixMilli()}
+			if cmd.Flags().Changed("archived-days") {
+				if days < 0 {
+					return cli.UsageError("pass 0 or a positive number", "invalid --archived-days %d", days)
+				}
+				o.Archived = now.AddDate(0, 0, -days).UnixMilli() + 1
+			}
+			return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
+				return collect(cmd.Context(), a, s, o)
+			})
+		},
+	}
+	a.FormatFlag(cmd)
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be deleted, without deleting it")
+	cmd.Flags().IntVar(&days, "archived-days", 0, "also delete sessions that were archived at least `N` days ago")
+	return cmd
+}
+
+// collectedReport is the JSON output.
+type collectedReport struct {
+	DryRun   bool     `json:"dryRun"`
+	Sessions []string `json:"sessions"`
+	Outputs  int      `json:"outputs"`
+	OutputKB int64    `json:"outputKB"`
+	Prompts  int      `json:"prompts"`
+	// Leftovers counts sessions that killed processes imported or deleted only in part. No listing shows them.
+	Leftovers int `json:"leftovers"`
+	InUse     int `json:"inUse"`
+}
+
+func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
+	got, err := s.Collect(ctx, o)
+	if err != nil {
+		return err
+	}
+	kb := (got.BlobBytes + 1023) / 1024
+	if a.JSON {
+		return a.PrintJSON(collectedReport{o.DryRun, append([]string{}, got.Sessions...), got.Blobs, kb, got.Prompts, got.Leftovers, got.Skipped})
+	}
+	done := "removed"
+	if o.DryRun {
+		done = "would be removed"
+	}
+	t := &view.Table{}
+	t.Add("archived sessions", fmt.Sprint(len(got.Sessions)), done)
+	t.Add("large outputs", fmt.Sprint(got.Blobs), fmt.Sprintf("%s, %d KB", done, kb))
+	t.Add("answered prompts", fmt.Sprint(got.Prompts), done)
+	if got.Leftovers > 0 {
+		t.Add("unfinished imports and deletions", fmt.Sprint(got.Leftovers), done)
+	}
+	if err := a.PrintTable(t); err != nil {
+		return err
+	}
+	for _, id := range got.Sessions {
+		if err := a.Print("  " + terminal.OneLine(id) + "\n"); err != nil {
+			return err
+		}
+	}
+	if got.Skipped > 0 {
+		a.Screen.Line(view.Plural(got.Skipped, "session") + " in use skipped")
+	}
+	return nil
+}

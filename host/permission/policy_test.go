@@ -1,0 +1,98 @@
+package permission_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+var update = flag.Bool("update", false, "write testdata/policy.txt")
+
+// TestPolicyDecisions compares the decision about one request, for every combination of rules of an agent, of the configuration and of a
+// session, with the recorded ones.
+//
+// A line of the file is a kind of agent, whether the repository is approved and whether its rules count; then one letter for each
+// combination of rules: a allow, k ask, d deny; a capital letter if approvals and flags do not answer.
+func TestPolicyDecisions(t *testing.T) {
+	t.Parallel()
+	var got strings.Builder
+	for _, agent := range []string{"own", "strict", "third party"} {
+		for _, approved := range []bool{false, true} {
+			for _, own := range []bool{false, true} {
+				p := policyOf(approved)
+				fmt.Fprintf(&got, "%s approved=%t own=%t\n", agent, approved, own)
+				decisions(&got, p, agent, own)
+			}
+		}
+	}
+	if *update {
+		if err := os.WriteFile("testdata/policy.txt", []byte(got.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/policy.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, recorded := strings.Split(got.String(), "\n"), strings.Split(string(want), "\n")
+	if len(lines) != len(recorded) {
+		t.Fatalf("%d lines, want %d", len(lines), len(recorded))
+	}
+	for i, line := range lines {
+		if line != recorded[i] {
+			t.Errorf("line %d:\n%s\nwant\n%s", i+1, line, recorded[i])
+		}
+	}
+}
+
+// decisions writes the decisions of a policy, a line for each pair of rules of the agent and the session.
+func decisions(out *strings.Builder, p *permission.Policy, agent string, own bool) {
+	lists := ruleLists()
+	for _, agents := range lists {
+		for _, session := range lists[:4] {
+			for _, general := range lists {
+				for _, named := range lists {
+					rules := p.Rules(permission.Sources{
+						Agent: agents, General: general, Named: named, Session: session, Strict: agent == "strict", ThirdParty: agent == "third party",
+					}, own)
+					d := rules.DecideRequest(&permission.Request{Permission: "touch", Patterns: []string{"a.md"}})
+					letter := map[sdk.Action]string{sdk.ActionAllow: "a", sdk.ActionAsk: "k", sdk.ActionDeny: "d"}[d.Action]
+					if d.Final {
+						letter = strings.ToUpper(letter)
+					}
+					out.WriteString(letter)
+				}
+			}
+			out.WriteByte('\n')
+		}
+	}
+}
+
+// ruleLists returns lists of rules by the user and by files of the repository.
+func ruleLists() []sdk.PermissionRules {
+	rule := func(action sdk.Action, origin string) sdk.PermissionRule {
+		return sdk.PermissionRule{Permission: "touch", Pattern: "*", Action: action, Origin: origin}
+	}
+	const user, repository = "/home/u/.config/tenon/tenon.json:3", "/project/tenon.json:5"
+	return []sdk.PermissionRules{
+		nil, {rule(sdk.ActionAllow, user)}, {rule(sdk.ActionAsk, user)}, {rule(sdk.ActionDeny, user)},
+		{rule(sdk.ActionAllow, repository)}, {rule(sdk.ActionAsk, repository)}, {rule(sdk.ActionDeny, repository)},
+		{rule(sdk.ActionDeny, user), rule(sdk.ActionAllow, repository)}, {rule(sdk.ActionDeny, repository), rule(sdk.ActionAsk, user)},
+	}
+}
+
+// policyOf returns the policy of a project whose repository the user approved or did not.
+func policyOf(approved bool) *permission.Policy {
+	return &permission.Policy{
+		Home:    "/home/u",
+		Managed: sdk.PermissionRules{{Permission: "other", Pattern: "*", Action: sdk.ActionDeny}},
+		Trust: func(origin, _ string) permission.Trust {
+			return permission.Trust{Repository: strings.HasPrefix(origin, "/project/"), Approved: approved}
+		},
+	}
+}

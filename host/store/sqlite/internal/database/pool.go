@@ -1,0 +1,110 @@
+package database
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tenonhq/tenon/host/store"
+)
+
+// maxReaders bounds the connections that read. More would only take memory: reading is bound by the CPU.
+const maxReaders = 3
+
+// Pool has connections that only read, opened when first needed and used last first, so that a process that
+// reads one thing at a time has one.
+type Pool struct {
+	uri    string
+	size   int
+	idle   chan *Conn
+	spare  chan struct{} // a token for each connection not opened yet
+	closed chan struct{}
+}
+
+// NewPool opens no connection yet.
+func NewPool(uri string) *Pool {
+	p := &Pool{uri: uri, size: maxReaders, idle: make(chan *Conn, maxReaders), spare: make(chan struct{}, maxReaders), closed: make(chan struct{})}
+	for range maxReaders {
+		p.spare <- struct{}{}
+	}
+	return p
+}
+
+// NewPoolOf returns a pool with c as its only connection, which it owns.
+func NewPoolOf(c *Conn) *Pool {
+	p := &Pool{size: 1, idle: make(chan *Conn, 1), closed: make(chan struct{})}
+	p.idle <- c
+	return p
+}
+
+// Read calls f with a connection whose reads all see one state of the database. Errors: store.ErrClosed.
+func (p *Pool) Read(ctx context.Context, f func(*Conn) error) error {
+	c, err := p.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { p.idle <- c }()
+	if _, err := c.Exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	err = f(c)
+	_, end := c.Exec(ctx, "COMMIT")
+	// COMMIT reports the damage that f found, and the failure of a read, once more; the transaction has ended.
+	if err == nil && !Corrupt(end) {
+		err = end
+	}
+	return err
+}
+
+func (p *Pool) take(ctx context.Context) (*Conn, error) {
+	select {
+	case <-p.closed:
+		return nil, store.ErrClosed
+	default:
+	}
+	select {
+	case c := <-p.idle:
+		return c, nil
+	default:
+	}
+	select {
+	case c := <-p.idle:
+		return c, nil
+	case <-p.spare:
+	case <-p.closed:
+		return nil, store.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	c, err := ConnectToRead(ctx, p.uri)
+	if err != nil {
+		p.spare <- struct{}{}
+		return nil, err
+	}
+	return c, nil
+}
+
+// ConnectToRead is Connect for a connection that refuses to write.
+func ConnectToRead(ctx context.Context, uri string) (*Conn, error) {
+	c, err := Connect(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Script(ctx, "PRAGMA query_only=1"); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Close waits for the reads under way. Later ones fail.
+func (p *Pool) Close() error {
+	close(p.closed)
+	var errs []error
+	for range p.size {
+		select {
+		case c := <-p.idle:
+			errs = append(errs, c.Close())
+		case <-p.spare:
+		}
+	}
+	return errors.Join(errs...)
+}

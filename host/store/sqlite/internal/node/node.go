@@ -1,0 +1,121 @@
+// Package node tells which process owns sessions. An open store is a node; while it owns sessions it holds a lock of the operating
+// system on a file of its own, so the death of the process frees them immediately, without a clock.
+package node
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+const lockSuffix = ".lock"
+
+// Node is an open store as an owner of sessions. It lives as long as it holds the lock on its file,
+// which the operating system takes back when the process ends, however it ends.
+//
+// Locks are taken and dead files removed inside a write transaction of the database alone, so these never
+// meet. Lives and Company may be called at any time.
+type Node struct {
+	ID   string // random: an identifier is never used again
+	dir  string
+	lock *flock.Flock // nil until the first session is claimed
+}
+
+// New returns a node that does not live yet. dir has the files of all nodes of the store; it is created when needed (mode 0700).
+func New(dir string) *Node {
+	return &Node{ID: rand.Text(), dir: dir}
+}
+
+// file returns the path of the lock of a node.
+func (n *Node) file(id string) string { return filepath.Join(n.dir, id+lockSuffix) }
+
+// Hold makes the node live. The caller is in a write transaction.
+func (n *Node) Hold() error {
+	if n.lock != nil {
+		return nil
+	}
+	if err := os.MkdirAll(n.dir, 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(n.file(n.ID), flock.SetFlag(os.O_CREATE|os.O_RDWR))
+	ok, err := lock.TryLock()
+	if err == nil && !ok {
+		err = errors.New("fresh lock file is locked: " + n.file(n.ID))
+	}
+	if err != nil {
+		return err
+	}
+	n.lock = lock
+	n.sweep()
+	return nil
+}
+
+// Held returns the identifier while the node is live. The caller is in a write transaction.
+func (n *Node) Held() string {
+	if n.lock == nil {
+		return ""
+	}
+	return n.ID
+}
+
+// sweep removes the files of dead nodes. A file that cannot be removed now is left to the next node.
+func (n *Node) sweep() {
+	for _, id := range n.others() {
+		if !n.Lives(id) {
+			_ = os.Remove(n.file(id))
+		}
+	}
+}
+
+// others returns the identifiers of the nodes with a file.
+func (n *Node) others() (ids []string) {
+	entries, _ := os.ReadDir(n.dir) // no directory: no others
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), lockSuffix); ok && id != n.ID {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Lives reports whether the node is this one or a live one. The empty identifier is dead.
+func (n *Node) Lives(id string) bool {
+	if id == "" || id == n.ID {
+		return id != ""
+	}
+	// Shared, so that two that ask at the same time do not take each other for the owner.
+	lock := flock.New(n.file(id), flock.SetFlag(os.O_RDONLY))
+	ok, err := lock.TryRLock()
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) // when in doubt it lives
+	}
+	if ok {
+		_ = lock.Unlock() // closes the file; there is nothing to lose
+	}
+	return !ok
+}
+
+// Company reports whether there are other live nodes.
+func (n *Node) Company() bool { return slices.ContainsFunc(n.others(), n.Lives) }
+
+// Drop releases all sessions. Safe twice.
+func (n *Node) Drop() error {
+	if n.lock == nil {
+		return nil
+	}
+	err := n.lock.Unlock()
+	n.lock = nil
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(n.file(n.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

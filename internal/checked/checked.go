@@ -1,0 +1,104 @@
+// Package checked reads JSON that people, repositories and plugins write. It keeps what encoding/json hides (lines and columns, exact and
+// duplicate names, kinds) and compares values with the Go types they are decoded into. Each problem has its place and, where there is
+// one, a remedy.
+//
+//	Source ── Parse ──► Node ── Checker (beside a type, with Rules) ──► a tree, or a decoded value
+//	                                      └──► Report: problems and warnings
+package checked
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+const (
+	// maxProblems bounds the problems of one Error, and the warnings of one Report. Whoever has more fixes the first ones first.
+	maxProblems = 50
+	// maxKey bounds the key in the text of a problem, in bytes.
+	maxKey = 300
+)
+
+// Problem is one thing that is wrong, or worth a warning, at one place.
+type Problem struct {
+	File   string // a path, a variable, a flag, or another name of the text
+	Line   int    // from 1; 0 for a text without lines
+	Column int    // from 1, in characters; 0 for a text without lines
+	Key    string // provider.x.options; empty for the whole text
+	// Message says what is wrong, Remedy what to do about it. Remedy may be empty.
+	Message string
+	Remedy  string
+}
+
+// String returns the problem as "file:line:column: key: message; remedy".
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	if p.Key != "" {
+		b.WriteString(": " + visible.Cut(p.Key, maxKey, "…"))
+	}
+	b.WriteString(": " + p.Message)
+	if p.Remedy != "" {
+		b.WriteString("; " + p.Remedy)
+	}
+	return b.String()
+}
+
+// Error lists problems. It wraps Kind.
+type Error struct {
+	Kind     error
+	Problems []Problem // at least one
+	Omitted  int       // number of further problems
+}
+
+// Error returns one problem a line.
+func (e *Error) Error() string {
+	lines := make([]string, 0, len(e.Problems)+1)
+	for _, p := range e.Problems {
+		lines = append(lines, p.String())
+	}
+	if e.Omitted > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", e.Omitted))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns Kind.
+func (e *Error) Unwrap() error { return e.Kind }
+
+// Report collects problems and warnings. The zero value is ready to use.
+type Report struct {
+	Problems []Problem
+	Warnings []Problem
+	Omitted  int // problems beyond the bound
+}
+
+// Add adds a problem.
+func (r *Report) Add(p Problem) {
+	if len(r.Problems) >= maxProblems {
+		r.Omitted++
+		return
+	}
+	r.Problems = append(r.Problems, p)
+}
+
+// Warn adds a warning.
+func (r *Report) Warn(p Problem) {
+	if len(r.Warnings) < maxProblems {
+		r.Warnings = append(r.Warnings, p)
+	}
+}
+
+// Err returns an *Error of this kind with the problems, or nil if there are none.
+func (r *Report) Err(kind error) error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	return &Error{Kind: kind, Problems: r.Problems, Omitted: r.Omitted}
+}
+
+func (r *Report) count() int { return len(r.Problems) + r.Omitted }

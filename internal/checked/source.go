@@ -1,0 +1,173 @@
+package checked
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/tenonhq/tenon/internal/secret"
+)
+
+const (
+	// MaxBytes bounds one text. What people write has some tens of kilobytes at most; a larger file was named by mistake.
+	MaxBytes = 1 << 20
+	// maxOpeners bounds the brackets of one text, and with them the depth of the parser's recursion.
+	maxOpeners = 20_000
+	// maxDepth bounds the nesting of values.
+	maxDepth = 64
+)
+
+// Source is a text that holds one JSON value.
+type Source struct {
+	Name string // how problems name it: a path, a variable
+	// Comments allows comments, commas behind the last element, a byte order mark, and a text without a value, which is an empty object.
+	Comments bool
+	NoLines  bool // its lines mean nothing to the user: positions are 0
+
+	text  []byte
+	lines []int // offsets at which the lines start
+	root  Node
+}
+
+// Parse reads the text. It returns nil after it reported why it could not.
+func (s *Source) Parse(text []byte, r *Report) *Node {
+	if s.Comments {
+		text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	}
+	s.text = append(bytes.Clone(text), '\n') // a comment may end the file
+	s.lines = []int{0}
+	for i, c := range s.text {
+		if c == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
+	}
+	brackets := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("["))
+	switch {
+	case len(text) > MaxBytes:
+		r.Add(Problem{File: s.Name, Message: fmt.Sprintf("%d bytes, more than %d", len(text), MaxBytes)})
+	case bytes.HasPrefix(text, []byte("\ufeff")):
+		r.Add(s.problem(0, "", "begins with a byte order mark", "save the file as UTF-8 without one"))
+	case !utf8.Valid(text):
+		bad := bytes.IndexFunc(text, func(c rune) bool { return c == utf8.RuneError })
+		r.Add(s.problem(bad, "", "not UTF-8", "save the file as UTF-8"))
+	case brackets > maxOpeners:
+		r.Add(s.problem(0, "", fmt.Sprintf("%d brackets, more than %d", brackets, maxOpeners), ""))
+	default:
+		return s.parse(r)
+	}
+	return nil
+}
+
+func (s *Source) parse(r *Report) *Node {
+	root, err := hujson.Parse(s.text)
+	if err != nil && s.Comments {
+		if _, err := hujson.Parse(append(bytes.Clone(s.text), "{}"...)); err == nil { // comments alone
+			s.root = Node{Kind: Object}
+			return &s.root
+		}
+	}
+	if err == nil && !s.Comments && !root.IsStandard() {
+		err = json.Unmarshal(s.text, new(json.RawMessage))
+	}
+	if err != nil {
+		r.Add(s.syntax(err))
+		return nil
+	}
+	tooDeep := 0
+	if s.root, tooDeep = newNode(&root, s.text, 0); tooDeep >= 0 {
+		r.Add(s.problem(tooDeep, "", fmt.Sprintf("nested deeper than %d levels", maxDepth), ""))
+		return nil
+	}
+	return &s.root
+}
+
+// Locate returns a problem with the value at key.
+func (s *Source) Locate(key, message, remedy string) Problem {
+	return s.problem(s.root.find("", key), key, message, remedy)
+}
+
+// At returns a problem at a place.
+func (s *Source) At(p Place, message, remedy string) Problem {
+	return s.problem(p.Offset, p.Key, message, remedy)
+}
+
+func (s *Source) problem(offset int, key, message, remedy string) Problem {
+	line, column := s.Position(offset)
+	return Problem{File: s.Name, Line: line, Column: column, Key: key, Message: message, Remedy: remedy}
+}
+
+// Position returns the line and the column, in characters, of the byte at offset; both are from 1, or 0 in a source without lines.
+func (s *Source) Position(offset int) (line, column int) {
+	if s.NoLines || s.lines == nil {
+		return 0, 0
+	}
+	line = s.line(offset)
+	return line, 1 + utf8.RuneCount(s.text[s.lines[line-1]:offset])
+}
+
+func (s *Source) line(offset int) int {
+	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > offset })
+}
+
+// syntax turns an error of a parser into a problem.
+func (s *Source) syntax(err error) Problem {
+	var line, column, offset int
+	message := "not valid JSON: " + err.Error()
+	var standard *json.SyntaxError
+	if errors.As(err, &standard) {
+		offset = max(0, int(standard.Offset)-1)
+	} else if _, scanErr := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scanErr == nil {
+		offset = s.lines[line-1] + column - 1
+		message = "not valid JSON: " + errors.Unwrap(err).Error()
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		offset = max(0, len(bytes.TrimRight(s.text, " \t\r\n"))-1)
+		message = "not valid JSON: it ends in the middle"
+	}
+	if _, literal, ok := strings.Cut(message, ": invalid literal: "); ok {
+		message = "not valid JSON: invalid value"
+		switch {
+		case literal[0] == '"' && strings.Contains(literal, "\n"):
+			message = "not valid JSON: the string is not closed on its line"
+		case len(literal) < secret.MinLength:
+			message += fmt.Sprintf(" %q", literal)
+		}
+	}
+	return s.problem(offset, "", fmt.Sprintf("%s, near %q", message, s.excerpt(offset)), "")
+}
+
+// excerpt returns the text around offset on its line. What may be a secret, anything long but the names of keys, becomes an ellipsis:
+// which values are secret is not known of a text that cannot be read.
+func (s *Source) excerpt(offset int) string {
+	const before, after = 20, 20
+	line := s.lines[s.line(offset)-1]
+	end := offset + bytes.IndexByte(s.text[offset:], '\n')
+	if end < offset {
+		end = len(s.text)
+	}
+	text := bytes.Clone(s.text[line:end])
+	for _, run := range longRun.FindAllIndex(text, -1) {
+		if !keyEnd.Match(text[run[1]:]) {
+			copy(text[run[0]:run[1]], bytes.Repeat([]byte{hiddenByte}, run[1]-run[0]))
+		}
+	}
+	text = text[max(0, offset-before-line):min(len(text), offset+after-line)]
+	return strings.TrimSpace(hiddenRun.ReplaceAllString(strings.ToValidUTF8(string(text), ""), "…"))
+}
+
+// hiddenByte stands for what is not shown; a text that is excerpted does not contain it.
+const hiddenByte = 0
+
+var (
+	longRun   = regexp.MustCompile(`[^\s"'\[\]{},:]{8,}`) // secret.MinLength
+	keyEnd    = regexp.MustCompile(`^"\s*:`)
+	hiddenRun = regexp.MustCompile(`\x00+`)
+)

@@ -1,0 +1,130 @@
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"unicode/utf8"
+)
+
+// EachField calls f with the raw name (between its quotes) and the raw value of each top-level field of the object in data, until f returns
+// false. For invalid JSON the calls are undefined, but it ends.
+func EachField(data []byte, f func(key, value []byte) bool) {
+	d := Scanner{data: data, nested: maxDepth}
+	d.Each('{', '}', func() bool {
+		key, _, ok := d.Quoted()
+		if !ok || !d.Next(':') {
+			return false
+		}
+		value, ok := d.Raw()
+		return ok && f(key, value)
+	})
+}
+
+// EachElement calls f with the raw value of each element of the array in data. For invalid JSON the calls are undefined, but it ends.
+func EachElement(data []byte, f func(value []byte)) {
+	d := Scanner{data: data, nested: maxDepth}
+	d.Each('[', ']', func() bool {
+		value, ok := d.Raw()
+		if ok {
+			f(value)
+		}
+		return ok
+	})
+}
+
+// IsObject reports whether data, if it is JSON, is an object.
+func IsObject(data []byte) bool {
+	d := Scanner{data: data}
+	return d.Peek() == '{'
+}
+
+// IsNull reports whether data is null.
+func IsNull(data []byte) bool { return string(bytes.TrimSpace(data)) == "null" }
+
+// Name returns the name of a field, of which key is the text between the quotes.
+func Name(key []byte) string {
+	if bytes.IndexByte(key, '\\') < 0 && utf8.Valid(key) {
+		return string(key)
+	}
+	var s string
+	if err := json.Unmarshal(slices.Concat([]byte{'"'}, key, []byte{'"'}), &s); err != nil {
+		return string(key)
+	}
+	return s
+}
+
+// Field returns the raw value of the top-level field of that name of the object in data, or nil.
+func Field(data []byte, name string) []byte {
+	var out []byte
+	EachField(data, func(key, value []byte) bool {
+		if string(key) == name || bytes.IndexByte(key, '\\') >= 0 && Name(key) == name {
+			out = value
+		}
+		return true // the last one wins, as in json.Unmarshal
+	})
+	return out
+}
+
+// StringField returns the string value of the top-level field of that name of the object in data.
+func StringField(data []byte, name string) string {
+	var out string
+	if value := Field(data, name); value == nil || json.Unmarshal(value, &out) != nil {
+		return ""
+	}
+	return out
+}
+
+// FirstString returns the text between the quotes of the first field of that name in the object in data; nil if it is not a string. It is a
+// guess: data may not be JSON, or have the field twice.
+func FirstString(data []byte, name string) []byte {
+	d := Scanner{data: data, nested: maxDepth}
+	if !d.Next('{') {
+		return nil
+	}
+	for {
+		key, _, ok := d.Quoted()
+		if !ok || !d.Next(':') {
+			return nil
+		}
+		value, ok := d.Raw()
+		switch {
+		case !ok:
+			return nil
+		case string(key) == name && value[0] == '"':
+			return value[1 : len(value)-1]
+		case string(key) == name || !d.Next(','):
+			return nil
+		}
+	}
+}
+
+// ReplaceFields sets string fields of the object in data. Other fields do not change.
+func ReplaceFields(data []byte, values map[string]string) []byte {
+	out := []byte("{}")
+	EachField(data, func(key, value []byte) bool {
+		name := Name(key)
+		if s, ok := values[name]; ok {
+			value = Quote(s)
+		}
+		out = WithField(out, name, value)
+		return true
+	})
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if Field(out, name) == nil && values[name] != "" {
+			out = WithField(out, name, Quote(values[name]))
+		}
+	}
+	return out
+}
+
+// WithField appends a field to the object in body.
+func WithField(body []byte, name string, value []byte) []byte {
+	out := append([]byte(nil), body[:len(body)-1]...)
+	if len(out) > 1 {
+		out = append(out, ',')
+	}
+	out = append(append(out, Quote(name)...), ':')
+	return append(append(out, value...), '}')
+}

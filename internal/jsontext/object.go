@@ -1,0 +1,118 @@
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// DecodeObject decodes an object or null. A number is a float64 if that holds it without loss, else a json.Number.
+func DecodeObject(data []byte) (map[string]any, error) {
+	d := NewScanner(data)
+	if o, ok := d.Object(); ok && d.AtEnd() {
+		return o, nil
+	}
+	return decodeObjectSlow(data)
+}
+
+func decodeObjectSlow(data []byte) (m map[string]any, err error) {
+	err = DecodeExact(data, &m)
+	exactNumbers(m)
+	return m, err
+}
+
+// DecodeAny decodes any JSON, with numbers as DecodeObject returns them.
+func DecodeAny(data []byte) (v any, err error) {
+	err = DecodeExact(data, &v)
+	return exactNumbers(v), err
+}
+
+// DecodeExact decodes JSON into v, a pointer. Numbers keep their text.
+func DecodeExact(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	return dec.Decode(v)
+}
+
+func exactNumbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = exactNumbers(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = exactNumbers(e)
+		}
+	case json.Number:
+		f, err := v.Float64()
+		if err != nil {
+			return v
+		}
+		// Integers above 2^53 and long decimals would come back changed; they stay text.
+		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			if int64(f) == i && i < 1<<53 && i > -(1<<53) {
+				return f
+			}
+			return v
+		}
+		if len(v) <= 15 {
+			return f
+		}
+		return v
+	}
+	return v
+}
+
+// Object decodes an object or null.
+func (d *Scanner) Object() (map[string]any, bool) {
+	if d.Peek() == 'n' {
+		return nil, d.Literal("null")
+	}
+	m := map[string]any{}
+	return m, d.Entries(func(key string) (ok bool) {
+		m[key], ok = d.Any()
+		return ok
+	})
+}
+
+// Any decodes a value of an Object.
+func (d *Scanner) Any() (any, bool) {
+	switch d.Peek() {
+	case '"':
+		return d.Text()
+	case '{':
+		return d.Object()
+	case '[':
+		list := []any{}
+		ok := d.Each('[', ']', func() bool {
+			e, ok := d.Any()
+			list = append(list, e)
+			return ok
+		})
+		return list, ok
+	case 't':
+		return true, d.Literal("true")
+	case 'f':
+		return false, d.Literal("false")
+	case 'n':
+		return nil, d.Literal("null")
+	}
+	number, ok := d.Number()
+	if !ok {
+		return nil, false
+	}
+	// Up to 15 digits are exact. Minus zero is another float than zero.
+	if n, err := strconv.ParseInt(string(number), 10, 64); err == nil && len(number) <= 15 && n != 0 {
+		return float64(n), true
+	}
+	return exactNumbers(json.Number(number)), true
+}
+
+// Entries decodes an object with any names; f decodes each value.
+func (d *Scanner) Entries(f func(key string) bool) bool {
+	return d.Each('{', '}', func() bool {
+		key, ok := d.Text()
+		return ok && d.Next(':') && f(key)
+	})
+}

@@ -1,0 +1,190 @@
+// Package toolschema makes a validator of the schema of a tool. The schemas of MCP servers come from generators for other
+// validators: they contain regular expressions of JavaScript, and keywords of older drafts. What the validator here does not
+// understand is left out of the check and left to the tool, so that no tool is lost for it.
+package toolschema
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/tenonhq/tenon/internal/schemacost"
+)
+
+// Resolve returns the validator of a schema. Errors: schemacost.ErrCost, schemacost.ErrReference, or the schema is not one.
+func Resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return nil, err
+	}
+	schema(value)
+	known, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	if err := schemacost.Check(known); err != nil {
+		return nil, err
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(known, &s); err != nil {
+		return nil, err
+	}
+	return s.Resolve(nil)
+}
+
+// Check validates arguments. Optional arguments may be null.
+func Check(r *jsonschema.Resolved, args json.RawMessage) error {
+	err := validate(r, args)
+	if err == nil {
+		return nil
+	}
+	if rest, had := WithoutNulls(r, args); had {
+		return validate(r, rest)
+	}
+	return err
+}
+
+func validate(r *jsonschema.Resolved, args json.RawMessage) error {
+	var value any
+	if err := json.Unmarshal(args, &value); err != nil {
+		return err
+	}
+	return r.Validate(value)
+}
+
+// WithoutNulls returns arguments without the members that are null and optional: many models write null for an argument they
+// leave out. It reports whether there were any. It keeps a null that the schema of the member allows.
+func WithoutNulls(r *jsonschema.Resolved, args json.RawMessage) (json.RawMessage, bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(args, &members) != nil {
+		return args, false
+	}
+	s := r.Schema()
+	before := len(members)
+	maps.DeleteFunc(members, func(name string, value json.RawMessage) bool {
+		member, known := s.Properties[name]
+		return known && string(value) == "null" && !slices.Contains(s.Required, name) && !allowsNull(member)
+	})
+	if len(members) == before {
+		return args, false
+	}
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return args, false
+	}
+	return rest, true
+}
+
+// allowsNull reports whether null can be meant as a value.
+func allowsNull(s *jsonschema.Schema) bool {
+	switch {
+	case s == nil, s.Type == "" && len(s.Types) == 0 && s.Enum == nil && s.Const == nil && s.AnyOf == nil && s.OneOf == nil && s.AllOf == nil && s.Ref == "":
+		return true
+	case s.Type == "null", slices.Contains(s.Types, "null"), slices.Contains(s.Enum, nil), s.Const != nil && *s.Const == nil:
+		return true
+	}
+	return s.Ref != "" || slices.ContainsFunc(slices.Concat(s.AnyOf, s.OneOf, s.AllOf), allowsNull)
+}
+
+// Keywords whose values contain schemas, see https://json-schema.org/draft/2020-12/json-schema-core, section 10, and the older drafts.
+var (
+	byName = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+	one    = []string{
+		"additionalProperties", "items", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties",
+		"additionalItems", "contentSchema",
+	}
+	several = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
+)
+
+// schema leaves out of a schema what the validator does not know. It reports whether the schema now allows more than before.
+func schema(value any) (wider bool) {
+	s, ok := value.(map[string]any)
+	if !ok {
+		return false
+	}
+	olderDrafts(s)
+	wider = patterns(s)
+	inside := map[string]bool{}
+	for _, key := range byName {
+		if members, ok := s[key].(map[string]any); ok {
+			for _, member := range members {
+				inside[key] = schema(member) || inside[key]
+			}
+		}
+	}
+	for _, key := range one {
+		inside[key] = schema(s[key]) || inside[key]
+	}
+	for _, key := range several {
+		if list, ok := s[key].([]any); ok {
+			for _, member := range list {
+				inside[key] = schema(member) || inside[key]
+			}
+		}
+	}
+	for _, is := range inside {
+		wider = wider || is
+	}
+	// These allow less when what is in them allows more.
+	if inside["not"] {
+		delete(s, "not")
+	}
+	if inside["if"] {
+		delete(s, "if")
+	}
+	if inside["contains"] {
+		delete(s, "maxContains")
+	}
+	if list, ok := s["oneOf"].([]any); ok && inside["oneOf"] {
+		delete(s, "oneOf")
+		all, _ := s["allOf"].([]any)
+		s["allOf"] = append(all, map[string]any{"anyOf": list})
+	}
+	return wider
+}
+
+// patterns leaves out regular expressions that Go does not have, such as look-around.
+func patterns(s map[string]any) (wider bool) {
+	if text, ok := s["pattern"].(string); ok && !compiles(text) {
+		delete(s, "pattern")
+		wider = true
+	}
+	members, _ := s["patternProperties"].(map[string]any)
+	before := len(members)
+	maps.DeleteFunc(members, func(name string, _ any) bool { return !compiles(name) })
+	if len(members) < before { // their names count as additional now
+		delete(s, "additionalProperties")
+		delete(s, "unevaluatedProperties")
+		wider = true
+	}
+	return wider
+}
+
+func compiles(expression string) bool {
+	_, err := regexp.Compile(expression)
+	return err == nil
+}
+
+// olderDrafts writes keywords of the drafts 3 and 4 as those of today: there, exclusiveMinimum and exclusiveMaximum were
+// booleans beside a limit, and required a boolean of a property. See https://json-schema.org/draft-06/json-schema-release-notes.
+func olderDrafts(s map[string]any) {
+	for _, limit := range []string{"Minimum", "Maximum"} {
+		plain, exclusive := strings.ToLower(limit), "exclusive"+limit
+		is, ok := s[exclusive].(bool)
+		if !ok {
+			continue
+		}
+		delete(s, exclusive)
+		if number, ok := s[plain].(float64); ok && is {
+			delete(s, plain)
+			s[exclusive] = number
+		}
+	}
+	if _, ok := s["required"].(bool); ok {
+		delete(s, "required")
+	}
+}

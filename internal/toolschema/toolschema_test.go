@@ -1,0 +1,84 @@
+package toolschema_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/internal/toolschema"
+)
+
+// What can be checked is checked, and the rest is left to the tool.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ schema, good, bad string }{
+		"look-around":       {`{"properties":{"a":{"type":"string","pattern":"(?<=x)y"}}}`, `{"a":"z"}`, `{"a":1}`},
+		"names of members":  {`{"patternProperties":{"^(?!x)":{"type":"string"},"^n":{"type":"number"}},"additionalProperties":false}`, `{"m":1,"n":1}`, `{"n":"1"}`},
+		"not":               {`{"properties":{"a":{"type":"string","not":{"pattern":"(?=x)"}}}}`, `{"a":"z"}`, `{"a":1}`},
+		"if":                {`{"if":{"properties":{"a":{"pattern":"(?=x)"}}},"then":{"required":["b"]},"required":["a"]}`, `{"a":"z"}`, `{}`},
+		"one of":            {`{"oneOf":[{"properties":{"a":{"pattern":"^(?!b)"}}},{"properties":{"a":{"const":"b"}}}],"required":["a"]}`, `{"a":"b"}`, `{}`},
+		"draft 4, true":     {`{"properties":{"n":{"type":"number","minimum":0,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":true}}}`, `{"n":1}`, `{"n":0}`},
+		"draft 4, at most":  {`{"properties":{"n":{"maximum":9,"exclusiveMaximum":true}}}`, `{"n":8}`, `{"n":9}`},
+		"draft 4, false":    {`{"properties":{"n":{"minimum":0,"exclusiveMinimum":false}}}`, `{"n":0}`, `{"n":-1}`},
+		"draft 3, required": {`{"properties":{"n":{"type":"number","required":true}}}`, `{"n":0}`, `{"n":"a"}`},
+		"a property called pattern": {
+			`{"properties":{"pattern":{"type":"string"},"not":{"type":"number"}},"required":["pattern"]}`, `{"pattern":"(?=x)"}`, `{"not":1}`,
+		},
+		"null for an optional one":   {`{"properties":{"a":{"type":"boolean"},"b":{"type":"string"}},"required":["b"]}`, `{"a":null,"b":""}`, `{"a":null,"b":null}`},
+		"null that may be meant":     {`{"properties":{"a":{"type":["string","null"]}}}`, `{"a":null}`, `{"a":1}`},
+		"null for what is not there": {`{"properties":{"a":{}},"additionalProperties":false}`, `{"a":null}`, `{"b":null}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := toolschema.Resolve(json.RawMessage(test.schema))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := toolschema.Check(r, json.RawMessage(test.good)); err != nil {
+				t.Errorf("%s: %v", test.good, err)
+			}
+			if toolschema.Check(r, json.RawMessage(test.bad)) == nil {
+				t.Errorf("%s is accepted", test.bad)
+			}
+		})
+	}
+}
+
+func TestWithoutNulls(t *testing.T) {
+	t.Parallel()
+	r, err := toolschema.Resolve(json.RawMessage(`{"properties":{"a":{"type":"string"},"b":{"anyOf":[{"type":"null"}]},"c":{"type":"string"}},"required":["c"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]string{
+		`{"a":null}`:                    `{}`,
+		`{"a":null,"b":null,"c":null}`:  `{"b":null,"c":null}`,
+		`{"d":null}`:                    `{"d":null}`,
+		`{"a": "x"}`:                    `{"a": "x"}`, // byte for byte
+		`[null]`:                        `[null]`,
+		`{"a":null,"c":1e400,"x":1.10}`: `{"c":1e400,"x":1.10}`,
+	}
+	for args, want := range tests {
+		if got, _ := toolschema.WithoutNulls(r, json.RawMessage(args)); string(got) != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}
+
+func FuzzResolve(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"pattern":"(?=x)"}},"not":{"oneOf":[{"exclusiveMinimum":true,"minimum":1}]}}`, `{"a":null}`)
+	f.Add(`{"$ref":"#"}`, `{}`)
+	f.Add(`true`, `[]`)
+	f.Fuzz(func(t *testing.T, schema, args string) {
+		r, err := toolschema.Resolve(json.RawMessage(schema))
+		if err != nil {
+			return
+		}
+		_ = toolschema.Check(r, json.RawMessage(args))
+		rest, had := toolschema.WithoutNulls(r, json.RawMessage(args))
+		if had && (!json.Valid(rest) || !strings.Contains(args, "null")) {
+			t.Errorf("%s became %s", args, rest)
+		}
+	})
+}

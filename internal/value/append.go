@@ -1,0 +1,100 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
+)
+
+// minLong is the length in bytes from which the memory for a text is reserved before it is written.
+const minLong = 64 << 10
+
+// textSize returns the size to reserve for the JSON of a struct: about that of its texts and raw JSON if one has minLong bytes or more.
+func (p *plan) textSize(v reflect.Value) int {
+	const usual = 512
+	size, long := 0, false
+	for i := range p.fields {
+		if f := &p.fields[i]; f.plan.kind == reflect.String || f.plan.typ == rawType {
+			n := v.FieldByIndex(f.index).Len()
+			size, long = size+n, long || n >= minLong
+		}
+	}
+	if !long {
+		return size + usual
+	}
+	for i := range p.fields {
+		if f := &p.fields[i]; f.plan.kind == reflect.String {
+			size += escapes(v.FieldByIndex(f.index).String())
+		}
+	}
+	return size + minLong
+}
+
+// escapes returns how many bytes the usual escapes add to the JSON of a text.
+func escapes(s string) int {
+	return strings.Count(s, "\n") + strings.Count(s, `"`) + strings.Count(s, "\\") + strings.Count(s, "\t")
+}
+
+// appendKeeping appends the JSON of the struct v with its unknown fields.
+func (p *plan) appendKeeping(out []byte, v reflect.Value) ([]byte, error) {
+	body, err := p.appendStruct(out, v)
+	if extra := p.extraOf(v); err == nil && len(extra) > 0 {
+		body = append(out, mergeExtra(body[len(out):], extra, p)...)
+	}
+	return body, err
+}
+
+// appendStruct appends the JSON of the fields of v, as encoding/json writes them, behind the tag of a member of a union.
+func (p *plan) appendStruct(out []byte, v reflect.Value) (_ []byte, err error) {
+	out = append(out, '{')
+	start := len(out)
+	if p.want != "" {
+		out = append(out, `"`+p.tag+`":"`+p.want+`"`...)
+	}
+	for i := range p.fields {
+		f := &p.fields[i]
+		field := v.FieldByIndex(f.index)
+		if f.absent(field) {
+			continue
+		}
+		if len(out) > start {
+			out = append(out, ',')
+		}
+		out = append(out, f.key...)
+		if f.nilObject && field.Len() == 0 {
+			out = append(out, "{}"...)
+		} else if out, err = f.plan.append(out, field); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, '}'), nil
+}
+
+// append appends the JSON of v as encoding/json writes it.
+func (p *plan) append(out []byte, v reflect.Value) ([]byte, error) {
+	switch {
+	case p.typ == rawType && v.Len() > 0:
+		buf := bytes.NewBuffer(out)
+		err := json.Compact(buf, v.Bytes())
+		return buf.Bytes(), err
+	case p.encodes:
+	case p.kind == reflect.String:
+		return jsontext.AppendString(out, v.String()), nil
+	case p.kind == reflect.Bool:
+		return strconv.AppendBool(out, v.Bool()), nil
+	case v.CanInt():
+		return strconv.AppendInt(out, v.Int(), 10), nil
+	case p.kind == reflect.Struct:
+		return p.appendStruct(out, v)
+	case p.kind == reflect.Pointer && !v.IsNil():
+		return p.elem.append(out, v.Elem())
+	}
+	if v.CanAddr() {
+		v = v.Addr() // its methods may want a pointer
+	}
+	return jsontext.Append(out, v.Interface())
+}

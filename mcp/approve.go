@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// approve stores the first definition of a server configured by the user as approved, and the time of a check. p.mu must be held.
+func (p *Plugin) approve(current *Definition) {
+	switch {
+	case current == nil:
+		return
+	case p.pin == nil && p.server.Own:
+		p.save(newPin(current))
+	case p.pin != nil && time.Since(p.pin.Checked) > freshFor/24 && len(Compare(&p.pin.Definition, current)) == 0:
+		p.save(&Pin{Definition: p.pin.Definition, Unusable: p.pin.Unusable, Checked: time.Now()})
+	}
+}
+
+// save stores the pin and uses it. p.mu must be held.
+func (p *Plugin) save(pin *Pin) {
+	p.pin = pin
+	if err := p.options.Pins.Save(p.server, pin); err != nil {
+		p.logger.Warn("the approval of an MCP server could not be stored", "server", p.server.Name, "err", err)
+	}
+	p.stamp = p.options.Pins.Stamp(p.server)
+}
+
+// reload takes an approval that another process stored.
+func (p *Plugin) reload() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.options.Pins == nil { // before Start
+		return
+	}
+	stamp := p.options.Pins.Stamp(p.server)
+	if stamp == p.stamp {
+		return
+	}
+	pin, err := p.options.Pins.Load(p.server)
+	if err != nil || pin == nil {
+		return // what was approved stays in use until the next start
+	}
+	p.pin, p.stamp = pin, stamp
+	p.rebuild(p.offer.current)
+}
+
+// askApproval asks the user to approve what a running server offers now, once for each definition. The user sees the differences, and what is
+// approved is what was shown. Without a user, or after another answer, they stay withheld.
+func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
+	asker, ok := p.host.(sdk.UserQuestioner)
+	sum := def.Sum()
+	p.mu.Lock()
+	session, pin, again := p.session, p.pin, p.asked == sum
+	p.asked = sum
+	p.mu.Unlock()
+	if !ok || pin == nil || session == "" || again {
+		return
+	}
+	differences := Compare(&pin.Definition, def)
+	if len(differences) == 0 || p.options.MayApprove != nil && p.options.MayApprove(def) != nil {
+		return
+	}
+	text := approvalText(p.server.Name, differences)
+	if len(text) > maxShown {
+		return
+	}
+	const approve = "Approve"
+	answers, err := asker.AskUser(ctx, session, []sdk.Question{{
+		Question: text, Header: "MCP server", Custom: new(bool),
+		Options: []sdk.QuestionOption{{Label: approve, Description: "the model may use them from the next step on"}, {Label: "Not now", Description: "they stay withheld"}},
+	}})
+	if err != nil || len(answers) != 1 || !slices.Equal(answers[0], []string{approve}) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.save(newPin(withApproved(def, &p.pin.Definition)))
+	p.rebuild(p.offer.current)
+}
+
+// maxShown is the maximum size of the differences in a question, in bytes. What is more must be approved with tenon mcp trust.
+const maxShown = 16 << 10
+
+func approvalText(server string, differences []Difference) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "MCP server %s now offers something that you have not approved:\n", visible.Strip(server))
+	for _, d := range differences {
+		b.WriteString(d.String())
+	}
+	return b.String()
+}
+
+// withApproved adds the approved tools that a server does not offer at the moment: they may come back as they were.
+func withApproved(def, approved *Definition) *Definition {
+	out := *def
+	out.Tools = slices.Clone(def.Tools)
+	for _, t := range approved.Tools {
+		if _, offered := def.tool(t.Name); !offered {
+			out.Tools = append(out.Tools, t)
+		}
+	}
+	return &out
+}

@@ -1,0 +1,60 @@
+package mcp
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// checkFresh is the age at which the record of a server that works is written again.
+const checkFresh = time.Hour
+
+// Check is the outcome of the last start of a server with its current configuration.
+type Check struct {
+	At    time.Time `json:"at"`
+	Title string    `json:"title,omitempty"` // the server's own name and version
+	Tools int       `json:"tools"`
+	Error string    `json:"error,omitempty"` // empty: it worked
+	// SignIn reports whether the server refused to work without sign-in.
+	SignIn bool `json:"signIn,omitempty"`
+}
+
+func checkPath(dir string, s *Server) string { return filepath.Join(dir, s.key()+".check") }
+
+// LastCheck returns the outcome of the last start of a server, or nil if it was never started with its current configuration. dir is
+// Options.Dir.
+func LastCheck(dir string, s Server) *Check {
+	content, err := os.ReadFile(checkPath(dir, &s))
+	if err != nil {
+		return nil
+	}
+	c := &Check{}
+	if json.Unmarshal(content, c) != nil {
+		return nil // it is written again at the next start
+	}
+	c.Title, c.Error = visible.Strip(c.Title), visible.Strip(c.Error)
+	return c
+}
+
+// record stores the outcome of a start. A record that cannot be stored is only missed by lists.
+func (d *dialer) record(def *Definition, err error) {
+	c := Check{At: time.Now()}
+	if err != nil {
+		c.Error, c.SignIn = bound(d.server.Mask(err.Error()), 1<<10), needsSignIn(err)
+	} else {
+		c.Title, c.Tools = def.Title, len(def.Tools)
+	}
+	old := LastCheck(d.options.Dir, d.server)
+	if old != nil && time.Since(old.At) < checkFresh && old.Tools == c.Tools && old.Error == c.Error && old.Title == c.Title {
+		return
+	}
+	content, err := json.Marshal(&c)
+	if err != nil || os.MkdirAll(d.options.Dir, 0o700) != nil {
+		return
+	}
+	_ = atomicfile.Write(checkPath(d.options.Dir, &d.server), content, atomicfile.Options{})
+}

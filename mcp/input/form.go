@@ -1,0 +1,334 @@
+package input
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tenonhq/tenon/mcp/protocol"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// maxFields is the maximum number of fields, so that a server cannot keep the user busy.
+	maxFields = 20
+	// maxHeader is the maximum length of a question's header.
+	maxHeader = 30
+	// formTries is the number of attempts for a form with invalid answers.
+	formTries = 3
+)
+
+// form is a server's request for input: a flat object of simple values.
+type form struct {
+	fields []field
+}
+
+// field is one value of a form.
+type field struct {
+	name        string
+	Type        string    `json:"type"`
+	Title       string    `json:"title"`
+	Description string    `json:"description"`
+	Format      string    `json:"format"`
+	Enum        []string  `json:"enum"`
+	EnumNames   []string  `json:"enumNames"`
+	OneOf       []choice  `json:"oneOf"`
+	Items       *struct { // for multiple choices
+		Enum  []string `json:"enum"`
+		AnyOf []choice `json:"anyOf"`
+	} `json:"items"`
+	Default   any      `json:"default"`
+	MinLength *int     `json:"minLength"`
+	MaxLength *int     `json:"maxLength"`
+	Minimum   *float64 `json:"minimum"`
+	Maximum   *float64 `json:"maximum"`
+	required  bool
+}
+
+// choice is an allowed value of a field, and its label.
+type choice struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// readForm reads the schema of a form. The fields keep the order of the schema.
+func readForm(schema json.RawMessage) (*form, error) {
+	var s struct {
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+	}
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, fmt.Errorf("invalid form: %w", err)
+	}
+	order, err := names(s.Properties)
+	if err != nil {
+		return nil, fmt.Errorf("invalid form: %w", err)
+	}
+	if len(order) > maxFields {
+		return nil, fmt.Errorf("the form has %d fields, want at most %d", len(order), maxFields)
+	}
+	var properties map[string]json.RawMessage
+	if len(order) > 0 {
+		if err := json.Unmarshal(s.Properties, &properties); err != nil {
+			return nil, fmt.Errorf("invalid form: %w", err)
+		}
+	}
+	f := &form{}
+	for _, name := range order {
+		one, raw := field{name: name, required: slices.Contains(s.Required, name)}, properties[name]
+		if err := json.Unmarshal(raw, &one); err != nil {
+			return nil, fmt.Errorf("field %q of the form: %w", name, err)
+		}
+		switch one.Type {
+		case "string", "number", "integer", "boolean":
+		case "array":
+			if one.Items == nil {
+				return nil, fmt.Errorf("field %q of the form: missing choices", name)
+			}
+		default:
+			return nil, fmt.Errorf("field %q of the form: unsupported type %q", name, one.Type)
+		}
+		f.fields = append(f.fields, one)
+	}
+	return f, nil
+}
+
+// names returns the names of an object's members in their order.
+func names(object json.RawMessage) ([]string, error) {
+	if len(object) == 0 {
+		return nil, nil
+	}
+	in := json.NewDecoder(bytes.NewReader(object))
+	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("properties: want an object")
+	}
+	var out []string
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		text, ok := name.(string)
+		if !ok {
+			return nil, errors.New("properties: want an object")
+		}
+		if slices.Contains(out, text) {
+			return nil, fmt.Errorf("properties: field %q is there twice", text)
+		}
+		out = append(out, text)
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// fill asks until the answers are valid. A nil map means that the user declined.
+func (f *form) fill(ask func([]sdk.Question) ([][]string, error), message string) (map[string]any, error) {
+	if len(f.fields) == 0 {
+		answers, err := ask([]sdk.Question{{
+			Question: message, Header: "Confirm", Custom: new(bool),
+			Options: []sdk.QuestionOption{{Label: "Yes"}, {Label: "No"}},
+		}})
+		if err != nil || len(answers) != 1 || !slices.Equal(answers[0], []string{"Yes"}) {
+			return nil, err
+		}
+		return map[string]any{}, nil
+	}
+	hint := ""
+	for range formTries {
+		questions := make([]sdk.Question, len(f.fields))
+		for i := range f.fields {
+			questions[i] = f.fields[i].question(message + hint)
+		}
+		answers, err := ask(questions)
+		if err != nil {
+			return nil, err
+		}
+		content, problem := f.read(answers)
+		if problem == nil {
+			return content, nil
+		}
+		hint = "\n(" + problem.Error() + ")"
+	}
+	return nil, nil
+}
+
+func (f *form) read(answers [][]string) (map[string]any, error) {
+	content := map[string]any{}
+	for i := range f.fields {
+		var given []string
+		if i < len(answers) {
+			given = slices.DeleteFunc(slices.Clone(answers[i]), func(s string) bool { return s == "" })
+		}
+		one := &f.fields[i]
+		switch {
+		case len(given) > 0:
+		case one.Default != nil:
+			content[one.name] = one.Default
+			continue
+		case one.required:
+			return nil, fmt.Errorf("%s is required", one.label())
+		default:
+			continue
+		}
+		value, err := one.value(given)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", one.label(), err)
+		}
+		content[one.name] = value
+	}
+	return content, nil
+}
+
+func (f *field) label() string {
+	if f.Title != "" {
+		return protocol.Bound(f.Title, 100)
+	}
+	return protocol.Bound(f.name, 100)
+}
+
+func (f *field) question(message string) sdk.Question {
+	text := message + "\n" + f.label()
+	if f.Description != "" {
+		text += ": " + protocol.Bound(f.Description, 500)
+	}
+	header := []rune(f.label())
+	q := sdk.Question{
+		Question: text, Header: string(header[:min(len(header), maxHeader)]), Multiple: f.Type == "array", Options: []sdk.QuestionOption{},
+		Optional: !f.required, Default: f.given(),
+	}
+	for _, c := range f.choices() {
+		q.Options = append(q.Options, sdk.QuestionOption{Label: c.Title})
+	}
+	custom := len(q.Options) == 0
+	q.Custom = &custom
+	return q
+}
+
+// given returns the default of a field as an answer; none if it has none.
+func (f *field) given() []string {
+	values, several := f.Default.([]any)
+	if !several && f.Default != nil {
+		values = []any{f.Default}
+	}
+	var out []string
+	for _, v := range values {
+		text := fmt.Sprint(v)
+		for _, c := range f.choices() {
+			if c.Const == text {
+				text = c.Title
+			}
+		}
+		out = append(out, protocol.Bound(text, 200))
+	}
+	return out
+}
+
+// choices returns the allowed values of a field; none if any value is allowed.
+func (f *field) choices() []choice {
+	list, values := f.OneOf, f.Enum
+	if f.Items != nil {
+		list, values = f.Items.AnyOf, f.Items.Enum
+	}
+	var out []choice
+	for i, v := range values {
+		c := choice{v, v}
+		if i < len(f.EnumNames) {
+			c.Title = f.EnumNames[i]
+		}
+		out = append(out, c)
+	}
+	for _, c := range list {
+		if c.Title == "" {
+			c.Title = c.Const
+		}
+		out = append(out, c)
+	}
+	if f.Type == "boolean" {
+		out = []choice{{"true", "Yes"}, {"false", "No"}}
+	}
+	for i := range out {
+		out[i].Title = protocol.Bound(out[i].Title, 200)
+	}
+	return out
+}
+
+// value parses an answer.
+func (f *field) value(given []string) (any, error) {
+	choices := f.choices()
+	if len(choices) > 0 {
+		for i, g := range given {
+			at := slices.IndexFunc(choices, func(c choice) bool { return c.Title == g })
+			if at < 0 {
+				return nil, fmt.Errorf("%q is not one of the choices", g)
+			}
+			given[i] = choices[at].Const
+		}
+	}
+	if f.Type == "array" {
+		return given, nil
+	}
+	switch f.Type {
+	case "boolean":
+		return given[0] == "true", nil
+	case "number", "integer":
+		return f.number(given[0])
+	}
+	return given[0], f.checkText(given[0])
+}
+
+func (f *field) number(text string) (any, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
+		return nil, fmt.Errorf("%q is not a number", text)
+	case f.Minimum != nil && n < *f.Minimum:
+		return nil, fmt.Errorf("%v is less than %v", n, *f.Minimum)
+	case f.Maximum != nil && n > *f.Maximum:
+		return nil, fmt.Errorf("%v is more than %v", n, *f.Maximum)
+	case f.Type == "integer":
+		whole, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not an integer", text)
+		}
+		return whole, nil
+	}
+	return n, nil
+}
+
+func (f *field) checkText(text string) error {
+	length := len([]rune(text))
+	switch {
+	case f.MinLength != nil && length < *f.MinLength:
+		return fmt.Errorf("want at least %d characters", *f.MinLength)
+	case f.MaxLength != nil && length > *f.MaxLength:
+		return fmt.Errorf("want at most %d characters", *f.MaxLength)
+	}
+	var err error
+	switch f.Format {
+	case "email":
+		_, err = mail.ParseAddress(text)
+	case "uri":
+		var u *url.URL
+		if u, err = url.Parse(text); err == nil && u.Scheme == "" {
+			err = errors.New("want an absolute URL")
+		}
+	case "date":
+		_, err = time.Parse(time.DateOnly, text)
+	case "date-time":
+		_, err = time.Parse(time.RFC3339, text)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not a valid %s", text, f.Format)
+	}
+	return nil
+}

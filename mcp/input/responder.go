@@ -1,0 +1,246 @@
+// Package input answers what an MCP server asks during a call: the user's model is asked for an answer (sampling), the user for the
+// values of a form (elicitation), and the host for the project's directory (roots). Every answer belongs to a session, so that a request
+// without one is refused.
+package input
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/protocol"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Responder answers the requests of one server. It is safe for concurrent use.
+type Responder struct {
+	Server string   // its name, for questions
+	Host   sdk.Host // nil while a server is only probed
+
+	roots atomic.Bool // the server asked for the roots
+}
+
+// GaveRoots reports whether the server asked for the project's directory.
+func (r *Responder) GaveRoots() bool { return r.roots.Load() }
+
+// maxImage is the maximum size of an image in a message to the model, in bytes of base64, as in opencode.
+const maxImage = 10 << 20
+
+var errNoCall = errors.New("the request belongs to no tool call")
+
+// Capabilities returns what a server may request.
+func Capabilities() mcp.ClientCapabilities {
+	return mcp.ClientCapabilities{
+		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
+		Sampling:    &mcp.SamplingCapability{},
+		Roots: &struct {
+			ListChanged bool `json:"listChanged,omitempty"`
+		}{},
+	}
+}
+
+// Answer answers a request of the server; it is a protocol.Answer.
+func (r *Responder) Answer(ctx context.Context, on *protocol.Call, method string, params json.RawMessage) (any, error) {
+	switch mcp.MCPMethod(method) {
+	case mcp.MethodListRoots:
+		r.roots.Store(true)
+		return r.listRoots(), nil
+	case mcp.MethodSamplingCreateMessage:
+		var p mcp.CreateMessageParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, fmt.Errorf("invalid parameters: %w", err)
+		}
+		return r.createMessage(ctx, on, &p)
+	case mcp.MethodElicitationCreate:
+		var p elicitation
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, fmt.Errorf("invalid parameters: %w", err)
+		}
+		return r.elicit(ctx, on, &p)
+	}
+	return nil, protocol.ErrNoMethod
+}
+
+// listRoots returns the project's directory.
+func (r *Responder) listRoots() *mcp.ListRootsResult {
+	result := &mcp.ListRootsResult{Roots: []mcp.Root{}}
+	if r.Host != nil {
+		dir := r.Host.Project().Worktree
+		path := filepath.ToSlash(dir)
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path // a drive letter
+		}
+		u := url.URL{Scheme: "file", Path: path}
+		result.Roots = append(result.Roots, mcp.Root{URI: u.String(), Name: filepath.Base(dir)})
+	}
+	return result
+}
+
+// createMessage sends a request to the user's model. The host asks the user for permission first.
+func (r *Responder) createMessage(ctx context.Context, on *protocol.Call, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	sampler, ok := r.Host.(sdk.Sampler)
+	if !ok {
+		return nil, errors.New("no model available")
+	}
+	if on == nil || on.Session == "" {
+		return nil, errNoCall
+	}
+	if len(p.Tools) > 0 {
+		return nil, errors.New("tools are not supported in requests to the model")
+	}
+	defer on.Pause()()
+	sample, err := sampleRequest(p, on.Session)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := sampler.Sample(ctx, *sample)
+	if err != nil {
+		return nil, fmt.Errorf("the model was not asked: %w", err)
+	}
+	result := &mcp.CreateMessageResult{Model: answer.Model, StopReason: stopReason(answer.FinishReason)}
+	result.Role, result.Content = mcp.RoleAssistant, mcp.NewTextContent(answer.Text)
+	return result, nil
+}
+
+func stopReason(finish string) string {
+	switch finish {
+	case sdk.FinishStop, "":
+		return "endTurn"
+	case sdk.FinishLength:
+		return "maxTokens"
+	}
+	return finish
+}
+
+// sampleRequest converts a request to the model.
+func sampleRequest(p *mcp.CreateMessageParams, session string) (*sdk.SampleRequest, error) {
+	out := &sdk.SampleRequest{SessionID: session, System: p.SystemPrompt, MaxTokens: int64(p.MaxTokens)}
+	if p.Temperature != 0 {
+		out.Temperature = &p.Temperature
+	}
+	if prefs := p.ModelPreferences; prefs != nil {
+		for _, hint := range prefs.Hints {
+			if hint.Name != "" {
+				out.Models = append(out.Models, hint.Name)
+			}
+		}
+		out.Small = max(prefs.CostPriority, prefs.SpeedPriority) > prefs.IntelligencePriority
+	}
+	for i, m := range p.Messages {
+		content, err := mcp.ParseSamplingContent(m.Content)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+		part, err := samplePart(content)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+		message := sdk.MessageWithParts{Parts: sdk.Parts{part}}
+		switch m.Role {
+		case mcp.RoleUser:
+			message.Info = &sdk.UserMessage{MessageHead: sdk.MessageHead{SessionID: session}}
+		case mcp.RoleAssistant:
+			message.Info = &sdk.AssistantMessage{MessageHead: sdk.MessageHead{SessionID: session}}
+		default:
+			return nil, fmt.Errorf("message %d: unknown role %q", i+1, m.Role)
+		}
+		out.Messages = append(out.Messages, message)
+	}
+	if len(out.Messages) == 0 {
+		return nil, errors.New("no messages")
+	}
+	return out, nil
+}
+
+func samplePart(content any) (sdk.Part, error) {
+	if text, ok := mcp.AsTextContent(content); ok {
+		return &sdk.TextPart{Text: text.Text}, nil
+	}
+	if image, ok := mcp.AsImageContent(content); ok {
+		if len(image.Data) > maxImage {
+			return nil, errors.New("the image is too large")
+		}
+		return &sdk.FilePart{Mime: image.MIMEType, URL: "data:" + image.MIMEType + ";base64," + image.Data}, nil
+	}
+	return nil, fmt.Errorf("content of the kind %T is not supported", content)
+}
+
+// elicitation is a request to the user. mcp-go's type loses the order of the form's fields.
+type elicitation struct {
+	Mode            string          `json:"mode"`
+	Message         string          `json:"message"`
+	RequestedSchema json.RawMessage `json:"requestedSchema"`
+	URL             string          `json:"url"`
+}
+
+// elicit asks the user. If there is no user, or the user declines, the server gets that as the answer.
+func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitation) (*mcp.ElicitationResult, error) {
+	var f *form
+	var err error
+	message := fmt.Sprintf("MCP server %s: %s", visible.Strip(r.Server), protocol.Bound(p.Message, 2<<10))
+	switch p.Mode {
+	case "", mcp.ElicitationModeForm:
+		f, err = readForm(p.RequestedSchema)
+	case mcp.ElicitationModeURL:
+		f, message, err = visit(p.URL, message)
+	default:
+		err = fmt.Errorf("elicitation mode %q is not supported", p.Mode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if on == nil {
+		return nil, errNoCall
+	}
+	defer on.Pause()()
+	content, err := f.fill(func(questions []sdk.Question) ([][]string, error) {
+		return r.question(ctx, on, questions)
+	}, message)
+	result := &mcp.ElicitationResult{}
+	var refusal *sdk.Refusal
+	switch {
+	case err == nil && content == nil, errors.Is(err, sdk.ErrHeadless), errors.Is(err, errors.ErrUnsupported):
+		result.Action = mcp.ElicitationResponseActionDecline
+	case errors.As(err, &refusal):
+		result.Action = mcp.ElicitationResponseActionCancel
+	case err != nil:
+		return nil, err
+	default:
+		result.Action = mcp.ElicitationResponseActionAccept
+		if p.Mode != mcp.ElicitationModeURL {
+			result.Content = content
+		}
+	}
+	return result, nil
+}
+
+// visit asks the user to open an address. tenon opens none for a server: the user sees the whole address and its host first, see
+// https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation ("URL Mode").
+func visit(address, message string) (*form, string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, "", errors.New("url: want an absolute http or https address without a user")
+	}
+	text := fmt.Sprintf("%s\nIt asks you to open this address of %s in your browser:\n%s\nContinue after you have opened it?",
+		message, protocol.Bound(u.Host, 253), protocol.Bound(u.String(), 2<<10))
+	return &form{}, text, nil
+}
+
+// question asks on behalf of a call: through the call itself, or through the host.
+func (r *Responder) question(ctx context.Context, on *protocol.Call, questions []sdk.Question) ([][]string, error) {
+	if q, ok := on.Host.(sdk.Questioner); ok {
+		return q.Question(ctx, questions)
+	}
+	if q, ok := r.Host.(sdk.UserQuestioner); ok && on.Session != "" {
+		return q.AskUser(ctx, on.Session, questions)
+	}
+	return nil, errors.ErrUnsupported
+}

@@ -1,0 +1,283 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxTitle is the maximum length of a line of progress, in bytes.
+const maxTitle = 200
+
+// MaxCallTime is the maximum duration of a call, whatever its progress.
+const MaxCallTime = 10 * time.Minute
+
+// Call is a request on behalf of a session. The server's own requests and notifications during the call belong to it. A Call is used
+// once.
+type Call struct {
+	Session string       // empty: none
+	Host    sdk.ToolHost // nil outside a tool call
+
+	token  string // of its progress notifications
+	mu     sync.Mutex
+	timer  *time.Timer
+	limit  time.Duration
+	paused int // number of the server's requests in progress
+}
+
+type callKey struct{}
+
+// calls are the calls in flight on a connection.
+type calls struct {
+	mu     sync.Mutex
+	next   int
+	active []*Call // oldest first
+}
+
+func newCalls() *calls { return &calls{} }
+
+// errNoAnswer is the cause of a call that exceeded its timeout.
+var errNoAnswer = errors.New("no answer in time")
+
+// begin records the call and limits its time: limit without progress, MaxCallTime in total. done ends it.
+func (l *calls) begin(ctx context.Context, c *Call, limit time.Duration) (_ context.Context, done func()) {
+	ctx, stop := context.WithTimeoutCause(ctx, max(MaxCallTime, limit), errNoAnswer)
+	ctx, cancel := context.WithCancelCause(ctx)
+	c.limit = limit
+	c.timer = time.AfterFunc(limit, func() { cancel(errNoAnswer) })
+	l.mu.Lock()
+	l.next++
+	c.token = fmt.Sprintf("call-%d", l.next)
+	l.active = append(l.active, c)
+	l.mu.Unlock()
+	return context.WithValue(ctx, callKey{}, c), func() {
+		l.mu.Lock()
+		l.active = slices.DeleteFunc(l.active, func(o *Call) bool { return o == c })
+		l.mu.Unlock()
+		c.timer.Stop()
+		cancel(nil)
+		stop()
+	}
+}
+
+// of returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all of them
+// belong to one session. Otherwise it returns nil.
+func (l *calls) of(ctx context.Context) *Call {
+	if c, ok := ctx.Value(callKey{}).(*Call); ok {
+		return c
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found *Call
+	for _, c := range l.active {
+		if found != nil && c.Session != found.Session {
+			return nil
+		}
+		found = c
+	}
+	return found
+}
+
+// respond answers a request of the server, as part of the call it belongs to.
+func (c *Conn) respond(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	if method == string(mcp.MethodPing) {
+		return struct{}{}, nil
+	}
+	return c.answer(ctx, c.calls.of(ctx), method, params)
+}
+
+// progress displays a call's progress. It is called on a reading goroutine.
+func (l *calls) progress(params map[string]any) {
+	token, _ := params["progressToken"].(string)
+	l.mu.Lock()
+	at := slices.IndexFunc(l.active, func(c *Call) bool { return c.token == token })
+	var c *Call
+	if at >= 0 {
+		c = l.active[at]
+	}
+	l.mu.Unlock()
+	if c == nil {
+		return
+	}
+	c.touch()
+	if c.Host == nil {
+		return
+	}
+	meta := sdk.Object{}
+	for _, key := range []string{"progress", "total"} {
+		if n, ok := params[key].(float64); ok {
+			meta[key] = n
+		}
+	}
+	title, _ := params["message"].(string)
+	title = Bound(title, maxTitle)
+	if title == "" {
+		title = progressTitle(meta)
+	}
+	c.Host.Progress(title, meta)
+}
+
+// Bound cuts a stranger's text at a number of bytes and takes out what could change a terminal.
+func Bound(text string, limit int) string { return visible.Cut(visible.Strip(text), limit, " …") }
+
+func progressTitle(meta sdk.Object) string {
+	if total, ok := meta["total"]; ok {
+		return fmt.Sprintf("%v of %v", meta["progress"], total)
+	}
+	return fmt.Sprint(meta["progress"])
+}
+
+// touch restarts the call's time limit.
+func (c *Call) touch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused == 0 {
+		c.timer.Reset(c.limit)
+	}
+}
+
+// Pause stops the call's time while the server waits for an answer; the returned function resumes it.
+func (c *Call) Pause() (resume func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused++
+	c.timer.Stop()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.paused--; c.paused == 0 {
+			c.timer.Reset(c.limit)
+		}
+	}
+}
+
+// maxSilent is the number of consecutive timeouts without any message of the server after which it counts as stuck. The same number of
+// failures quarantines a plugin, whose hooks are then no longer called.
+const maxSilent = 3
+
+// errStuck is the cause of a server's end after it stopped responding.
+var errStuck = fmt.Errorf("it sent nothing during %d consecutive calls, all of which timed out", maxSilent)
+
+// owner is a carrier that runs the server as its child.
+type owner interface {
+	// heard returns the number of messages from the server.
+	heard() int64
+}
+
+// watch records the number of the server's messages at the start of a call; the returned function is called at its end. A stuck process
+// never recovers and may use a processor, so it is ended and restarted.
+func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
+	t, ok := c.wire.carrier.(owner)
+	if !ok {
+		return func(error) {}
+	}
+	before := t.heard()
+	return func(err error) {
+		late := err != nil && (errors.Is(context.Cause(ctx), errNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded))
+		switch {
+		case t.heard() != before:
+			c.silent.Store(0)
+		case late && c.silent.Add(1) >= maxSilent:
+			c.wire.fail(errStuck)
+		}
+	}
+}
+
+// do runs f, which sends the requests of a call, and returns the raw result.
+func (c *Conn) do(ctx context.Context, on *Call, limit time.Duration, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
+	ctx, done := c.calls.begin(ctx, on, limit)
+	defer done()
+	ended := c.watch(ctx)
+	raw, err := f(ctx, map[string]any{"progressToken": on.token})
+	ended(err)
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errNoAnswer):
+		return nil, fmt.Errorf("it did not answer in %s; raise its timeout if it needs longer: %w", limit, errNoAnswer)
+	case err == nil && (len(raw) == 0 || string(raw) == "null"):
+		return nil, errors.New("its answer is empty")
+	}
+	return raw, err
+}
+
+// wantsInput reports whether a result is a request for input, in the stateless revision.
+func wantsInput(raw json.RawMessage) bool {
+	var r struct {
+		ResultType string `json:"resultType"`
+	}
+	return json.Unmarshal(raw, &r) == nil && r.ResultType == "input_required"
+}
+
+// CallTool calls a tool, as a task if the server requires it. limit is the time without progress.
+func (c *Conn) CallTool(ctx context.Context, on *Call, limit time.Duration, name string, asTask bool, args json.RawMessage) (json.RawMessage, error) {
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if asTask {
+		return c.callTask(ctx, on, limit, name, args)
+	}
+	return c.ask(ctx, on, limit, mcp.MethodToolsCall, map[string]any{"name": name, "arguments": args})
+}
+
+// ReadResource reads a resource.
+func (c *Conn) ReadResource(ctx context.Context, on *Call, limit time.Duration, uri string) (json.RawMessage, error) {
+	return c.ask(ctx, on, limit, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+}
+
+// GetPrompt renders a prompt.
+func (c *Conn) GetPrompt(ctx context.Context, on *Call, limit time.Duration, name string, args map[string]string) (json.RawMessage, error) {
+	params := map[string]any{"name": name}
+	if len(args) > 0 {
+		params["arguments"] = args
+	}
+	return c.ask(ctx, on, limit, mcp.MethodPromptsGet, params)
+}
+
+// ask sends a request that the server may answer with questions.
+func (c *Conn) ask(ctx context.Context, on *Call, limit time.Duration, method mcp.MCPMethod, params map[string]any) (json.RawMessage, error) {
+	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
+		params["_meta"] = meta
+		raw, err := c.rounds(ctx, on, string(method), params)
+		var first mcp.URLElicitationRequiredError
+		if errors.As(err, &first) && c.visited(ctx, on, first.Elicitations) {
+			return c.rounds(ctx, on, string(method), params)
+		}
+		return raw, err
+	})
+}
+
+// visited asks the user to open the addresses that a server wants opened before a request, and reports whether the user did.
+func (c *Conn) visited(ctx context.Context, on *Call, list []mcp.ElicitationParams) bool {
+	for i := range list {
+		params, err := json.Marshal(&list[i])
+		if err != nil {
+			return false
+		}
+		answer, err := c.answer(ctx, on, string(mcp.MethodElicitationCreate), params)
+		if result, ok := answer.(*mcp.ElicitationResult); err != nil || !ok || result.Action != mcp.ElicitationResponseActionAccept {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+// Extension sends a request of an extension for a call.
+func (c *Conn) Extension(ctx context.Context, on *Call, limit time.Duration, method string, params map[string]any) (json.RawMessage, error) {
+	ctx, done := c.calls.begin(ctx, on, limit)
+	defer done()
+	ended := c.watch(ctx)
+	result, err := c.Request(ctx, method, params)
+	ended(err)
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
+		return nil, fmt.Errorf("it did not answer in %s: %w", limit, errNoAnswer)
+	}
+	return result, err
+}

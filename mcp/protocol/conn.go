@@ -1,0 +1,220 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+const (
+	// probeTimeout limits the request that detects the stateless revision of the protocol: older servers may ignore it.
+	probeTimeout = 2 * time.Second
+	// maxPages and maxEntries limit the lists of a server.
+	maxPages   = 100
+	maxEntries = 2000
+)
+
+// Conn is one connection. It is safe for concurrent use.
+type Conn struct {
+	wire         *wire
+	calls        *calls
+	answer       Answer
+	info         mcp.Implementation // of tenon
+	capabilities mcp.ClientCapabilities
+
+	// Set by the handshake.
+	version string // of the protocol
+	hello   *Hello
+
+	subscriptions chan string            // resources for Listen
+	logLevel      atomic.Pointer[string] // for each request of the stateless revision
+
+	silent   atomic.Int32        // consecutive timeouts without any message of the server
+	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; guarded by calls.mu
+}
+
+// Hello is what a server says about itself in the handshake.
+type Hello struct {
+	Name, Version string
+	Protocol      string // the agreed revision
+	Instructions  string
+	Capabilities  mcp.ServerCapabilities
+	Raw           json.RawMessage // the whole answer, for extensions
+}
+
+// Answer answers a request of the server, which belongs to the call on; nil if it belongs to none. Errors: ErrNoMethod for an
+// unknown method.
+type Answer func(ctx context.Context, on *Call, method string, params json.RawMessage) (any, error)
+
+// Hello returns the server's part of the handshake.
+func (c *Conn) Hello() *Hello { return c.hello }
+
+// Lost is closed when the connection is lost; Cause then returns the reason.
+func (c *Conn) Lost() <-chan struct{} { return c.wire.lost }
+
+// Cause returns why the connection was lost. It may be called only after Lost is closed.
+func (c *Conn) Cause() error { return c.wire.cause }
+
+// IsLost reports whether the connection is lost.
+func (c *Conn) IsLost() bool { return c.wire.isLost() }
+
+// Close ends the connection and waits for its goroutines and processes. It may be called twice.
+func (c *Conn) Close() { c.wire.close() }
+
+// List reads all pages of a list ("tools" for tools/list), at most maxEntries elements.
+func (c *Conn) List(ctx context.Context, what string) ([]json.RawMessage, error) {
+	return c.ListOf(ctx, what+"/list", what)
+}
+
+// ListOf is List for a method whose answer has the list under another name.
+func (c *Conn) ListOf(ctx context.Context, method, field string) ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	cursor := ""
+	for range maxPages {
+		params := map[string]any{}
+		if cursor != "" {
+			params["cursor"] = cursor
+		}
+		raw, err := c.Request(ctx, method, params)
+		if err != nil {
+			return nil, fmt.Errorf("list its %s: %w", field, err)
+		}
+		var page map[string]json.RawMessage
+		var elements []json.RawMessage
+		if json.Unmarshal(raw, &page) != nil || json.Unmarshal(page[field], &elements) != nil {
+			return nil, fmt.Errorf("list its %s: missing list %q in the answer", field, field)
+		}
+		for _, e := range elements {
+			if len(out) < maxEntries && (method != string(mcp.MethodToolsList) || c.repeats(e)) {
+				out = append(out, e)
+			}
+		}
+		next := ""
+		if page["nextCursor"] != nil && json.Unmarshal(page["nextCursor"], &next) != nil || next == cursor || len(out) == maxEntries {
+			break
+		}
+		cursor = next
+	}
+	return out, nil
+}
+
+// repeats takes note of the arguments of a tool that are repeated in headers. It reports false for a tool that cannot be called:
+// in the stateless revision over HTTP, tools whose schemas require impossible headers must be omitted (SEP-2243).
+func (c *Conn) repeats(raw json.RawMessage) bool {
+	if !c.modern() || !c.overHTTP() {
+		return true
+	}
+	var tool mcp.Tool
+	if json.Unmarshal(raw, &tool) != nil {
+		return true // an invalid schema requires no headers
+	}
+	if mcp.ValidateParamHeaderAnnotations(&tool) != nil {
+		return false
+	}
+	c.calls.mu.Lock()
+	defer c.calls.mu.Unlock()
+	if c.repeated == nil {
+		c.repeated = map[string]mcp.Tool{}
+	}
+	c.repeated[tool.Name] = tool
+	return true
+}
+
+// announces reports whether the server sends notifications about changed lists.
+func (c *Conn) announces() bool {
+	s := &c.hello.Capabilities
+	return s.Tools != nil && s.Tools.ListChanged || s.Prompts != nil && s.Prompts.ListChanged
+}
+
+// Listen requests the notifications of a server of the stateless revision, about its lists and the resources of Subscribe, until ctx ends.
+// After an error of the server the lists are requested at the next start.
+func (c *Conn) Listen(ctx context.Context) {
+	if !c.modern() {
+		return
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	listen := func(filter mcp.SubscriptionFilter) {
+		running.Go(func() { // ends with ctx at the latest
+			_, _ = c.Request(ctx, string(mcp.MethodSubscriptionsListen), map[string]any{"notifications": filter})
+		})
+	}
+	if c.announces() {
+		listen(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
+	}
+	for {
+		select {
+		case uri := <-c.subscriptions:
+			listen(mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Subscribe requests notifications/resources/updated for a resource. In the stateless revision, Listen must be running.
+func (c *Conn) Subscribe(ctx context.Context, uri string) error {
+	if !c.modern() {
+		_, err := c.Request(ctx, string(mcp.MethodResourcesSubscribe), map[string]any{"uri": uri})
+		return err
+	}
+	select {
+	case c.subscriptions <- uri:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// SetLogLevel requests the log messages of a level and above from a server of the older revisions; in the stateless one, each request
+// names the level.
+func (c *Conn) SetLogLevel(ctx context.Context, level string) {
+	if c.modern() {
+		c.logLevel.Store(&level)
+	} else if c.hello.Capabilities.Logging != nil {
+		_, _ = c.Request(ctx, string(mcp.MethodSetLogLevel), map[string]any{"level": level}) // it keeps its own
+	}
+}
+
+// Complete returns the server's suggestions for the argument of a prompt. given are the other arguments.
+func (c *Conn) Complete(ctx context.Context, prompt, argument, value string, given map[string]string) ([]string, error) {
+	params := map[string]any{
+		"ref": map[string]any{"type": "ref/prompt", "name": prompt}, "argument": map[string]any{"name": argument, "value": value},
+	}
+	if len(given) > 0 {
+		params["context"] = map[string]any{"arguments": given}
+	}
+	raw, err := c.Request(ctx, string(mcp.MethodCompletionComplete), params)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Completion struct{ Values []string }
+	}
+	err = json.Unmarshal(raw, &answer)
+	return answer.Completion.Values, err
+}
+
+// hearNews receives the messages that a server of the older revisions over HTTP sends outside its answers.
+func (c *Conn) hearNews(ctx context.Context) {
+	if s, ok := c.wire.carrier.(*streamable); ok && !c.modern() {
+		s.hearNews(ctx)
+	}
+}
+
+// Progress passes a notification of progress to its call. It does not block.
+func (c *Conn) Progress(params map[string]any) { c.calls.progress(params) }
+
+// inTime returns a readable error for a timeout, else err.
+func inTime(ctx context.Context, what string, timeout time.Duration, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("it did not %s in %s; raise its timeout if it needs longer: %w", what, timeout, context.DeadlineExceeded)
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// Dialer makes connections to one server.
+type Dialer struct {
+	// Command runs a local server; nil for a remote one.
+	Command *Command
+	// Remote is the address of a remote server.
+	Remote *Remote
+	// Timeout limits each way to connect, in total.
+	Timeout time.Duration
+	// Info names tenon to the server.
+	Info mcp.Implementation
+	// Capabilities are those of Answer.
+	Capabilities mcp.ClientCapabilities
+	// Log gets what the server writes outside the protocol.
+	Log Log
+	// Answer answers the server's requests, except ping.
+	Answer Answer
+	// Notified is called for notifications, on a reading goroutine. It must not block.
+	Notified func(c *Conn, method string, params map[string]any)
+}
+
+// Remote is the address of a server over HTTP.
+type Remote struct {
+	URL string
+	// SSE means the predecessor of streamable HTTP.
+	SSE bool
+	// Headers are sent only to the origin of URL.
+	Headers map[string]string
+	// Authorizer signs requests in; nil if nobody is signed in.
+	Authorizer Authorizer
+}
+
+// Log is the log of a server. It is safe for concurrent use.
+type Log interface {
+	io.Writer // for the standard error of a local server
+	// Print writes a line about a message of the server.
+	Print(what string, raw []byte)
+	// LastWords returns the last output of a server that ended, as the end of an error.
+	LastWords() string
+}
+
+// Dial connects and performs the handshake.
+func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
+	switch {
+	case d.Command != nil:
+		return d.dialStdio(ctx)
+	case d.Remote.SSE:
+		return d.open(ctx, d.sse, true)
+	}
+	return d.dialHTTP(ctx)
+}
+
+// dialStdio starts the server. It tries the older revisions first, which every current server understands: an unknown request
+// may be ignored, and each start would wait for it.
+func (d *Dialer) dialStdio(ctx context.Context) (*Conn, error) {
+	c, err := d.open(ctx, d.stdio, true)
+	if err == nil || Broken(err) || ctx.Err() != nil || !errors.As(err, new(*refusal)) {
+		return c, err
+	}
+	if c, modern := d.open(ctx, d.stdio, false); modern == nil {
+		return c, nil
+	}
+	return nil, err
+}
+
+// dialHTTP tries streamable HTTP and, if the server refuses the first message, the older transport.
+func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
+	c, err := d.open(ctx, d.streamable, false)
+	if err == nil {
+		c.hearNews(ctx)
+	}
+	var status *statusError
+	refused := errors.Is(err, errOldServer) || errors.As(err, &status) && status.status < 500
+	if !refused {
+		return c, err
+	}
+	if c, old := d.open(ctx, d.sse, true); old == nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("no streamable HTTP or SSE endpoint at this address: %w", err)
+}
+
+// refusal is the error of a server that refuses the handshake.
+type refusal struct{ err error }
+
+// Error returns the server's error.
+func (r *refusal) Error() string { return r.err.Error() }
+
+// Unwrap returns the server's error.
+func (r *refusal) Unwrap() error { return r.err }
+
+func (d *Dialer) stdio() (carrier, error) { return newStdio(d.Command, d.Log) }
+
+func (d *Dialer) streamable() (carrier, error) {
+	base, err := url.Parse(d.Remote.URL)
+	if err != nil {
+		return nil, err
+	}
+	return newStreamable(d.Remote.URL, newGuard(base, d.Remote).client(), d.Log), nil
+}
+
+func (d *Dialer) sse() (carrier, error) {
+	base, err := url.Parse(d.Remote.URL)
+	if err != nil {
+		return nil, err
+	}
+	return newSSE(d.Remote.URL, newGuard(base, d.Remote).client(), d.Log), nil
+}
+
+// open connects over a new carrier. legacy means the handshake of the older revisions.
+func (d *Dialer) open(ctx context.Context, carry func() (carrier, error), legacy bool) (*Conn, error) {
+	t, err := carry()
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{wire: newWire(t), calls: newCalls(), answer: d.Answer, info: d.Info, capabilities: d.Capabilities, subscriptions: make(chan string)}
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	if err := d.handshake(ctx, c, legacy); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// handshake agrees on a revision.
+func (d *Dialer) handshake(ctx context.Context, c *Conn, legacy bool) error {
+	us := peer{
+		notified: func(method string, params map[string]any) { d.Notified(c, method, params) },
+		answer:   c.respond,
+		lost:     c.wire.fail,
+	}
+	if err := c.wire.carrier.start(ctx, us); err != nil {
+		return inTime(ctx, "connect", d.Timeout, err)
+	}
+	err := c.introduce(ctx, legacy, min(probeTimeout, d.Timeout))
+	if err != nil && !Broken(err) && ctx.Err() == nil {
+		return &refusal{err}
+	}
+	return inTime(ctx, "answer the first message", d.Timeout, err)
+}

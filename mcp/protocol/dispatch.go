@@ -1,0 +1,70 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// receive handles one line of the server.
+func (t *stdio) receive(line []byte) {
+	if len(line) == 0 {
+		return
+	}
+	messages, err := decodeMessages(line)
+	if err != nil {
+		t.log.Print("output that is not a message", line)
+		return
+	}
+	t.received.Add(int64(len(messages)))
+	for _, m := range messages {
+		switch {
+		case m.isAnswer():
+			t.respond(m, line)
+		case m.isNotification():
+			if !t.peer.notify(m) {
+				t.log.Print("a notification that cannot be read", line)
+			}
+		default:
+			t.requested(m)
+		}
+	}
+}
+
+// respond passes an answer to the waiting request. It drops late, duplicate and unexpected answers.
+func (t *stdio) respond(m *message, raw []byte) {
+	t.mu.Lock()
+	waiting, ok := t.pending[string(m.ID)]
+	delete(t.pending, string(m.ID))
+	t.mu.Unlock()
+	if !ok {
+		t.log.Print("unexpected answer", raw)
+		return
+	}
+	waiting <- m
+}
+
+// requested answers a request of the server on its own goroutine.
+func (t *stdio) requested(m *message) {
+	select {
+	case t.incoming <- struct{}{}:
+	default:
+		t.reply(refusing(m, mcp.INTERNAL_ERROR, "too many requests at the same time"))
+		return
+	}
+	t.running.Go(func() { // ends with life at the latest
+		defer func() { <-t.incoming }()
+		t.reply(t.peer.respond(t.life, m))
+	})
+}
+
+func (t *stdio) reply(r *response) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return
+	}
+	select {
+	case t.out <- &outgoing{line: append(line, '\n')}:
+	case <-t.lost:
+	}
+}

@@ -1,0 +1,267 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+const (
+	// goodbyeTimeout limits the request that ends a session, which runs in the background.
+	goodbyeTimeout = time.Second
+	// maxErrorBody is the maximum part of a server's error page in an error, in bytes.
+	maxErrorBody = 512
+	maxRedirects = 5
+)
+
+// statusError is an HTTP answer outside the protocol.
+type statusError struct {
+	status int
+	body   string
+}
+
+// Error returns the status and the beginning of the body.
+func (e *statusError) Error() string {
+	text := fmt.Sprintf("the server answered with HTTP status %d (%s)", e.status, http.StatusText(e.status))
+	if e.body != "" {
+		text += ": " + e.body
+	}
+	return text
+}
+
+// Authorizer signs requests to a remote server in, with credentials that are not in its headers. It is safe for concurrent use.
+type Authorizer interface {
+	// Authorize adds the credentials to a request, if it has any. It is called before each request is sent.
+	Authorize(req *http.Request) error
+	// Challenged is called once for a request that the server answered with the status 401 or 403. It may read the body of the
+	// answer, and must not close it. If it returns true, the request is authorized and sent once more; otherwise it fails with an
+	// AuthError, whose cause is err.
+	Challenged(ctx context.Context, req *http.Request, resp *http.Response) (retry bool, err error)
+}
+
+// AuthError is returned if the server requires sign-in, or refuses the credentials.
+type AuthError struct {
+	Status   int
+	Metadata string // URL of the server's OAuth metadata, if it has any
+	Token    bool   // the configured headers contain a token
+	Body     string // beginning of the server's explanation
+	Err      error  // of the Authorizer; nil without one
+}
+
+// Error returns the server's answer and, if nobody has tried to sign in, the remedy.
+func (e *AuthError) Error() string {
+	var text string
+	switch {
+	case e.Token:
+		text = fmt.Sprintf("the server refused the token in its headers (HTTP status %d); renew it", e.Status)
+	case e.Status == http.StatusForbidden:
+		text = fmt.Sprintf("the server refused access (HTTP status %d)", e.Status)
+	case e.Err == nil:
+		text = fmt.Sprintf(`the server requires sign-in (HTTP status %d); put a token into its headers, such as "Authorization": "Bearer …"`, e.Status)
+	default:
+		text = fmt.Sprintf("the server requires sign-in (HTTP status %d)", e.Status)
+	}
+	if e.Body != "" {
+		text += ": " + e.Body
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the error of the Authorizer.
+func (e *AuthError) Unwrap() error { return e.Err }
+
+// guard sends all HTTP requests to a server. It sends the configured headers and credentials only to the server's origin, and limits
+// the answers.
+type guard struct {
+	base   *url.URL
+	remote *Remote
+	inner  *http.Transport
+}
+
+func newGuard(base *url.URL, remote *Remote) *guard {
+	inner, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		inner = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	}
+	return &guard{base: base, remote: remote, inner: inner.Clone()}
+}
+
+func (g *guard) client() *http.Client {
+	return &http.Client{Transport: g, CheckRedirect: httpx.CheckRedirect(maxRedirects, "the url")}
+}
+
+// RoundTrip sends one request.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := httpx.Stay(g.base, req.URL, "the url"); err != nil {
+		return nil, err
+	}
+	cancel := context.CancelFunc(func() {})
+	ctx := req.Context()
+	if req.Method == http.MethodDelete {
+		ctx, cancel = context.WithTimeout(ctx, goodbyeTimeout)
+	}
+	resp, err := g.authorized(req.Clone(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &boundedBody{body: resp.Body, cancel: cancel, stream: mediaType(resp) == mediaEvents}
+	if err := g.judge(resp); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// authorized sends a request with the server's headers and credentials. If the server refuses it, the request is sent at most once more
+// with new credentials.
+func (g *guard) authorized(req *http.Request) (*http.Response, error) {
+	for name, value := range g.remote.Headers {
+		req.Header.Set(name, value)
+	}
+	a := g.remote.Authorizer
+	if a == nil {
+		return g.inner.RoundTrip(req)
+	}
+	for again := true; ; again = false {
+		if err := a.Authorize(req); err != nil {
+			return nil, &AuthError{Status: http.StatusUnauthorized, Err: err}
+		}
+		resp, err := g.inner.RoundTrip(req)
+		if err != nil || !again || !challenge(resp) {
+			return resp, err
+		}
+		retry, err := a.Challenged(req.Context(), req, resp)
+		if !retry {
+			if err != nil {
+				defer resp.Body.Close()
+				return nil, g.refused(resp, err)
+			}
+			return resp, nil
+		}
+		discard(resp.Body)
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// challenge reports whether the server asks for other credentials.
+func challenge(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
+}
+
+func (g *guard) refused(resp *http.Response, cause error) error {
+	_, token := g.remote.Headers["Authorization"]
+	return &AuthError{resp.StatusCode, resourceMetadata(resp.Header.Values("WWW-Authenticate")), token, excerpt(resp), cause}
+}
+
+// judge turns answers outside the protocol into errors. It keeps the answers that streamable handles: an unknown
+// session (404), an unsupported stream (405), and errors of the protocol.
+func (g *guard) judge(resp *http.Response) error {
+	switch {
+	case resp.StatusCode < 400, resp.StatusCode == http.StatusNotFound, resp.StatusCode == http.StatusMethodNotAllowed:
+		return nil
+	case challenge(resp):
+		return g.refused(resp, nil)
+	case mediaType(resp) == mediaJSON:
+		return nil
+	}
+	return &statusError{resp.StatusCode, excerpt(resp)}
+}
+
+// excerpt returns the beginning of an error page.
+func excerpt(resp *http.Response) string {
+	return strings.TrimSpace(visible.Strip(string(httpx.Excerpt(resp.Body, maxErrorBody))))
+}
+
+func mediaType(resp *http.Response) string {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return media
+}
+
+// resourceMetadata returns the URL of the server's authorization metadata, see RFC 9728, section 5.1.
+func resourceMetadata(challenges []string) string {
+	for _, c := range challenges {
+		_, rest, found := strings.Cut(c, "resource_metadata=")
+		if !found {
+			continue
+		}
+		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+			value, _, _ := strings.Cut(quoted, `"`)
+			return visible.Strip(value)
+		}
+		value, _, _ := strings.Cut(rest, ",")
+		return visible.Strip(strings.TrimSpace(value))
+	}
+	return ""
+}
+
+// boundedBody limits the size of a body, or of each event of an event stream.
+type boundedBody struct {
+	body   io.ReadCloser
+	cancel context.CancelFunc
+	stream bool
+	size   int // of the body, or since the last empty line
+	blank  bool
+}
+
+// Read returns an error once the limit is exceeded.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	if b.stream {
+		b.count(p[:n])
+	} else {
+		b.size += n
+	}
+	if b.size > maxMessageBytes {
+		return 0, errTooLong
+	}
+	return n, err
+}
+
+// count counts the bytes since the last empty line, which ends an event.
+func (b *boundedBody) count(p []byte) {
+	for len(p) > 0 {
+		line, rest, ended := bytes.Cut(p, []byte("\n"))
+		if len(bytes.TrimRight(line, "\r")) > 0 {
+			b.blank = false
+		}
+		b.size += len(line)
+		if ended {
+			if b.blank {
+				b.size = 0
+			}
+			b.blank = true
+		}
+		p = rest
+	}
+}
+
+// Close closes the body.
+func (b *boundedBody) Close() error {
+	defer b.cancel()
+	return b.body.Close()
+}
+
+// refusedAsSuch reports whether the server answered, even with a refusal: the connection works.
+func refusedAsSuch(err error) bool {
+	var status *statusError
+	var auth *AuthError
+	return errors.As(err, &status) || errors.As(err, &auth)
+}

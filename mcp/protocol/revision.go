@@ -1,0 +1,218 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+const (
+	// maxRounds is the maximum number of requests for user input in one call.
+	maxRounds = 10
+	// maxEmptyRounds is the maximum number of consecutive requests of a busy server to be called again without input.
+	maxEmptyRounds = 3
+)
+
+// errNotModern is returned if a server answers the discovery without naming the revision: an older server may answer any method.
+var errNotModern = errors.New("the server did not name a revision it supports")
+
+// introduce agrees on a revision of the protocol: first the stateless one with its discovery (SEP-2575), then the
+// older ones with a handshake.
+func (c *Conn) introduce(ctx context.Context, legacy bool, probe time.Duration) error {
+	if !legacy {
+		if err := c.discover(ctx, probe); err == nil || errors.As(err, new(*AuthError)) {
+			return err
+		}
+	}
+	return c.initialize(ctx)
+}
+
+// discover sends the discovery of the stateless revision. If the server names such a revision, it repeats the request with that.
+func (c *Conn) discover(ctx context.Context, probe time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, probe)
+	defer cancel()
+	c.setVersion(mcp.LATEST_PROTOCOL_VERSION)
+	raw, err := c.Request(ctx, string(mcp.MethodServerDiscover), nil)
+	var other mcp.UnsupportedProtocolVersionError
+	if errors.As(err, &other) {
+		if v := mcp.NegotiateMutuallySupportedVersion(other.Supported); mcp.IsModernProtocol(v) {
+			c.setVersion(v)
+			raw, err = c.Request(ctx, string(mcp.MethodServerDiscover), nil)
+		}
+	}
+	var found mcp.DiscoverResult
+	if err == nil {
+		err = json.Unmarshal(raw, &found)
+	}
+	if err == nil && !slices.Contains(found.SupportedVersions, c.version) {
+		err = errNotModern
+	}
+	if err != nil {
+		c.setVersion("")
+		return err
+	}
+	c.hello = &Hello{Protocol: c.version, Capabilities: found.Capabilities, Instructions: found.Instructions, Raw: raw}
+	if info := found.GetResultMeta().ServerInfo(); info != nil {
+		c.hello.Name, c.hello.Version = info.Name, info.Version
+	}
+	return nil
+}
+
+// initialize performs the handshake, see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle ("Initialization").
+func (c *Conn) initialize(ctx context.Context) error {
+	raw, err := c.Request(ctx, string(mcp.MethodInitialize), map[string]any{
+		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION, "clientInfo": c.info, "capabilities": c.capabilities,
+	})
+	if err != nil {
+		return err
+	}
+	var hello mcp.InitializeResult
+	if err := json.Unmarshal(raw, &hello); err != nil {
+		return fmt.Errorf("invalid answer to the first message: %w", err)
+	}
+	if !mcp.IsValidProtocolVersion(hello.ProtocolVersion) {
+		return mcp.UnsupportedProtocolVersionError{Version: hello.ProtocolVersion}
+	}
+	c.hello = &Hello{
+		Name: hello.ServerInfo.Name, Version: hello.ServerInfo.Version, Protocol: hello.ProtocolVersion,
+		Instructions: hello.Instructions, Capabilities: hello.Capabilities, Raw: raw,
+	}
+	c.setVersion(hello.ProtocolVersion)
+	if err := c.wire.notify(ctx, string(mcp.MethodNotificationInitialized), nil); err != nil {
+		return &carrierError{err}
+	}
+	return nil
+}
+
+// setVersion sets the revision, which HTTP requests contain.
+func (c *Conn) setVersion(version string) {
+	c.version = version
+	if web, ok := c.wire.carrier.(interface{ setVersion(string) }); ok {
+		web.setVersion(version)
+	}
+}
+
+// modern reports whether the connection is stateless, so that each request is complete.
+func (c *Conn) modern() bool { return mcp.IsModernProtocol(c.version) }
+
+// Request sends a request and returns its raw result.
+func (c *Conn) Request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
+	if !c.modern() {
+		if params == nil {
+			return c.wire.request(ctx, method, nil, nil)
+		}
+		return c.wire.request(ctx, method, params, nil)
+	}
+	params = c.complete(params)
+	header, err := c.header(method, params)
+	if err != nil {
+		return nil, err
+	}
+	return c.wire.request(ctx, method, params, header)
+}
+
+// complete adds the fields that the stateless revision requires in each request.
+func (c *Conn) complete(params map[string]any) map[string]any {
+	meta := map[string]any{
+		mcp.MetaKeyProtocolVersion: c.version, mcp.MetaKeyClientInfo: c.info, mcp.MetaKeyClientCapabilities: c.capabilities,
+	}
+	if level := c.logLevel.Load(); level != nil {
+		meta[mcp.MetaKeyLogLevel] = *level
+	}
+	if given, ok := params["_meta"].(map[string]any); ok {
+		maps.Copy(meta, given)
+	}
+	out := map[string]any{"_meta": meta}
+	for key, value := range params {
+		if key != "_meta" {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// header returns the HTTP headers of the stateless revision (SEP-2243): the method, its target, and the arguments that the
+// tool's schema names.
+func (c *Conn) header(method string, params map[string]any) (http.Header, error) {
+	if !c.overHTTP() {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{}
+	for name, value := range mcp.StandardHeaders(c.version, mcp.MCPMethod(method), encoded) {
+		header.Set(name, value)
+	}
+	if name, ok := params["name"].(string); ok && method == string(mcp.MethodToolsCall) {
+		c.calls.mu.Lock()
+		tool, known := c.repeated[name]
+		c.calls.mu.Unlock()
+		if known {
+			for name, value := range mcp.GenerateParamHeaders(&tool, encoded) {
+				header.Set(name, value)
+			}
+		}
+	}
+	return header, nil
+}
+
+func (c *Conn) overHTTP() bool {
+	_, ok := c.wire.carrier.(*streamable)
+	return ok
+}
+
+// inputRequest is a question in a result.
+type inputRequest struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// rounds repeats a request until the server has all its input: in the stateless revision, a result can be questions, whose answers are
+// sent with the same request (SEP-2322).
+func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[string]any) (json.RawMessage, error) {
+	empty := 0
+	for range maxRounds {
+		raw, err := c.Request(ctx, method, params)
+		if err != nil || !wantsInput(raw) {
+			return raw, err
+		}
+		var asked struct {
+			Requests map[string]inputRequest `json:"inputRequests"`
+			State    string                  `json:"requestState"`
+		}
+		if err := json.Unmarshal(raw, &asked); err != nil {
+			return nil, fmt.Errorf("invalid request for input: %w", err)
+		}
+		if empty++; len(asked.Requests) > 0 {
+			empty = 0
+		}
+		if empty == maxEmptyRounds {
+			return nil, errors.New("it is too busy to answer")
+		}
+		answers := map[string]any{}
+		for _, id := range slices.Sorted(maps.Keys(asked.Requests)) {
+			if answers[id], err = c.answer(ctx, on, asked.Requests[id].Method, asked.Requests[id].Params); err != nil {
+				return nil, fmt.Errorf("it asks for something: %w", err)
+			}
+		}
+		params = maps.Clone(params)
+		delete(params, "inputResponses")
+		delete(params, "requestState")
+		if len(answers) > 0 {
+			params["inputResponses"] = answers
+		}
+		if asked.State != "" {
+			params["requestState"] = asked.State
+		}
+	}
+	return nil, fmt.Errorf("it requested input %d times without a result", maxRounds)
+}

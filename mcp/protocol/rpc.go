@@ -1,0 +1,124 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// maxIncoming is the maximum number of a server's requests answered concurrently.
+const maxIncoming = 16
+
+// request is a request to the server.
+type request struct {
+	JSONRPC string      `json:"jsonrpc"`
+	ID      int64       `json:"id"`
+	Method  string      `json:"method"`
+	Params  any         `json:"params,omitempty"`
+	header  http.Header // of the HTTP request
+}
+
+// response is the answer to a request of the server.
+type response struct {
+	JSONRPC string                   `json:"jsonrpc"`
+	ID      json.RawMessage          `json:"id"`
+	Result  any                      `json:"result,omitempty"`
+	Error   *mcp.JSONRPCErrorDetails `json:"error,omitempty"`
+}
+
+// notification is a notification to the server.
+type notification struct {
+	JSONRPC string         `json:"jsonrpc"`
+	Method  string         `json:"method"`
+	Params  map[string]any `json:"params,omitempty"`
+}
+
+// message is any message of the server: an answer has no method, a notification no ID.
+type message struct {
+	ID     json.RawMessage          `json:"id"`
+	Method string                   `json:"method"`
+	Params json.RawMessage          `json:"params"`
+	Result json.RawMessage          `json:"result"`
+	Error  *mcp.JSONRPCErrorDetails `json:"error"`
+}
+
+func (m *message) isAnswer() bool { return m.Method == "" }
+
+func (m *message) isNotification() bool {
+	return m.Method != "" && (len(m.ID) == 0 || string(m.ID) == "null")
+}
+
+// decodeMessages decodes a message, or a batch of messages as in the revision 2025-03-26.
+func decodeMessages(raw []byte) ([]*message, error) {
+	if len(raw) > 0 && raw[0] == '[' {
+		var batch []*message
+		if err := json.Unmarshal(raw, &batch); err != nil {
+			return nil, err
+		}
+		for _, m := range batch {
+			if m == nil {
+				return nil, errors.New("empty batch")
+			}
+		}
+		return batch, nil
+	}
+	m := &message{}
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, errors.New("not a JSON object")
+	}
+	return []*message{m}, json.Unmarshal(raw, m)
+}
+
+// carrier exchanges messages with a server. It is safe for concurrent use after start.
+type carrier interface {
+	// start connects, once. ctx limits only the connecting.
+	start(ctx context.Context, p peer) error
+	// request sends a request and waits for its answer, at most until ctx ends.
+	request(ctx context.Context, r *request) (*message, error)
+	notify(ctx context.Context, n *notification) error
+	// close ends the connection and waits for its goroutines. It may be called without start, and twice.
+	close()
+}
+
+// peer receives the messages that a server sends by itself.
+type peer struct {
+	// notified is called for notifications, on a reading goroutine. It must not block.
+	notified func(method string, params map[string]any)
+	// answer answers a request of the server; ErrNoMethod for an unknown method.
+	answer func(ctx context.Context, method string, params json.RawMessage) (any, error)
+	// lost is called with the cause when the connection is lost. It must not block.
+	lost func(cause error)
+}
+
+// ErrNoMethod is the answer to a request with an unknown method.
+var ErrNoMethod = errors.New("method not found")
+
+// notify passes on a notification and reports whether it was valid.
+func (p *peer) notify(m *message) bool {
+	var params map[string]any
+	if len(m.Params) > 0 && json.Unmarshal(m.Params, &params) != nil {
+		return false
+	}
+	p.notified(m.Method, params)
+	return true
+}
+
+// respond answers a request of the server with a result or an error.
+func (p *peer) respond(ctx context.Context, m *message) *response {
+	result, err := p.answer(ctx, m.Method, m.Params)
+	switch {
+	case errors.Is(err, ErrNoMethod):
+		return refusing(m, mcp.METHOD_NOT_FOUND, "method not found: "+m.Method)
+	case err != nil:
+		return refusing(m, mcp.INTERNAL_ERROR, err.Error())
+	}
+	return &response{JSONRPC: mcp.JSONRPC_VERSION, ID: m.ID, Result: result}
+}
+
+// refusing returns an error response.
+func refusing(m *message, code int, text string) *response {
+	return &response{JSONRPC: mcp.JSONRPC_VERSION, ID: m.ID, Error: &mcp.JSONRPCErrorDetails{Code: code, Message: text}}
+}

@@ -1,0 +1,178 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// sse is the predecessor of streamable HTTP: one event stream with all messages of the server, whose first event contains the URL for
+// messages to the server, see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports ("HTTP with SSE").
+type sse struct {
+	*web
+	endpoint string // set before start returns
+
+	waiting sync.Mutex
+	pending map[string]chan *message
+}
+
+func newSSE(url string, client *http.Client, log Log) *sse {
+	return &sse{web: newWeb(url, client, log), pending: map[string]chan *message{}}
+}
+
+// start opens the stream and waits for the URL.
+func (s *sse) start(ctx context.Context, p peer) error {
+	s.begin(ctx, p)
+	stop := context.AfterFunc(ctx, s.end)
+	defer stop()
+	resp, err := s.send(s.life, http.MethodGet, s.url, mediaEvents, nil, nil)
+	if err != nil {
+		return startFailed(ctx, err)
+	}
+	if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
+		defer discard(resp.Body)
+		return unexpected(resp)
+	}
+	events := newEventReader(resp.Body)
+	if s.endpoint, err = s.address(events); err != nil {
+		_ = resp.Body.Close()
+		return startFailed(ctx, err)
+	}
+	s.spawn(func() {
+		defer resp.Body.Close()
+		err := s.read(events)
+		s.end() // cancels waiting requests
+		s.peer.lost(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
+	})
+	return nil
+}
+
+// startFailed returns the cause of the context's end, if it ended, else err.
+func startFailed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// address reads the events up to the one with the URL for messages. The client refuses other origins.
+func (s *sse) address(events *eventReader) (string, error) {
+	for {
+		kind, data, err := events.next()
+		if err != nil {
+			return "", fmt.Errorf("the server did not send the URL for messages: %w", err)
+		}
+		if kind != "endpoint" {
+			continue
+		}
+		base, err := url.Parse(s.url)
+		if err != nil {
+			return "", err
+		}
+		endpoint, err := base.Parse(string(data))
+		if err != nil {
+			return "", fmt.Errorf("the server's address for messages, %q, is none", visible.Strip(string(data)))
+		}
+		return endpoint.String(), nil
+	}
+}
+
+// read handles the server's messages until the stream ends.
+func (s *sse) read(events *eventReader) error {
+	for {
+		kind, data, err := events.next()
+		if err != nil {
+			return err
+		}
+		if kind != "message" {
+			continue
+		}
+		messages, err := decodeMessages(data)
+		if err != nil {
+			s.log.Print("an event that is not a message", data)
+		}
+		for _, m := range messages {
+			if m.isAnswer() {
+				s.respond(m)
+				continue
+			}
+			s.receive(s.life, m, s.reply)
+		}
+	}
+}
+
+// respond passes an answer to the waiting request. It drops unexpected answers.
+func (s *sse) respond(m *message) {
+	s.waiting.Lock()
+	defer s.waiting.Unlock()
+	if answer, ok := s.pending[string(m.ID)]; ok {
+		delete(s.pending, string(m.ID))
+		answer <- m
+	}
+}
+
+// request sends a request and waits for its answer on the stream.
+func (s *sse) request(ctx context.Context, r *request) (*message, error) {
+	bound, cancel := s.bound(ctx)
+	defer cancel()
+	id, answer := strconv.FormatInt(r.ID, 10), make(chan *message, 1)
+	s.waiting.Lock()
+	s.pending[id] = answer
+	s.waiting.Unlock()
+	defer func() {
+		s.waiting.Lock()
+		delete(s.pending, id)
+		s.waiting.Unlock()
+	}()
+	if err := s.post(bound, r); err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	select {
+	case m := <-answer:
+		return m, nil
+	case <-bound.Done():
+	}
+	select {
+	case m := <-answer: // received just before the end
+		return m, nil
+	default:
+		return nil, s.failed(ctx, bound.Err())
+	}
+}
+
+// post sends a message.
+func (s *sse) post(ctx context.Context, body any) error {
+	resp, err := s.send(ctx, http.MethodPost, s.endpoint, mediaJSON, body, nil)
+	if err != nil {
+		return err
+	}
+	defer discard(resp.Body)
+	if resp.StatusCode/100 != 2 {
+		return unexpected(resp)
+	}
+	return nil
+}
+
+// reply sends an answer to the server. If it is lost, the server's own timeout applies.
+func (s *sse) reply(ctx context.Context, r *response) { _ = s.post(ctx, r) }
+
+// notify sends a notification.
+func (s *sse) notify(ctx context.Context, n *notification) error {
+	bound, cancel := s.bound(ctx)
+	defer cancel()
+	return s.failed(ctx, s.post(bound, n))
+}
+
+// close ends the stream.
+func (s *sse) close() { s.shut() }
+
+var (
+	_ carrier = (*sse)(nil)
+	_ carrier = (*streamable)(nil)
+	_ carrier = (*stdio)(nil)
+)

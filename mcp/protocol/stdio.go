@@ -1,0 +1,358 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/confine"
+)
+
+// errLost is returned if the connection is lost, or unusable after a violation of the protocol.
+var errLost = errors.New("the connection to the server was lost")
+
+// errUnsent is returned if a request did not reach the server.
+var errUnsent = errors.New("not sent")
+
+const (
+	// closeGrace is the time for a server to end after its input is closed, and again after it was asked to end.
+	closeGrace = 500 * time.Millisecond
+	// drainGrace is the time to read the last output of a server that ended.
+	drainGrace = 100 * time.Millisecond
+	// maxWaiting is the maximum number of messages queued for a server that does not read.
+	maxWaiting = 64
+)
+
+// stdio runs a server as a child process and exchanges messages over its input and output, one per line. The child has
+// a clean environment and its own process group, and the length of its lines is limited.
+//
+// Goroutines: one reads, one writes, one waits for the process, one drains its errors, and one answers each request of the server. All
+// end with the process; close waits for them.
+type stdio struct {
+	cmd  *exec.Cmd
+	log  Log
+	path string // the command's path, for errors
+
+	confine func() (confine.Policy, error) // nil: unconfined
+	leave   func() error                   // cleans up after the process; set by start
+
+	in  io.WriteCloser
+	out chan *outgoing
+
+	mu        sync.Mutex
+	pending   map[string]chan *message
+	received  atomic.Int64 // number of the server's messages
+	peer      peer
+	cause     error // cause of the lost connection
+	lost      chan struct{}
+	exited    chan struct{} // the process is gone
+	drained   chan struct{} // closed at the end of its standard output
+	logged    chan struct{} // closed at the end of its standard error
+	incoming  chan struct{} // a token for each request of the server
+	life      context.Context
+	end       context.CancelFunc
+	running   sync.WaitGroup
+	closeOnce sync.Once
+}
+
+// outgoing is a line for the server. Its state shows whether the server may have read it.
+type outgoing struct {
+	line  []byte
+	state atomic.Int32
+}
+
+// States of a line.
+const (
+	lineWaits  = iota
+	lineTaken  // the server may have read it
+	lineFailed // the server did not get all of it
+)
+
+// Command runs a local server.
+type Command struct {
+	Name string // a path, relative to Dir, or a name in the PATH of the server
+	Args []string
+	// Environ is the host's environment, in the form of os.Environ: the server gets the part that every program needs, and Env.
+	Environ []string
+	Env     map[string]string
+	Dir     string
+	// Confine returns the files the server may access; it is called at each start. If nil, the server has all rights of the user.
+	Confine func() (confine.Policy, error)
+}
+
+// newStdio prepares the child; nothing runs before start.
+func newStdio(c *Command, log Log) (*stdio, error) {
+	env := child.Environ(c.Environ, c.Env)
+	path, err := lookPath(c.Name, c.Dir, env)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("cwd: %s is not a directory", c.Dir)
+	}
+	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
+	child.Prepare(cmd)
+	return &stdio{
+		cmd: cmd, log: log, path: path, confine: c.Confine,
+		out:     make(chan *outgoing, maxWaiting),
+		pending: map[string]chan *message{},
+		lost:    make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), logged: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
+	}, nil
+}
+
+// lookPath finds the command in the PATH the child will have.
+func lookPath(command, dir string, env []string) (string, error) {
+	if filepath.Base(command) != command {
+		if !filepath.IsAbs(command) {
+			command = filepath.Join(dir, command)
+		}
+		path, err := exec.LookPath(command)
+		if err != nil {
+			return "", fmt.Errorf("command %s cannot be run: %w", command, errors.Unwrap(err))
+		}
+		return path, nil
+	}
+	for _, v := range env {
+		list, ok := strings.CutPrefix(v, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, folder := range filepath.SplitList(list) {
+			if !filepath.IsAbs(folder) {
+				continue // never run a file of the project by accident
+			}
+			if path, err := exec.LookPath(filepath.Join(folder, command)); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("command %q is not in PATH; install it, or give its full path", command)
+}
+
+// start starts the process.
+func (t *stdio) start(ctx context.Context, p peer) error {
+	t.peer = p
+	t.life, t.end = context.WithCancel(context.WithoutCancel(ctx))
+	pipes, err := child.Connect(t.cmd)
+	if err == nil {
+		t.leave, err = child.Start(t.cmd, t.confine)
+		pipes.Started()
+		if err != nil {
+			pipes.Close()
+		}
+	}
+	if err != nil {
+		t.end()
+		return fmt.Errorf("start %s: %w", t.path, err)
+	}
+	t.in = pipes.Stdin
+	t.running.Add(4)
+	go t.read(pipes.Stdout)
+	go t.write()
+	go t.drain(pipes.Stderr)
+	go t.wait(pipes)
+	return nil
+}
+
+// read handles the server's messages until its output ends.
+func (t *stdio) read(out io.ReadCloser) {
+	defer t.running.Done()
+	defer close(t.drained)
+	lines := newLineReader(out, maxMessageBytes)
+	for {
+		line, err := lines.next()
+		if err != nil {
+			if errors.Is(err, errTooLong) {
+				t.fail(err)
+				_ = child.Kill(t.cmd)
+			}
+			return // the end of the process has the cause
+		}
+		t.receive(line)
+	}
+}
+
+// write sends the lines, one after the other. A server that does not read blocks only this goroutine.
+func (t *stdio) write() {
+	defer t.running.Done()
+	for {
+		select {
+		case o := <-t.out:
+			o.state.Store(lineTaken)
+			if _, err := t.in.Write(o.line); err != nil {
+				o.state.Store(lineFailed)
+				return // the end of the process has the cause
+			}
+		case <-t.lost:
+			return
+		}
+	}
+}
+
+// drain copies the server's standard error to its log.
+func (t *stdio) drain(errs io.ReadCloser) {
+	defer t.running.Done()
+	defer close(t.logged)
+	_, _ = io.Copy(t.log, errs)
+}
+
+// wait waits for the process and ends its process group.
+func (t *stdio) wait(pipes *child.Pipes) {
+	defer t.running.Done()
+	err := t.cmd.Wait()
+	_ = child.Kill(t.cmd)
+	if err := t.leave(); err != nil {
+		_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)
+	}
+	// Its last answers and its last words may still be in the pipes, which a process that left the group may hold open.
+	late, cancel := context.WithTimeout(context.WithoutCancel(t.life), drainGrace)
+	defer cancel()
+	for _, end := range []chan struct{}{t.drained, t.logged} {
+		select {
+		case <-end:
+		case <-late.Done():
+		}
+	}
+	state := "it ended"
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		state = "it ended with " + exit.Error()
+	}
+	t.fail(fmt.Errorf("%s%s", state, t.log.LastWords()))
+	close(t.exited)
+	// A process that left the group may hold the pipes open.
+	timer := time.AfterFunc(closeGrace, pipes.Close)
+	go func() { // ends at the latest when the timer closes the pipes
+		t.running.Wait()
+		timer.Stop()
+		pipes.Close()
+	}()
+}
+
+// fail marks the connection as lost and ends waiting requests. It keeps the first cause.
+func (t *stdio) fail(cause error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cause != nil {
+		return
+	}
+	t.cause = fmt.Errorf("%w: %w", errLost, cause)
+	t.pending = map[string]chan *message{}
+	close(t.lost)
+	if t.end != nil {
+		t.end()
+		t.peer.lost(t.cause)
+	}
+}
+
+func (t *stdio) err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cause
+}
+
+// request sends a request and waits for its answer, or until the connection is lost.
+func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	id, answer := strconv.FormatInt(r.ID, 10), make(chan *message, 1)
+	t.mu.Lock()
+	if t.cause != nil {
+		defer t.mu.Unlock()
+		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
+	}
+	t.pending[id] = answer
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		delete(t.pending, id)
+		t.mu.Unlock()
+	}()
+	o := &outgoing{line: append(line, '\n')}
+	if err := t.send(ctx, o); err != nil {
+		return nil, err
+	}
+	select {
+	case m := <-answer:
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-t.lost:
+	}
+	select {
+	case m := <-answer: // received just before the end
+		return m, nil
+	default:
+	}
+	if o.state.Load() != lineTaken {
+		return nil, fmt.Errorf("%w: %w", errUnsent, t.err())
+	}
+	return nil, t.err()
+}
+
+func (t *stdio) send(ctx context.Context, o *outgoing) error {
+	select {
+	case t.out <- o:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.lost:
+		return fmt.Errorf("%w: %w", errUnsent, t.err())
+	}
+}
+
+// heard returns the number of messages from the server.
+func (t *stdio) heard() int64 { return t.received.Load() }
+
+// notify sends a notification.
+func (t *stdio) notify(ctx context.Context, n *notification) error {
+	line, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return t.send(ctx, &outgoing{line: append(line, '\n')})
+}
+
+// close ends the server: it closes its input, then sends SIGTERM, then kills it. When close returns, its process group has ended.
+func (t *stdio) close() {
+	t.closeOnce.Do(func() {
+		if t.in == nil {
+			t.fail(errors.New("it was never started"))
+			return
+		}
+		_ = t.in.Close()
+		if !t.gone() {
+			_ = child.Terminate(t.cmd)
+			if !t.gone() {
+				_ = child.Kill(t.cmd)
+			}
+		}
+		<-t.exited
+		t.running.Wait()
+	})
+}
+
+// gone waits for the process, at most for closeGrace.
+func (t *stdio) gone() bool {
+	timer := time.NewTimer(closeGrace)
+	defer timer.Stop()
+	select {
+	case <-t.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

@@ -1,0 +1,264 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+var (
+	// errSessionEnded is returned if the server no longer knows the session, so the request did not reach its tools.
+	errSessionEnded = errors.New("the server no longer knows the session")
+	// errOldServer is returned if the server refused the first message: it may support only the older transport.
+	errOldServer = errors.New("the server refused the first message")
+	// errCutShort is returned if the response contained no answer.
+	errCutShort = errors.New("the server ended its answer before it was complete")
+)
+
+// newsWait limits the wait for the stream of a server's own messages; servers open it in a few milliseconds.
+const newsWait = 500 * time.Millisecond
+
+// streamable is the carrier "Streamable HTTP": each message is an HTTP request, answered with a message or with a stream of messages, see
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports ("Streamable HTTP").
+type streamable struct {
+	*web
+	session atomic.Value // string
+}
+
+func newStreamable(url string, client *http.Client, log Log) *streamable {
+	return &streamable{web: newWeb(url, client, log)}
+}
+
+// start does nothing: the first message connects.
+func (s *streamable) start(ctx context.Context, p peer) error {
+	s.begin(ctx, p)
+	return nil
+}
+
+// sessionID returns the server's session ID; empty without one, as in the stateless revision.
+func (s *streamable) sessionID() string {
+	if mcp.IsModernProtocol(s.revision()) {
+		return ""
+	}
+	id, _ := s.session.Load().(string)
+	return id
+}
+
+// exchange sends an HTTP request in the session.
+func (s *streamable) exchange(ctx context.Context, method, accept string, body any, header http.Header) (*http.Response, error) {
+	if id := s.sessionID(); id != "" {
+		if header = header.Clone(); header == nil {
+			header = http.Header{}
+		}
+		header.Set(headerSession, id)
+	}
+	return s.send(ctx, method, s.url, accept, body, header)
+}
+
+// request sends a request and waits for its answer.
+func (s *streamable) request(ctx context.Context, r *request) (*message, error) {
+	bound, cancel := s.bound(ctx)
+	defer cancel()
+	answer, err := s.ask(bound, r)
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	return answer, nil
+}
+
+func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
+	first := r.Method == string(mcp.MethodInitialize)
+	resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, r.header)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	switch status := resp.StatusCode; {
+	case first && status/100 == 4:
+		return nil, fmt.Errorf("%w (HTTP status %d)", errOldServer, status)
+	case status == http.StatusNotFound:
+		return nil, errSessionEnded
+	case status/100 == 2:
+	default:
+		var m message
+		if json.NewDecoder(resp.Body).Decode(&m) == nil && m.Error != nil {
+			return &m, nil
+		}
+		return nil, unexpected(resp)
+	}
+	if first {
+		s.session.Store(resp.Header.Get(headerSession))
+	}
+	switch mediaType(resp) {
+	case mediaJSON:
+		return s.whole(ctx, resp.Body)
+	case mediaEvents:
+		return s.follow(ctx, resp.Body)
+	}
+	return nil, unexpected(resp)
+}
+
+// whole reads an answer that is not a stream.
+func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error) {
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.take(ctx, raw)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("invalid answer of the server: %w", err)
+	case answer == nil:
+		return nil, errCutShort
+	}
+	return answer, nil
+}
+
+// follow reads the event stream of a request, up to the answer. A server of the older revisions may end it earlier, after
+// an event with an ID; follow then requests the rest.
+func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, error) {
+	events := newEventReader(body)
+	rest := io.NopCloser(body)
+	defer func() { _ = rest.Close() }()
+	for {
+		answer, err := s.drain(ctx, events)
+		if answer != nil {
+			return answer, nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if events.lastID == "" || mcp.IsModernProtocol(s.revision()) {
+			return nil, errCutShort
+		}
+		if !pause(ctx, events.delay) {
+			return nil, ctx.Err()
+		}
+		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{headerLastEvent: {events.lastID}})
+		if err != nil {
+			return nil, err
+		}
+		_ = rest.Close()
+		rest = resp.Body
+		if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
+			return nil, fmt.Errorf("%w, and the rest is not available: %w", errCutShort, unexpected(resp))
+		}
+		events.resume(rest)
+	}
+}
+
+// drain reads events up to an answer or the end.
+func (s *streamable) drain(ctx context.Context, events *eventReader) (*message, error) {
+	for {
+		_, data, err := events.next()
+		if err != nil {
+			return nil, err
+		}
+		answer, err := s.take(ctx, data)
+		if err != nil {
+			s.log.Print("an event that is not a message", data)
+		}
+		if answer != nil {
+			return answer, nil
+		}
+	}
+}
+
+// take handles the messages of one event, and returns the answer if they contain it.
+func (s *streamable) take(ctx context.Context, raw []byte) (answer *message, err error) {
+	messages, err := decodeMessages(raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		if m.isAnswer() {
+			answer = m
+			continue
+		}
+		s.receive(ctx, m, s.reply)
+	}
+	return answer, nil
+}
+
+// reply sends an answer to the server. If it is lost, the server's own timeout applies.
+func (s *streamable) reply(ctx context.Context, r *response) {
+	if resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, nil); err == nil {
+		discard(resp.Body)
+	}
+}
+
+// notify sends a notification.
+func (s *streamable) notify(ctx context.Context, n *notification) error {
+	bound, cancel := s.bound(ctx)
+	defer cancel()
+	resp, err := s.exchange(bound, http.MethodPost, mediaJSON+", "+mediaEvents, n, nil)
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	defer discard(resp.Body)
+	if resp.StatusCode/100 != 2 {
+		return unexpected(resp)
+	}
+	return nil
+}
+
+// hearNews receives the messages that a server of the older revisions sends outside its answers, until close. It waits for the stream, at
+// most for newsWait: servers drop a request that they send before.
+func (s *streamable) hearNews(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, newsWait)
+	defer cancel()
+	s.spawn(func() { s.listen(s.life, cancel) })
+	<-ctx.Done()
+}
+
+// listen requests the stream repeatedly, from the last event on, until ctx ends or the server has no such stream. It calls opened at the
+// latest when it ends.
+func (s *streamable) listen(ctx context.Context, opened func()) {
+	defer opened()
+	events := newEventReader(nil)
+	for {
+		header := http.Header{}
+		if events.lastID != "" {
+			header.Set(headerLastEvent, events.lastID)
+		}
+		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, header)
+		if err == nil {
+			if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
+				discard(resp.Body)
+				return
+			}
+			opened()
+			events.resume(resp.Body)
+			for err == nil {
+				_, err = s.drain(ctx, events) // this stream has no answers
+			}
+			_ = resp.Body.Close()
+		}
+		if refusedAsSuch(err) || !pause(ctx, events.delay) {
+			return
+		}
+	}
+}
+
+// close ends the session.
+func (s *streamable) close() {
+	if s.end != nil {
+		s.end() // cancels waiting requests
+	}
+	if id := s.sessionID(); id != "" {
+		s.session.Store("")
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.life), goodbyeTimeout)
+		defer cancel()
+		if resp, err := s.send(ctx, http.MethodDelete, s.url, mediaJSON, nil, http.Header{headerSession: {id}}); err == nil {
+			discard(resp.Body)
+		}
+	}
+	s.shut()
+}

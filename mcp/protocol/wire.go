@@ -1,0 +1,113 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// wire sends requests over a carrier, notifies the server of canceled requests, and detects lost
+// connections. It is safe for concurrent use.
+type wire struct {
+	carrier carrier
+	next    atomic.Int64 // number of the last request
+
+	once  sync.Once
+	lost  chan struct{}
+	cause error // set before lost is closed
+}
+
+func newWire(c carrier) *wire { return &wire{carrier: c, lost: make(chan struct{})} }
+
+// request sends a request and returns its raw result. Errors: a *carrierError without an answer, else the server's
+// error.
+func (w *wire) request(ctx context.Context, method string, params any, header http.Header) (json.RawMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &carrierError{err}
+	}
+	r := &request{JSONRPC: mcp.JSONRPC_VERSION, ID: w.next.Add(1), Method: method, Params: params, header: header}
+	answer, err := w.carrier.request(ctx, r)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		w.cancelled(ctx, r)
+		return nil, &carrierError{err}
+	case err != nil:
+		if !refusedAsSuch(err) && method != string(mcp.MethodServerDiscover) {
+			w.fail(err)
+		}
+		return nil, &carrierError{err}
+	case answer.Error != nil:
+		return nil, answer.Error.AsError()
+	}
+	return answer.Result, nil
+}
+
+// notify sends a notification.
+func (w *wire) notify(ctx context.Context, method string, params map[string]any) error {
+	return w.carrier.notify(ctx, &notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+}
+
+// cancelled notifies the server of a canceled request in the background. The first message must not be canceled. Without a session over
+// HTTP the end of the stream cancels the request.
+func (w *wire) cancelled(ctx context.Context, r *request) {
+	if r.Method == string(mcp.MethodInitialize) || r.Method == string(mcp.MethodServerDiscover) {
+		return
+	}
+	if s, ok := w.carrier.(*streamable); ok && s.sessionID() == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
+	go func() { // ends when it is sent, at the latest after goodbyeTimeout
+		defer cancel()
+		_ = w.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": r.ID, "reason": "request canceled by the client"})
+	}()
+}
+
+// fail marks the connection as lost. It keeps the first cause.
+func (w *wire) fail(cause error) {
+	w.once.Do(func() {
+		w.cause = cause
+		close(w.lost)
+	})
+}
+
+func (w *wire) isLost() bool {
+	select {
+	case <-w.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w *wire) close() {
+	w.fail(errClosed)
+	w.carrier.close()
+}
+
+// carrierError is the error of a request without an answer.
+type carrierError struct{ err error }
+
+// Error returns the cause.
+func (e *carrierError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *carrierError) Unwrap() error { return e.err }
+
+// Unsent reports whether a request that failed cannot have reached the server's tools.
+func Unsent(err error) bool {
+	var network *net.OpError
+	return errors.Is(err, errUnsent) || errors.Is(err, errSessionEnded) || errors.As(err, &network) && network.Op == "dial"
+}
+
+// Broken reports whether a request failed because of the connection, not because of the request.
+func Broken(err error) bool {
+	var failure *carrierError
+	return errors.As(err, &failure) && !refusedAsSuch(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,472 @@
+package archive_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/archive"
+)
+
+// member is an entry of an archive that a test makes.
+type member struct {
+	name, body, link string
+	kind             byte // of tar; 0: a file, or a link if link is set
+	mode             int64
+	pax              map[string]string
+}
+
+func tarBytes(t testing.TB, members ...member) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, m := range members {
+		h := &tar.Header{Name: m.name, Typeflag: m.kind, Mode: m.mode, Size: int64(len(m.body)), Linkname: m.link, PAXRecords: m.pax}
+		switch {
+		case m.kind == tar.TypeXGlobalHeader:
+			h = &tar.Header{Name: m.name, Typeflag: m.kind, PAXRecords: m.pax}
+		case m.kind != 0:
+		case m.link != "":
+			h.Typeflag = tar.TypeSymlink
+		case strings.HasSuffix(m.name, "/"):
+			h.Typeflag = tar.TypeDir
+		default:
+			h.Typeflag = tar.TypeReg
+		}
+		if h.Mode == 0 && m.kind != tar.TypeXGlobalHeader {
+			h.Mode = 0o644
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, m.body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zipped(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func targz(t testing.TB, members ...member) []byte { return zipped(t, tarBytes(t, members...)) }
+
+func zipBytes(t testing.TB, members ...member) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, m := range members {
+		h := &zip.FileHeader{Name: m.name, Method: zip.Deflate}
+		mode := fs.FileMode(m.mode)
+		if m.mode == 0 {
+			mode = 0o644
+		}
+		body := m.body
+		if m.link != "" {
+			mode, body = fs.ModeSymlink|0o777, m.link
+		}
+		if m.kind == tar.TypeFifo {
+			mode |= fs.ModeNamedPipe
+		}
+		h.SetMode(mode)
+		f, err := w.CreateHeader(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(m.name, "/") {
+			if _, err := io.WriteString(f, body); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func open(format archive.Format, data []byte, l archive.Limits) *archive.File {
+	return &archive.File{Format: format, Data: bytes.NewReader(data), Size: int64(len(data)), Limits: l}
+}
+
+// tree lists what was written to a directory: names, links, executable bits and contents.
+func tree(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		if d.Type() == fs.ModeSymlink {
+			target, err := os.Readlink(path)
+			out[rel] = "-> " + target
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if info.Mode()&0o111 != 0 {
+			data = append([]byte("x "), data...)
+		}
+		out[rel] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func equal(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if b[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func TestExtract(t *testing.T) {
+	t.Parallel()
+	plain := []member{{name: "plugin.json", body: "{}"}, {name: "bin/run", body: "#!", mode: 0o4755}, {name: "skills/a/SKILL.md", body: "a"}}
+	wrapped := []member{{name: "p-1.0/"}, {name: "p-1.0/plugin.json", body: "{}"}, {name: "p-1.0/bin/run", body: "#!", mode: 0o777}, {name: "p-1.0/skills/a/SKILL.md", body: "a"}}
+	want := map[string]string{"plugin.json": "{}", "bin/run": "x #!", "skills/a/SKILL.md": "a"}
+	links := []member{{name: "p/a", body: "a"}, {name: "p/to", link: "a"}, {name: "p/d/up", link: "../a"}, {name: "p/out", link: "../../x"}, {name: "p/edge", link: "../"},
+		{name: "p/abs", link: "/etc/passwd"}, {name: "p/behind", link: "dir/../../x"}, {name: "p/dir", link: "d"}, {name: "p/.git/config", body: "x"}, {name: "p/loop", link: "loop"}}
+	linked := map[string]string{"a": "a", "to": "-> a", "d/up": "-> ../a", "dir": "-> d"}
+	for name, c := range map[string]struct {
+		members []member
+		want    map[string]string
+		out     int
+	}{
+		"plain":         {plain, want, 0},
+		"one folder":    {wrapped, want, 0},
+		"links":         {links, linked, 5},
+		"only skills":   {[]member{{name: "skills/a/SKILL.md", body: "a"}}, map[string]string{"skills/a/SKILL.md": "a"}, 0},
+		"with ./":       {[]member{{name: "./"}, {name: "./a", body: "1"}, {name: "./b/c", body: "2"}}, map[string]string{"a": "1", "b/c": "2"}, 0},
+		"empty":         {nil, map[string]string{}, 0},
+		"dot directory": {[]member{{name: ".claude-plugin/plugin.json", body: "{}"}}, map[string]string{".claude-plugin/plugin.json": "{}"}, 0},
+	} {
+		for format, data := range map[archive.Format][]byte{archive.TarGzip: targz(t, c.members...), archive.Zip: zipBytes(t, c.members...)} {
+			t.Run(name+"/"+string(format), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				content, err := open(format, data, archive.Limits{}).Extract(t.Context(), dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if have := tree(t, dir); !equal(have, c.want) {
+					t.Errorf("written: %v, want %v", have, c.want)
+				}
+				if len(content.LeftOut) != c.out {
+					t.Errorf("left out: %q, want %d", content.LeftOut, c.out)
+				}
+			})
+		}
+	}
+	t.Run("a commit in the global header", func(t *testing.T) {
+		t.Parallel()
+		data := targz(t, member{kind: tar.TypeXGlobalHeader, pax: map[string]string{"comment": "abc"}}, member{name: "a", body: "1"})
+		if _, err := open(archive.TarGzip, data, archive.Limits{}).Extract(t.Context(), t.TempDir()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// put returns data with bytes replaced at an offset; a negative one counts from the end.
+func put(data []byte, at int, bytes ...byte) []byte {
+	out := slices.Clone(data)
+	if at < 0 {
+		at += len(out)
+	}
+	copy(out[at:], bytes)
+	return out
+}
+
+// TestHostile reads archives that two readers would take for different files, or that lead out of their directory. Each is refused, and
+// nothing is written.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	file := member{name: "p/a", body: "1"}
+	both := map[string][]member{
+		"dot dot":               {{name: "../a", body: "1"}},
+		"dot dot inside":        {{name: "p/../../a", body: "1"}},
+		"dot dot that stays":    {{name: "p/../a", body: "1"}},
+		"absolute":              {{name: "/tmp/a", body: "1"}},
+		"backslash":             {{name: `..\a`, body: "1"}},
+		"drive":                 {{name: `C:a`, body: "1"}},
+		"stream":                {{name: "a:b", body: "1"}},
+		"dot segment":           {{name: "p/./a", body: "1"}},
+		"empty segment":         {{name: "p//a", body: "1"}},
+		"twice":                 {file, file},
+		"twice by case":         {file, {name: "p/A", body: "2"}},
+		"twice by case folding": {{name: "p/\u017f", body: "1"}, {name: "p/s", body: "2"}},
+		"twice by form":         {{name: "p/e\u0301", body: "1"}, {name: "p/\u00e9", body: "2"}},
+		"twice by ./":           {{name: "./a", body: "1"}, {name: "a", body: "2"}},
+		"file and directory":    {{name: "p/a", body: "1"}, {name: "p/a/b", body: "2"}},
+		"directory by case":     {{name: "p/d/a", body: "1"}, {name: "p/D/b", body: "2"}},
+		"listed by case":        {{name: "p/D/"}, {name: "p/d/b", body: "2"}},
+		"below a link":          {{name: "p/d", link: "../.."}, {name: "p/d/a", body: "1"}},
+		"below a link inside":   {{name: "p/e/"}, {name: "p/d", link: "e"}, {name: "p/d/a", body: "1"}},
+		"link, then file":       {{name: "p/a", link: "b"}, {name: "p/a", body: "1"}},
+		"file, then link":       {{name: "p/a", body: "1"}, {name: "p/a", link: "b"}},
+		"link, then directory":  {{name: "p/a", link: "b"}, {name: "p/a/"}},
+		"control character":     {{name: "p/a\x1b[2J", body: "1"}},
+		"line feed":             {{name: "p/a\nb", body: "1"}},
+		"right to left":         {{name: "p/a\u202etxt.exe", body: "1"}},
+		"zero width":            {{name: "p/a\u200b", body: "1"}},
+		"trailing dot":          {{name: "p/a.", body: "1"}},
+		"trailing space":        {{name: "p/a ", body: "1"}},
+		"long segment":          {{name: "p/" + strings.Repeat("a", 256), body: "1"}},
+		"deep":                  {{name: strings.Repeat("a/", 65) + "a", body: "1"}},
+		"pipe":                  {{name: "p/a", kind: tar.TypeFifo}},
+		"endless target":        {{name: "p/a", link: strings.Repeat("a/", 3000)}},
+	}
+	gz, tarOnly := func(m ...member) []byte { return targz(t, m...) }, map[string][]byte{}
+	tarOnly["hard link"] = gz(file, member{name: "p/b", kind: tar.TypeLink, link: "p/a"})
+	tarOnly["hard link out"] = gz(member{name: "b", kind: tar.TypeLink, link: "/etc/passwd"})
+	tarOnly["character device"] = gz(member{name: "p/a", kind: tar.TypeChar})
+	tarOnly["block device"] = gz(member{name: "p/a", kind: tar.TypeBlock})
+	tarOnly["global path"] = gz(member{kind: tar.TypeXGlobalHeader, pax: map[string]string{"path": "../a"}}, file)
+	tarOnly["global link"] = gz(member{kind: tar.TypeXGlobalHeader, pax: map[string]string{"linkpath": "/"}}, file)
+	tarOnly["global size"] = gz(member{kind: tar.TypeXGlobalHeader, pax: map[string]string{"size": "5"}}, file)
+	whole := gz(file)
+	tarOnly["bytes behind gzip"] = append(slices.Clone(whole), 'x')
+	tarOnly["second gzip member"] = append(slices.Clone(whole), whole...)
+	tarOnly["checksum"] = put(whole, -8, 0xff, 0xff)
+	tarOnly["length"] = put(whole, -4, 0xff)
+	tarOnly["cut"] = whole[:len(whole)-9]
+	tarOnly["cut in the middle"] = whole[:len(whole)/2]
+	tarOnly["entries behind the end"] = zipped(t, append(tarBytes(t, file), tarBytes(t, member{name: "p/b", body: "2"})...))
+	tarOnly["text behind the end"] = zipped(t, append(tarBytes(t, file), "hello"...))
+	tarOnly["no gzip"] = tarBytes(t, file)
+	tarOnly["empty"] = nil
+	tarOnly["zip"] = zipBytes(t, file)
+	tarOnly["header checksum"] = zipped(t, put(tarBytes(t, file), 149, '9', '9'))
+	tarOnly["not UTF-8"] = zipped(t, fixTar(put(tarBytes(t, file), 2, 0xff)))
+	tarOnly["sparse"] = zipped(t, fixTar(put(tarBytes(t, file), 156, 'S')))
+	tarOnly["reserved type"] = zipped(t, fixTar(put(tarBytes(t, file), 156, 'z')))
+	tarOnly["contiguous"] = zipped(t, fixTar(put(tarBytes(t, file), 156, '7')))
+	tarOnly["directory with content"] = zipped(t, fixTar(put(tarBytes(t, file), 156, '5')))
+
+	good, two := zipBytes(t, file), zipBytes(t, file, member{name: "p/b", body: "2"})
+	zipOnly := map[string][]byte{
+		"prefix":                 append([]byte("#!/bin/sh\n"), good...),
+		"suffix":                 append(slices.Clone(good), "\n"...),
+		"comment":                commented(good, "hello"),
+		"cut":                    good[:len(good)-1],
+		"empty":                  nil,
+		"tar":                    whole,
+		"other name":             put(good, 30, 'q'),
+		"other method":           put(good, 8, 0),
+		"other flags":            put(good, 6, 9),
+		"local signature":        put(good, 0, 'X'),
+		"descriptor":             put(good, bytes.Index(good, []byte("PK\x07\x08"))+5, 0xff),
+		"fewer files at the end": put(put(two, -12, 1), -14, 1),
+		"another disk":           put(good, -18, 1),
+		"encrypted":              put(put(good, 6, 9), bytes.Index(good, []byte("PK\x01\x02"))+8, 9),
+		"unknown method":         put(put(good, 8, 12), bytes.Index(good, []byte("PK\x01\x02"))+10, 12),
+		"hidden file":            hidden(t),
+		"directory twice":        append(slices.Clone(good), good...),
+		"stored without a size":  storedLater(t),
+		"content":                put(good, 33, 0xff, 0xff),
+		"not UTF-8":              zipBytes(t, member{name: "p/\xff", body: "1"}),
+	}
+	check := func(name string, format archive.Format, data []byte) {
+		t.Run(name+"/"+string(format), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			_, err := open(format, data, archive.Limits{}).Extract(t.Context(), dir)
+			if !errors.Is(err, archive.ErrUnsafe) {
+				t.Errorf("Extract() = %v, want ErrUnsafe", err)
+			}
+			if have := tree(t, dir); len(have) > 0 {
+				t.Errorf("written: %v", have)
+			}
+		})
+	}
+	for name, members := range both {
+		check(name, archive.TarGzip, targz(t, members...))
+		if name != "endless target" {
+			check(name, archive.Zip, zipBytes(t, members...))
+		}
+	}
+	for name, data := range tarOnly {
+		check(name, archive.TarGzip, data)
+	}
+	for name, data := range zipOnly {
+		check(name, archive.Zip, data)
+	}
+}
+
+// fixTar computes the checksum of the first header again.
+func fixTar(data []byte) []byte {
+	copy(data[148:156], "        ")
+	sum := 0
+	for _, b := range data[:512] {
+		sum += int(b)
+	}
+	copy(data[148:156], []byte{'0' + byte(sum>>15&7), '0' + byte(sum>>12&7), '0' + byte(sum>>9&7), '0' + byte(sum>>6&7), '0' + byte(sum>>3&7), '0' + byte(sum&7), 0, ' '})
+	return data
+}
+
+// commented adds a comment to a zip.
+func commented(data []byte, text string) []byte {
+	out := append(slices.Clone(data), text...)
+	binary.LittleEndian.PutUint16(out[len(data)-2:], uint16(len(text)))
+	return out
+}
+
+// hidden returns a zip with a local file that the central directory does not list.
+func hidden(t *testing.T) []byte {
+	t.Helper()
+	first, second := zipBytes(t, member{name: "p/a", body: "1"}), zipBytes(t, member{name: "p/b", body: "2"})
+	local := first[:bytes.Index(first, []byte("PK\x01\x02"))]
+	out := slices.Concat(local, second)
+	directory := bytes.Index(second, []byte("PK\x01\x02"))
+	offset := binary.LittleEndian.Uint32(second[len(second)-6:]) + uint32(len(local))
+	binary.LittleEndian.PutUint32(out[len(out)-6:], offset)
+	binary.LittleEndian.PutUint32(out[len(local)+directory+42:], uint32(len(local)))
+	return out
+}
+
+// storedLater returns a zip with an uncompressed file whose size follows its data: where it ends is a guess.
+func storedLater(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.CreateHeader(&zip.FileHeader{Name: "p/a", Method: zip.Store})
+	if err == nil {
+		_, err = io.WriteString(f, "123")
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	limits := archive.Limits{Entries: 3, Bytes: 1000, Depth: 2}
+	for name, members := range map[string][]member{
+		"entries": {{name: "a"}, {name: "b"}, {name: "c"}, {name: "d"}},
+		"bytes":   {{name: "a", body: strings.Repeat("x", 600)}, {name: "b", body: strings.Repeat("x", 600)}},
+		"depth":   {{name: "a/b/c"}},
+	} {
+		for format, data := range map[archive.Format][]byte{archive.TarGzip: targz(t, members...), archive.Zip: zipBytes(t, members...)} {
+			dir := t.TempDir()
+			if _, err := open(format, data, limits).Extract(t.Context(), dir); !errors.Is(err, archive.ErrUnsafe) || len(tree(t, dir)) > 0 {
+				t.Errorf("%s, %s: Extract() = %v, wrote %v", name, format, err, tree(t, dir))
+			}
+		}
+	}
+}
+
+func TestGit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	for name, body := range map[string]string{"plugin.json": "{}", "sub/dir/a": "a", ".gitattributes": "sub export-ignore\n* text eol=crlf\n", "big": strings.Repeat("line\n", 50000)} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(body), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink("sub/dir/a", filepath.Join(dir, "to")), os.Symlink("../../etc", filepath.Join(dir, "out"))); err != nil {
+		t.Fatal(err)
+	}
+	git("add", ".")
+	git("update-index", "--chmod=+x", "sub/dir/a")
+	git("update-index", "--add", "--cacheinfo", "160000,1234567890123456789012345678901234567890,module")
+	git("commit", "-qm", "one")
+	for name, c := range map[string]struct {
+		at   string
+		want map[string]string
+		out  int
+	}{
+		"whole": {"HEAD", map[string]string{"plugin.json": "{}", "sub/dir/a": "x a", "to": "-> sub/dir/a", ".gitattributes": "sub export-ignore\n* text eol=crlf\n", "big": strings.Repeat("line\n", 50000)}, 2},
+		"part":  {"HEAD:sub/dir", map[string]string{"a": "x a"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			into := t.TempDir()
+			g := archive.Git{Tree: c.at, Command: func(ctx context.Context, args ...string) *exec.Cmd {
+				return exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+			}}
+			content, err := g.Extract(t.Context(), into)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if have := tree(t, into); !equal(have, c.want) {
+				t.Errorf("written: %v, want %v", have, c.want)
+			}
+			if len(content.LeftOut) != c.out {
+				t.Errorf("left out: %q", content.LeftOut)
+			}
+		})
+	}
+}
+
+func FuzzTar(f *testing.F) {
+	f.Add(targz(f, member{name: "p/a", body: "1"}, member{name: "p/b", link: "a"}))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzz(t, archive.TarGzip, data) })
+}
+
+func FuzzZip(f *testing.F) {
+	f.Add(zipBytes(f, member{name: "p/a", body: "1"}, member{name: "p/b", link: "a"}))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzz(t, archive.Zip, data) })
+}
+
+// fuzz extracts an archive: what is refused is not written, and nothing gets out of the directory.
+func fuzz(t *testing.T, format archive.Format, data []byte) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "into")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(format, data, archive.Limits{Entries: 100, Bytes: 1 << 20}).Extract(t.Context(), dir)
+	if err != nil && len(tree(t, dir)) > 0 && errors.Is(err, archive.ErrUnsafe) {
+		t.Errorf("refused, but written: %v", tree(t, dir))
+	}
+	if list, _ := os.ReadDir(parent); len(list) != 1 {
+		t.Errorf("written outside: %v", list)
+	}
+}

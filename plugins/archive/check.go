@@ -1,0 +1,281 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// ErrUnsafe is returned for archives that are refused. Nothing of them was written.
+var ErrUnsafe = errors.New("unsafe archive")
+
+// Limits bound an archive. They count what is read, not what headers claim. Zero fields get their defaults.
+type Limits struct {
+	Entries int   // files, directories and links; default 20,000
+	Bytes   int64 // of all files together; default 512 MiB
+	Depth   int   // of directories; default 64
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Entries == 0 {
+		l.Entries = 20_000
+	}
+	if l.Bytes == 0 {
+		l.Bytes = 512 << 20
+	}
+	if l.Depth == 0 {
+		l.Depth = 64
+	}
+	return l
+}
+
+const (
+	maxName   = 255  // bytes in one path segment: the limit of common file systems
+	maxTarget = 4096 // bytes in the target of a link
+)
+
+// kind is the kind of an entry.
+type kind int
+
+const (
+	kindFile kind = iota
+	kindDir
+	kindLink
+)
+
+// entry is a file, directory or link.
+type entry struct {
+	name   string // with slashes, relative, clean
+	kind   kind
+	exec   bool
+	size   int64
+	target string // of a link
+}
+
+// Content is a checked archive.
+type Content struct {
+	// LeftOut names the entries that Extract does not write, with the reason: links that lead out of the package, and .git.
+	LeftOut []string
+	prefix  string // the folder around everything, with a slash; empty without
+	entries []entry
+	omit    map[string]bool // by name, of links and of .git
+}
+
+// Files returns the names of the files that Extract writes, sorted, with slashes.
+func (c *Content) Files() []string {
+	var out []string
+	for _, e := range c.entries {
+		if name, ok := c.written(e.name); ok && e.kind == kindFile {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// written returns the name under which an entry is written.
+func (c *Content) written(name string) (string, bool) {
+	if c.omit[name] || inGit(name) {
+		return "", false
+	}
+	name, ok := strings.CutPrefix(name+"/", c.prefix)
+	name = strings.TrimSuffix(name, "/")
+	return name, ok && name != ""
+}
+
+// inGit reports whether a name is a .git directory or in one.
+func inGit(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return strings.EqualFold(s, ".git") })
+}
+
+// checker collects the entries of one archive.
+type checker struct {
+	limits Limits
+	bytes  int64
+	found  []entry
+	seen   map[string]int // by folded name: index in found
+}
+
+func newChecker(l Limits) *checker {
+	return &checker{limits: l.withDefaults(), seen: map[string]int{}}
+}
+
+// shown returns a name from an archive for a message.
+func shown(name string) string { return visible.Clean(name, 200) }
+
+func unsafe(name, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrUnsafe, shown(name), fmt.Sprintf(format, args...))
+}
+
+// add checks an entry and keeps it. A directory may be listed once; the directories above an entry need not be listed.
+func (c *checker) add(e entry) error {
+	name, err := c.clean(e.name)
+	if err != nil || name == "" { // the root itself
+		return err
+	}
+	e.name = name
+	if len(c.found) >= c.limits.Entries {
+		return fmt.Errorf("%w: more than %d entries", ErrUnsafe, c.limits.Entries)
+	}
+	if e.kind == kindLink && (len(e.target) > maxTarget || !utf8.ValidString(e.target) || strings.ContainsRune(e.target, 0)) {
+		return unsafe(name, "the target of the link is not a path")
+	}
+	key := c.key(name)
+	if at, ok := c.seen[key]; ok {
+		return unsafe(name, "the same file as %s", shown(c.found[at].name))
+	}
+	c.seen[key] = len(c.found)
+	c.found = append(c.found, e)
+	return nil
+}
+
+// key is equal for names that some file system takes for the same file.
+func (c *checker) key(name string) string {
+	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
+}
+
+// clean checks a name and returns it without a slash at its end.
+func (c *checker) clean(name string) (string, error) {
+	switch {
+	case !utf8.ValidString(name):
+		return "", unsafe(name, "the name is not UTF-8")
+	case visible.Text(name) != name || strings.ContainsAny(name, "\n\t"):
+		return "", unsafe(name, "the name has characters that cannot be shown")
+	case strings.ContainsAny(name, `\:`):
+		return "", unsafe(name, `the name has a \ or a :`)
+	case strings.HasPrefix(name, "/"):
+		return "", unsafe(name, "the path is absolute")
+	}
+	name = strings.TrimSuffix(name, "/")
+	if name == "." || name == "" {
+		return "", nil
+	}
+	name = strings.TrimPrefix(name, "./")
+	segments := strings.Split(name, "/")
+	if len(segments) > c.limits.Depth {
+		return "", unsafe(name, "more than %d levels", c.limits.Depth)
+	}
+	for _, s := range segments {
+		switch {
+		case s == "" || s == "." || s == "..":
+			return "", unsafe(name, "the path has a segment %q", s)
+		case len(s) > maxName:
+			return "", unsafe(name, "a segment of the path has more than %d bytes", maxName)
+		case strings.HasSuffix(s, ".") || strings.HasSuffix(s, " "):
+			return "", unsafe(name, "a segment of the path ends in %q, which Windows drops", s[len(s)-1:])
+		}
+	}
+	return name, nil
+}
+
+// count adds the bytes of a file as they are read.
+func (c *checker) count(n int) error {
+	if c.bytes += int64(n); c.bytes > c.limits.Bytes {
+		return fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, c.limits.Bytes>>20)
+	}
+	return nil
+}
+
+// content judges the entries together: what is below what, and where links lead.
+// With cut, one folder around everything is left out.
+func (c *checker) content(cut bool) (*Content, error) {
+	out := &Content{entries: c.found, omit: map[string]bool{}}
+	if cut {
+		out.prefix = c.folder()
+	}
+	for _, e := range c.found {
+		for dir := path.Dir(e.name); dir != "."; dir = path.Dir(dir) {
+			at, listed := c.seen[c.key(dir)]
+			switch {
+			case !listed:
+			case c.found[at].name != dir:
+				return nil, unsafe(e.name, "its directory is also written %s", shown(c.found[at].name))
+			case c.found[at].kind != kindDir:
+				return nil, unsafe(e.name, "%s is not a directory", shown(dir))
+			}
+		}
+	}
+	if err := c.directories(); err != nil {
+		return nil, err
+	}
+	for _, e := range c.found {
+		if e.kind == kindLink && !c.inside(e, out.prefix) {
+			out.omit[e.name] = true
+			out.LeftOut = append(out.LeftOut, fmt.Sprintf("%s: a link that leads out of the package, to %s", shown(e.name), shown(e.target)))
+		}
+		if strings.EqualFold(path.Base(e.name), ".git") {
+			out.LeftOut = append(out.LeftOut, e.name+": git's own files")
+		}
+	}
+	return out, nil
+}
+
+// directories refuses directories that are not listed and written in two ways: a/x and A/y.
+func (c *checker) directories() error {
+	spelled := map[string]string{}
+	for _, e := range c.found {
+		for dir := path.Dir(e.name); dir != "."; dir = path.Dir(dir) {
+			key := c.key(dir)
+			if other, ok := spelled[key]; ok && other != dir {
+				return unsafe(e.name, "its directory is also written %s", shown(other))
+			} else if ok {
+				break // and so are those above it
+			}
+			spelled[key] = dir
+		}
+	}
+	return nil
+}
+
+// folder returns the one folder around everything, with a slash. Most archives have one: package/, name-1.0/.
+func (c *checker) folder() string {
+	top := ""
+	for _, e := range c.found {
+		first, _, below := strings.Cut(e.name, "/")
+		if !below && e.kind != kindDir || top != "" && first != top {
+			return ""
+		}
+		top = first
+	}
+	if top == "" || strings.HasPrefix(top, ".") || componentFolders[top] {
+		return ""
+	}
+	return top + "/"
+}
+
+// componentFolders are folders of plugins that can be all that a plugin has. They are not a folder around a plugin.
+var componentFolders = map[string]bool{"skills": true, "commands": true, "agents": true, "hooks": true}
+
+// inside reports whether a link leads to something in the package that is not behind another link.
+func (c *checker) inside(e entry, prefix string) bool {
+	if e.target == "" || path.IsAbs(e.target) || strings.ContainsAny(e.target, `\:`) {
+		return false
+	}
+	for range 40 { // as many as Linux follows
+		at := path.Dir(e.name)
+		for segment := range strings.SplitSeq(e.target, "/") {
+			if n, ok := c.seen[c.key(at)]; ok && c.found[n].kind == kindLink {
+				return false // what .. means behind a link depends on the file system
+			}
+			at = path.Join(at, segment)
+			if at == ".." || strings.HasPrefix(at, "../") || !strings.HasPrefix(at+"/", prefix) {
+				return false
+			}
+		}
+		n, ok := c.seen[c.key(at)]
+		if !ok || c.found[n].kind != kindLink {
+			return true
+		}
+		if e = c.found[n]; e.target == "" || path.IsAbs(e.target) {
+			return false
+		}
+	}
+	return false
+}

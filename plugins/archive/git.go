@@ -1,0 +1,183 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// Git is the tree of a commit in a bare repository. It is read with ls-tree and cat-file: nothing is checked out, so no hook, filter or
+// attribute of the repository runs or applies.
+type Git struct {
+	// Command returns a git command in the repository.
+	Command func(ctx context.Context, args ...string) *exec.Cmd
+	Tree    string // a commit, or COMMIT:DIRECTORY
+	Limits  Limits
+}
+
+// maxTree limits the output of ls-tree, in bytes for each entry permitted.
+const maxTree = 512
+
+// Extract checks the tree and writes it to the directory dir, which must be empty. Submodules are left out and named. Errors: ErrUnsafe,
+// as for archives, and those of git.
+func (g *Git) Extract(ctx context.Context, dir string) (*Content, error) {
+	s := &gitTree{Git: g}
+	list, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.entries, s.submodules, err = parseTree(list); err != nil {
+		return nil, err
+	}
+	content, err := extract(ctx, s, g.Limits, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range s.submodules {
+		content.LeftOut = append(content.LeftOut, shown(name)+": a submodule")
+	}
+	return content, nil
+}
+
+type gitTree struct {
+	*Git
+	entries    []gitEntry
+	submodules []string
+}
+
+type gitEntry struct {
+	entry
+	object string
+}
+
+// list returns the output of ls-tree.
+func (g *gitTree) list(ctx context.Context) ([]byte, error) {
+	cmd := g.Command(ctx, "ls-tree", "-r", "-z", "--long", "--full-tree", g.Tree)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	limit := int64(g.Limits.withDefaults().Entries) * maxTree
+	list, err := io.ReadAll(io.LimitReader(out, limit+1))
+	if int64(len(list)) > limit {
+		_ = cmd.Cancel()
+		return nil, errors.Join(fmt.Errorf("%w: the list of its files has more than %d bytes", ErrUnsafe, limit), ignoreExit(cmd.Wait()))
+	}
+	if waitErr := cmd.Wait(); waitErr != nil {
+		return nil, fmt.Errorf("git ls-tree %s: %w: %s", g.Tree, waitErr, shown(complaints.String()))
+	}
+	return list, err
+}
+
+// ignoreExit drops the error of a command that was killed on purpose.
+func ignoreExit(err error) error {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil
+	}
+	return err
+}
+
+// parseTree reads lines of the form MODE TYPE OBJECT SIZE\tNAME, each ended by a zero byte.
+func parseTree(list []byte) (entries []gitEntry, submodules []string, err error) {
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		if line == "" {
+			continue
+		}
+		meta, name, ok := strings.Cut(line, "\t")
+		f := strings.Fields(meta)
+		if !ok || len(f) != 4 {
+			return nil, nil, fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
+		}
+		e := gitEntry{entry: entry{name: name}, object: f[2]}
+		switch f[0] {
+		case "100644", "100755", "100664":
+			e.exec = f[0] == "100755"
+		case "120000":
+			e.kind = kindLink
+		case "160000":
+			submodules = append(submodules, name)
+			continue
+		default:
+			return nil, nil, unsafe(name, "unknown mode %s", f[0])
+		}
+		if e.size, err = strconv.ParseInt(f[3], 10, 64); err != nil || e.size < 0 {
+			return nil, nil, fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
+		}
+		entries = append(entries, e)
+	}
+	return entries, submodules, nil
+}
+
+// each reads the content of the entries from one git cat-file.
+func (g *gitTree) each(ctx context.Context, visit visitor) (err error) {
+	cmd := g.Command(ctx, "cat-file", "--batch")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = in.Close()
+		if err != nil {
+			_ = cmd.Cancel()
+		}
+		if waitErr := cmd.Wait(); err == nil {
+			err = waitErr
+		}
+	}()
+	answers := bufio.NewReaderSize(out, 64<<10)
+	for _, e := range g.entries {
+		if _, err := fmt.Fprintln(in, e.object); err != nil {
+			return err
+		}
+		if err := object(answers, e, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// object reads one answer of cat-file: OBJECT TYPE SIZE, the content, a line feed.
+func object(answers *bufio.Reader, e gitEntry, visit visitor) error {
+	head, err := answers.ReadSlice('\n')
+	if err != nil {
+		return err
+	}
+	f := strings.Fields(string(head))
+	if len(f) != 3 || f[0] != e.object || f[1] != "blob" || f[2] != strconv.FormatInt(e.size, 10) {
+		return fmt.Errorf("%s: unexpected answer of git cat-file: %s", shown(e.name), shown(string(head)))
+	}
+	content := io.LimitReader(answers, e.size)
+	if e.kind == kindLink {
+		target, err := io.ReadAll(io.LimitReader(content, maxTarget+1))
+		if err != nil {
+			return err
+		}
+		e.target = string(target)
+	}
+	if err := visit(e.entry, content); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, content); err != nil {
+		return err
+	}
+	_, err = answers.Discard(1)
+	return err
+}

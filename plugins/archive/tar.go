@@ -1,0 +1,143 @@
+package archive
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// overhead is what the headers of one entry may take in the uncompressed stream, in bytes: three blocks of a header, its name and its
+// padding.
+const overhead = 8 << 10
+
+type tarFile struct{ *File }
+
+// each reads the whole stream: what follows the end mark of the tar must be zeros, and what follows the gzip member must be nothing.
+func (f tarFile) each(ctx context.Context, visit visitor) error {
+	input := bufio.NewReaderSize(io.NewSectionReader(f.Data, 0, f.Size), 64<<10)
+	unzip, err := gzip.NewReader(input)
+	if err != nil {
+		return fmt.Errorf("%w: not a gzip file: %w", ErrUnsafe, err)
+	}
+	unzip.Multistream(false)
+	limits := f.Limits.withDefaults()
+	stream := &bounded{in: unzip, left: limits.Bytes + int64(limits.Entries)*overhead}
+	if err := entries(ctx, tar.NewReader(stream), visit); err != nil {
+		return err
+	}
+	if err := zeros(stream); err != nil {
+		return err
+	}
+	if _, err := input.ReadByte(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: data after the end of the gzip stream", ErrUnsafe)
+	}
+	return nil
+}
+
+func entries(ctx context.Context, t *tar.Reader, visit visitor) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return broken(err)
+		}
+		e, skip, err := tarEntry(h)
+		if err != nil {
+			return err
+		}
+		if skip {
+			continue
+		}
+		if err := visit(e, t); err != nil {
+			return broken(err)
+		}
+	}
+}
+
+// broken marks the errors of an archive's reader; those of the file system stay as they are.
+func broken(err error) error {
+	corrupt := flate.CorruptInputError(0)
+	if errors.As(err, &corrupt) || errors.Is(err, tar.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) ||
+		errors.Is(err, gzip.ErrHeader) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrFormat) {
+		return fmt.Errorf("%w: %w", ErrUnsafe, err)
+	}
+	return err
+}
+
+func tarEntry(h *tar.Header) (e entry, skip bool, err error) {
+	if h.Typeflag == tar.TypeXGlobalHeader {
+		for key := range h.PAXRecords {
+			if key != "comment" { // git archive writes the commit into it
+				return e, false, fmt.Errorf("%w: a global header sets %s for all files", ErrUnsafe, shown(key))
+			}
+		}
+		return e, true, nil
+	}
+	e = entry{name: h.Name, size: h.Size, exec: h.Mode&0o111 != 0}
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return e, false, unsafe(h.Name, "a sparse file")
+		}
+	}
+	switch h.Typeflag {
+	case tar.TypeReg:
+		return e, false, nil
+	case tar.TypeDir:
+		e.kind = kindDir
+	case tar.TypeSymlink:
+		e.kind, e.target = kindLink, h.Linkname
+	default:
+		return e, false, unsafe(h.Name, "neither a file nor a directory nor a symbolic link (type %q)", h.Typeflag)
+	}
+	if h.Size != 0 {
+		return e, false, unsafe(h.Name, "a directory or link with content")
+	}
+	return e, false, nil
+}
+
+// zeros reads the rest of a stream, which must be padding.
+func zeros(r io.Reader) error {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(buffer)
+		for _, b := range buffer[:n] {
+			if b != 0 {
+				return fmt.Errorf("%w: data after the end of the tar archive", ErrUnsafe)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return broken(err)
+		}
+	}
+}
+
+// bounded fails when more is read than may be.
+type bounded struct {
+	in   io.Reader
+	left int64
+}
+
+// Read reads from the stream.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("%w: it is too large when it is unpacked", ErrUnsafe)
+	}
+	n, err := b.in.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}

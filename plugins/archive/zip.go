@@ -1,0 +1,191 @@
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+// Records of the zip format, of PKWARE's APPNOTE.TXT 6.3.10, section 4.3.
+const (
+	zipLocal      = 0x04034b50
+	zipDescriptor = 0x08074b50
+	zipEnd        = 0x06054b50
+	localBytes    = 30 // a local header without its name
+	endBytes      = 22 // the end record without a comment
+	flagEncrypted = 1 << 0
+	flagLater     = 1 << 3 // sizes and checksum follow the data
+)
+
+type zipFile struct{ *File }
+
+// each reads the files in the order of the central directory, after the local headers were found to say the same.
+func (f zipFile) each(ctx context.Context, visit visitor) error {
+	r, err := zip.NewReader(f.Data, f.Size)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked later
+		return fmt.Errorf("%w: not a zip file: %w", ErrUnsafe, err)
+	}
+	if err := f.layout(r.File); err != nil {
+		return err
+	}
+	for _, file := range r.File {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := zipEntry(file, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func zipEntry(file *zip.File, visit visitor) error {
+	e := entry{name: file.Name, size: int64(file.UncompressedSize64), exec: file.Mode()&0o111 != 0}
+	if file.NonUTF8 && !ascii(file.Name) {
+		return unsafe(file.Name, "the name is not UTF-8")
+	}
+	content, err := file.Open()
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrUnsafe, shown(file.Name), err)
+	}
+	defer content.Close()
+	switch kind := file.Mode().Type(); kind {
+	case 0:
+		err = visit(e, content)
+	case fs.ModeDir:
+		e.kind = kindDir
+		if e.size != 0 {
+			return unsafe(e.name, "a directory with content")
+		}
+		err = visit(e, nil)
+	case fs.ModeSymlink:
+		target, readErr := io.ReadAll(io.LimitReader(content, maxTarget+1))
+		if readErr != nil {
+			return fmt.Errorf("%w: %s: %w", ErrUnsafe, shown(e.name), readErr)
+		}
+		e.kind, e.target = kindLink, string(target)
+		err = visit(e, nil)
+	default:
+		return unsafe(e.name, "neither a file nor a directory nor a symbolic link (%s)", kind)
+	}
+	return broken(err)
+}
+
+func ascii(s string) bool {
+	return !slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= 0x80 })
+}
+
+// layout walks the local headers from the first byte: other readers go by them. Files follow each other without a gap, then the
+// central directory, then the end record, and each local header says what the central directory says.
+func (f zipFile) layout(files []*zip.File) error {
+	type located struct {
+		*zip.File
+		data int64
+	}
+	list := make([]located, 0, len(files))
+	for _, file := range files {
+		data, err := file.DataOffset()
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrUnsafe, shown(file.Name), err)
+		}
+		list = append(list, located{file, data})
+	}
+	slices.SortStableFunc(list, func(a, b located) int { return cmp.Compare(a.data, b.data) })
+	at := int64(0)
+	for _, file := range list {
+		data, err := f.local(at, file.File)
+		if err != nil {
+			return err
+		}
+		if data != file.data {
+			return unsafe(file.Name, "its data begins at byte %d, expected %d", file.data, data)
+		}
+		if at, err = f.after(data, file.File); err != nil {
+			return err
+		}
+	}
+	return f.end(at, len(files))
+}
+
+// local checks the local header at an offset and returns where the data begins.
+func (f zipFile) local(at int64, file *zip.File) (int64, error) {
+	head := make([]byte, localBytes)
+	if _, err := f.Data.ReadAt(head, at); err != nil {
+		return 0, unsafe(file.Name, "no local header at byte %d", at)
+	}
+	short := func(n int) uint16 { return binary.LittleEndian.Uint16(head[n:]) }
+	long := func(n int) uint32 { return binary.LittleEndian.Uint32(head[n:]) }
+	name := make([]byte, short(26))
+	if _, err := f.Data.ReadAt(name, at+localBytes); err != nil {
+		return 0, unsafe(file.Name, "a cut local header at byte %d", at)
+	}
+	later := file.Flags&flagLater != 0
+	switch {
+	case long(0) != zipLocal:
+		return 0, unsafe(file.Name, "a gap before it, at byte %d", at)
+	case string(name) != file.Name:
+		return 0, unsafe(file.Name, "its local header has another name, %s", shown(string(name)))
+	case short(6) != file.Flags || short(8) != file.Method:
+		return 0, unsafe(file.Name, "its local header has another method")
+	case file.Flags&flagEncrypted != 0:
+		return 0, unsafe(file.Name, "it is encrypted")
+	case file.Method != zip.Store && file.Method != zip.Deflate:
+		return 0, unsafe(file.Name, "unknown compression method %d", file.Method)
+	case later && file.Method == zip.Store && file.CompressedSize64 > 0:
+		return 0, unsafe(file.Name, "stored, with its size after the data")
+	case !later && (long(14) != file.CRC32 || uint64(long(18)) != file.CompressedSize64 || uint64(long(22)) != file.UncompressedSize64):
+		return 0, unsafe(file.Name, "its local header has another size or checksum")
+	}
+	return at + localBytes + int64(len(name)) + int64(short(28)), nil
+}
+
+// after returns where a file ends, behind the descriptor that may follow its data: with or without a signature, of 32 or of 64 bits.
+func (f zipFile) after(data int64, file *zip.File) (int64, error) {
+	at := data + int64(file.CompressedSize64)
+	if file.Flags&flagLater == 0 {
+		return at, nil
+	}
+	have := make([]byte, 24)
+	n, _ := f.Data.ReadAt(have, at)
+	sizes32 := binary.LittleEndian.AppendUint32(nil, uint32(file.CompressedSize64))
+	sizes32 = binary.LittleEndian.AppendUint32(sizes32, uint32(file.UncompressedSize64))
+	sizes64 := binary.LittleEndian.AppendUint64(nil, file.CompressedSize64)
+	sizes64 = binary.LittleEndian.AppendUint64(sizes64, file.UncompressedSize64)
+	crc := binary.LittleEndian.AppendUint32(nil, file.CRC32)
+	signature := binary.LittleEndian.AppendUint32(nil, zipDescriptor)
+	for _, want := range [][]byte{
+		slices.Concat(signature, crc, sizes64), slices.Concat(signature, crc, sizes32), slices.Concat(crc, sizes64), slices.Concat(crc, sizes32),
+	} {
+		if bytes.HasPrefix(have[:n], want) {
+			return at + int64(len(want)), nil
+		}
+	}
+	return 0, unsafe(file.Name, "its size after the data is another one")
+}
+
+// end checks that the central directory begins where the files end, and that the archive ends behind it.
+func (f zipFile) end(at int64, files int) error {
+	record := make([]byte, endBytes)
+	if _, err := f.Data.ReadAt(record, f.Size-endBytes); err != nil || binary.LittleEndian.Uint32(record) != zipEnd {
+		return fmt.Errorf("%w: a comment or other data at its end", ErrUnsafe)
+	}
+	size, offset := binary.LittleEndian.Uint32(record[12:]), binary.LittleEndian.Uint32(record[16:])
+	disks := binary.LittleEndian.Uint32(record[4:])
+	here, all := binary.LittleEndian.Uint16(record[8:]), binary.LittleEndian.Uint16(record[10:])
+	switch {
+	case disks != 0 || int(here) != files || int(all) != files:
+		return fmt.Errorf("%w: %d files, its end record says %d", ErrUnsafe, files, all)
+	case int64(offset) != at:
+		return fmt.Errorf("%w: its directory begins at byte %d, its files end at %d", ErrUnsafe, offset, at)
+	case at+int64(size) != f.Size-endBytes:
+		return fmt.Errorf("%w: data between its directory and its end", ErrUnsafe)
+	}
+	return nil
+}

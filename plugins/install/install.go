@@ -1,0 +1,183 @@
+// Package install brings plugins from their sources into the sealed store and pins them in lock files. It runs nothing of a plugin, and
+// approves nothing.
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// ErrOutside is returned for a lock file of a project that names a path outside of the project.
+var ErrOutside = errors.New("path outside of the project")
+
+// Installer installs plugins. Its fields must not change while it is used.
+type Installer struct {
+	Fetcher *source.Fetcher
+	Vault   *trust.Vault
+	Home    string // for ~ in references
+	Temp    string // directory for what is being unpacked, on the file system of the vault; made when it is needed
+}
+
+// Target is a lock file.
+type Target struct {
+	Path    string // absolute
+	Project bool   // it is the project's: its paths are relative to it and stay in the project
+	Base    string // where relative paths of references start; empty: the directory of the lock file
+}
+
+func (t Target) dir() string { return filepath.Dir(t.Path) }
+
+// Staged is a plugin that was fetched and sealed, and is not pinned yet.
+type Staged struct {
+	plugins.Installed
+	Sealed  *trust.Sealed
+	LeftOut []string // parts of the package that were not unpacked, with the reason
+}
+
+// Stage fetches a plugin and seals its content. With a pin, the content is exactly the pinned one, or the error wraps
+// source.ErrMismatch. Otherwise the reference decides, and the name is that of the package, or of its file.
+func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.Plugin) (*Staged, error) {
+	r, err := in.parse(t, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(in.Temp, 0o700); err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp(in.Temp, ".install-")
+	if err != nil {
+		return nil, err
+	}
+	s, err := in.stage(ctx, t, r, pin, temp)
+	return s, errors.Join(err, os.RemoveAll(temp))
+}
+
+func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pins.Plugin, temp string) (*Staged, error) {
+	var want *source.Pin
+	if pin != nil {
+		want = &pin.Pin
+	}
+	fetched, err := in.Fetcher.Fetch(ctx, r, want, temp)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := in.Vault.Digest(ctx, fetched.Path)
+	if err != nil {
+		return nil, err
+	}
+	if pin != nil && pin.Digest != digest {
+		return nil, fmt.Errorf("%s: %w: its digest is %s, pinned is %s", r, source.ErrMismatch, digest.Short(), pin.Digest.Short())
+	}
+	s := &Staged{LeftOut: fetched.LeftOut}
+	if s.Sealed, err = in.Vault.Seal(ctx, fetched.Path, digest); err != nil {
+		return nil, err
+	}
+	name := ""
+	if pin != nil {
+		name = pin.Name
+	} else if name, err = plugins.NameOf(s.Sealed, nameFor(r, fetched.Path)); err != nil {
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	fetched.Ref = t.written(r)
+	s.Installed = plugins.Installed{Plugin: pins.Plugin{Name: name, Pin: fetched.Pin, Digest: digest}, Lock: t.Path, Project: t.Project}
+	return s, nil
+}
+
+// nameFor returns the file name that names a bare module.
+func nameFor(r source.Ref, path string) string {
+	if r.Kind == source.Path {
+		return r.URL
+	}
+	return path
+}
+
+// parse reads a reference of a lock file. A project's paths stay in the project.
+func (in *Installer) parse(t Target, ref string) (source.Ref, error) {
+	base := t.Base
+	if base == "" {
+		base = t.dir()
+	}
+	r, err := source.Parse(ref, base, in.Home)
+	if err != nil || r.Kind != source.Path || !t.Project {
+		return r, err
+	}
+	real, err := filepath.EvalSymlinks(r.URL)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", ref, err)
+	}
+	root, err := filepath.EvalSymlinks(t.dir())
+	if err != nil {
+		return r, err
+	}
+	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
+		return r, fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, ref)
+	}
+	return r, nil
+}
+
+// written returns a reference as the lock file has it: paths of a project are relative to it.
+func (t Target) written(r source.Ref) string {
+	if r.Kind == source.Path && t.Project {
+		if rel, err := filepath.Rel(t.dir(), r.URL); err == nil && filepath.IsLocal(rel) {
+			return "./" + filepath.ToSlash(rel)
+		}
+	}
+	return r.String()
+}
+
+// Missing returns the plugins of a lock file whose content is not in the vault, or is damaged there.
+func (in *Installer) Missing(ctx context.Context, f *pins.File) ([]pins.Plugin, error) {
+	var out []pins.Plugin
+	for _, p := range f.Plugins {
+		_, err := in.Vault.Open(ctx, p.Digest)
+		switch {
+		case err == nil:
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, trust.ErrChanged):
+			out = append(out, p)
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Hosts returns the hosts that fetching pinned plugins contacts, each once, in order.
+func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
+	var out []string
+	seen := map[string]bool{"": true}
+	for _, p := range list {
+		r, err := in.parse(t, p.Ref)
+		if err != nil {
+			return nil, fmt.Errorf("%s, plugin %s: %w", t.Path, p.Name, err)
+		}
+		for _, host := range []string{r.Host(in.Fetcher.RegistryURL()), source.Ref{Kind: source.Archive, URL: p.URL}.Host("")} {
+			if !seen[host] {
+				seen[host] = true
+				out = append(out, host)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Describe returns a pin in words: its version and commit or digest.
+func Describe(p pins.Plugin) string {
+	var parts []string
+	if p.Version != "" {
+		parts = append(parts, p.Version)
+	}
+	if p.Commit != "" {
+		parts = append(parts, "commit "+p.Commit[:min(12, len(p.Commit))])
+	}
+	return strings.Join(append(parts, "content "+p.Digest.Short()), ", ")
+}

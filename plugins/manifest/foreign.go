@@ -1,0 +1,382 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// host is another program whose plugins have equivalents here.
+type host struct {
+	name string // for people
+	file string // its manifest, from the package's root
+}
+
+// hosts are in the order of preference: one folder often serves several programs.
+var hosts = []host{
+	{"Claude Code", ".claude-plugin/plugin.json"},
+	{"Codex", ".codex-plugin/plugin.json"},
+	{"Cursor", ".cursor-plugin/plugin.json"},
+	{"Gemini CLI", "gemini-extension.json"},
+}
+
+func hostNames() string {
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// withoutEquivalent are the parts of other hosts' plugins that tenon has nothing for, as fields and as places.
+var withoutEquivalent = map[string]string{
+	"lspServers": "LSP servers", "outputStyles": "output styles", "workflows": "workflows", "channels": "channels", "dependencies": "dependencies on other plugins",
+	"experimental": "experimental parts", "apps": "apps", "themes": "themes", "plan": "plan settings", "policies": "policies", "excludeTools": "excluded tools",
+	"userConfig": "settings asked from the user", "settings": "settings asked from the user", "rules": "rules", "interface": "",
+}
+
+var placesWithoutEquivalent = map[string]string{
+	".lsp.json": "LSP servers", "output-styles": "output styles", "themes": "themes", "monitors": "monitors", "workflows": "workflows",
+	"bin": "programs for PATH", "settings.json": "settings", "policies": "policies", "rules": "rules",
+}
+
+// isForeign reports whether the package has a manifest of another host, or with usual a part in its usual place.
+func (r *reader) isForeign(usual bool) bool {
+	for _, h := range hosts {
+		if dir, _, _ := strings.Cut(h.file, "/"); r.folder.has(dir) {
+			return true
+		}
+	}
+	return usual && slices.ContainsFunc([]string{skillsDir, "commands", "agents", "hooks", ".mcp.json", skillFile}, r.folder.has)
+}
+
+// foreign reads the package as one of another host. With no manifest, the parts are in their usual places and the name is the one given.
+func (r *reader) foreign(name string) error {
+	h, n, err := r.foreignManifest()
+	if err != nil {
+		return err
+	}
+	r.p.Host, r.p.Manifest.Name = h.name, name
+	manifest := filepath.Join(r.folder.root, filepath.FromSlash(h.file))
+	r.identity(n)
+	if !ValidName(r.p.Manifest.Name) {
+		return fmt.Errorf("%w: %s: invalid plugin name %s", sdk.ErrManifest, manifest, quoted(r.p.Manifest.Name))
+	}
+	r.p.Description = sdk.Description{Name: r.p.Manifest.Name, Version: r.p.Manifest.Version, Summary: r.p.Manifest.Description}
+	r.foreignSkills(r.places(n, "skills", skillsDir, true))
+	for _, file := range r.markdown(r.places(n, "commands", "commands", false)) {
+		r.foreignCommand(file)
+	}
+	for _, file := range r.markdown(r.places(n, "agents", "agents", false)) {
+		r.foreignAgent(file)
+	}
+	r.foreignServers(n, manifest)
+	if inline := n.Get("hooks"); inline != nil && inline.Kind == checked.Object {
+		r.warn(manifest, "hooks", "put them into hooks/hooks.json", "is left out: hooks inside the manifest")
+	}
+	r.hookFile()
+	r.leftOut(n, manifest)
+	if len(r.p.Skills)+len(r.p.Description.Commands)+len(r.p.Description.Agents)+len(r.p.Servers) == 0 && r.p.HookFile == "" {
+		return fmt.Errorf("%w: %s: nothing in it has an equivalent in tenon: %s", sdk.ErrManifest, r.folder.root, strings.Join(r.p.Warnings, "; "))
+	}
+	return nil
+}
+
+// foreignManifest returns the first manifest of another host. Without one it is an empty manifest of the first host.
+func (r *reader) foreignManifest() (h host, n *checked.Node, err error) {
+	for _, h := range hosts {
+		data, err := r.folder.read(h.file, checked.MaxBytes)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		path := filepath.Join(r.folder.root, filepath.FromSlash(h.file))
+		if err != nil {
+			return h, nil, fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)
+		}
+		rep := newReport(path)
+		if n = rep.object(data); n == nil {
+			return h, nil, rep.err()
+		}
+		return h, n, nil
+	}
+	return hosts[0], &checked.Node{Kind: checked.Object}, nil
+}
+
+// identity takes name, version and description. Other programs check them less, so those that are no text are left out.
+func (r *reader) identity(n *checked.Node) {
+	text := func(field string) string {
+		if v := n.Get(field); v != nil && v.Kind == checked.String {
+			return v.Text
+		}
+		return ""
+	}
+	if name := text("name"); name != "" {
+		r.p.Manifest.Name = strings.ToLower(name)
+	}
+	r.p.Manifest.Version, r.p.Manifest.Description = text("version"), text("description")
+	r.p.License, r.p.Homepage = text("license"), text("homepage")
+	if author := n.Get("author"); author != nil && author.Kind == checked.Object {
+		if name := author.Get("name"); name != nil {
+			r.p.Author.Name = name.Text
+		}
+	}
+}
+
+// places returns the files and directories of a component: those of the field, which replace the usual one, or with adds are added to it.
+func (r *reader) places(n *checked.Node, field, usual string, adds bool) []string {
+	var out []string
+	v := n.Get(field)
+	if v == nil || adds {
+		out = append(out, usual)
+	}
+	if v == nil {
+		return out
+	}
+	list := []checked.Node{*v}
+	if v.Kind == checked.List {
+		list = v.Items
+	}
+	for _, e := range list {
+		rel := strings.TrimSuffix(strings.TrimPrefix(e.Text, "./"), "/")
+		if rel == "" || rel == "." {
+			rel = "."
+		}
+		if e.Kind != checked.String || !filepath.IsLocal(filepath.FromSlash(rel)) {
+			r.warn(r.folder.root, field, "write a path inside of the package", "is left out: %s", quoted(string(e.Raw)))
+			continue
+		}
+		if !slices.Contains(out, rel) {
+			out = append(out, rel)
+		}
+	}
+	return out
+}
+
+// foreignSkills finds skills: directories with a SKILL.md in one of the places, or a place that is one itself.
+func (r *reader) foreignSkills(places []string) {
+	if len(places) == 1 && !r.folder.has(skillsDir) && r.folder.has(skillFile) {
+		places = []string{"."}
+	}
+	for _, place := range places {
+		if r.addSkill(place) {
+			continue
+		}
+		dir, err := r.folder.resolve(place)
+		if err != nil {
+			continue // most packages have no skills
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			r.warn(dir, "", "", "no skills are loaded: %v", err)
+			continue
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() {
+				r.addSkill(path.Join(place, e.Name()))
+			}
+		}
+	}
+	slices.SortFunc(r.p.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// addSkill adds the skill in a directory, and reports whether there is one. Its name is that of its front matter, or of its directory.
+func (r *reader) addSkill(dir string) bool {
+	file := path.Join(dir, skillFile)
+	data, err := r.folder.read(file, maxSkillBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	var s Skill
+	if err == nil {
+		s, err = parseSkill(data)
+	}
+	if err == nil && len(r.p.Skills) == maxSkills {
+		err = fmt.Errorf("more than %d skills", maxSkills)
+	}
+	if err != nil {
+		r.warn(filepath.Join(r.folder.root, filepath.FromSlash(file)), "", "", "the skill is left out: %v", err)
+		return true
+	}
+	if s.Dir, err = r.folder.resolve(dir); err == nil {
+		r.p.Skills = append(r.p.Skills, s)
+	}
+	return true
+}
+
+// maxTexts limits the commands, and the agents, of a package.
+const maxTexts = 500
+
+// text is a Markdown file of a package.
+type text struct {
+	name string // from the place: "git/commit"
+	file string // from the root
+	*frontmatter.Document
+}
+
+// markdown returns the Markdown files in places, which are files or directories.
+func (r *reader) markdown(places []string) (out []text) {
+	for _, place := range places {
+		root, err := r.folder.resolve(place)
+		if err != nil {
+			continue
+		}
+		err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.EqualFold(filepath.Ext(file), ".md") || strings.EqualFold(d.Name(), "README.md") {
+				return err
+			}
+			rel, err := filepath.Rel(root, file)
+			if err != nil {
+				return err
+			}
+			if len(out) == maxTexts {
+				return fmt.Errorf("more than %d files", maxTexts)
+			}
+			if rel == "." {
+				rel = filepath.Base(file)
+			}
+			out = r.addText(out, file, strings.TrimSuffix(filepath.ToSlash(rel), filepath.Ext(rel)))
+			return nil
+		})
+		if err != nil {
+			r.warn(root, "", "", "the rest is left out: %v", err)
+		}
+	}
+	return out
+}
+
+func (r *reader) addText(out []text, file, name string) []text {
+	rel, err := filepath.Rel(r.folder.root, file)
+	var data []byte
+	if err == nil {
+		data, err = r.folder.read(filepath.ToSlash(rel), maxSkillBytes)
+	}
+	var doc *frontmatter.Document
+	if err == nil {
+		doc, err = frontmatter.Parse(data)
+	}
+	if err != nil {
+		r.warn(file, "", "", "is left out: %v", err)
+		return out
+	}
+	return append(out, text{strings.TrimSuffix(name, ".agent"), file, doc})
+}
+
+// named returns the name of a component: that of the plugin before it, as its own program shows it.
+func (r *reader) named(name string) string {
+	return r.p.Manifest.Name + ":" + strings.ReplaceAll(name, "/", ":")
+}
+
+func (r *reader) foreignCommand(t text) {
+	var meta struct {
+		Description string `json:"description"`
+	}
+	if err := t.Decode(&meta); err != nil {
+		r.warn(t.file, "", "", "the command is left out: %v", err)
+		return
+	}
+	r.p.Description.Commands = append(r.p.Description.Commands, sdk.Command{
+		Name: r.named(t.name), Description: meta.Description, Template: t.Body, Source: "command", Origin: t.file,
+	})
+}
+
+func (r *reader) foreignAgent(t text) {
+	var meta struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Tools       any    `json:"tools"`
+		Disallowed  any    `json:"disallowedTools"`
+		Model       any    `json:"model"`
+	}
+	if err := t.Decode(&meta); err != nil {
+		r.warn(t.file, "", "", "the agent is left out: %v", err)
+		return
+	}
+	if meta.Name == "" {
+		meta.Name = t.name
+	}
+	if meta.Model != nil && meta.Model != "inherit" {
+		r.models++
+	}
+	r.p.Description.Agents = append(r.p.Description.Agents, sdk.Agent{
+		Name: r.named(meta.Name), Description: meta.Description, Mode: sdk.ModeSubagent, Prompt: t.Body, Origin: t.file,
+		Permission: restrictions(words(meta.Tools), words(meta.Disallowed), t.file),
+	})
+}
+
+// words returns a list that is written as a list or as text with commas.
+func words(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		out = strings.Split(v, ",")
+	case []any:
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				out = append(out, s)
+			}
+		}
+	}
+	for i := range out {
+		out[i], _, _ = strings.Cut(strings.TrimSpace(out[i]), "(")
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// permissionOf are the permissions that other hosts' tools need here.
+var permissionOf = map[string]string{
+	"Read": "read", "Write": "edit", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Bash": "bash", "Grep": "grep", "Glob": "glob", "LS": "list",
+	"WebFetch": "webfetch", "WebSearch": "websearch", "Task": "task", "Agent": "task", "TodoWrite": "todowrite", "Skill": "skill",
+}
+
+// restrictions returns rules that deny what an agent does not list, and what it excludes. They allow nothing: a plugin does not loosen
+// the user's rules.
+func restrictions(tools, excluded []string, origin string) (out sdk.PermissionRules) {
+	deny := map[string]bool{}
+	if len(tools) > 0 && !slices.Contains(tools, "*") {
+		for _, permission := range permissionOf {
+			deny[permission] = true
+		}
+		for _, tool := range tools {
+			delete(deny, permissionOf[tool])
+		}
+	}
+	for _, tool := range excluded {
+		if permission, ok := permissionOf[tool]; ok {
+			deny[permission] = true
+		}
+	}
+	for _, permission := range sortedKeys(deny) {
+		out = append(out, sdk.PermissionRule{Permission: permission, Pattern: "*", Action: sdk.ActionDeny, Origin: origin})
+	}
+	return out
+}
+
+// leftOut warns about parts without an equivalent.
+func (r *reader) leftOut(n *checked.Node, manifest string) {
+	if r.models > 0 {
+		r.warn("agents", "model", "", "the models of %d agents are ignored: agents of plugins use the session's model", r.models)
+	}
+	for i := range n.Members {
+		if what := withoutEquivalent[n.Members[i].Name]; what != "" {
+			r.warn(manifest, n.Members[i].Name, "", "is left out: tenon has no %s", what)
+		}
+	}
+	for _, place := range sortedKeys(placesWithoutEquivalent) {
+		if r.folder.has(place) {
+			r.warn(filepath.Join(r.folder.root, place), "", "", "is left out: tenon has no %s", placesWithoutEquivalent[place])
+		}
+	}
+}
+
+// reference matches a variable in an entry of a server.
+var reference = regexp.MustCompile(`\$\{[^}]*\}`)

@@ -1,0 +1,227 @@
+package manifest_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/tenonhq/tenon/plugins/manifest"
+)
+
+// folder writes the files of an archive to a directory.
+func folder(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range txtar.Parse([]byte(text)).Files {
+		path := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// summary lists what a package contributes.
+func summary(p *manifest.Package) string {
+	out := []string{p.Host, p.Manifest.Name, p.Manifest.Version}
+	for _, s := range p.Skills {
+		out = append(out, "skill="+s.Name)
+	}
+	for _, c := range p.Description.Commands {
+		out = append(out, "command="+c.Name)
+	}
+	for _, a := range p.Description.Agents {
+		denied := ""
+		for _, r := range a.Permission {
+			denied += "-" + r.Permission
+		}
+		out = append(out, "agent="+a.Name+denied)
+	}
+	var names []string
+	for name, s := range p.Servers {
+		names = append(names, "server="+name+":"+s.Command+s.URL+strings.Join(s.Args, ","))
+	}
+	slices.Sort(names)
+	out = append(out, names...)
+	if p.HookFile != "" {
+		out = append(out, "hooks="+filepath.Base(p.HookFile))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	const skill = "---\nname: review\ndescription: Reviews.\n---\nx\n"
+	for name, c := range map[string]struct {
+		files, want string
+		out         []string // words of the warnings
+	}{
+		"claude": {`
+-- .claude-plugin/plugin.json --
+{"name": "Tools", "version": "1.2.0", "description": "d", "author": {"name": "a"}, "lspServers": {}, "unknown": 1}
+-- skills/other/SKILL.md --
+` + skill + `
+-- commands/commit.md --
+---
+description: Commits.
+allowed-tools: Bash(git:*)
+---
+Commit $ARGUMENTS
+-- commands/git/push.md --
+Push
+-- commands/README.md --
+Not a command
+-- agents/reviewer.md --
+---
+name: reviewer
+description: d
+tools: Read, Grep, Bash(git diff:*)
+model: sonnet
+---
+You review.
+-- agents/free.md --
+---
+name: free
+description: d
+disallowedTools: [WebFetch]
+---
+You are free.
+-- .mcp.json --
+{"db": {"command": "${CLAUDE_PLUGIN_ROOT}/bin/db", "args": ["--data", "${CLAUDE_PLUGIN_DATA}"]}, "web": {"type": "http", "url": "https://example.com/mcp"},
+ "secret": {"command": "x", "env": {"KEY": "${API_KEY}"}}, "default": {"command": "x", "args": ["${LEVEL:-info}"]}}
+-- hooks/hooks.json --
+{"hooks": {}}
+-- bin/db --
+x
+`, "Claude Code tools 1.2.0 skill=review command=tools:commit command=tools:git:push agent=tools:free-webfetch " +
+			"agent=tools:reviewer-edit-glob-list-skill-task-todowrite-webfetch-websearch server=db:./bin/db--data,${PLUGIN_DATA} server=default:xinfo server=web:https://example.com/mcp hooks=hooks.json",
+			[]string{"models of 1", "LSP servers", "${API_KEY}", "programs for PATH"}},
+		"fields replace places": {`
+-- .claude-plugin/plugin.json --
+{"name": "p", "commands": ["./more/a.md"], "skills": "./extra", "mcpServers": {"s": {"command": "x"}}, "agents": "../out"}
+-- commands/b.md --
+b
+-- more/a.md --
+a
+-- skills/review/SKILL.md --
+` + skill + `
+-- extra/two/SKILL.md --
+` + strings.ReplaceAll(skill, "review", "two") + `
+`, "Claude Code p  skill=review skill=two command=p:a server=s:x", []string{"../out"}},
+		"a skill at the root": {`
+-- .claude-plugin/plugin.json --
+{"name": "p"}
+-- SKILL.md --
+` + skill, "Claude Code p  skill=review", nil},
+		"no manifest": {`
+-- skills/review/SKILL.md --
+` + skill, "Claude Code given  skill=review", nil},
+		"codex": {`
+-- .codex-plugin/plugin.json --
+{"name": "p", "version": "2", "apps": "./apps", "interface": {"displayName": "P"}}
+-- skills/review/SKILL.md --
+` + skill, "Codex p 2 skill=review", []string{"apps"}},
+		"cursor": {`
+-- .cursor-plugin/plugin.json --
+{"name": "p", "rules": "./rules"}
+-- commands/a.md --
+a
+`, "Cursor p  command=p:a", []string{"rules"}},
+		"gemini": {`
+-- gemini-extension.json --
+{"name": "p", "version": "1", "mcpServers": {"s": {"command": "node", "args": ["${extensionPath}${/}s.js"]}, "h": {"httpUrl": "https://example.com/"}}, "excludeTools": ["x"]}
+`, "Gemini CLI p 1 server=h:https://example.com/ server=s:node${PLUGIN_ROOT}/s.js", []string{"excluded tools"}},
+		"several manifests": {`
+-- gemini-extension.json --
+{"name": "gemini"}
+-- .claude-plugin/plugin.json --
+{"name": "claude"}
+-- skills/review/SKILL.md --
+` + skill, "Claude Code claude  skill=review", nil},
+		"ours first": {`
+-- plugin.json --
+{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "ours"}
+-- .claude-plugin/plugin.json --
+{"name": "claude"}
+`, "tenon ours ", nil},
+		"a plugin.json of another host": {`
+-- plugin.json --
+{"name": "goose"}
+-- .claude-plugin/plugin.json --
+{"name": "claude"}
+-- commands/a.md --
+a
+`, "Claude Code claude  command=claude:a", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := manifest.ReadNamed(folder(t, c.files), "given")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if have := summary(p); have != c.want {
+				t.Errorf("have %s\nwant %s", have, c.want)
+			}
+			text := strings.Join(p.Warnings, "\n")
+			for _, word := range c.out {
+				if !strings.Contains(text, word) {
+					t.Errorf("%q is not named in:\n%s", word, text)
+				}
+			}
+			if len(p.Warnings) != len(c.out) {
+				t.Errorf("%d warnings, want %d:\n%s", len(p.Warnings), len(c.out), text)
+			}
+		})
+	}
+}
+
+func TestForeignRefused(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string]string{
+		"nothing":            "-- README.md --\nx\n",
+		"not JSON":           "-- .claude-plugin/plugin.json --\n{\n-- commands/a.md --\na\n",
+		"no equivalent":      "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"lspServers\": {}}\n",
+		"a name like a path": "-- .claude-plugin/plugin.json --\n{\"name\": \"../p\"}\n-- commands/a.md --\na\n",
+	} {
+		if p, err := manifest.ReadNamed(folder(t, files), "given"); err == nil {
+			t.Errorf("%s: %s", name, summary(p))
+		}
+	}
+}
+
+// FuzzForeign reads any manifest and any list of servers.
+func FuzzForeign(f *testing.F) {
+	f.Add(`{"name": "p", "skills": ["./a"], "mcpServers": "./m.json", "commands": 1}`, `{"mcpServers": {"s": {"command": "${CLAUDE_PLUGIN_ROOT}/x"}}}`, "---\nname: a\n---\nb")
+	f.Fuzz(func(t *testing.T, text, servers, agent string) {
+		dir := t.TempDir()
+		for name, body := range map[string]string{".claude-plugin/plugin.json": text, ".mcp.json": servers, "agents/a.md": agent, "commands/a.md": agent} {
+			path := filepath.Join(dir, name)
+			if os.MkdirAll(filepath.Dir(path), 0o755) != nil || os.WriteFile(path, []byte(body), 0o644) != nil {
+				t.Fatal(path)
+			}
+		}
+		p, err := manifest.ReadNamed(dir, "given")
+		if err != nil {
+			return
+		}
+		for name, s := range p.Servers {
+			if strings.HasPrefix(s.Command, "/") || strings.Contains(s.Command, "..") && strings.HasPrefix(s.Command, "./") && !filepath.IsLocal(s.Command) {
+				t.Errorf("server %q leads out: %+v", name, s)
+			}
+		}
+		for _, a := range p.Description.Agents {
+			for _, r := range a.Permission {
+				if r.Action != "deny" {
+					t.Errorf("agent %s has the rule %+v", a.Name, r)
+				}
+			}
+		}
+	})
+}

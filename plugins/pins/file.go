@@ -1,0 +1,165 @@
+package pins
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// Name is the name of the file, in the root of a project or in the user's configuration directory.
+const Name = "tenon.plugins.lock"
+
+// ErrFile is returned for a file that cannot be read or understood. It is left unchanged.
+var ErrFile = errors.New("unusable " + Name)
+
+const (
+	version  = 1
+	maxBytes = 4 << 20
+	maxPins  = 1000
+)
+
+// Plugin is an installed plugin.
+type Plugin struct {
+	Name string `json:"name"`
+	source.Pin
+	// Digest is of the unpacked tree, as package trust computes it.
+	Digest trust.Digest `json:"digest"`
+}
+
+// File is the content of a lock file.
+type File struct {
+	Plugins []Plugin // sorted by name
+}
+
+// content is the JSON form.
+type content struct {
+	Version int      `json:"version"`
+	Plugins []Plugin `json:"plugins"`
+}
+
+// Read reads a lock file. Without one, there are no plugins. Errors wrap ErrFile.
+func Read(path string) (*File, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &File{}, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	var data []byte
+	if err == nil {
+		data, err = readFile(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
+	}
+	f, err := Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
+	}
+	return f, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("larger than %d MiB", maxBytes>>20)
+	}
+	return data, err
+}
+
+// Decode reads the content of a lock file.
+func Decode(data []byte) (*File, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var c content
+	if err := dec.Decode(&c); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("unexpected data after the JSON value")
+	}
+	switch {
+	case c.Version != version:
+		return nil, fmt.Errorf("version %d; this tenon reads version %d", c.Version, version)
+	case len(c.Plugins) > maxPins:
+		return nil, fmt.Errorf("%d plugins; at most %d", len(c.Plugins), maxPins)
+	}
+	seen := map[string]bool{}
+	for i := range c.Plugins {
+		p := &c.Plugins[i]
+		switch {
+		case !manifest.ValidName(p.Name):
+			return nil, fmt.Errorf("plugins[%d]: invalid name %q", i, p.Name)
+		case seen[p.Name]:
+			return nil, fmt.Errorf("plugins[%d]: duplicate name %q", i, p.Name)
+		case !p.Digest.Valid():
+			return nil, fmt.Errorf("plugins[%d] (%s): invalid digest %q", i, p.Name, p.Digest)
+		case p.Ref == "":
+			return nil, fmt.Errorf("plugins[%d] (%s): ref is missing", i, p.Name)
+		}
+		seen[p.Name] = true
+	}
+	slices.SortFunc(c.Plugins, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
+	return &File{Plugins: c.Plugins}, nil
+}
+
+// Encode returns the content of the lock file: one field per line, so that changes can be reviewed and merged.
+func (f *File) Encode() []byte {
+	list := f.Plugins
+	if list == nil {
+		list = []Plugin{}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(content{version, list}) // strings always encode
+	return b.Bytes()
+}
+
+// Find returns the plugin with a name; nil without one.
+func (f *File) Find(name string) *Plugin {
+	if at := slices.IndexFunc(f.Plugins, func(p Plugin) bool { return p.Name == name }); at >= 0 {
+		return &f.Plugins[at]
+	}
+	return nil
+}
+
+// With returns a copy of the file with a plugin added or replaced.
+func (f *File) With(p Plugin) *File {
+	out := f.Without(p.Name)
+	out.Plugins = append(out.Plugins, p)
+	slices.SortFunc(out.Plugins, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Without returns a copy of the file without a plugin.
+func (f *File) Without(name string) *File {
+	return &File{Plugins: slices.DeleteFunc(slices.Clone(f.Plugins), func(p Plugin) bool { return p.Name == name })}
+}
+
+// write replaces the file at path.
+func (f *File) write(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, f.Encode(), atomicfile.Options{Mode: 0o644, Sync: true, SyncDir: true})
+}

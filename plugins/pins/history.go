@@ -1,0 +1,185 @@
+package pins
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// kept is the number of earlier states of a lock file.
+const kept = 10
+
+const (
+	historyDir  = "generations"
+	lockTimeout = 30 * time.Second
+	lockRetry   = 50 * time.Millisecond
+)
+
+// ErrNoHistory is returned by Rollback without an earlier state.
+var ErrNoHistory = errors.New("no earlier generation")
+
+// History changes lock files and keeps their earlier states. Safe for use from many processes.
+type History struct {
+	Dir string // plugins/ of the user's data directory
+}
+
+// Change replaces the lock file at path by the result of f, which receives its present content. The state before becomes the newest
+// generation. If f returns an error or the content does not change, nothing is written. Renaming the lock file is the only switch: a
+// process that is killed leaves the old state or the new one.
+func (h History) Change(ctx context.Context, path string, f func(*File) (*File, error)) error {
+	return h.locked(ctx, func() error {
+		old, err := Read(path)
+		if err != nil {
+			return err
+		}
+		changed, err := f(old)
+		if err != nil || bytes.Equal(old.Encode(), changed.Encode()) {
+			return err
+		}
+		// First the state before, in case the file was not written by Change; after the switch the new one, whose contents Digests
+		// then names. A process that is killed in between leaves a state twice, which Rollback skips, or not at all.
+		if err := h.keep(path, old); err != nil {
+			return err
+		}
+		if err := changed.write(path); err != nil {
+			return err
+		}
+		if err := h.keep(path, changed); err != nil {
+			return err
+		}
+		return h.prune(path)
+	})
+}
+
+// Rollback replaces the lock file by the newest earlier state that differs from it, and returns both.
+func (h History) Rollback(ctx context.Context, path string) (from, to *File, err error) {
+	err = h.locked(ctx, func() error {
+		if from, err = Read(path); err != nil {
+			return err
+		}
+		list, err := h.generations(path)
+		if err != nil {
+			return err
+		}
+		for _, n := range slices.Backward(list) {
+			if to, err = Read(h.file(path, n)); err != nil {
+				return err
+			}
+			if !bytes.Equal(to.Encode(), from.Encode()) {
+				return to.write(path)
+			}
+			// The present state: once the switch is made, an earlier one is to be found first.
+			if err := os.Remove(h.file(path, n)); err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("%w of %s", ErrNoHistory, path)
+	})
+	return from, to, err
+}
+
+// Digests returns the contents that any generation of any lock file names. They must not be deleted.
+func (h History) Digests() (map[trust.Digest]bool, error) {
+	out := map[trust.Digest]bool{}
+	files, err := filepath.Glob(filepath.Join(h.Dir, historyDir, "*", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range files {
+		f, err := Read(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range f.Plugins {
+			out[p.Digest] = true
+		}
+	}
+	return out, nil
+}
+
+// keep adds a state as the newest generation, unless it is the newest.
+func (h History) keep(path string, f *File) error {
+	list, err := h.generations(path)
+	if err != nil {
+		return err
+	}
+	next := 1
+	if len(list) > 0 {
+		last := list[len(list)-1]
+		next = last + 1
+		if newest, err := Read(h.file(path, last)); err == nil && bytes.Equal(newest.Encode(), f.Encode()) {
+			return nil
+		}
+	}
+	if err := os.MkdirAll(h.dir(path), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(h.file(path, next), f.Encode(), atomicfile.Options{Sync: true})
+}
+
+// prune deletes the oldest generations.
+func (h History) prune(path string) error {
+	list, err := h.generations(path)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, n := range list[:max(0, len(list)-kept)] {
+		problems = append(problems, os.Remove(h.file(path, n)))
+	}
+	return errors.Join(problems...)
+}
+
+// generations returns the numbers of the generations of a lock file, ascending.
+func (h History) generations(path string) ([]int, error) {
+	entries, err := os.ReadDir(h.dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []int
+	for _, e := range entries {
+		if n, err := strconv.Atoi(strings.TrimSuffix(e.Name(), ".json")); err == nil && n > 0 {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, err
+}
+
+func (h History) dir(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(h.Dir, historyDir, hex.EncodeToString(sum[:8]))
+}
+
+func (h History) file(path string, n int) string {
+	return filepath.Join(h.dir(path), strconv.Itoa(n)+".json")
+}
+
+// locked runs f while no other process changes lock files.
+func (h History) locked(ctx context.Context, f func() error) error {
+	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(h.Dir, "install.lock"))
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	if ok, err := lock.TryLockContext(ctx, lockRetry); err != nil || !ok {
+		return fmt.Errorf("another tenon changes the installed plugins: %w", err)
+	}
+	return errors.Join(f(), lock.Unlock())
+}

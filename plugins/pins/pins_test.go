@@ -1,0 +1,125 @@
+package pins_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+func digest(c string) trust.Digest { return trust.Digest("sha256:" + strings.Repeat(c, 64)) }
+
+func plugin(name, c string) pins.Plugin {
+	return pins.Plugin{Name: name, Pin: source.Pin{Ref: "npm:" + name, Version: "1"}, Digest: digest(c)}
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), pins.Name)
+	if f, err := pins.Read(path); err != nil || len(f.Plugins) > 0 {
+		t.Fatalf("without a file: %v, %v", f, err)
+	}
+	f := (&pins.File{}).With(plugin("b", "1")).With(plugin("a", "2")).With(plugin("b", "3"))
+	if err := os.WriteFile(path, f.Encode(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := pins.Read(path)
+	if err != nil || !bytes.Equal(again.Encode(), f.Encode()) || again.Find("b").Digest != digest("3") || again.Plugins[0].Name != "a" {
+		t.Errorf("Read() = %+v, %v", again, err)
+	}
+	if again.Without("a").Find("a") != nil || again.Find("c") != nil {
+		t.Error("Without or Find")
+	}
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pins.Read(path); !errors.Is(err, pins.ErrFile) {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	good := `{"name":"a","ref":"npm:a","digest":"` + string(digest("1")) + `"}`
+	for name, text := range map[string]string{
+		"empty": "", "version": `{"version":2,"plugins":[]}`, "no version": `{"plugins":[]}`, "unknown field": `{"version":1,"plugins":[],"grants":[]}`,
+		"twice": `{"version":1,"plugins":[` + good + `,` + good + `]}`, "more": `{"version":1,"plugins":[]}{}`,
+		"name":        `{"version":1,"plugins":[{"name":"../a","ref":"npm:a","digest":"` + string(digest("1")) + `"}]}`,
+		"digest":      `{"version":1,"plugins":[{"name":"a","ref":"npm:a","digest":"sha256:../../x"}]}`,
+		"no ref":      `{"version":1,"plugins":[{"name":"a","digest":"` + string(digest("1")) + `"}]}`,
+		"an approval": `{"version":1,"plugins":[{"name":"a","ref":"npm:a","approved":true,"digest":"` + string(digest("1")) + `"}]}`,
+	} {
+		if f, err := pins.Decode([]byte(text)); err == nil {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	if f, err := pins.Decode([]byte(`{"version":1,"plugins":[` + good + `]}`)); err != nil || len(f.Plugins) != 1 {
+		t.Errorf("a good file: %v", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add((&pins.File{}).With(plugin("a", "1")).Encode())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := pins.Decode(data)
+		if err != nil {
+			return
+		}
+		again, err := pins.Decode(file.Encode())
+		if err != nil || !bytes.Equal(again.Encode(), file.Encode()) {
+			t.Errorf("%q: %v", data, err)
+		}
+	})
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	h := pins.History{Dir: t.TempDir()}
+	path := filepath.Join(t.TempDir(), pins.Name)
+	change := func(f func(*pins.File) *pins.File) {
+		t.Helper()
+		if err := h.Change(t.Context(), path, func(old *pins.File) (*pins.File, error) { return f(old), nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := h.Rollback(t.Context(), path); !errors.Is(err, pins.ErrNoHistory) {
+		t.Fatalf("Rollback() without a history: %v", err)
+	}
+	change(func(f *pins.File) *pins.File { return f.With(plugin("a", "1")) })
+	change(func(f *pins.File) *pins.File { return f.With(plugin("a", "2")) })
+	change(func(f *pins.File) *pins.File { return f })
+	change(func(f *pins.File) *pins.File { return f.With(plugin("b", "3")) })
+	broken := errors.New("broken")
+	if err := h.Change(t.Context(), path, func(*pins.File) (*pins.File, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	known, err := h.Digests()
+	if err != nil || !known[digest("1")] || !known[digest("2")] || !known[digest("3")] {
+		t.Errorf("Digests() = %v, %v", known, err)
+	}
+	for _, want := range []string{"2", "1", ""} {
+		_, to, err := h.Rollback(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := pins.Read(path)
+		if err != nil || !bytes.Equal(have.Encode(), to.Encode()) || have.Find("b") != nil {
+			t.Fatalf("after Rollback: %+v, %v", have, err)
+		}
+		if p := have.Find("a"); want == "" && p != nil || want != "" && p.Digest != digest(want) {
+			t.Fatalf("after Rollback: %+v, want %s", p, want)
+		}
+	}
+	for i := range 30 {
+		change(func(f *pins.File) *pins.File { return f.With(plugin("a", string("0123456789abcdef"[i%16]))) })
+	}
+	if files, _ := filepath.Glob(filepath.Join(h.Dir, "generations", "*", "*.json")); len(files) > 11 {
+		t.Errorf("%d generations are kept", len(files))
+	}
+}

@@ -1,0 +1,186 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/plugins/archive"
+)
+
+// Kinds of errors.
+var (
+	// ErrMismatch is returned if what a server sends is not what is pinned.
+	ErrMismatch = errors.New("not the pinned content")
+	// ErrOffline is returned if something is neither in the cache nor may be fetched.
+	ErrOffline = errors.New("not in the cache")
+	// ErrAddress is returned for addresses that a repository must not name.
+	ErrAddress = errors.New("address refused")
+)
+
+// Pin names exactly one content of a plugin. Its fields are written to lock files.
+type Pin struct {
+	Ref string `json:"ref"` // as the user wrote it; the path of a local source is relative to the lock file if it is below it
+	// Version is a tag or branch that was resolved, or the version of an npm package; empty if there is none.
+	Version   string `json:"version,omitempty"`
+	Commit    string `json:"commit,omitempty"`
+	URL       string `json:"url,omitempty"`       // of the tarball of an npm package
+	SHA256    string `json:"sha256,omitempty"`    // of an archive
+	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
+}
+
+// Fetched is a plugin on disk.
+type Fetched struct {
+	Pin
+	// Path is the directory or file of the plugin: the one passed to Fetch, or that of a local source.
+	Path    string
+	LeftOut []string // parts that were not unpacked, with the reason
+}
+
+// Fetcher fetches plugins. Its fields must not change while it is used. Safe for concurrent use.
+type Fetcher struct {
+	Cache    string // directory of downloads, by digest; made when it is needed
+	Registry string // of npm; default: https://registry.npmjs.org
+	Token    string // for the registry; empty: none
+	Environ  []string
+	// Offline forbids the network: only the cache is used.
+	Offline bool
+	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
+	// repository names.
+	Guarded bool
+	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, there are no reports. It is called by one
+	// goroutine of each Fetch.
+	Progress func(name string, have, want int64)
+	Limits   archive.Limits
+	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
+	Transport http.RoundTripper
+}
+
+// Fetch fetches what a reference names and unpacks it in the directory dir, which is empty. With a pin, it is exactly that content, or
+// ErrMismatch. Errors: archive.ErrUnsafe, those of the network, of git and of the file system.
+func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetched, error) {
+	if pin == nil {
+		pin = &Pin{}
+	}
+	out := &Fetched{Pin: *pin, Path: dir}
+	out.Ref = r.String()
+	var err error
+	switch r.Kind {
+	case Path:
+		err = f.path(ctx, r, out, dir)
+	case Archive:
+		err = f.archive(ctx, r, out, dir)
+	case Git:
+		err = f.git(ctx, r, out, dir)
+	case NPM:
+		err = f.npm(ctx, r, out, dir)
+	default:
+		err = fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	return out, nil
+}
+
+// path takes a directory, a module or an archive of this machine. Directories and modules are used where they are: sealing copies them.
+func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) error {
+	info, err := os.Stat(r.URL)
+	if err != nil {
+		return err
+	}
+	switch format := formatOf(r.URL); {
+	case info.IsDir(), format == "wasm":
+		out.Path = r.URL
+		return nil
+	case !info.Mode().IsRegular():
+		return errors.New("neither a directory nor a file")
+	case format == "":
+		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip or .wasm")
+	}
+	sum, err := sumFile(r.URL)
+	if err != nil {
+		return err
+	}
+	if out.SHA256 != "" && out.SHA256 != sum {
+		return fmt.Errorf("%w: its SHA-256 is %s, pinned is %s", ErrMismatch, sum, out.SHA256)
+	}
+	out.SHA256 = sum
+	return f.unpack(ctx, r.URL, formatOf(r.URL), out, dir)
+}
+
+// archive downloads a file.
+func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) error {
+	want := out.SHA256
+	if want == "" {
+		want = r.SHA256
+	}
+	file, sum, err := f.download(ctx, r.URL, want, "")
+	if err != nil {
+		return err
+	}
+	out.SHA256 = sum
+	format := formatOf(strings.SplitN(r.URL, "?", 2)[0])
+	if format == "wasm" {
+		return f.module(file, filepath.Base(strings.SplitN(r.URL, "?", 2)[0]), out, dir)
+	}
+	return f.unpack(ctx, file, format, out, dir)
+}
+
+// module copies a bare module, under its own name: that becomes the plugin's name until it says another.
+func (f *Fetcher) module(file, name string, out *Fetched, dir string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	out.Path = filepath.Join(dir, name)
+	return os.WriteFile(out.Path, data, 0o644)
+}
+
+func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched, dir string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	a := archive.File{Format: archive.Format(format), Data: file, Size: info.Size(), Limits: f.Limits}
+	content, err := a.Extract(ctx, dir)
+	if err != nil {
+		return err
+	}
+	out.LeftOut = content.LeftOut
+	return nil
+}
+
+// environ returns a variable of the user's environment.
+func (f *Fetcher) environ(name string) string {
+	for _, e := range f.Environ {
+		if value, ok := strings.CutPrefix(e, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// cached returns the path of something in the cache, and whether it exists.
+func (f *Fetcher) cached(kind, name string) (string, bool, error) {
+	dir := filepath.Join(f.Cache, kind)
+	path := filepath.Join(dir, name)
+	_, err := os.Lstat(path)
+	if err == nil {
+		return path, true, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", false, err
+	}
+	return path, false, os.MkdirAll(dir, 0o700)
+}

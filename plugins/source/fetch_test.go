@@ -1,0 +1,389 @@
+package source_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/plugins/archive"
+	"github.com/tenonhq/tenon/plugins/source"
+)
+
+func targz(t testing.TB, files map[string]string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for name, body := range files {
+		err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(body)), Typeflag: tar.TypeReg})
+		if err == nil {
+			_, err = io.WriteString(w, body)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func fetcher(t testing.TB) *source.Fetcher {
+	t.Helper()
+	return &source.Fetcher{Cache: t.TempDir(), Environ: append(os.Environ(), "HOME="+t.TempDir())}
+}
+
+func fetch(t testing.TB, f *source.Fetcher, ref string, pin *source.Pin) (*source.Fetched, map[string]string, error) {
+	t.Helper()
+	r, err := source.Parse(ref, "/", "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	out, err := f.Fetch(t.Context(), r, pin, dir)
+	files := map[string]string{}
+	walkErr := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(rel)] = string(data)
+		return err
+	})
+	if walkErr != nil {
+		t.Fatal(walkErr)
+	}
+	return out, files, err
+}
+
+// dropper serves data and breaks the connection after each part of it.
+type dropper struct {
+	data      []byte
+	part      int
+	tag       func() string
+	requests  atomic.Int32
+	positions chan string
+}
+
+func (d *dropper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.requests.Add(1)
+	at := 0
+	w.Header().Set("ETag", d.tag())
+	if text, ok := strings.CutPrefix(r.Header.Get("Range"), "bytes="); ok && r.Header.Get("If-Range") == d.tag() {
+		at, _ = strconv.Atoi(strings.TrimSuffix(text, "-"))
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", at, len(d.data)-1, len(d.data)))
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(d.data)-at))
+	if at > 0 {
+		w.WriteHeader(http.StatusPartialContent)
+	}
+	end := min(len(d.data), at+d.part)
+	_, _ = w.Write(d.data[at:end])
+	if end < len(d.data) {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	data := targz(t, map[string]string{"p/plugin.json": "{}", "p/big": strings.Repeat("x", 1<<20)})
+	fixed := func() string { return `"one"` }
+	t.Run("resumes", func(t *testing.T) {
+		t.Parallel()
+		d := &dropper{data: data, part: len(data)/2 + 1, tag: fixed}
+		server := httptest.NewServer(d)
+		t.Cleanup(server.Close)
+		f := fetcher(t)
+		out, files, err := fetch(t, f, server.URL+"/a.tar.gz", nil)
+		if err != nil || files["plugin.json"] != "{}" || out.SHA256 != hexSum(data) || d.requests.Load() != 2 {
+			t.Fatalf("Fetch() = %+v, %v after %d requests", out, err, d.requests.Load())
+		}
+		f.Offline = true
+		if _, files, err := fetch(t, f, server.URL+"/a.tar.gz", &out.Pin); err != nil || len(files) != 2 {
+			t.Errorf("from the cache: %v, %v", files, err)
+		}
+		if _, _, err := fetch(t, f, server.URL+"/other.tar.gz", nil); !errors.Is(err, source.ErrOffline) {
+			t.Errorf("offline: %v", err)
+		}
+	})
+	t.Run("resumes in a later run", func(t *testing.T) {
+		t.Parallel()
+		d := &dropper{data: data, part: len(data)/6 + 1, tag: fixed}
+		server := httptest.NewServer(d)
+		t.Cleanup(server.Close)
+		f := fetcher(t)
+		if _, _, err := fetch(t, f, server.URL+"/a.tar.gz", nil); err == nil {
+			t.Fatal("three parts of six are not enough")
+		}
+		if _, _, err := fetch(t, f, server.URL+"/a.tar.gz", nil); err != nil || d.requests.Load() != 6 {
+			t.Errorf("the second run: %v after %d requests in all", err, d.requests.Load())
+		}
+	})
+	t.Run("starts again when the file changed", func(t *testing.T) {
+		t.Parallel()
+		n := 0
+		d := &dropper{data: data, part: len(data)/2 + 1, tag: func() string { n++; return fmt.Sprintf("%q", strconv.Itoa(n/4)) }}
+		server := httptest.NewServer(d)
+		t.Cleanup(server.Close)
+		_, files, err := fetch(t, fetcher(t), server.URL+"/a.tar.gz", nil)
+		if err == nil && files["plugin.json"] != "{}" {
+			t.Errorf("mixed content: %v", files)
+		}
+	})
+	t.Run("wrong bytes", func(t *testing.T) {
+		t.Parallel()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) }))
+		t.Cleanup(server.Close)
+		for _, ref := range []string{server.URL + "/a.tar.gz#sha256=" + strings.Repeat("0", 64)} {
+			if _, files, err := fetch(t, fetcher(t), ref, nil); !errors.Is(err, source.ErrMismatch) || len(files) > 0 {
+				t.Errorf("%s: %v, %v", ref, files, err)
+			}
+		}
+		if _, _, err := fetch(t, fetcher(t), server.URL+"/a.tar.gz", &source.Pin{SHA256: strings.Repeat("0", 64)}); !errors.Is(err, source.ErrMismatch) {
+			t.Errorf("another pin: %v", err)
+		}
+		if _, _, err := fetch(t, fetcher(t), server.URL+"/a.zip", nil); !errors.Is(err, archive.ErrUnsafe) {
+			t.Errorf("another format: %v", err)
+		}
+	})
+	t.Run("a damaged cache", func(t *testing.T) {
+		t.Parallel()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) }))
+		t.Cleanup(server.Close)
+		f := fetcher(t)
+		out, _, err := fetch(t, f, server.URL+"/a.tar.gz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(f.Cache, "files", out.SHA256), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, files, err := fetch(t, f, server.URL+"/a.tar.gz", &out.Pin); err != nil || files["plugin.json"] != "{}" {
+			t.Errorf("Fetch() = %v, %v", files, err)
+		}
+	})
+	t.Run("a module", func(t *testing.T) {
+		t.Parallel()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("\x00asm")) }))
+		t.Cleanup(server.Close)
+		out, files, err := fetch(t, fetcher(t), server.URL+"/x/redact.wasm", nil)
+		if err != nil || filepath.Base(out.Path) != "redact.wasm" || files["redact.wasm"] != "\x00asm" {
+			t.Errorf("Fetch() = %+v, %v, %v", out, files, err)
+		}
+	})
+	for name, handler := range map[string]http.HandlerFunc{
+		"not found":        http.NotFound,
+		"endless redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
+		"cut": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+			_, _ = w.Write(data[:10])
+		},
+		"too large": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", strconv.Itoa(1<<40)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(handler)
+			t.Cleanup(server.Close)
+			if _, files, err := fetch(t, fetcher(t), server.URL+"/a.tar.gz", nil); err == nil || len(files) > 0 {
+				t.Errorf("Fetch() = %v, %v", files, err)
+			}
+		})
+	}
+	t.Run("canceled", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() }))
+		t.Cleanup(server.Close)
+		r, _ := source.Parse(server.URL+"/a.tar.gz", "/", "/")
+		if _, err := fetcher(t).Fetch(ctx, r, nil, t.TempDir()); !errors.Is(err, context.Canceled) {
+			t.Errorf("Fetch() = %v", err)
+		}
+	})
+}
+
+// TestGuarded: what a repository names is not fetched from this machine, not even behind a redirect, a name or a proxy.
+func TestGuarded(t *testing.T) {
+	t.Parallel()
+	asked := atomic.Int32{}
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	t.Cleanup(server.Close)
+	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
+	f := fetcher(t)
+	f.Guarded = true
+	f.Registry = server.URL
+	for _, ref := range []string{
+		server.URL + "/a.tar.gz", "http://localhost:" + port + "/a.zip", "http://[::1]:" + port + "/a.zip", "https://169.254.169.254/a.zip", "https://0.0.0.0:" + port + "/a.zip",
+		"git+http://127.0.0.1:" + port + "/r", "git+https://localhost:" + port + "/r", "git+file:///tmp", "npm:x",
+	} {
+		if _, _, err := fetch(t, f, ref, nil); !errors.Is(err, source.ErrAddress) {
+			t.Errorf("%s: %v, want ErrAddress", ref, err)
+		}
+	}
+	if asked.Load() > 0 {
+		t.Errorf("%d requests were sent", asked.Load())
+	}
+}
+
+func TestNPM(t *testing.T) {
+	t.Parallel()
+	pack := func(files map[string]string) []byte { return targz(t, files) }
+	good := pack(map[string]string{"package/package.json": `{"name":"@s/p","version":"1.2.0"}`, "package/plugin.json": "{}"})
+	needy := pack(map[string]string{"package/package.json": `{"dependencies":{"left-pad":"1"}}`})
+	bundled := pack(map[string]string{"package/package.json": `{"dependencies":{"l":"1"}}`, "package/node_modules/l/package.json": "{}"})
+	integrity := func(data []byte) string {
+		sum := sha512.Sum512(data)
+		return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
+	}
+	routes := map[string]http.HandlerFunc{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a mux does not match %2f
+		if handle, ok := routes[r.URL.Path]; ok {
+			handle(w, r)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(server.Close)
+	type version map[string]any
+	dist := func(name string, data []byte, sum string) version {
+		routes["/-/"+name] = func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer secret" {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+			_, _ = w.Write(data)
+		}
+		return version{"dist": version{"tarball": server.URL + "/-/" + name, "integrity": sum}}
+	}
+	describe := func(name string, doc any) {
+		routes["/"+name] = func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(doc) }
+	}
+	describe("@s/p", version{"dist-tags": version{"latest": "1.2.0", "next": "2.0.0"}, "versions": version{
+		"1.0.0": dist("p-1.0.0.tgz", good, integrity(good)), "1.2.0": dist("p-1.2.0.tgz", good, integrity(good)),
+		"1.3.0": dist("p-1.3.0.tgz", good, integrity(good)), "2.0.0": dist("p-2.0.0.tgz", good, integrity(good)), "3.0.0-beta.1": dist("p-3.tgz", good, integrity(good)),
+	}})
+	describe("needy", version{"dist-tags": version{"latest": "1.0.0"}, "versions": version{"1.0.0": dist("needy.tgz", needy, integrity(needy))}})
+	describe("bundled", version{"dist-tags": version{"latest": "1.0.0"}, "versions": version{"1.0.0": dist("bundled.tgz", bundled, integrity(bundled))}})
+	describe("wrong", version{"dist-tags": version{"latest": "1.0.0"}, "versions": version{"1.0.0": dist("wrong.tgz", good, integrity(needy))}})
+	describe("weak", version{"dist-tags": version{"latest": "1.0.0"}, "versions": version{"1.0.0": dist("weak.tgz", good, "sha1-abc")}})
+	describe("elsewhere", version{"dist-tags": version{"latest": "1.0.0"}, "versions": version{"1.0.0": version{"dist": version{"tarball": "file:///etc/passwd", "integrity": integrity(good)}}}})
+	routes["/garbage"] = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }
+	f := fetcher(t)
+	f.Registry, f.Token = server.URL, "secret"
+	for ref, want := range map[string]string{
+		"npm:@s/p": "1.2.0", "npm:@s/p@next": "2.0.0", "npm:@s/p@^1": "1.2.0", "npm:@s/p@~1.0.0": "1.0.0", "npm:@s/p@>=1.3": "2.0.0", "npm:@s/p@1.3.0": "1.3.0", "npm:bundled": "1.0.0",
+	} {
+		out, _, err := fetch(t, f, ref, nil)
+		if err != nil || out.Version != want || out.Integrity == "" {
+			t.Errorf("%s: %+v, %v, want version %s", ref, out, err, want)
+		}
+	}
+	for ref, want := range map[string]error{
+		"npm:needy": source.ErrDependencies, "npm:wrong": source.ErrMismatch, "npm:weak": nil, "npm:elsewhere": nil, "npm:garbage": nil, "npm:@s/p@^9": nil, "npm:missing": nil,
+	} {
+		if out, files, err := fetch(t, f, ref, nil); err == nil || want != nil && !errors.Is(err, want) {
+			t.Errorf("%s: %+v, %v, %v", ref, out, files, err)
+		}
+	}
+}
+
+// TestGit fetches from git's own server program over HTTP.
+func TestGit(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	work := filepath.Join(top, "work")
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"}, args...)...)
+		cmd.Dir, cmd.Env = work, append(os.Environ(), "HOME="+top, "GIT_CONFIG_NOSYSTEM=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	write := func(name, body string) {
+		t.Helper()
+		path := filepath.Join(work, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(body), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("plugins/a/plugin.json", "1")
+	git("init", "-q")
+	write(".git/hooks/post-checkout", "#!/bin/sh\ntouch "+filepath.Join(top, "pwned"))
+	git("add", ".")
+	git("commit", "-qm", "one")
+	first := git("rev-parse", "HEAD")
+	git("tag", "v1")
+	write("plugins/a/plugin.json", "2")
+	git("commit", "-qam", "two")
+	second := git("rev-parse", "HEAD")
+	git("clone", "-q", "--bare", ".", filepath.Join(top, "r.git"))
+	server := httptest.NewServer(&cgi.Handler{
+		Path: filepath.Join(git("--exec-path"), "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + top, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + top},
+		Stderr: io.Discard,
+	})
+	t.Cleanup(server.Close)
+	for _, base := range []string{"git+" + server.URL + "/r.git", "git+file://" + filepath.Join(top, "r.git")} {
+		f := fetcher(t)
+		for ref, want := range map[string][2]string{
+			base + "//plugins/a":             {second, "2"},
+			base + "//plugins/a@v1":          {first, "1"},
+			base + "//plugins/a@main":        {second, "2"},
+			base + "//plugins/a@v1#" + first: {first, "1"},
+		} {
+			out, files, err := fetch(t, f, ref, nil)
+			if err != nil || out.Commit != want[0] || files["plugin.json"] != want[1] {
+				t.Errorf("%s: %+v, %v, %v", ref, out, files, err)
+			}
+		}
+		f.Offline = true
+		if _, files, err := fetch(t, f, base+"//plugins/a@main", &source.Pin{Commit: first}); err != nil || files["plugin.json"] != "1" {
+			t.Errorf("pinned and offline: %v, %v", files, err)
+		}
+		f.Offline = false
+		for _, ref := range []string{base + "@nowhere", base + "//nowhere", base + "#" + commit, base + "@main#" + strings.Repeat("1", 40)} {
+			if _, files, err := fetch(t, f, ref, nil); err == nil {
+				t.Errorf("%s: %v", ref, files)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(top, "pwned")); err == nil {
+		t.Error("a hook ran")
+	}
+	stuck := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(stuck.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	r, _ := source.Parse("git+"+stuck.URL+"/r", "/", "/")
+	if _, err := fetcher(t).Fetch(ctx, r, nil, t.TempDir()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a server that hangs: %v", err)
+	}
+}

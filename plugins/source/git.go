@@ -1,0 +1,158 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/archive"
+)
+
+// maxComplaint limits what is shown of git's messages, in characters.
+const maxComplaint = 500
+
+// git fetches a commit into a bare repository of the cache and reads its tree.
+func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) error {
+	repo, err := f.repository(ctx, r.URL)
+	if err != nil {
+		return err
+	}
+	commit := out.Commit
+	if commit == "" {
+		commit = r.Commit
+	}
+	if commit == "" || !f.hasCommit(ctx, repo, commit) {
+		if commit, err = f.fetchCommit(ctx, repo, r, commit); err != nil {
+			return err
+		}
+	}
+	out.Commit, out.Version = commit, r.Version
+	tree := commit + ":" + r.Subdir
+	g := archive.Git{Tree: tree, Limits: f.Limits, Command: func(ctx context.Context, args ...string) *exec.Cmd { return f.gitCommand(ctx, repo, args...) }}
+	content, err := g.Extract(ctx, dir)
+	if err != nil {
+		return err
+	}
+	out.LeftOut = content.LeftOut
+	return nil
+}
+
+// repository returns the bare repository of the cache for an address.
+func (f *Fetcher) repository(ctx context.Context, address string) (string, error) {
+	repo, ok, err := f.cached("git", hash(address))
+	if err != nil || ok {
+		return repo, err
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(repo), ".new-")
+	if err != nil {
+		return "", err
+	}
+	// No template: it would bring hooks.
+	if _, err := f.runGit(ctx, temp, "init", "--quiet", "--bare", "--template="); err != nil {
+		return "", errors.Join(err, os.RemoveAll(temp))
+	}
+	return repo, os.Rename(temp, repo)
+}
+
+func (f *Fetcher) hasCommit(ctx context.Context, repo, commit string) bool {
+	_, err := f.runGit(ctx, repo, "cat-file", "-e", commit+"^{tree}")
+	return err == nil
+}
+
+// fetchCommit fetches a commit, or what a branch or tag names, and returns the commit.
+func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit string) (string, error) {
+	if f.Offline {
+		return "", fmt.Errorf("%w: %s", ErrOffline, r)
+	}
+	if err := f.mayAsk(ctx, r.URL); err != nil {
+		return "", err
+	}
+	wanted := commit
+	if wanted == "" {
+		wanted = r.Version
+	}
+	if wanted == "" {
+		wanted = "HEAD"
+	}
+	fetch := func(what string) error {
+		_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc",
+			"--", r.URL, what+":refs/tenon/fetched")
+		return err
+	}
+	err := fetch(wanted)
+	if err != nil && commit != "" && ctx.Err() == nil && r.Version != "" {
+		// Some servers do not serve a commit by its number: fetch the branch or tag, and see whether it is that commit.
+		err = errors.Join(fetch(r.Version))
+	}
+	if err != nil {
+		return "", err
+	}
+	head, err := f.runGit(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/tenon/fetched^{commit}")
+	if err != nil {
+		return "", err
+	}
+	have := strings.TrimSpace(string(head))
+	if !isCommit(have) || commit != "" && have != commit {
+		return "", fmt.Errorf("%w: %s is at commit %s, pinned is %s", ErrMismatch, r.URL, have, commit)
+	}
+	return have, nil
+}
+
+// mayAsk refuses hosts that a repository must not name. Git resolves the name again; it follows no redirect then.
+func (f *Fetcher) mayAsk(ctx context.Context, address string) error {
+	if !f.Guarded {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	if u.Scheme == "file" || u.Scheme == "http" {
+		return fmt.Errorf("%w: a repository must not name %s", ErrAddress, address)
+	}
+	return checkHost(ctx, address)
+}
+
+// gitCommand returns the user's git, which has the user's credentials, and runs nothing of the repository.
+func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *exec.Cmd {
+	settings := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "submodule.recurse=false"}
+	if f.Guarded {
+		settings = append(settings, "-c", "http.followRedirects=false", "-c", "protocol.file.allow=never")
+	}
+	cmd := exec.CommandContext(ctx, "git", append(settings, args...)...)
+	child.Prepare(cmd)
+	cmd.Cancel = func() error { return child.Kill(cmd) }
+	cmd.Dir = repo
+	for _, e := range f.Environ {
+		if name, _, _ := strings.Cut(e, "="); !strings.HasPrefix(name, "GIT_") || name == "GIT_SSH_COMMAND" || name == "GIT_SSL_CAINFO" {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_DIR="+repo, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
+	return cmd
+}
+
+// runGit runs git and returns its output.
+func (f *Fetcher) runGit(ctx context.Context, repo string, args ...string) ([]byte, error) {
+	cmd := f.gitCommand(ctx, repo, args...)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, errors.New("git not found; install git")
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, visible.Clean(complaints.String(), maxComplaint))
+	}
+	return out, nil
+}

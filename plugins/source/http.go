@@ -1,0 +1,291 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/httpx"
+)
+
+const (
+	maxRedirects = 5
+	maxDownload  = 512 << 20 // bytes of one archive
+	maxTries     = 3         // of one download, each going on where the one before ended
+	dialTimeout  = 15 * time.Second
+	// stallTimeout is the longest time without a byte.
+	stallTimeout = 30 * time.Second
+	maxExcerpt   = 200 // bytes of an error page
+)
+
+// refused reports whether a repository must not send requests to an address: this machine, link-local, metadata servers, and what is not
+// a server's. Private networks may have registries.
+func refused(addr netip.Addr) bool { return !httpx.Public(addr) && !addr.Unmap().IsPrivate() }
+
+func (f *Fetcher) client() *http.Client {
+	transport := f.Transport
+	if transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.ResponseHeaderTimeout = stallTimeout
+		dialer := &net.Dialer{Timeout: dialTimeout}
+		if f.Guarded {
+			t.Proxy = nil // a proxy would resolve the names
+			dialer.Control = control
+		}
+		t.DialContext = dialer.DialContext
+		t.DisableCompression = true // digests are of the bytes as sent
+		transport = t
+	}
+	return &http.Client{Transport: transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		if len(via) > maxRedirects {
+			return fmt.Errorf("the server redirected %d times", maxRedirects)
+		}
+		if via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
+			return fmt.Errorf("redirect from https to %s is not followed", req.URL.Scheme)
+		}
+		if !httpx.SameOrigin(via[0].URL, req.URL) {
+			req.Header.Del("Authorization")
+		}
+		return nil
+	}}
+}
+
+// control refuses what the socket is about to connect to.
+func control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if refused(to.Addr()) {
+		return fmt.Errorf("%w: %s is not a public server; a repository must not name it", ErrAddress, to.Addr())
+	}
+	return nil
+}
+
+// Release ends the connections that a fetch left open.
+func (f *Fetcher) release(c *http.Client) {
+	if t, ok := c.Transport.(*http.Transport); ok && f.Transport == nil {
+		t.CloseIdleConnections()
+	}
+}
+
+// download returns a file of the cache with the content of an URL, and its SHA-256. With want, the content is exactly that, and what is
+// cached is not requested. authorization is a header for the first origin; empty: none.
+func (f *Fetcher) download(ctx context.Context, address, want, authorization string) (path, sum string, err error) {
+	if want != "" {
+		path, ok, err := f.cached("files", want)
+		if err != nil {
+			return "", "", err
+		}
+		if ok {
+			if have, err := sumFile(path); err == nil && have == want {
+				return path, want, nil
+			}
+			if err := os.Remove(path); err != nil { // damaged
+				return "", "", err
+			}
+		}
+	}
+	if f.Offline {
+		return "", "", fmt.Errorf("%w: %s", ErrOffline, address)
+	}
+	part, _, err := f.cached("files", "part-"+hash(address))
+	if err != nil {
+		return "", "", err
+	}
+	client := f.client()
+	defer f.release(client)
+	for try := 1; ; try++ {
+		err = f.transfer(ctx, client, address, authorization, part)
+		if err == nil || try == maxTries || ctx.Err() != nil || !errors.Is(err, errCut) {
+			break
+		}
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if sum, err = sumFile(part); err != nil {
+		return "", "", err
+	}
+	if want != "" && sum != want {
+		return "", "", errors.Join(fmt.Errorf("%w: %s has SHA-256 %s, expected %s", ErrMismatch, address, sum, want), os.Remove(part), removeTag(part))
+	}
+	path, _, err = f.cached("files", sum)
+	if err != nil {
+		return "", "", err
+	}
+	return path, sum, errors.Join(os.Rename(part, path), removeTag(part))
+}
+
+// errCut is returned for a transfer that broke off and can be continued.
+var errCut = errors.New("the transfer broke off")
+
+// transfer appends to a file what is missing of it. The tag of the server's version is kept next to the file: if the server has
+// another one now, it sends the whole.
+func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, authorization, part string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
+	have := int64(0)
+	tag, err := os.ReadFile(part + ".tag")
+	if info, statErr := os.Stat(part); err == nil && statErr == nil && len(tag) > 0 {
+		have = info.Size()
+		req.Header.Set("Range", "bytes="+strconv.FormatInt(have, 10)+"-")
+		req.Header.Set("If-Range", string(tag))
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	flags := os.O_WRONLY | os.O_CREATE
+	switch {
+	case resp.StatusCode == http.StatusPartialContent && strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
+		flags |= os.O_APPEND
+	case resp.StatusCode == http.StatusOK:
+		have, flags = 0, flags|os.O_TRUNC
+	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable || resp.StatusCode == http.StatusPartialContent:
+		return errors.Join(errCut, os.Remove(part), removeTag(part))
+	default:
+		return fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
+	}
+	if err := os.WriteFile(part+".tag", []byte(strongTag(resp.Header)), 0o600); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(part, flags, 0o600)
+	if err != nil {
+		return err
+	}
+	err = f.copy(file, resp, have, cancel)
+	return errors.Join(err, context.Cause(ctx), file.Close())
+}
+
+// strongTag returns what identifies the server's version of a file in If-Range; empty if nothing does.
+func strongTag(h http.Header) string {
+	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) {
+		return tag
+	}
+	return h.Get("Last-Modified")
+}
+
+// copy reads the body. A server that sends nothing for stallTimeout is given up.
+func (f *Fetcher) copy(file io.Writer, resp *http.Response, have int64, cancel context.CancelCauseFunc) error {
+	want := int64(0)
+	if resp.ContentLength >= 0 {
+		want = have + resp.ContentLength
+	}
+	if want > maxDownload {
+		return fmt.Errorf("%d MiB are too many, the limit is %d", want>>20, maxDownload>>20)
+	}
+	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("the server sent nothing for %s", stallTimeout)) })
+	defer stall.Stop()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := resp.Body.Read(buffer)
+		stall.Reset(stallTimeout)
+		if _, err := file.Write(buffer[:n]); err != nil {
+			return err
+		}
+		if have += int64(n); have > maxDownload {
+			return fmt.Errorf("more than %d MiB", maxDownload>>20)
+		}
+		if f.Progress != nil {
+			f.Progress(resp.Request.URL.Host, have, want)
+		}
+		if errors.Is(err, io.EOF) && (want == 0 || have == want) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w after %d bytes: %w", errCut, have, err)
+		}
+	}
+}
+
+// get returns a short answer, such as the description of a package.
+func (f *Fetcher) get(ctx context.Context, address string, header map[string]string, limit int) ([]byte, error) {
+	if f.Offline {
+		return nil, fmt.Errorf("%w: %s", ErrOffline, address)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*stallTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	client := f.client()
+	defer f.release(client)
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
+	}
+	return httpx.ReadAll(resp.Body, limit)
+}
+
+// CheckHost returns ErrAddress if the host of an URL leads to an address that a repository must not name.
+func checkHost(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	if err != nil {
+		return err
+	}
+	for _, a := range addrs {
+		if refused(a) {
+			return fmt.Errorf("%w: %s leads to %s", ErrAddress, u.Hostname(), a)
+		}
+	}
+	return nil
+}
+
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
+}
+
+func sumFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func removeTag(part string) error {
+	if err := os.Remove(part + ".tag"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package source
+
+import (
+	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+const (
+	defaultRegistry = "https://registry.npmjs.org"
+	// packumentType is the short form of a package's description.
+	packumentType = "application/vnd.npm.install-v1+json"
+	maxPackument  = 32 << 20 // bytes; packages with thousands of versions have over 10 MiB
+)
+
+// packument is the description of a package, see https://github.com/npm/registry/blob/main/docs/responses/package-metadata.md.
+type packument struct {
+	Tags     map[string]string     `json:"dist-tags"`
+	Versions map[string]npmVersion `json:"versions"`
+}
+
+type npmVersion struct {
+	Dist struct {
+		Tarball   string `json:"tarball"`
+		Integrity string `json:"integrity"`
+	} `json:"dist"`
+}
+
+// npm downloads the tarball of a package.
+func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) error {
+	if out.Integrity == "" {
+		if err := f.resolveNPM(ctx, r, out); err != nil {
+			return err
+		}
+	}
+	want, err := sha512Of(out.Integrity)
+	if err != nil {
+		return err
+	}
+	registry, tarball, err := f.tarball(out.URL)
+	if err != nil {
+		return err
+	}
+	authorization := ""
+	if f.Token != "" && httpx.SameOrigin(registry, tarball) {
+		authorization = "Bearer " + f.Token
+	}
+	file, sum, err := f.download(ctx, tarball.String(), out.SHA256, authorization)
+	if err != nil {
+		return err
+	}
+	if err := checkSHA512(file, want); err != nil {
+		return errors.Join(err, os.Remove(file))
+	}
+	out.SHA256 = sum
+	if err := f.unpack(ctx, file, "tar.gz", out, dir); err != nil {
+		return err
+	}
+	return dependencies(dir)
+}
+
+// RegistryURL returns the address of the npm registry.
+func (f *Fetcher) RegistryURL() string {
+	if f.Registry == "" {
+		return defaultRegistry
+	}
+	return strings.TrimSuffix(f.Registry, "/")
+}
+
+// tarball checks the address of a tarball: it is the registry's, or public when a repository names it.
+func (f *Fetcher) tarball(address string) (registry, tarball *url.URL, err error) {
+	if registry, err = url.Parse(f.RegistryURL()); err != nil {
+		return nil, nil, fmt.Errorf("npm registry: %w", err)
+	}
+	if tarball, err = url.Parse(address); err != nil {
+		return nil, nil, err
+	}
+	if tarball.User != nil || tarball.Host == "" || secure(tarball) != nil || tarball.Scheme != "https" && tarball.Scheme != "http" {
+		return nil, nil, fmt.Errorf("the registry names an unusable tarball: %s", visible.Clean(tarball.Redacted(), 200))
+	}
+	return registry, tarball, nil
+}
+
+// resolveNPM finds the version that a range or a tag names.
+func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
+	header := map[string]string{"Accept": packumentType}
+	if f.Token != "" {
+		header["Authorization"] = "Bearer " + f.Token
+	}
+	data, err := f.get(ctx, f.RegistryURL()+"/"+strings.ReplaceAll(r.URL, "/", "%2f"), header, maxPackument)
+	if err != nil {
+		return err
+	}
+	p, err := decodePackument(data)
+	if err != nil {
+		return err
+	}
+	version, err := p.choose(r.Version)
+	if err != nil {
+		return err
+	}
+	dist := p.Versions[version].Dist
+	if _, err := sha512Of(dist.Integrity); err != nil {
+		return err
+	}
+	out.Version, out.URL, out.Integrity = version, dist.Tarball, dist.Integrity
+	return nil
+}
+
+func decodePackument(data []byte) (*packument, error) {
+	var p packument
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("unexpected answer of the npm registry: %w", err)
+	}
+	return &p, nil
+}
+
+// choose returns the version for a tag, an exact version or a range; the highest without one that is tagged latest and matches.
+func (p *packument) choose(text string) (string, error) {
+	if text == "" {
+		text = "latest"
+	}
+	if v, ok := p.Tags[text]; ok {
+		text = v
+	}
+	if _, ok := p.Versions[text]; ok {
+		return text, nil
+	}
+	want, err := semver.NewConstraint(text)
+	if err != nil {
+		return "", fmt.Errorf("no version or tag %q, and not a range: %w", text, err)
+	}
+	var fits []*semver.Version
+	for name := range p.Versions {
+		if v, err := semver.StrictNewVersion(name); err == nil && want.Check(v) {
+			fits = append(fits, v)
+		}
+	}
+	if len(fits) == 0 {
+		return "", fmt.Errorf("no version matches %q among %d", text, len(p.Versions))
+	}
+	// The registry's latest wins when it fits: later versions may be for testing.
+	for _, v := range fits {
+		if v.Original() == p.Tags["latest"] {
+			return v.Original(), nil
+		}
+	}
+	slices.SortFunc(fits, (*semver.Version).Compare)
+	return fits[len(fits)-1].Original(), nil
+}
+
+// sha512Of returns the digest in an integrity of the form "sha512-BASE64", see https://www.w3.org/TR/SRI. Older digests prove too little.
+func sha512Of(integrity string) ([]byte, error) {
+	for text := range strings.FieldsSeq(integrity) {
+		if encoded, ok := strings.CutPrefix(text, "sha512-"); ok {
+			if sum, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(sum) == sha512.Size {
+				return sum, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("the registry has no SHA-512 of the package: integrity %q", visible.Clean(integrity, 200))
+}
+
+func checkSHA512(path string, want []byte) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h := sha512.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return err
+	}
+	if !slices.Equal(h.Sum(nil), want) {
+		return fmt.Errorf("%w: the tarball has another SHA-512 than the registry says", ErrMismatch)
+	}
+	return nil
+}
+
+// dependencies refuses packages that need others which are not in the package: scripts and code of more strangers.
+func dependencies(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil {
+		return fmt.Errorf("not an npm package: %w", err)
+	}
+	var p struct {
+		Dependencies map[string]string `json:"dependencies"`
+	}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return fmt.Errorf("package.json: %w", err)
+	}
+	var missing []string
+	for name := range p.Dependencies {
+		if _, err := os.Stat(filepath.Join(dir, "node_modules", filepath.FromSlash(name), "package.json")); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fmt.Errorf("%w: it needs %s; publish the plugin with bundleDependencies, or bundled into one file", ErrDependencies, strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// ErrDependencies is returned for npm packages whose dependencies are not in the package.
+var ErrDependencies = errors.New("the package does not contain its dependencies")

@@ -1,0 +1,295 @@
+package source
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Kind is the kind of a source.
+type Kind string
+
+// The kinds.
+const (
+	Path    Kind = "path"    // a directory or file of this machine
+	Archive Kind = "archive" // a file behind an URL
+	Git     Kind = "git"
+	NPM     Kind = "npm"
+)
+
+// ErrRef is returned for references that cannot be understood.
+var ErrRef = errors.New("invalid plugin reference")
+
+// Ref is a reference to a plugin, as a user writes it.
+type Ref struct {
+	Kind Kind
+	// URL is the address of an archive or a repository, the absolute path of a file or directory, or the name of an npm package.
+	URL    string
+	Subdir string // the plugin's directory in a repository, with slashes; empty: the root
+	// Version is a branch or tag of a repository, or a range of an npm package; empty: the default branch, the latest version.
+	Version string
+	Commit  string // of a repository, 40 or 64 hexadecimal digits; empty: not given
+	SHA256  string // of an archive, 64 hexadecimal digits; empty: not given
+}
+
+// Forms lists the accepted forms, for the remedy of ErrRef.
+const Forms = `./directory, ./file.tar.gz|.zip|.wasm, https://….tar.gz|.tgz|.zip|.wasm[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
+	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range]`
+
+// IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins have not.
+func IsRef(text string) bool {
+	scheme, rest, ok := strings.Cut(text, ":")
+	switch scheme {
+	case "github", "npm", "https", "http", "git+https", "git+http", "git+ssh", "git+file":
+		return ok && rest != ""
+	}
+	return false
+}
+
+// Parse reads a reference. Relative paths start at base, and ~ is home.
+func Parse(text, base, home string) (Ref, error) {
+	wrong := func(format string, args ...any) (Ref, error) {
+		return Ref{}, fmt.Errorf("%w %q: %s", ErrRef, text, fmt.Sprintf(format, args...))
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return wrong("control characters")
+	}
+	scheme, rest, ok := strings.Cut(text, ":")
+	var r Ref
+	var err error
+	switch {
+	case !IsRef(text) && (filepath.IsAbs(text) || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~/")):
+		return localRef(text, base, home), nil
+	case !ok:
+		return wrong("neither a path, which begins with ./, nor a known scheme")
+	case scheme == "github":
+		r, err = githubRef(rest)
+	case scheme == "npm":
+		r, err = npmRef(rest)
+	case scheme == "https" || scheme == "http":
+		r, err = archiveRef(text)
+	case strings.HasPrefix(scheme, "git+") && IsRef(text):
+		r, err = gitRef(strings.TrimPrefix(text, "git+"))
+	default:
+		return wrong("unknown scheme %q", scheme)
+	}
+	if err != nil {
+		return wrong("%v", err)
+	}
+	return r, nil
+}
+
+func localRef(text, base, home string) Ref {
+	switch {
+	case strings.HasPrefix(text, "~/"):
+		text = filepath.Join(home, text[2:])
+	case !filepath.IsAbs(text):
+		text = filepath.Join(base, text)
+	}
+	return Ref{Kind: Path, URL: filepath.Clean(text)}
+}
+
+// splitVersion splits "x@ref" and "x#commit". In an URL, only what follows the path counts: user@host stays.
+func splitVersion(s string) (rest, version, commit string, err error) {
+	rest, commit, hash := strings.Cut(s, "#")
+	if hash && !isCommit(commit) {
+		return "", "", "", errors.New("the part behind # is not a full commit")
+	}
+	start := 0
+	if at := strings.Index(rest, "://"); at >= 0 {
+		start = at + 3
+		if slash := strings.IndexByte(rest[start:], '/'); slash >= 0 {
+			start += slash
+		}
+	}
+	if at := strings.IndexByte(rest[start:], '@'); at >= 0 {
+		rest, version = rest[:start+at], rest[start+at+1:]
+		if version == "" || strings.HasPrefix(version, "-") || strings.ContainsAny(version, " ~^:?*[\\") || strings.Contains(version, "..") {
+			return "", "", "", fmt.Errorf("%q is not a branch or tag", version)
+		}
+	}
+	return rest, version, commit, nil
+}
+
+func isCommit(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil && (len(s) == 40 || len(s) == 64) && strings.ToLower(s) == s
+}
+
+// cleanSubdir checks the directory of a plugin in a repository.
+func cleanSubdir(dir string) (string, error) {
+	dir = strings.TrimSuffix(dir, "/")
+	if dir == "" {
+		return "", nil
+	}
+	if path.Clean(dir) != dir || !filepath.IsLocal(dir) || strings.ContainsAny(dir, `\:`) {
+		return "", fmt.Errorf("%q is not a directory of the repository", dir)
+	}
+	return dir, nil
+}
+
+func githubRef(rest string) (Ref, error) {
+	name, version, commit, err := splitVersion(rest)
+	if err != nil {
+		return Ref{}, err
+	}
+	f := strings.SplitN(name, "/", 3)
+	if len(f) < 2 || !githubName(f[0]) || !githubName(strings.TrimSuffix(f[1], ".git")) {
+		return Ref{}, errors.New("want github:owner/repo")
+	}
+	r := Ref{Kind: Git, URL: "https://github.com/" + f[0] + "/" + strings.TrimSuffix(f[1], ".git"), Version: version, Commit: commit}
+	if len(f) == 3 {
+		r.Subdir, err = cleanSubdir(f[2])
+	}
+	return r, err
+}
+
+func githubName(s string) bool {
+	return s != "" && s != "." && s != ".." && len(s) <= 100 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && s[0] != '-'
+}
+
+func gitRef(rest string) (Ref, error) {
+	text, version, commit, err := splitVersion(rest)
+	if err != nil {
+		return Ref{}, err
+	}
+	r := Ref{Kind: Git, Version: version, Commit: commit}
+	start := strings.Index(text, "://") + 3
+	if at := strings.Index(text[start:], "//"); at > 0 {
+		if r.Subdir, err = cleanSubdir(text[start+at+2:]); err != nil {
+			return r, err
+		}
+		text = text[:start+at]
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return r, err
+	}
+	switch {
+	case u.Scheme == "file" && (u.Host != "" || u.Path == ""), u.Scheme != "file" && (u.Host == "" || u.Path == "" || u.Path == "/"):
+		return r, errors.New("an address of a repository is missing")
+	case strings.HasPrefix(u.Host, "-"), strings.HasPrefix(u.Path, "/-"):
+		return r, errors.New("an address must not begin with -")
+	case u.Scheme != "ssh" && u.User != nil:
+		return r, errors.New("an address must not contain a password; git asks your credential helper")
+	}
+	if err := secure(u); err != nil {
+		return r, err
+	}
+	r.URL = text
+	return r, nil
+}
+
+// secure refuses plain http except on this machine.
+func secure(u *url.URL) error {
+	if u.Scheme != "http" || u.Hostname() == "localhost" {
+		return nil
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.IsLoopback() {
+		return nil
+	}
+	return errors.New("http is not encrypted; use https")
+}
+
+func archiveRef(text string) (Ref, error) {
+	address, fragment, hash := strings.Cut(text, "#")
+	r := Ref{Kind: Archive, URL: address}
+	if sum, ok := strings.CutPrefix(fragment, "sha256="); ok && len(sum) == 64 && isCommit(sum) {
+		r.SHA256 = sum
+	} else if hash {
+		return r, errors.New("the part behind # is not sha256= and 64 hexadecimal digits")
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return r, err
+	}
+	if u.Host == "" || u.User != nil {
+		return r, errors.New("want https://host/path")
+	}
+	if formatOf(u.Path) == "" {
+		return r, errors.New("the path must end in .tar.gz, .tgz, .zip or .wasm; of a git repository write git+https://")
+	}
+	return r, secure(u)
+}
+
+// npmName is the set of characters in names of npm packages.
+const npmName = "abcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+func npmRef(rest string) (Ref, error) {
+	scope, name := "", rest
+	if strings.HasPrefix(rest, "@") {
+		var ok bool
+		if scope, name, ok = strings.Cut(rest, "/"); !ok {
+			return Ref{}, errors.New("want npm:@scope/package")
+		}
+		if strings.Trim(scope[1:], npmName) != "" || len(scope) < 2 {
+			return Ref{}, fmt.Errorf("%q is not a scope", scope)
+		}
+		scope += "/"
+	}
+	name, version, ranged := strings.Cut(name, "@")
+	if name == "" || strings.Trim(strings.ToLower(name), npmName) != "" || strings.HasPrefix(name, ".") || len(scope+name) > 214 || ranged && version == "" {
+		return Ref{}, errors.New("want npm:package or npm:package@range")
+	}
+	return Ref{Kind: NPM, URL: scope + name, Version: version}, nil
+}
+
+// String returns the reference as Parse reads it. Paths are absolute.
+func (r Ref) String() string {
+	text := r.URL
+	switch r.Kind {
+	case Git:
+		if repo, ok := strings.CutPrefix(text, "https://github.com/"); ok && strings.Count(repo, "/") == 1 {
+			text = "github:" + repo
+			if r.Subdir != "" {
+				text += "/" + r.Subdir
+			}
+		} else if text = "git+" + text; r.Subdir != "" {
+			text += "//" + r.Subdir
+		}
+	case NPM:
+		text = "npm:" + text
+	}
+	if r.Version != "" {
+		text += "@" + r.Version
+	}
+	if r.Commit != "" {
+		text += "#" + r.Commit
+	}
+	if r.SHA256 != "" {
+		text += "#sha256=" + r.SHA256
+	}
+	return text
+}
+
+// Host returns the host and port that a fetch contacts first; empty for paths. Of npm it is the registry's.
+func (r Ref) Host(registry string) string {
+	text := r.URL
+	switch r.Kind {
+	case Path:
+		return ""
+	case NPM:
+		text = registry
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	return u.Host
+}
+
+// formatOf returns the format of a file by its name: "tar.gz", "zip", "wasm"; empty if unknown.
+func formatOf(name string) string {
+	name = strings.ToLower(name)
+	for _, f := range []struct{ suffix, format string }{{".tar.gz", "tar.gz"}, {".tgz", "tar.gz"}, {".zip", "zip"}, {".wasm", "wasm"}} {
+		if strings.HasSuffix(name, f.suffix) {
+			return f.format
+		}
+	}
+	return ""
+}
