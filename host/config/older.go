@@ -187,8 +187,8 @@ func unsupported(schema string) string {
 		"experimental.openTelemetry", "experimental.primary_tools", "experimental.batch_tool",
 		"experimental.disable_paste_summary", "experimental.policies", "experimental.chatMaxRetries", "experimental.hook",
 		"provider.*.id",
-		"provider.*.models.*.release_date", "provider.*.models.*.last_updated", "provider.*.models.*.knowledge",
-		"provider.*.models.*.open_weights", "provider.*.models.*.family", "provider.*.models.*.experimental",
+		"provider.*.models.*.last_updated", "provider.*.models.*.knowledge",
+		"provider.*.models.*.open_weights", "provider.*.models.*.experimental",
 		"agent.*.name", "mcp.*.name":
 		return noEffect
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
-	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
