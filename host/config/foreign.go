@@ -40,7 +40,7 @@ func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin)
 	}
 	for id, m := range p.Models {
 		if m.Provider != nil {
-			chosen[checked.Join(key+".models", id)+".provider.api"] = m.Provider.API
+			chosen[checked.Join(checked.Join(key+".models", id), "provider.api")] = m.Provider.API
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(chosen)) {

@@ -12,12 +12,12 @@ const anywhere = "*"
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
-		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint"},
+		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint", "internal/jsonline"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/npm", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema"},
-		"builtin":  {"builtin", "sdk", "internal/npm", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm"},
+		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext", "internal/jsonline"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema", "internal/jsontext"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -27,6 +27,7 @@ func trees() map[string][]string {
 		"internal/jsontext":  {},
 		"internal/value":     {"internal/jsontext"},
 		"internal/hookpoint": {"sdk"},
+		"internal/jsonline":  {},
 	}
 }
 
@@ -113,13 +114,13 @@ func places() []place {
 		home: "internal/httpx", pkg: "net/http", names: []string{"Client", "DefaultClient", "Get", "Head", "Post", "PostForm"},
 		remedy: "use the client of the folder, which judges redirects",
 		reasons: map[string]string{
-			"builtin/providers/internal/wire": "stays with one origin",
 			"builtin/tools/web":               "asks the user before each redirect",
 			"mcp/protocol":                    "stays with one origin",
 			"plugins/ability":                 "compares each redirect with the grants",
 			"plugins/source":                  "checks the address of each connection",
 			"examples/process-provider":       "is a plugin",
 			"internal/perf/bareclient":        "measures",
+			"builtin/providers/internal/wire": "stays with one origin",
 		},
 	}, {
 		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
@@ -140,6 +141,7 @@ func places() []place {
 		},
 	}, {
 		pkg: "os", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
+		reasons: map[string]string{"sdk/lines": "its Serve is all that main does"},
 	}, {
 		pkg: "syscall", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
 	}, {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/value"
 )
 
 // Resolve returns the validator of a schema. Errors: schemacost.ErrCost, schemacost.ErrReference, or the schema is not one.
@@ -26,14 +27,7 @@ func Resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := schemacost.Check(known); err != nil {
-		return nil, err
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(known, &s); err != nil {
-		return nil, err
-	}
-	return s.Resolve(nil)
+	return schemacost.Resolve(known)
 }
 
 // Check validates arguments. Optional arguments may be null.
@@ -49,11 +43,11 @@ func Check(r *jsonschema.Resolved, args json.RawMessage) error {
 }
 
 func validate(r *jsonschema.Resolved, args json.RawMessage) error {
-	var value any
-	if err := json.Unmarshal(args, &value); err != nil {
+	var v any
+	if err := value.Decode(args, &v); err != nil { // copies a long text once
 		return err
 	}
-	return r.Validate(value)
+	return r.Validate(v)
 }
 
 // WithoutNulls returns arguments without the members that are null and optional: many models write null for an argument they

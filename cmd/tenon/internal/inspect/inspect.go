@@ -131,6 +131,9 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 	if len(list) == 0 {
 		a.Screen.Line("no model matches; tenon models lists all models")
 	}
+	if failed != nil {
+		a.Screen.Line(terminal.Visible("not listed by the server: " + failed.Error()))
+	}
 	for _, r := range m.Receivers(ctx) {
 		a.Screen.Line(fmt.Sprintf("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", terminal.Visible(r.Provider), terminal.Visible(r.Address)))
 	}

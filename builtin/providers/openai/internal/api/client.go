@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
@@ -163,7 +164,7 @@ func ArgumentsText(args []byte) string {
 	if len(args) == 0 {
 		return "{}"
 	}
-	return string(args)
+	return unsafe.String(unsafe.SliceData(args), len(args)) // not copied: arguments of a request do not change
 }
 
 // AudioFormat returns OpenAI's name of an audio type.

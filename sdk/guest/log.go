@@ -1,4 +1,4 @@
-package process
+package guest
 
 import (
 	"context"
@@ -7,6 +7,11 @@ import (
 	"log/slog"
 	"maps"
 )
+
+// NewLogger returns a logger that sends each line to the host. attrs encode as JSON.
+func NewLogger(send func(level slog.Level, message string, attrs map[string]any)) *slog.Logger {
+	return slog.New(&logHandler{send: send})
+}
 
 // logHandler sends what the plugin logs to the host.
 type logHandler struct {
