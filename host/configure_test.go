@@ -49,7 +49,7 @@ func TestCommandErrors(t *testing.T) {
 	for name, pieces := range map[string][]string{
 		"two":  {`command "two"`, "one, lost, odd"},
 		"lost": {`agent "nobody"`, "build"},
-		"odd":  {`no provider "no"`, "test"},
+		"odd":  {`unknown provider "no"`, "test"},
 	} {
 		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Command: name})
 		for _, piece := range pieces {
@@ -141,7 +141,7 @@ func TestModelChoice(t *testing.T) {
 		"a disabled provider":      {config: sdk.Config{DisabledProviders: []string{"first"}}, environ: []string{"FIRST_KEY=x", "SECOND_KEY=y"}, want: "second/big", reason: "SECOND_KEY"},
 		"only enabled providers":   {config: sdk.Config{EnabledProviders: []string{"second"}}, environ: []string{"FIRST_KEY=x", "SECOND_KEY=y"}, want: "second/big", reason: "SECOND_KEY"},
 		"none is left":             {config: sdk.Config{EnabledProviders: []string{"gone"}}, err: "set model in tenon.json or pass -m"},
-		"an unknown provider":      {config: sdk.Config{Model: "none/x"}, err: `unknown provider "none"; tenon models --all`},
+		"an unknown provider":      {config: sdk.Config{Model: "none/x"}, err: `unknown provider "none"; known here: first, offline, second`},
 		"no provider at all":       {config: sdk.Config{Model: "big"}, err: "want provider/model"},
 		"one that is switched off": {config: sdk.Config{Model: "first/big", DisabledProviders: []string{"first"}}, err: "switched off by disabled_providers"},
 		"a model off the list":     {config: sdk.Config{Model: "first/big", Provider: map[string]sdk.ProviderConfig{"first": {Blacklist: []string{"big"}}}}, err: "first.whitelist or blacklist"},

@@ -205,9 +205,9 @@ func Merged[M ~map[string]V, V any](base, over M) M {
 	return out
 }
 
-// LeastEffort returns the variant of a model with the least reasoning, or "".
+// LeastEffort returns the variant of a model with little reasoning, or "".
 func LeastEffort(m *sdk.Model) string {
-	for _, effort := range []string{"none", "minimal", "low", "medium", "high"} {
+	for _, effort := range []string{"none", "minimal", "low"} {
 		if _, ok := m.Variants[effort]; ok {
 			return effort
 		}

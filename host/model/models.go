@@ -338,8 +338,9 @@ func (m *Models) Resolve(_ context.Context, name string) (sdk.Model, error) {
 
 // suggestion returns the remedy for an unknown provider.
 func (m *Models) suggestion(id string) string {
-	if best := nearest.Name(id, m.order); best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
+	const shown = 20 // more providers are not read
+	if nearest.Name(id, m.order) != "" || len(m.order) <= shown {
+		return nearest.Remedy(id, m.order)
 	}
 	return "tenon models --all lists all providers, and provider." + id + " in tenon.json adds one"
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,12 +41,17 @@ const (
 // Compiled when a request first fails: a start need not pay for them.
 var (
 	// overflowText is how well-known servers say that the prompt is too long.
-	overflowText = lazily(`(?i)context[ _]?length|context window|maximum (context|prompt length)|prompt is too long|input is too long|too many (input |prompt )?tokens in|` +
-		`exceeds? the (maximum|available|model'?s?) (context|number of tokens)|prompt token count of \d+ exceeds|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request too large for`)
+	overflowText = lazily(`(?i)context[ _]?length|context window|maximum (context|prompt length)|maximum allowed input length|(prompt|input) is too long|prompt too long|request_too_large|` +
+		`too many (input |prompt )?tokens|token limit exceeded|input token count.* exceeds the maximum|tokens in request more than max tokens allowed|` +
+		`reduce the length of the messages|exceeds? the (maximum|available|model'?s?) (context|number of tokens)|exceeds the limit of \d+|exceeded model token limit|` +
+		`prompt (token count of|has) \d+|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request (too large for|entity too large)|` +
+		`too large for model with \d+ maximum|input length.* exceeds|model_context_window_exceeded`)
 	// rateText keeps rate limits that speak of tokens from being read as an overflow.
-	rateText = lazily(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit`)
+	rateText = lazily(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
 	// passingText is how servers say that a failure may pass, whatever their status.
-	passingText = lazily(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity`)
+	passingText = lazily(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned error|network error|connection (refused|reset)|socket hang up`)
+	// finalCode are codes of refusals that no wait changes.
+	finalCode = lazily(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
 
 func lazily(expression string) func() *regexp.Regexp {
@@ -64,10 +70,16 @@ func Classify(err error) class {
 		return ClassOverflow
 	}
 	switch code := pe.StatusCode; {
+	case finalCode().MatchString(pe.Code):
+		return classFatal
+	case code == http.StatusBadRequest && pe.Body == "" && strings.EqualFold(pe.Message, http.StatusText(code)): // Cerebras and Mistral refuse long prompts without a word
+		return ClassOverflow
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return classAuth
-	case code == http.StatusTooManyRequests && (pe.Code == "insufficient_quota" || pe.Code == "billing_hard_limit_reached"):
+	case pe.Headers["x-should-retry"] == "false":
 		return classFatal
+	case pe.Headers["x-should-retry"] == "true":
+		return ClassRetry
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusConflict || code == http.StatusTooEarly || code >= 500:
 		return ClassRetry
 	case pe.Cut, code == 0:
@@ -110,6 +122,19 @@ func retryAfter(headers map[string]string, now time.Time) (time.Duration, bool) 
 	return 0, false
 }
 
+// retryDelay finds the wait in the body of Google's servers, such as "retryDelay": "34.4s", see
+// https://cloud.google.com/apis/design/errors (google.rpc.RetryInfo).
+var retryDelay = lazily(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
+
+// retryInfo returns how long the body of a refusal asks us to wait.
+func retryInfo(body string) (time.Duration, bool) {
+	m := retryDelay().FindStringSubmatch(body)
+	if m == nil {
+		return 0, false
+	}
+	return waitOf(m[1], time.Second)
+}
+
 // waitOf reads a number of units; a number too large for a float64 is the longest wait.
 func waitOf(v string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(v, 64)
@@ -149,7 +174,11 @@ func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, err
 	}
 	var pe *sdk.ProviderError
 	if errors.As(err, &pe) {
-		if d, ok := retryAfter(pe.Headers, time.Now()); ok {
+		d, ok := retryAfter(pe.Headers, time.Now())
+		if !ok {
+			d, ok = retryInfo(pe.Body)
+		}
+		if ok {
 			if d > maxRetryAfter {
 				return 0, tooLongToWait(pe, d)
 			}

@@ -76,6 +76,13 @@ func TestClassify(t *testing.T) {
 		"no such model":                 {&sdk.ProviderError{StatusCode: 404}, classFatal},
 		"bad key":                       {&sdk.ProviderError{StatusCode: 401}, classAuth},
 		"no access":                     {&sdk.ProviderError{StatusCode: 403}, classAuth},
+		"empty refusal":                 {&sdk.ProviderError{StatusCode: 400, Message: "bad request"}, ClassOverflow},
+		"moonshot overflow":             {&sdk.ProviderError{StatusCode: 400, Message: "Your request exceeded model token limit: 262144"}, ClassOverflow},
+		"ollama overflow":               {&sdk.ProviderError{StatusCode: 400, Message: "prompt too long; exceeded max context length by 4 tokens"}, ClassOverflow},
+		"aws throttling":                {&sdk.ProviderError{StatusCode: 429, Code: "ThrottlingException", Message: "Too many tokens, please wait before trying again."}, ClassRetry},
+		"told not to retry":             {&sdk.ProviderError{StatusCode: 500, Headers: map[string]string{"x-should-retry": "false"}}, classFatal},
+		"told to retry":                 {&sdk.ProviderError{StatusCode: 400, Message: "no", Headers: map[string]string{"x-should-retry": "true"}}, ClassRetry},
+		"plan used up":                  {&sdk.ProviderError{StatusCode: 429, Code: "usage_not_included"}, classFatal},
 		"openai overflow":               {&sdk.ProviderError{StatusCode: 400, Code: "context_length_exceeded"}, ClassOverflow},
 		"anthropic overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "prompt is too long: 201000 tokens > 200000 maximum"}, ClassOverflow},
 		"llama.cpp overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "the request exceeds the available context size"}, ClassOverflow},
@@ -89,6 +96,26 @@ func TestClassify(t *testing.T) {
 	for name, c := range cases {
 		if got := Classify(c.err); got != c.want {
 			t.Errorf("%s: classify(%v) = %d, want %d", name, c.err, got, c.want)
+		}
+	}
+}
+
+func TestRetryInfo(t *testing.T) {
+	t.Parallel()
+	err := &sdk.ProviderError{StatusCode: 429, Body: `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.4s"}]}}`}
+	if got, final := RetryDelay(sdk.RetryConfig{}, err, 0); final != nil || got != 34400*time.Millisecond {
+		t.Errorf("RetryDelay = %v, %v", got, final)
+	}
+}
+
+func TestPriceTiers(t *testing.T) {
+	t.Parallel()
+	tier := sdk.PriceTier{Input: 2_000_000}
+	tier.Tier.Type, tier.Tier.Size = "context", 272_000
+	m := &sdk.Model{Cost: sdk.ModelCost{Input: 1_000_000, Over200K: &sdk.ModelCost{Input: 9_000_000}, Tiers: []sdk.PriceTier{tier}}}
+	for prompt, want := range map[int64]sdk.Price{100: 1_000_000, 272_000: 9_000_000, 272_001: 2_000_000} {
+		if got := StepCost(m, sdk.Tokens{Input: prompt}); got != want.Times(prompt) {
+			t.Errorf("%d tokens cost %s, want %s", prompt, got, want.Times(prompt))
 		}
 	}
 }

@@ -47,6 +47,9 @@ func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
 		if p.folds(name) {
 			return false
 		}
+		if d.loose {
+			return true
+		}
 		if extra == nil {
 			extra = Extra{}
 		}
@@ -149,10 +152,13 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 		v := reflect.NewAt(p.typ, at)
 		return ok && v.Interface().(json.Unmarshaler).UnmarshalJSON(raw) == nil && (d.loose || len(p.unknownInside(raw, v.Elem())) == 0)
 	case readScalar:
-		return d.scalar(p, at)
+		return d.loose && d.null() || d.scalar(p, at)
 	case readPointer:
 		return d.null() || d.pointer(p, at)
 	case readStruct:
+		if d.loose && d.null() {
+			return true
+		}
 		extra, ok := d.fields(p, at)
 		return ok && (extra == nil || d.loose) && p.complete(at)
 	case readStrings:

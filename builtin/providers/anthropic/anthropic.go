@@ -91,7 +91,9 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 		}
 	case info.NPM == copilot:
 	default:
-		headers["x-api-key"] = info.Key
+		if info.Key != "" {
+			headers["x-api-key"] = info.Key
+		}
 		headers["anthropic-beta"] = betas
 		setup.Authorize = func(*http.Request, []byte) error { return nil }
 	}

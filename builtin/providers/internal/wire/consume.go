@@ -12,6 +12,7 @@ import (
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -37,7 +38,7 @@ var (
 
 // Unmarshal decodes a part of an answer. The error quotes it.
 func Unmarshal(data []byte, into any) error {
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := value.Decode(data, into); err != nil {
 		return fmt.Errorf("%w: %q: %w", ErrMalformed, visible.Cut(string(data), 200, "…"), err)
 	}
 	return nil

@@ -94,6 +94,9 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 		Code:       said.code,
 		Message:    c.scrub(said.message),
 	}
+	if name, _, _ := strings.Cut(r.Header.Get("X-Amzn-Errortype"), ":"); out.Code == "" { // AWS
+		out.Code = name
+	}
 	// An error in a stream has the HTTP status 200, so the status in the error is more useful.
 	if said.status != 0 && r.Status/100 == 2 {
 		out.StatusCode = said.status

@@ -32,10 +32,11 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Transport returns a transport that answers every request for an http URL with the bytes. seen, if not nil, receives the requests.
+// Transport returns a transport that answers every request with the bytes. seen, if not nil, receives the requests.
 func Transport(status int, body []byte, seen func(*http.Request)) *http.Transport {
 	t := &http.Transport{}
 	t.RegisterProtocol("http", transport{status, body, seen})
+	t.RegisterProtocol("https", transport{status, body, seen})
 	return t
 }
 

@@ -4,6 +4,7 @@ package api
 import (
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -89,6 +90,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 			headers[header] = value
 		}
 	}
+	maps.Copy(headers, introduction(info.NPM))
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
 	if info.NPM == Copilot {
 		enterprise := ""
@@ -105,6 +107,17 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 		return nil, err
 	}
 	return &Client{Conn: conn, Settings: s}, nil
+}
+
+// introduction returns the headers by which gateways list the programs that use them.
+func introduction(npm string) map[string]string {
+	switch npm {
+	case OpenRouter, "@ai-sdk/gateway", "@ai-sdk/vercel":
+		return map[string]string{"HTTP-Referer": "https://github.com/tenonhq/tenon", "X-Title": "tenon"}
+	case "@ai-sdk/cerebras":
+		return map[string]string{"X-Cerebras-3rd-Party-Integration": "tenon"}
+	}
+	return nil
 }
 
 // Headers returns the headers of a request: the model's, the dialect's and the request's own.

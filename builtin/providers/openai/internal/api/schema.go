@@ -101,7 +101,7 @@ func reduced(schema map[string]any) map[string]any {
 			"$ref", "description", "enum", "properties", "required", "items", "additionalProperties", "anyOf", "oneOf", "allOf", "$defs", "type",
 		}, name)
 	})
-	if out["type"] == nil && out["$ref"] == nil && out["anyOf"] == nil && out["oneOf"] == nil && out["allOf"] == nil {
+	if out["type"] == nil && out["enum"] == nil && out["$ref"] == nil && out["anyOf"] == nil && out["oneOf"] == nil && out["allOf"] == nil {
 		out["type"] = inferred(out)
 	}
 	if out["type"] == "object" && out["properties"] == nil {

@@ -1,0 +1,128 @@
+package openai_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
+	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
+	"github.com/tenonhq/tenon/builtin/providers/openai/responses"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// step returns a request after one tool call.
+func step(model string) *sdk.ModelRequest {
+	req := hello()
+	req.Model.ID = model
+	req.Messages = append(req.Messages,
+		sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{
+			{Type: sdk.ContentReasoning, Text: "hm", Metadata: sdk.Object{"field": "reasoning_text", "opaque": "sealed"}},
+			{Type: sdk.ContentToolCall, CallID: "abcdefghi", Tool: "read", Args: json.RawMessage(`{}`)},
+		}},
+		sdk.ModelMessage{Role: sdk.RoleTool, Content: []sdk.ModelContent{{Type: sdk.ContentToolResult, CallID: "abcdefghi", Tool: "read", Text: "out"}}},
+		userText("go on"),
+	)
+	return req
+}
+
+// TestDialects has what the servers of npm packages need.
+func TestDialects(t *testing.T) {
+	t.Parallel()
+	const mark = `"cache_control":{"type":"ephemeral"}`
+	for name, c := range map[string]struct {
+		npm, model string
+		want       []string
+		without    string
+	}{
+		"openrouter claude": {"@openrouter/ai-sdk-provider", "anthropic/claude-x", []string{`{"role":"system","content":[{"type":"text","text":"Be brief.",` + mark + `}]}`, `"text":"go on",` + mark, `"tool_call_id":"abcdefghi",` + mark}, "prompt_cache_key"},
+		"openrouter other":  {"@openrouter/ai-sdk-provider", "openai/gpt-5", nil, "cache_control"},
+		"copilot claude":    {"@ai-sdk/github-copilot", "claude-x", []string{`"copilot_cache_control":{"type":"ephemeral"}`, `"reasoning_text":"hm","reasoning_opaque":"sealed"`}, `"cache_control"`},
+		"mistral":           {"@ai-sdk/mistral", "mistral-large", []string{`{"role":"assistant","content":"Done."}`, `"tool_call_id":"abcdefghi","name":"read"`, `"prompt_cache_key":"ses_1"`}, "stream_options"},
+		"deepinfra":         {"@ai-sdk/deepinfra", "x", []string{`"prompt_cache_key":"ses_1"`}, "Done."},
+		"compatible":        {"@ai-sdk/openai-compatible", "x", []string{"stream_options"}, "prompt_cache_key"},
+	} {
+		info := wiretest.Info()
+		info.NPM = c.npm
+		_, body := wiretest.Sent(t, chat.Open, info, step(c.model))
+		for _, want := range c.want {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: body %s lacks %s", name, body, want)
+			}
+		}
+		if c.without != "" && strings.Contains(body, c.without) {
+			t.Errorf("%s: body %s has %s", name, body, c.without)
+		}
+	}
+}
+
+func TestReasoningField(t *testing.T) {
+	t.Parallel()
+	req := step("deepseek-v4")
+	req.Model.ReasoningField = "reasoning_content"
+	req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{{Type: sdk.ContentText, Text: "done"}}}, userText("more"))
+	_, body := wiretest.Sent(t, chat.Open, wiretest.Info(), req)
+	if !strings.Contains(body, `"reasoning_content":"hm"`) || !strings.Contains(body, `"content":"done","reasoning_content":""`) {
+		t.Errorf("body %s", body)
+	}
+}
+
+func TestAzure(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		base    string
+		options sdk.Object
+		want    string
+	}{
+		"resource":   {"", sdk.Object{"resourceName": "r"}, "https://r.openai.azure.com/openai/v1/responses?api-version=v1"},
+		"version":    {"https://r.openai.azure.com/openai/v1", sdk.Object{"apiVersion": "2026-01-01"}, "https://r.openai.azure.com/openai/v1/responses?api-version=2026-01-01"},
+		"deployment": {"", sdk.Object{"resourceName": "r", "useDeploymentBasedUrls": true}, "https://r.openai.azure.com/openai/deployments/a%2Fb/responses?api-version=v1"},
+		"gateway":    {"https://gateway.example/x", nil, "https://gateway.example/x/responses"},
+	} {
+		info := sdk.ProviderInfo{ID: "azure", NPM: "@ai-sdk/azure", BaseURL: c.base, Options: c.options, Key: "secret-key"}
+		req := hello()
+		req.Model.ID = "a/b"
+		sent, _ := wiretest.Sent(t, responses.Open, info, req)
+		if got := sent.URL.String(); got != c.want || sent.Header.Get("api-key") != "secret-key" || sent.Header.Get("Authorization") != "" {
+			t.Errorf("%s: %s, headers %v, want %s", name, got, sent.Header, c.want)
+		}
+	}
+}
+
+func TestCopilotHeaders(t *testing.T) {
+	t.Parallel()
+	info := wiretest.Info()
+	info.NPM, info.Key = "@ai-sdk/github-copilot", "secret-key"
+	sent, _ := wiretest.Sent(t, chat.Open, info, step("gpt-5-mini"))
+	if h := sent.Header; h.Get("X-Initiator") != "user" || h.Get("Openai-Intent") != "conversation-edits" || h.Get("Authorization") != "Bearer secret-key" || h.Get("Copilot-Vision-Request") != "" {
+		t.Errorf("headers %v", h)
+	}
+	req := step("gpt-5-mini")
+	req.Messages = req.Messages[:3]
+	req.Messages[2].Content[0].Files = []*sdk.FilePart{{Mime: "image/png", URL: "data:image/png;base64,QQ=="}}
+	if sent, _ := wiretest.Sent(t, chat.Open, info, req); sent.Header.Get("X-Initiator") != "agent" || sent.Header.Get("Copilot-Vision-Request") != "true" {
+		t.Errorf("headers after a tool %v", sent.Header)
+	}
+}
+
+func TestToolSchemas(t *testing.T) {
+	t.Parallel()
+	const schema = `{"$schema":"x","type":"object","additionalProperties":false,"properties":{"a":{"const":1},"b":{"type":"array"},"c":{"$ref":"#/x","title":"t"},"d":{"type":"array","items":[{"type":"string"}]}}}`
+	for name, c := range map[string]struct {
+		npm, model, want string
+	}{
+		"openai": {"@ai-sdk/openai", "gpt-5", `{"additionalProperties":false,"properties":{"a":{"enum":[1]},"b":{"items":{"type":"string"},"type":"array"},"c":{"$ref":"#/x"},"d":{"items":[{"type":"string"}],"type":"array"}},"type":"object"}`},
+		"kimi":   {"@ai-sdk/openai-compatible", "kimi-k2", `"c":{"$ref":"#/x"},"d":{"items":{"type":"string"},"type":"array"}`},
+		"xai":    {"@ai-sdk/xai", "grok", `{"$schema":"x","properties"`},
+		"other":  {"@ai-sdk/groq", "x", schema},
+	} {
+		info := wiretest.Info()
+		info.NPM = c.npm
+		req := hello()
+		req.Model.ID = c.model
+		req.Tools[0].Parameters = json.RawMessage(schema)
+		if _, body := wiretest.Sent(t, responses.Open, info, req); !strings.Contains(body, c.want) {
+			t.Errorf("%s: body %s lacks %s", name, body, c.want)
+		}
+	}
+}
