@@ -4,7 +4,9 @@ package tenon
 
 import "embed"
 
-// SDKSource is the source tree of package sdk, the packages below it and those of internal that they import, with this module's go.mod and go.sum.
+// SDKSource is the source of the packages of sdk that need no library, of those of internal that they import, and of the libraries for
+// other languages.
 //
-//go:embed go.mod go.sum internal/hookpoint/*.go internal/jsontext/*.go internal/value/*.go sdk/*.go sdk/guest/*.go sdk/sdktest/*.go sdk/wasm/*.go sdk/process/*.go sdk/process/tenonv1/*.go
+//go:embed internal/hookpoint/*.go internal/jsontext/*.go internal/value/*.go internal/jsonline/*.go sdk/*.go sdk/guest/*.go sdk/sdktest/*.go sdk/wasm/*.go sdk/lines/*.go
+//go:embed sdk/node/tenon.mjs sdk/node/tenon.d.mts sdk/python/tenon.py sdk/rust/tenon.rs
 var SDKSource embed.FS

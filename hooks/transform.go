@@ -74,6 +74,7 @@ func (r *run) transform(ctx context.Context, h *bound, t *task, answer *sdk.Answ
 func (r *run) applyLocal(h *bound, t *task, entry *Entry) error {
 	changes, err := value.Diff[sdk.Change](r.value, t.local.Value)
 	if len(changes) > 0 {
+		changes = value.Appended(changes, h.Writes, func(list string) int { return value.Length(r.value, list) })
 		changes, entry.Dropped = value.Restrict(changes, h.Writes)
 		entry.Changes, err = apply(r.value, changes, r.scope.Ledger != nil)
 	}
@@ -115,6 +116,7 @@ func apply(v any, changes []sdk.Change, ledger bool) (made []EntryChange, err er
 	if !ledger || len(changes) == 0 {
 		return nil, value.Apply(v, changes)
 	}
+	changes = value.Placed(v, changes)
 	places := placesOf(changes)
 	old, err := value.LookupAll(v, places)
 	if err != nil {

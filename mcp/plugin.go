@@ -94,12 +94,13 @@ type Plugin struct {
 }
 
 var (
-	_ sdk.Plugin          = (*Plugin)(nil)
-	_ sdk.Hooker          = (*Plugin)(nil)
-	_ sdk.ToolSource      = (*Plugin)(nil)
-	_ sdk.CommandSource   = (*Plugin)(nil)
-	_ sdk.CommandRenderer = (*Plugin)(nil)
-	_ sdk.ReferenceSource = (*Plugin)(nil)
+	_ sdk.Plugin           = (*Plugin)(nil)
+	_ sdk.Hooker           = (*Plugin)(nil)
+	_ sdk.ToolSource       = (*Plugin)(nil)
+	_ sdk.CommandSource    = (*Plugin)(nil)
+	_ sdk.CommandRenderer  = (*Plugin)(nil)
+	_ sdk.CommandCompleter = (*Plugin)(nil)
+	_ sdk.ReferenceSource  = (*Plugin)(nil)
 )
 
 // New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.
@@ -196,7 +197,12 @@ func (p *Plugin) fix(err error) string {
 }
 
 // signIn returns the remedy for a server that requires sign-in.
-func (p *Plugin) signIn() string { return "put a token into its headers" }
+func (p *Plugin) signIn() string {
+	if p.options.Authorizer == nil {
+		return "put a token into its headers"
+	}
+	return "run tenon mcp login " + p.server.Name
+}
 
 // needsSignIn reports whether a server refused to work without sign-in.
 func needsSignIn(err error) bool { return errors.As(err, new(*protocol.AuthError)) }

@@ -8,6 +8,9 @@ type Bundle struct {
 	Info     Manifest
 	HookList []Hook
 	ToolList []Tool
+	// Options is a pointer to a struct with the defaults of the plugin's options: see OptionsSchema, which makes Info.Options of it. Start
+	// decodes the user's options into it, before OnStart. It may be nil.
+	Options any
 	// OnStart is called once, before all other functions of the plugin. It may be nil.
 	OnStart func(ctx context.Context, h Host) error
 	// OnClose is called when the plugin ends, after all other calls. It may be nil.
@@ -20,11 +23,25 @@ var (
 	_ ToolSource = (*Bundle)(nil)
 )
 
-// Manifest returns Info.
-func (b *Bundle) Manifest() Manifest { return b.Info }
+// Manifest returns Info, with the schema of Options.
+func (b *Bundle) Manifest() Manifest {
+	m := b.Info
+	if b.Options != nil && m.Options == nil {
+		m.Options, _ = OptionsSchema(b.Options) // Start returns the error
+	}
+	return m
+}
 
-// Start calls OnStart.
+// Start decodes the options and calls OnStart.
 func (b *Bundle) Start(ctx context.Context, h Host) error {
+	if b.Options != nil {
+		if _, err := OptionsSchema(b.Options); err != nil {
+			return err
+		}
+		if err := decodeOptions(h.Options(), b.Options); err != nil {
+			return err
+		}
+	}
 	if b.OnStart == nil {
 		return nil
 	}

@@ -2,7 +2,8 @@ package sdk
 
 import "encoding/json"
 
-// Change is one change of a value: the new JSON at a pointer (RFC 6901). An index one past the end of an array appends.
+// Change is one change of a value: the new JSON at a pointer (RFC 6901). An index one past the end of an array appends, and so
+// does -.
 type Change struct {
 	Pointer string          `json:"pointer"`
 	Value   json.RawMessage `json:"value,omitempty"`

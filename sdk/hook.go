@@ -30,6 +30,18 @@ type Hook struct {
 	Remote  RemoteHandler
 }
 
+// Reading returns the hook with these Reads.
+func (h Hook) Reading(fields ...string) Hook {
+	h.Reads = fields
+	return h
+}
+
+// Writing returns the hook with these Writes. A field such as /system/- permits only to append.
+func (h Hook) Writing(fields ...string) Hook {
+	h.Writes = fields
+	return h
+}
+
 // Handler runs a hook in this process.
 type Handler interface {
 	// Handle reads call.Input and changes call.Value in place. It may be called concurrently. It must return soon after ctx ends; later

@@ -33,6 +33,17 @@ func OnChatSystem(f func(ctx context.Context, in *ChatInput, v *ChatSystemValue)
 	return newHook(PointChatSystem, transform[ChatInput, ChatSystemValue](f))
 }
 
+// AddToPrompt makes a hook at chat.system.transform that adds a text to the system prompt; an empty text adds nothing. The hook reads
+// nothing, and may change nothing that others added.
+func AddToPrompt(f func(in *ChatInput) string) Hook {
+	return OnChatSystem(func(_ context.Context, in *ChatInput, v *ChatSystemValue) error {
+		if text := f(in); text != "" {
+			v.System = append(v.System, text)
+		}
+		return nil
+	}).Reading().Writing("/system/-")
+}
+
 // OnChatParams makes a hook at chat.params.
 func OnChatParams(f func(ctx context.Context, in *ChatInput, v *ChatParams) error) Hook {
 	return newHook(PointChatParams, transform[ChatInput, ChatParams](f))

@@ -34,9 +34,15 @@ import (
 //	                   quotes
 func TestScript(t *testing.T) {
 	t.Parallel()
+	testscript.Run(t, scriptParams(t, "testdata/script"))
+}
+
+// scriptParams are those of the scripts in a directory.
+func scriptParams(t *testing.T, dir string) testscript.Params {
+	t.Helper()
 	goEnv := toolchain(t)
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+	return testscript.Params{
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			// Beside the project: one that contains the home directory, or tenon's data, is not confined, and each command asks.
 			own := filepath.Join(filepath.Dir(e.WorkDir), "own-"+filepath.Base(e.WorkDir))
@@ -64,6 +70,9 @@ func TestScript(t *testing.T) {
 				e.Setenv(name, goEnv[name])
 			}
 			e.Setenv("GOPROXY", "off")
+			if rustup, err := os.UserHomeDir(); err == nil { // where rustup keeps its compilers; Debian's needs no such directory
+				e.Setenv("RUSTUP_HOME", filepath.Join(rustup, ".rustup"))
+			}
 			name, value, _ := strings.Cut(leaveAtOnce, "=")
 			e.Setenv(name, value)
 			e.Values[serverKey{}] = &served{}
@@ -83,7 +92,7 @@ func TestScript(t *testing.T) {
 			"llm": cmdLLM, "code": cmdCode, "asked": cmdAsked, "last": cmdLast, "damage": cmdDamage,
 		},
 		RequireExplicitExec: true,
-	})
+	}
 }
 
 // toolchain returns the environment of the Go toolchain, whose caches lie in a home that scripts do not have.

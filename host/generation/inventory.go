@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/model"
@@ -99,6 +100,29 @@ func (n Inventory) CommandInfos(ctx context.Context) []CommandInfo {
 	return out
 }
 
+// CompleteCommand returns the suggestions of a command's plugin for the last word of its arguments, at most until ctx ends.
+func (n Inventory) CompleteCommand(ctx context.Context, name, arguments string) []string {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	for _, c := range g.Commands(ctx) {
+		completer, ok := c.Owner.Value.(sdk.CommandCompleter)
+		if c.Name != name || !ok {
+			continue
+		}
+		list, err := Bounded(ctx, n.r.o.Log, completeTimeout, func(ctx context.Context) ([]string, error) {
+			return completer.CompleteCommand(ctx, name, arguments)
+		})
+		if err != nil {
+			return nil // the user types on
+		}
+		return list
+	}
+	return nil
+}
+
+// completeTimeout limits the wait for suggestions: the user is typing.
+const completeTimeout = 2 * time.Second
+
 // SkillInfos lists the skills that the model can load, unless rules deny it.
 func (n Inventory) SkillInfos(ctx context.Context) []SkillInfo {
 	g := n.r.Acquire()
@@ -161,6 +185,14 @@ func (n Inventory) ListModels(ctx context.Context, o model.ListOptions) ([]model
 	g := n.r.Acquire()
 	defer n.r.Release(g)
 	return g.Models.List(ctx, o)
+}
+
+// TestProvider asks a provider for its models with the user's credentials and returns their number. Errors: errors.ErrUnsupported for a
+// provider that cannot list them.
+func (n Inventory) TestProvider(ctx context.Context, id string) (models int, err error) {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.Test(ctx, id)
 }
 
 // DefaultModel returns the model of sessions that name none, and why it is that one.

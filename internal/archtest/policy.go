@@ -12,12 +12,12 @@ const anywhere = "*"
 // words cleans them with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
-		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint"},
+		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint", "internal/jsonline"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm"},
-		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema"},
+		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm", "internal/oauth"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext", "internal/jsonline"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema", "internal/jsontext", "internal/credentials", "internal/oauth"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},
@@ -27,6 +27,7 @@ func trees() map[string][]string {
 		"internal/jsontext":  {},
 		"internal/value":     {"internal/jsontext"},
 		"internal/hookpoint": {"sdk"},
+		"internal/jsonline":  {},
 	}
 }
 
@@ -47,15 +48,17 @@ func libraries() map[string][]string {
 		"github.com/hashicorp/go-hclog":                     {"plugins/process", "sdk/process"},
 		"google.golang.org/grpc":                            {"plugins/process", "sdk/process"},
 		"google.golang.org/protobuf":                        {"plugins/process", "sdk/process"},
+		"github.com/modelcontextprotocol/go-sdk/auth":       {"mcp/auth"},
+		"github.com/modelcontextprotocol/go-sdk/oauthex":    {"mcp/auth"},
+		"golang.org/x/oauth2":                               {"mcp/auth", "builtin/providers/internal/vertex"},
 		"github.com/mark3labs/mcp-go/mcp":                   {"mcp"},
 		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/internal/wire"},
 		"github.com/aws/aws-sdk-go-v2":                      {"builtin/providers/bedrock"},
-		"golang.org/x/oauth2":                               {"builtin/providers/internal/vertex"},
 		"github.com/knadh/koanf":                            {"host/config"},
 		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
-		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins"},
+		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
@@ -114,6 +117,9 @@ func places() []place {
 		remedy: "use the client of the folder, which judges redirects",
 		reasons: map[string]string{
 			"builtin/tools/web":               "asks the user before each redirect",
+			"builtin/providers/signin":        "requests tokens from fixed addresses",
+			"mcp/auth":                        "checks each address that a server names",
+			"mcp/auth/authtest":               "is a browser",
 			"mcp/protocol":                    "stays with one origin",
 			"plugins/ability":                 "compares each redirect with the grants",
 			"plugins/source":                  "checks the address of each connection",
@@ -140,6 +146,7 @@ func places() []place {
 		},
 	}, {
 		pkg: "os", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
+		reasons: map[string]string{"sdk/lines": "its Serve is all that main does"},
 	}, {
 		pkg: "syscall", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
 	}, {

@@ -103,17 +103,62 @@ func wasmCarrier() plugintest.Carrier {
 }
 
 func processCarrier() plugintest.Carrier {
+	return plugintest.Carrier{Name: "process", Grants: true, Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		return openCase(t, c, shop.build(t, "process", nil))
+	}}
+}
+
+func linesCarrier() plugintest.Carrier {
+	return plugintest.Carrier{Name: "lines", Grants: true, Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		return openCase(t, c, shop.build(t, "lines", nil))
+	}}
+}
+
+// nodeCarrier is the plugin in JavaScript. Its language finds the changes in JSON.
+func nodeCarrier() plugintest.Carrier {
 	return plugintest.Carrier{
-		Name: "process", Grants: true,
+		Name: "node", Grants: true, Foreign: true, Untyped: true,
+		Skips: map[string]string{
+			"changes/whole number": "1 and 1.0 are the same number in JavaScript",
+			"changes/metadata":     "1e400 is Infinity in JavaScript",
+		},
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
-			path := shop.build(t, "process", nil)
-			p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(remote.Unit{
-				Description: c.Description, Command: []string{path}, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
+			return openCase(t, c, script(t, "node", "node/main.mjs")...)
 		},
 	}
+}
+
+// script returns the command that runs a script of a folder of this package.
+func script(t *testing.T, interpreter, path string) []string {
+	t.Helper()
+	program, err := exec.LookPath(interpreter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		t.Fatal(err)
+	}
+	return []string{program, path}
+}
+
+// openCase opens the plugin of a case as a process.
+func openCase(t *testing.T, c plugintest.Case, command ...string) sdk.Plugin {
+	t.Helper()
+	p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(remote.Unit{
+		Description: c.Description, Command: command, Root: sourceRoot(t), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// sourceRoot is the directory of the repository: scripts load the libraries there.
+func sourceRoot(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
 }

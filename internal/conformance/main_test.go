@@ -51,8 +51,18 @@ func TestProcess(t *testing.T) {
 	plugintest.Run(t, processCarrier())
 }
 
+func TestLines(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, linesCarrier())
+}
+
+func TestNode(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, nodeCarrier())
+}
+
 // TestMixed runs plugins of all carriers in one engine.
 func TestMixed(t *testing.T) {
 	t.Parallel()
-	plugintest.RunMixed(t, plugintest.Builtin(), pipeCarrier(), wasmCarrier(), processCarrier(), mcpCarrier(), interceptorCarrier())
+	plugintest.RunMixed(t, plugintest.Builtin(), pipeCarrier(), wasmCarrier(), processCarrier(), linesCarrier(), mcpCarrier(), interceptorCarrier())
 }

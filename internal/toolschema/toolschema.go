@@ -27,14 +27,7 @@ func Resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := schemacost.Check(known); err != nil {
-		return nil, err
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(known, &s); err != nil {
-		return nil, err
-	}
-	return s.Resolve(nil)
+	return schemacost.Resolve(known)
 }
 
 // Check validates arguments. Optional arguments may be null.
@@ -51,7 +44,7 @@ func Check(r *jsonschema.Resolved, args json.RawMessage) error {
 
 func validate(r *jsonschema.Resolved, args json.RawMessage) error {
 	var v any
-	if err := value.Decode(args, &v); err != nil {
+	if err := value.Decode(args, &v); err != nil { // copies a long text once
 		return err
 	}
 	return r.Validate(v)

@@ -15,7 +15,7 @@ import (
 var errUnknownMember = errors.New("no such field")
 
 // Apply makes the changes to v, a pointer, in order: all of them or, on an error, none. Missing objects on the way to a member are created;
-// arrays grow by one element at a time. A pointer has at most MaxPointerSegments.
+// arrays grow by one element at a time, at their length or at - (RFC 6901). A pointer has at most MaxPointerSegments.
 //
 // The value that v pointed at is copied along the path of each change, not changed: callers may share parts of it with v.
 //
@@ -300,8 +300,11 @@ func (a *applier) inSlice(p *plan, v reflect.Value, path []string, e edit) error
 	return fmt.Errorf("no element %d in an array of %d", i, n)
 }
 
-// arrayIndex parses an index of an array with n elements; n itself is the end.
+// arrayIndex parses an index of an array with n elements; n itself is the end, and so is -.
 func arrayIndex(segment string, n int) (int, error) {
+	if segment == end[1:] {
+		return n, nil
+	}
 	i, err := strconv.Atoi(segment)
 	if err != nil || strconv.Itoa(i) != segment || i < 0 {
 		return 0, fmt.Errorf("%q is not an array index", segment)

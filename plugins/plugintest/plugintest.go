@@ -18,7 +18,9 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +48,9 @@ type Carrier struct {
 	// ledger in another order, and deeper, and that parts of unknown types may have their fields in another order. None of it is
 	// compared.
 	Foreign bool
+	// Untyped means that the plugin has JSON and no types of the points: numbers are IEEE 754 doubles and compared after rounding, and a
+	// recorded value has the fields that were sent.
+	Untyped bool
 	// Hang is a fault that makes a call of this carrier hang. Default conformance.FaultHang.
 	Hang conformance.Fault
 	// ToolID returns the id under which the host knows a tool. Default: the id itself.
@@ -238,6 +243,23 @@ func recorded(t *testing.T, c Carrier, h *sdktest.Host, key string) string {
 
 // within returns the context of the test's calls. It outlives the test, for cleanups.
 func within(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }
+
+// number is a number of JSON.
+var number = regexp.MustCompile(`-?\d+(\.\d+)?([eE][+-]?\d+)?`)
+
+// rounded returns a text with the numbers in it as doubles, if the plugin has no others.
+func (s *suite) rounded(text string) string {
+	if !s.carrier.Untyped {
+		return text
+	}
+	return number.ReplaceAllStringFunc(text, func(n string) string {
+		f, err := strconv.ParseFloat(n, 64)
+		if err != nil || len(n) < 16 {
+			return n
+		}
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	})
+}
 
 // has reports whether a text holds all pieces.
 func holds(text string, pieces ...string) bool {

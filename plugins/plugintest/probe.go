@@ -77,12 +77,12 @@ func (s *suite) probe(t *testing.T, p probe) {
 		want, got any
 	}{
 		{"ledger", ledgerJSON(t, want.Entries), ledgerJSON(t, got.Entries)},
-		{"value", s.valueJSON(t, want.Value), s.valueJSON(t, got.Value)},
+		{"value", s.rounded(s.valueJSON(t, want.Value)), s.rounded(s.valueJSON(t, got.Value))},
 		{"result", want.Result, got.Result},
 		{"gate result", want.Gate, got.Gate},
 		{"error", want.Err, got.Err},
 		{"notices", want.Notices, got.Notices},
-		{"call as it arrived", want.Call, got.Call},
+		{"call as it arrived", s.rounded(want.Call), s.rounded(got.Call)},
 	} {
 		if diff := cmp.Diff(same.want, same.got); diff != "" {
 			t.Errorf("%s (-in this process +over %s):\n%s", same.what, s.carrier.Name, diff)

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -24,18 +27,26 @@ func payload() *sdk.RemoteCall {
 
 // BenchmarkHook compares a hook in a process with the same one in this process, decoding and encoding included, and without.
 func BenchmarkHook(b *testing.B) {
-	b.Run("process", func(b *testing.B) {
-		p := started(b, process.Options{}, guestSpec(b, "plain"), nil)
-		hook, call := p.(sdk.Hooker).Hooks()[0], payload()
-		b.ReportAllocs()
-		for b.Loop() {
-			ctx, cancel := context.WithTimeout(b.Context(), sdk.DefaultHookTimeout)
-			if _, err := hook.Remote.HandleRemote(ctx, call); err != nil {
-				b.Fatal(err)
+	guests := map[string]func(b *testing.B) sdk.Plugin{
+		"process": func(b *testing.B) sdk.Plugin { return wire("grpc").started(b, process.Options{}, "plain", nil) },
+		"lines":   func(b *testing.B) sdk.Plugin { return wire("lines").started(b, process.Options{}, "plain", nil) },
+		"node":    func(b *testing.B) sdk.Plugin { return script(b, "node", "warm.mjs") },
+		"python":  func(b *testing.B) sdk.Plugin { return script(b, "python3", "warm.py") },
+	}
+	for name, open := range guests {
+		b.Run(name, func(b *testing.B) {
+			p := open(b)
+			hook, call := p.(sdk.Hooker).Hooks()[0], payload()
+			b.ReportAllocs()
+			for b.Loop() {
+				ctx, cancel := context.WithTimeout(b.Context(), sdk.DefaultHookTimeout)
+				if answer, err := hook.Remote.HandleRemote(ctx, call); err != nil || len(answer.Changes) != 1 {
+					b.Fatal(answer, err)
+				}
+				cancel()
 			}
-			cancel()
-		}
-	})
+		})
+	}
 	b.Run("json", func(b *testing.B) {
 		g := guest.New(ordinary("plain"))
 		start := &guest.StartRequest{Hooks: []guest.HookRef{{Point: sdk.PointChatParams, Name: "warm"}}}
@@ -85,19 +96,47 @@ func BenchmarkTenIdle(b *testing.B) {
 
 // BenchmarkStart is a plugin's first call: from no process to an answer.
 func BenchmarkStart(b *testing.B) {
-	for b.Loop() {
-		b.StopTimer()
-		p := started(b, process.Options{}, guestSpec(b, "plain"), nil)
-		b.StartTimer()
-		if _, err := callHook(b, p, "warm"); err != nil {
-			b.Fatal(err)
-		}
-		b.StopTimer()
-		if err := p.Close(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		b.StartTimer()
+	guests := map[string]func(b *testing.B) sdk.Plugin{
+		"process": func(b *testing.B) sdk.Plugin { return wire("grpc").started(b, process.Options{}, "plain", nil) },
+		"lines":   func(b *testing.B) sdk.Plugin { return wire("lines").started(b, process.Options{}, "plain", nil) },
+		"node":    func(b *testing.B) sdk.Plugin { return script(b, "node", "warm.mjs") },
+		"python":  func(b *testing.B) sdk.Plugin { return script(b, "python3", "warm.py") },
 	}
+	for name, open := range guests {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				p := open(b)
+				b.StartTimer()
+				if _, err := callHook(b, p, "warm"); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := p.Close(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// script starts a plugin in another language that has the hook warm.
+func script(b *testing.B, interpreter, name string) sdk.Plugin {
+	b.Helper()
+	program, err := exec.LookPath(interpreter)
+	if err != nil {
+		b.Skip(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		b.Fatal(err)
+	}
+	d := description("plain")
+	d.Hooks, d.Tools, d.Protocols = d.Hooks[:1], nil, nil
+	return started(b, process.Options{}, remote.Unit{
+		Description: d, Command: []string{program, filepath.Join(root, "plugins/process/testdata", name)}, Root: root,
+	}, nil)
 }
 
 // BenchmarkRestart is the time from SIGKILL to the next answer.

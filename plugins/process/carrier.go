@@ -56,6 +56,8 @@ type Options struct {
 	Unconfined func(plugin string) bool
 	// MemoryMB bounds the data of a process, in MiB, where the system can (Linux). Default DefaultMemoryMB; negative: no bound.
 	MemoryMB int
+
+	linesOnStdio bool // as on Windows, for tests
 }
 
 // Carrier opens plugins that run as processes. Safe for use from many goroutines.

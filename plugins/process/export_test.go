@@ -32,3 +32,9 @@ func NewRestarts(most int, delay time.Duration) *Restarts {
 // Ended notes an end, and Wait asks how long to wait.
 func (r *Restarts) Ended(at time.Time, how error)            { r.r.ended(at, how) }
 func (r *Restarts) Wait(at time.Time) (time.Duration, error) { return r.r.wait(at) }
+
+// LinesOnStdio makes processes speak lines on their standard streams, as on Windows.
+func LinesOnStdio(o Options) Options {
+	o.linesOnStdio = true
+	return o
+}

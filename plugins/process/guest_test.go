@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
+	"github.com/tenonhq/tenon/sdk/lines"
 	sdkprocess "github.com/tenonhq/tenon/sdk/process"
 )
 
@@ -19,6 +20,10 @@ func beGuest(kind string) {
 	hold()
 	if strings.HasPrefix(kind, "raw") {
 		serveRaw(kind)
+		return
+	}
+	if strings.HasPrefix(kind, "line") {
+		badLines(kind)
 		return
 	}
 	switch kind {
@@ -49,6 +54,10 @@ func beGuest(kind string) {
 		fmt.Println("1|1|unix|" + os.Getenv("PLUGIN_UNIX_SOCKET_DIR") + "/s|grpc|" + strings.Repeat("A", 80))
 		wait()
 	default:
+		if wire := os.Getenv(guestWire); wire == "lines" || wire == "stdio" {
+			lines.Serve(&withModels{ordinary(kind)})
+			return
+		}
 		sdkprocess.Serve(&withModels{ordinary(kind)})
 	}
 }

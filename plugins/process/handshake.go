@@ -30,8 +30,11 @@ func checkHandshake(line, socketDir string) error {
 	if parts[1] != strconv.Itoa(process.ProtocolVersion) {
 		return fmt.Errorf("handshake: it speaks version %.20q of tenon's process protocol, this host version %d; build it with a matching sdk", parts[1], process.ProtocolVersion)
 	}
+	if speaksLines(line) {
+		return nil
+	}
 	if parts[4] != string(plugin.ProtocolGRPC) {
-		return fmt.Errorf("handshake: it offers the protocol %.20q, this host speaks grpc", parts[4])
+		return fmt.Errorf("handshake: it offers the protocol %.20q on the network %.20q; this host speaks grpc, and jsonrpc on stdio", parts[4], parts[2])
 	}
 	if err := checkAddress(parts[2], parts[3], socketDir); err != nil {
 		return fmt.Errorf("handshake: %w", err)
@@ -41,6 +44,16 @@ func checkHandshake(line, socketDir string) error {
 	}
 	return nil
 }
+
+// lineHandshake is the handshake of a process that speaks lines, without the versions. go-plugin rejects the network stdio: it receives
+// memoryHandshake instead, and the dialer of the server in this process.
+const (
+	lineHandshake   = "|stdio||jsonrpc|"
+	memoryHandshake = "|unix|memory|grpc|"
+)
+
+// speaksLines reports whether the handshake offers lines.
+func speaksLines(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), lineHandshake) }
 
 func checkAddress(network, address, socketDir string) error {
 	switch network {

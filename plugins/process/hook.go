@@ -49,9 +49,21 @@ func (h *remoteHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sd
 		return answer, nil
 	}
 	if err := json.Unmarshal(response.Answer, &answer); err != nil {
-		return sdk.Answer{}, fmt.Errorf("%w: answer of the hook: %w", sdk.ErrWire, err)
+		return sdk.Answer{}, badAnswer("answer of the hook", response.Answer, err)
 	}
 	return answer, nil
+}
+
+// shownBytes is how much of a bad answer its error shows.
+const shownBytes = 80
+
+// badAnswer returns the error of an answer that is not what is expected. It shows the first bytes.
+func badAnswer(what string, answer []byte, err error) error {
+	more := ""
+	if len(answer) > shownBytes {
+		answer, more = answer[:shownBytes], "…"
+	}
+	return fmt.Errorf("%w: %s: %w: %q%s", sdk.ErrWire, what, err, answer, more)
 }
 
 // hookRequest encodes a guest.HookRequest. Its parts are JSON already: encoding/json would read them once more.

@@ -171,6 +171,34 @@ func guestSpec(tb testing.TB, kind string) remote.Unit {
 	}
 }
 
+// guestWire is the variable that tells the test binary which wire to speak; empty: gRPC.
+const guestWire = "TENON_TEST_WIRE"
+
+// wire is a wire between host and process.
+type wire string
+
+// eachWire runs a test over each wire.
+func eachWire(t *testing.T, test func(t *testing.T, w wire)) {
+	t.Parallel()
+	for _, w := range []wire{"grpc", "lines", "stdio"} {
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			test(t, w)
+		})
+	}
+}
+
+// started starts a guest of this binary that speaks this wire.
+func (w wire) started(tb testing.TB, o process.Options, kind string, h *testHost) sdk.Plugin {
+	tb.Helper()
+	spec := guestSpec(tb, kind)
+	spec.Env[guestWire] = string(w)
+	if w == "stdio" {
+		o = process.LinesOnStdio(o)
+	}
+	return started(tb, o, spec, h)
+}
+
 // unbounded lets a process be started again as often as a test ends it.
 func unbounded() process.Options { return process.Options{Restarts: 1 << 30, RestartDelay: -1} }
 

@@ -80,7 +80,7 @@ func (c *modelClient) receive(ctx context.Context, in *instance, stream grpc.Ser
 		}
 		var event sdk.StreamEvent
 		if err := json.Unmarshal(response.GetStream(), &event); err != nil {
-			return c.broken(ctx, begun, fmt.Errorf("%w: event of a model's answer: %w", sdk.ErrWire, err))
+			return c.broken(ctx, begun, badAnswer("event of a model's answer", response.GetStream(), err))
 		}
 		if finished {
 			return c.broken(ctx, begun, fmt.Errorf("%w: a %s event after the finish event", sdk.ErrWire, event.Type))
@@ -117,7 +117,7 @@ func (c *modelClient) ListModels(ctx context.Context) ([]sdk.Model, error) {
 	}
 	var models []sdk.Model
 	if err := json.Unmarshal(response.Models, &models); err != nil {
-		return nil, c.broken(ctx, false, fmt.Errorf("%w: list of models: %w", sdk.ErrWire, err))
+		return nil, c.broken(ctx, false, badAnswer("list of models", response.Models, err))
 	}
 	return models, nil
 }

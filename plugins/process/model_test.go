@@ -41,9 +41,10 @@ func ask(ctx context.Context, client sdk.ModelClient, model string) (text string
 	return text, last, err
 }
 
-func TestModel(t *testing.T) {
-	t.Parallel()
-	p := started(t, unbounded(), guestSpec(t, "plain"), nil)
+func TestModel(t *testing.T) { eachWire(t, testModel) }
+
+func testModel(t *testing.T, w wire) {
+	p := w.started(t, unbounded(), "plain", nil)
 	if got := p.(sdk.ProviderSource).Providers(); len(got) != 1 || got[0].ID != "acme" || got[0].Env[0] != "ACME_KEY" {
 		t.Errorf("providers %+v", got)
 	}
@@ -104,9 +105,10 @@ func TestModel(t *testing.T) {
 	}
 }
 
-func TestListModels(t *testing.T) {
-	t.Parallel()
-	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+func TestListModels(t *testing.T) { eachWire(t, testListModels) }
+
+func testListModels(t *testing.T, w wire) {
+	p := w.started(t, process.Options{}, "plain", nil)
 	list := func(protocol, key string) ([]sdk.Model, error) {
 		return clientOf(t, p, protocol, key).(sdk.ModelLister).ListModels(t.Context())
 	}

@@ -101,7 +101,7 @@ func (in *instance) connect(o Options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	in.client = plugin.NewClient(&plugin.ClientConfig{
+	config := &plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: process.ProtocolVersion, MagicCookieKey: process.CookieKey, MagicCookieValue: process.CookieValue},
 		Plugins:          plugin.PluginSet{process.ServiceName: dispenser{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
@@ -121,7 +121,12 @@ func (in *instance) connect(o Options, log *slog.Logger) error {
 			grpc.WithDisableRetry(), // no call is made twice
 			grpc.WithIdleTimeout(0),
 		},
-	})
+	}
+	in.runner.onLines = func(lines *lineServer) { // before the client connects
+		config.TLSConfig = nil // the server is in this process
+		config.GRPCDialOptions = append(config.GRPCDialOptions, grpc.WithContextDialer(lines.dial))
+	}
+	in.client = plugin.NewClient(config)
 	protocol, err := in.client.Client()
 	if err != nil {
 		return err
@@ -202,6 +207,9 @@ func (in *instance) discard() {
 		in.end()
 	}
 	in.client.Kill() // closes the connection and waits for go-plugin's goroutines
+	if in.runner.lines != nil {
+		in.runner.lines.close()
+	}
 	in.inside.Wait()
 	in.removeSocket()
 }

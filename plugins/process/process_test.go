@@ -8,9 +8,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func TestHookAnswers(t *testing.T) {
-	t.Parallel()
-	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+func TestHookAnswers(t *testing.T) { eachWire(t, testHookAnswers) }
+
+func testHookAnswers(t *testing.T, w wire) {
+	p := w.started(t, process.Options{}, "plain", nil)
 	tests := map[string]struct {
 		want string // of the error; empty: none
 		n    int    // changes

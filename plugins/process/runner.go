@@ -19,6 +19,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -43,6 +44,10 @@ type childRunner struct {
 
 	plugged   []string // the environment go-plugin adds
 	socketDir string
+	wire      wire
+	// onLines is called during Start if the process speaks lines.
+	onLines func(*lineServer)
+	lines   *lineServer // nil if the process does not speak lines; read it after Start
 
 	ended chan struct{} // closed when the process is gone and everything of it was read
 	how   error         // why it ended; read it after ended
@@ -60,6 +65,7 @@ var _ runner.Runner = (*childRunner)(nil)
 func newRunner(o Options, u *remote.Unit, project sdk.Project, env []string, log *slog.Logger) *childRunner {
 	budget := &remote.LineLimit{}
 	r := &childRunner{
+		wire: wire{onStdio: o.linesOnStdio},
 		unit: u, env: env, memoryMB: o.MemoryMB, log: log,
 		out:   &printed{log: log, budget: budget, stream: "stdout"},
 		err:   &printed{log: log, budget: budget, stream: "stderr"},
@@ -81,16 +87,22 @@ func (r *childRunner) Start(ctx context.Context) error {
 	r.mu.Lock()
 	r.begun = true
 	r.mu.Unlock()
-	hello, err := r.exec()
+	defer func() {
+		if r.lines == nil {
+			r.wire.close()
+		}
+	}()
+	greeting, err := r.exec()
 	if err != nil {
 		r.how = err
 		close(r.ended)
 		return err
 	}
+	var first hello
 	select {
-	case line := <-hello:
+	case first = <-greeting:
 		r.mu.Lock()
-		r.hello = line
+		r.hello = first.line
 		r.mu.Unlock()
 	case <-r.ended:
 		return r.how
@@ -104,16 +116,34 @@ func (r *childRunner) Start(ctx context.Context) error {
 		<-r.ended
 		return r.how
 	}
+	r.connect(first)
 	return nil
+}
+
+// connect connects to a process that speaks lines.
+func (r *childRunner) connect(h hello) {
+	if !speaksLines(h.line) {
+		return
+	}
+	r.lines = serveLines(jsonline.New(r.wire.stream(h, r.stdin)), func(err error) {
+		if reason := connectionBroke(err); errors.Is(reason, errNotLines) || !awaitEnd(r.ended) {
+			r.fail(reason)
+		}
+	})
+	r.onLines(r.lines)
 }
 
 // exec starts the process, and the goroutines that read its output and wait for it; they end with the process. The channel
 // receives the first line of its output.
-func (r *childRunner) exec() (<-chan string, error) {
+func (r *childRunner) exec() (<-chan hello, error) {
 	if err := checkProgram(r.unit); err != nil {
 		return nil, err
 	}
 	cmd := &exec.Cmd{Path: r.unit.Command[0], Args: r.unit.Command, Dir: r.unit.Root, Env: append(r.env, r.plugged...)}
+	if err := r.wire.offer(cmd); err != nil {
+		return nil, err
+	}
+	defer r.wire.started()
 	child.Prepare(cmd)
 	pipes, err := child.Connect(cmd)
 	if err != nil {
@@ -128,9 +158,9 @@ func (r *childRunner) exec() (<-chan string, error) {
 	limitMemory(cmd.Process.Pid, r.memoryMB)
 	r.started(cmd, pipes.Stdin)
 
-	hello := make(chan string, 1)
+	first := make(chan hello, 1)
 	var reading sync.WaitGroup
-	reading.Go(func() { r.readOutput(pipes.Stdout, hello) })
+	reading.Go(func() { r.readOutput(pipes.Stdout, first) })
 	reading.Go(func() { _, _ = io.Copy(r.err, pipes.Stderr) })
 	go func() {
 		err := cmd.Wait()
@@ -144,7 +174,7 @@ func (r *childRunner) exec() (<-chan string, error) {
 		r.how = r.describeEnd(err)
 		close(r.ended)
 	}()
-	return hello, nil
+	return first, nil
 }
 
 // started notes the process, and ends it when that was asked for meanwhile.
@@ -178,15 +208,19 @@ func startError(cmd *exec.Cmd, err error) error {
 	return fmt.Errorf("run %s: %w%s", cmd.Args[0], err, remedy)
 }
 
-// readOutput takes the first line as the handshake and logs the others.
-func (r *childRunner) readOutput(stdout io.Reader, hello chan<- string) {
+// readOutput takes the first line as the handshake and logs the others, unless they are the wire.
+func (r *childRunner) readOutput(stdout io.Reader, first chan<- hello) {
 	lines := bufio.NewReaderSize(stdout, maxHandshake)
 	line, err := lines.ReadSlice('\n')
 	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 		_, _ = r.out.Write(line)
 		return
 	}
-	hello <- string(line)
+	h := hello{line: string(line), rest: lines}
+	first <- h
+	if r.wire.isOutput(h) {
+		return // the rest belongs to the wire
+	}
 	_, _ = io.Copy(r.out, lines)
 }
 
@@ -303,7 +337,13 @@ func (r *childRunner) Wait(context.Context) error {
 }
 
 // Stdout gives go-plugin the handshake line, and nothing more until the process ends.
-func (r *childRunner) Stdout() io.ReadCloser { return &untilEnd{strings.NewReader(r.hello), r.ended} }
+func (r *childRunner) Stdout() io.ReadCloser {
+	line := r.hello
+	if r.lines != nil {
+		line = strings.Replace(line, lineHandshake, memoryHandshake, 1)
+	}
+	return &untilEnd{strings.NewReader(line), r.ended}
+}
 
 // Stderr gives go-plugin nothing: output is read here, within limits.
 func (r *childRunner) Stderr() io.ReadCloser { return &untilEnd{strings.NewReader(""), r.ended} }

@@ -14,9 +14,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func TestTools(t *testing.T) {
-	t.Parallel()
-	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+func TestTools(t *testing.T) { eachWire(t, testTools) }
+
+func testTools(t *testing.T, w wire) {
+	p := w.started(t, process.Options{}, "plain", nil)
 	t.Run("result", func(t *testing.T) {
 		result, err := callTool(t, p, "echo", `{"a":[1,2]}`, nil)
 		if err != nil || result.Output != `{"a":[1,2]}` || result.Title != "echo" {
@@ -71,9 +72,10 @@ func TestTools(t *testing.T) {
 	})
 }
 
-func TestPrepare(t *testing.T) {
-	t.Parallel()
-	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+func TestPrepare(t *testing.T) { eachWire(t, testPrepare) }
+
+func testPrepare(t *testing.T, w wire) {
+	p := w.started(t, process.Options{}, "plain", nil)
 	preparer, ok := toolOf(t, p, "deploy").(sdk.ToolPreparer)
 	if !ok {
 		t.Fatal("the tool does not prepare")
@@ -181,9 +183,10 @@ func TestNoise(t *testing.T) {
 }
 
 // A message that is too large is an error of the call.
-func TestHugeAnswer(t *testing.T) {
-	t.Parallel()
-	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+func TestHugeAnswer(t *testing.T) { eachWire(t, testHugeAnswer) }
+
+func testHugeAnswer(t *testing.T, w wire) {
+	p := w.started(t, process.Options{}, "plain", nil)
 	if _, err := callHook(t, p, "huge"); err == nil || !strings.Contains(err.Error(), "at most 16 MiB are passed on") {
 		t.Errorf("error %.200v", err)
 	}
@@ -200,7 +203,7 @@ func TestBadAnswers(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ hook, tool string }{
 		"rawtruncated": {"answer of the hook: unexpected end of JSON", "ended without a result"},
-		"rawtypes":     {"answer of the hook: json: cannot unmarshal number", "cannot unmarshal array"},
+		"rawtypes":     {"answer of the hook: json: cannot unmarshal number", `of type sdk.ToolResult: "[]"`},
 		"rawclose":     {"the stream of hooks ended: EOF", ""},
 		"rawstranger":  {"deadline exceeded", "ended without a result"},
 		"rawdeaf":      {"deadline exceeded", "ended without a result"},

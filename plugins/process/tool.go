@@ -42,7 +42,7 @@ func (s *supervisor) Execute(ctx context.Context, n int, call *sdk.ToolCall) (*s
 		case *tenonv1.ToolResponse_Result:
 			result := new(sdk.ToolResult)
 			if err := json.Unmarshal(event.Result, result); err != nil {
-				return nil, fmt.Errorf("%w: result of the tool %s: %w", sdk.ErrWire, s.unit.Description.Tools[n].ID, err)
+				return nil, badAnswer("result of the tool "+s.unit.Description.Tools[n].ID, event.Result, err)
 			}
 			return result, nil
 		case *tenonv1.ToolResponse_Failure:
@@ -86,7 +86,7 @@ func (s *supervisor) Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]
 	}
 	var needs guest.PrepareResponse
 	if err := json.Unmarshal(response.Response, &needs); err != nil {
-		return nil, fmt.Errorf("%w: permissions of the tool %s: %w", sdk.ErrWire, s.unit.Description.Tools[n].ID, err)
+		return nil, badAnswer("permissions of the tool "+s.unit.Description.Tools[n].ID, response.Response, err)
 	}
 	return needs.Requests, nil
 }

@@ -29,16 +29,21 @@ var ErrExists = errors.New("is not empty")
 type kind struct {
 	carrier, lang string
 	folders       []string // of templates, the later ones over the earlier
-	sdk           []string // packages of the sdk that the plugin imports, and their imports
-	libraries     bool     // the sdk packages need libraries
+	sdk           []string // packages of the sdk that a plugin in Go imports, and their imports
+	main          string   // file of the plugin, in other languages
+	library       []string // files of the sdk for other languages
 }
 
 func kinds() []kind {
+	contract := []string{"internal/hookpoint", "internal/jsontext", "internal/value", "sdk", "sdk/guest", "sdk/sdktest"}
 	return []kind{
-		{"wasm", "go", []string{"go", "wasm-go"}, []string{"internal/hookpoint", "internal/jsontext", "internal/value", "sdk", "sdk/guest", "sdk/wasm", "sdk/sdktest"}, false},
-		{"process", "go", []string{"go", "process-go"}, []string{"internal/hookpoint", "internal/jsontext", "internal/value", "sdk", "sdk/guest", "sdk/process", "sdk/process/tenonv1", "sdk/sdktest"}, true},
-		{"mcp", "go", []string{"mcp-go"}, nil, false},
-		{"mcp", "node", []string{"mcp-node"}, nil, false},
+		{carrier: "wasm", lang: "go", folders: []string{"go", "wasm-go"}, sdk: append(contract, "sdk/wasm")},
+		{carrier: "process", lang: "go", folders: []string{"go", "process-go"}, sdk: append(contract, "internal/jsonline", "sdk/lines")},
+		{carrier: "process", lang: "node", folders: []string{"script", "process-node"}, main: "main.mjs", library: []string{"sdk/node/tenon.mjs", "sdk/node/tenon.d.mts"}},
+		{carrier: "process", lang: "python", folders: []string{"script", "process-python"}, main: "main.py", library: []string{"sdk/python/tenon.py"}},
+		{carrier: "process", lang: "rust", folders: []string{"script", "process-rust"}, main: "main.rs", library: []string{"sdk/rust/tenon.rs"}},
+		{carrier: "mcp", lang: "go", folders: []string{"mcp-go"}},
+		{carrier: "mcp", lang: "node", folders: []string{"mcp-node"}},
 	}
 }
 
@@ -56,7 +61,7 @@ type Options struct {
 	Name    string // by the rule for plugins' names
 	Carrier string // wasm, process or mcp
 	Lang    string // default go
-	SDK     fs.FS  // the tree with sdk/, internal/hookpoint/, internal/jsontext/, internal/value/, go.mod and go.sum
+	SDK     fs.FS  // the tree with sdk/ and the packages of internal/ that it imports
 }
 
 // notInIdent are the characters that tool ids do not have.
@@ -64,7 +69,8 @@ var notInIdent = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // values are the values of the templates.
 type values struct {
-	Name, Ident, Carrier, CarrierName, Lang, Exe, GoVersion, Requires string
+	Name, Ident, Exe, GoVersion string
+	Main, Library               string // file names, of a plugin in a language other than Go
 }
 
 // Write writes a plugin into dir, which must not exist or be empty, and returns the names of the written files except those of the sdk.
@@ -86,14 +92,10 @@ func Write(dir string, o Options) ([]string, error) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
 	}
 	w := &writer{dir: dir, values: values{
-		Name: o.Name, Ident: notInIdent.ReplaceAllString(o.Name, "_"), Carrier: k.carrier, Lang: k.lang, Exe: exe(), GoVersion: goVersion,
-		CarrierName: map[string]string{"wasm": "WASM", "process": "Process", "mcp": "MCP"}[k.carrier],
+		Name: o.Name, Ident: notInIdent.ReplaceAllString(o.Name, "_"), Exe: exe(), GoVersion: goVersion, Main: k.main,
 	}}
-	if k.libraries {
-		var err error
-		if w.values.Requires, err = requires(o.SDK); err != nil {
-			return nil, err
-		}
+	if len(k.library) > 0 {
+		w.values.Library = path.Base(k.library[0])
 	}
 	for _, folder := range k.folders {
 		if err := w.folder(folder); err != nil {
@@ -161,7 +163,8 @@ func (w *writer) file(name string, content []byte) error {
 	return os.WriteFile(to, content, 0o644)
 }
 
-// sdk writes the packages of the sdk that the plugin needs, without their tests, as the module in the folder tenon.
+// sdk writes the packages of the sdk that a plugin in Go needs, without their tests, as the module in the folder tenon, or the library
+// for another language.
 func (w *writer) sdk(source fs.FS, k *kind) error {
 	for _, folder := range k.sdk {
 		entries, err := fs.ReadDir(source, folder)
@@ -177,13 +180,15 @@ func (w *writer) sdk(source fs.FS, k *kind) error {
 			}
 		}
 	}
+	for _, name := range k.library {
+		if err := w.copy(source, name, path.Base(name)); err != nil {
+			return err
+		}
+	}
 	if len(k.sdk) == 0 {
 		return nil
 	}
-	if err := w.file("tenon/go.mod", []byte("module github.com/tenonhq/tenon\n\ngo "+goVersion+"\n"+w.values.Requires)); err != nil || !k.libraries {
-		return err
-	}
-	return w.copy(source, "go.sum", "go.sum")
+	return w.file("tenon/go.mod", []byte("module github.com/tenonhq/tenon\n\ngo "+goVersion+"\n"))
 }
 
 // goVersion is the version of Go that plugins ask for: the one tenon asks for.
@@ -195,32 +200,4 @@ func (w *writer) copy(source fs.FS, from, to string) error {
 		return err
 	}
 	return w.file(to, content)
-}
-
-// libraries are the modules that packages of sdk/process are made of, theirs included.
-func libraries() []string {
-	return []string{
-		"github.com/fatih/color", "github.com/golang/protobuf", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-plugin",
-		"github.com/hashicorp/yamux", "github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "github.com/oklog/run",
-		"github.com/stretchr/testify", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text",
-		"google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf",
-	}
-}
-
-// requires returns the library requirements in the go.mod of a process plugin: the versions that tenon itself is built with.
-func requires(source fs.FS) (string, error) {
-	content, err := fs.ReadFile(source, "go.mod")
-	if err != nil {
-		return "", err
-	}
-	var out strings.Builder
-	out.WriteString("\nrequire (\n")
-	for line := range strings.Lines(string(content)) {
-		fields := strings.Fields(line)
-		if len(fields) >= 2 && slices.Contains(libraries(), fields[0]) {
-			fmt.Fprintf(&out, "\t%s %s // indirect\n", fields[0], fields[1])
-		}
-	}
-	out.WriteString(")\n")
-	return out.String(), nil
 }

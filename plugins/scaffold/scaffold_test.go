@@ -33,8 +33,16 @@ func TestBuildsAndPasses(t *testing.T) {
 					t.Errorf("%s: %v, or a template's field was left in it", name, err)
 				}
 			}
-			if lang == "node" {
+			switch {
+			case kind == "mcp node":
 				runIn(t, dir, nil, "node", "--test")
+				wantManifest(t, dir)
+				return
+			case lang != "go":
+				said := describes(t, dir)
+				if said.Name != "my-plugin.x" || len(said.Hooks) != 1 || len(said.Tools) != 1 || said.Tools[0].ID != "my-plugin_x_greet" {
+					t.Errorf("it describes itself as %+v", said)
+				}
 				wantManifest(t, dir)
 				return
 			}
@@ -48,6 +56,24 @@ func TestBuildsAndPasses(t *testing.T) {
 			wantManifest(t, dir)
 		})
 	}
+}
+
+// describes builds a plugin and asks for its description.
+func describes(t *testing.T, dir string) sdk.Description {
+	t.Helper()
+	own := extension(t, dir)
+	if own.Build != nil {
+		runIn(t, dir, own.Build.Env, own.Build.Command[0], own.Build.Command[1:]...)
+	}
+	command := own.Runtime.Command
+	if strings.HasPrefix(command[0], "./") {
+		command[0] = filepath.Join(dir, command[0])
+	}
+	var d sdk.Description
+	if err := json.Unmarshal([]byte(runIn(t, dir, nil, command[0], append(command[1:], "--describe")...)), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func wantManifest(t *testing.T, dir string) {
@@ -64,6 +90,16 @@ func wantManifest(t *testing.T, dir string) {
 // buildOf returns the build command of a package that is not built yet.
 func buildOf(t *testing.T, dir string) *sdk.Build {
 	t.Helper()
+	build := extension(t, dir).Build
+	if build == nil {
+		t.Fatal("the manifest names no build command")
+	}
+	return build
+}
+
+// extension returns tenon's part of a manifest.
+func extension(t *testing.T, dir string) sdk.Description {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "plugin.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -74,11 +110,7 @@ func buildOf(t *testing.T, dir string) *sdk.Build {
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
-	build := m.Extensions[sdk.ExtensionNamespace].Build
-	if build == nil {
-		t.Fatal("the manifest names no build command")
-	}
-	return build
+	return m.Extensions[sdk.ExtensionNamespace]
 }
 
 // runIn runs a command with the module cache alone.
@@ -86,7 +118,7 @@ func runIn(t *testing.T, dir string, env map[string]string, name string, args ..
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOPROXY=off", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "GOFLAGS=-mod=readonly", "GOPROXY=off", "GOWORK=off")
 	for k, v := range env {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
@@ -55,7 +56,7 @@ func (h *hookStream) begin(ctx context.Context, req *tenonv1.HookRequest) contex
 	h.mu.Lock()
 	h.running[req.Id] = cancel
 	h.mu.Unlock()
-	return withToken(ctx, req.Token)
+	return guest.WithToken(ctx, req.Token)
 }
 
 // cancel ends the context of a call.

@@ -27,69 +27,32 @@ func newHost(start *guest.StartRequest, l *link) *host {
 // Events streams the events the plugin was granted until ctx ends; that of Start ends with Start. Without a grant, or a host that has
 // events, the channel is closed at once and the log says why.
 func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
-	s := &subscription{out: make(chan sdk.Event, max(size, 1)), ended: make(chan struct{})}
+	s := guest.NewSubscription(size)
 	req := &tenonv1.HostRequest{Request: &tenonv1.HostRequest_Subscription{Subscription: &tenonv1.Subscription{Size: uint32(max(size, 1))}}}
 	err := h.link.request(ctx, req, func(r *tenonv1.HostResponse) {
 		if r.More {
-			s.put(r.Body)
+			s.Put(r.Body)
 			return
 		}
 		if r.Status != tenonv1.Status_STATUS_OK {
 			h.Logger().Warn("no events", "err", string(r.Body))
 		}
-		close(s.ended)
+		s.End()
 	})
 	if err != nil {
-		s.close()
-		return s.out
+		s.Close()
+		return s.Events
 	}
 	go func() { // ends with ctx, the subscription or the connection
-		defer s.close()
+		defer s.Close()
 		select {
-		case <-s.ended:
+		case <-s.Ended:
 		case <-h.link.closed:
 		case <-ctx.Done():
 			h.link.cancel(ctx, req.Id)
 		}
 	}()
-	return s.out
-}
-
-// subscription is a stream of events.
-type subscription struct {
-	ended chan struct{} // closed by the host's last answer
-
-	mu     sync.Mutex
-	out    chan sdk.Event
-	closed bool
-}
-
-// put hands an event out; when the channel is full, the oldest is lost.
-func (s *subscription) put(body []byte) {
-	var event sdk.Event
-	if json.Unmarshal(body, &event) != nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for !s.closed {
-		select {
-		case s.out <- event:
-			return
-		default:
-		}
-		select {
-		case <-s.out:
-		default:
-		}
-	}
-}
-
-func (s *subscription) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	close(s.out)
+	return s.Events
 }
 
 // toolStream is the stream of one tool call. After its end nothing more is sent: a tool may have left a goroutine behind.

@@ -147,12 +147,12 @@ func (l *link) call(ctx context.Context, token, op string, request []byte) (gues
 // caller returns what asks the host on behalf of the call whose token the context carries.
 func (l *link) caller() guest.Caller {
 	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
-		return l.call(ctx, tokenOf(ctx), op, request)
+		return l.call(ctx, guest.TokenOf(ctx), op, request)
 	}
 }
 
 // logger returns the logger whose lines the host writes.
-func (l *link) logger() *slog.Logger { return slog.New(&logHandler{send: l.log}) }
+func (l *link) logger() *slog.Logger { return guest.NewLogger(l.log) }
 
 // log sends a line. Without a host it is dropped.
 func (l *link) log(level slog.Level, message string, attrs map[string]any) {
@@ -168,16 +168,4 @@ func (l *link) log(level slog.Level, message string, attrs map[string]any) {
 	l.sending.Lock()
 	defer l.sending.Unlock()
 	_ = l.stream.Send(&tenonv1.HostRequest{Request: &tenonv1.HostRequest_Log{Log: line}})
-}
-
-// tokenKey is the key of the token of a call in its context.
-type tokenKey struct{}
-
-func withToken(ctx context.Context, token string) context.Context {
-	return context.WithValue(ctx, tokenKey{}, token)
-}
-
-func tokenOf(ctx context.Context) string {
-	token, _ := ctx.Value(tokenKey{}).(string)
-	return token
 }

@@ -4,65 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// maxClients bounds how many model clients are kept; a host has one for each of its providers.
-const maxClients = 32
-
-// clients makes model clients of the plugin's protocols, and keeps them: a connection comes with every request.
-type clients struct {
-	plugin sdk.Plugin
-
-	mu   sync.Mutex
-	open map[string]sdk.ModelClient
-}
-
 // client returns the client of a connection.
-func (c *clients) client(connection *tenonv1.Connection) (sdk.ModelClient, error) {
-	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(connection)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if client := c.open[string(key)]; client != nil {
-		return client, nil
-	}
-	client, err := c.make(connection)
-	if err != nil {
-		return nil, err
-	}
-	if c.open == nil || len(c.open) == maxClients {
-		c.open = map[string]sdk.ModelClient{}
-	}
-	c.open[string(key)] = client
-	return client, nil
-}
-
-func (c *clients) make(connection *tenonv1.Connection) (sdk.ModelClient, error) {
-	var info sdk.ProviderInfo
-	if err := json.Unmarshal(connection.GetProvider(), &info); err != nil {
-		return nil, fmt.Errorf("provider: %w", err)
-	}
-	info.Key = connection.GetKey()
-	if source, ok := c.plugin.(sdk.ProtocolSource); ok {
-		for _, protocol := range source.Protocols() {
-			if protocol.Name == connection.GetProtocol() {
-				return protocol.Open(info)
-			}
-		}
-	}
-	return nil, fmt.Errorf("the plugin does not speak the protocol %q", connection.GetProtocol())
+func (s *server) client(c *tenonv1.Connection) (sdk.ModelClient, error) {
+	return s.clients.Client(c.GetProtocol(), c.GetProvider(), c.GetKey())
 }
 
 // Stream asks a model.
@@ -71,9 +25,9 @@ func (s *server) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamingS
 	if err := json.Unmarshal(req.Request, &request); err != nil {
 		return status.Errorf(codes.InvalidArgument, "model request: %v", err)
 	}
-	ctx := withToken(stream.Context(), req.Token)
+	ctx := guest.WithToken(stream.Context(), req.Token)
 	_, err := guarded(s, func() (struct{}, error) {
-		client, err := s.clients.client(req.Connection)
+		client, err := s.client(req.Connection)
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -94,7 +48,7 @@ func (s *server) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamingS
 // ListModels asks a provider for its models.
 func (s *server) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest) (*tenonv1.ListModelsResponse, error) {
 	models, err := guarded(s, func() ([]sdk.Model, error) {
-		client, err := s.clients.client(req.Connection)
+		client, err := s.client(req.Connection)
 		if err != nil {
 			return nil, err
 		}

@@ -11,9 +11,7 @@ package process
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -30,16 +28,16 @@ import (
 
 // Constants of the handshake between host and plugin.
 const (
-	// ProtocolVersion is the version of the contract; it is in the handshake.
-	ProtocolVersion = 1
-	// CookieKey and CookieValue are in the environment of a process that the host started. They keep people from starting a
+	// ProtocolVersion is the version of the contract; it stands in the handshake.
+	ProtocolVersion = guest.ProtocolVersion
+	// CookieKey and CookieValue stand in the environment of a process that the host started. They keep people from starting a
 	// plugin by hand and protect nothing.
-	CookieKey   = "TENON_PLUGIN"
-	CookieValue = "tenon.v1.Plugin"
+	CookieKey   = guest.CookieKey
+	CookieValue = guest.CookieValue
 	// ServiceName is what the plugin is called inside of go-plugin; nothing of it goes over the wire.
 	ServiceName = "tenon"
 	// MaxMessage bounds a message in either direction, in bytes.
-	MaxMessage = 16 << 20
+	MaxMessage = guest.MaxMessage
 )
 
 // maxStack bounds the stack of a goroutine. Go's own bound of 1 GiB makes an endless recursion last for seconds.
@@ -54,7 +52,7 @@ const closeTime = 2 * time.Second
 // Started by hand, with the argument --describe, it prints what the plugin contributes as JSON. Without it, it says what the program
 // is, and exits with status 1.
 func Serve(p sdk.Plugin) {
-	if os.Getenv(CookieKey) != CookieValue && byHand(p, os.Args[1:], os.Stdout, os.Stderr) {
+	if os.Getenv(CookieKey) != CookieValue && guest.ByHand(p, os.Args, os.Stdout, os.Stderr) {
 		return
 	}
 	debug.SetMaxStack(maxStack)
@@ -71,32 +69,6 @@ func Serve(p sdk.Plugin) {
 		Logger:          hclog.NewNullLogger(),
 	})
 	s.waitClosed(closeTime)
-}
-
-// byHand answers a person who started the plugin. It returns false when Serve should go on, to the exit status of go-plugin.
-func byHand(p sdk.Plugin, args []string, stdout, stderr io.Writer) bool {
-	if len(args) == 1 && args[0] == "--describe" {
-		description, err := guest.New(p).Describe()
-		if err == nil {
-			encoder := json.NewEncoder(stdout)
-			encoder.SetIndent("", "  ")
-			err = encoder.Encode(description)
-		}
-		if err == nil {
-			return true
-		}
-		_, _ = fmt.Fprintf(stderr, "describe: %v\n\n", err)
-		return false
-	}
-	m := p.Manifest()
-	_, _ = fmt.Fprintf(stderr, `%s %s is a plugin of tenon; tenon starts it. Try it with
-
-	tenon run --plugin %s "a prompt"
-
---describe prints what it contributes. Message of go-plugin:
-
-`, m.Name, m.Version, os.Args[0])
-	return false
 }
 
 // registrar tells go-plugin what to serve.

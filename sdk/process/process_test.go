@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/google/go-cmp/cmp"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -266,29 +265,5 @@ func TestByHand(t *testing.T) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 || stdout != "" || !strings.Contains(stderr, "shout 0.1.0 is a plugin of tenon") || !strings.Contains(stderr, "--plugin "+os.Args[0]) {
 		t.Errorf("by hand: %v\n%s%s", err, stdout, stderr)
-	}
-}
-
-func TestLogHandler(t *testing.T) {
-	t.Parallel()
-	var got map[string]any
-	log := slog.New(process.NewLogHandler(func(_ slog.Level, _ string, attrs map[string]any) { got = attrs }))
-	log.With("a", 1).WithGroup("g").With("b", true).WithGroup("").Warn("x",
-		"err", errors.New("no"), "dur", time.Second, slog.Group("h", "c", "d"), "func", func() {}, "list", []int{1}, "inf", math.Inf(1))
-	body, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var flat map[string]any
-	if err := json.Unmarshal(body, &flat); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := flat["g.func"].(string); !ok {
-		t.Errorf("a value without JSON: %v", flat["g.func"])
-	}
-	delete(flat, "g.func")
-	want := map[string]any{"a": 1.0, "g.b": true, "g.err": "no", "g.dur": "1s", "g.h.c": "d", "g.list": []any{1.0}, "g.inf": "+Inf"}
-	if diff := cmp.Diff(want, flat); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
 }

@@ -24,7 +24,7 @@ type server struct {
 	tenonv1.UnimplementedPluginServer
 	guest   *guest.Guest
 	link    *link
-	clients clients
+	clients *guest.Clients
 
 	mu      sync.Mutex
 	grpc    *grpc.Server  // nil until listen
@@ -33,7 +33,7 @@ type server struct {
 }
 
 func newServer(p sdk.Plugin) *server {
-	return &server{guest: guest.New(p), link: newLink(), clients: clients{plugin: p}, closed: make(chan struct{})}
+	return &server{guest: guest.New(p), link: newLink(), clients: guest.NewClients(p), closed: make(chan struct{})}
 }
 
 // listen makes the gRPC server.
@@ -101,7 +101,7 @@ func (s *server) Prepare(ctx context.Context, req *tenonv1.PrepareRequest) (*ten
 	if err != nil {
 		return nil, err
 	}
-	ctx = withToken(ctx, req.Token)
+	ctx = guest.WithToken(ctx, req.Token)
 	needs, err := guarded(s, func() (*guest.PrepareResponse, error) { return s.guest.Prepare(ctx, int(req.Tool), call) })
 	if err != nil {
 		return &tenonv1.PrepareResponse{Failure: failure(err)}, nil
@@ -116,7 +116,7 @@ func (s *server) Tool(req *tenonv1.ToolRequest, stream grpc.ServerStreamingServe
 	if err != nil {
 		return err
 	}
-	ctx := withToken(stream.Context(), req.Token)
+	ctx := guest.WithToken(stream.Context(), req.Token)
 	out := &toolStream{stream: stream}
 	call.Host = guest.NewToolHost(out.caller(s.link, req.Token), s.link.logger())
 	result, err := guarded(s, func() (*sdk.ToolResult, error) { return s.guest.Tool(ctx, int(req.Tool), call) })

@@ -56,6 +56,18 @@ func main() {
 				time.Sleep(dripTime)
 			}
 		})
+	case "deaf lines": // a line peer that never answers
+		serveLines(func(*os.File) { select {} })
+	case "garbage lines":
+		serveLines(func(f *os.File) { _, _ = f.WriteString("\x00\xff{]\n") })
+	case "endless line":
+		serveLines(func(f *os.File) {
+			for {
+				if _, err := f.Write(bytes.Repeat([]byte("flood "), 10_000)); err != nil {
+					return
+				}
+			}
+		})
 	}
 	fail(fmt.Errorf("there is no fault %q", os.Args[1]))
 }
@@ -78,6 +90,13 @@ func serve(treat func(net.Conn)) {
 		}
 		treat(c)
 	}
+}
+
+// serveLines prints the handshake of lines, and answers with something else.
+func serveLines(treat func(*os.File)) {
+	fmt.Println("1|1|stdio||jsonrpc|")
+	treat(os.NewFile(3, "lines"))
+	select {}
 }
 
 func certify() ([]byte, error) {

@@ -30,7 +30,7 @@ If the content changes, you have to approve it again.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(pluginListCommand(a), pluginInfoCommand(a), pluginTrustCommand(a), pluginUntrustCommand(a),
-		pluginSwitchCommand(a, "enable", true), pluginSwitchCommand(a, "disable", false), pluginNewCommand(a), pluginTestCommand(a))
+		pluginSwitchCommand(a, "enable", true), pluginSwitchCommand(a, "disable", false), pluginNewCommand(a), pluginBuildCommand(a), pluginSyncCommand(a), pluginTestCommand(a))
 	return cmd
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
@@ -31,8 +32,8 @@ func pluginTestCommand(a *cli.App) *cobra.Command {
   *.turn.json  a turn with the offline model: prompt, script, files, options, and the expected result
   *.jsonl      recorded hook calls with their expected answers, one per line
 
-The plugin is first built with the command in its plugin.json, and runs with everything it requests granted, so test
-only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.`,
+The plugin is first built with the command in its plugin.json, whose contributions must be those of the code. It runs with
+everything it requests granted, so test only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "."
@@ -69,11 +70,16 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if _, err := os.Stat(filepath.Join(t.root(), "plugin.json")); err == nil {
+		if err := checkManifest(ctx, t.a, t.root()); err != nil {
+			t.report("plugin.json", err)
+		}
+	}
 	scratch, err := os.MkdirTemp("", "tenon-plugin-test-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeAll(scratch)) }()
+	defer func() { err = errors.Join(err, trust.RemoveSealed(scratch)) }()
 	if t.w, err = scratchWorkspace(t.a, scratch); err != nil {
 		return err
 	}
@@ -100,17 +106,6 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	}
 	t.a.Screen.Line(view.Plural(t.passed, "test") + " passed")
 	return nil
-}
-
-// removeAll removes a tree with read-only directories, such as sealed copies.
-func removeAll(dir string) error {
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // root returns the directory of the plugin.
@@ -289,13 +284,19 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	return nil
 }
 
-// BuildAll builds the packages among the paths.
+// BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them.
 func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			continue
 		}
 		if err := buildPlugin(ctx, a, path); err != nil {
+			return err
+		}
+		if _, err := os.Stat(filepath.Join(path, manifest.File)); err != nil {
+			continue
+		}
+		if err := syncManifest(ctx, a, path); err != nil && !errors.Is(err, errNoDescription) {
 			return err
 		}
 	}

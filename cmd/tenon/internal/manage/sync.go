@@ -1,0 +1,287 @@
+package manage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/plugins/wasm"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// describeTime limits how long a plugin may take to describe itself.
+const describeTime = 20 * time.Second
+
+// errNoDescription is returned for a plugin that does not describe itself.
+var errNoDescription = errors.New("the plugin does not describe itself")
+
+func pluginSyncCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "sync-manifest [PATH]", Short: "Write what a plugin's code declares to its plugin.json",
+		Long: `Write the hooks, tools, options and capabilities that the code of the plugin at PATH (default: the current directory)
+declares to its plugin.json. A process is started with the argument --describe; a WASM module is called. The fields of plugin.json
+that do not follow from the code, such as runtime and build, stay.
+
+The plugin must be built. It runs without confinement, so use the command only for plugins you wrote yourself.`,
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := packageDirectory(args)
+			if err == nil {
+				err = syncManifest(cmd.Context(), a, dir)
+			}
+			return err
+		},
+	}
+}
+
+func pluginBuildCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "build [PATH]", Short: "Build a plugin and write its plugin.json",
+		Long: `Run the build command in the plugin.json of the plugin at PATH (default: the current directory), then update plugin.json
+as tenon plugin sync-manifest does.`,
+		Args: cli.Args(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := packageDirectory(args)
+			if err == nil {
+				err = buildPlugin(cmd.Context(), a, dir)
+			}
+			if err == nil {
+				err = syncManifest(cmd.Context(), a, dir)
+			}
+			return err
+		},
+	}
+}
+
+// packageDirectory returns the directory that a command's arguments name.
+func packageDirectory(args []string) (string, error) {
+	dir, err := filepath.Abs(strings.Join(args, ""))
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(dir, manifest.File)); err != nil {
+		return "", cli.UsageError("name the directory of a plugin; tenon plugin new creates one", "no %s in %s", manifest.File, dir)
+	}
+	return dir, nil
+}
+
+// syncManifest writes the manifest of a package that is built, if its code declares something else.
+func syncManifest(ctx context.Context, a *cli.App, dir string) error {
+	_, synced, err := compareManifest(ctx, a, dir)
+	if errors.Is(err, errNoDescription) {
+		return cli.UsageError("declare hooks and tools with a library of tenon, or write plugin.json by hand", "%s: %w", dir, err)
+	}
+	if err != nil || synced == nil {
+		return err
+	}
+	path := filepath.Join(dir, manifest.File)
+	if err := atomicfile.Write(path, synced, atomicfile.Options{Mode: 0o644}); err != nil {
+		return err
+	}
+	a.Screen.Line(a.Screen.Paint(terminal.Dim, "updated "+terminal.Visible(path)))
+	return nil
+}
+
+// checkManifest returns an error that shows the difference between the manifest of a package and its code.
+func checkManifest(ctx context.Context, a *cli.App, dir string) error {
+	old, synced, err := compareManifest(ctx, a, dir)
+	if errors.Is(err, errNoDescription) {
+		a.Screen.Line(a.Screen.Paint(terminal.Dim, "plugin.json is not compared with the code: "+terminal.Visible(err.Error())))
+		return nil
+	}
+	if err != nil || synced == nil {
+		return err
+	}
+	return fmt.Errorf("plugin.json differs from the code; fix: tenon plugin sync-manifest %s\n%s", dir, udiff.Unified("plugin.json", "code", indented(old), indented(synced)))
+}
+
+// compareManifest returns the manifest of a package, and the manifest as its code declares it if they differ. Errors wrap errNoDescription
+// if the code declares nothing.
+func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced []byte, err error) {
+	path := filepath.Join(dir, manifest.File)
+	old, err = os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	var m struct {
+		Extensions map[string]sdk.Description `json:"extensions"`
+	}
+	if err := json.Unmarshal(old, &m); err != nil {
+		return nil, nil, cli.UsageError("fix plugin.json", "%s: %w", path, err)
+	}
+	run := m.Extensions[sdk.ExtensionNamespace].Runtime
+	if run == nil {
+		return old, nil, nil // its servers describe themselves
+	}
+	said, err := describeCode(ctx, a, dir, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	synced, err = mergeDescription(old, said)
+	if err != nil || equalJSON(old, synced) {
+		synced = nil
+	}
+	return old, synced, err
+}
+
+// describeCode asks the code of a package for its contributions.
+func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, describeTime)
+	defer cancel()
+	if run.Type == sdk.RuntimeWASM {
+		return describeModule(ctx, a, filepath.Join(dir, filepath.FromSlash(run.Module)))
+	}
+	command := run.Command
+	if other := run.Platforms[runtime.GOOS+"/"+runtime.GOARCH]; len(other) > 0 {
+		command = other
+	}
+	if len(command) == 0 {
+		return nil, cli.UsageError("fix plugin.json", "runtime.command is missing")
+	}
+	program := command[0]
+	if strings.HasPrefix(program, "./") {
+		program = filepath.Join(dir, filepath.FromSlash(program))
+	}
+	cmd := exec.CommandContext(ctx, program, append(slices.Clone(command[1:]), "--describe")...)
+	cmd.Dir, cmd.Env = dir, child.Environ(a.Env, map[string]string{"PLUGIN_ROOT": dir, "PYTHONDONTWRITEBYTECODE": "1"})
+	child.Prepare(cmd)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s --describe: %w\n%s", errNoDescription, strings.Join(command, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	if !json.Valid(out) {
+		return nil, fmt.Errorf("%w: %s --describe printed %.80q", errNoDescription, strings.Join(command, " "), out)
+	}
+	return out, nil
+}
+
+func describeModule(ctx context.Context, a *cli.App, path string) (_ []byte, err error) {
+	dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	o := wasm.Options{Logger: a.Log}
+	if dirs.CacheDir != "" {
+		o.CacheDir = filepath.Join(dirs.CacheDir, "wasm")
+	}
+	r, err := wasm.New(o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close(context.WithoutCancel(ctx))) }()
+	d, err := r.Describe(ctx, remote.Unit{Program: path})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoDescription, err)
+	}
+	return json.Marshal(d)
+}
+
+// mergeDescription returns a manifest with the contributions of a description, and with its name, version and description where it has them.
+func mergeDescription(old, said []byte) ([]byte, error) {
+	var outer, extensions, own, description map[string]json.RawMessage
+	err := errors.Join(json.Unmarshal(old, &outer), json.Unmarshal(said, &description))
+	if err == nil {
+		err = json.Unmarshal(outer["extensions"], &extensions)
+	}
+	if err == nil {
+		err = json.Unmarshal(extensions[sdk.ExtensionNamespace], &own)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, field := range []string{"name", "version", "description"} {
+		if v := description[field]; len(v) > 0 && string(v) != `""` {
+			outer[field] = v
+		}
+	}
+	if description["hooks"], err = shortHooks(description["hooks"]); err != nil {
+		return nil, err
+	}
+	for _, field := range contributions() {
+		delete(own, field)
+		if v := description[field]; len(v) > 0 && string(v) != "null" && string(v) != "[]" {
+			own[field] = v
+		}
+	}
+	extensions[sdk.ExtensionNamespace] = inOrder(own, append([]string{"runtime", "build"}, contributions()...))
+	outer["extensions"] = inOrder(extensions, nil)
+	var out bytes.Buffer
+	if err := json.Indent(&out, inOrder(outer, []string{"$schema", "name", "version", "description"}), "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// shortHooks leaves out the names of hooks that are the default, the point.
+func shortHooks(raw json.RawMessage) (json.RawMessage, error) {
+	var hooks []map[string]json.RawMessage
+	if len(raw) == 0 {
+		return raw, nil
+	}
+	if err := json.Unmarshal(raw, &hooks); err != nil {
+		return nil, fmt.Errorf("hooks: %w", err)
+	}
+	list := make([]json.RawMessage, len(hooks))
+	for i, hook := range hooks {
+		if bytes.Equal(hook["name"], hook["point"]) {
+			delete(hook, "name")
+		}
+		list[i] = inOrder(hook, []string{"point", "name", "reads", "writes"})
+	}
+	return json.Marshal(list)
+}
+
+// indented returns JSON in the form of mergeDescription, for comparison.
+func indented(text []byte) string {
+	var out bytes.Buffer
+	if json.Indent(&out, bytes.TrimSpace(text), "", "  ") != nil {
+		return string(text)
+	}
+	return out.String() + "\n"
+}
+
+// contributions are the fields of a manifest that follow from the code.
+func contributions() []string {
+	return []string{"hooks", "tools", "capabilities", "options", "providers", "protocols", "agents", "commands"}
+}
+
+// inOrder encodes an object: the fields that are listed first, then the others, sorted.
+func inOrder(fields map[string]json.RawMessage, first []string) json.RawMessage {
+	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return slices.Contains(first, name) })
+	var out bytes.Buffer
+	for _, name := range append(slices.Clone(first), rest...) {
+		if value, ok := fields[name]; ok {
+			key, _ := json.Marshal(name) // a string always encodes
+			fmt.Fprintf(&out, ",%s:%s", key, value)
+		}
+	}
+	return json.RawMessage("{" + strings.TrimPrefix(out.String(), ",") + "}")
+}
+
+func equalJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}

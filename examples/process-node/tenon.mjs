@@ -1,0 +1,460 @@
+// The library for tenon plugins in JavaScript and TypeScript: one file, no dependencies, Node.js 18 or newer. It speaks the line protocol of
+// https://github.com/tenonhq/tenon/blob/main/docs/process-protocol.md. Types are in tenon.d.mts.
+import { Socket } from "node:net";
+
+const version = 1; // of the protocol
+const maxMessage = 16 * 1024 * 1024; // bytes of an answer
+const maxError = 256 * 1024; // characters of an error
+const methodNotFound = -32601;
+const statuses = { 1: "failed", 2: "denied", 3: "unknown", 4: "limited" };
+
+/** Thrown by a handler, it refuses the call: a tool call, or at a point that may deny. With halt the turn ends. */
+export class Refusal extends Error {
+  constructor(reason, halt = false) {
+    super(reason);
+    this.halt = halt;
+  }
+}
+
+/** Refuses this call; the model may try another way. */
+export function deny(reason) {
+  throw new Refusal(reason);
+}
+
+/** Refuses this call and ends the turn. */
+export function halt(reason) {
+  throw new Refusal(reason, true);
+}
+
+/** A failed request to the host. code is "failed", "denied", "unknown" or "limited". */
+export class HostError extends Error {
+  constructor(code, operation, message) {
+    super(`${operation}: ${code === "denied" ? "not granted: " : ""}${message}`);
+    this.code = code;
+  }
+}
+
+/** A failed request to a model. fields are those of ProviderError in the documentation, such as status_code and headers. */
+export class ProviderError extends Error {
+  constructor(fields) {
+    super(fields.message ?? fields.cause ?? "request failed");
+    this.fields = fields;
+  }
+}
+
+/** Runs the plugin. Call it once, at the end of the program. With the argument --describe the program prints its description and ends. */
+export function plugin(definition) {
+  const description = describe(definition);
+  if (process.argv.includes("--describe")) {
+    console.log(JSON.stringify(description, null, 2));
+    return;
+  }
+  if (process.env.TENON_PLUGIN !== "tenon.v1.Plugin") {
+    console.error(`${definition.name} is a plugin of tenon, and tenon starts it. Try: tenon run --plugin . "a prompt"`);
+    console.error("--describe prints its contributions.");
+    process.exitCode = 1;
+    return;
+  }
+  new Server(definition, description).serve();
+}
+
+/** Returns the description of a plugin, the part of its plugin.json that follows from the code. */
+export function describe(p) {
+  const hooks = hooksOf(p).map(({ run, ...declared }) => declared);
+  const tools = Object.entries(p.tools ?? {}).map(([id, { run, prepare, ...declared }]) => ({
+    id,
+    ...declared,
+    parameters: declared.parameters ?? { type: "object" },
+    ...(prepare && { prepares: true }),
+  }));
+  const { name, version, description, capabilities, options, providers, agents, commands } = p;
+  const protocols = Object.keys(p.protocols ?? {});
+  const all = { name, version, description, hooks, tools, capabilities, options, providers, protocols, agents, commands };
+  return Object.fromEntries(Object.entries(all).filter(([, v]) => v !== undefined && !(Array.isArray(v) && v.length === 0)));
+}
+
+function hooksOf(p) {
+  if (Array.isArray(p.hooks)) return p.hooks;
+  return Object.entries(p.hooks ?? {}).map(([point, hook]) => ({ point, ...hook }));
+}
+
+const canonical = (point) => point.replace(/^experimental\./, "");
+
+/** Returns the options with the defaults of their schema. */
+function withDefaults(schema, options) {
+  const out = {};
+  for (const [name, property] of Object.entries(schema?.properties ?? {})) {
+    if (property.default !== undefined) out[name] = structuredClone(property.default);
+  }
+  return Object.assign(out, options);
+}
+
+class Server {
+  constructor(definition, description) {
+    this.definition = definition;
+    this.description = description;
+    this.hooks = []; // by their numbers
+    this.tools = [];
+    this.options = {};
+    this.project = {};
+    this.running = new Map(); // calls of the host by id
+    this.waiting = new Map(); // requests to the host by id
+    this.last = 0;
+  }
+
+  serve() {
+    this.connect();
+    const stdout = this.stdout ?? process.stdout;
+    stdout.write(`1|${version}|stdio||jsonrpc|\n`);
+    let rest = [];
+    this.input.on("data", (chunk) => {
+      for (let from = 0; from < chunk.length; ) {
+        const end = chunk.indexOf(10, from);
+        if (end < 0) {
+          rest.push(chunk.subarray(from));
+          return;
+        }
+        let line = chunk.subarray(from, end);
+        if (rest.length > 0) {
+          line = Buffer.concat([...rest, line]);
+          rest = [];
+        }
+        from = end + 1;
+        if (line.length > 0) this.receive(JSON.parse(line.toString()));
+      }
+    });
+    this.input.on("close", () => this.end());
+    this.input.on("error", () => this.end());
+  }
+
+  /** Opens the connection: file descriptor 3, or the standard streams, on which then nothing else may be printed. */
+  connect() {
+    if (process.env.TENON_LINES === "stdio") {
+      const write = process.stdout.write.bind(process.stdout);
+      process.stdout.write = process.stderr.write.bind(process.stderr);
+      this.stdout = this.output = { write };
+      this.input = process.stdin;
+      return;
+    }
+    this.input = this.output = new Socket({ fd: 3, readable: true, writable: true });
+    process.stdin.on("close", () => this.end()).on("error", () => this.end()).resume(); // ends with the host
+  }
+
+  async end() {
+    setTimeout(() => process.exit(), 2000).unref();
+    await this.stop();
+    process.exit();
+  }
+
+  async stop() {
+    const { stop } = this.definition;
+    this.definition.stop = undefined;
+    if (stop && this.started) await stop();
+  }
+
+  send(message) {
+    this.output.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
+  }
+
+  receive(m) {
+    if (m.method === undefined) {
+      const waiting = this.waiting.get(m.id);
+      this.waiting.delete(m.id);
+      if (m.error) waiting?.reject(m.error);
+      else waiting?.resolve(m.result);
+    } else if (m.method === "cancel") {
+      this.running.get(m.params.id)?.cancel();
+    } else if (m.method === "event") {
+      this.waiting.get(m.params.id)?.event?.(m.params.event);
+    } else if (m.id !== undefined) {
+      this.call(m);
+    }
+  }
+
+  /** Answers a call of the host. A hook that is not asynchronous is answered immediately. */
+  call(m) {
+    const call = new Call(this, m);
+    this.running.set(m.id, call);
+    try {
+      const result = this.run(m.method, m.params ?? {}, call);
+      if (typeof result?.then === "function") {
+        result.then((r) => this.succeed(m.id, r), (e) => this.fail(m.id, e));
+      } else {
+        this.succeed(m.id, result);
+      }
+    } catch (error) {
+      this.fail(m.id, error);
+    }
+  }
+
+  succeed(id, result) {
+    this.running.get(id)?.done();
+    this.running.delete(id);
+    const line = `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result) ?? "null"}}\n`;
+    if (line.length > maxMessage / 3 && Buffer.byteLength(line) > maxMessage) {
+      this.fail(id, new Error(`the answer has ${Buffer.byteLength(line)} bytes, at most ${maxMessage >> 20} MiB are passed on`));
+      return;
+    }
+    this.output.write(line);
+  }
+
+  fail(id, error) {
+    this.running.get(id)?.done();
+    this.running.delete(id);
+    let message = String(error?.message ?? error);
+    if (message.length > maxError) message = message.slice(0, maxError) + "…";
+    let data;
+    if (error instanceof Refusal) data = { refused: true, halt: error.halt };
+    if (error instanceof ProviderError) data = error.fields;
+    this.send({ id, error: { code: error?.rpc ?? 1, message, data } });
+  }
+
+  run(method, params, call) {
+    switch (method) {
+      case "describe":
+        return this.description;
+      case "start":
+        return this.start(params, call);
+      case "hook":
+        return this.hook(params, call);
+      case "prepare":
+        return this.prepare(params, call);
+      case "tool":
+        return this.tool(params, call);
+      case "stream":
+        return this.stream(params, call);
+      case "list_models":
+        return this.listModels(params, call);
+      case "stop":
+        return this.stop();
+    }
+    throw Object.assign(new Error(`method ${method} not found`), { rpc: methodNotFound });
+  }
+
+  async start({ request }, call) {
+    this.options = withDefaults(this.definition.options, request.options);
+    this.project = request.project;
+    const own = hooksOf(this.definition);
+    this.hooks = (request.hooks ?? []).map(({ point, name }) => {
+      const hook = own.find((h) => canonical(h.point) === canonical(point) && (h.name ?? canonical(h.point)) === canonical(name));
+      if (!hook) throw new Error(`the manifest names the hook ${name} at ${point}, which the plugin does not have`);
+      return { ...hook, appends: (hook.writes ?? []).filter((w) => w.endsWith("/-")).map((w) => w.slice(0, -2)) };
+    });
+    this.tools = (request.tools ?? []).map((id) => {
+      const tool = this.definition.tools?.[id];
+      if (!tool) throw new Error(`the manifest names the tool ${id}, which the plugin does not have`);
+      return tool;
+    });
+    this.started = true;
+    await this.definition.start?.(call);
+  }
+
+  hook({ hook: n, request }, call) {
+    const hook = this.hooks[n];
+    if (!hook) throw new Error(`there is no hook number ${n}`);
+    const { input } = request;
+    const value = request.value;
+    let answer = verdictOf;
+    if (value !== undefined) {
+      for (const list of hook.appends) addList(value, list);
+      const before = structuredClone(value);
+      answer = (result) => {
+        if (Array.isArray(result?.changes)) return result; // the hook found them itself
+        const changes = [];
+        diff(before, value, "", changes);
+        return changes.length > 0 ? { changes, ...verdictOf(result) } : verdictOf(result);
+      };
+    }
+    try {
+      const result = this.settle(hook.run(input, value, call), answer);
+      return typeof result?.then === "function" ? result.catch(refused) : result;
+    } catch (error) {
+      return refused(error);
+    }
+  }
+
+  /** Turns what a handler returns, or promises, into an answer. */
+  settle(result, answer) {
+    return typeof result?.then === "function" ? result.then(answer) : answer(result);
+  }
+
+  prepare({ tool: n, call: tool }, call) {
+    call.tool = tool;
+    const requests = this.tools[n].prepare(tool.args, call);
+    return this.settle(requests, (requests) => ({ requests: requests ?? [] }));
+  }
+
+  tool({ tool: n, call: tool }, call) {
+    call.tool = tool;
+    return this.settle(this.tools[n].run(tool.args, call), (result) => (typeof result === "string" ? { output: result } : result));
+  }
+
+  protocol(connection) {
+    const protocol = this.definition.protocols?.[connection.protocol];
+    if (!protocol) throw new Error(`the plugin does not speak the protocol ${connection.protocol}`);
+    return protocol;
+  }
+
+  async stream({ connection, request }, call) {
+    for await (const event of this.protocol(connection).stream(request, connection, call)) {
+      this.send({ method: "stream_event", params: { id: call.id, event } });
+    }
+  }
+
+  listModels({ connection }, call) {
+    const { listModels } = this.protocol(connection);
+    if (!listModels) throw Object.assign(new Error("the protocol has no list of models"), { rpc: methodNotFound });
+    return listModels(connection, call);
+  }
+}
+
+/** Turns a refusal of a hook into its answer; other errors stay errors. */
+function refused(error) {
+  if (!(error instanceof Refusal)) throw error;
+  return { verdict: error.halt ? "halt" : "deny", reason: error.message };
+}
+
+function verdictOf(result) {
+  if (result === undefined || result === null || typeof result !== "object") return null;
+  const { verdict, reason, message } = result;
+  return verdict === undefined && reason === undefined && message === undefined ? null : { verdict, reason, message };
+}
+
+/** One call of the host, with the way back to it. In start() it belongs to no call. */
+class Call {
+  #server;
+  #token;
+  #timeout;
+  #controller;
+  #timer;
+
+  constructor(server, { id, params }) {
+    this.#server = server;
+    this.#token = params?.token;
+    this.#timeout = params?.timeout_ms;
+    this.id = id;
+  }
+
+  /** The user's options, with the defaults of their schema. */
+  get options() {
+    return this.#server.options;
+  }
+
+  get project() {
+    return this.#server.project;
+  }
+
+  /** Ends with the call: at its deadline, or when the host cancels it. */
+  get signal() {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#timeout > 0) this.#timer = setTimeout(() => this.cancel(), this.#timeout);
+    }
+    return this.#controller.signal;
+  }
+
+  cancel() {
+    this.canceled = true;
+    this.#controller?.abort();
+  }
+
+  done() {
+    clearTimeout(this.#timer);
+  }
+
+  /** Shows the user how far a tool call is. */
+  progress(title, metadata) {
+    this.#server.send({ method: "progress", params: { id: this.id, title, metadata } });
+  }
+
+  /** Writes to the log of the host. */
+  log(message, attributes, level = 0) {
+    this.#server.send({ method: "log", params: { level, message, attributes } });
+  }
+
+  /** Uses an ability of the host by the name of its operation. */
+  operation(name, request = {}) {
+    const server = this.#server;
+    const id = ++server.last;
+    return new Promise((resolve, reject) => {
+      const refused = (e) => reject(new HostError(statuses[e.code] ?? "unknown", name, e.message));
+      server.waiting.set(id, { resolve, reject: refused });
+      server.send({ id, method: "operation", params: { name, request, token: this.#token } });
+    });
+  }
+
+  /** Calls listener with each event of these types (* stands for any characters) until the returned function is called. */
+  subscribe(types, listener) {
+    const server = this.#server;
+    const id = ++server.last;
+    server.waiting.set(id, { event: listener, resolve() {}, reject: (e) => this.log("no events", { err: e.message }, 4) });
+    server.send({ id, method: "subscription", params: { types } });
+    return () => server.send({ method: "cancel", params: { id } });
+  }
+
+  kv = {
+    get: async (key) => (await this.operation("kv.get", { key })).value,
+    set: (key, value) => this.operation("kv.set", { key, value }),
+    delete: (key) => this.operation("kv.delete", { key }),
+    keys: async (prefix) => (await this.operation("kv.keys", { prefix })).keys,
+  };
+
+  secret = async (name) => (await this.operation("secret", { name })).value;
+  fetch = (request) => this.operation("http", request);
+  callTool = (tool, args) => this.operation("tool", { tool, args });
+  messages = async () => (await this.operation("session")).messages;
+  ask = (request) => this.operation("ask", request).catch((e) => (e.code === "failed" ? deny(e.message) : Promise.reject(e)));
+  question = async (questions) => (await this.operation("question", { questions })).answers;
+  sample = (request) => this.operation("sample", request);
+}
+
+const escape = (segment) => String(segment).replaceAll("~", "~0").replaceAll("/", "~1");
+const unescape = (segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~");
+const isObject = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
+
+/** Makes an empty list at a pointer where there is none, so that a hook can append to a list that it does not read. */
+function addList(value, pointer) {
+  const segments = pointer.split("/").slice(1).map(unescape);
+  const last = segments.pop();
+  let at = value;
+  for (const segment of segments) {
+    if (segment === "*" || !isObject(at)) return;
+    at = at[segment] ??= {};
+  }
+  if (isObject(at)) at[last] ??= [];
+}
+
+/** Adds the changes that turn before into after. Elements after the last are appended with "-". */
+export function diff(before, after, pointer, changes) {
+  if (before === after) return;
+  if (isObject(before) && isObject(after) && sameThing(before, after)) {
+    for (const key of Object.keys(before)) {
+      if (after[key] === undefined) changes.push({ pointer: `${pointer}/${escape(key)}`, remove: true });
+    }
+    for (const [key, value] of Object.entries(after)) {
+      if (value === undefined) continue;
+      const at = `${pointer}/${escape(key)}`;
+      if (Object.hasOwn(before, key)) diff(before[key], value, at, changes);
+      else changes.push({ pointer: at, value });
+    }
+    return;
+  }
+  if (Array.isArray(before) && Array.isArray(after) && diffList(before, after, pointer, changes)) return;
+  if (after !== undefined) changes.push({ pointer, value: after });
+}
+
+/** Reports whether an object is still the same part or message: their types and ids cannot be changed. */
+function sameThing(before, after) {
+  return ["id", "type", "role"].every((key) => !(key in before) || before[key] === after[key]);
+}
+
+function diffList(before, after, pointer, changes) {
+  const common = Math.min(before.length, after.length);
+  const own = [];
+  for (let i = 0; i < common; i++) diff(before[i], after[i], `${pointer}/${i}`, own);
+  if (own.length > 0 && before.length !== after.length) return false;
+  changes.push(...own);
+  for (let i = before.length - 1; i >= common; i--) changes.push({ pointer: `${pointer}/${i}`, remove: true });
+  for (const value of after.slice(common)) changes.push({ pointer: `${pointer}/-`, value });
+  return true;
+}

@@ -1,0 +1,191 @@
+package jsonline
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+)
+
+// ErrClosed is returned when the connection has ended.
+var ErrClosed = errors.New("the connection has ended")
+
+// bufferBytes is the size of the buffer for reading; most messages fit in.
+const bufferBytes = 64 << 10
+
+// Conn is one end of a connection. Both ends may call the other. Safe for concurrent use.
+type Conn struct {
+	stream io.ReadWriteCloser
+	done   chan struct{} // closed when Serve has returned
+
+	writing sync.Mutex
+	out     []byte
+
+	mu      sync.Mutex
+	last    uint64
+	waiting map[uint64]func(*Message)
+}
+
+// New returns a connection over stream, which it closes when Serve ends.
+func New(stream io.ReadWriteCloser) *Conn {
+	return &Conn{stream: stream, done: make(chan struct{}), waiting: map[uint64]func(*Message){}}
+}
+
+// Serve reads until the connection ends: responses go to their calls, requests and notifications to handle, in order. handle should return
+// soon, because the next message waits for it. The end of the input between two messages is io.EOF.
+func (c *Conn) Serve(handle func(*Message)) error {
+	defer close(c.done)
+	defer c.Close()
+	lines := &reader{buffer: bufio.NewReaderSize(c.stream, bufferBytes)}
+	for {
+		line, err := lines.next()
+		if err != nil {
+			return err
+		}
+		if len(line) == 0 {
+			continue
+		}
+		m, err := Decode(line)
+		if err != nil {
+			return err
+		}
+		if m.Method != "" {
+			handle(m)
+			continue
+		}
+		c.Update(m.ID, m)
+	}
+}
+
+// Close ends the connection. It may be called twice.
+func (c *Conn) Close() { _ = c.stream.Close() }
+
+// Done is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// NextID returns the ID for a call.
+func (c *Conn) NextID() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	return c.last
+}
+
+// Begin sends a request with an ID of NextID. take receives its response, in the goroutine of Serve; it must not wait long.
+func (c *Conn) Begin(id uint64, method string, params json.RawMessage, take func(*Message)) error {
+	c.mu.Lock()
+	c.waiting[id] = take
+	c.mu.Unlock()
+	err := c.write(&Message{ID: id, Method: method, Params: params})
+	if err != nil {
+		c.Forget(id)
+	}
+	return err
+}
+
+// Update gives a message to the call that waits with this ID, if any. A response ends the wait.
+func (c *Conn) Update(id uint64, m *Message) {
+	c.mu.Lock()
+	take := c.waiting[id]
+	if m.Method == "" {
+		delete(c.waiting, id)
+	}
+	c.mu.Unlock()
+	if take != nil {
+		take(m)
+	}
+}
+
+// Forget drops a call: its response goes nowhere.
+func (c *Conn) Forget(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, id)
+}
+
+// Call sends a request and waits for its response. each receives the messages of Update before the response; it may be nil. If ctx ends
+// first, the other end gets a notification "cancel". Errors: *Error of the other end, ErrClosed, the cause of ctx.
+func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage, each func(*Message) error) (json.RawMessage, error) {
+	messages := make(chan *Message, 16)
+	put := func(m *Message) {
+		select {
+		case messages <- m:
+		case <-ctx.Done():
+		}
+	}
+	id := c.NextID()
+	if err := c.Begin(id, method, params, put); err != nil {
+		return nil, err
+	}
+	for {
+		select {
+		case m := <-messages:
+			if m.Method == "" {
+				return response(m)
+			}
+			if err := each(m); err != nil {
+				c.Cancel(id)
+				return nil, err
+			}
+		case <-ctx.Done():
+			c.Cancel(id)
+			return nil, context.Cause(ctx)
+		case <-c.done:
+			for {
+				select {
+				case m := <-messages: // what came before the end
+					if m.Method == "" {
+						return response(m)
+					}
+				default:
+					return nil, ErrClosed
+				}
+			}
+		}
+	}
+}
+
+func response(m *Message) (json.RawMessage, error) {
+	if m.Error != nil {
+		return nil, m.Error
+	}
+	return m.Result, nil
+}
+
+// Cancel drops a call and notifies the other end.
+func (c *Conn) Cancel(id uint64) {
+	c.Forget(id)
+	_ = c.Notify("cancel", map[string]uint64{"id": id}) // fails if the connection has ended
+}
+
+// Notify sends a notification.
+func (c *Conn) Notify(method string, params any) error {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	return c.write(&Message{Method: method, Params: body})
+}
+
+// Reply answers a request. If problem is nil, result is sent; an empty result is null.
+func (c *Conn) Reply(id uint64, result json.RawMessage, problem *Error) error {
+	return c.write(&Message{ID: id, Result: result, Error: problem})
+}
+
+func (c *Conn) write(m *Message) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	line, err := m.encode(c.out[:0])
+	if err != nil {
+		return err
+	}
+	if c.out = line; cap(line) > keptBytes {
+		c.out = nil
+	}
+	if _, err := c.stream.Write(line); err != nil {
+		return ErrClosed
+	}
+	return nil
+}

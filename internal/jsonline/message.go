@@ -1,0 +1,167 @@
+package jsonline
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Codes of errors that JSON-RPC 2.0 defines, section 5.1 of https://www.jsonrpc.org/specification.
+const (
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+)
+
+// MaxLine is the maximum size of a message, in bytes, without its newline: a body of 16 MiB, and room for what surrounds it.
+const MaxLine = 16<<20 + 64<<10
+
+// shownBytes is how much of a bad message its error shows.
+const shownBytes = 80
+
+var (
+	// ErrBadMessage is wrapped by errors of lines that are not messages. The error shows the first bytes of the line.
+	ErrBadMessage = errors.New("bad message")
+	// ErrTooLong is wrapped by errors of lines of more than MaxLine bytes.
+	ErrTooLong = errors.New("line too long")
+)
+
+// Message is a request (ID and Method), a notification (Method) or a response (ID, and Result or Error).
+type Message struct {
+	ID     uint64 // 0: none
+	Method string // empty in responses
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *Error
+}
+
+// Error is the error of a response.
+type Error struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Decode decodes a line. Errors wrap ErrBadMessage.
+func Decode(line []byte) (*Message, error) {
+	var wire struct {
+		Version string          `json:"jsonrpc"`
+		ID      *uint64         `json:"id"`
+		Method  string          `json:"method"`
+		Params  json.RawMessage `json:"params"`
+		Result  json.RawMessage `json:"result"`
+		Error   *Error          `json:"error"`
+	}
+	if err := json.Unmarshal(line, &wire); err != nil {
+		return nil, bad(line, err.Error())
+	}
+	m := &Message{Method: wire.Method, Params: wire.Params, Result: wire.Result, Error: wire.Error}
+	if wire.ID != nil {
+		m.ID = *wire.ID
+	}
+	switch {
+	case wire.Version != "2.0":
+		return nil, bad(line, `want "jsonrpc": "2.0"`)
+	case wire.ID != nil && m.ID == 0:
+		return nil, bad(line, "want a positive number as id")
+	case m.Method == "" && m.ID == 0:
+		return nil, bad(line, "neither a method nor an id")
+	case m.Method != "" && (m.Result != nil || m.Error != nil):
+		return nil, bad(line, "both a method and a result")
+	case m.Method == "" && (m.Result != nil) == (m.Error != nil):
+		return nil, bad(line, "want either a result or an error")
+	}
+	return m, nil
+}
+
+func bad(line []byte, problem string) error {
+	shown, more := line, ""
+	if len(shown) > shownBytes {
+		shown, more = shown[:shownBytes], "…"
+	}
+	return fmt.Errorf("%w: %s: %q%s", ErrBadMessage, problem, shown, more)
+}
+
+// encode appends the message and a newline. Params, Result and Data are JSON.
+func (m *Message) encode(out []byte) ([]byte, error) {
+	out = append(out, `{"jsonrpc":"2.0"`...)
+	if m.ID != 0 {
+		out = fmt.Appendf(out, `,"id":%d`, m.ID)
+	}
+	switch {
+	case m.Method != "":
+		method, err := json.Marshal(m.Method)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, `,"method":`...), method...), `,"params":`...)
+		out = appendLine(out, m.Params, "{}")
+	case m.Error != nil:
+		body, err := json.Marshal(m.Error)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, `,"error":`...), body...)
+	default:
+		out = append(out, `,"result":`...)
+		out = appendLine(out, m.Result, "null")
+	}
+	return append(out, "}\n"...), nil
+}
+
+// appendLine appends JSON without its line breaks, or otherwise if there is none.
+func appendLine(out, body []byte, otherwise string) []byte {
+	switch {
+	case len(body) == 0:
+		return append(out, otherwise...)
+	case bytes.IndexByte(body, '\n') < 0:
+		return append(out, body...)
+	}
+	compact := bytes.NewBuffer(out)
+	if json.Compact(compact, body) != nil {
+		return append(out, otherwise...)
+	}
+	return compact.Bytes()
+}
+
+// reader reads lines.
+type reader struct {
+	buffer *bufio.Reader
+	long   []byte // a line that exceeds the buffer
+}
+
+// next returns the next line without its newline; it is valid until the next call. The end of the input is io.EOF, in the middle of a line
+// io.ErrUnexpectedEOF.
+func (r *reader) next() ([]byte, error) {
+	r.long = r.long[:0]
+	for {
+		part, err := r.buffer.ReadSlice('\n')
+		if len(r.long)+len(part) > MaxLine+1 {
+			return nil, fmt.Errorf("%w: more than %d bytes: %q…", ErrTooLong, MaxLine, append(r.long, part...)[:shownBytes])
+		}
+		switch {
+		case err == nil && len(r.long) == 0:
+			return part[:len(part)-1], nil
+		case err == nil:
+			line := append(r.long, part[:len(part)-1]...)
+			if r.long = line; len(line) > keptBytes {
+				r.long = nil
+			}
+			return line, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			r.long = append(r.long, part...)
+		case errors.Is(err, io.EOF) && len(r.long)+len(part) > 0:
+			return nil, io.ErrUnexpectedEOF
+		default:
+			return nil, err
+		}
+	}
+}
+
+// keptBytes bounds the buffer for long lines that is kept.
+const keptBytes = 1 << 20

@@ -1,0 +1,102 @@
+package process
+
+import (
+	"encoding/json"
+
+	"google.golang.org/grpc"
+
+	"github.com/tenonhq/tenon/internal/jsonline"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
+)
+
+// Host passes the requests of the process to the host, and its answers back, until one of them ends.
+func (s *lineServer) Host(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
+	s.mu.Lock()
+	s.host = stream
+	s.mu.Unlock()
+	return s.untilEnd(func() error {
+		for {
+			response, err := stream.Recv()
+			if err != nil {
+				return err
+			}
+			if err := s.answer(response); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// answer sends an answer of the host to the process.
+func (s *lineServer) answer(r *tenonv1.HostResponse) error {
+	switch {
+	case r.More:
+		return s.conn.Notify("event", struct {
+			lineID
+			Event json.RawMessage `json:"event"`
+		}{lineID{r.Id}, r.Body})
+	case r.Status != tenonv1.Status_STATUS_OK:
+		return s.conn.Reply(r.Id, nil, &jsonline.Error{Code: int(r.Status), Message: string(r.Body)})
+	}
+	return s.conn.Reply(r.Id, r.Body, nil)
+}
+
+// fromProcess handles a request or a notification of the process. Only one goroutine calls it.
+func (s *lineServer) fromProcess(m *jsonline.Message) {
+	if m.Method == "progress" || m.Method == "stream_event" {
+		var of lineID
+		if json.Unmarshal(m.Params, &of) == nil {
+			s.conn.Update(of.ID, m)
+		}
+		return
+	}
+	req, problem := hostRequest(m)
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if problem == nil && host == nil {
+		problem = &jsonline.Error{Code: int(tenonv1.Status_STATUS_UNKNOWN), Message: "the host offers nothing before start"}
+	}
+	switch {
+	case problem == nil:
+		_ = host.Send(req) // fails when the host has closed the plugin
+	case m.ID != 0:
+		_ = s.conn.Reply(m.ID, nil, problem) // fails if the connection has ended
+	}
+}
+
+// hostRequest decodes a request to the host.
+func hostRequest(m *jsonline.Message) (*tenonv1.HostRequest, *jsonline.Error) {
+	var params struct {
+		ID    uint64 `json:"id"`
+		Token string `json:"token"`
+
+		Name    string          `json:"name"`
+		Request json.RawMessage `json:"request"`
+
+		Types []string `json:"types"`
+		Size  uint32   `json:"size"`
+
+		Level      int32           `json:"level"`
+		Message    string          `json:"message"`
+		Attributes json.RawMessage `json:"attributes"`
+	}
+	if err := json.Unmarshal(m.Params, &params); err != nil && len(m.Params) > 0 {
+		return nil, &jsonline.Error{Code: jsonline.CodeInvalidParams, Message: m.Method + ": " + err.Error()}
+	}
+	req := &tenonv1.HostRequest{Id: m.ID, Token: params.Token}
+	switch m.Method {
+	case "operation":
+		req.Request = &tenonv1.HostRequest_Operation{Operation: &tenonv1.Operation{Name: params.Name, Request: params.Request}}
+	case "subscription":
+		req.Request = &tenonv1.HostRequest_Subscription{Subscription: &tenonv1.Subscription{Types: params.Types, Size: params.Size}}
+	case "log":
+		req.Request = &tenonv1.HostRequest_Log{Log: &tenonv1.Log{Level: params.Level, Message: params.Message, Attributes: params.Attributes}}
+	case "cancel":
+		req.Id = params.ID
+		req.Request = &tenonv1.HostRequest_Cancel{Cancel: &tenonv1.Cancel{}}
+	default:
+		return nil, &jsonline.Error{Code: jsonline.CodeMethodNotFound, Message: "method " + m.Method + " not found"}
+	}
+	return req, nil
+}

@@ -1,0 +1,82 @@
+package process_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/process"
+)
+
+// badLines is a guest that speaks lines badly: it answers each line with the same text.
+func badLines(kind string) {
+	wire := os.NewFile(3, "lines")
+	fmt.Println("1|1|stdio||jsonrpc|")
+	for in := bufio.NewScanner(wire); in.Scan(); {
+		switch kind {
+		case "linegarbage":
+			_, _ = wire.WriteString("plain text, and no message\n")
+		case "linetypes":
+			_, _ = wire.WriteString(`{"jsonrpc": 2, "id": 1}` + "\n")
+		case "lineflood":
+			for {
+				if _, err := wire.WriteString(strings.Repeat("x", 1<<16)); err != nil {
+					return
+				}
+			}
+		case "lineclose":
+			_ = wire.Close()
+			wait()
+		case "lineexit":
+			fmt.Fprintln(os.Stderr, "out of paper")
+			os.Exit(4)
+		case "lineempty":
+			_, _ = wire.WriteString(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}` + "\n")
+		case "linestranger":
+			_, _ = wire.WriteString(`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n" + `{"jsonrpc":"2.0","method":"progress","params":{"id":1}}` + "\n")
+			_, _ = wire.WriteString(`{"jsonrpc":"2.0","id":9,"method":"dance"}` + "\n" + `{"jsonrpc":"2.0","method":"event","params":7}` + "\n")
+			_, _ = wire.WriteString(`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"enough"}}` + "\n")
+		}
+	}
+}
+
+// A process that speaks lines badly does not start, and the error says what it sent.
+func TestBadLines(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("lines use the standard streams there")
+	}
+	for kind, want := range map[string]string{
+		"linegarbage":  `it does not speak the line protocol: bad message: invalid character 'p' looking for beginning of value: "plain text, and no message"`,
+		"linetypes":    `bad message: json: cannot unmarshal number`,
+		"lineflood":    `line too long: more than 16842752 bytes: "xxxx`,
+		"lineclose":    "it closed the connection",
+		"lineexit":     "exit status 4: out of paper",
+		"lineempty":    "method start not implemented",
+		"linestranger": "enough",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			_, err := callTool(t, started(t, process.Options{}, guestSpec(t, kind), nil), "echo", `{}`, nil)
+			if !errors.Is(err, process.ErrStart) || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		})
+	}
+}
+
+// The process ends with its connection to the host, and a crash is an error that says how it ended.
+func TestLinesCrash(t *testing.T) {
+	t.Parallel()
+	p := wire("lines").started(t, unbounded(), "plain", nil)
+	if _, err := callHook(t, p, "exit"); err == nil || !strings.Contains(err.Error(), "exit status 7") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := callHook(t, p, "warm"); err != nil {
+		t.Errorf("after a crash: %v", err)
+	}
+}

@@ -1,0 +1,117 @@
+package lines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+
+	"github.com/tenonhq/tenon/internal/jsonline"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// host is the host as the plugin sees it.
+type host struct {
+	*guest.Host
+	server *server
+}
+
+var _ sdk.EventSource = (*host)(nil)
+
+func newHost(start *guest.StartRequest, s *server) *host {
+	caller := func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
+		return s.operation(ctx, guest.TokenOf(ctx), op, request)
+	}
+	return &host{guest.NewHost(start, s.logger(), caller), s}
+}
+
+// operation asks the host on behalf of the call with this token.
+func (s *server) operation(ctx context.Context, token, name string, request []byte) (guest.Status, []byte, error) {
+	body, err := json.Marshal(struct {
+		Name    string          `json:"name"`
+		Request json.RawMessage `json:"request"`
+		Token   string          `json:"token,omitempty"`
+	}{name, request, token})
+	if err != nil {
+		return 0, nil, err
+	}
+	result, err := s.conn.Call(ctx, "operation", body, nil)
+	var problem *jsonline.Error
+	switch {
+	case errors.As(err, &problem) && problem.Code > 0:
+		return guest.Status(problem.Code), []byte(problem.Message), nil
+	case errors.As(err, &problem):
+		return guest.StatusUnknown, []byte(problem.Message), nil
+	}
+	return guest.StatusOK, result, err
+}
+
+// toolCaller returns the way to the host of one tool call. Progress is a notification, in order with the result.
+func (s *server) toolCaller(id uint64, token string) guest.Caller {
+	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
+		if op != "progress" {
+			return s.operation(ctx, token, op, request)
+		}
+		var shown struct {
+			ID       uint64          `json:"id"`
+			Title    string          `json:"title"`
+			Metadata json.RawMessage `json:"metadata,omitempty"`
+		}
+		if err := json.Unmarshal(request, &shown); err != nil {
+			return guest.StatusFailed, []byte(err.Error()), nil
+		}
+		shown.ID = id
+		return guest.StatusOK, []byte("{}"), s.conn.Notify("progress", shown)
+	}
+}
+
+// Events streams the events the plugin was granted until ctx ends; that of Start ends with Start. Without a grant, or a host that has
+// events, the channel is closed and the log says why.
+func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
+	sub, conn := guest.NewSubscription(size), h.server.conn
+	id := conn.NextID()
+	body, err := json.Marshal(map[string]int{"size": max(size, 1)})
+	if err == nil {
+		err = conn.Begin(id, "subscription", body, func(m *jsonline.Message) {
+			if m.Method != "" {
+				var p struct {
+					Event json.RawMessage `json:"event"`
+				}
+				if json.Unmarshal(m.Params, &p) == nil {
+					sub.Put(p.Event)
+				}
+				return
+			}
+			if m.Error != nil {
+				h.Logger().Warn("no events", "err", m.Error.Message)
+			}
+			sub.End()
+		})
+	}
+	if err != nil {
+		sub.Close()
+		return sub.Events
+	}
+	go func() { // ends with ctx, the subscription or the connection
+		defer sub.Close()
+		select {
+		case <-sub.Ended:
+		case <-conn.Done():
+		case <-ctx.Done():
+			conn.Cancel(id)
+		}
+	}()
+	return sub.Events
+}
+
+// logger returns the logger whose lines the host writes.
+func (s *server) logger() *slog.Logger {
+	return guest.NewLogger(func(level slog.Level, message string, attrs map[string]any) {
+		line := map[string]any{"level": int(level), "message": message}
+		if len(attrs) > 0 {
+			line["attributes"] = attrs
+		}
+		_ = s.conn.Notify("log", line) // nothing reads it when the host is gone
+	})
+}

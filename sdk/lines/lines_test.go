@@ -1,0 +1,125 @@
+package lines_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/lines"
+)
+
+const asPlugin = "TENON_TEST_PLUGIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asPlugin) != "" {
+		lines.Serve(bundle())
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func bundle() *sdk.Bundle {
+	return &sdk.Bundle{
+		Info: sdk.Manifest{Name: "shout", Version: "0.1.0", Description: "answers loudly"},
+		HookList: []sdk.Hook{sdk.OnTextComplete(func(_ context.Context, _ *sdk.TextCompleteInput, v *sdk.TextCompleteValue) error {
+			if v.Text == "" {
+				return errors.New("no text")
+			}
+			v.Text = strings.ToUpper(v.Text)
+			return nil
+		})},
+		OnClose: func(context.Context) error { _, err := os.Stderr.WriteString("closed"); return err },
+	}
+}
+
+// start starts the plugin with lines on its standard streams.
+func start(t *testing.T) (say func(line string), hear func() string, end func() string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asPlugin+"=1", "TENON_PLUGIN=tenon.v1.Plugin", "TENON_LINES=stdio")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewScanner(stdout)
+	hear = func() string {
+		if !out.Scan() {
+			t.Fatalf("the output ended: %v", out.Err())
+		}
+		return out.Text()
+	}
+	if got := hear(); got != "1|1|stdio||jsonrpc|" {
+		t.Errorf("handshake %q", got)
+	}
+	say = func(line string) {
+		if _, err := stdin.Write([]byte(line + "\n")); err != nil {
+			t.Error(err)
+		}
+	}
+	return say, hear, func() string {
+		if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
+			t.Error(err)
+		}
+		return stderr.String()
+	}
+}
+
+func TestServe(t *testing.T) {
+	t.Parallel()
+	say, hear, end := start(t)
+	for _, step := range []struct{ method, params, want string }{
+		{"describe", `{}`, `"name":"shout"`},
+		{"hook", `{"hook":0,"request":{}}`, `"error":{"code":1,"message":"there is no hook number 0"}`},
+		{"start", `{"request":{"hooks":[{"point":"text.complete","name":"text.complete"}]}}`, `"result":null`},
+		{"start", `{"request":{}}`, "the plugin was started before"},
+		{"hook", `{"hook":0,"request":{"input":{},"value":{"text":"a"}},"timeout_ms":60000}`, `"result":{"changes":[{"pointer":"/text","value":"A"}]}`},
+		{"hook", `{"hook":0,"request":{"input":{},"value":{"text":"A"}}}`, `"result":null`},
+		{"hook", `{"hook":0,"request":{"input":{},"value":{"text":""}}}`, `"message":"no text"`},
+		{"hook", `[]`, "cannot unmarshal array"},
+		{"dance", `{}`, `"code":-32601`},
+	} {
+		say(`{"jsonrpc":"2.0","id":5,"method":"` + step.method + `","params":` + step.params + `}`)
+		if got := hear(); !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":5,`) || !strings.Contains(got, step.want) {
+			t.Errorf("%s %s = %s, want %s", step.method, step.params, got, step.want)
+		}
+	}
+	if got := end(); got != "closed" {
+		t.Errorf("at the end of the connection: %q", got)
+	}
+}
+
+func TestByHand(t *testing.T) {
+	t.Parallel()
+	run := func(args ...string) (string, error) {
+		cmd := exec.Command(os.Args[0], args...)
+		cmd.Env = append(os.Environ(), asPlugin+"=1")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := run("--describe")
+	var d sdk.Description
+	if err != nil || json.Unmarshal([]byte(out), &d) != nil || d.Summary != "answers loudly" || len(d.Hooks) != 1 {
+		t.Errorf("--describe: %v\n%s", err, out)
+	}
+	var exit *exec.ExitError
+	if out, err := run(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(out, "shout 0.1.0 is a plugin of tenon") {
+		t.Errorf("by hand: %v\n%s", err, out)
+	}
+}

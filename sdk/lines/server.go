@@ -1,0 +1,230 @@
+package lines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/jsonline"
+	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// codeFailed is the code of errors of the plugin.
+const codeFailed = 1
+
+// errMethod is returned for a method that this sdk does not have.
+var errMethod = errors.New("method not found")
+
+// server answers the calls of the host.
+type server struct {
+	guest   *guest.Guest
+	clients *guest.Clients
+	conn    *jsonline.Conn
+
+	ctx   context.Context // of all calls; they end with the connection
+	end   context.CancelFunc
+	calls sync.WaitGroup
+
+	mu      sync.Mutex
+	started bool
+	running map[uint64]context.CancelFunc
+}
+
+func newServer(p sdk.Plugin, conn *jsonline.Conn) *server {
+	s := &server{guest: guest.New(p), clients: guest.NewClients(p), conn: conn, running: map[uint64]context.CancelFunc{}}
+	s.ctx, s.end = context.WithCancel(guest.Detached())
+	return s
+}
+
+// params are those of all methods together.
+type params struct {
+	ID      uint64          `json:"id"`
+	Request json.RawMessage `json:"request"`
+	Hook    int             `json:"hook"`
+	Tool    int             `json:"tool"`
+	Call    json.RawMessage `json:"call"`
+	Token   string          `json:"token"`
+	Timeout int64           `json:"timeout_ms"`
+
+	Connection struct {
+		Protocol string          `json:"protocol"`
+		Provider json.RawMessage `json:"provider"`
+		Key      string          `json:"key"`
+	} `json:"connection"`
+}
+
+// handle handles one message. Each call runs in its own goroutine.
+func (s *server) handle(m *jsonline.Message) {
+	var p params
+	if err := json.Unmarshal(m.Params, &p); err != nil && len(m.Params) > 0 {
+		s.reply(m.ID, nil, fmt.Errorf("%s: %w", m.Method, err))
+		return
+	}
+	switch {
+	case m.Method == "cancel":
+		s.cancel(p.ID)
+	case m.ID == 0:
+		s.conn.Update(p.ID, m) // an event, or unknown
+	default:
+		ctx := s.begin(m.ID, &p)
+		s.calls.Go(func() {
+			defer s.cancel(m.ID)
+			result, err := s.guarded(func() (json.RawMessage, error) { return s.run(ctx, m, &p) })
+			s.reply(m.ID, result, err)
+		})
+	}
+}
+
+// begin returns the context of a call.
+func (s *server) begin(id uint64, p *params) context.Context {
+	ctx, cancel := context.WithCancel(s.ctx)
+	if p.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(s.ctx, time.Duration(p.Timeout)*time.Millisecond)
+	}
+	s.mu.Lock()
+	s.running[id] = cancel
+	s.mu.Unlock()
+	return guest.WithToken(ctx, p.Token)
+}
+
+// cancel ends the context of a call.
+func (s *server) cancel(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cancel := s.running[id]; cancel != nil {
+		cancel()
+		delete(s.running, id)
+	}
+}
+
+// guarded turns a panic into the error of one call.
+func (s *server) guarded(run func() (json.RawMessage, error)) (result json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.logger().Error("panic", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return run()
+}
+
+// reply answers a call.
+func (s *server) reply(id uint64, result json.RawMessage, err error) {
+	if id == 0 {
+		return
+	}
+	if err == nil && len(result) > guest.MaxMessage {
+		err = fmt.Errorf("the answer has %d bytes, at most %d MiB are passed on", len(result), guest.MaxMessage>>20)
+	}
+	if err == nil {
+		_ = s.conn.Reply(id, result, nil) // fails when the host is gone, which serve sees
+		return
+	}
+	_ = s.conn.Reply(id, nil, problemOf(err))
+}
+
+// maxError bounds the text of an error, in bytes.
+const maxError = 256 << 10
+
+// problemOf returns an error in the form of the wire.
+func problemOf(err error) *jsonline.Error {
+	out := &jsonline.Error{Code: codeFailed, Message: err.Error()}
+	var refusal *sdk.Refusal
+	var provider *sdk.ProviderError
+	switch {
+	case errors.Is(err, errMethod):
+		out.Code = jsonline.CodeMethodNotFound
+	case errors.As(err, &refusal):
+		out.Message = refusal.Reason
+		out.Data, _ = json.Marshal(map[string]bool{"refused": true, "halt": refusal.Halt}) // booleans always encode
+	case errors.As(err, &provider):
+		out.Data, _ = json.Marshal(providerData(provider)) // strings and numbers always encode
+	}
+	if len(out.Message) > maxError {
+		out.Message = out.Message[:maxError] + "…"
+	}
+	return out
+}
+
+// run runs one call.
+func (s *server) run(ctx context.Context, m *jsonline.Message, p *params) (json.RawMessage, error) {
+	switch m.Method {
+	case "describe":
+		return encode(s.guest.Describe())
+	case "start":
+		return nil, s.start(ctx, p.Request)
+	case "hook":
+		return s.hook(ctx, p)
+	case "prepare", "tool":
+		return s.tool(ctx, m, p)
+	case "stream":
+		return nil, s.stream(ctx, m.ID, p)
+	case "list_models":
+		return s.listModels(ctx, p)
+	case "stop":
+		return nil, s.close(ctx)
+	}
+	return nil, fmt.Errorf("%w: %s", errMethod, m.Method)
+}
+
+func encode(v any, err error) (json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}
+
+func (s *server) start(ctx context.Context, request json.RawMessage) error {
+	var req guest.StartRequest
+	if err := json.Unmarshal(request, &req); err != nil {
+		return fmt.Errorf("start request: %w", err)
+	}
+	s.mu.Lock()
+	twice := s.started
+	s.started = true
+	s.mu.Unlock()
+	if twice {
+		return errors.New("the plugin was started before")
+	}
+	return s.guest.Start(ctx, &req, newHost(&req, s))
+}
+
+// close closes a plugin that was started, once.
+func (s *server) close(ctx context.Context) error {
+	s.mu.Lock()
+	started := s.started
+	s.started = false
+	s.mu.Unlock()
+	if !started {
+		return nil
+	}
+	_, err := s.guarded(func() (json.RawMessage, error) { return nil, s.guest.Plugin().Close(ctx) })
+	return err
+}
+
+func (s *server) hook(ctx context.Context, p *params) (json.RawMessage, error) {
+	answer, err := s.guest.HookJSON(ctx, p.Hook, p.Request)
+	if err != nil || answer.Verdict == sdk.VerdictAbstain && answer.Reason == "" && answer.Message == "" && len(answer.Changes) == 0 {
+		return nil, err
+	}
+	return value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message), nil
+}
+
+// tool runs a tool call, or lists its permissions.
+func (s *server) tool(ctx context.Context, m *jsonline.Message, p *params) (json.RawMessage, error) {
+	call := new(sdk.ToolCall)
+	if err := json.Unmarshal(p.Call, call); err != nil {
+		return nil, fmt.Errorf("tool call: %w", err)
+	}
+	if m.Method == "prepare" {
+		return encode(s.guest.Prepare(ctx, p.Tool, call))
+	}
+	call.Host = guest.NewToolHost(s.toolCaller(m.ID, p.Token), s.logger())
+	return encode(s.guest.Tool(ctx, p.Tool, call))
+}
