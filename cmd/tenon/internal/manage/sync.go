@@ -183,8 +183,8 @@ func describeModule(ctx context.Context, a *cli.App, path string) (_ []byte, err
 		return nil, err
 	}
 	o := wasm.Options{Logger: a.Log}
-	if dirs.Cache != "" {
-		o.CacheDir = filepath.Join(dirs.Cache, "wasm")
+	if dirs.CacheDir != "" {
+		o.CacheDir = filepath.Join(dirs.CacheDir, "wasm")
 	}
 	r, err := wasm.New(o)
 	if err != nil {
