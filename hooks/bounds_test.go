@@ -50,7 +50,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			t.Run(name+" "+writes, func(t *testing.T) {
 				t.Parallel()
 				h := remotely(onArgs(nil), changes...)
-				h.Writes = []string{writes}
+				h.Writes, h.Timeout = []string{writes}, sdk.MaxHookTimeout // 16 MiB are read slowly on a busy machine
 				e, _ := engine(t, plugin("bad", h))
 				var l hooks.Ledger
 				v := &sdk.ToolBeforeValue{Args: sdk.Object{"a": "b"}}

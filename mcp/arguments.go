@@ -49,6 +49,42 @@ func promptArguments(p *Prompt, text string) (map[string]string, error) {
 	return args, nil
 }
 
+// open returns the argument of a prompt that the last word of a text is for, what was written of it, and the arguments before it. prefix is
+// what the word has before the value.
+func (p *Prompt) open(text string) (argument, value, prefix string, given map[string]string, ok bool) {
+	words, err := splitWords(text)
+	if err != nil || len(p.Arguments) == 0 {
+		return "", "", "", nil, false
+	}
+	last := ""
+	if len(words) > 0 && !strings.HasSuffix(text, " ") {
+		words, last = words[:len(words)-1], words[len(words)-1]
+	}
+	given = map[string]string{}
+	var positional []string
+	for _, w := range words {
+		if name, value, named := strings.Cut(w, "="); named && p.has(name) {
+			given[name] = value
+			continue
+		}
+		positional = append(positional, w)
+	}
+	for _, a := range p.Arguments {
+		if _, named := given[a.Name]; !named && len(positional) > 0 {
+			given[a.Name], positional = positional[0], positional[1:]
+		}
+	}
+	if name, value, named := strings.Cut(last, "="); named && p.has(name) {
+		return name, value, name + "=", given, true
+	}
+	for _, a := range p.Arguments {
+		if _, taken := given[a.Name]; !taken {
+			return a.Name, last, "", given, true
+		}
+	}
+	return "", "", "", nil, false
+}
+
 func (p *Prompt) has(argument string) bool {
 	for _, a := range p.Arguments {
 		if a.Name == argument {

@@ -160,7 +160,7 @@ func (s *fakeServer) handle(m fakeMessage) {
 			ProtocolVersion string `json:"protocolVersion"`
 		}
 		_ = json.Unmarshal(m.Params, &p)
-		capabilities := map[string]any{"tools": map[string]any{"listChanged": true}, "prompts": map[string]any{}, "resources": map[string]any{"subscribe": true}, "logging": map[string]any{}}
+		capabilities := map[string]any{"tools": map[string]any{"listChanged": true}, "prompts": map[string]any{}, "resources": map[string]any{"subscribe": true}, "logging": map[string]any{}, "completions": map[string]any{}}
 		if os.Getenv("INTERCEPTORS") != "" {
 			capabilities["extensions"] = map[string]any{"io.modelcontextprotocol/interceptors": map[string]any{}}
 		}

@@ -94,12 +94,13 @@ type Plugin struct {
 }
 
 var (
-	_ sdk.Plugin          = (*Plugin)(nil)
-	_ sdk.Hooker          = (*Plugin)(nil)
-	_ sdk.ToolSource      = (*Plugin)(nil)
-	_ sdk.CommandSource   = (*Plugin)(nil)
-	_ sdk.CommandRenderer = (*Plugin)(nil)
-	_ sdk.ReferenceSource = (*Plugin)(nil)
+	_ sdk.Plugin           = (*Plugin)(nil)
+	_ sdk.Hooker           = (*Plugin)(nil)
+	_ sdk.ToolSource       = (*Plugin)(nil)
+	_ sdk.CommandSource    = (*Plugin)(nil)
+	_ sdk.CommandRenderer  = (*Plugin)(nil)
+	_ sdk.CommandCompleter = (*Plugin)(nil)
+	_ sdk.ReferenceSource  = (*Plugin)(nil)
 )
 
 // New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.

@@ -156,8 +156,18 @@ func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, e
 		return nil, false, nil
 	}
 	p.mu.Lock()
-	offered := p.offer.resources
+	offered, known := p.offer.resources, p.pin != nil || p.offer.current != nil
 	p.mu.Unlock()
+	if !known { // the prompt names a server that is still starting
+		c, err := p.connection(ctx)
+		if err != nil {
+			return nil, true, p.explain(ctx, err)
+		}
+		p.update(c.definition())
+		p.mu.Lock()
+		offered = p.offer.resources
+		p.mu.Unlock()
+	}
 	if !offered {
 		return nil, false, nil
 	}
@@ -241,6 +251,27 @@ func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk
 		return nil, p.explain(ctx, fmt.Errorf("prompt %q: %w", prompt.Name, err))
 	}
 	return parts, nil
+}
+
+// CompleteCommand returns the server's suggestions for an argument of a prompt.
+func (p *Plugin) CompleteCommand(ctx context.Context, name, arguments string) ([]string, error) {
+	prompt, ok := p.promptOf(name)
+	if !ok {
+		return nil, nil
+	}
+	argument, value, prefix, given, ok := prompt.open(arguments)
+	if !ok {
+		return nil, nil
+	}
+	c, err := p.connection(ctx)
+	if err != nil || c.Hello().Capabilities.Completions == nil {
+		return nil, err
+	}
+	list, err := c.Complete(ctx, prompt.Name, argument, value, given)
+	for i := range list {
+		list[i] = prefix + list[i]
+	}
+	return list, err
 }
 
 func (p *Plugin) promptOf(command string) (Prompt, bool) {

@@ -72,7 +72,14 @@ func TestReferenceServersInATurn(t *testing.T) {
 	for _, r := range list {
 		t.Run(r.server.Name, func(t *testing.T) {
 			t.Parallel()
-			o := mcp.Options{Dir: t.TempDir(), Wait: 60 * time.Second}
+			o := mcp.Options{Dir: t.TempDir()}
+			definition, err := mcp.Probe(t.Context(), r.server, newTestHost(t).project, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := mcp.Approve(mcp.FilePins(o.Dir), r.server, definition); err != nil {
+				t.Fatal(err)
+			}
 			var prompts []string
 			var wants []referenceCall
 			for _, c := range r.calls {

@@ -140,6 +140,11 @@ type CommandRenderer interface {
 	RenderCommand(ctx context.Context, name, arguments string) (Parts, error)
 }
 
+// CommandCompleter suggests the last word of the arguments of a command of this plugin. A suggestion replaces the whole word.
+type CommandCompleter interface {
+	CompleteCommand(ctx context.Context, name, arguments string) ([]string, error)
+}
+
 // ToolDeadline is implemented by tools with another time limit than DefaultToolTimeout: a shorter one of the tool, or a longer one that the
 // user configured.
 type ToolDeadline interface {

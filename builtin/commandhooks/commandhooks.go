@@ -38,22 +38,6 @@ type Source struct {
 	Confine func() (confine.Policy, error)
 }
 
-// New returns a plugin for each valid source, in order. The error wraps ErrSource and names file, position and remedy for each invalid
-// one.
-func New(sources ...Source) ([]sdk.Plugin, error) {
-	var plugins []sdk.Plugin
-	var problems []error
-	for _, s := range sources {
-		p, err := newPlugin(s)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		plugins = append(plugins, p)
-	}
-	return plugins, errors.Join(problems...)
-}
-
 // Commands lists the commands of a source, one line each, to show them before the user approves it. Errors are as in New.
 func Commands(s Source) ([]string, error) {
 	f, err := parse(&s)
@@ -94,7 +78,8 @@ var (
 	_ sdk.Hooker = (*Plugin)(nil)
 )
 
-func newPlugin(s Source) (*Plugin, error) {
+// New returns the plugin of a source. The error wraps ErrSource and names file, position and remedy of each problem.
+func New(s Source) (*Plugin, error) {
 	f, err := parse(&s)
 	if err != nil {
 		return nil, err

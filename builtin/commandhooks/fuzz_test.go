@@ -17,7 +17,7 @@ func FuzzSource(f *testing.F) {
 	f.Add(`{"Stop": [{"hooks": [{"type": "command", "command": "a", "timeout": 1e-300}]}]}`)
 	f.Add(`{"a": 1}}`)
 	f.Fuzz(func(t *testing.T, data string) {
-		plugins, err := commandhooks.New(commandhooks.Source{Name: "p", Where: "f.json", Data: []byte(data)})
+		plugin, err := commandhooks.New(commandhooks.Source{Name: "p", Where: "f.json", Data: []byte(data)})
 		if err != nil {
 			if !errors.Is(err, commandhooks.ErrSource) || !strings.Contains(err.Error(), "f.json") {
 				t.Errorf("New(%q) = %v", data, err)
@@ -25,7 +25,7 @@ func FuzzSource(f *testing.F) {
 			return
 		}
 		names := map[string]bool{}
-		for _, h := range plugins[0].(sdk.Hooker).Hooks() {
+		for _, h := range plugin.Hooks() {
 			key := string(h.Point) + " " + h.Name
 			if h.Timeout < 0 || h.Timeout > sdk.MaxHookTimeout || h.Handler == nil || names[key] {
 				t.Errorf("New(%q) has the hook %+v", data, h)

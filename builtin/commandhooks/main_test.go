@@ -62,12 +62,12 @@ func newRig(tb testing.TB, events string) *rig {
 
 func newSourceRig(tb testing.TB, s commandhooks.Source) *rig {
 	tb.Helper()
-	plugins, err := commandhooks.New(s)
+	plugin, err := commandhooks.New(s)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	root := tb.TempDir()
-	r := &rig{tb: tb, plugin: plugins[0], dir: filepath.Join(root, "sub"), ledger: &hooks.Ledger{}}
+	r := &rig{tb: tb, plugin: plugin, dir: filepath.Join(root, "sub"), ledger: &hooks.Ledger{}}
 	if err := os.Mkdir(r.dir, 0o700); err != nil {
 		tb.Fatal(err)
 	}

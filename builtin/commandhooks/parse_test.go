@@ -52,16 +52,32 @@ func TestBadSources(t *testing.T) {
 	}
 }
 
-// A bad source takes no other with it.
-func TestBadSourceBesideGood(t *testing.T) {
+func TestNames(t *testing.T) {
 	t.Parallel()
-	good := commandhooks.Source{Name: "good", Where: "a.json", Data: []byte(`{}`)}
-	plugins, err := commandhooks.New(commandhooks.Source{Name: "bad", Where: "b.json", Data: []byte(`x`)}, good, commandhooks.Source{Name: "No Name", Where: "c.json", Data: []byte(`{}`)})
-	if len(plugins) != 1 || plugins[0].Manifest().Name != "good" || plugins[0].Manifest().Carrier != sdk.CarrierCommand {
-		t.Errorf("plugins %v, want the good one", plugins)
+	p, err := commandhooks.New(commandhooks.Source{Name: "good", Where: "a.json", Data: []byte(`{}`)})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err == nil || !strings.Contains(err.Error(), "b.json: not valid JSON") || !strings.Contains(err.Error(), `c.json: bad manifest: name: "No Name"`) {
-		t.Errorf("error %v, want both sources named", err)
+	if m := p.Manifest(); m.Name != "good" || m.Carrier != sdk.CarrierCommand {
+		t.Errorf("manifest %+v", m)
+	}
+	if _, err := commandhooks.New(commandhooks.Source{Name: "No Name", Where: "c.json", Data: []byte(`{}`)}); err == nil || !strings.Contains(err.Error(), `c.json: bad manifest: name: "No Name"`) {
+		t.Errorf("error %v, want one that names the source", err)
+	}
+}
+
+// All problems of a source are listed; those of a package's file have lines.
+func TestAllProblems(t *testing.T) {
+	t.Parallel()
+	data := []byte("{\"Stop\": [{\"hooks\": [{\"type\": 1},\n{\"type\": \"command\", \"command\": \"\"}]}]}")
+	for root, want := range map[string]string{
+		"":     "bad command hooks: h.json: Stop[0].hooks[0].type: want a string, have 1\nh.json: Stop[0].hooks[1].command: missing; write the shell command to run",
+		"/pkg": "bad command hooks: h.json:1:31: Stop[0].hooks[0].type: want a string, have 1\nh.json:2:1: Stop[0].hooks[1].command: missing; write the shell command to run",
+	} {
+		_, err := commandhooks.New(commandhooks.Source{Name: "p", Where: "h.json", Data: data, Root: root})
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 

@@ -50,11 +50,11 @@ func commandHooks(t *testing.T, dir string) sdk.Plugin {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugins, err := commandhooks.New(commandhooks.Source{Name: "hooks-project", Where: path, Data: data})
+	plugin, err := commandhooks.New(commandhooks.Source{Name: "hooks-project", Where: path, Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plugins[0]
+	return plugin
 }
 
 // transcript keeps what the model gets to see.

@@ -11,19 +11,11 @@ import (
 // schemaDialect is the dialect editors read best.
 const schemaDialect = "http://json-schema.org/draft-07/schema#"
 
-// SchemaOptions say how to write the schema.
-type SchemaOptions struct {
-	// Describe returns what is to be said of a field of a struct of package sdk, by the names Go has for them. It may be nil.
-	Describe func(structName, field string) string
-}
-
 // Schema returns a JSON schema of tenon.json, for editors. It follows the same types and rules as Load, but for what only text can
 // say: references such as {env:X}, which are strings, and the older forms of keys, which it leaves out.
-func Schema(o SchemaOptions) ([]byte, error) {
-	if o.Describe == nil {
-		o.Describe = func(string, string) string { return "" }
-	}
-	w := &schemaWriter{describe: o.Describe, defs: map[string]any{}}
+// describe returns the description of a field of a struct of package sdk, by the names that Go has for them.
+func Schema(describe func(structName, field string) string) ([]byte, error) {
+	w := &schemaWriter{describe: describe, defs: map[string]any{}}
 	root := w.object(reflect.TypeFor[sdk.Config](), "")
 	root["$schema"] = schemaDialect
 	root["title"] = "Configuration of tenon"

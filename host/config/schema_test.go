@@ -14,7 +14,7 @@ import (
 
 func schemaOf(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
-	text, err := config.Schema(config.SchemaOptions{})
+	text, err := config.Schema(func(string, string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 
 func TestSchemaDescribes(t *testing.T) {
 	t.Parallel()
-	text, err := config.Schema(config.SchemaOptions{Describe: func(structName, field string) string { return structName + "." + field }})
+	text, err := config.Schema(func(structName, field string) string { return structName + "." + field })
 	if err != nil {
 		t.Fatal(err)
 	}

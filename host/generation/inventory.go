@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/model"
@@ -98,6 +99,29 @@ func (n Inventory) CommandInfos(ctx context.Context) []CommandInfo {
 	}
 	return out
 }
+
+// CompleteCommand returns the suggestions of a command's plugin for the last word of its arguments, at most until ctx ends.
+func (n Inventory) CompleteCommand(ctx context.Context, name, arguments string) []string {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	for _, c := range g.Commands(ctx) {
+		completer, ok := c.Owner.Value.(sdk.CommandCompleter)
+		if c.Name != name || !ok {
+			continue
+		}
+		list, err := Bounded(ctx, n.r.o.Log, completeTimeout, func(ctx context.Context) ([]string, error) {
+			return completer.CompleteCommand(ctx, name, arguments)
+		})
+		if err != nil {
+			return nil // the user types on
+		}
+		return list
+	}
+	return nil
+}
+
+// completeTimeout limits the wait for suggestions: the user is typing.
+const completeTimeout = 2 * time.Second
 
 // SkillInfos lists the skills that the model can load, unless rules deny it.
 func (n Inventory) SkillInfos(ctx context.Context) []SkillInfo {

@@ -29,7 +29,7 @@ const (
 )
 
 // Entry is a file as it was: its kind and permissions, and the name of its content. Without a mode there was no file. A directory has
-// no content; it stands for one with nothing in it, or for one that is in the way of a file.
+// no content: it is empty, or in the way of a file.
 type Entry struct {
 	Mode uint32 `json:"mode,omitempty"`
 	Hash string `json:"hash,omitempty"`
@@ -107,7 +107,7 @@ func (p *Path) UnmarshalText(text []byte) error {
 			out = append(out, byte(n))
 			i += 3
 		default:
-			return fmt.Errorf(`path %q: a backslash stands before another one or before x and two digits`, text)
+			return fmt.Errorf(`path %q: a backslash must be followed by another one or by x and two digits`, text)
 		}
 	}
 	*p = Path(out)
@@ -146,7 +146,7 @@ func resolve(name string) string {
 	return filepath.Join(resolve(parent), filepath.Base(name))
 }
 
-// Look returns the file as it is now, without keeping it. Of a directory only the kind is told.
+// Look returns the file as it is now, without keeping it. Of a directory it returns only the kind.
 func (r *Repo) Look(p Path) (Entry, error) { return r.read(p, nil) }
 
 // Record keeps the file as it is now. Errors: ErrOff for one that is larger than MaxRecord.
@@ -206,7 +206,7 @@ func (r *Repo) missingAbove(name string) int {
 	return n
 }
 
-// isMissing reports whether there is no such file, also because something above it is a file.
+// isMissing reports whether the file does not exist, even because a file is in place of a directory above it.
 func isMissing(err error) bool { return errors.Is(err, os.ErrNotExist) || isNotDir(err) }
 
 // unixMode returns the permissions of a file in the bits of Unix.
@@ -319,5 +319,5 @@ func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte
 	return out, nil
 }
 
-// Name returns the absolute name of a file, for people and for JSON: as valid UTF-8.
+// Name returns the absolute name of a file, for users and JSON: as valid UTF-8.
 func (r *Repo) Name(p Path) string { return Path(r.abs(p)).String() }

@@ -55,7 +55,7 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// prune removes states that were last seen before a time, but for the one that the next Take begins with.
+// prune removes states that were last seen before a time, except the one that the next Take begins with.
 func (r *Repo) prune(ctx context.Context, before time.Time) error {
 	keep := ""
 	if n := r.load(); n != nil {

@@ -30,7 +30,7 @@ const (
 	MaxTime   = 20 * time.Second
 )
 
-// Limits bound what is kept. Of each the zero value stands for the constant of the same name.
+// Limits bound what is kept. The zero value of a field means the constant of the same name.
 type Limits struct {
 	MaxFile   int64         // the size in bytes up to which Take keeps a file
 	MaxRecord int64         // the size in bytes up to which Record keeps a file
@@ -105,7 +105,7 @@ func Open(o Options) (*Repo, error) {
 	}
 	git, err := exec.LookPath(cmp.Or(o.Git, "git"))
 	if err != nil {
-		return nil, fmt.Errorf("%w: there is no git in PATH", ErrOff)
+		return nil, fmt.Errorf("%w: git not found in PATH", ErrOff)
 	}
 	sum := sha256.Sum256([]byte(worktree))
 	r := &Repo{worktree: worktree, dir: filepath.Join(o.Dir, hex.EncodeToString(sum[:8])), git: git, limits: o.Limits.complete()}

@@ -291,8 +291,8 @@ func TestGitMissing(t *testing.T) {
 	}
 	p := newProject(t)
 	none := snapshot.Options{Dir: p.data, Worktree: p.dir, Git: filepath.Join(p.dir, "no-git")}
-	if _, err := snapshot.Open(none); !errors.Is(err, snapshot.ErrOff) || !strings.Contains(err.Error(), "there is no git") {
-		t.Errorf("Open() = %v, want that there is no git", err)
+	if _, err := snapshot.Open(none); !errors.Is(err, snapshot.ErrOff) || !strings.Contains(err.Error(), "git not found") {
+		t.Errorf("Open() = %v, want git not found", err)
 	}
 	broken := filepath.Join(t.TempDir(), "git")
 	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho unknown option >&2\nexit 129\n"), 0o755); err != nil {

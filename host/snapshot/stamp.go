@@ -18,7 +18,7 @@ const (
 type stamp struct {
 	Mode         uint32 // kind and permissions, as an Entry has them
 	Size         int64
-	Mtime, Ctime int64 // nanoseconds; Ctime, which nobody can set, is Mtime where there is none
+	Mtime, Ctime int64 // nanoseconds; Ctime, which programs cannot set, is Mtime where it does not exist
 	Inode        uint64
 }
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// stateFile keeps the latest state from one process to the next. It is no more than a memory: without it all files are looked at.
+// stateFile keeps the latest state from one process to the next. It only saves work: without it all files are read.
 const stateFile = "state"
 
 // stateVersion begins the file. A file of another form is not read.

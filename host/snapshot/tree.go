@@ -211,7 +211,7 @@ func compare(out *[]Change, path string, before, after *node, goneBefore, goneAf
 		if a != nil {
 			name, is = a.name, a.entry()
 		}
-		// A directory of that name with nothing in it is no file, but something all the same.
+		// An empty directory of that name is not a file, but still an entry.
 		if d := before.child(name); b == nil && d != nil && d.bare() {
 			was = Entry{Mode: kindDir}
 		}
@@ -244,7 +244,7 @@ func compare(out *[]Change, path string, before, after *node, goneBefore, goneAf
 	}
 }
 
-// pairs goes through two sorted lists side by side; nil stands for what one of them has not.
+// pairs iterates over two sorted lists in parallel; nil means that one of them does not have the name.
 func pairs[T named](a, b []T) iter.Seq2[*T, *T] {
 	return func(yield func(*T, *T) bool) {
 		for len(a) > 0 || len(b) > 0 {

@@ -10,7 +10,7 @@ type Approval struct {
 	Pattern    string
 	Created    int64  // milliseconds since 1970
 	Session    string // in which it was given
-	Origin     string // for people: what was asked for
+	Origin     string // human-readable: the request
 }
 
 // ApprovalKeeper is the part of a Store that keeps approvals. They belong to a project, not to the session they were

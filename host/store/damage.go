@@ -113,7 +113,7 @@ func (d *Damages) Err() error {
 // Aside is a damaged row that Repair removes.
 type Aside struct {
 	Damage
-	// Data is the row as it is stored. It need be neither JSON nor text. Nil when there is no row: a missing one.
+	// Data is the row as it is stored. It need be neither JSON nor text. Nil for a missing row.
 	Data []byte `json:"data"`
 }
 

@@ -23,10 +23,10 @@ type Import struct {
 	Ops     []Op // as Append takes them; they must stay as they are until Import returns
 }
 
-// SearchQuery selects sessions by what stands in their title or in their text.
+// SearchQuery selects sessions by words in their title or text.
 type SearchQuery struct {
 	// Words must all stand in the title or all in one text part. Case and accents do not count. A word of several, such
-	// as go.mod, stands for them in this order; one that ends in * for all that begin with it, at least three letters.
+	// as go.mod, means them in this order; a word that ends in * means all that begin with it, at least three letters.
 	Words     []string
 	ProjectID string // empty: all
 	Directory string // empty: all
@@ -58,6 +58,6 @@ type Collected struct {
 	Blobs     int
 	BlobBytes int64 // as stored, compressed; those of the sessions are not among them
 	Prompts   int
-	Leftovers int // sessions, seen by nobody, that a killed process had imported or deleted by half
+	Leftovers int // invisible sessions that a killed process had partly imported or deleted
 	Skipped   int // sessions that were in use, or changed while they were looked at
 }

@@ -38,7 +38,7 @@ var (
 	// ErrOlder means that the database is of an older version and cannot be migrated now, because another process works
 	// with it.
 	ErrOlder = errors.New("database is of an older version and in use")
-	// ErrFull means that there is no room for the write; nothing of it was kept.
+	// ErrFull means that the disk has no space for the write; none of it was kept.
 	ErrFull = errors.New("no space left for the session store")
 	// ErrReadOnly means that the place of the store cannot be written.
 	ErrReadOnly = errors.New("session store cannot be written")
@@ -124,7 +124,7 @@ type Store interface {
 	// Blob returns the content with the hash, or ErrNotFound.
 	Blob(ctx context.Context, hash string) ([]byte, error)
 
-	// Import stores sessions with all that belongs to them, all or none; nobody owns them then. With replace those that
+	// Import stores sessions with all that belongs to them, all or none; they have no owner then. With replace those that
 	// are there by the same identifier go first, with their descendants. Errors: ErrExists, *OwnedError. Others can write
 	// meanwhile, however large the sessions are; the same holds for Delete and Collect.
 	Import(ctx context.Context, sessions []Import, replace bool) error
@@ -138,7 +138,7 @@ type Store interface {
 	// is known without it; parts refer no more to outputs that are lost. What cannot be removed is in a *DamageError. Errors:
 	// ErrNotFound, *OwnedError, those of keep.
 	Repair(ctx context.Context, session string, keep func([]Aside) error) error
-	// Collect removes what nobody needs any more. A session in use is left alone.
+	// Collect removes unused data. A session in use is left alone.
 	Collect(ctx context.Context, o GC) (Collected, error)
 
 	// What the user allowed for good.

@@ -7,6 +7,7 @@
 package checked
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 )
 
 const (
-	// maxProblems bounds the problems of one Error, and the warnings of one Report. Whoever has more fixes the first ones first.
+	// maxProblems is the usual bound of the problems of one Error, and that of the warnings of one Report. Whoever has more fixes the first ones first.
 	maxProblems = 50
 	// maxKey bounds the key in the text of a problem, in bytes.
 	maxKey = 300
@@ -75,11 +76,12 @@ type Report struct {
 	Problems []Problem
 	Warnings []Problem
 	Omitted  int // problems beyond the bound
+	Most     int // the bound of Problems; default 50
 }
 
 // Add adds a problem.
 func (r *Report) Add(p Problem) {
-	if len(r.Problems) >= maxProblems {
+	if len(r.Problems) >= cmp.Or(r.Most, maxProblems) {
 		r.Omitted++
 		return
 	}

@@ -32,13 +32,9 @@ func commandHooks(t *testing.T, command string, env map[string]string, hooks ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := commandhooks.New(commandhooks.Source{Name: conformance.Name, Where: "test", Data: data, Env: env})
+	p, err := commandhooks.New(commandhooks.Source{Name: conformance.Name, Where: "test", Data: data, Env: env})
 	if err != nil {
 		t.Fatal(err)
-	}
-	p, ok := list[0].(*commandhooks.Plugin)
-	if !ok {
-		t.Fatalf("a %T", list[0])
 	}
 	return p
 }

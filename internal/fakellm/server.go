@@ -27,7 +27,7 @@ type Server struct {
 	arrived  chan struct{} // closed and replaced at each request
 	models   []string
 	calls    int                              // tool calls numbered so far
-	failed   func(format string, args ...any) // reports a request nobody scripted; may be nil
+	failed   func(format string, args ...any) // reports a request without a scripted reply; may be nil
 }
 
 // rendered is a reply with its bytes, made once per protocol.

@@ -25,6 +25,18 @@ var (
 	ErrReference = errors.New("reference not supported")
 )
 
+// Resolve returns the schema in text ready for use. Errors are those of Check, or of the validator.
+func Resolve(text []byte) (*jsonschema.Resolved, error) {
+	if err := Check(text); err != nil {
+		return nil, err
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, err
+	}
+	return schema.Resolve(nil) // fetches nothing
+}
+
 // Check looks at the schema in text. Errors wrap ErrCost or ErrReference, or are those of the decoder.
 func Check(text []byte) error {
 	// What counts is what the validator understands: it takes "AllOf" for "allOf", and the last of two.

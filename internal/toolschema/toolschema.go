@@ -26,14 +26,7 @@ func Resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := schemacost.Check(known); err != nil {
-		return nil, err
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(known, &s); err != nil {
-		return nil, err
-	}
-	return s.Resolve(nil)
+	return schemacost.Resolve(known)
 }
 
 // Check validates arguments. Optional arguments may be null.

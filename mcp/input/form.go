@@ -1,7 +1,6 @@
 package input
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -105,28 +105,21 @@ func names(object json.RawMessage) ([]string, error) {
 	if len(object) == 0 {
 		return nil, nil
 	}
-	in := json.NewDecoder(bytes.NewReader(object))
-	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+	if !jsontext.IsObject(object) {
 		return nil, errors.New("properties: want an object")
 	}
 	var out []string
-	for in.More() {
-		name, err := in.Token()
-		if err != nil {
-			return nil, err
+	twice := ""
+	jsontext.EachField(object, func(key, _ []byte) bool {
+		name := jsontext.Name(key)
+		if slices.Contains(out, name) {
+			twice = name
 		}
-		text, ok := name.(string)
-		if !ok {
-			return nil, errors.New("properties: want an object")
-		}
-		if slices.Contains(out, text) {
-			return nil, fmt.Errorf("properties: field %q is there twice", text)
-		}
-		out = append(out, text)
-		var value json.RawMessage
-		if err := in.Decode(&value); err != nil {
-			return nil, err
-		}
+		out = append(out, name)
+		return twice == ""
+	})
+	if twice != "" {
+		return nil, fmt.Errorf("properties: field %q is there twice", twice)
 	}
 	return out, nil
 }

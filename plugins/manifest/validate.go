@@ -200,13 +200,28 @@ func (v *validator) schema(where string, data json.RawMessage) {
 		v.add(checked.Join(where, "type"), `write "type": "object"`, "want the schema of an object")
 		return
 	}
-	err := schemacost.Check(data)
-	if err == nil {
-		_, err = compileSchema(data)
-	}
-	if err != nil {
+	if _, err := schemacost.Resolve(data); err != nil {
 		v.add(where, "correct the JSON schema", "%v", err)
 	}
+}
+
+// CheckOptions compares the options a user gave with the plugin's schema, which Read or Describe accepted. Empty options count as an
+// empty object. The error says which option is wrong.
+func CheckOptions(schema, options json.RawMessage) error {
+	if len(schema) == 0 {
+		return nil
+	}
+	compiled, err := schemacost.Resolve(schema)
+	if err != nil {
+		return fmt.Errorf("%w: options: %w", sdk.ErrManifest, err)
+	}
+	var value any = map[string]any{}
+	if len(options) > 0 && string(options) != "null" {
+		if err := json.Unmarshal(options, &value); err != nil {
+			return err
+		}
+	}
+	return compiled.Validate(value)
 }
 
 // plain reports whether s consists of letters, digits and the characters of more.

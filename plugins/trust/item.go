@@ -39,13 +39,10 @@ func (i Item) same(e *Entry) bool {
 
 // Definition is an item that a file defines: an MCP server or a block of command hooks.
 type Definition struct {
-	Kind    Kind
-	Name    string
-	Source  string // the absolute path of the file
-	Content any    // the decoded definition: the digest covers its canonical JSON
+	Item        // without its digest
+	Content any // the decoded definition: the digest covers its canonical JSON
 	// Files are the files it starts and depends on; the digest covers their content, too. LocalFiles finds them.
-	Files   []string
-	Request Request
+	Files []string
 }
 
 // NewItem takes the digest of a definition.
@@ -63,7 +60,8 @@ func NewItem(ctx context.Context, d Definition) (Item, error) {
 		}
 		fmt.Fprintf(&b, "%q %s\n", path, t.Digest())
 	}
-	return Item{Kind: d.Kind, Name: d.Name, Source: d.Source, Digest: sum(b.Bytes()), Request: d.Request}, nil
+	d.Digest = sum(b.Bytes())
+	return d.Item, nil
 }
 
 // canonical writes JSON with sorted names and without white space.

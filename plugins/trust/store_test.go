@@ -251,7 +251,7 @@ func TestDefinition(t *testing.T) {
 	}
 	item := func(change func(*trust.Definition)) trust.Digest {
 		d := trust.Definition{
-			Kind: trust.KindServer, Name: "s", Source: filepath.Join(dir, ".mcp.json"), Files: local("./check.sh"),
+			Item: trust.Item{Kind: trust.KindServer, Name: "s", Source: filepath.Join(dir, ".mcp.json")}, Files: local("./check.sh"),
 			Content: map[string]any{"command": "./check.sh", "args": []any{1.0, "a"}},
 		}
 		if change != nil {
@@ -287,7 +287,7 @@ func TestDefinition(t *testing.T) {
 	if item(nil) == want {
 		t.Error("the script it runs was exchanged, and the digest is the same")
 	}
-	if _, err := trust.NewItem(t.Context(), trust.Definition{Kind: trust.KindHooks, Content: func() {}}); err == nil {
+	if _, err := trust.NewItem(t.Context(), trust.Definition{Item: trust.Item{Kind: trust.KindHooks}, Content: func() {}}); err == nil {
 		t.Error("content that is no JSON is accepted")
 	}
 }

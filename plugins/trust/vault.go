@@ -119,14 +119,14 @@ func (v *Vault) Seal(ctx context.Context, path string, want Digest) (*Sealed, er
 		return nil, err
 	}
 	if err := v.fill(ctx, temp, path, want); err != nil {
-		return nil, errors.Join(err, removeSealed(temp))
+		return nil, errors.Join(err, RemoveSealed(temp))
 	}
 	if err := os.Rename(temp, v.place(want)); err != nil {
 		// Another process was quicker: its copy is as good, which Open checks.
 		if _, missing := os.Lstat(v.place(want)); missing != nil {
-			return nil, errors.Join(err, removeSealed(temp))
+			return nil, errors.Join(err, RemoveSealed(temp))
 		}
-		if err := removeSealed(temp); err != nil {
+		if err := RemoveSealed(temp); err != nil {
 			return nil, err
 		}
 	}
@@ -305,7 +305,7 @@ func (v *Vault) Remove(d Digest) error {
 		return fmt.Errorf("invalid digest %q", d)
 	}
 	v.stamps.forget(filepath.Join(v.place(d), filesDir))
-	return removeSealed(v.place(d))
+	return RemoveSealed(v.place(d))
 }
 
 // Collect deletes the copies for which keep returns false and that are older than a day: another tenon may still run younger ones.
@@ -332,14 +332,14 @@ func (v *Vault) collect(keep func(d Digest, age time.Duration) bool) error {
 			d = "" // a copy that was not finished
 		}
 		if !keep(d, v.stamps.now().Sub(info.ModTime())) {
-			problems = append(problems, removeSealed(filepath.Join(v.dir, e.Name())))
+			problems = append(problems, RemoveSealed(filepath.Join(v.dir, e.Name())))
 		}
 	}
 	return errors.Join(append(problems, err)...)
 }
 
-// removeSealed deletes a copy, whose directories are not writable.
-func removeSealed(place string) error {
+// RemoveSealed deletes a tree that may hold sealed copies, whose directories are not writable.
+func RemoveSealed(place string) error {
 	err := filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
 			return os.Chmod(path, 0o700)

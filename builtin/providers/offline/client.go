@@ -48,18 +48,6 @@ func newClient(info sdk.ProviderInfo, dir string) (*client, error) {
 // ListModels returns nothing beyond the table.
 func (*client) ListModels(context.Context) ([]sdk.Model, error) { return nil, nil }
 
-// reply is one whole answer.
-type reply struct {
-	reasoning string
-	text      string
-	calls     []replyCall
-	finish    string // a Finish constant; if empty, it depends on the calls
-	delay     time.Duration
-	err       *sdk.ProviderError // returned after the rest
-}
-
-type replyCall struct{ id, tool, args string }
-
 // Stream answers the request in small pieces.
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	in := requestTokens(req)
@@ -73,7 +61,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	if err != nil {
 		return err
 	}
-	delay := time.NewTimer(r.delay)
+	delay := time.NewTimer(time.Duration(r.DelayMS) * time.Millisecond)
 	defer delay.Stop()
 	select {
 	case <-delay.C:
@@ -81,7 +69,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 		return ctx.Err()
 	}
 	sent := 0
-	for _, ev := range r.events() {
+	for _, ev := range r.events(req) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -90,20 +78,22 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 		}
 		sent += len(ev.Text) + len(ev.Tool)
 	}
-	if r.err != nil {
-		return r.err
+	if e := r.Error; e != nil {
+		return &sdk.ProviderError{
+			ProviderID: c.id, StatusCode: e.Status, Message: cmp.Or(e.Message, "the script fails here"), Code: e.Code, Headers: e.Headers, Cut: e.Cut,
+		}
 	}
 	t := sdk.Tokens{Input: in, Output: tokens(sent)}
 	t.Total = t.Sum()
 	return sink(sdk.StreamEvent{Type: sdk.StreamFinish, Reason: r.reason(), Tokens: t})
 }
 
-func (c *client) reply(req *sdk.ModelRequest) (*reply, error) {
+func (c *client) reply(req *sdk.ModelRequest) (*step, error) {
 	switch {
 	case req.Purpose == sdk.PurposeTitle:
-		return &reply{text: title(req)}, nil
+		return &step{Text: title(req)}, nil
 	case req.Purpose == sdk.PurposeCompaction:
-		return &reply{text: summary(req)}, nil
+		return &step{Text: summary(req)}, nil
 	case c.script == nil:
 		return literal(req), nil
 	}
@@ -115,7 +105,7 @@ func (c *client) reply(req *sdk.ModelRequest) (*reply, error) {
 }
 
 // events returns the reply as stream events, without the last one.
-func (r *reply) events() []sdk.StreamEvent {
+func (s *step) events(req *sdk.ModelRequest) []sdk.StreamEvent {
 	var list []sdk.StreamEvent
 	add := func(kind, id, text, separator string) {
 		for _, piece := range strings.SplitAfter(text, separator) {
@@ -124,21 +114,21 @@ func (r *reply) events() []sdk.StreamEvent {
 			}
 		}
 	}
-	add(sdk.StreamReasoning, "reasoning", r.reasoning, " ")
-	add(sdk.StreamText, "text", r.text, " ")
-	for i, call := range r.calls {
+	add(sdk.StreamReasoning, "reasoning", s.Reasoning, " ")
+	add(sdk.StreamText, "text", s.Text, " ")
+	for i, call := range s.ToolCalls {
 		id := fmt.Sprintf("call-%d", i)
-		list = append(list, sdk.StreamEvent{Type: sdk.StreamToolCall, ID: id, CallID: call.id, Tool: call.tool})
-		add(sdk.StreamToolCall, id, call.args, ":")
+		list = append(list, sdk.StreamEvent{Type: sdk.StreamToolCall, ID: id, CallID: callID(req, s.at, i), Tool: call.Tool})
+		add(sdk.StreamToolCall, id, call.arguments(), ":")
 	}
 	return list
 }
 
-func (r *reply) reason() string {
-	if len(r.calls) > 0 {
-		return cmp.Or(r.finish, sdk.FinishToolCalls)
+func (s *step) reason() string {
+	if len(s.ToolCalls) > 0 {
+		return cmp.Or(s.Finish, sdk.FinishToolCalls)
 	}
-	return cmp.Or(r.finish, sdk.FinishStop)
+	return cmp.Or(s.Finish, sdk.FinishStop)
 }
 
 // requestTokens estimates the tokens of a request.

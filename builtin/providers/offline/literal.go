@@ -18,15 +18,11 @@ const (
 )
 
 // literal answers with the calls in the prompt or, once they have run, with their results.
-func literal(req *sdk.ModelRequest) *reply {
+func literal(req *sdk.ModelRequest) *step {
 	p, at := activePrompt(req)
 	ran := results(req.Messages[at+1:])
 	if len(p.calls) > 0 && len(ran) == 0 && req.ToolChoice != sdk.ToolChoiceNone {
-		r := &reply{}
-		for i, call := range p.calls {
-			r.calls = append(r.calls, replyCall{callID(req, at, i), call.tool, call.args})
-		}
-		return r
+		return &step{ToolCalls: p.calls, at: at}
 	}
 	var out strings.Builder
 	for _, done := range ran {
@@ -39,9 +35,9 @@ func literal(req *sdk.ModelRequest) *reply {
 		fmt.Fprintf(&out, "%s: the arguments are not a JSON object\n", what)
 	}
 	if out.Len() == 0 {
-		return &reply{text: help(req)}
+		return &step{Text: help(req)}
 	}
-	return &reply{text: strings.TrimRight(out.String(), "\n")}
+	return &step{Text: strings.TrimRight(out.String(), "\n")}
 }
 
 // outcome is one tool call of the conversation and its result.

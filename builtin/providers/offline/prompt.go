@@ -19,14 +19,9 @@ var attached = regexp.MustCompile(`^<[a-z]+ path="`)
 
 // prompt contains the calls found in a user message.
 type prompt struct {
-	calls   []promptCall
+	calls   []toolCall
 	unknown []string // names before an object that are not tools
 	broken  []string // calls with invalid JSON arguments, and the reason
-}
-
-type promptCall struct {
-	tool string
-	args string // one line of JSON
 }
 
 func (p *prompt) empty() bool { return len(p.calls)+len(p.unknown)+len(p.broken) == 0 }
@@ -59,7 +54,7 @@ func (p *prompt) read(text string, tools []sdk.ToolDefinition) {
 			p.unknown = append(p.unknown, name)
 			rest = after
 		default:
-			p.calls = append(p.calls, promptCall{name, args})
+			p.calls = append(p.calls, toolCall{name, args})
 			rest = after
 		}
 		text = rest
@@ -68,18 +63,18 @@ func (p *prompt) read(text string, tools []sdk.ToolDefinition) {
 
 // readObject reads the object at the start of text, which can span several lines. It returns the object on
 // one line, and the text from the next line on.
-func readObject(text string) (object, after string, err error) {
+func readObject(text string) (object json.RawMessage, after string, err error) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	var raw json.RawMessage
 	if err := dec.Decode(&raw); err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	var line bytes.Buffer
 	if err := json.Compact(&line, raw); err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	_, after, _ = strings.Cut(text[dec.InputOffset():], "\n")
-	return line.String(), after, nil
+	return line.Bytes(), after, nil
 }
 
 // activePrompt returns the user message to answer and its index, or -1. The host may add a message without

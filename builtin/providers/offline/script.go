@@ -29,17 +29,19 @@ type script struct {
 	turn, subtask []step
 }
 
-// step is one reply of a script.
+// step is one reply, as a script has it.
 type step struct {
 	Text      string       `json:"text"`
 	Reasoning string       `json:"reasoning"`
-	ToolCalls []scriptCall `json:"toolCalls"`
-	Finish    string       `json:"finish"`
+	ToolCalls []toolCall   `json:"toolCalls"`
+	Finish    string       `json:"finish"` // a Finish constant; if empty, it depends on the calls
 	Error     *scriptError `json:"error"`
 	DelayMS   int64        `json:"delayMs"`
+
+	at int // position in the script or the conversation, for the IDs of the calls
 }
 
-type scriptCall struct {
+type toolCall struct {
 	Tool string          `json:"tool"`
 	Args json.RawMessage `json:"args"` // a string is sent verbatim, so it can be invalid JSON
 }
@@ -141,6 +143,7 @@ func parseSteps(values []json.RawMessage) ([]step, error) {
 		if err == nil {
 			err = steps[i].validate()
 		}
+		steps[i].at = i
 		if err != nil {
 			return nil, fmt.Errorf("step %d: %w", i+1, err)
 		}
@@ -181,7 +184,7 @@ type position struct {
 
 // scripted returns the next reply. The position in the script follows from the conversation, which has one answer
 // for each step. Steps that fail leave no answer: c.failed counts those that this process has returned.
-func (c *client) scripted(s *script, req *sdk.ModelRequest) *reply {
+func (c *client) scripted(s *script, req *sdk.ModelRequest) *step {
 	steps := s.turn
 	if req.Purpose == sdk.PurposeSubtask {
 		steps = s.subtask
@@ -193,17 +196,17 @@ func (c *client) scripted(s *script, req *sdk.ModelRequest) *reply {
 	for i := range steps {
 		switch {
 		case replies == at.reply && steps[i].Error == nil:
-			return c.stepReply(&steps[i], req, i)
+			return &steps[i]
 		case replies == at.reply && failures == c.failed[at]:
 			c.failed[at]++
-			return c.stepReply(&steps[i], req, i)
+			return &steps[i]
 		case replies == at.reply:
 			failures++
 		case steps[i].Error == nil:
 			replies++
 		}
 	}
-	return &reply{text: fmt.Sprintf("The script %s has no more replies: %d were given.", s.path, at.reply)}
+	return &step{Text: fmt.Sprintf("The script %s has no more replies: %d were given.", s.path, at.reply)}
 }
 
 // answers counts the model's answers in the conversation. A summary contains the number of those it replaced.
@@ -222,21 +225,8 @@ func answers(messages []sdk.ModelMessage) int {
 	return n
 }
 
-func (c *client) stepReply(s *step, req *sdk.ModelRequest, index int) *reply {
-	r := &reply{reasoning: s.Reasoning, text: s.Text, finish: s.Finish, delay: time.Duration(s.DelayMS) * time.Millisecond}
-	for i, call := range s.ToolCalls {
-		r.calls = append(r.calls, replyCall{callID(req, index, i), call.Tool, call.arguments()})
-	}
-	if e := s.Error; e != nil {
-		r.err = &sdk.ProviderError{
-			ProviderID: c.id, StatusCode: e.Status, Message: cmp.Or(e.Message, "the script fails here"), Code: e.Code, Headers: e.Headers, Cut: e.Cut,
-		}
-	}
-	return r
-}
-
 // arguments returns the text of the call's arguments.
-func (c *scriptCall) arguments() string {
+func (c *toolCall) arguments() string {
 	var text string
 	if len(c.Args) > 0 && c.Args[0] == '"' && json.Unmarshal(c.Args, &text) == nil {
 		return text

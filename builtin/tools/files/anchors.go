@@ -23,12 +23,42 @@ type place struct {
 // byAnchors finds blocks with the first and last line of old and similar lines between them, at most a quarter longer or
 // shorter.
 func byAnchors(m *matching) []span {
+	budget := maxCompared
+	spans := m.anchored(max(1, len(m.want)/4), func(i, size int) (float64, bool) {
+		score := m.between(i, size, &budget)
+		return score, score >= minSimilarity
+	})
+	if budget < 0 {
+		return nil // too many places
+	}
+	return spans
+}
+
+// byContext finds blocks of the same length with the first and last line of old and at least half of its other nonblank
+// lines.
+func byContext(m *matching) []span {
+	return m.anchored(0, func(i, size int) (float64, bool) {
+		equal, all := 0, 0
+		for k := 1; k < size-1; k++ {
+			if m.lines[i+k] == "" && m.want[k] == "" {
+				continue
+			}
+			all++
+			if m.lines[i+k] == m.want[k] {
+				equal++
+			}
+		}
+		return float64(equal) / float64(max(all, 1)), 2*equal >= all
+	})
+}
+
+// anchored finds blocks with the first and last line of old that have at most slack lines more or less and that score accepts. Of the
+// blocks that begin at one line it takes the one with the highest score.
+func (m *matching) anchored(slack int, score func(i, size int) (float64, bool)) []span {
 	n := len(m.want)
 	if n < 3 || m.want[0] == "" || m.want[n-1] == "" {
 		return nil
 	}
-	slack := max(1, n/4)
-	budget := maxCompared
 	var places []place
 	for i := range m.lines {
 		if m.lines[i] != m.want[0] {
@@ -39,14 +69,11 @@ func byAnchors(m *matching) []span {
 			if m.lines[i+size-1] != m.want[n-1] {
 				continue
 			}
-			if score := m.between(i, size, &budget); score > best.score {
-				best = place{i, size, score}
+			if s, ok := score(i, size); ok && s > best.score {
+				best = place{i, size, s}
 			}
 		}
-		if budget < 0 {
-			return nil // too many places
-		}
-		if best.score >= minSimilarity {
+		if best.n > 0 {
 			places = append(places, best)
 		}
 	}
@@ -70,35 +97,6 @@ func (m *matching) between(i, size int, budget *int) float64 {
 		}
 	}
 	return sum / float64(longest)
-}
-
-// byContext finds blocks of the same length with the first and last line of old and at least half of its other nonblank
-// lines.
-func byContext(m *matching) []span {
-	n := len(m.want)
-	if n < 3 || m.want[0] == "" || m.want[n-1] == "" {
-		return nil
-	}
-	var places []place
-	for i := 0; i+n <= len(m.lines); i++ {
-		if m.lines[i] != m.want[0] || m.lines[i+n-1] != m.want[n-1] {
-			continue
-		}
-		equal, all := 0, 0
-		for k := 1; k < n-1; k++ {
-			if m.lines[i+k] == "" && m.want[k] == "" {
-				continue
-			}
-			all++
-			if m.lines[i+k] == m.want[k] {
-				equal++
-			}
-		}
-		if all == 0 || 2*equal >= all {
-			places = append(places, place{i, n, float64(equal) / float64(max(all, 1))})
-		}
-	}
-	return m.best(places)
 }
 
 // best returns the span of the best place, and those of all places whose score is close to it.

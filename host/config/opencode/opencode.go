@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -58,17 +59,33 @@ func Translate(text []byte) (*Result, error) {
 	if _, ok := root.Value.(*hujson.Object); !ok {
 		return nil, fmt.Errorf("%w: it is no object", ErrSyntax)
 	}
-	t := &translator{text: string(text)}
 	rewriteModes(&root)
-	t.value("", "", &root, reflect.TypeFor[sdk.Config]())
+	t := &translator{text: string(text), left: check(root.Pack())}
+	t.take("", &root)
 	t.afterwards()
 	root.Format()
 	return &Result{Config: root.Pack(), Notes: t.notes}, nil
 }
 
-// translator walks the text beside the type of our configuration.
+// check returns by their keys which values of a text cannot stay, and why.
+func check(text []byte) map[string]string {
+	r := &rules{left: map[string]string{}}
+	report := checked.Report{Most: len(text)}
+	source := checked.Source{Comments: true}
+	c := checked.Checker{Source: &source, Report: &report, Rules: r}
+	if n := source.Parse(text, &report); n != nil {
+		c.Value(n.Place(""), n, reflect.TypeFor[sdk.Config]())
+	}
+	for _, p := range report.Problems {
+		r.left[p.Key] = "left out: " + p.Message
+	}
+	return r.left
+}
+
+// translator takes out of the text what cannot stay.
 type translator struct {
 	text  string
+	left  map[string]string
 	notes []Note
 }
 
@@ -80,85 +97,29 @@ func (t *translator) note(offset int, key, reason string) {
 	t.notes = append(t.notes, Note{Line: line, Key: key, Reason: reason})
 }
 
-// value reports whether v fits to the type, after it took out what does not. key is its name for people; schema is the
-// same with * for names that users choose.
-func (t *translator) value(key, schema string, v *hujson.Value, want reflect.Type) bool {
-	if want.Kind() == reflect.Pointer {
-		want = want.Elem()
-	}
-	switch want {
-	case reflect.TypeFor[sdk.PermissionRules](), reflect.TypeFor[sdk.Object]():
-		return true
-	}
-	if reason := t.refused(schema, v); reason != "" {
-		t.note(v.StartOffset, key, reason)
+// stays reports whether the value with the key stays, after it took out what does not stay of it.
+func (t *translator) stays(offset int, key string, v *hujson.Value) bool {
+	if reason, leaves := t.left[key]; leaves {
+		t.note(offset, key, reason)
 		return false
 	}
-	fits := true
-	switch want.Kind() {
-	case reflect.Struct:
-		path := func(name string) string { return checked.Join(schema, name) }
-		fits = t.object(key, v, path, func(name string) (reflect.Type, bool) { return fieldOf(want, name) })
-	case reflect.Map:
-		path := func(string) string { return schema + ".*" }
-		fits = t.object(key, v, path, func(string) (reflect.Type, bool) { return want.Elem(), true })
-	case reflect.Slice:
-		fits = want.Elem().Kind() == reflect.Uint8 || t.list(key, schema, v, want.Elem())
-	case reflect.String:
-		fits = v.Value.Kind() == '"'
-	case reflect.Bool:
-		fits = v.Value.Kind() == 't' || v.Value.Kind() == 'f'
-	case reflect.Int, reflect.Int64, reflect.Float64:
-		fits = v.Value.Kind() == '0'
-	}
-	if !fits {
-		t.note(v.StartOffset, key, "left out: the value has another form than it must have")
-	}
-	return fits
-}
-
-// object takes out the members that do not fit. schemaOf and typeOf tell what a member must be.
-func (t *translator) object(key string, v *hujson.Value, schemaOf func(name string) string, typeOf func(name string) (reflect.Type, bool)) bool {
-	object, ok := v.Value.(*hujson.Object)
-	if !ok {
-		return false
-	}
-	kept := object.Members[:0]
-	for i := range object.Members {
-		m := &object.Members[i]
-		name := m.Name.Value.(hujson.Literal).String()
-		at, path := checked.Join(key, name), schemaOf(name)
-		want, known := typeOf(name)
-		switch reason := dropped(path); {
-		case reason != "":
-			t.note(m.Name.StartOffset, at, reason)
-			continue
-		case !known:
-			t.note(m.Name.StartOffset, at, "left out: tenon has no such key")
-			continue
-		case !t.value(at, path, &m.Value, want):
-			continue
-		}
-		kept = append(kept, *m)
-	}
-	object.Members = kept
+	t.take(key, v)
 	return true
 }
 
-// list takes out the elements that do not fit.
-func (t *translator) list(key, schema string, v *hujson.Value, want reflect.Type) bool {
-	array, ok := v.Value.(*hujson.Array)
-	if !ok {
-		return false
+func (t *translator) take(key string, v *hujson.Value) {
+	switch value := v.Value.(type) {
+	case *hujson.Object:
+		value.Members = slices.DeleteFunc(value.Members, func(m hujson.ObjectMember) bool {
+			return !t.stays(m.Name.StartOffset, checked.Join(key, nameOf(&m)), &m.Value)
+		})
+	case *hujson.Array:
+		at := -1
+		value.Elements = slices.DeleteFunc(value.Elements, func(e hujson.Value) bool {
+			at++
+			return !t.stays(e.StartOffset, checked.Index(key, at), &e)
+		})
 	}
-	kept := array.Elements[:0]
-	for i := range array.Elements {
-		if t.value(checked.Index(key, i), schema+"[]", &array.Elements[i], want) {
-			kept = append(kept, array.Elements[i])
-		}
-	}
-	array.Elements = kept
-	return true
 }
 
 // fieldOf returns the type of a field by its name in JSON. What a protocol or a model understands beside our fields is

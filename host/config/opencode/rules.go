@@ -6,6 +6,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -41,35 +42,56 @@ func dropped(schema string) string {
 	return ""
 }
 
-// refused returns why a value is taken out, empty when it can stay.
-func (t *translator) refused(schema string, v *hujson.Value) string {
-	literal, _ := v.Value.(hujson.Literal)
-	if v.Value.Kind() != '"' {
-		return ""
+// rules are what opencode has otherwise than tenon.
+type rules struct {
+	checked.NoRules
+	left map[string]string // by key: why it is taken out
+}
+
+// Own leaves permission rules as they are: they are written in the same ways.
+func (*rules) Own(_ checked.Place, _ *checked.Node, t reflect.Type) (value any, ok, own bool) {
+	return nil, true, t == reflect.TypeFor[sdk.PermissionRules]()
+}
+
+// Member takes out keys that have no meaning here.
+func (r *rules) Member(p checked.Place, _ string, _ *checked.Node, _ map[string]any) bool {
+	reason := dropped(p.Schema)
+	if reason != "" {
+		r.left[p.Key] = reason
 	}
-	text := literal.String()
+	return reason != ""
+}
+
+// Constrain says why a text is taken out.
+func (*rules) Constrain(p checked.Place, value any) (kept any, message, remedy string) {
+	text, _ := value.(string)
+	return value, refused(p.Schema, text), ""
+}
+
+// refused returns why a text is taken out, empty when it can stay.
+func refused(schema, text string) string {
 	switch schema {
 	case "model", "small_model", "agent.*.model", "command.*.model":
 		if provider, name, ok := strings.Cut(text, "/"); !ok || provider == "" || name == "" {
-			return "left out: a model is written provider/model"
+			return "a model is written provider/model"
 		}
 	case "instructions[]":
 		if strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") {
-			return "left out: instructions are not fetched from the web; save it to a file and name that"
+			return "instructions are not fetched from the web; save it to a file and name that"
 		}
 	case "agent.*.mode":
 		if text != sdk.ModePrimary && text != sdk.ModeSubagent && text != sdk.ModeAll {
-			return "left out: a mode is primary, subagent or all"
+			return "a mode is primary, subagent or all"
 		}
 	case "logLevel":
 		switch strings.ToLower(text) {
 		case "debug", "info", "warn", "error":
 		default:
-			return "left out: a level is debug, info, warn or error"
+			return "a level is debug, info, warn or error"
 		}
 	case "provider.*.npm":
 		if npm.Protocol(text) == "" {
-			return "left out: no package is installed here, and no protocol is known for this one; set protocol to one of " + strings.Join(npm.Formats(), ", ")
+			return "no package is installed here, and no protocol is known for this one; set protocol to one of " + strings.Join(npm.Formats(), ", ")
 		}
 	}
 	return ""
@@ -82,7 +104,7 @@ func rewriteModes(root *hujson.Value) {
 	if modes := take(object, "mode"); modes != nil {
 		agents := objectAt(object, "agent")
 		for _, m := range membersOf(modes) {
-			name := m.Name.Value.(hujson.Literal).String()
+			name := nameOf(&m)
 			if mode, ok := m.Value.Value.(*hujson.Object); ok && find(mode, "mode") == nil {
 				mode.Members = append(mode.Members, hujson.ObjectMember{Name: text("mode"), Value: text(sdk.ModePrimary)})
 			}
@@ -99,7 +121,7 @@ func rewriteModes(root *hujson.Value) {
 		var own []hujson.ObjectMember
 		kept := agent.Members[:0]
 		for _, member := range agent.Members {
-			name := member.Name.Value.(hujson.Literal).String()
+			name := nameOf(&member)
 			if _, known := fieldOf(reflect.TypeFor[sdk.AgentConfig](), name); known || name == "name" {
 				kept = append(kept, member)
 			} else {
@@ -118,6 +140,8 @@ func (t *translator) afterwards() {
 	t.note(0, "", `opencode runs commands and changes files unless a rule forbids it; tenon asks unless a rule allows it: see "permission"`)
 }
 
+func nameOf(m *hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
+
 func text(s string) hujson.Value { return hujson.Value{Value: hujson.String(s)} }
 
 func membersOf(v *hujson.Value) []hujson.ObjectMember {
@@ -134,7 +158,7 @@ func membersOf(v *hujson.Value) []hujson.ObjectMember {
 // find returns the value of the last member with the name, which is the one that counts; nil for none.
 func find(object *hujson.Object, name string) *hujson.Value {
 	for i := len(object.Members) - 1; i >= 0; i-- {
-		if object.Members[i].Name.Value.(hujson.Literal).String() == name {
+		if nameOf(&object.Members[i]) == name {
 			return &object.Members[i].Value
 		}
 	}
@@ -146,7 +170,7 @@ func take(object *hujson.Object, name string) *hujson.Value {
 	var out *hujson.Value
 	var kept []hujson.ObjectMember
 	for _, m := range object.Members {
-		if m.Name.Value.(hujson.Literal).String() == name {
+		if nameOf(&m) == name {
 			out = &m.Value
 			continue
 		}

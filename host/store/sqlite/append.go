@@ -91,9 +91,16 @@ func (x *edit) next(in span, last int64, what string) int64 {
 	return key
 }
 
-// append returns the key behind the last row of the table in the span.
-func (x *edit) append(table string, in span, what string) int64 {
-	return x.next(in, x.Number("SELECT key FROM "+table+" WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1", in.low, in.high), what)
+// The last rows of tables in a span.
+const (
+	lastMessage = "SELECT key FROM message WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
+	lastPart    = "SELECT key FROM part WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
+	lastEntry   = "SELECT key FROM ledger WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
+)
+
+// append returns the key behind the last row of the span. The query is one of the constants above.
+func (x *edit) append(query string, in span, what string) int64 {
+	return x.next(in, x.Number(query, in.low, in.high), what)
 }
 
 // find returns the key of the row with the identifier, or zero. The query is findMessage or findPart.

@@ -46,5 +46,8 @@ func (s *Store) Forget(ctx context.Context, project string, id int64) (int, erro
 			x.Fail(refuse(fmt.Errorf("approval %d: %w", id, store.ErrNotFound)))
 		}
 	})
-	return int(removed), err
+	if err != nil {
+		return 0, err // removed belongs to the writer, which may still run the job
+	}
+	return int(removed), nil
 }

@@ -47,7 +47,7 @@ func (s *Store) explain(err error) error {
 	return fmt.Errorf("%w: %s: %w", store.ErrUnavailable, s.path, err)
 }
 
-// errReplaced is returned for writes to a file that has lost its name, which nobody would find again.
+// errReplaced returns the error for a write to a file that has lost its name: no process would find it again.
 func (s *Store) errReplaced() error {
 	return fmt.Errorf("%w: %s was removed or replaced while it was open; what was stored before is in the removed file", store.ErrUnavailable, s.path)
 }
@@ -60,7 +60,7 @@ func (s *Store) explainFile(err error) error {
 	return fmt.Errorf("%w: make it writable or choose another data directory: %w", store.ErrReadOnly, err)
 }
 
-// damageError returns the error that stands beside a result without the rows; nil when there are none.
+// damageError returns the error that accompanies a result without the rows, or nil if there are none.
 func (s *Store) damageError(rows []store.Damage) error {
 	if len(rows) == 0 {
 		return nil

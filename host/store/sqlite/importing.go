@@ -146,10 +146,13 @@ func writePortion(x *database.Tx, m *staged, changes []change) (made int) {
 
 // publish replaces old sessions by the staged ones and returns the hidden heads of the old ones.
 func (s *Store) publish(x *database.Tx, list []*staged, old []int64) []string {
+	heads := make([]head, len(list))
+	for i, m := range list {
+		heads[i] = readHead(x, m.hidden) // before any change: it may refuse
+	}
 	left := s.hideAll(x, old)
-	for _, m := range list {
-		before := x.Number("SELECT epoch FROM gone WHERE id = ?", m.id)
-		h := readHead(x, m.hidden)
+	for i, m := range list {
+		before, h := x.Number("SELECT epoch FROM gone WHERE id = ?", m.id), heads[i]
 		e := &edit{Tx: x, session: h.key}
 		e.putSession(m.columns) // takes number 1
 		e.seq = h.seq

@@ -24,7 +24,7 @@ const (
 var errKeys = errors.New("too many")
 
 // span is a range of keys, both ends included. A place of number zero is never used, so low is always
-// free and stands for "before the first".
+// free and means "before the first".
 type span struct{ low, high int64 }
 
 func messagesOf(session int64) span { return below(session, messageBits) }

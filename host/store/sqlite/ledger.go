@@ -11,7 +11,7 @@ import (
 )
 
 func (x *edit) putLedger(message, purpose, entries string) {
-	key := x.append("ledger", stampsOf(x.session), "ledger entries of a session")
+	key := x.append(lastEntry, stampsOf(x.session), "ledger entries of a session")
 	x.Exec("INSERT INTO ledger(key, message, purpose, entries) VALUES(?, ?, ?, ?)", key, message, purpose, entries)
 }
 

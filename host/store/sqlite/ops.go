@@ -117,7 +117,7 @@ func (x *edit) putMessage(id, data string) {
 		x.Exec("UPDATE message SET stamp = ?, data = ? WHERE key = ?", stamp, data, key)
 		return
 	}
-	key = x.append("message", in, "messages in a session")
+	key = x.append(lastMessage, in, "messages in a session")
 	x.Exec("INSERT INTO message(key, stamp, id, data) VALUES(?, ?, ?, ?)", key, stamp, id, data)
 }
 
@@ -157,7 +157,7 @@ func (x *edit) putPart(p *partRow) {
 	}
 	key, stamp := x.find(findPart, p.id, partsOfSession(x.session)), x.stamp()
 	if key == 0 {
-		key = x.append("part", partsOf(message), "parts in a message")
+		key = x.append(lastPart, partsOf(message), "parts in a message")
 		if p.text != "" {
 			x.index(key, p.text)
 		}

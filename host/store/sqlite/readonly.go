@@ -21,7 +21,7 @@ func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 	if _, err := os.Lstat(s.path); errors.Is(err, os.ErrNotExist) {
 		return s.openEmpty(ctx)
 	}
-	// Without a log beside it the file is whole and nobody writes to it: a writer would have one. SQLite needs to be told, as it
+	// Without a log the file is complete and has no writer: a writer would have a log. SQLite needs this option, because it
 	// cannot make the files with which it would find out.
 	uri := database.URI(s.path) + "&immutable=1"
 	if log, err := os.Stat(s.path + "-wal"); err == nil && log.Size() > 0 {

@@ -26,7 +26,7 @@ type Rebuilt struct {
 const rebuildSuffix = ".repair"
 
 // Rebuild writes a new database from all that can be read of a damaged one, which it keeps beside it. A process that is killed
-// leaves the old database or the new one. Nobody may have the database open. Errors: those of Open; one that wraps store.OwnedError
+// leaves the old database or the new one. No process may have the database open. Errors: those of Open; one that wraps store.OwnedError
 // when another process has it open.
 func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	s, c, err := openAlone(ctx, o)

@@ -22,7 +22,7 @@ const application = 0x746e6f6e
 // busyWait bounds waiting for the write lock of another process.
 const busyWait = 10 * time.Second
 
-// largeFile is a size from which on the user is told that a migration takes time.
+// largeFile is the size in bytes from which a migration warns the user that it takes time.
 const largeFile = 64 << 20
 
 // step leads from one version of the schema to the next.
@@ -186,7 +186,7 @@ func fillIn(x *database.Tx, query, update string, text func(database.Row) string
 }
 
 // alone refuses to migrate while another process has a session: that one is of an older version and could not go on. It
-// makes this process a node, so that others see that somebody is at work.
+// makes this process a node, so that other processes see that it works.
 func (s *Store) alone(ctx context.Context, c *database.Conn, version int64) error {
 	var inUse error
 	err := c.Query(ctx, "SELECT id, node, pid FROM head WHERE node <> '' ORDER BY id", func(r database.Row) error {

@@ -123,7 +123,7 @@ func upTo(sessions []int64, key int64) []int64 {
 	return sessions[i:]
 }
 
-// hit returns what stands at a key of the index. Beside the error of a damaged row it returns what is known without it.
+// hit returns the session and the text at a key of the index. With the error of a damaged row it returns what is known without the row.
 func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.Hit, err error) {
 	session := sessionOf(key)
 	var id string

@@ -24,7 +24,7 @@ type Options struct {
 	Path string
 	// Version of tenon, for the text of errors.
 	Version string
-	// Logger is told of migrations. Nil logs nothing.
+	// Logger receives messages about migrations. Nil logs nothing.
 	Logger *slog.Logger
 }
 
@@ -129,7 +129,7 @@ func (s *Store) openFile(ctx context.Context) (*database.Conn, error) {
 	info, err := os.Stat(s.path)
 	isNew := errors.Is(err, os.ErrNotExist)
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // to open a pipe would wait for whoever is at its other end
-		return nil, fmt.Errorf("%w: %s is no regular file: move it away", store.ErrCorrupt, s.path)
+		return nil, fmt.Errorf("%w: %s is not a regular file: move it away", store.ErrCorrupt, s.path)
 	}
 	c, err := database.Connect(ctx, database.URI(s.path))
 	if err != nil {

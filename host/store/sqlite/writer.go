@@ -82,8 +82,8 @@ func (s *Store) drain(batch []*job) []*job {
 	return batch
 }
 
-// commit runs the jobs in one transaction. When one fails half-way, or there is no room for all of them,
-// each gets a transaction of its own.
+// commit runs the jobs in one transaction. When one fails half-way, or all of them need more space than there is,
+// each gets its own transaction.
 func (s *Store) commit(ctx context.Context, c *database.Conn, batch []*job) {
 	err := s.transact(ctx, c, batch)
 	if err != nil && len(batch) > 1 && !database.Busy(err) {

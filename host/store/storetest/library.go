@@ -48,7 +48,7 @@ func testImport(t *testing.T, e *env) {
 	e.must(err)
 	equal(t, "todos", len(todos), 1)
 
-	// Nobody owns it, and it goes on like any other.
+	// It has no owner, and continues like any other.
 	other := e.open()
 	token := other.claim("ses_a")
 	_, before, err := e.Session(t.Context(), "ses_a")
@@ -136,7 +136,7 @@ func testSearch(t *testing.T, e *env) {
 	}
 }
 
-// What is found is what stands there now, and only once it is whole.
+// A search finds the current text, once it is complete.
 func testSearchChanges(t *testing.T, e *env) {
 	token := e.create("ses_a")
 	m := assistant("ses_a", "msg_1")

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxIdentifier bounds what stands behind the prefix of an identifier.
+// maxIdentifier is the maximum length of an identifier without its prefix, in bytes.
 const maxIdentifier = 64
 
 // check looks at what the store and the loop rely on. at is the place of the file in its parent; seen has the
@@ -69,7 +69,7 @@ func (f *File) checkMessage(m *sdk.MessageWithParts, seen map[string]bool) error
 // fresh refuses an identifier of another form, and one that was there before.
 func fresh(id, prefix string, seen map[string]bool) error {
 	if rest, ok := strings.CutPrefix(id, prefix+"_"); !ok || len(rest) > maxIdentifier || !plain(rest) {
-		return fmt.Errorf("%.80q is no identifier: it must be %s_ and letters or digits", id, prefix)
+		return fmt.Errorf("invalid identifier %.80q: want %s_ and letters or digits", id, prefix)
 	}
 	if seen[id] {
 		return fmt.Errorf("%q is there twice", id)

@@ -1,6 +1,6 @@
 // Package transfer turns sessions into files and files into sessions.
 //
-// A file has the form of opencode's export: the session and its messages. What we add stands in further keys, which others
+// A file has the form of opencode's export: the session and its messages. Our additions are further keys, which others
 // ignore: the task list, the whole of large tool outputs, the sessions of subagents.
 //
 //	Export ─► File ─► Redact ─► JSON          a file to show to others

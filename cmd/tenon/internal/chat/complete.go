@@ -27,12 +27,20 @@ func (c *conversation) completions(ctx context.Context, before string) completio
 		if command, ok := findChatCommand(name); ok && command.choices != nil {
 			return matching(from, word, command.choices(c, ctx))
 		}
-		return completion{}
+		_, arguments, _ := strings.Cut(rest, " ")
+		return matching(from, word, typeable(c.m.CompleteCommand(ctx, name, arguments)))
 	}
 	if rest, ok := strings.CutPrefix(word, "@"); ok {
 		return matching(from+1, rest, append(c.files(rest), c.subagentNames()...))
 	}
 	return completion{}
+}
+
+// typeable omits words that cannot be written as one.
+func typeable(list []string) []string {
+	return slices.DeleteFunc(list, func(word string) bool {
+		return word == "" || strings.ContainsAny(word, " \t") || strings.ContainsFunc(word, terminal.Controls)
+	})
 }
 
 // matching returns the choices that start with the word.

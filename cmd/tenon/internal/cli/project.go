@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
-
 	"github.com/tenonhq/tenon/sdk"
 )
 

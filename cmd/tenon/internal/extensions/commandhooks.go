@@ -67,15 +67,13 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 
 func (s *Set) addHooks(c *Candidate, source *commandhooks.Source) {
 	if c.running() {
-		list, err := commandhooks.New(*source)
+		p, err := commandhooks.New(*source)
 		if err != nil {
 			s.reject(c, err)
 			return
 		}
-		for _, p := range list {
-			s.own(p.Manifest().Name, c)
-			s.add(p, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c)))
-		}
+		s.own(source.Name, c)
+		s.add(p, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c)))
 	}
 	s.Candidates = append(s.Candidates, c)
 }

@@ -233,7 +233,7 @@ func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, reques
 	}
 	var err error
 	c.trusted, err = trust.NewItem(ctx, trust.Definition{
-		Kind: c.Kind, Name: c.Name, Source: c.From, Content: json.RawMessage(definition), Files: c.files, Request: request,
+		Item: trust.Item{Kind: c.Kind, Name: c.Name, Source: c.From, Request: request}, Content: json.RawMessage(definition), Files: c.files,
 	})
 	if err != nil {
 		if ctx.Err() == nil {

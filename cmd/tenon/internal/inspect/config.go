@@ -59,7 +59,7 @@ func configSchema(a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	text, err := config.Schema(config.SchemaOptions{Describe: func(structName, field string) string { return docs[structName+"."+field] }})
+	text, err := config.Schema(func(structName, field string) string { return docs[structName+"."+field] })
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := config.Schema(config.SchemaOptions{Describe: func(structName, field string) string { return docs[structName+"."+field] }})
+	text, err := config.Schema(func(structName, field string) string { return docs[structName+"."+field] })
 	if err != nil {
 		t.Fatal(err)
 	}

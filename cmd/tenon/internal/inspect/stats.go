@@ -137,13 +137,13 @@ func (c *census) tallies(at sdk.Millis) [2]*tally {
 // tally counts usage in a period.
 type tally struct {
 	Usage
-	models  map[string]*Usage
+	models  map[string]*modelStats
 	tools   map[string]*toolStats
 	plugins map[string]*pluginStats
 }
 
 func newTally() *tally {
-	return &tally{models: map[string]*Usage{}, tools: map[string]*toolStats{}, plugins: map[string]*pluginStats{}}
+	return &tally{models: map[string]*modelStats{}, tools: map[string]*toolStats{}, plugins: map[string]*pluginStats{}}
 }
 
 // take counts the selected sessions page by page, in the order of their last update, the latest first.
@@ -220,7 +220,9 @@ func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, 
 		}
 		for _, t := range c.tallies(info.Time.Created) {
 			t.Add(1, info.Tokens, info.Cost)
-			entry(t.models, info.ProviderID+"/"+info.ModelID).Add(1, info.Tokens, info.Cost)
+			model := entry(t.models, info.ProviderID+"/"+info.ModelID)
+			model.Model = info.ProviderID + "/" + info.ModelID
+			model.Add(1, info.Tokens, info.Cost)
 			t.calls(m.Parts)
 		}
 		return info.Cost, info.Time.Created, true
@@ -235,6 +237,7 @@ func (t *tally) calls(parts sdk.Parts) {
 			continue
 		}
 		row := entry(t.tools, call.Tool)
+		row.Tool = call.Tool
 		row.Calls++
 		if call.State.Status == sdk.ToolError {
 			row.Failed++
@@ -270,6 +273,7 @@ func (t *tally) hooks(entries []hooks.Entry) {
 			continue // not called: in quarantine
 		}
 		p := entry(t.plugins, entries[i].Plugin)
+		p.Plugin = entries[i].Plugin
 		p.Calls++
 		p.DurationUS += entries[i].DurationUS
 		if o := entries[i].Outcome; o == hooks.OutcomeError || o == hooks.OutcomeTimeout {
@@ -299,23 +303,22 @@ func (c *census) stats(days int) *stats {
 }
 
 func (t *tally) breakdown() breakdown {
-	out := breakdown{Models: []modelStats{}, Tools: []toolStats{}, Plugins: []pluginStats{}}
-	for _, name := range slices.Sorted(maps.Keys(t.models)) {
-		out.Models = append(out.Models, modelStats{name, *t.models[name]})
+	return breakdown{
+		Models: rows(t.models, func(a, b modelStats) int {
+			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens.Sum(), a.Tokens.Sum()))
+		}),
+		Tools:   rows(t.tools, func(a, b toolStats) int { return cmp.Compare(b.Calls, a.Calls) }),
+		Plugins: rows(t.plugins, func(a, b pluginStats) int { return cmp.Compare(b.Calls, a.Calls) }),
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.tools)) {
-		t.tools[name].Tool = name
-		out.Tools = append(out.Tools, *t.tools[name])
+}
+
+// rows returns the values in the given order; equal ones by their keys.
+func rows[R any](m map[string]*R, order func(a, b R) int) []R {
+	out := []R{}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, *m[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.plugins)) {
-		t.plugins[name].Plugin = name
-		out.Plugins = append(out.Plugins, *t.plugins[name])
-	}
-	slices.SortStableFunc(out.Models, func(a, b modelStats) int {
-		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens.Sum(), a.Tokens.Sum()))
-	})
-	slices.SortStableFunc(out.Tools, func(a, b toolStats) int { return cmp.Compare(b.Calls, a.Calls) })
-	slices.SortStableFunc(out.Plugins, func(a, b pluginStats) int { return cmp.Compare(b.Calls, a.Calls) })
+	slices.SortStableFunc(out, order)
 	return out
 }
 

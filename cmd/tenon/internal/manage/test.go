@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
@@ -78,7 +79,7 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeAll(scratch)) }()
+	defer func() { err = errors.Join(err, trust.RemoveSealed(scratch)) }()
 	if t.w, err = scratchWorkspace(t.a, scratch); err != nil {
 		return err
 	}
@@ -105,17 +106,6 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	}
 	t.a.Screen.Line(view.Plural(t.passed, "test") + " passed")
 	return nil
-}
-
-// removeAll removes a tree with read-only directories, such as sealed copies.
-func removeAll(dir string) error {
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // root returns the directory of the plugin.

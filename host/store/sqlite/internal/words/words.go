@@ -65,14 +65,14 @@ func Match(words []string) (match string, prefixes bool, err error) {
 		w = `"` + strings.ReplaceAll(strings.ReplaceAll(apart(w), `"`, `""`), "\x00", " ") + `"`
 		if prefix {
 			if letters < minPrefix {
-				return "", false, fmt.Errorf("%w: %q stands for too many: write at least %d letters before the *", store.ErrSearch, word, minPrefix)
+				return "", false, fmt.Errorf("%w: %q matches too many words: write at least %d letters before the *", store.ErrSearch, word, minPrefix)
 			}
 			w, prefixes = w+"*", true
 		}
 		terms = append(terms, w)
 	}
 	if len(terms) == 0 {
-		return "", false, fmt.Errorf("%w: there is no word to look for: write words with letters or digits", store.ErrSearch)
+		return "", false, fmt.Errorf("%w: no word to search for: write words with letters or digits", store.ErrSearch)
 	}
 	return strings.Join(terms, " AND "), prefixes, nil
 }

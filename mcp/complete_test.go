@@ -1,0 +1,37 @@
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Tab completes the arguments of a prompt with the server's suggestions.
+func TestCompleteCommand(t *testing.T) {
+	t.Parallel()
+	p := ready(t, newTestHost(t), fake(t, "plain"))
+	tests := map[string]struct{ typed, want, params string }{
+		"first":          {"ma", "main.go", `"argument":{"name":"file","value":"ma"}`},
+		"nothing yet":    {"", "main.go", `"argument":{"name":"file","value":""}`},
+		"second":         {"main.go x", "main.go", `"argument":{"name":"note","value":"x"},"context":{"arguments":{"file":"main.go"}}`},
+		"by name":        {"note=x", "note=main.go", `"argument":{"name":"note","value":"x"}`},
+		"too many words": {"a b c d", "", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list, err := p.CompleteCommand(t.Context(), "fake:review_code", test.typed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.want == "" {
+				if len(list) > 0 {
+					t.Errorf("suggestions %q", list)
+				}
+				return
+			}
+			if len(list) != 3 || list[0] != test.want || !strings.Contains(list[2], test.params) {
+				t.Errorf("suggestions %q, want %q first, and a request with %s", list, test.want, test.params)
+			}
+		})
+	}
+}
