@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/providers/gemini"
 	"github.com/tenonhq/tenon/builtin/providers/offline"
 	"github.com/tenonhq/tenon/builtin/providers/openai"
+	"github.com/tenonhq/tenon/builtin/providers/signin"
 	"github.com/tenonhq/tenon/builtin/skills"
 	"github.com/tenonhq/tenon/builtin/tools/files"
 	"github.com/tenonhq/tenon/builtin/tools/interact"
@@ -25,7 +26,7 @@ import (
 // skills, in the order of the system prompt; commands.
 func All() []sdk.Plugin {
 	return []sdk.Plugin{
-		openai.New(), anthropic.New(), gemini.New(), bedrock.New(), catalog.New(), offline.New(),
+		openai.New(), anthropic.New(), gemini.New(), bedrock.New(), catalog.New(), offline.New(), signin.New(),
 		files.New(), search.New(), shell.New(), web.New(), interact.New(),
 		agents.New(), instructions.New(), skills.New(), commands.New(),
 	}

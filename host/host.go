@@ -56,6 +56,8 @@ type Options struct {
 	// Foreign names the providers whose address a file of the project chose, with the place. They get no
 	// key from Environ.
 	Foreign map[string]string
+	// SignIn adds the user's stored credentials to a provider, as model.Options.SignIn says.
+	SignIn func(info *sdk.ProviderInfo) (source string)
 	// Own is what the user's own configuration, without files of the repository, says about providers, models, agents and commands.
 	// Nil: files of the repository say nothing about those.
 	Own *sdk.Config
@@ -130,7 +132,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
 	h.plugins = generation.NewRegistry(ctx, generation.Options{
-		Project: o.Project, Environ: o.Environ, Log: o.Logger, FromProject: o.FromProject, ApprovedReceiver: o.ApprovedReceiver, Quarantine: o.Quarantine,
+		Project: o.Project, Environ: o.Environ, Log: o.Logger, FromProject: o.FromProject, ApprovedReceiver: o.ApprovedReceiver, SignIn: o.SignIn, Quarantine: o.Quarantine,
 		Notice: h.notice, Turns: running{h}, Bus: h.bus,
 	})
 	h.Inventory = h.plugins.Inventory()

@@ -108,7 +108,7 @@ func (t *turn) hookFailed(err error) error {
 // as far as it is JSON: the model must see the call that it made.
 func (t *turn) find(c *call) error {
 	c.host = &callHost{t: t, c: c}
-	var object map[string]json.RawMessage
+	var object *struct{} // the arguments are checked, not copied
 	err := json.Unmarshal(c.raw, &object)
 	if err == nil && object == nil {
 		err = errors.New("want an object")

@@ -85,7 +85,7 @@ func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 	p.rebuild(p.offer.current)
 }
 
-// maxShown is the maximum size of the differences in a question, in bytes. What is more must be approved with tenon mcp trust.
+// maxShown is the maximum size of the differences in a question, in bytes. Larger differences must be approved with tenon mcp trust.
 const maxShown = 16 << 10
 
 func approvalText(server string, differences []Difference) string {

@@ -74,7 +74,7 @@ func TestApprovalInSession(t *testing.T) {
 	}
 }
 
-// What a lock forbids is not asked for.
+// A change that the lock forbids is refused without a question.
 func TestNoApprovalAgainstLock(t *testing.T) {
 	t.Parallel()
 	tools := filepath.Join(t.TempDir(), "tools.json")

@@ -21,6 +21,8 @@ type Check struct {
 	Error string    `json:"error,omitempty"` // empty: it worked
 	// SignIn reports whether the server refused to work without sign-in.
 	SignIn bool `json:"signIn,omitempty"`
+	// Declined reports whether the user was offered to sign in and declined.
+	Declined bool `json:"declined,omitempty"`
 }
 
 func checkPath(dir string, s *Server) string { return filepath.Join(dir, s.key()+".check") }
@@ -40,7 +42,7 @@ func LastCheck(dir string, s Server) *Check {
 	return c
 }
 
-// record stores the outcome of a start. A record that cannot be stored is only missed by lists.
+// record stores the outcome of a start.
 func (d *dialer) record(def *Definition, err error) {
 	c := Check{At: time.Now()}
 	if err != nil {
@@ -52,9 +54,23 @@ func (d *dialer) record(def *Definition, err error) {
 	if old != nil && time.Since(old.At) < checkFresh && old.Tools == c.Tools && old.Error == c.Error && old.Title == c.Title {
 		return
 	}
-	content, err := json.Marshal(&c)
-	if err != nil || os.MkdirAll(d.options.Dir, 0o700) != nil {
+	c.Declined = c.SignIn && old != nil && old.Declined
+	c.write(d.options.Dir, &d.server)
+}
+
+// Decline records that the user does not want to sign in to a server now. dir is Options.Dir.
+func Decline(dir string, s Server) {
+	if c := LastCheck(dir, s); c != nil {
+		c.Declined = true
+		c.write(dir, &s)
+	}
+}
+
+// write stores the record. One that cannot be stored is only missed by lists.
+func (c *Check) write(dir string, s *Server) {
+	content, err := json.Marshal(c)
+	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
-	_ = atomicfile.Write(checkPath(d.options.Dir, &d.server), content, atomicfile.Options{})
+	_ = atomicfile.Write(checkPath(dir, s), content, atomicfile.Options{})
 }

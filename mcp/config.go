@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/mcp/auth"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -32,6 +33,11 @@ func FromConfig(configured map[string]sdk.MCPConfig) ([]Server, error) {
 			}
 		case "remote":
 			s.Transport = TransportHTTP
+			var err error
+			if s.OAuth, err = auth.ParseConfig(c.OAuth); err != nil {
+				problems = append(problems, fmt.Errorf("%w: mcp.%s.%w", ErrConfig, name, err))
+				continue
+			}
 		default:
 			if s.Disabled { // it may be only the switch
 				break
@@ -79,6 +85,7 @@ type entry struct {
 	Cwd      string              `json:"cwd"`
 	URL      string              `json:"url"`
 	Headers  map[string]string   `json:"headers"`
+	OAuth    json.RawMessage     `json:"oauth"`
 	Timeout  int64               `json:"timeout"` // milliseconds
 	Disabled bool                `json:"disabled"`
 	Hooks    []sdk.MCPHookConfig `json:"hooks"`
@@ -126,7 +133,7 @@ func readEntry(name string, raw json.RawMessage, path string, lookup func(string
 	if err := json.Unmarshal(raw, &keys); err != nil || keys == nil {
 		return bad(errors.New("want an object"))
 	}
-	known := []string{"type", "command", "args", "env", "cwd", "url", "headers", "timeout", "disabled", "hooks"}
+	known := []string{"type", "command", "args", "env", "cwd", "url", "headers", "oauth", "timeout", "disabled", "hooks"}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if !slices.Contains(known, key) {
 			unknown = append(unknown, key)
@@ -143,6 +150,9 @@ func readEntry(name string, raw json.RawMessage, path string, lookup func(string
 	written := Server{
 		Name: name, Command: e.Command, Args: e.Args, Env: e.Env, Cwd: e.Cwd, URL: e.URL, Headers: e.Headers,
 		Timeout: time.Duration(e.Timeout) * time.Millisecond, Hooks: e.Hooks, Origin: path, Disabled: e.Disabled,
+	}
+	if written.OAuth, err = auth.ParseConfig(e.OAuth); err != nil {
+		return bad(err)
 	}
 	if written.Transport, err = transportOf(&e); err != nil {
 		return bad(err)
@@ -204,6 +214,7 @@ func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 	for i, a := range s.Args {
 		args[i] = expand(fmt.Sprintf("args[%d]", i), a)
 	}
+	s.OAuth.ClientID, s.OAuth.ClientSecret = expand("oauth.clientId", s.OAuth.ClientID), expand("oauth.clientSecret", s.OAuth.ClientSecret)
 	s.Args, s.Env, s.Headers = args, expandMap("env", s.Env), expandMap("headers", s.Headers)
 	return s, errors.Join(problems...)
 }

@@ -60,7 +60,7 @@ func TestHookOfTheGuide(t *testing.T) {
 		}
 		return
 	}
-	t.Errorf("there is no hook at %s: %+v", sdk.PointToolAfter, p.Hooks())
+	t.Errorf("no hook at %s: %+v", sdk.PointToolAfter, p.Hooks())
 }
 
 // block returns the code block of a page that begins with a text.

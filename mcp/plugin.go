@@ -31,7 +31,7 @@ type Options struct {
 	Environ []string
 	// Confine returns the files a server may access; it is called at each start. If nil, servers run with all rights of the user.
 	Confine func() (confine.Policy, error)
-	// Authorizer signs requests to a remote server in; nil if nobody is signed in.
+	// Authorizer signs requests to a remote server in; nil without sign-in.
 	Authorizer protocol.Authorizer
 	// MayApprove returns an error for a definition that a question must not approve; nil means that every one may be.
 	MayApprove func(*Definition) error
@@ -197,7 +197,12 @@ func (p *Plugin) fix(err error) string {
 }
 
 // signIn returns the remedy for a server that requires sign-in.
-func (p *Plugin) signIn() string { return "put a token into its headers" }
+func (p *Plugin) signIn() string {
+	if p.options.Authorizer == nil {
+		return "put a token into its headers"
+	}
+	return "run tenon mcp login " + p.server.Name
+}
 
 // needsSignIn reports whether a server refused to work without sign-in.
 func needsSignIn(err error) bool { return errors.As(err, new(*protocol.AuthError)) }

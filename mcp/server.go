@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/mcp/auth"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -47,6 +48,7 @@ type Server struct {
 	// For a remote server. Headers are sent only to the origin of URL.
 	URL     string
 	Headers map[string]string
+	OAuth   auth.Config
 
 	// Timeout limits each request, and the wait for a starting server. Zero means DefaultTimeout. Progress of a call restarts it.
 	Timeout time.Duration
@@ -136,6 +138,9 @@ func (s *Server) httpProblem() error {
 	case u.Fragment != "":
 		return errors.New("url: must not have a fragment")
 	}
+	if err := s.OAuth.Check(); err != nil {
+		return err
+	}
 	for name, value := range s.Headers {
 		if name == "" || strings.ContainsAny(name, " \t\r\n:\x00") || strings.ContainsAny(value, "\r\n\x00") {
 			return fmt.Errorf("headers: invalid header %q", name)
@@ -180,6 +185,7 @@ type definition struct {
 	Cwd       string              `json:"cwd,omitempty"`
 	URL       string              `json:"url,omitempty"`
 	Headers   map[string]string   `json:"headers,omitempty"`
+	OAuth     any                 `json:"oauth,omitempty"`
 	Hooks     []sdk.MCPHookConfig `json:"hooks,omitempty"`
 }
 
@@ -193,13 +199,23 @@ func (s *Server) Definition() []byte {
 	}
 	d := definition{
 		Name: w.Name, Transport: w.Transport, Command: w.Command, Args: w.Args, Env: w.Env, Cwd: w.Cwd,
-		URL: w.URL, Headers: w.Headers, Hooks: w.Hooks,
+		URL: w.URL, Headers: w.Headers, OAuth: w.OAuth.Definition(), Hooks: w.Hooks,
 	}
 	text, err := json.Marshal(d)
 	if err != nil { // strings and numbers always encode
 		return nil
 	}
 	return text
+}
+
+// TokenScope identifies the definition that tokens are issued for: those of a project's or a package's server are used only by it. It is
+// empty for the user's own servers.
+func (s *Server) TokenScope() string {
+	if s.Own && s.Root == "" {
+		return ""
+	}
+	sum := sha256.Sum256(append(s.Definition(), s.Origin...))
+	return hex.EncodeToString(sum[:])
 }
 
 // key is the name of the server's files: its plugin's name, and a hash of the configuration.

@@ -30,7 +30,7 @@ func (p *Plugin) subscribe(ctx context.Context, c *connection, uri string) {
 	}
 }
 
-// resubscribe repeats the subscriptions on a new connection. What changed in between is unknown.
+// resubscribe repeats the subscriptions on a new connection. Changes in between are unknown.
 func (p *Plugin) resubscribe(ctx context.Context, c *connection) {
 	p.mu.Lock()
 	list := slices.Sorted(maps.Keys(p.read))

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// The model is told about a resource that changed after it was read, until it is read again.
+// The model gets a note about a resource that changed after it was read, until it is read again.
 func TestResourceUpdated(t *testing.T) {
 	t.Parallel()
 	p := ready(t, newTestHost(t), fake(t, "plain"))

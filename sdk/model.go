@@ -1,6 +1,9 @@
 package sdk
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+)
 
 // ProviderInfo describes a provider and its models. Plugins contribute it; "provider" in the configuration extends it or adds another.
 type ProviderInfo struct {
@@ -27,6 +30,9 @@ type ProviderInfo struct {
 	Models  map[string]Model `json:"models,omitempty"`
 	// Key is the API key. It is never encoded.
 	Key string `json:"-"`
+	// Authorize returns the headers that sign a request in, instead of Key. refused are the headers of an earlier attempt that the server
+	// refused with the status 401; nil at first. It may be called concurrently. It is never encoded.
+	Authorize func(ctx context.Context, refused map[string]string) (map[string]string, error) `json:"-"`
 }
 
 // Model describes a model.

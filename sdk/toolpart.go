@@ -3,7 +3,6 @@ package sdk
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/tenonhq/tenon/internal/value"
@@ -94,20 +93,7 @@ func (s *ToolState) Open() bool { return s.Status == ToolPending || s.Status == 
 func (p *ToolPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }
 
 // MarshalJSON encodes the part with its type and its unknown fields.
-func (p ToolPart) MarshalJSON() ([]byte, error) {
-	state := p.State
-	if reflect.ValueOf(state).IsZero() || len(p.Extra)+len(state.Extra) > 0 {
-		return value.Marshal(&p)
-	}
-	// The state is the last field and most of the JSON. Appended here, it is not checked and copied a second time.
-	p.State = ToolState{}
-	body, err := value.Marshal(&p)
-	if err != nil {
-		return nil, err
-	}
-	body, err = value.AppendState(append(body[:len(body)-1], `,"state":`...), &state)
-	return append(body, '}'), err
-}
+func (p ToolPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the state by its status. Errors wrap ErrWire.
 func (s *ToolState) UnmarshalJSON(data []byte) error {

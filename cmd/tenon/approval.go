@@ -42,6 +42,11 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 	}
 	leftOut(w.App, set)
 	set.Meet(ctx, o.Wait, o.Waiting)
+	if o.Interactive {
+		if err := offerSignIn(ctx, w.App, set); err != nil {
+			return nil, errors.Join(err, set.Discard(ctx))
+		}
+	}
 	if _, err := set.Required(); err != nil {
 		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, "tenon plugin list shows its state; or remove \"required\" from its entry in plugins of tenon.json"), set.Discard(ctx))
 	}
@@ -65,6 +70,27 @@ func askPending(ctx context.Context, a *cli.App, set *extensions.Set) (approved 
 		}
 	}
 	return approved, nil
+}
+
+// offerSignIn offers to sign in to the servers that require it. A sign-in that fails is reported, and the session starts without it.
+func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
+	for _, c := range set.Unsigned() {
+		yes, err := a.Confirm(fmt.Sprintf("MCP server %s requires sign-in. Sign in now? [y/N] ", terminal.Visible(c.Name)))
+		if err != nil {
+			return err
+		}
+		if !yes {
+			set.Decline(c)
+			a.Screen.Line("not signed in; later: tenon mcp login " + terminal.Visible(c.Name))
+			continue
+		}
+		if err := manage.Login(ctx, a, set, c, a.Watch); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			a.Log.Warn("sign-in failed", "server", c.Name, "err", err)
+		}
+	}
+	return nil
 }
 
 // leftOut reports extensions that are not used, with the remedy. None of them has run.

@@ -21,7 +21,7 @@ func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 	}
 	limit := memoryLimit()
 	chunk := strings.Repeat("x", 4000)
-	usual := peak(t, 0, fakellm.Text("hi"))
+	usual := peak(t, 0, "text", fakellm.Text("hi"))
 	for name, reply := range map[string]fakellm.Reply{
 		"text":      fakellm.Text("a").Endless(chunk),
 		"reasoning": fakellm.Text("a").EndlessReasoning("reasoning_content", chunk),
@@ -29,7 +29,7 @@ func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 		"escapes":   fakellm.Text("a").Endless(strings.Repeat("\x01", 4000)),
 		"words":     fakellm.Text("a").Endless("words "),
 	} {
-		if more := peak(t, 1, reply) - usual; more > limit {
+		if more := peak(t, 1, "text", reply) - usual; more > limit {
 			t.Errorf("%s: %d MiB more than usual, want at most %d", name, more>>10, limit>>10)
 		}
 	}
@@ -40,7 +40,7 @@ func TestLongAnswersTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory, of which the race detector takes several times as much; runs without -short")
 	}
-	usual := peak(t, 0, fakellm.Text("hi"))
+	usual := peak(t, 0, "text", fakellm.Text("hi"))
 	line := strings.Repeat("The quick brown fox jumps over the lazy dog.\n", 100)
 	cjk := strings.Repeat("天地玄黄宇宙洪荒。", 200)
 	const size = 15 << 20
@@ -49,10 +49,38 @@ func TestLongAnswersTakeLittleMemory(t *testing.T) {
 		"cjk":       fakellm.Repeat(cjk, size/len(cjk)),
 		"reasoning": fakellm.Reply{}.Reasoning("reasoning_content", slices.Repeat([]string{line}, size/len(line))...).Text("hi"),
 	} {
-		more := peak(t, 0, reply) - usual
-		t.Logf("%s: %d MiB more than usual", name, more>>10)
-		if more > memoryLimit() {
-			t.Errorf("%s: %d MiB more than usual, want at most %d", name, more>>10, memoryLimit()>>10)
+		for _, format := range []string{"text", "json"} {
+			more := peak(t, 0, format, reply) - usual
+			t.Logf("%s as %s: %d MiB more than usual", name, format, more>>10)
+			if more > memoryLimit() {
+				t.Errorf("%s as %s: %d MiB more than usual, want at most %d", name, format, more>>10, memoryLimit()>>10)
+			}
+		}
+	}
+}
+
+// TestLongArgumentsTakeLittleMemory holds that arguments near the limit take up to seven times their size, with the tool that gets them and
+// the next request, which contains them.
+func TestLongArgumentsTakeLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory, of which the race detector takes several times as much; runs without -short")
+	}
+	usual := peak(t, 0, "text", fakellm.Text("hi"))
+	const line = `The quick brown fox jumps over the lazy dog.\n`
+	long := strings.Repeat(line, 15<<20/len(line))
+	limit := memoryLimit() / 4 * 7
+	for tool, args := range map[string]string{
+		"unknown": `{"x":"` + long + `"}`,
+		"write":   `{"filePath":"long.txt","content":"` + long + `"}`,
+		"bash":    `{"command":"` + long + `"}`,
+		"list":    `{"path":"` + long, // not complete
+	} {
+		for _, format := range []string{"text", "json"} {
+			more := peak(t, 0, format, fakellm.Calls(fakellm.ToolCall{Name: tool, Args: args, Chunks: 4000}), fakellm.Text("hi")) - usual
+			t.Logf("%s as %s: %d MiB more than usual", tool, format, more>>10)
+			if more > limit {
+				t.Errorf("%s as %s: %d MiB more than usual, want at most %d", tool, format, more>>10, limit>>10)
+			}
 		}
 	}
 }
@@ -73,10 +101,10 @@ func underRace() bool {
 }
 
 // peak runs a prompt and returns the most memory that the process had, in KiB.
-func peak(t *testing.T, code int, reply fakellm.Reply) int64 {
+func peak(t *testing.T, code int, format string, replies ...fakellm.Reply) int64 {
 	t.Helper()
-	s := fakellm.New(t, reply)
-	cmd := newProcess(t, s.URL()).command("run", "--title", "long", "hi")
+	s := fakellm.New(t, replies...)
+	cmd := newProcess(t, s.URL()).command("run", "--auto", "--format", format, "--title", "long", "hi")
 	file := filepath.Join(t.TempDir(), "status")
 	cmd.Env = append(cmd.Env, "TENON_TEST_PEAK="+file)
 	var out, errs bytes.Buffer
@@ -85,8 +113,8 @@ func peak(t *testing.T, code int, reply fakellm.Reply) int64 {
 	if cmd.ProcessState.ExitCode() != code || code != 0 && out.Len() > 1<<20 || errs.Len() > 1<<20 {
 		t.Fatalf("exit code %d, want %d; %d bytes of output, errors: %.500s", cmd.ProcessState.ExitCode(), code, out.Len(), errs.String())
 	}
-	if n := len(s.Turns()); n != 1 {
-		t.Errorf("asked %d times, want once", n)
+	if n := len(s.Turns()); n != len(replies) {
+		t.Errorf("asked %d times, want %d", n, len(replies))
 	}
 	status, err := os.ReadFile(file)
 	if err != nil {

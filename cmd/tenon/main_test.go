@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"testing"
 
@@ -23,9 +24,21 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(code)
 		},
-		"conformance-client": conformanceClient,
-		"administered":       func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
+		"conformance-client":  conformanceClient,
+		"administered":        func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
+		"browser":             browse,
+		"conformance-browser": browse,
 	})
+}
+
+// browse is the user's browser: it opens the address of the command line and follows redirects.
+func browse() {
+	resp, err := http.Get(os.Args[1])
+	if err != nil || resp.StatusCode != http.StatusOK {
+		os.Exit(1)
+	}
+	_ = resp.Body.Close()
+	os.Exit(0)
 }
 
 // leakless runs the tests and fails when they leave goroutines behind.

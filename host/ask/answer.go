@@ -93,7 +93,7 @@ func (p *pieces) prefix(max int) string {
 	return b.String()
 }
 
-// minStreamed is the length in bytes from which a text stays in the store as it was streamed. To write it a second time takes four more
+// minStreamed is the length in bytes from which text and arguments stay in the store as they were streamed. To write it a second time takes four more
 // copies in memory.
 const minStreamed = 1 << 20
 
@@ -294,8 +294,11 @@ func (a *Answer) end(err error) error {
 		return err
 	}
 	for _, c := range a.Calls {
-		c.Raw = bytes.TrimSpace(c.block.text.bytes())
-		c.block = nil
+		text := c.block.text.bytes()
+		c.Raw, c.block.text = bytes.TrimSpace(text), pieces{}
+		if len(text) >= minStreamed && len(c.Raw) == len(text) {
+			a.Conversation.Streamed(c.Part.ID, c.Raw)
+		}
 		if len(c.Raw) == 0 {
 			c.Raw = []byte("{}") // a call of a tool without parameters
 		}

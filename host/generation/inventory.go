@@ -187,6 +187,14 @@ func (n Inventory) ListModels(ctx context.Context, o model.ListOptions) ([]model
 	return g.Models.List(ctx, o)
 }
 
+// TestProvider asks a provider for its models with the user's credentials and returns their number. Errors: errors.ErrUnsupported for a
+// provider that cannot list them.
+func (n Inventory) TestProvider(ctx context.Context, id string) (models int, err error) {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.Test(ctx, id)
+}
+
 // DefaultModel returns the model of sessions that name none, and why it is that one.
 func (n Inventory) DefaultModel(ctx context.Context) (model.Picked, error) {
 	g := n.r.Acquire()

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type Conversation struct {
 	mu       sync.Mutex
 	session  *sdk.Session
 	messages []sdk.MessageWithParts // from the last compaction on, in the order of the store
+	streamed map[string][]byte      // by part: the long arguments of open calls as the store has them already
 }
 
 func Now() sdk.Millis { return time.Now().UnixMilli() }
@@ -192,10 +194,27 @@ func (c *Conversation) PutPart(p sdk.Part, blobs ...[]byte) {
 	c.Record(store.PutPart{Part: p}, blobs...)
 }
 
+// Streamed notes that the whole arguments of an open call are stored as they were streamed: they are not written again while they stay
+// the same.
+func (c *Conversation) Streamed(partID string, args []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.streamed == nil {
+		c.streamed = map[string][]byte{}
+	}
+	c.streamed[partID] = args
+}
+
 // Record records the part of op as it is, with blobs it refers to.
 func (c *Conversation) Record(op store.PutPart, blobs ...[]byte) {
 	c.mu.Lock()
 	op.Part = CopyPart(op.Part)
+	if p, ok := op.Part.(*sdk.ToolPart); ok && c.streamed[p.ID] != nil {
+		op.Streamed = bytes.Equal(p.State.Input, c.streamed[p.ID])
+		if !op.Streamed || !p.State.Open() {
+			delete(c.streamed, p.ID)
+		}
+	}
 	c.mu.Unlock()
 	p := op.Part
 	ops := make([]store.Op, 0, 1+len(blobs))

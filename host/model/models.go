@@ -41,6 +41,9 @@ type Options struct {
 	Environ      []string          // where keys are looked up, as os.Environ
 	Secrets      []string          // no variable that holds one is passed to shell commands
 	Foreign      map[string]string // the providers whose address a file of the project chose, with the file; they get no key from Environ
+	// SignIn adds the user's stored credentials to a provider that has none from the configuration or the environment, and returns their
+	// source; empty: none. It sets Key, or Authorize with the address and options that belong to it. Nil: nothing is stored.
+	SignIn func(info *sdk.ProviderInfo) (source string)
 	// Approved reports whether the user approved a Receiver, by its digest. Nil: none.
 	Approved func(digest string) bool
 }
@@ -71,6 +74,7 @@ type provider struct {
 	configured bool                        // it stands in the configuration
 	addressed  bool                        // the configuration has its address
 	keyFrom    string                      // where the key came from, for people; empty without one
+	signedIn   bool                        // the key, or what replaces it, is stored
 	withheld   string                      // the variable whose key is not sent to an address of the project's choice
 }
 
@@ -179,6 +183,7 @@ func (m *Models) findKeys() {
 			}
 			p.info.Key, p.keyFrom = env[name], name
 		}
+		m.signIn(p)
 	}
 }
 
@@ -213,6 +218,9 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 			reason := "provider " + id + " is configured"
 			if p.keyFrom != "" {
 				reason = p.keyFrom + " is set"
+			}
+			if p.signedIn {
+				reason = "signed in to " + id + " (" + p.keyFrom + ")"
 			}
 			return Picked{model, reason}, nil
 		}
@@ -359,8 +367,8 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	if p.withheld != "" && p.info.Key == "" {
 		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.foreign[id], p.withheld)
 	}
-	if len(p.info.Env) > 0 && p.info.Key == "" && !p.configured && !p.info.NoKey {
-		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json", ErrModel, id, strings.Join(p.info.Env, " or "), id)
+	if len(p.info.Env) > 0 && p.keyFrom == "" && !p.configured && !p.info.NoKey {
+		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json, or run tenon auth login %s", ErrModel, id, strings.Join(p.info.Env, " or "), id, id)
 	}
 	protocol, ok := m.o.Protocols[info.Protocol]
 	if !ok {

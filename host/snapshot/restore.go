@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // ErrChanged means that a file is not as it was expected to be.
@@ -110,31 +111,39 @@ func inOrder(steps []Step) []Step {
 }
 
 // root opens the directory that a restored file must stay in, and returns the file's name in it. Links that replace directories
-// meanwhile do not lead out of it. The directory is the worktree, or the root of the file system for a file outside of the worktree.
-func (r *Repo) root(p Path) (root *os.Root, name string, err error) {
-	dir, name := r.worktree, filepath.FromSlash(string(p))
-	if filepath.IsAbs(name) {
-		dir = filepath.VolumeName(name) + string(filepath.Separator)
-		if name, err = filepath.Rel(dir, name); err != nil {
-			return nil, "", err
-		}
+// meanwhile do not lead out of it. The directory is the worktree. For a file outside of the worktree it is the directory above the missing
+// ones, opened without following links.
+func (r *Repo) root(p Path, missing int) (root *os.Root, name string, err error) {
+	name = filepath.FromSlash(string(p))
+	if !filepath.IsAbs(name) {
+		root, err = os.OpenRoot(r.worktree)
+		return root, name, err
 	}
-	root, err = os.OpenRoot(dir)
+	dir := filepath.Dir(name)
+	for ; missing > 0; missing-- {
+		dir = filepath.Dir(dir)
+	}
+	if root, err = projectfs.OpenRoot([]string{r.worktree}, dir); errors.Is(err, projectfs.ErrChanged) {
+		err = fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	if err == nil {
+		name, err = filepath.Rel(dir, name)
+	}
 	return root, name, err
 }
 
 // step takes one step.
 func (r *Repo) step(s Step, contents map[string][]byte) error {
-	root, name, err := r.root(s.Path)
+	now, err := r.Look(s.Path)
+	if err != nil {
+		return err
+	}
+	root, name, err := r.root(s.Path, max(now.Above, s.To.Above))
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	_ = root.Remove(tempName(name)) // of a step that was cut off; usually there is none
-	now, err := r.Look(s.Path)
-	if err != nil {
-		return err
-	}
 	switch {
 	case now.Same(s.To):
 		return nil

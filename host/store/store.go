@@ -160,7 +160,8 @@ type (
 	// text included. Its message must be there, and a part stays with its message.
 	PutPart struct {
 		Part sdk.Part
-		// Streamed: AppendText already stored the whole text of this text or reasoning part, which is not written a second time.
+		// Streamed: AppendText already stored the whole text of this text or reasoning part, or the arguments of this tool call as they
+		// are, which are not written a second time.
 		Streamed bool
 	}
 	// AppendText adds to a field of a part that is there: "text" of text and reasoning, or "raw" of a

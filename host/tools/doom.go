@@ -27,11 +27,12 @@ type Doom struct {
 
 // add notes a call and returns the length of the cycle it completes, 0 for none.
 func (w *Doom) add(tool string, args []byte) int {
-	var compact bytes.Buffer
-	if json.Compact(&compact, args) != nil {
+	compact := bytes.NewBuffer(make([]byte, 0, len(tool)+1+len(args)))
+	compact.WriteString(tool + "\x00")
+	if json.Compact(compact, args) != nil { // which then has written nothing
 		compact.Write(args)
 	}
-	w.calls = append(w.calls, sha256.Sum256([]byte(tool+"\x00"+compact.String())))
+	w.calls = append(w.calls, sha256.Sum256(compact.Bytes()))
 	if extra := len(w.calls) - doomRepeats*doomPeriod; extra > 0 {
 		w.calls = w.calls[extra:]
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -53,6 +54,10 @@ func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sd
 		return state, blobs
 	}
 	state.Status, state.Error = sdk.ToolError, o.Err.Error()
+	if cfg != nil {
+		_, size := OutputLimits(*cfg)
+		state.Error = visible.Cut(state.Error, size, "…")
+	}
 	state.Metadata = was.Metadata
 	if o.Result != nil && (o.Hooked || len(o.Result.Metadata) > 0) {
 		state.Metadata = o.Result.Metadata

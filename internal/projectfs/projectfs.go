@@ -69,6 +69,15 @@ func OpenDir(trusted []string, real string) (*Dir, error) {
 	return d, nil
 }
 
+// OpenRoot opens the directory at the real path as OpenDir does, for work below it through package os.
+func OpenRoot(trusted []string, real string) (*os.Root, error) {
+	d, err := OpenDir(trusted, real)
+	if err != nil {
+		return nil, err
+	}
+	return d.root, nil
+}
+
 // Parent opens the directory that holds the real path and returns the last component. Errors are those of OpenDir.
 func Parent(trusted []string, real string) (d *Dir, name string, err error) {
 	d, err = OpenDir(trusted, filepath.Dir(real))

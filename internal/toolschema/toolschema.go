@@ -1,6 +1,6 @@
 // Package toolschema makes a validator of the schema of a tool. The schemas of MCP servers come from generators for other
-// validators: they contain regular expressions of JavaScript, and keywords of older drafts. What the validator here does not
-// understand is left out of the check and left to the tool, so that no tool is lost for it.
+// validators: they contain regular expressions of JavaScript, and keywords of older drafts. Parts that this validator does not
+// understand are not checked, so no tool is lost because of them.
 package toolschema
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/value"
 )
 
 // Resolve returns the validator of a schema. Errors: schemacost.ErrCost, schemacost.ErrReference, or the schema is not one.
@@ -42,11 +43,11 @@ func Check(r *jsonschema.Resolved, args json.RawMessage) error {
 }
 
 func validate(r *jsonschema.Resolved, args json.RawMessage) error {
-	var value any
-	if err := json.Unmarshal(args, &value); err != nil {
+	var v any
+	if err := value.Decode(args, &v); err != nil { // copies a long text once
 		return err
 	}
-	return r.Validate(value)
+	return r.Validate(v)
 }
 
 // WithoutNulls returns arguments without the members that are null and optional: many models write null for an argument they

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/internal/toolschema"
 )
 
-// What can be checked is checked, and the rest is left to the tool.
+// Parts of a schema that cannot be checked are left to the tool.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ schema, good, bad string }{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,16 +75,32 @@ func (p *plan) appendStruct(out []byte, v reflect.Value) (_ []byte, err error) {
 	return append(out, '}'), nil
 }
 
+// AppendJSON appends the JSON of v to out, as json.Marshal writes it without HTML escapes. Long texts are written into out directly:
+// encoding/json would hold up to four copies of them. After an error, out is undefined.
+func AppendJSON(out []byte, v any) ([]byte, error) {
+	if v == nil {
+		return append(out, "null"...), nil
+	}
+	return planOf(reflect.TypeOf(v)).append(out, reflect.ValueOf(v))
+}
+
 // append appends the JSON of v as encoding/json writes it.
 func (p *plan) append(out []byte, v reflect.Value) ([]byte, error) {
 	switch {
 	case p.typ == rawType && v.Len() > 0:
-		buf := bytes.NewBuffer(out)
+		buf := bytes.NewBuffer(slices.Grow(out, v.Len()))
 		err := json.Compact(buf, v.Bytes())
 		return buf.Bytes(), err
+	case p.kind == reflect.Interface && !v.IsNil():
+		return planOf(v.Elem().Type()).append(out, v.Elem())
+	case p.keeps:
+		v = withAddress(v)
+		return p.appendKeeping(slices.Grow(out, p.textSize(v)), v)
+	case p.states != nil:
+		return AppendState(out, withAddress(v).Addr().Interface())
 	case p.encodes:
 	case p.kind == reflect.String:
-		return jsontext.AppendString(out, v.String()), nil
+		return jsontext.AppendString(slices.Grow(out, v.Len()+2), v.String()), nil
 	case p.kind == reflect.Bool:
 		return strconv.AppendBool(out, v.Bool()), nil
 	case v.CanInt():
@@ -92,9 +109,34 @@ func (p *plan) append(out []byte, v reflect.Value) ([]byte, error) {
 		return p.appendStruct(out, v)
 	case p.kind == reflect.Pointer && !v.IsNil():
 		return p.elem.append(out, v.Elem())
+	case p.kind == reflect.Slice && !v.IsNil() && p.elem.kind != reflect.Uint8:
+		return p.appendList(out, v)
 	}
 	if v.CanAddr() {
 		v = v.Addr() // its methods may want a pointer
 	}
 	return jsontext.Append(out, v.Interface())
+}
+
+func (p *plan) appendList(out []byte, v reflect.Value) (_ []byte, err error) {
+	out = append(out, '[')
+	for i := range v.Len() {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out, err = p.elem.append(out, v.Index(i)); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, ']'), nil
+}
+
+// withAddress returns v, or a copy of it that has an address.
+func withAddress(v reflect.Value) reflect.Value {
+	if v.CanAddr() {
+		return v
+	}
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	return c
 }

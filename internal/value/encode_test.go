@@ -67,3 +67,34 @@ func TestDiffEncodesStrings(t *testing.T) {
 		}
 	}
 }
+
+// TestAppendJSON holds that values of any type are encoded as encoding/json encodes them, except for HTML characters.
+func TestAppendJSON(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		Name    string          `json:"name"`
+		Content any             `json:"content"`
+		Raw     json.RawMessage `json:"raw,omitempty"`
+		Next    *item           `json:"next,omitempty"`
+		List    []item          `json:"list"`
+		Bytes   []byte          `json:"bytes,omitempty"`
+		Number  float64         `json:"number"`
+	}
+	text := &sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_1"}, Text: "<a> \u2028\n\xff", Extra: sdk.Extra{"x": json.RawMessage(`[1]`)}}
+	tool := sdk.ToolPart{CallID: "c", State: sdk.ToolState{Status: sdk.ToolRunning, Input: json.RawMessage(`{"a": "b"}`), Time: sdk.ToolTime{Start: 1}}}
+	for _, v := range []any{
+		nil, "<é>\n", 1.5, true, json.RawMessage(` [ 1 ] `), []any{nil, "x", map[string]any{"b": 1, "a": []string{}}},
+		item{Content: []item{{Name: "in"}}, Raw: json.RawMessage(`{ }`), Next: &item{}, Bytes: []byte("raw")},
+		&item{List: []item{}}, []*item{nil, {}}, (*item)(nil), []item(nil), map[string]*item{"k": {}},
+		text, *text, sdk.Parts{text, &tool}, []sdk.Part{&tool}, &tool, tool, tool.State, map[string]sdk.Part{"p": text}, sdk.Object{"part": tool},
+		&sdk.UnknownPart{Raw: json.RawMessage(`{"type": "x"}`)}, sdk.Tokens{}, &sdk.Session{ID: "ses_1"},
+	} {
+		got, err := value.AppendJSON([]byte("x"), v)
+		if want := "x" + withoutHTML(t, v); err != nil || string(got) != want {
+			t.Errorf("AppendJSON(%T) = %s, %v, want %s", v, got, err, want)
+		}
+	}
+	if got, err := value.AppendJSON(nil, func() {}); err == nil {
+		t.Errorf("a function is encoded as %s", got)
+	}
+}

@@ -181,7 +181,7 @@ type elicitation struct {
 	URL             string          `json:"url"`
 }
 
-// elicit asks the user. If there is no user, or the user declines, the server gets that as the answer.
+// elicit asks the user. Without a user, or if the user declines, the server gets that as the answer.
 func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitation) (*mcp.ElicitationResult, error) {
 	var f *form
 	var err error

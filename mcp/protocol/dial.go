@@ -38,7 +38,7 @@ type Remote struct {
 	SSE bool
 	// Headers are sent only to the origin of URL.
 	Headers map[string]string
-	// Authorizer signs requests in; nil if nobody is signed in.
+	// Authorizer signs requests in; nil without sign-in.
 	Authorizer Authorizer
 }
 

@@ -58,7 +58,7 @@ type AuthError struct {
 	Err      error  // of the Authorizer; nil without one
 }
 
-// Error returns the server's answer and, if nobody has tried to sign in, the remedy.
+// Error returns the server's answer and, before a sign-in, the remedy.
 func (e *AuthError) Error() string {
 	var text string
 	switch {

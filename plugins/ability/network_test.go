@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -280,7 +281,7 @@ func TestEscapeDNS(t *testing.T) {
 		}
 	}
 	for _, addr := range []string{publicAddr, "1.1.1.1", "172.15.0.1", "172.32.0.1", "100.63.0.1", "2606:4700::1111", "::ffff:1.1.1.1"} {
-		if !ability.IsPublic(netip.MustParseAddr(addr)) {
+		if !httpx.Public(netip.MustParseAddr(addr)) {
 			t.Errorf("%s is not public", addr)
 		}
 	}

@@ -28,9 +28,9 @@ import (
 
 // Constants of the handshake between host and plugin.
 const (
-	// ProtocolVersion is the version of the contract; it stands in the handshake.
+	// ProtocolVersion is the version of the contract; part of the handshake.
 	ProtocolVersion = guest.ProtocolVersion
-	// CookieKey and CookieValue stand in the environment of a process that the host started. They keep people from starting a
+	// CookieKey and CookieValue are in the environment of a process that the host started. They keep people from starting a
 	// plugin by hand and protect nothing.
 	CookieKey   = guest.CookieKey
 	CookieValue = guest.CookieValue

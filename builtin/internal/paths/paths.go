@@ -21,6 +21,9 @@ import (
 // ErrPath is wrapped by every error about an invalid path argument.
 var ErrPath = errors.New("bad path")
 
+// maxPath is the maximum length of a path in bytes: Windows has 32767 characters, Linux 4096 bytes.
+const maxPath = 32 << 10
+
 // Resolve returns the absolute and clean path of arg: relative paths start at the
 // call's directory, ~ and ~/ at the user's home; an empty arg is the call's directory. Callers open
 // this path, so that .. has the same meaning for the check and for the system.
@@ -37,6 +40,9 @@ func Resolve(call *sdk.ToolCall, arg string) (string, error) {
 func Absolute(call *sdk.ToolCall, arg string) (string, error) {
 	if strings.ContainsRune(arg, 0) {
 		return "", fmt.Errorf("%w: %q contains a NUL byte", ErrPath, arg)
+	}
+	if len(arg) > maxPath {
+		return "", fmt.Errorf("%w: %d bytes long, expected at most %d", ErrPath, len(arg), maxPath)
 	}
 	arg = filepath.FromSlash(arg)
 	sep := string(filepath.Separator)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,7 +25,7 @@ type Spec[T any] struct {
 
 // Args decodes the arguments of a call.
 func Args[T any](call *sdk.ToolCall) (args T, err error) {
-	if err = json.Unmarshal(call.Args, &args); err != nil {
+	if err = value.Decode(call.Args, &args); err != nil {
 		err = fmt.Errorf("arguments of %s: %w", call.Tool, err)
 	}
 	return args, err

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -19,6 +20,13 @@ type diff struct {
 // newDiff compares two contents by lines and ignores line endings. before or after is empty for a created or deleted
 // file.
 func newDiff(name string, before, after []byte) (diff, error) {
+	if len(before) == 0 && len(after) > maxDiffBytes {
+		return created(name, after), nil
+	}
+	return comparison(name, before, after)
+}
+
+func comparison(name string, before, after []byte) (diff, error) {
 	old, new := diffText(before), diffText(after)
 	edits := udiff.Lines(old, new)
 	var d diff
@@ -32,6 +40,28 @@ func newDiff(name string, before, after []byte) (diff, error) {
 	}
 	d.text = cutLines(text, maxDiffBytes)
 	return d, nil
+}
+
+// created returns the diff of a new file whose content is longer than a diff. It reads only the lines that are shown.
+func created(name string, content []byte) diff {
+	d := diff{additions: bytes.Count(content, []byte("\n"))}
+	more := d.additions
+	if !bytes.HasSuffix(content, []byte("\n")) {
+		d.additions++
+		more += 2 // with the line about the missing newline
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "--- %s\n+++ %s\n@@ -0,0 +1,%d @@\n", name, name, d.additions)
+	for line := range strings.Lines(diffText(content[:maxDiffBytes])) {
+		if !strings.HasSuffix(line, "\n") || text.Len()+1+len(line) > maxDiffBytes {
+			break
+		}
+		text.WriteString("+" + line)
+		more--
+	}
+	fmt.Fprintf(&text, "… %d more lines\n", more)
+	d.text = text.String()
+	return d
 }
 
 func diffText(content []byte) string { return strings.ToValidUTF8(toLF(string(content)), "\ufffd") }

@@ -240,3 +240,23 @@ func BenchmarkEdit(b *testing.B) {
 		})
 	}
 }
+
+// TestDiffOfLongFile holds that the diff of a long new file, which is not compared, is the one that the comparison finds.
+func TestDiffOfLongFile(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"lines":      strings.Repeat("some line\n", 10_000),
+		"no newline": strings.Repeat("some line\n", 10_000) + "end",
+		"CRLF":       strings.Repeat("a\r\n", 40_000),
+		"long lines": strings.Repeat("a", 100_000) + "\n" + strings.Repeat("b", 100_000),
+	} {
+		want, err := comparison(name, nil, []byte(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := created(name, []byte(content)); got != want {
+			t.Errorf("%s: created = %d+ %d- %.100q … %q, want %d+ %d- %.100q … %q", name,
+				got.additions, got.deletions, got.text, got.text[len(got.text)-40:], want.additions, want.deletions, want.text, want.text[len(want.text)-40:])
+		}
+	}
+}

@@ -137,7 +137,9 @@ func (p *page) decode() []sdk.MessageWithParts {
 	})
 	for key, text := range p.appended {
 		if i, ok := slices.BinarySearchFunc(p.parts, key, func(r stored, key int64) int { return cmp.Compare(r.key, key) }); ok && parts[i] != nil {
-			extend(parts[i], text.String())
+			if err := extend(parts[i], text.String()); err != nil {
+				parts[i], p.parts[i].problem = nil, err
+			}
 		}
 	}
 	return p.join(infos, parts)

@@ -1,6 +1,10 @@
 package sqlite
 
-import "github.com/tenonhq/tenon/sdk"
+import (
+	"encoding/json"
+
+	"github.com/tenonhq/tenon/sdk"
+)
 
 // Fields of parts that grow while they stream.
 const (
@@ -21,7 +25,7 @@ func openField(p sdk.Part) string {
 	return ""
 }
 
-// withoutText returns a copy of a text or reasoning part with an empty text.
+// withoutText returns a copy of a part without its text or arguments.
 func withoutText(p sdk.Part) sdk.Part {
 	switch p := p.(type) {
 	case *sdk.TextPart:
@@ -32,18 +36,30 @@ func withoutText(p sdk.Part) sdk.Part {
 		c := *p
 		c.Text = ""
 		return &c
+	case *sdk.ToolPart:
+		c := *p
+		c.State.Input = nil
+		return &c
 	}
 	return p
 }
 
-// extend adds the text that was appended to a part since it was put.
-func extend(p sdk.Part, text string) {
+// extend adds the text that was appended to a part since it was put. Of a tool call that is no longer pending, it is the arguments.
+func extend(p sdk.Part, text string) error {
 	switch p := p.(type) {
 	case *sdk.TextPart:
 		p.Text += text
 	case *sdk.ReasoningPart:
 		p.Text += text
 	case *sdk.ToolPart:
-		p.State.Raw += text
+		if p.State.Status == sdk.ToolPending {
+			p.State.Raw += text
+			return nil
+		}
+		p.State.Input = json.RawMessage(text)
+		if !json.Valid(p.State.Input) {
+			return errContent
+		}
 	}
+	return nil
 }

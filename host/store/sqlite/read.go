@@ -177,7 +177,10 @@ func (s *Store) extended(ctx context.Context, c *database.Conn, r *store.Row, pa
 	if err != nil {
 		return err
 	}
-	extend(p, texts[part].String())
+	if extend(p, texts[part].String()) != nil {
+		r.Data = json.RawMessage("{") // damaged
+		return nil
+	}
 	data, err := encodeJSON(p)
 	r.Data = json.RawMessage(data)
 	return err

@@ -154,7 +154,9 @@ func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.H
 		return h, err
 	}
 	if text := appended[key]; text != nil {
-		extend(p, text.String())
+		if err := extend(p, text.String()); err != nil {
+			return h, err
+		}
 	}
 	h.MessageID = p.Head().MessageID
 	h.Text, _ = indexed(p)

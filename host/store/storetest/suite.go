@@ -41,6 +41,7 @@ func (s Suite) Run(t *testing.T) {
 		"bad neighbours":            testBadNeighbours,
 		"values are copied":         testValuesCopied,
 		"streamed text":             testStreamedText,
+		"streamed arguments":        testStreamedArguments,
 		"unknown data":              testUnknownData,
 		"random changes":            testRandom,
 		"pages":                     testPages,

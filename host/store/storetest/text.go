@@ -33,6 +33,35 @@ func testStreamedText(t *testing.T, e *env) {
 	equal(t, "streamed part after opening again", e.read("ses_a", store.Page{}), want)
 }
 
+// The arguments of a call that were appended can be put without writing them again, until they change.
+func testStreamedArguments(t *testing.T, e *env) {
+	token := e.create("ses_a")
+	m := assistant("ses_a", "msg_1")
+	call := &sdk.ToolPart{
+		PartHead: sdk.PartHead{ID: "prt_1", SessionID: "ses_a", MessageID: "msg_1"}, CallID: "call_1", Tool: "bash",
+		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
+	}
+	e.change(token, put(m, call)...)
+	e.change(token, store.AppendText{PartID: "prt_1", Field: "raw", Text: `{"a":`}, store.AppendText{PartID: "prt_1", Field: "raw", Text: `1}`})
+	check := func(name string, streamed bool, state sdk.ToolState) {
+		t.Helper()
+		c := *call
+		c.State = state
+		seq := e.change(token, store.PutPart{Part: &c, Streamed: streamed})
+		want := []string{toJSON(t, sdk.MessageWithParts{Info: m, Parts: sdk.Parts{&c}})}
+		equal(t, name, e.read("ses_a", store.Page{}), want)
+		equal(t, "row of "+name, string(e.rows("ses_a", seq-1)[0].Data), toJSON(t, &c))
+	}
+	args := json.RawMessage(`{"a":1}`)
+	check("running", true, sdk.ToolState{Status: sdk.ToolRunning, Input: args, Time: sdk.ToolTime{Start: 1}})
+	check("completed", true, sdk.ToolState{Status: sdk.ToolCompleted, Input: args, Output: "done", Time: sdk.ToolTime{Start: 1, End: 2}})
+	e.reopen()
+	equal(t, "after opening again", len(e.read("ses_a", store.Page{})), 1)
+	token = e.claim("ses_a")
+	check("completed again", true, sdk.ToolState{Status: sdk.ToolCompleted, Input: args, Output: "done", Time: sdk.ToolTime{Start: 1, End: 2}})
+	check("changed", false, sdk.ToolState{Status: sdk.ToolError, Input: json.RawMessage(`{"a":2}`), Error: "no", Time: sdk.ToolTime{Start: 1, End: 2}})
+}
+
 // What a newer version wrote comes back unchanged.
 func testUnknownData(t *testing.T, e *env) {
 	token := e.create("ses_a")

@@ -1,13 +1,13 @@
 package wire
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -72,25 +72,18 @@ func AsObject(v any) (sdk.Object, bool) {
 	return nil, false
 }
 
-// Encode writes the body. The error names the field that cannot be encoded.
-func (b Body) Encode(size int) ([]byte, error) {
-	var buf bytes.Buffer
-	buf.Grow(size)
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	buf.WriteByte('{')
+// Encode writes the body into one buffer of about size bytes. The error names the field that cannot be encoded.
+func (b Body) Encode(size int) (out []byte, err error) {
+	out = append(make([]byte, 0, size), '{')
 	for i, f := range b {
 		if i > 0 {
-			buf.WriteByte(',')
+			out = append(out, ',')
 		}
-		fmt.Fprintf(&buf, "%q:", f.name)
-		if err := enc.Encode(f.value); err != nil {
+		if out, err = value.AppendJSON(fmt.Appendf(out, "%q:", f.name), f.value); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
-		buf.Truncate(buf.Len() - 1) // the encoder's line feed
 	}
-	buf.WriteByte('}')
-	return buf.Bytes(), nil
+	return append(out, '}'), nil
 }
 
 // SizeOf estimates the size of a request's body in bytes. A buffer of the right size halves the work of a long

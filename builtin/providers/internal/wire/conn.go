@@ -163,8 +163,45 @@ func (c *Conn) send(ctx context.Context, method string, r *Request) (*exchange, 
 	return ex, nil
 }
 
-// do returns a successful response. The caller closes its body.
+// do returns a successful response. The caller closes its body. A request whose sign-in the server refuses is sent once more with new
+// credentials.
 func (c *Conn) do(ctx context.Context, method string, r *Request) (*http.Response, error) {
+	res, signed, err := c.attempt(ctx, method, r, nil)
+	if err == nil && res.StatusCode == http.StatusUnauthorized && signed != nil {
+		_ = res.Body.Close()
+		res, _, err = c.attempt(ctx, method, r, signed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return succeeded(res)
+}
+
+// attempt sends a request once. It returns the headers that signed it in; nil without a sign-in. refused are those of the attempt before.
+func (c *Conn) attempt(ctx context.Context, method string, r *Request, refused map[string]string) (*http.Response, map[string]string, error) {
+	req, err := c.request(ctx, method, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	var signed map[string]string
+	switch {
+	case c.Info.Authorize != nil:
+		signed, err = c.Info.Authorize(ctx, refused)
+	case c.Authorize != nil:
+		err = c.Authorize(req, r.Body)
+	}
+	if err != nil {
+		return nil, nil, &authError{err}
+	}
+	for name, value := range signed {
+		req.Header.Set(name, value)
+	}
+	res, err := c.http.Do(req)
+	return res, signed, err
+}
+
+// request returns a request with all headers except the credentials that are not a key.
+func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Request, error) {
 	var content io.Reader
 	if r.Body != nil {
 		content = bytes.NewReader(r.Body)
@@ -190,16 +227,7 @@ func (c *Conn) do(ctx context.Context, method string, r *Request) (*http.Respons
 			req.Header.Set(name, value)
 		}
 	}
-	if c.Authorize != nil {
-		if err := c.Authorize(req, r.Body); err != nil {
-			return nil, &authError{err}
-		}
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	return succeeded(res)
+	return req, nil
 }
 
 // url returns the address of a path with an optional query, in addition to the query of the base URL.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -93,7 +94,17 @@ type maskWriter struct {
 	w io.Writer
 
 	mu       sync.Mutex
+	secrets  []string          // longest first
 	replacer *strings.Replacer // nil: nothing to mask
+}
+
+// more adds secrets.
+func (m *maskWriter) more(secrets []string) {
+	m.mu.Lock()
+	all := append(slices.Clone(m.secrets), secrets...)
+	m.mu.Unlock()
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	m.hide(slices.Compact(all))
 }
 
 // hide sets the secrets, longest first.
@@ -111,7 +122,7 @@ func (m *maskWriter) hide(secrets []string) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.replacer = nil
+	m.secrets, m.replacer = secrets, nil
 	if len(pairs) > 0 {
 		m.replacer = strings.NewReplacer(pairs...)
 	}

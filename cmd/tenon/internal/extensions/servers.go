@@ -163,10 +163,14 @@ func (s *Set) addServer(c *Candidate) {
 }
 
 func (s *Set) serverOptions(c *Candidate) mcp.Options {
-	return mcp.Options{
+	o := mcp.Options{
 		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.Server.Root, c.Server.Data),
 		MayApprove: func(d *mcp.Definition) error { return s.checkOffers(c, d) },
 	}
+	if a := s.authorizer(c, false); a != nil {
+		o.Authorizer = a
+	}
+	return o
 }
 
 // serverDir is where logs of servers, and what was approved of them, are kept.

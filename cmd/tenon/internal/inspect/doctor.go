@@ -236,11 +236,29 @@ func (c *checkup) models(ctx context.Context, w *cli.Workspace, m *cli.Machine, 
 	if offline || address == "" {
 		return
 	}
-	if err := reach(ctx, address); err != nil {
-		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and whether the server runs"))
-		return
+	c.provider(ctx, m, choice.Model.ProviderID, address)
+}
+
+// provider reports whether a provider answers and accepts the credentials.
+func (c *checkup) provider(ctx context.Context, m *cli.Machine, id, address string) {
+	limited, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	n, err := m.TestProvider(limited, id)
+	if errors.Is(err, errors.ErrUnsupported) {
+		n, err = 0, reach(ctx, address)
 	}
-	c.ok("network", "%s answers", address)
+	var answer *sdk.ProviderError
+	refused := errors.As(err, &answer) && answer.StatusCode != 0
+	switch {
+	case refused && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
+		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, err), "check the key: tenon models shows its source; or run tenon auth login "+id))
+	case err != nil && !refused:
+		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and whether the server runs"))
+	case n > 0:
+		c.ok("network", "%s answers and lists %s", address, view.Plural(n, "model"))
+	default:
+		c.ok("network", "%s answers", address)
+	}
 }
 
 // servers reports whether the MCP servers work. It starts those that may run.

@@ -21,7 +21,7 @@ import (
 func Commands(a *cli.App, approveRules func(ctx context.Context, yes bool) error, installers []*cobra.Command) []*cobra.Command {
 	plugin := pluginCommand(a)
 	plugin.AddCommand(installers...)
-	return []*cobra.Command{plugin, mcpCommand(a), permissionCommand(a, approveRules), importRootCommand(a)}
+	return []*cobra.Command{plugin, mcpCommand(a), authCommand(a), permissionCommand(a, approveRules), importRootCommand(a)}
 }
 
 func importRootCommand(a *cli.App) *cobra.Command {

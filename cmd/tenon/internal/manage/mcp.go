@@ -32,7 +32,8 @@ tenon mcp trust NAME.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(mcpAddCommand(a), mcpListCommand(a), mcpGetCommand(a), mcpRemoveCommand(a), mcpSwitchCommand(a, "enable", true),
-		mcpSwitchCommand(a, "disable", false), mcpTrustCommand(a), mcpLockCommand(a), mcpToolsCommand(a), mcpCallCommand(a), mcpLogsCommand(a))
+		mcpSwitchCommand(a, "disable", false), mcpTrustCommand(a), mcpLockCommand(a), mcpToolsCommand(a), mcpCallCommand(a), mcpLogsCommand(a),
+		mcpLoginCommand(a), mcpLogoutCommand(a), mcpStatusCommand(a))
 	return cmd
 }
 

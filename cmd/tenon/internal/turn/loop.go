@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -21,6 +22,10 @@ const (
 	tickEvery = 200 * time.Millisecond
 	// abortEvery is the interval at which an interrupt is retried until the turn has started.
 	abortEvery = 20 * time.Millisecond
+	// longAnswer is the size in bytes of streamed text from which garbage is collected more often, at longAnswerGC percent of
+	// the memory in use. Copies of a long text are few and cost the collector nothing to look at, but it would let them double the memory.
+	longAnswer   = 1 << 20
+	longAnswerGC = 10
 )
 
 // display shows a turn. It is used from one goroutine.
@@ -47,9 +52,11 @@ type Turn struct {
 	// Do runs the turn.
 	Do func(context.Context) (*sdk.MessageWithParts, error)
 
-	session string // empty before Begin returned
-	view    display
-	asker   *asker // nil: there is no user to ask
+	session  string // empty before Begin returned
+	streamed int    // bytes of text and arguments
+	usualGC  int    // the percentage of the collector to restore; 0: it was not changed
+	view     display
+	asker    *asker // nil: there is no user to ask
 
 	held        []sdk.Event // while a question is on the screen
 	interrupted bool
@@ -180,6 +187,11 @@ func (t *Turn) answers() <-chan terminal.Piece {
 
 // take shows an event, or keeps it while a question is on the screen.
 func (t *Turn) take(e sdk.Event) {
+	if d, ok := e.Properties.(*sdk.PartDelta); ok {
+		if t.streamed += len(d.Delta); t.streamed > longAnswer && t.usualGC == 0 {
+			t.usualGC = debug.SetGCPercent(longAnswerGC)
+		}
+	}
 	if t.asker != nil {
 		t.asker.event(&e)
 		if t.asker.asking() {
@@ -244,6 +256,9 @@ func (t *Turn) drain(events <-chan sdk.Event) {
 }
 
 func (t *Turn) finish(o *view.Outcome) *view.Outcome {
+	if t.usualGC != 0 {
+		defer debug.SetGCPercent(t.usualGC)
+	}
 	var te *host.TurnError
 	o.Leave = t.leave
 	if t.interrupted && errors.As(o.Err, &te) && te.Named.Name == sdk.ErrorAborted {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -73,7 +74,7 @@ type doneLine struct {
 
 // JSON writes a turn as JSON lines, one per event.
 type JSON struct {
-	enc     *json.Encoder
+	out     Escaper
 	turn    *Turn
 	f       *follower
 	now     func() time.Time
@@ -83,7 +84,7 @@ type JSON struct {
 
 // NewJSON returns a view that writes to w, and writes the first line.
 func NewJSON(w io.Writer, turn *Turn) *JSON {
-	v := &JSON{enc: NewEncoder(w), turn: turn, f: newFollower(turn.Session.ID), now: time.Now, written: map[string]bool{}}
+	v := &JSON{out: Escaper{w}, turn: turn, f: newFollower(turn.Session.ID), now: time.Now, written: map[string]bool{}}
 	v.write(jsonLine{Type: "session", SessionID: turn.Session.ID, Info: turn.Session})
 	return v
 }
@@ -104,9 +105,14 @@ func (v *JSON) write(l jsonLine) {
 }
 
 func (v *JSON) encode(line any) {
-	if v.err == nil {
-		v.err = v.enc.Encode(line)
+	if v.err != nil {
+		return
 	}
+	out, err := value.AppendJSON(nil, line)
+	if err == nil {
+		_, err = v.out.Write(append(out, '\n'))
+	}
+	v.err = err
 }
 
 // Event writes the line of an event, if it has one.

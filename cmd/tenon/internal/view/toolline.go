@@ -5,16 +5,20 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
 	// SubjectLength is the maximum length of the subject of a tool call in its line, in characters.
 	SubjectLength = 200
+	// argumentLength is the maximum number of bytes that are decoded of an argument. A subject is a fraction of it.
+	argumentLength = 8 << 10
 	// errorLength is the maximum length of an error in a line, in characters. A refusal with its remedy fits.
 	errorLength = 600
 )
@@ -27,20 +31,23 @@ var subjectKeys = [...]string{"command", "filePath", "file_path", "path", "url",
 
 // subject describes in a few words what a tool call is about.
 func subject(s *sdk.ToolState, directory string) string {
-	var args map[string]any
-	if json.Unmarshal(s.Input, &args) != nil {
-		return terminal.OneLine(s.Title)
-	}
-	if pattern, ok := args["pattern"].(string); ok {
-		where, _ := args["path"].(string)
+	args := map[string]string{}
+	jsontext.EachField(s.Input, func(key, raw []byte) bool {
+		if raw[0] == '"' {
+			args[jsontext.Name(key)] = beginning(raw)
+		}
+		return true
+	})
+	if pattern, ok := args["pattern"]; ok {
+		where := args["path"]
 		if where != "" {
 			where = " in " + relative(where, directory)
 		}
 		return Clip(terminal.OneLine(pattern+where), SubjectLength)
 	}
 	for _, key := range subjectKeys {
-		value, ok := args[key].(string)
-		if !ok || value == "" {
+		value := args[key]
+		if value == "" {
 			continue
 		}
 		if strings.Contains(strings.ToLower(key), "path") {
@@ -53,6 +60,15 @@ func subject(s *sdk.ToolState, directory string) string {
 		return Clip(terminal.OneLine(first), SubjectLength)
 	}
 	return Clip(terminal.OneLine(s.Title), SubjectLength)
+}
+
+// beginning decodes a JSON string, of a long one its first argumentLength bytes.
+func beginning(raw []byte) (text string) {
+	end := min(len(raw)-1, argumentLength)
+	for end > 0 && json.Unmarshal(slices.Concat(raw[:end], []byte{'"'}), &text) != nil {
+		end-- // an escape was cut
+	}
+	return text
 }
 
 // relative returns a path below the directory relative to it, and other paths unchanged.

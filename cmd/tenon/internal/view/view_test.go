@@ -135,9 +135,7 @@ func play(v *Text, events []sdk.Event) {
 
 func asJSON(events []sdk.Event) string {
 	var out bytes.Buffer
-	v := &JSON{turn: shownTurn(), f: newFollower("ses_root"), now: frozen, written: map[string]bool{}}
-	v.enc = json.NewEncoder(&out)
-	v.enc.SetEscapeHTML(false)
+	v := &JSON{out: Escaper{&out}, turn: shownTurn(), f: newFollower("ses_root"), now: frozen, written: map[string]bool{}}
 	for i := range events {
 		v.Event(&events[i])
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
@@ -30,6 +31,7 @@ type Settings struct {
 	CallIDLength   int  // tool call IDs must have this length and be alphanumeric; 0: any
 	OpenAI         bool // OpenAI's own servers, or Azure's
 	NPM            string
+	OutputLimit    bool // send the maximum number of tokens of an answer
 	azure          azure
 	schemas        schemas
 }
@@ -63,7 +65,7 @@ func noTopK() []string {
 
 // Open checks the options of a provider. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*Client, error) {
-	s := Settings{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto, NPM: info.NPM, schemas: schemas{&sync.Mutex{}, map[string]json.RawMessage{}}}
+	s := Settings{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto, OutputLimit: true, NPM: info.NPM, schemas: schemas{&sync.Mutex{}, map[string]json.RawMessage{}}}
 	r := wire.NewOptions(&info)
 	if err := s.azure.setup(&info, r); err != nil {
 		return nil, err
@@ -77,6 +79,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 	}
 	wire.Read(r, "setCacheKey", wire.Bool(), &s.CacheKey)
 	wire.Read(r, "includeUsage", wire.Bool(), &s.IncludeUsage)
+	wire.Read(r, "outputLimit", wire.Bool(), &s.OutputLimit)
 	wire.Read(r, "reasoningField", wire.String(), &s.ReasoningField)
 	wire.Read(r, "callIDLength", wire.Int(256), &s.CallIDLength)
 	headers := map[string]string{}
@@ -130,7 +133,7 @@ func (c *Client) SetParams(b *wire.Body, req *sdk.ModelRequest, maxTokens string
 	if p.TopK != nil && !c.OpenAI && c.NPM != "" && !slices.Contains(noTopK(), c.NPM) {
 		b.Set("top_k", *p.TopK)
 	}
-	if p.MaxOutputTokens > 0 && !(c.NPM == Copilot && strings.Contains(wire.APIName(&req.Model), "gpt")) {
+	if c.OutputLimit && p.MaxOutputTokens > 0 && !(c.NPM == Copilot && strings.Contains(wire.APIName(&req.Model), "gpt")) {
 		b.Set(maxTokens, p.MaxOutputTokens)
 	}
 	if c.CacheKey && req.SessionID != "" {
@@ -150,7 +153,7 @@ func ArgumentsText(args []byte) string {
 	if len(args) == 0 {
 		return "{}"
 	}
-	return string(args)
+	return unsafe.String(unsafe.SliceData(args), len(args)) // not copied: arguments of a request do not change
 }
 
 // AudioFormat returns OpenAI's name of an audio type.

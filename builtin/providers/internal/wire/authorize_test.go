@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// A sign-in that the server refuses in the middle of a turn is renewed, and the request sent once more. The user's key is not sent.
+func TestAuthorize(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("signed out")
+	for name, c := range map[string]struct {
+		tokens   []string // of the attempts
+		err      error    // of the second attempt
+		requests int
+		want     string
+	}{
+		"accepted":          {tokens: []string{"good"}, requests: 1},
+		"renewed":           {tokens: []string{"old", "good"}, requests: 2},
+		"refused once more": {tokens: []string{"old", "older"}, requests: 2, want: "unauthorized"},
+		"signed out":        {tokens: []string{"old"}, err: gone, requests: 1, want: "signed out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requests := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				requests++
+				if strings.Contains(r.Header.Get("Authorization"), "key") {
+					t.Error("the key was sent")
+				}
+				if r.Header.Get("Authorization") != "Bearer good" || r.Header.Get("X-Account") != "1" {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				fmt.Fprint(w, `{}`)
+			}))
+			t.Cleanup(server.Close)
+			attempt := 0
+			info := sdk.ProviderInfo{ID: "p", BaseURL: server.URL, Key: "key", Authorize: func(_ context.Context, refused map[string]string) (map[string]string, error) {
+				if (attempt == 0) != (refused == nil) || refused != nil && refused["Authorization"] != "Bearer old" {
+					t.Errorf("attempt %d after %v", attempt, refused)
+				}
+				if attempt == 1 && c.err != nil {
+					return nil, c.err
+				}
+				attempt++
+				return map[string]string{"Authorization": "Bearer " + c.tokens[attempt-1], "X-Account": "1"}, nil
+			}}
+			transport := NewTransport()
+			t.Cleanup(transport.CloseIdleConnections)
+			conn, err := Open(Setup{Info: info, Options: NewOptions(&info), Transport: transport, Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = conn.Get(t.Context(), "models", 1<<10, 10, func([]byte) error { return nil })
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Get() = %v, want %q", err, c.want)
+			}
+			var refused *sdk.ProviderError
+			if err != nil && (!errors.As(err, &refused) || refused.StatusCode != http.StatusUnauthorized) {
+				t.Errorf("Get() = %v, want status 401", err)
+			}
+			if requests != c.requests {
+				t.Errorf("%d requests, want %d", requests, c.requests)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+// Package signin contributes the sign-ins to providers with accounts instead of keys: GitHub Copilot and ChatGPT.
+//
+// Both use the OAuth clients of other programs, because the servers accept no others; the client's owner is named at sign-in, and
+// options.clientId replaces it.
+package signin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// pollMargin is added to the interval of a server, whose clock may be faster, as opencode does.
+const pollMargin = 3 * time.Second
+
+// Plugin contributes the sign-ins.
+type Plugin struct {
+	copilot copilot
+	chatgpt chatgpt
+}
+
+var (
+	_ sdk.Plugin     = (*Plugin)(nil)
+	_ sdk.AuthSource = (*Plugin)(nil)
+)
+
+// New returns the plugin. It connects only during a sign-in.
+func New() *Plugin {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 5 * time.Second}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &Plugin{
+		copilot: copilot{http: client, server: "https://github.com"},
+		chatgpt: chatgpt{http: client, issuer: "https://auth.openai.com", redirect: "http://localhost:1455/auth/callback", api: "https://chatgpt.com/backend-api/codex"},
+	}
+}
+
+// Manifest describes the plugin.
+func (*Plugin) Manifest() sdk.Manifest {
+	return sdk.Manifest{Name: "signin", Description: "Sign-in to GitHub Copilot and ChatGPT", Carrier: sdk.CarrierBuiltin}
+}
+
+// Start does nothing.
+func (*Plugin) Start(context.Context, sdk.Host) error { return nil }
+
+// Close does nothing.
+func (*Plugin) Close(context.Context) error { return nil }
+
+// AuthMethods returns the sign-ins, the usual one of each provider first.
+func (p *Plugin) AuthMethods() []sdk.AuthMethod {
+	chatgpt := func(id, name string, login func(context.Context, sdk.Object, sdk.AuthUser) (*sdk.Token, error)) sdk.AuthMethod {
+		return sdk.AuthMethod{
+			Provider: "openai", ID: id, Name: name, Login: login, Refresh: p.chatgpt.refresh, Apply: p.chatgpt.apply, Headers: p.chatgpt.headers,
+		}
+	}
+	return []sdk.AuthMethod{
+		{Provider: "github-copilot", ID: "device", Name: "GitHub account", Login: p.copilot.login, Apply: applyCopilot},
+		chatgpt("browser", "ChatGPT account, in a browser on this machine", p.chatgpt.browser),
+		chatgpt("device", "ChatGPT account, with a code", p.chatgpt.device),
+	}
+}
+
+// text returns an option that is a text, or the default.
+func text(options sdk.Object, name, otherwise string) string {
+	if s, ok := options[name].(string); ok && s != "" {
+		return s
+	}
+	return otherwise
+}

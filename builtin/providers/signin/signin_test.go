@@ -1,0 +1,262 @@
+package signin
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/tenonhq/tenon/internal/oauth"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// user is the user of a test. Browse is the browser.
+type user struct {
+	mu      sync.Mutex
+	notices []string
+	code    string
+	browse  func(ctx context.Context, address string) (string, error)
+}
+
+func (u *user) Notice(text string) { u.notices = append(u.notices, text) }
+
+func (u *user) Code(address, code string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.code = address + " " + code
+}
+
+func (u *user) Visit(ctx context.Context, address string) (string, error) {
+	return u.browse(ctx, address)
+}
+
+// provider is an authorization server with a device flow. It refuses requests that come too early, with slow_down.
+type provider struct {
+	*httptest.Server
+	mu        sync.Mutex
+	now       time.Duration // advanced by waits of the client
+	polled    time.Duration // time of the last request for the token
+	interval  time.Duration
+	answers   []string // error codes before the token; "slow" raises the interval
+	refreshes map[string]bool
+	issued    int
+}
+
+func newProvider(t *testing.T, answers ...string) *provider {
+	t.Helper()
+	p := &provider{interval: 5 * time.Second, answers: answers, refreshes: map[string]bool{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /login/device/code", func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("scope") != "read:user" || r.FormValue("client_id") == "" {
+			t.Errorf("form %v", r.Form)
+		}
+		reply(w, 200, map[string]any{"device_code": "dc", "user_code": "AB-CD", "verification_uri": "https://github.example/device", "interval": 5, "expires_in": 900})
+	})
+	mux.HandleFunc("POST /login/oauth/access_token", func(w http.ResponseWriter, r *http.Request) {
+		if code := p.poll(); r.FormValue("device_code") != "dc" || code != "" {
+			reply(w, 200, map[string]any{"error": code, "interval": p.interval.Seconds()}) // GitHub answers errors with 200
+			return
+		}
+		reply(w, 200, map[string]any{"access_token": "gho", "token_type": "bearer", "scope": "read:user"})
+	})
+	mux.HandleFunc("POST /api/accounts/deviceauth/usercode", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, 200, map[string]any{"user_code": "XY-12", "device_auth_id": "da", "interval": "5"})
+	})
+	mux.HandleFunc("POST /api/accounts/deviceauth/token", func(w http.ResponseWriter, _ *http.Request) {
+		if p.poll() != "" {
+			reply(w, http.StatusForbidden, map[string]any{"error": map[string]any{"code": "deviceauth_authorization_unknown"}})
+			return
+		}
+		reply(w, 200, map[string]any{"authorization_code": "code", "code_verifier": "v"})
+	})
+	mux.HandleFunc("GET /oauth/authorize", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		for name, want := range map[string]string{"code_challenge_method": "S256", "id_token_add_organizations": "true", "codex_cli_simplified_flow": "true", "originator": "tenon"} {
+			if q.Get(name) != want {
+				t.Errorf("%s = %q, want %q", name, q.Get(name), want)
+			}
+		}
+		http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {"code"}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
+	})
+	mux.HandleFunc("POST /oauth/token", func(w http.ResponseWriter, r *http.Request) { p.token(w, r) })
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// poll returns the next error code.
+func (p *provider) poll() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	early := p.now-p.polled < p.interval
+	p.polled = p.now
+	switch {
+	case early:
+		p.interval += 5 * time.Second
+		return "slow_down"
+	case len(p.answers) == 0:
+		return ""
+	}
+	code := p.answers[0]
+	p.answers = p.answers[1:]
+	if code == "slow_down" {
+		p.interval += 5 * time.Second
+	}
+	return code
+}
+
+func (p *provider) token(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if old := r.FormValue("refresh_token"); r.FormValue("grant_type") == "refresh_token" {
+		if !p.refreshes[old] {
+			reply(w, 400, map[string]any{"error": "invalid_grant"})
+			return
+		}
+		delete(p.refreshes, old) // single use
+	} else if r.FormValue("code") != "code" || r.FormValue("code_verifier") == "" {
+		reply(w, 400, map[string]any{"error": "invalid_grant"})
+		return
+	}
+	p.issued++
+	refresh := fmt.Sprintf("rt%d", p.issued)
+	p.refreshes[refresh] = true
+	reply(w, 200, map[string]any{
+		"access_token": fmt.Sprintf("at%d", p.issued), "refresh_token": refresh, "expires_in": 3600,
+		"id_token": "x." + base64.RawURLEncoding.EncodeToString([]byte(`{"https://api.openai.com/auth": {"chatgpt_account_id": "acc"}}`)) + ".y",
+	})
+}
+
+// wait advances the clock of the server instead of waiting.
+func (p *provider) wait(_ context.Context, d time.Duration) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now += d
+	return nil
+}
+
+func (p *provider) doer(t *testing.T) oauth.Doer {
+	t.Helper()
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+}
+
+func TestDeviceCodes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answers []string
+		want    error
+	}{
+		"confirmed": {[]string{"authorization_pending", "authorization_pending"}, nil},
+		"slow down": {[]string{"slow_down", "authorization_pending"}, nil},
+		"denied":    {[]string{"authorization_pending", "access_denied"}, oauth.ErrDenied},
+		"expired":   {[]string{"expired_token"}, oauth.ErrExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t, c.answers...)
+			copilot := copilot{http: p.doer(t), server: p.URL, wait: p.wait}
+			u := &user{}
+			token, err := copilot.login(t.Context(), sdk.Object{}, u)
+			if !errors.Is(err, c.want) {
+				t.Fatalf("login() = %v, want %v", err, c.want)
+			}
+			if u.code != "https://github.example/device AB-CD" || len(u.notices) != 1 || !strings.Contains(u.notices[0], "opencode") {
+				t.Errorf("shown: %q, %q, want the code and whose client is used", u.code, u.notices)
+			}
+			if c.want == nil && (token.Access != "gho" || token.Expires != 0) {
+				t.Errorf("token %+v", token)
+			}
+			if limit := 15 * time.Second; c.want == nil && p.interval > limit {
+				t.Errorf("the client polled too early: interval %s", p.interval)
+			}
+		})
+	}
+}
+
+func TestOwnClient(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	u := &user{}
+	copilot := copilot{http: p.doer(t), server: p.URL, wait: p.wait}
+	if _, err := copilot.login(t.Context(), sdk.Object{"clientId": "mine"}, u); err != nil || len(u.notices) != 0 {
+		t.Errorf("login() = %v with notices %q, want none about another program's client", err, u.notices)
+	}
+}
+
+func TestChatGPT(t *testing.T) {
+	t.Parallel()
+	for name, device := range map[string]bool{"browser": false, "device": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t, "authorization_pending", "authorization_pending")
+			c := chatgpt{http: p.doer(t), issuer: p.URL, redirect: "http://localhost:0/auth/callback", api: "https://api.example", wait: p.wait}
+			u := &user{browse: func(ctx context.Context, address string) (string, error) {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+				if err != nil {
+					return "", err
+				}
+				if resp, err := p.doer(t).Do(req); err == nil {
+					_ = resp.Body.Close()
+				}
+				<-ctx.Done()
+				return "", ctx.Err()
+			}}
+			login := c.browser
+			if device {
+				login = c.device
+			}
+			token, err := login(t.Context(), sdk.Object{}, u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if device && u.code != p.URL+"/codex/device XY-12" {
+				t.Errorf("shown %q", u.code)
+			}
+			want := map[string]string{"Authorization": "Bearer at1", "ChatGPT-Account-Id": "acc", "originator": "tenon"}
+			if diff := cmp.Diff(want, c.headers(token)); diff != "" {
+				t.Errorf("headers (-want +got):\n%s", diff)
+			}
+			info := &sdk.ProviderInfo{BaseURL: "https://api.openai.com/v1"}
+			if c.apply(info, token); info.BaseURL != "https://api.example" || info.Options["outputLimit"] != false {
+				t.Errorf("provider %+v", info)
+			}
+			second, err := c.refresh(t.Context(), sdk.Object{}, token)
+			if err != nil || second.Access != "at2" || second.Refresh != "rt2" || second.Metadata[account] != "acc" {
+				t.Fatalf("refresh() = %+v, %v", second, err)
+			}
+			var refused *oauth.Error
+			if _, err := c.refresh(t.Context(), sdk.Object{}, token); !errors.As(err, &refused) || refused.Code != oauth.CodeInvalidGrant {
+				t.Errorf("a refresh token that was used = %v, want invalid_grant", err)
+			}
+		})
+	}
+}
+
+func FuzzAccount(f *testing.F) {
+	f.Add("x." + base64.RawURLEncoding.EncodeToString([]byte(`{"organizations": [{"id": "o"}]}`)) + ".y")
+	f.Add("..")
+	f.Fuzz(func(t *testing.T, jwt string) {
+		if id := accountOf(jwt); strings.ContainsAny(id, "\r\n\x00 ") {
+			t.Errorf("account %q cannot be a header", id)
+		}
+	})
+}

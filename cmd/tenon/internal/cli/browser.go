@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Visit asks the user to open an address in a browser, and opens it if this machine has one. It returns a line that the user enters: the
+// address that a browser on another machine was sent to. Otherwise it waits until ctx ends.
+func (a *App) Visit(ctx context.Context, address string) (string, error) {
+	if err := a.show(address); err != nil {
+		return "", err
+	}
+	a.Screen.Line("if the browser runs on another machine and cannot load the last page, paste the address of that page here:")
+	line, err := a.enter(ctx)
+	if err == nil && line == "" {
+		return "", errors.New("canceled")
+	}
+	return line, err
+}
+
+// Watch is Visit for a session, whose stdin must not be read: it waits for a browser on this machine.
+func (a *App) Watch(ctx context.Context, address string) (string, error) {
+	if err := a.show(address); err != nil {
+		return "", err
+	}
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// show opens an address in a browser, if there is one, and prints it.
+func (a *App) show(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("sign-in address %q: want https://…", terminal.OneLine(address))
+	}
+	if a.openBrowser(u.String()) {
+		a.Screen.Line("opened your browser to sign in; if nothing appears, open this address:")
+	} else {
+		a.Screen.Line("open this address in a browser to sign in:")
+	}
+	a.Screen.Line("\n  " + terminal.Visible(u.String()) + "\n")
+	return nil
+}
+
+// enter returns a line of stdin. After the end of stdin it waits until ctx ends.
+func (a *App) enter(ctx context.Context) (string, error) {
+	keys := terminal.NewKeyboard(a.In)
+	for {
+		if line, ok := keys.Line(); ok {
+			return strings.TrimSpace(line), nil
+		}
+		keys.Want()
+		select {
+		case p := <-keys.Pieces:
+			keys.Took(p)
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// openBrowser opens an http or https address in the user's browser: $BROWSER, or that of a graphical session on this machine. It reports
+// whether a program was started.
+func (a *App) openBrowser(address string) bool {
+	command := a.browser()
+	if command == nil {
+		return false
+	}
+	cmd := exec.Command(command[0], append(command[1:], address)...)
+	cmd.Env = a.Env
+	if cmd.Start() != nil {
+		return false
+	}
+	go func() { _ = cmd.Wait() }() // ends with the program, which may outlive this one
+	return true
+}
+
+// browser returns the command that opens an address; nil if there is none.
+func (a *App) browser() []string {
+	if name, _, _ := strings.Cut(a.Env.Lookup("BROWSER"), ":"); name != "" {
+		return strings.Fields(name)
+	}
+	if a.Env.Lookup("SSH_CONNECTION") != "" {
+		return nil // the browser would open on the other machine
+	}
+	switch runtime.GOOS {
+	case "windows":
+		return []string{"rundll32.exe", "url.dll,FileProtocolHandler"}
+	case "darwin":
+		return []string{"open"}
+	}
+	if a.Env.Lookup("DISPLAY") == "" && a.Env.Lookup("WAYLAND_DISPLAY") == "" {
+		return nil
+	}
+	return []string{"xdg-open"}
+}
+
+// authUser is the user during a sign-in to a provider.
+type authUser struct{ *App }
+
+var _ sdk.AuthUser = authUser{}
+
+// Notice shows a line.
+func (u authUser) Notice(text string) { u.Screen.Line(terminal.Visible(text)) }
+
+// Code shows a code that the user enters at an address.
+func (u authUser) Code(address, code string) {
+	u.Screen.Line(fmt.Sprintf("open %s and enter the code %s", terminal.OneLine(address), terminal.OneLine(code)))
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/oauth"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func workspace(t *testing.T) *Workspace {
+	t.Helper()
+	home := t.TempDir()
+	return &Workspace{
+		App: &App{Mask: &maskWriter{}}, Project: sdk.Project{Home: home, DataDir: filepath.Join(home, "data")}, Loaded: &config.Loaded{Config: &sdk.Config{}},
+	}
+}
+
+// Requests whose token is refused at the same time share one refresh; the server accepts a refresh token once.
+func TestAuthorizeRefreshesOnce(t *testing.T) {
+	t.Parallel()
+	w := workspace(t)
+	var refreshes atomic.Int32
+	method := sdk.AuthMethod{Provider: "p", ID: "m", Refresh: func(_ context.Context, _ sdk.Object, old *sdk.Token) (*sdk.Token, error) {
+		n := refreshes.Add(1)
+		if old.Refresh != fmt.Sprintf("r%d", n-1) {
+			return nil, &oauth.Error{Status: 400, Code: oauth.CodeInvalidGrant}
+		}
+		return &sdk.Token{Access: fmt.Sprintf("a%d", n), Refresh: fmt.Sprintf("r%d", n)}, nil
+	}}
+	stored := credential("m", &sdk.Token{Access: "a0", Refresh: "r0"})
+	if err := w.Credentials().Put(t.Context(), credentials.ForProvider("p"), stored); err != nil {
+		t.Fatal(err)
+	}
+	authorize := w.authorize("p", method, stored)
+	first, err := authorize(t.Context(), nil)
+	if err != nil || first["Authorization"] != "Bearer a0" {
+		t.Fatalf("headers %v, %v", first, err)
+	}
+	var running sync.WaitGroup
+	for range 10 {
+		running.Go(func() { // ends with the call; waited for below
+			if second, err := authorize(t.Context(), first); err != nil || second["Authorization"] != "Bearer a1" {
+				t.Errorf("headers after a refusal %v, %v", second, err)
+			}
+		})
+	}
+	running.Wait()
+	if n := refreshes.Load(); n != 1 {
+		t.Errorf("%d refreshes, want 1", n)
+	}
+	method.Refresh = nil
+	if _, err := w.authorize("p", method, stored)(t.Context(), map[string]string{"Authorization": "Bearer a1"}); err == nil || !strings.Contains(err.Error(), "tenon auth login p") {
+		t.Errorf("a refused token without a refresh = %v, want the command", err)
+	}
+	if err := w.Credentials().Delete(t.Context(), credentials.ForProvider("p")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := authorize(t.Context(), nil); !errors.Is(err, credentials.ErrNotFound) || !strings.Contains(err.Error(), "tenon auth login p") {
+		t.Errorf("after a logout = %v, want ErrNotFound and the command", err)
+	}
+}

@@ -1,0 +1,112 @@
+package extensions
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/oauth"
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/mcp/auth"
+)
+
+// loginTimeout limits a sign-in, most of which is the user's time in the browser.
+const loginTimeout = 10 * time.Minute
+
+// maxSignIns is the maximum number of sign-ins in a row: a server may require more scopes for its lists, or name another authorization
+// server, once the user is signed in.
+const maxSignIns = 2
+
+// ErrNoSignIn is returned for a server that the user cannot sign in to.
+var ErrNoSignIn = errors.New("no sign-in")
+
+// authorizer returns what signs requests to a server in; nil if tenon does not: for a local server, if the configuration switches it off,
+// or if the user's headers contain the credentials. fresh ignores the stored token.
+func (s *Set) authorizer(c *Candidate, fresh bool) *auth.Authorizer {
+	server := c.Server
+	if server == nil || server.Transport == mcp.TransportStdio || server.OAuth.Off || hasAuthorization(server) {
+		return nil
+	}
+	return auth.New(auth.Options{
+		Server: server.Name, URL: server.URL, Config: server.OAuth, Definition: server.TokenScope(), Fresh: fresh,
+		Store: credentials.Open(filepath.Join(s.opts.Project.DataDir, credentials.File)),
+	})
+}
+
+func hasAuthorization(server *mcp.Server) bool {
+	for name := range server.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return false
+}
+
+// Login signs the user in to a server, even if a token is stored, and returns what the server offers. Errors: ErrNoSignIn.
+func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) (*mcp.Definition, error) {
+	a := s.authorizer(c, true)
+	if a == nil {
+		return nil, ErrNoSignIn
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, errors.New("no answer from the browser within "+loginTimeout.String()))
+	defer cancel()
+	options := s.serverOptions(c)
+	options.Authorizer = a
+	if _, err := mcp.Probe(ctx, *c.Server, s.opts.Project, options); err != nil && !errors.As(err, new(*auth.SignInError)) {
+		return nil, err
+	}
+	var err error
+	for range maxSignIns {
+		if err := a.SignIn(ctx, visit); err != nil {
+			return nil, errors.Join(err, context.Cause(ctx))
+		}
+		c.offered, err = mcp.Probe(ctx, *c.Server, s.opts.Project, options)
+		if !errors.As(err, new(*auth.SignInError)) {
+			break
+		}
+	}
+	return c.offered, err
+}
+
+// Logout removes the stored token of a server. Errors: credentials.ErrNotFound.
+func (s *Set) Logout(ctx context.Context, c *Candidate) error {
+	a := s.authorizer(c, false)
+	if a == nil {
+		return credentials.ErrNotFound
+	}
+	name, _, err := a.Stored()
+	if err != nil {
+		return err
+	}
+	return credentials.Open(filepath.Join(s.opts.Project.DataDir, credentials.File)).Delete(ctx, name)
+}
+
+// SignIn returns the stored token of a server. Errors: ErrNoSignIn, credentials.ErrNotFound, credentials.ErrFile.
+func (s *Set) SignIn(c *Candidate) (*credentials.Credential, error) {
+	a := s.authorizer(c, false)
+	if a == nil {
+		return nil, ErrNoSignIn
+	}
+	_, token, err := a.Stored()
+	return token, err
+}
+
+// Unsigned returns the servers that did not work because they require sign-in, except those for which the user declined it.
+func (s *Set) Unsigned() []*Candidate {
+	var out []*Candidate
+	for _, c := range s.Candidates {
+		if !c.mayStart() || s.authorizer(c, false) == nil {
+			continue
+		}
+		if last := s.LastCheck(c); last != nil && last.SignIn && !last.Declined {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Decline records that the user does not want to sign in to a server now.
+func (s *Set) Decline(c *Candidate) { mcp.Decline(s.serverDir(), *c.Server) }

@@ -1,0 +1,254 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/oauth"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// maxKey is the maximum size of a key in bytes; those of providers have up to some hundred.
+	maxKey = 16 << 10
+	// testTimeout limits the test request at the end of a sign-in.
+	testTimeout = 15 * time.Second
+	// methodKey is the sign-in method that stores a key.
+	methodKey = "key"
+)
+
+func authCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "auth", Short: "Manage keys of and sign-ins to model providers",
+		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you. A key in the configuration takes
+precedence over one in the environment, and that over a stored one. Keys and tokens of opencode are used, too; opencode's file is
+never changed.`,
+	}
+	cli.Group(cmd)
+	cmd.AddCommand(authLoginCommand(a), authListCommand(a), authLogoutCommand(a))
+	return cmd
+}
+
+// authLogin holds the flags of "tenon auth login".
+type authLogin struct {
+	method, env, file string
+	noTest            bool
+}
+
+func authLoginCommand(a *cli.App) *cobra.Command {
+	var f authLogin
+	cmd := &cobra.Command{
+		Use: "login [PROVIDER]", Short: "Store the key of a provider, or sign in to it",
+		Long: `Store the key of a provider, or sign in to it. The key is read from stdin, without showing it on a terminal, from an
+environment variable or from a file. A request at the end tests it.`,
+		Example: `  tenon auth login anthropic
+  tenon auth login github-copilot
+  tenon auth login openai --env OPENAI_API_KEY
+  pass show groq | tenon auth login groq`,
+		Args: cli.Args(0, 1, "a provider"),
+		RunE: func(cmd *cobra.Command, args []string) error { return login(cmd.Context(), a, &f, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.method, "method", "", "sign-in `method`: key, or one that tenon auth login PROVIDER lists")
+	flags.StringVar(&f.env, "env", "", "store the value of this environment `variable`")
+	flags.StringVar(&f.file, "file", "", "store the key in this `file`")
+	flags.BoolVar(&f.noTest, "no-test", false, "do not send a test request")
+	return cmd
+}
+
+func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
+	w, err := a.Configured(ctx)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return cli.UsageError("name one of them, such as: tenon auth login openai", "missing provider; those with a sign-in are %s, and every other takes a key", strings.Join(signInProviders(), ", "))
+	}
+	id := strings.TrimRight(args[0], "/")
+	method, err := chooseMethod(a, f, id)
+	if err != nil {
+		return err
+	}
+	if method != nil {
+		err = w.Login(ctx, method)
+	} else {
+		err = storeKey(ctx, w, f, id)
+	}
+	switch {
+	case errors.Is(err, oauth.ErrDenied):
+		return cli.Fail(cli.ExitRefused, err, "run tenon auth login "+id+" again and allow the access")
+	case errors.Is(err, oauth.ErrExpired):
+		return cli.Fail(cli.ExitTurn, err, "run tenon auth login "+id+" again")
+	case err != nil:
+		return err
+	}
+	a.Screen.Line("stored the credentials of " + terminal.Visible(id) + " in " + w.Credentials().Path())
+	if f.noTest {
+		return nil
+	}
+	return a.WithMachine(ctx, func(m *cli.Machine) error { return testProvider(ctx, a, m, id) })
+}
+
+func signInProviders() []string {
+	var out []string
+	for _, m := range cli.AuthMethods("") {
+		out = append(out, m.Provider)
+	}
+	return slices.Compact(out)
+}
+
+// chooseMethod returns the sign-in method, or nil for a key.
+func chooseMethod(a *cli.App, f *authLogin, id string) (*sdk.AuthMethod, error) {
+	methods := cli.AuthMethods(id)
+	if f.method == methodKey || f.env != "" || f.file != "" || f.method == "" && len(methods) == 0 {
+		return nil, nil
+	}
+	names := []string{methodKey}
+	for i := range methods {
+		if methods[i].ID == f.method || f.method == "" && len(methods) == 1 {
+			return &methods[i], nil
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", methods[i].ID, methods[i].Name))
+	}
+	if f.method == "" && !a.Screen.Answers {
+		return nil, nil // a key on stdin
+	}
+	return nil, cli.UsageError("choose one with --method", "provider %s has several sign-in methods: %s", id, strings.Join(names, ", "))
+}
+
+// storeKey stores a key from the environment, a file or stdin.
+func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) error {
+	var key string
+	var err error
+	switch {
+	case f.env != "":
+		if key = w.App.Env.Lookup(f.env); key == "" {
+			return cli.UsageError("set it, or leave out --env to enter the key", "variable %s is not set", f.env)
+		}
+	case f.file != "":
+		file, openErr := os.Open(f.file)
+		if openErr != nil {
+			return cli.UsageError("name a file that you can read", "key file: %w", openErr)
+		}
+		defer file.Close()
+		key, err = readKey(file)
+	case w.App.Screen.Answers:
+		w.App.Screen.Ask("key of " + terminal.OneLine(id) + " (not shown): ")
+		var typed []byte
+		typed, err = term.ReadPassword(int(w.App.In.Fd()))
+		w.App.Screen.Answered()
+		key = strings.TrimSpace(string(typed))
+	default:
+		key, err = readKey(w.App.In)
+	}
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		return cli.UsageError("enter the key, pipe it to stdin, or use --env or --file", "the key of %s is empty", id)
+	}
+	return w.Credentials().Put(ctx, credentials.ForProvider(id), &credentials.Credential{Type: credentials.TypeKey, Key: key})
+}
+
+func readKey(r io.Reader) (string, error) {
+	content, err := io.ReadAll(io.LimitReader(r, maxKey+1))
+	if len(content) > maxKey {
+		return "", cli.UsageError("pass the key alone", "the key is larger than %d bytes", maxKey)
+	}
+	return strings.TrimSpace(string(content)), err
+}
+
+// testProvider sends a request with the credentials.
+func testProvider(ctx context.Context, a *cli.App, m *cli.Machine, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
+	defer cancel()
+	n, err := m.TestProvider(ctx, id)
+	var refused *sdk.ProviderError
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		a.Screen.Line("not tested: this provider cannot list its models")
+		return nil
+	case errors.As(err, &refused) && (refused.StatusCode == 401 || refused.StatusCode == 403):
+		return cli.Fail(cli.ExitModel, fmt.Errorf("stored, but %s refused them: %w", id, err), "check the key, and run tenon auth login "+id+" again")
+	case err != nil:
+		return cli.Fail(cli.ExitModel, fmt.Errorf("stored, but the test failed: %w", err), "tenon doctor tests again")
+	}
+	a.Screen.Line(fmt.Sprintf("tested: %s lists %s", terminal.Visible(id), view.Plural(n, "model")))
+	return nil
+}
+
+// listedCredential is a credential in the list.
+type listedCredential struct {
+	Provider string    `json:"provider"`
+	Type     string    `json:"type"`
+	Source   string    `json:"source"`
+	Expires  time.Time `json:"expires,omitzero"`
+}
+
+func authListCommand(a *cli.App) *cobra.Command {
+	return a.FormatFlag(&cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the stored credentials of providers",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := a.Place(cmd.Context())
+			if err != nil {
+				return err
+			}
+			stored, err := w.StoredKeys()
+			var list []listedCredential
+			for _, id := range slices.Sorted(maps.Keys(stored)) {
+				c := stored[id]
+				one := listedCredential{Provider: id, Type: methodKey, Source: c.Source}
+				if c.Type == credentials.TypeOAuth {
+					one.Type = "sign-in"
+				}
+				if c.Expires != 0 {
+					one.Expires = time.UnixMilli(c.Expires)
+				}
+				list = append(list, one)
+			}
+			return errors.Join(cli.List(a, list, cli.Listing[listedCredential]{
+				Empty: "no stored credentials; tenon auth login PROVIDER stores some",
+				Head:  []string{"provider", "type", "from"},
+				Row: func(l *listedCredential) []string {
+					return []string{terminal.OneLine(l.Provider), l.Type, terminal.OneLine(l.Source)}
+				},
+			}), err)
+		},
+	})
+}
+
+func authLogoutCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "logout PROVIDER", Short: "Remove the stored credentials of a provider",
+		Args: cli.Args(1, 1, "a provider"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.Place(cmd.Context())
+			if err != nil {
+				return err
+			}
+			err = w.Credentials().Delete(cmd.Context(), credentials.ForProvider(args[0]))
+			if errors.Is(err, credentials.ErrNotFound) {
+				return cli.UsageError("tenon auth list shows them; opencode's are removed with opencode auth logout", "no stored credentials of %s", args[0])
+			}
+			if err == nil {
+				a.Screen.Line("removed the credentials of " + terminal.Visible(args[0]))
+			}
+			return err
+		},
+	}
+}

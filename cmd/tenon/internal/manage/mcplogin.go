@@ -1,0 +1,130 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/oauth"
+)
+
+func mcpLoginCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "login NAME", Short: "Sign in to an MCP server",
+		Long: `Sign in to a remote MCP server with OAuth. A browser opens, or the address to open is printed. The token is stored in
+credentials.json in your data directory, readable only by you, and refreshed when it expires.`,
+		Args: cli.Args(1, 1, "the name of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
+				return Login(cmd.Context(), a, s, c, a.Visit)
+			})
+		},
+	}
+}
+
+// Login signs the user in to an approved server. It then approves the offer of the user's own server, as mcp add does.
+func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, visit oauth.Visit) error {
+	offered, err := s.Login(ctx, c, visit)
+	switch {
+	case errors.Is(err, extensions.ErrNoSignIn):
+		return cli.UsageError("tenon mcp status shows the servers that you can sign in to", "server %q has no sign-in: it is local, its headers contain a token, or oauth is false", c.Name)
+	case errors.Is(err, oauth.ErrDenied):
+		return cli.Fail(cli.ExitRefused, err, "run tenon mcp login "+c.Name+" again and allow the access")
+	case err != nil:
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("server %q: %w", c.Name, err), "tenon mcp logs "+c.Name+" shows its output; if it has no sign-in, put a token into its headers")
+	}
+	if _, pinned, err := s.Differences(c, offered); err != nil {
+		return err
+	} else if !pinned && !c.Project {
+		if err := s.Pin(ctx, c); err != nil {
+			return err
+		}
+	}
+	a.Screen.Line(fmt.Sprintf("signed in to %s; it offers %s", terminal.Visible(c.Name), view.Plural(len(offered.Tools), "tool")))
+	return nil
+}
+
+func mcpLogoutCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "logout NAME", Short: "Remove the stored token of an MCP server",
+		Args: cli.Args(1, 1, "the name of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
+				err := s.Logout(cmd.Context(), c)
+				if errors.Is(err, credentials.ErrNotFound) {
+					return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)
+				}
+				if err == nil {
+					a.Screen.Line("signed out of " + terminal.Visible(c.Name))
+				}
+				return err
+			})
+		},
+	}
+}
+
+func mcpStatusCommand(a *cli.App) *cobra.Command {
+	return a.FormatFlag(&cobra.Command{
+		Use: "status", Short: "Show the sign-ins to MCP servers",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return showSignIns(a, s) })
+		},
+	})
+}
+
+// listedSignIn is a sign-in in the list.
+type listedSignIn struct {
+	Name    string    `json:"name"`
+	Status  string    `json:"status"`
+	Issuer  string    `json:"issuer,omitempty"`
+	Expires time.Time `json:"expires,omitzero"` // of the access token, which is refreshed
+	Scopes  []string  `json:"scopes,omitempty"`
+}
+
+func showSignIns(a *cli.App, s *extensions.Set) error {
+	var list []listedSignIn
+	for _, c := range s.Candidates {
+		if c.Server == nil {
+			continue
+		}
+		token, err := s.SignIn(c)
+		if errors.Is(err, extensions.ErrNoSignIn) {
+			continue
+		}
+		one := listedSignIn{Name: c.Name}
+		switch {
+		case errors.Is(err, credentials.ErrNotFound):
+			one.Status = "not signed in"
+		case err != nil:
+			return err
+		default:
+			one.Status, one.Issuer, one.Scopes = "signed in", token.Client.Issuer, token.Client.Scopes
+			if token.Expires != 0 {
+				one.Expires = time.UnixMilli(token.Expires)
+			}
+			switch {
+			case len(token.Client.Wanted) > 0:
+				one.Status = "requires more rights; run: tenon mcp login " + c.Name
+			case token.Refresh == "" && token.Expired(time.Now()):
+				one.Status = "expired; run: tenon mcp login " + c.Name
+			}
+		}
+		list = append(list, one)
+	}
+	return cli.List(a, list, cli.Listing[listedSignIn]{
+		Empty: "no remote MCP servers that you can sign in to",
+		Head:  []string{"name", "status", "issuer"},
+		Row: func(l *listedSignIn) []string {
+			return []string{terminal.OneLine(l.Name), terminal.OneLine(l.Status), terminal.OneLine(l.Issuer)}
+		},
+	})
+}

@@ -1,0 +1,93 @@
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/mcp/auth/authtest"
+)
+
+// docsServer starts an MCP server with one tool that requires sign-in, and returns a process that has it in its configuration.
+func docsServer(t *testing.T) (*authtest.Service, *process) {
+	t.Helper()
+	docs := mcpserver.NewMCPServer("docs", "1.0")
+	docs.AddTool(mcp.NewTool("greet"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("hello from the docs"), nil
+	})
+	s := authtest.New(t)
+	s.MCP = mcpserver.NewStreamableHTTPServer(docs, mcpserver.WithStateful(true))
+	p := newProcess(t, "")
+	browser := filepath.Join(t.TempDir(), "browser")
+	self, err := os.Executable()
+	must(t, err)
+	must(t, os.Symlink(self, browser))
+	p.env = append(p.env, "BROWSER="+browser, "TENON_CONFIG_CONTENT="+fmt.Sprintf(
+		`{"enabled_providers": ["offline"], "mcp": {"docs": {"type": "remote", "url": %q}}}`, s.Address()))
+	return s, p
+}
+
+// The user signs in once; runs use and refresh the token. Without a user, a run names the command and continues.
+func TestMCPLogin(t *testing.T) {
+	t.Parallel()
+	s, p := docsServer(t)
+	must(t, os.WriteFile(filepath.Join(p.work, "a.txt"), []byte("the file"), 0o644))
+	out, errs := p.output(t, 0, "run", "--auto", `read {"filePath": "a.txt"}`)
+	if !strings.Contains(out, "the file") || !strings.Contains(errs, "tenon mcp login docs") {
+		t.Errorf("run without sign-in: %s%s, want the answer and the command", out, errs)
+	}
+	expectOutput(t, p, 0, "not signed in", "mcp", "status")
+	expectOutput(t, p, 0, "signed in to docs; it offers 1 tool", "mcp", "login", "docs")
+	expectOutput(t, p, 0, "hello from the docs", "run", "--auto", "docs_greet {}")
+	s.Revoke()
+	expectOutput(t, p, 0, "hello from the docs", "run", "--auto", "docs_greet {}")
+	expectOutput(t, p, 0, `"issuer": "`+s.URL, "mcp", "status", "--format", "json")
+	if n := s.Count("authorize"); n != 1 {
+		t.Errorf("%d sign-ins, want 1", n)
+	}
+	file := filepath.Join(p.dataDir(), credentials.File)
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode of %s = %v, %v, want 0600", file, info.Mode(), err)
+	}
+	s.RevokeAll()
+	expectOutput(t, p, 1, "tenon mcp login docs", "mcp", "call", "docs", "greet")
+	expectOutput(t, p, 0, "signed out of docs", "mcp", "logout", "docs")
+	expectOutput(t, p, 2, "not signed in", "mcp", "logout", "docs")
+	s.Change(func() { s.Deny = true })
+	expectOutput(t, p, 5, "access_denied", "mcp", "login", "docs")
+}
+
+// A project's server at the same address does not use the user's token.
+func TestMCPLoginOfProject(t *testing.T) {
+	t.Parallel()
+	s, p := docsServer(t)
+	must(t, os.WriteFile(filepath.Join(p.work, ".mcp.json"), fmt.Appendf(nil, `{"mcpServers": {"copy": {"type": "http", "url": %q}}}`, s.Address()), 0o644))
+	expectOutput(t, p, 0, "signed in to docs", "mcp", "login", "docs")
+	expectOutput(t, p, 5, "approve it with", "mcp", "login", "copy")
+	out, errs := p.output(t, 0, "mcp", "trust", "copy", "--yes")
+	if !strings.Contains(out+errs, "tenon mcp login copy") {
+		t.Errorf("trust: %s%s, want the command", out, errs)
+	}
+	expectOutput(t, p, 0, "signed in to copy", "mcp", "login", "copy")
+	expectOutput(t, p, 0, "signed out of copy", "mcp", "logout", "copy")
+	expectOutput(t, p, 0, "hello from the docs", "mcp", "call", "docs", "greet")
+}
+
+// expectOutput runs the command, which must end with the code and print the text, and no token.
+func expectOutput(t *testing.T, p *process, code int, want string, args ...string) {
+	t.Helper()
+	out, errs := p.output(t, code, args...)
+	if !strings.Contains(out+errs, want) {
+		t.Errorf("tenon %q: %s%s, want %q", args, out, errs, want)
+	}
+	if strings.Contains(out+errs, "access-") || strings.Contains(out+errs, "refresh-") {
+		t.Errorf("tenon %q prints a token: %s%s", args, out, errs)
+	}
+}

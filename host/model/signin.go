@@ -1,0 +1,41 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// signIn adds stored credentials to a provider without a key. They are not sent to an address that a file of the project chose.
+func (m *Models) signIn(p *provider) {
+	if m.o.SignIn == nil || p.info.Key != "" || p.withheld != "" {
+		return
+	}
+	info := p.info
+	info.Options = maps.Clone(info.Options)
+	source := m.o.SignIn(&info)
+	switch {
+	case source == "":
+	case m.foreign[p.info.ID] != "":
+		p.withheld = source
+	default:
+		p.info, p.keyFrom, p.signedIn = info, source, true
+	}
+}
+
+// Test asks a provider for its models with the user's credentials and returns their number. Errors: errors.ErrUnsupported for a provider
+// that cannot list them.
+func (m *Models) Test(ctx context.Context, id string) (models int, err error) {
+	client, err := m.client(ctx, id, nil)
+	if err != nil {
+		return 0, err
+	}
+	lister, ok := client.(sdk.ModelLister)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	list, err := lister.ListModels(ctx)
+	return len(list), err
+}

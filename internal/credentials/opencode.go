@@ -1,0 +1,106 @@
+package credentials
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// OpencodeSource is the Source of credentials from opencode.
+const OpencodeSource = "opencode's auth.json"
+
+// Variables of opencode, see its packages auth and global.
+const (
+	opencodeContent = "OPENCODE_AUTH_CONTENT" // replaces the file
+	opencodeData    = "XDG_DATA_HOME"
+)
+
+// Opencode reads the credentials of opencode, by provider. It returns keys and tokens that are not expired, without refresh tokens: a
+// refreshed token would be lost for opencode. Entries of other kinds, which need a command, are left out.
+//
+// A missing file is not an error. Errors wrap ErrFile.
+func Opencode(home string, lookup func(name string) string, now time.Time) (map[string]*Credential, error) {
+	if text := lookup(opencodeContent); text != "" {
+		out, err := decodeOpencode([]byte(text), now)
+		if err != nil {
+			return nil, fmt.Errorf("%w: variable %s: %w", ErrFile, opencodeContent, err)
+		}
+		return out, nil
+	}
+	data := lookup(opencodeData)
+	if !filepath.IsAbs(data) {
+		data = filepath.Join(home, ".local", "share")
+	}
+	path := filepath.Join(data, "opencode", "auth.json")
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	case !info.Mode().IsRegular() || info.Size() > maxFile:
+		return nil, fmt.Errorf("%w: %s: not a regular file of at most %d bytes", ErrFile, path, maxFile)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	out, err := decodeOpencode(text, now)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
+	}
+	return out, nil
+}
+
+// opencodeEntry is an entry of auth.json, see opencode's packages/opencode/src/auth.
+type opencodeEntry struct {
+	Type          string            `json:"type"`
+	Key           string            `json:"key"`
+	Access        string            `json:"access"`
+	Expires       float64           `json:"expires"` // milliseconds; 0: never
+	AccountID     string            `json:"accountId"`
+	EnterpriseURL string            `json:"enterpriseUrl"`
+	Metadata      map[string]string `json:"metadata"`
+}
+
+func decodeOpencode(data []byte, now time.Time) (map[string]*Credential, error) {
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(data, &entries); err != nil {
+		return nil, plain(err)
+	}
+	out := map[string]*Credential{}
+	for provider, raw := range entries {
+		var e opencodeEntry
+		if json.Unmarshal(raw, &e) != nil {
+			continue // opencode skips them too
+		}
+		c := &Credential{Type: Type(e.Type), Key: e.Key, Access: e.Access, Metadata: e.Metadata, Source: OpencodeSource}
+		if e.Expires > 0 && e.Expires < 1<<53 {
+			c.Expires = int64(e.Expires)
+		}
+		for name, value := range map[string]string{MetadataAccount: e.AccountID, MetadataEnterprise: e.EnterpriseURL} {
+			if value == "" {
+				continue
+			}
+			if c.Metadata == nil {
+				c.Metadata = map[string]string{}
+			}
+			c.Metadata[name] = value
+		}
+		if c.check() == nil && !c.Expired(now) {
+			out[strings.TrimRight(provider, "/")] = c
+		}
+	}
+	return out, nil
+}
+
+// Names of values in Credential.Metadata, as in opencode.
+const (
+	MetadataAccount    = "accountId"     // account that requests are charged to
+	MetadataEnterprise = "enterpriseUrl" // address of GitHub Enterprise
+)

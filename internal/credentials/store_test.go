@@ -1,0 +1,316 @@
+package credentials_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/internal/credentials"
+)
+
+func key(text string) *credentials.Credential {
+	return &credentials.Credential{Type: credentials.TypeKey, Key: text}
+}
+
+func open(t *testing.T) *credentials.Store {
+	t.Helper()
+	return credentials.Open(filepath.Join(t.TempDir(), "data", credentials.File))
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	ctx := t.Context()
+	if _, err := s.Get("provider/a"); !errors.Is(err, credentials.ErrNotFound) {
+		t.Fatalf("Get() of an empty store = %v, want ErrNotFound", err)
+	}
+	if err := s.Delete(ctx, "provider/a"); !errors.Is(err, credentials.ErrNotFound) {
+		t.Fatalf("Delete() in an empty store = %v, want ErrNotFound", err)
+	}
+	token := &credentials.Credential{
+		Type: credentials.TypeOAuth, Access: "at", Refresh: "rt", Expires: 5, Metadata: map[string]string{"accountId": "1"},
+		Client: &credentials.Client{ID: "c", Issuer: "https://i", Resource: "https://r/mcp", TokenURL: "https://i/token", Scopes: []string{"s"}},
+	}
+	for _, err := range []error{
+		s.Put(ctx, "provider/a", key("first")), s.Put(ctx, "provider/a", key("second")), s.Put(ctx, "provider/b", key("b")),
+		s.Put(ctx, token.Client.Name(), token, "provider/b"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	token.Source = s.Path()
+	want := map[string]*credentials.Credential{
+		"provider/a":        {Type: credentials.TypeKey, Key: "second", Source: s.Path()},
+		token.Client.Name(): token,
+	}
+	got, err := s.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("All() (-want +got):\n%s", diff)
+	}
+	if info, err := os.Stat(s.Path()); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("mode of the file = %v, %v, want 0600", info.Mode(), err)
+	}
+	if err := s.Delete(ctx, "provider/a"); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Get("provider/a"); !errors.Is(err, credentials.ErrNotFound) {
+		t.Errorf("Get() after Delete() = %v, want ErrNotFound", err)
+	}
+}
+
+// The name of a token differs whenever its issuer, client, server or configuration differs.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	seen := map[string]credentials.Client{}
+	for _, c := range []credentials.Client{
+		{}, {Issuer: "a"}, {ID: "a"}, {Resource: "a"}, {Definition: "a"}, {Issuer: "a", ID: "b"}, {Issuer: "ab"}, {ID: "ab"}, {ID: "a", Resource: "b"},
+	} {
+		name := c.Name()
+		if other, taken := seen[name]; taken {
+			t.Errorf("%+v and %+v have the name %s", c, other, name)
+		}
+		seen[name] = c
+	}
+}
+
+func TestBadFile(t *testing.T) {
+	t.Parallel()
+	secret := "sk-very-secret"
+	for name, c := range map[string]struct {
+		content string
+		mode    os.FileMode
+		want    string
+	}{
+		"empty":         {"", 0o600, "empty"},
+		"no JSON":       {`{"version": 1, "credentials": ` + secret, 0o600, "invalid JSON at byte"},
+		"wrong type":    {`{"version": 1, "credentials": "` + secret + `"}`, 0o600, "credentials: want"},
+		"no version":    {`{}`, 0o600, "version 0: want 1"},
+		"newer":         {`{"version": 2}`, 0o600, "update tenon"},
+		"readable":      {`{"version": 1}`, 0o644, "chmod 600"},
+		"unknown type":  {`{"version": 1, "credentials": {"provider/a": {"type": "x", "key": "` + secret + `"}}}`, 0o600, `provider/a: type "x"`},
+		"no secret":     {`{"version": 1, "credentials": {"provider/a": {"type": "api"}}}`, 0o600, "provider/a: no key"},
+		"line end":      {`{"version": 1, "credentials": {"provider/a": {"type": "api", "key": "` + secret + `\n"}}}`, 0o600, "control character"},
+		"negative":      {`{"version": 1, "credentials": {"provider/a": {"type": "oauth", "access": "a", "expires": -1}}}`, 0o600, "expires"},
+		"wrong in one":  {`{"version": 1, "credentials": {"provider/a": {"type": "api", "key": 5}}}`, 0o600, "key: want string"},
+		"one not known": {`{"version": 1, "credentials": {"provider/a": 5}}`, 0o600, "provider/a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if runtime.GOOS == "windows" && c.mode != 0o600 {
+				t.Skip("Windows has no such permissions")
+			}
+			path := filepath.Join(t.TempDir(), credentials.File)
+			if err := os.WriteFile(path, []byte(c.content), c.mode); err != nil {
+				t.Fatal(err)
+			}
+			_, err := credentials.Open(path).Get("provider/a")
+			if !errors.Is(err, credentials.ErrFile) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secret) {
+				t.Errorf("Get() = %v, want ErrFile with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// An entry that this version does not understand survives a write and can be removed.
+func TestUnknownEntry(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), credentials.File)
+	if err := os.WriteFile(path, []byte(`{"version": 1, "credentials": {"provider/a": {"type": "later", "x": 1}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := credentials.Open(path)
+	if err := s.Put(t.Context(), "provider/b", key("b")); err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.All()
+	if len(all) != 1 || !errors.Is(err, credentials.ErrFile) {
+		t.Errorf("All() = %v, %v, want one credential and ErrFile", all, err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(data), "later") {
+		t.Errorf("the entry is lost: %s, %v", data, err)
+	}
+	if err := s.Delete(t.Context(), "provider/a"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPutRefuses(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for name, c := range map[string]*credentials.Credential{
+		"no key":   key(""),
+		"line end": key("a\nb"),
+		"type":     {Type: "x", Key: "a"},
+	} {
+		if err := s.Put(t.Context(), "provider/a", c); err == nil {
+			t.Errorf("Put(%s) = nil, want an error", name)
+		}
+	}
+	if _, err := os.Stat(s.Path()); err == nil {
+		t.Error("a refused credential created the file")
+	}
+}
+
+func TestRefresh(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	soon, later := time.Now().Add(20*time.Second).UnixMilli(), time.Now().Add(time.Hour).UnixMilli()
+	for name, c := range map[string]struct {
+		expires  int64
+		rejected string
+		result   error
+		want     string
+		calls    int
+	}{
+		"valid":                  {later, "", nil, "old", 0},
+		"never expires":          {0, "", nil, "old", 0},
+		"expires soon":           {soon, "", nil, "new", 1},
+		"rejected":               {later, "old", nil, "new", 1},
+		"an older one rejected":  {later, "older", nil, "old", 0},
+		"the refresh is refused": {soon, "", broken, "old", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			old := &credentials.Credential{Type: credentials.TypeOAuth, Access: "old", Refresh: "r1", Expires: c.expires}
+			if err := s.Put(t.Context(), "mcp/a", old); err != nil {
+				t.Fatal(err)
+			}
+			calls := 0
+			_, err := s.Refresh(t.Context(), "mcp/a", c.rejected, func(_ context.Context, given *credentials.Credential) (*credentials.Credential, error) {
+				calls++
+				if given.Refresh != "r1" {
+					t.Errorf("refresh of %+v, want the stored credential", given)
+				}
+				return &credentials.Credential{Type: credentials.TypeOAuth, Access: "new", Refresh: "r2", Expires: later}, c.result
+			})
+			if !errors.Is(err, c.result) || calls != c.calls {
+				t.Errorf("Refresh() = %v after %d calls, want %v after %d", err, calls, c.result, c.calls)
+			}
+			if got, err := s.Get("mcp/a"); err != nil || got.Access != c.want {
+				t.Errorf("stored %+v, %v, want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
+// A credential that the user removes during a refresh stays removed.
+func TestRemovedDuringRefresh(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	if err := s.Put(t.Context(), "mcp/a", &credentials.Credential{Type: credentials.TypeOAuth, Access: "old", Expires: 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Refresh(t.Context(), "mcp/a", "", func(ctx context.Context, _ *credentials.Credential) (*credentials.Credential, error) {
+		return &credentials.Credential{Type: credentials.TypeOAuth, Access: "new"}, s.Delete(ctx, "mcp/a")
+	})
+	if !errors.Is(err, credentials.ErrNotFound) {
+		t.Errorf("Refresh() = %v, want ErrNotFound", err)
+	}
+	if _, err := s.Get("mcp/a"); !errors.Is(err, credentials.ErrNotFound) {
+		t.Errorf("Get() = %v, want ErrNotFound", err)
+	}
+}
+
+const (
+	refreshVariable = "TENON_TEST_CREDENTIALS"
+	serverVariable  = "TENON_TEST_SERVER"
+)
+
+// refreshOnce is a process that needs a fresh token and prints it.
+func refreshOnce(path, server string) int {
+	c, err := credentials.Open(path).Refresh(context.Background(), "mcp/a", "", func(ctx context.Context, old *credentials.Credential) (*credentials.Credential, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"?refresh="+url.QueryEscape(old.Refresh), nil)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			return nil, fmt.Errorf("status %d: %w", resp.StatusCode, err)
+		}
+		return &credentials.Credential{Type: credentials.TypeOAuth, Access: string(body), Refresh: "next", Expires: time.Now().Add(time.Hour).UnixMilli()}, nil
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Print(c.Access)
+	return 0
+}
+
+// Of many processes that need a token one refreshes it. The server, like those that rotate refresh tokens, accepts a refresh token once.
+func TestRefreshByProcesses(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	used := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if used++; used > 1 || r.URL.Query().Get("refresh") != "single-use" {
+			http.Error(w, "invalid_grant", http.StatusBadRequest)
+			return
+		}
+		fmt.Fprint(w, "fresh")
+	}))
+	t.Cleanup(server.Close)
+	s := open(t)
+	if err := s.Put(t.Context(), "mcp/a", &credentials.Credential{Type: credentials.TypeOAuth, Access: "old", Refresh: "single-use", Expires: 1}); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	for range 6 {
+		running.Go(func() { // ends with the process; waited for below
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), refreshVariable+"="+s.Path(), serverVariable+"="+server.URL)
+			out, err := cmd.CombinedOutput()
+			if err != nil || string(out) != "fresh" {
+				t.Errorf("process: %q, %v, want the fresh token", out, err)
+			}
+		})
+	}
+	running.Wait()
+	if used != 1 {
+		t.Errorf("%d refresh requests, want 1", used)
+	}
+}
+
+// A lock that is held ends in an error that names the file.
+func TestLocked(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	if err := s.Put(t.Context(), "mcp/a", &credentials.Credential{Type: credentials.TypeOAuth, Access: "old", Expires: 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Refresh(t.Context(), "mcp/a", "", func(ctx context.Context, c *credentials.Credential) (*credentials.Credential, error) {
+		short, cancel := context.WithCancel(ctx)
+		cancel()
+		return s.Refresh(short, "mcp/a", "", nil)
+	})
+	if !errors.Is(err, credentials.ErrLocked) || !strings.Contains(err.Error(), s.Path()) {
+		t.Errorf("Refresh() under the lock = %v, want ErrLocked and the file", err)
+	}
+}

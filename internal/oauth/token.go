@@ -1,0 +1,181 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/httpx"
+)
+
+// maxAnswer is the maximum size of an answer in bytes; tokens have up to some kilobytes.
+const maxAnswer = 1 << 20
+
+// requestTimeout limits one request to an authorization server.
+const requestTimeout = 30 * time.Second
+
+// Error codes of token endpoints, see RFC 6749, section 5.2, and RFC 8628, section 3.5.
+const (
+	CodeInvalidGrant = "invalid_grant" // the refresh token or code is no longer valid
+	CodePending      = "authorization_pending"
+	CodeSlowDown     = "slow_down"
+	CodeDenied       = "access_denied"
+	CodeExpired      = "expired_token"
+)
+
+// Error is the refusal of an authorization server.
+type Error struct {
+	Status      int // of HTTP
+	Code        string
+	Description string
+	Interval    int // new interval in seconds, for CodeSlowDown; 0: not given
+}
+
+// Error returns the status, the code and the description.
+func (e *Error) Error() string {
+	if e.Code == "" {
+		return fmt.Sprintf("the authorization server answered with HTTP status %d (%s)", e.Status, http.StatusText(e.Status))
+	}
+	return "the authorization server refused: " + describe(e.Code, e.Description)
+}
+
+// Token is the answer of a token endpoint.
+type Token struct {
+	Access, Refresh, ID string
+	Expires             int64 // milliseconds since 1970; 0: not given
+	Scopes              []string
+}
+
+// Doer sends requests; it judges their addresses and redirects.
+type Doer interface {
+	Do(req *http.Request) (*http.Response, error)
+}
+
+// Endpoint is a token endpoint with the client that uses it.
+type Endpoint struct {
+	HTTP     Doer
+	URL      string
+	ClientID string
+	Secret   string
+	InHeader bool // Secret is sent as Basic authentication, not in the body
+}
+
+// Request sends a form to the endpoint and returns the token. Errors: *Error for a refusal.
+func (e *Endpoint) Request(ctx context.Context, form url.Values) (*Token, error) {
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+	if e.InHeader && e.Secret != "" { // see RFC 6749, section 2.3.1: both are encoded as in a form
+		req := http.Request{Header: header}
+		req.SetBasicAuth(url.QueryEscape(e.ClientID), url.QueryEscape(e.Secret))
+	} else {
+		form.Set("client_id", e.ClientID)
+		if e.Secret != "" {
+			form.Set("client_secret", e.Secret)
+		}
+	}
+	answer, err := Post(ctx, e.HTTP, e.URL, header, form.Encode())
+	if err != nil {
+		return nil, err
+	}
+	return answer.token(time.Now())
+}
+
+// Answer is the decoded answer of an authorization server: JSON, or a form as GitHub may send it.
+type Answer map[string]any
+
+// Text returns a text, or "".
+func (a Answer) Text(name string) string {
+	s, _ := a[name].(string)
+	return s
+}
+
+// Number returns a whole number, which some servers send as a text, or 0.
+func (a Answer) Number(name string) int64 {
+	switch v := a[name].(type) {
+	case float64:
+		if v >= 0 && v < 1<<53 {
+			return int64(v)
+		}
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err == nil && n >= 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func (a Answer) token(now time.Time) (*Token, error) {
+	t := &Token{Access: a.Text("access_token"), Refresh: a.Text("refresh_token"), ID: a.Text("id_token"), Scopes: strings.Fields(a.Text("scope"))}
+	if t.Access == "" {
+		return nil, fmt.Errorf("the answer of the authorization server has no access_token")
+	}
+	if kind := a.Text("token_type"); kind != "" && !strings.EqualFold(kind, "bearer") {
+		return nil, fmt.Errorf("token type %.40q: want Bearer", kind)
+	}
+	const century = 100 * 365 * 24 * 3600
+	if seconds := a.Number("expires_in"); seconds > 0 && seconds < century {
+		t.Expires = now.UnixMilli() + seconds*1000
+	}
+	return t, nil
+}
+
+// Post sends a body and returns the decoded answer. Errors: *Error for a refusal, whatever its status.
+func Post(ctx context.Context, client Doer, address string, header http.Header, body string) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header.Clone()
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "tenon")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	content, err := httpx.ReadAll(resp.Body, maxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	answer := decode(resp.Header.Get("Content-Type"), content)
+	code := answer.Text("error")
+	if nested, ok := answer["error"].(map[string]any); ok { // OpenAI's form
+		code = Answer(nested).Text("code")
+	}
+	if code != "" || resp.StatusCode/100 != 2 {
+		return nil, &Error{Status: resp.StatusCode, Code: code, Description: answer.Text("error_description"), Interval: int(min(answer.Number("interval"), 3600))}
+	}
+	if answer == nil {
+		return nil, fmt.Errorf("the answer of the authorization server is not a JSON object")
+	}
+	return answer, nil
+}
+
+// decode returns nil for content that is neither a JSON object nor a form.
+func decode(contentType string, content []byte) Answer {
+	media, _, _ := mime.ParseMediaType(contentType)
+	var answer Answer
+	if media == "application/x-www-form-urlencoded" {
+		values, err := url.ParseQuery(string(content))
+		if err != nil {
+			return nil
+		}
+		answer = Answer{}
+		for name := range values {
+			answer[name] = values.Get(name)
+		}
+		return answer
+	}
+	if json.Unmarshal(content, &answer) != nil {
+		return nil
+	}
+	return answer
+}

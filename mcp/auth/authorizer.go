@@ -1,0 +1,215 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/oauth"
+)
+
+// SignInError is returned if only the user can sign in.
+type SignInError struct {
+	Server string
+	Scopes []string // that the server requires in addition; nil: not signed in
+	Err    error    // failed refresh; nil without a token
+}
+
+// Error returns the reason and the command to run.
+func (e *SignInError) Error() string {
+	text := "not signed in"
+	switch {
+	case len(e.Scopes) > 0:
+		text = "the server requires more rights (" + strings.Join(e.Scopes, " ") + ")"
+	case e.Err != nil:
+		text = "the sign-in is no longer valid: " + e.Err.Error()
+	}
+	return text + "; run: tenon mcp login " + e.Server
+}
+
+// Unwrap returns the error of the refresh.
+func (e *SignInError) Unwrap() error { return e.Err }
+
+// Options configure an Authorizer. Server, URL and Store are required.
+type Options struct {
+	Server string // name of the server, for messages
+	URL    string
+	Config Config
+	Store  *credentials.Store
+	// Definition identifies the configuration of a project's server: tokens are used only by the one the user signed in for. Empty for
+	// the user's own servers.
+	Definition string
+	// Fresh ignores the stored token until SignIn: the user signs in again.
+	Fresh bool
+}
+
+// Authorizer signs requests to one server in. It is safe for concurrent use.
+type Authorizer struct {
+	o        Options
+	resource string
+	client   *http.Client
+
+	mu        sync.Mutex
+	fresh     bool           // the stored token is ignored
+	challenge *http.Response // the last one that only the user can answer, without its body
+}
+
+// New returns the authorizer of a server. It reads and sends nothing.
+func New(o Options) *Authorizer {
+	return &Authorizer{o: o, resource: canonical(o.URL), client: newClient(o.URL), fresh: o.Fresh}
+}
+
+// canonical returns the canonical form of a server's URL, see the MCP specification, "Canonical Server URI".
+func canonical(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address // no request can be sent to it
+	}
+	u.Scheme, u.Host, u.Fragment, u.User = strings.ToLower(u.Scheme), strings.ToLower(u.Host), "", nil
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	return u.String()
+}
+
+// Stored returns the stored credential of the server with its name. Errors: credentials.ErrNotFound, credentials.ErrFile.
+func (a *Authorizer) Stored() (name string, c *credentials.Credential, err error) {
+	all, err := a.o.Store.All()
+	for n, found := range all {
+		if a.mine(found) {
+			return n, found, nil
+		}
+	}
+	if err == nil {
+		err = credentials.ErrNotFound
+	}
+	return "", nil, err
+}
+
+// mine reports whether a credential was issued for this server, client and definition.
+func (a *Authorizer) mine(c *credentials.Credential) bool {
+	client := c.Client
+	if client == nil || client.Resource != a.resource || client.Definition != a.o.Definition {
+		return false
+	}
+	config := &a.o.Config
+	return client.Configured == config.ClientID && (!config.registered() || client.Secret == config.ClientSecret)
+}
+
+// Authorize adds the stored token to a request, if there is one. A token that cannot be refreshed is not an error: the server decides.
+func (a *Authorizer) Authorize(req *http.Request) error {
+	if req.Header.Get("Authorization") != "" {
+		return nil // the user's own
+	}
+	c, err := a.token(req.Context(), "")
+	switch {
+	case c != nil:
+		req.Header.Set("Authorization", "Bearer "+c.Access)
+	case errors.Is(err, credentials.ErrFile), errors.Is(err, credentials.ErrLocked):
+		return err
+	}
+	return nil
+}
+
+// token returns the stored token, refreshed if it is expired or is the rejected one.
+func (a *Authorizer) token(ctx context.Context, rejected string) (*credentials.Credential, error) {
+	a.mu.Lock()
+	ignored := a.fresh
+	a.mu.Unlock()
+	if ignored {
+		return nil, credentials.ErrNotFound
+	}
+	name, _, err := a.Stored()
+	if err != nil {
+		return nil, err
+	}
+	return a.o.Store.Refresh(ctx, name, rejected, a.refresh)
+}
+
+// refresh requests a new token from the server that issued the old one.
+func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (*credentials.Credential, error) {
+	if old.Refresh == "" {
+		return nil, errors.New("the token has expired, and it has no refresh token")
+	}
+	e := oauth.Endpoint{HTTP: a.client, URL: old.Client.TokenURL, ClientID: old.Client.ID, Secret: old.Client.Secret, InHeader: old.Client.InHeader}
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}, "resource": {old.Client.Audience}}
+	t, err := e.Request(ctx, form)
+	if err != nil {
+		return nil, err
+	}
+	fresh := *old
+	fresh.Access, fresh.Expires = t.Access, t.Expires
+	if t.Refresh != "" {
+		fresh.Refresh = t.Refresh
+	}
+	return &fresh, nil
+}
+
+// Challenged handles the refusal of a request with a token that another request has got meanwhile, or a refreshed one. It does not wait
+// for the user. Errors: *SignInError, after which SignIn helps.
+func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *http.Response) (retry bool, err error) {
+	if a.o.Config.Off {
+		return false, nil
+	}
+	sent, bearer := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
+	if err != nil {
+		return false, fmt.Errorf("header WWW-Authenticate: %w", err)
+	}
+	more := missingScopes(resp.StatusCode, challenges)
+	if resp.StatusCode == http.StatusForbidden && more == nil {
+		return false, nil // new credentials would not help
+	}
+	wanted := &SignInError{Server: a.o.Server, Scopes: more}
+	if bearer && more == nil {
+		c, err := a.token(ctx, sent)
+		if err == nil && c.Access != sent {
+			req.Header.Del("Authorization")
+			return true, nil
+		}
+		wanted.Err = err
+	}
+	a.mu.Lock()
+	a.challenge = &http.Response{StatusCode: resp.StatusCode, Header: resp.Header.Clone(), Body: http.NoBody}
+	a.mu.Unlock()
+	if more != nil {
+		err = a.remember(ctx, more)
+	}
+	return false, errors.Join(wanted, err)
+}
+
+// missingScopes returns the scopes of the challenge insufficient_scope, or nil for another one. See RFC 6750, section 3.1.
+func missingScopes(status int, challenges []oauthex.Challenge) []string {
+	for _, c := range challenges {
+		if status == http.StatusForbidden && c.Scheme == "bearer" && c.Params["error"] == "insufficient_scope" {
+			return append([]string{}, strings.Fields(c.Params["scope"])...)
+		}
+	}
+	return nil
+}
+
+// remember stores scopes that the server requires, for the next sign-in.
+func (a *Authorizer) remember(ctx context.Context, scopes []string) error {
+	name, c, err := a.Stored()
+	if err != nil {
+		return nil //nolint:nilerr // without a token there is nothing to extend
+	}
+	c.Client.Wanted = union(c.Client.Wanted, scopes)
+	return a.o.Store.Put(ctx, name, c)
+}
+
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,250 @@
+// Package authtest is an MCP server that requires sign-in, with its authorization server, over real HTTP.
+package authtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Service is an MCP server that requires sign-in, and its authorization server. Refresh tokens are accepted once.
+type Service struct {
+	*httptest.Server
+	t testing.TB
+
+	// Change these before the first request, or in Change.
+	Needs    []string          // scopes that a request requires
+	Named    []string          // scopes in the challenge
+	Lifetime int               // of access tokens, in seconds
+	Iss      string            // issuer in answers, if not empty
+	Deny     bool              // the user refuses
+	Forget   bool              // codes are forgotten
+	Withheld string            // scope that is never granted
+	Clients  map[string]string // secret by ID
+	Scopes   []string          // of each authorization, sorted
+	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
+
+	mu        sync.Mutex
+	codes     map[string]grant
+	access    map[string]grant
+	refreshes map[string]grant
+	log       []string // of the authorization server's endpoints
+}
+
+// grant is what a code or token stands for.
+type grant struct{ client, challenge, redirect, scope, resource string }
+
+// New starts a service, which ends with the test.
+func New(t testing.TB) *Service {
+	t.Helper()
+	s := &Service{
+		t: t, Lifetime: 3600, Clients: map[string]string{}, codes: map[string]grant{}, access: map[string]grant{}, refreshes: map[string]grant{},
+		MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "welcome") }),
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/mcp", s.mcp)
+	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
+		s.json(w, http.StatusOK, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL}})
+	})
+	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+		s.json(w, http.StatusOK, map[string]any{
+			"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
+			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
+			"authorization_response_iss_parameter_supported": s.Iss != "",
+		})
+	})
+	mux.HandleFunc("/register", s.register)
+	mux.HandleFunc("/authorize", s.authorize)
+	mux.HandleFunc("/token", s.token)
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *Service) json(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// note logs a request and locks the service.
+func (s *Service) note(what string) func() {
+	s.mu.Lock()
+	s.log = append(s.log, what)
+	return s.mu.Unlock
+}
+
+// Count returns the number of requests to an endpoint.
+func (s *Service) Count(what string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, one := range s.log {
+		if one == what {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Service) mcp(w http.ResponseWriter, r *http.Request) {
+	if s.admit(w, r) {
+		s.MCP.ServeHTTP(w, r)
+	}
+}
+
+// admit reports whether a request has a token with the scopes it requires, and answers it otherwise.
+func (s *Service) admit(w http.ResponseWriter, r *http.Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	g, known := s.access[token]
+	if !known {
+		challenge := "Bearer"
+		if s.Named != nil {
+			challenge += fmt.Sprintf(" scope=%q", strings.Join(s.Named, " "))
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
+		w.WriteHeader(http.StatusUnauthorized)
+		return false
+	}
+	for _, scope := range s.Needs {
+		if !slices.Contains(strings.Fields(g.scope), scope) {
+			w.Header().Set("WWW-Authenticate", fmt.Sprintf("Bearer error=%q, scope=%q", "insufficient_scope", scope))
+			w.WriteHeader(http.StatusForbidden)
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Service) register(w http.ResponseWriter, r *http.Request) {
+	defer s.note("register")()
+	var metadata struct {
+		RedirectURIs []string `json:"redirect_uris"`
+		Name         string   `json:"client_name"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&metadata); err != nil || metadata.Name != "tenon" || len(metadata.RedirectURIs) != 1 {
+		s.t.Errorf("registration of %+v, %v", metadata, err)
+	}
+	id := fmt.Sprintf("client-%d", len(s.Clients))
+	s.Clients[id] = ""
+	s.json(w, http.StatusCreated, map[string]any{"client_id": id, "token_endpoint_auth_method": "none", "redirect_uris": metadata.RedirectURIs})
+}
+
+func (s *Service) authorize(w http.ResponseWriter, r *http.Request) {
+	defer s.note("authorize")()
+	q := r.URL.Query()
+	if _, known := s.Clients[q.Get("client_id")]; !known || q.Get("code_challenge_method") != "S256" || q.Get("resource") != s.URL+"/mcp" {
+		http.Error(w, "bad request", http.StatusBadRequest)
+		return
+	}
+	scopes := strings.Fields(q.Get("scope"))
+	slices.Sort(scopes)
+	s.Scopes = append(s.Scopes, strings.Join(scopes, " "))
+	answer := url.Values{"state": {q.Get("state")}}
+	if s.Iss != "" {
+		answer.Set("iss", s.Iss)
+	}
+	if s.Deny {
+		answer.Set("error", "access_denied")
+		answer.Set("error_description", "not\x1b[31m you")
+	} else {
+		code := fmt.Sprintf("code-%d", len(s.log))
+		s.codes[code] = grant{q.Get("client_id"), q.Get("code_challenge"), q.Get("redirect_uri"), q.Get("scope"), q.Get("resource")}
+		answer.Set("code", code)
+	}
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+answer.Encode(), http.StatusFound)
+}
+
+func (s *Service) token(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		s.t.Error(err)
+	}
+	defer s.note(r.Form.Get("grant_type"))()
+	client, secret := r.Form.Get("client_id"), r.Form.Get("client_secret")
+	if user, password, ok := r.BasicAuth(); ok { // both are encoded as in a form, see RFC 6749, section 2.3.1
+		client, _ = url.QueryUnescape(user)
+		secret, _ = url.QueryUnescape(password)
+	}
+	var g grant
+	var ok bool
+	switch r.Form.Get("grant_type") {
+	case "authorization_code":
+		g, ok = s.codes[r.Form.Get("code")]
+		delete(s.codes, r.Form.Get("code"))
+		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
+		g.scope = strings.TrimSpace(strings.ReplaceAll(" "+g.scope+" ", " "+s.Withheld+" ", " "))
+		ok = ok && !s.Forget && g.challenge == base64.RawURLEncoding.EncodeToString(sum[:]) && g.redirect == r.Form.Get("redirect_uri")
+	case "refresh_token":
+		g, ok = s.refreshes[r.Form.Get("refresh_token")]
+		delete(s.refreshes, r.Form.Get("refresh_token"))
+	}
+	if want, known := s.Clients[client]; !ok || !known || secret != want || g.client != client || g.resource != r.Form.Get("resource") {
+		s.json(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "unknown"})
+		return
+	}
+	n := len(s.log)
+	access, refresh := fmt.Sprintf("access-%d", n), fmt.Sprintf("refresh-%d", n)
+	s.access[access], s.refreshes[refresh] = g, g
+	s.json(w, http.StatusOK, map[string]any{
+		"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": s.Lifetime, "scope": g.scope,
+	})
+}
+
+// Revoke ends all access tokens.
+func (s *Service) Revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.access = map[string]grant{}
+}
+
+// RevokeAll ends all tokens.
+func (s *Service) RevokeAll() {
+	s.Revoke()
+	s.Change(func() { clear(s.refreshes) })
+}
+
+// Change calls f, which may change the fields of the service.
+func (s *Service) Change(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// Address returns the address of the MCP server.
+func (s *Service) Address() string { return s.URL + "/mcp" }
+
+// Browser is a user's browser: it opens the address and follows redirects.
+func Browser(t testing.TB) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, address string) (string, error) {
+		transport := &http.Transport{DisableKeepAlives: true}
+		client := &http.Client{Transport: transport}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return "", err
+		}
+		resp, err := client.Do(req)
+		if err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				t.Errorf("the browser got status %d", resp.StatusCode)
+			}
+		}
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+}

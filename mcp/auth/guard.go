@@ -1,0 +1,155 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/oauth"
+)
+
+const (
+	// maxAnswer is the maximum size of an answer in bytes: metadata, registrations and tokens have some kilobytes.
+	maxAnswer = 1 << 20
+	// maxRedirects is the maximum number of redirects of a request.
+	maxRedirects = 5
+	// requestTimeout limits one request to an authorization server.
+	requestTimeout = 30 * time.Second
+)
+
+// guard sends the requests to addresses that a server names. Such an address must not reach into the user's network: unless it has the
+// host that the user configured, it must be https and lead to a public address. Only a server on this machine may name others on it.
+type guard struct {
+	home *url.URL // of the server
+	// direct connects itself and checks what it connects to; proxied leaves that to the user's proxy.
+	direct, proxied *http.Transport
+
+	mu      sync.Mutex
+	issuers map[string]string // issuer by its token endpoint, from the metadata received
+}
+
+func newClient(server string) *http.Client {
+	home, err := url.Parse(server)
+	if err != nil {
+		home = &url.URL{}
+	}
+	g := &guard{home: home, issuers: map[string]string{}}
+	base := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: 5 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	g.proxied, g.direct = base, base.Clone()
+	g.direct.Proxy, g.direct.DialContext = nil, g.dial
+	return &http.Client{Transport: g, Timeout: requestTimeout, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		if len(via) >= maxRedirects {
+			return fmt.Errorf("the server redirected %d times", len(via))
+		}
+		return nil // RoundTrip checks the address
+	}}
+}
+
+// RoundTrip sends one request.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := g.check(req.URL); err != nil {
+		return nil, err
+	}
+	inner := g.direct
+	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
+		inner = g.proxied
+	}
+	resp, err := inner.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	content, err := httpx.ReadAll(resp.Body, maxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(req.URL.Path, "/.well-known/") {
+		g.note(content)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(content))
+	return resp, nil
+}
+
+// note keeps the issuer in the metadata of an authorization server, see RFC 8414, section 2.
+func (g *guard) note(content []byte) {
+	var metadata struct {
+		Issuer   string `json:"issuer"`
+		TokenURL string `json:"token_endpoint"`
+	}
+	if json.Unmarshal(content, &metadata) == nil && metadata.TokenURL != "" {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.issuers[metadata.TokenURL] = metadata.Issuer
+	}
+}
+
+// issuerOf returns the issuer with that token endpoint. A server without metadata is identified by the endpoint's origin.
+func issuerOf(client *http.Client, tokenURL string) string {
+	g := client.Transport.(*guard)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if issuer := g.issuers[tokenURL]; issuer != "" {
+		return issuer
+	}
+	u, err := url.Parse(tokenURL)
+	if err != nil {
+		return tokenURL
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// check returns an error for an address that a server must not name.
+func (g *guard) check(u *url.URL) error {
+	switch {
+	case u.Hostname() == g.home.Hostname() && (u.Scheme == "https" || u.Scheme == g.home.Scheme && u.Scheme == "http"):
+		return nil
+	case u.Scheme != "https" && !(u.Scheme == "http" && g.local(u.Hostname())):
+		return fmt.Errorf("the server names the address %s://%s: want https", u.Scheme, u.Host)
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return g.checkAddr(u.Hostname(), addr)
+	}
+	return nil
+}
+
+// local reports whether a host and the server are both on this machine.
+func (g *guard) local(host string) bool {
+	return oauth.Loopback(host) && oauth.Loopback(g.home.Hostname())
+}
+
+// dial connects to a host whose address is allowed.
+func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: 15 * time.Second, Control: func(_, final string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(final)
+		if err != nil {
+			return err
+		}
+		return g.checkAddr(host, to.Addr())
+	}}
+	return dialer.DialContext(ctx, network, address)
+}
+
+func (g *guard) checkAddr(host string, addr netip.Addr) error {
+	if strings.EqualFold(host, g.home.Hostname()) || httpx.Public(addr) || addr.Unmap().IsLoopback() && g.local(host) {
+		return nil
+	}
+	return fmt.Errorf("the server names the host %s, which leads to an address that is not public; if it is yours, put a token into the server's headers instead", host)
+}

@@ -1,0 +1,69 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// A server must not make tenon send requests into the user's network.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ server, address, want string }{
+		"the server itself":             {"http://10.0.0.1/mcp", "http://10.0.0.1/x", ""},
+		"the server, encrypted":         {"http://10.0.0.1/mcp", "https://10.0.0.1:8443/x", ""},
+		"the server, not encrypted":     {"https://a.example/mcp", "http://a.example/x", "want https"},
+		"public":                        {"https://a.example/mcp", "https://login.example/x", ""},
+		"public, not encrypted":         {"https://a.example/mcp", "http://login.example/x", "want https"},
+		"metadata server":               {"https://a.example/mcp", "http://169.254.169.254/latest", "want https"},
+		"metadata server, encrypted":    {"https://a.example/mcp", "https://169.254.169.254/latest", "not public"},
+		"private":                       {"https://a.example/mcp", "https://10.0.0.1/x", "not public"},
+		"private, mapped":               {"https://a.example/mcp", "https://[::ffff:10.0.0.1]/x", "not public"},
+		"this machine":                  {"https://a.example/mcp", "http://127.0.0.1:631/x", "want https"},
+		"this machine, encrypted":       {"https://a.example/mcp", "https://127.0.0.1/x", "not public"},
+		"this machine from itself":      {"http://localhost:1/mcp", "http://127.0.0.1:2/x", ""},
+		"private from this machine":     {"http://localhost:1/mcp", "https://192.168.1.1/x", "not public"},
+		"private from another private":  {"http://10.0.0.1/mcp", "https://10.0.0.2/x", "not public"},
+		"another scheme":                {"https://a.example/mcp", "file:///etc/passwd", "want https"},
+		"another scheme of the server":  {"https://a.example/mcp", "ftp://a.example/x", "want https"},
+		"the server's name, not itself": {"https://a.example/mcp", "https://a.example.evil/x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u, err := url.Parse(c.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = newClient(c.server).Transport.(*guard).check(u)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("check(%s) = %v, want %q", c.address, err, c.want)
+			}
+		})
+	}
+}
+
+// A name is judged by what the socket connects to, and a redirect like any other address.
+func TestDial(t *testing.T) {
+	t.Parallel()
+	hit := false
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hit = true }))
+	t.Cleanup(inside.Close)
+	_, port, _ := strings.Cut(strings.TrimPrefix(inside.URL, "http://"), ":")
+	g := newClient("https://a.example/mcp").Transport.(*guard)
+	if conn, err := g.dial(context.WithoutCancel(t.Context()), "tcp", "localhost:"+port); err == nil || !strings.Contains(err.Error(), "not public") {
+		t.Errorf("dial of a name for this machine = %v, %v, want it refused", conn, err)
+	}
+	local := httptest.NewServer(http.RedirectHandler("http://169.254.169.254/latest", http.StatusFound))
+	t.Cleanup(local.Close)
+	client := newClient(local.URL)
+	t.Cleanup(client.CloseIdleConnections)
+	if resp, err := client.Get(local.URL); err == nil || !strings.Contains(err.Error(), "want https") {
+		t.Errorf("redirect to a metadata server = %v, %v, want it refused", resp, err)
+	}
+	if hit {
+		t.Error("the server inside was reached")
+	}
+}

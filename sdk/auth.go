@@ -1,0 +1,43 @@
+package sdk
+
+import "context"
+
+// Token is a sign-in to a provider.
+type Token struct {
+	Access  string
+	Refresh string // empty: the user has to sign in again when Access ends
+	Expires int64  // end of Access in milliseconds since 1970; 0: never, or unknown
+	// Metadata are further values that requests need, such as the number of an account.
+	Metadata map[string]string
+}
+
+// AuthMethod is a way to sign in to a provider. The host stores the token, passes it only to the method that issued it, and sends its
+// headers only to the provider's address.
+type AuthMethod struct {
+	Provider string // ID of the provider
+	ID       string // unique among the provider's methods
+	Name     string // human-readable
+	// Login signs the user in. options are the provider's options in the user's own configuration.
+	Login func(ctx context.Context, options Object, user AuthUser) (*Token, error)
+	// Refresh returns a new token for one that expired or was refused. It is called by one process at a time. Nil: the user signs in
+	// again.
+	Refresh func(ctx context.Context, options Object, t *Token) (*Token, error)
+	// Apply sets the address and options that requests with the token need; not the key. Nil: none.
+	Apply func(info *ProviderInfo, t *Token)
+	// Headers returns the headers of each request. Nil: the access token as a bearer token.
+	Headers func(t *Token) map[string]string
+}
+
+// AuthSource contributes ways to sign in to providers. Only plugins that are compiled in can have it.
+type AuthSource interface{ AuthMethods() []AuthMethod }
+
+// AuthUser is the user during a sign-in.
+type AuthUser interface {
+	// Notice shows a line, such as whose client is used.
+	Notice(text string)
+	// Code shows a code that the user enters at an address, on any device.
+	Code(address, code string)
+	// Visit asks the user to open an address in a browser. It returns the address that the browser was sent to if the user enters it,
+	// and otherwise waits until ctx ends.
+	Visit(ctx context.Context, address string) (redirect string, err error)
+}
