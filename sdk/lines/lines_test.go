@@ -86,7 +86,7 @@ func TestServe(t *testing.T) {
 	say, hear, end := start(t)
 	for _, step := range []struct{ method, params, want string }{
 		{"describe", `{}`, `"name":"shout"`},
-		{"hook", `{"hook":0,"request":{}}`, `"error":{"code":1,"message":"unknown hook number 0"}`},
+		{"hook", `{"hook":0,"request":{}}`, `"error":{"code":1,"message":"hook number 0 not found"}`},
 		{"start", `{"request":{"hooks":[{"point":"text.complete","name":"text.complete"}]}}`, `"result":null`},
 		{"start", `{"request":{}}`, "the plugin was started before"},
 		{"hook", `{"hook":0,"request":{"input":{},"value":{"text":"a"}},"timeout_ms":60000}`, `"result":{"changes":[{"pointer":"/text","value":"A"}]}`},
