@@ -13,7 +13,7 @@ import (
 )
 
 // Member reads members that have an older form, which lower replaces, and warns of those that have no effect here.
-func (c *checker) Member(p place, name string, n *checked.Node, out map[string]any) bool {
+func (c *checker) Member(p place, name string, isField bool, n *checked.Node, out map[string]any) bool {
 	switch p.Schema {
 	case "tools", "agent.*.tools":
 		var rules sdk.PermissionRules
@@ -35,7 +35,7 @@ func (c *checker) Member(p place, name string, n *checked.Node, out map[string]a
 		})
 		return true
 	}
-	if text := unsupported(p.Schema); text != "" {
+	if text := unsupported(p.Schema); text != "" && !isField {
 		c.Warn(p, text, "")
 		return true
 	}
@@ -187,8 +187,8 @@ func unsupported(schema string) string {
 		"experimental.openTelemetry", "experimental.primary_tools", "experimental.batch_tool",
 		"experimental.disable_paste_summary", "experimental.policies", "experimental.chatMaxRetries", "experimental.hook",
 		"provider.*.id",
-		"provider.*.models.*.release_date", "provider.*.models.*.last_updated", "provider.*.models.*.knowledge",
-		"provider.*.models.*.open_weights", "provider.*.models.*.family", "provider.*.models.*.experimental",
+		"provider.*.models.*.last_updated", "provider.*.models.*.knowledge",
+		"provider.*.models.*.open_weights", "provider.*.models.*.experimental",
 		"agent.*.name", "mcp.*.name":
 		return noEffect
 	}

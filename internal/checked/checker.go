@@ -39,8 +39,9 @@ func (p Place) Element(i, offset int) Place {
 type Rules interface {
 	// Own reads a value whose type has forms of its own. It returns own = false for other types.
 	Own(p Place, n *Node, t reflect.Type) (value any, ok, own bool)
-	// Member handles a member of a struct before the struct's fields are looked at. It returns false for members that it leaves to them.
-	Member(p Place, name string, n *Node, out map[string]any) bool
+	// Member handles a member of a struct, whether or not the struct has a field of the name. It returns false for members that it leaves
+	// to the fields.
+	Member(p Place, name string, isField bool, n *Node, out map[string]any) bool
 	// Text returns what a string stands for.
 	Text(p Place, text string) string
 	// Constrain checks a value of a plain type, or raw JSON, and returns it in the form it is kept in. An empty message means it is good.
@@ -58,7 +59,7 @@ type NoRules struct{}
 func (NoRules) Own(Place, *Node, reflect.Type) (value any, ok, own bool) { return nil, false, false }
 
 // Member leaves all members to the fields.
-func (NoRules) Member(Place, string, *Node, map[string]any) bool { return false }
+func (NoRules) Member(Place, string, bool, *Node, map[string]any) bool { return false }
 
 // Text returns the text.
 func (NoRules) Text(_ Place, text string) string { return text }
@@ -211,10 +212,10 @@ func (c *Checker) Struct(p Place, n *Node, t reflect.Type) (any, bool) {
 	known := c.Types.of(t)
 	out := make(map[string]any, len(n.Members))
 	return out, c.Each(p, n, func(at Place, name string, n *Node) {
-		if c.Rules.Member(at, name, n, out) {
+		field, ok := known.Types[name]
+		if c.Rules.Member(at, name, ok, n, out) {
 			return
 		}
-		field, ok := known.Types[name]
 		if !ok {
 			if !known.Open {
 				c.Bad(at, "unknown key", nearest.Remedy(name, known.Names))

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// MaxBytes bounds one text. What people write has some tens of kilobytes at most; a larger file was named by mistake.
+	// MaxBytes bounds one text. Files that people write have some tens of kilobytes at most; a larger one was named by mistake.
 	MaxBytes = 1 << 20
 	// maxOpeners bounds the brackets of one text, and with them the depth of the parser's recursion.
 	maxOpeners = 20_000
@@ -144,8 +144,8 @@ func (s *Source) syntax(err error) Problem {
 	return s.problem(offset, "", fmt.Sprintf("%s, near %q", message, s.excerpt(offset)), "")
 }
 
-// excerpt returns the text around offset on its line. What may be a secret, anything long but the names of keys, becomes an ellipsis:
-// which values are secret is not known of a text that cannot be read.
+// excerpt returns the text around offset on its line. Everything long except the names of keys becomes an ellipsis, because it may be a
+// secret: which values are secrets is not known of a text that cannot be parsed.
 func (s *Source) excerpt(offset int) string {
 	const before, after = 20, 20
 	line := s.lines[s.line(offset)-1]

@@ -100,7 +100,11 @@ func (p *plan) append(out []byte, v reflect.Value) ([]byte, error) {
 		return AppendState(out, withAddress(v).Addr().Interface())
 	case p.encodes:
 	case p.kind == reflect.String:
-		return jsontext.AppendString(slices.Grow(out, v.Len()+2), v.String()), nil
+		text := v.String()
+		if len(text) >= minLong {
+			out = slices.Grow(out, len(text)+escapes(text)+minLong)
+		}
+		return jsontext.AppendString(out, text), nil
 	case p.kind == reflect.Bool:
 		return strconv.AppendBool(out, v.Bool()), nil
 	case v.CanInt():

@@ -163,7 +163,7 @@ func Git(ctx context.Context, dir string, environ []string, args ...string) (str
 	return string(out), err
 }
 
-// git runs git, which runs nothing else here. Without git there is no output.
+// git runs git, which runs nothing else here. Without git the output is empty.
 func (k *Keeper) git(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := Git(ctx, dir, k.environ, args...)
 	if errors.Is(err, exec.ErrNotFound) {
@@ -322,7 +322,7 @@ func inside(path, dir string) bool {
 type entry struct{ scope, file, key, value string }
 
 // parse reads what git config --list -z --show-origin --show-scope prints: scope NUL "file:" path NUL key newline value NUL. A setting
-// without a value has no newline. What does not have this form is left out.
+// without a value has no newline. Entries of another form are left out.
 func parse(out string) []entry {
 	fields := strings.Split(out, "\x00")
 	var list []entry

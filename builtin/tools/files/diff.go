@@ -48,7 +48,7 @@ func created(name string, content []byte) diff {
 	more := d.additions
 	if !bytes.HasSuffix(content, []byte("\n")) {
 		d.additions++
-		more += 2 // with the line about the missing newline
+		more += 2 // with the line that says that a newline is missing
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "--- %s\n+++ %s\n@@ -0,0 +1,%d @@\n", name, name, d.additions)

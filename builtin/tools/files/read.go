@@ -36,7 +36,7 @@ type readArgs struct {
 	FilePath string `json:"filePath"`
 	Offset   int    `json:"offset"`
 	Limit    int    `json:"limit"`
-	stored   bool   // FilePath names a stored output; then there is no target
+	stored   bool   // FilePath names a stored output; then target is empty
 	target
 }
 

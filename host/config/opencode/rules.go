@@ -54,7 +54,7 @@ func (*rules) Own(_ checked.Place, _ *checked.Node, t reflect.Type) (value any, 
 }
 
 // Member takes out keys that have no meaning here.
-func (r *rules) Member(p checked.Place, _ string, _ *checked.Node, _ map[string]any) bool {
+func (r *rules) Member(p checked.Place, _ string, _ bool, _ *checked.Node, _ map[string]any) bool {
 	reason := dropped(p.Schema)
 	if reason != "" {
 		r.left[p.Key] = reason

@@ -191,7 +191,7 @@ const hashLength = 64
 // mentions calls f with whatever in the data could be a reference of a part to a blob: every hash. More is found than is
 // meant, which keeps a blob too many, never one too few.
 func mentions(data []byte, f func(hash []byte)) {
-	run := 0 // how many hexadecimal digits stand before i
+	run := 0 // number of hexadecimal digits directly before i
 	for i, c := range data {
 		if '0' <= c && c <= '9' || 'a' <= c && c <= 'f' {
 			if run++; run >= hashLength {

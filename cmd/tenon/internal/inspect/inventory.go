@@ -21,7 +21,7 @@ type inventory struct {
 	all    func(ctx context.Context, m *cli.Machine) []item
 }
 
-// item is one entry of an inventory. Its texts are still to be made safe for a terminal, but for from and details.
+// item is one entry of an inventory. Only from and details are safe for a terminal yet.
 type item struct {
 	value             any // the JSON output
 	name, column      string

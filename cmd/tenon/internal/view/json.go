@@ -75,6 +75,7 @@ type doneLine struct {
 // JSON writes a turn as JSON lines, one per event.
 type JSON struct {
 	out     Escaper
+	line    []byte // the last line; its memory is used again
 	turn    *Turn
 	f       *follower
 	now     func() time.Time
@@ -108,11 +109,9 @@ func (v *JSON) encode(line any) {
 	if v.err != nil {
 		return
 	}
-	out, err := value.AppendJSON(nil, line)
-	if err == nil {
-		_, err = v.out.Write(append(out, '\n'))
+	if v.line, v.err = value.AppendJSON(v.line[:0], line); v.err == nil {
+		_, v.err = v.out.Write(append(v.line, '\n'))
 	}
-	v.err = err
 }
 
 // Event writes the line of an event, if it has one.

@@ -20,7 +20,7 @@ func TestNode(t *testing.T) {
 	}
 	wantLives("itself, without a lock", a, a.ID, true)
 	wantLives("another without a lock", a, b.ID, false)
-	wantLives("nobody", a, "", false)
+	wantLives("the empty identifier", a, "", false)
 	must(t, a.Hold())
 	must(t, a.Hold())
 	wantLives("another with a lock", b, a.ID, true)
@@ -37,7 +37,7 @@ func TestNode(t *testing.T) {
 	if ok, err := asks.TryRLock(); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	wantLives("a dead one that somebody else asks about", b, dead, false)
+	wantLives("a dead one that another node asks about", b, dead, false)
 	must(t, asks.Unlock())
 	must(t, b.Hold())
 	for _, id := range []string{dead, alsoDead} {

@@ -22,7 +22,7 @@ func TestOutlast(t *testing.T) {
 	}{
 		"an ended process": {ended.Process.Pid, 3},
 		"a live one":       {os.Getpid(), 1},
-		"nobody knows":     {0, 1},
+		"an unknown one":   {0, 1},
 	}
 	for name, c := range cases {
 		tries := 0
