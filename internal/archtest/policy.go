@@ -27,7 +27,7 @@ func trees() map[string][]string {
 		"internal/jsontext":  {},
 		"internal/value":     {"internal/jsontext"},
 		"internal/hookpoint": {"sdk"},
-		"internal/jsonline":  {},
+		"internal/jsonline":  {"internal/jsontext"},
 	}
 }
 

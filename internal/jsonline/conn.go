@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // ErrClosed is returned when the connection has ended.
@@ -162,7 +164,7 @@ func (c *Conn) Cancel(id uint64) {
 
 // Notify sends a notification.
 func (c *Conn) Notify(method string, params any) error {
-	body, err := json.Marshal(params)
+	body, err := jsontext.Marshal(params)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // Codes of errors that JSON-RPC 2.0 defines, section 5.1 of https://www.jsonrpc.org/specification.
@@ -95,14 +97,14 @@ func (m *Message) encode(out []byte) ([]byte, error) {
 	}
 	switch {
 	case m.Method != "":
-		method, err := json.Marshal(m.Method)
+		method, err := jsontext.Marshal(m.Method)
 		if err != nil {
 			return nil, err
 		}
 		out = append(append(append(out, `,"method":`...), method...), `,"params":`...)
 		out = appendLine(out, m.Params, "{}")
 	case m.Error != nil:
-		body, err := json.Marshal(m.Error)
+		body, err := jsontext.Marshal(m.Error)
 		if err != nil {
 			return nil, err
 		}

@@ -247,11 +247,12 @@ func within(t *testing.T) context.Context { return context.WithoutCancel(t.Conte
 // number is a number of JSON.
 var number = regexp.MustCompile(`-?\d+(\.\d+)?([eE][+-]?\d+)?`)
 
-// rounded returns a text with the numbers in it as doubles, if the plugin has no others.
+// rounded returns a text with the numbers in it as doubles and one form of the line separator, if the plugin has no others.
 func (s *suite) rounded(text string) string {
 	if !s.carrier.Untyped {
 		return text
 	}
+	text = strings.ReplaceAll(text, "\u2028", `\u2028`)
 	return number.ReplaceAllStringFunc(text, func(n string) string {
 		f, err := strconv.ParseFloat(n, 64)
 		if err != nil || len(n) < 16 {

@@ -80,7 +80,7 @@ func (s *suite) echo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return toJSON(t, result)
+		return s.rounded(toJSON(t, result))
 	}
 	if diff := cmp.Diff(call(Builtin(), conformance.ToolEcho), call(s.carrier, s.carrier.ToolID(conformance.ToolEcho))); diff != "" {
 		t.Errorf("result (-in this process +over %s):\n%s", s.carrier.Name, diff)

@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/process"
-	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -25,18 +22,26 @@ func payload() *sdk.RemoteCall {
 	}
 }
 
-// BenchmarkHook compares a hook in a process with the same one in this process, decoding and encoding included, and without.
-func BenchmarkHook(b *testing.B) {
-	guests := map[string]func(b *testing.B) sdk.Plugin{
+// guests returns the plugin with the hook warm over each wire and in each language.
+func guests() map[string]func(b *testing.B) sdk.Plugin {
+	return map[string]func(b *testing.B) sdk.Plugin{
 		"process": func(b *testing.B) sdk.Plugin { return wire("grpc").started(b, process.Options{}, "plain", nil) },
 		"lines":   func(b *testing.B) sdk.Plugin { return wire("lines").started(b, process.Options{}, "plain", nil) },
-		"node":    func(b *testing.B) sdk.Plugin { return script(b, "node", "warm.mjs") },
-		"python":  func(b *testing.B) sdk.Plugin { return script(b, "python3", "warm.py") },
+		"node":    func(b *testing.B) sdk.Plugin { return speak(b, "node", process.Options{}) },
+		"python":  func(b *testing.B) sdk.Plugin { return speak(b, "python", process.Options{}) },
+		"rust":    func(b *testing.B) sdk.Plugin { return speak(b, "rust", process.Options{}) },
 	}
-	for name, open := range guests {
+}
+
+// BenchmarkHook compares a hook in a process with the same one in this process, decoding and encoding included, and without.
+func BenchmarkHook(b *testing.B) {
+	for name, open := range guests() {
 		b.Run(name, func(b *testing.B) {
 			p := open(b)
 			hook, call := p.(sdk.Hooker).Hooks()[0], payload()
+			if _, err := callHook(b, p, "warm"); err != nil { // starts the process
+				b.Fatal(err)
+			}
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx, cancel := context.WithTimeout(b.Context(), sdk.DefaultHookTimeout)
@@ -96,13 +101,7 @@ func BenchmarkTenIdle(b *testing.B) {
 
 // BenchmarkStart is a plugin's first call: from no process to an answer.
 func BenchmarkStart(b *testing.B) {
-	guests := map[string]func(b *testing.B) sdk.Plugin{
-		"process": func(b *testing.B) sdk.Plugin { return wire("grpc").started(b, process.Options{}, "plain", nil) },
-		"lines":   func(b *testing.B) sdk.Plugin { return wire("lines").started(b, process.Options{}, "plain", nil) },
-		"node":    func(b *testing.B) sdk.Plugin { return script(b, "node", "warm.mjs") },
-		"python":  func(b *testing.B) sdk.Plugin { return script(b, "python3", "warm.py") },
-	}
-	for name, open := range guests {
+	for name, open := range guests() {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
@@ -119,24 +118,6 @@ func BenchmarkStart(b *testing.B) {
 			}
 		})
 	}
-}
-
-// script starts a plugin in another language that has the hook warm.
-func script(b *testing.B, interpreter, name string) sdk.Plugin {
-	b.Helper()
-	program, err := exec.LookPath(interpreter)
-	if err != nil {
-		b.Skip(err)
-	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		b.Fatal(err)
-	}
-	d := description("plain")
-	d.Hooks, d.Tools, d.Protocols = d.Hooks[:1], nil, nil
-	return started(b, process.Options{}, remote.Unit{
-		Description: d, Command: []string{program, filepath.Join(root, "plugins/process/testdata", name)}, Root: root,
-	}, nil)
 }
 
 // BenchmarkRestart is the time from SIGKILL to the next answer.

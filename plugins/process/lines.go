@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
@@ -61,7 +62,7 @@ func (s *lineServer) dial(ctx context.Context, _ string) (net.Conn, error) {
 
 // call calls a method of the process. each receives the notifications that belong to the call; it may be nil.
 func (s *lineServer) call(ctx context.Context, method string, params any, each func(*jsonline.Message) error) (json.RawMessage, error) {
-	body, err := json.Marshal(params)
+	body, err := jsontext.Marshal(params)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -216,7 +217,7 @@ func (f *failure) Error() string { return f.op + ": " + f.text }
 
 // do sends an operation and decodes the answer into response, which may be nil.
 func (c Caller) do(ctx context.Context, op string, request, response any) error {
-	body, err := json.Marshal(request)
+	body, err := jsontext.Marshal(request)
 	if err != nil {
 		return fmt.Errorf("%s: encode the request: %w", op, err)
 	}

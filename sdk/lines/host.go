@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -28,7 +29,7 @@ func newHost(start *guest.StartRequest, s *server) *host {
 
 // operation asks the host on behalf of the call with this token.
 func (s *server) operation(ctx context.Context, token, name string, request []byte) (guest.Status, []byte, error) {
-	body, err := json.Marshal(struct {
+	body, err := jsontext.Marshal(struct {
 		Name    string          `json:"name"`
 		Request json.RawMessage `json:"request"`
 		Token   string          `json:"token,omitempty"`
@@ -71,7 +72,7 @@ func (s *server) toolCaller(id uint64, token string) guest.Caller {
 func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 	sub, conn := guest.NewSubscription(size), h.server.conn
 	id := conn.NextID()
-	body, err := json.Marshal(map[string]int{"size": max(size, 1)})
+	body, err := jsontext.Marshal(map[string]int{"size": max(size, 1)})
 	if err == nil {
 		err = conn.Begin(id, "subscription", body, func(m *jsonline.Message) {
 			if m.Method != "" {

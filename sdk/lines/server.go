@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -142,9 +143,9 @@ func problemOf(err error) *jsonline.Error {
 		out.Code = jsonline.CodeMethodNotFound
 	case errors.As(err, &refusal):
 		out.Message = refusal.Reason
-		out.Data, _ = json.Marshal(map[string]bool{"refused": true, "halt": refusal.Halt}) // booleans always encode
+		out.Data, _ = jsontext.Marshal(map[string]bool{"refused": true, "halt": refusal.Halt}) // booleans always encode
 	case errors.As(err, &provider):
-		out.Data, _ = json.Marshal(providerData(provider)) // strings and numbers always encode
+		out.Data, _ = jsontext.Marshal(providerData(provider)) // strings and numbers always encode
 	}
 	if len(out.Message) > maxError {
 		out.Message = out.Message[:maxError] + "…"
@@ -177,7 +178,7 @@ func encode(v any, err error) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(v)
+	return jsontext.Marshal(v)
 }
 
 func (s *server) start(ctx context.Context, request json.RawMessage) error {

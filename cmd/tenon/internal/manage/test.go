@@ -25,6 +25,7 @@ import (
 
 func pluginTestCommand(a *cli.App) *cobra.Command {
 	var update, noBuild bool
+	var record string
 	cmd := &cobra.Command{
 		Use: "test [PATH]", Short: "Run the tests of a plugin",
 		Long: `Run the plugin at PATH (default: the current directory) against the files in its directory tests:
@@ -33,7 +34,10 @@ func pluginTestCommand(a *cli.App) *cobra.Command {
   *.jsonl      recorded hook calls with their expected answers, one per line
 
 The plugin is first built with the command in its plugin.json, whose contributions must be those of the code. It runs with
-everything it requests granted, so test only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.`,
+everything it requests granted, so test only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.
+
+--record SESSION first writes the turns of a session as tests, with the model's answers as their scripts, and their results
+here as the expected ones. A test runs in an empty project: add the files that its tools need to its field files.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "."
@@ -44,10 +48,17 @@ everything it requests granted, so test only plugins you wrote yourself. --updat
 			if err != nil {
 				return err
 			}
-			return (&pluginTest{a: a, path: path, update: update, noBuild: noBuild}).run(cmd.Context())
+			t := &pluginTest{a: a, path: path, update: update, noBuild: noBuild, record: record != ""}
+			if t.record {
+				if err := recordTurns(cmd.Context(), a, record, filepath.Join(t.root(), "tests")); err != nil {
+					return err
+				}
+			}
+			return t.run(cmd.Context())
 		},
 	}
 	cmd.Flags().BoolVar(&update, "update", false, "write the results of the turns to their files")
+	cmd.Flags().StringVar(&record, "record", "", "write the turns of this `session` as tests")
 	cmd.Flags().BoolVar(&noBuild, "no-build", false, "do not build the plugin first")
 	return cmd
 }
@@ -57,6 +68,7 @@ type pluginTest struct {
 	a               *cli.App
 	path            string
 	update, noBuild bool
+	record          bool // tests without an expected result get one
 
 	w              *cli.Workspace // an empty project with its own directories
 	passed, failed int
@@ -213,7 +225,7 @@ func (t *pluginTest) turn(ctx context.Context, path string) error {
 	if err = errors.Join(err, set.Close(ctx)); err != nil {
 		return err
 	}
-	if t.update {
+	if t.update || t.record && trial.Expect == nil {
 		trial.Expect = got
 		return trial.write(path)
 	}

@@ -1,0 +1,116 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// scriptStep is one answer of a model, as in a script of the offline provider.
+type scriptStep struct {
+	Text      string       `json:"text,omitempty"`
+	ToolCalls []scriptCall `json:"toolCalls,omitempty"`
+}
+
+type scriptCall struct {
+	Tool string          `json:"tool"`
+	Args json.RawMessage `json:"args"`
+}
+
+// recordTurns writes each turn of a session to the tests in a directory: the prompt, and the model's answers as a script. The files have no
+// expected result yet.
+func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
+	return a.WithSession(ctx, []string{session}, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
+		messages, err := s.Messages(ctx, info.ID, store.Page{})
+		if err != nil {
+			return err
+		}
+		turns, err := turnsOf(messages)
+		if err != nil {
+			return err
+		}
+		if len(turns) == 0 {
+			return cli.UsageError("tenon session list shows sessions", "session %s has no turn with an answer", info.ID)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		for i, turn := range turns {
+			path := filepath.Join(dir, fmt.Sprintf("%s-%d.turn.json", info.ID, i+1))
+			if err := turn.write(path); err != nil {
+				return err
+			}
+			a.Screen.Line("recorded " + terminal.Visible(path))
+		}
+		return nil
+	})
+}
+
+// turnsOf returns the turns of a conversation that were answered.
+func turnsOf(messages []sdk.MessageWithParts) ([]*trial, error) {
+	var turns []*trial
+	var steps []scriptStep
+	finish := func() error {
+		if len(turns) == 0 {
+			return nil
+		}
+		if len(steps) == 0 {
+			turns = turns[:len(turns)-1]
+			return nil
+		}
+		script, err := json.Marshal(steps)
+		turns[len(turns)-1].Script, steps = script, nil
+		return err
+	}
+	for i := range messages {
+		m := &messages[i]
+		switch m.Info.(type) {
+		case *sdk.UserMessage:
+			if err := finish(); err != nil {
+				return nil, err
+			}
+			if prompt := textOf(m); prompt != "" {
+				turns = append(turns, &trial{Prompt: prompt})
+			}
+		case *sdk.AssistantMessage:
+			if step := stepOf(m); len(turns) > 0 && (step.Text != "" || len(step.ToolCalls) > 0) {
+				steps = append(steps, step)
+			}
+		}
+	}
+	return turns, finish()
+}
+
+// textOf returns the text that the user wrote.
+func textOf(m *sdk.MessageWithParts) string {
+	var lines []string
+	for _, part := range m.Parts {
+		if text, ok := part.(*sdk.TextPart); ok && !text.Synthetic {
+			lines = append(lines, text.Text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// stepOf returns an answer of the model.
+func stepOf(m *sdk.MessageWithParts) scriptStep {
+	step := scriptStep{Text: textOf(m)}
+	for _, part := range m.Parts {
+		if call, ok := part.(*sdk.ToolPart); ok {
+			args := call.State.Input
+			if len(args) == 0 {
+				args = json.RawMessage("{}")
+			}
+			step.ToolCalls = append(step.ToolCalls, scriptCall{call.Tool, args})
+		}
+	}
+	return step
+}

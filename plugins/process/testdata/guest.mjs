@@ -1,0 +1,35 @@
+// A plugin in JavaScript for the tests of this package.
+import { deny, halt, plugin } from "../../../sdk/node/tenon.mjs";
+
+plugin({
+  name: "guest-plain",
+  version: "1.2.3",
+  capabilities: [{ name: "kv" }, { name: "ask" }],
+  options: { type: "object", properties: { add: { type: "number", default: 0.5 } } },
+  hooks: [
+    { point: "chat.params", name: "warm", reads: [""], writes: [""], run: (input, value, call) => void (value.temperature += call.options.add) },
+    { point: "chat.params", name: "nothing", reads: [""], writes: [""], run() {} },
+    { point: "chat.params", name: "error", run() { throw new Error("no luck today"); } },
+    { point: "chat.params", name: "refuse", run: () => deny("not today") },
+    { point: "chat.params", name: "list", writes: ["/options/list/-"], run: (input, value) => void value.options.list.push("a") },
+    { point: "chat.params", name: "huge", writes: [""], run: (input, value) => void (value.options = { x: "x".repeat(16 << 20) }) },
+    {
+      point: "chat.params", name: "count",
+      async run(input, value, call) {
+        await call.kv.set("count", "1");
+        return { reason: await call.kv.get("count") };
+      },
+    },
+  ],
+  tools: {
+    echo: { description: "", run: (args) => ({ title: "echo", output: JSON.stringify(args) }) },
+    throw: { description: "", run() { throw new Error("boom"); } },
+    refuse: { description: "", run: () => halt("not on a Sunday") },
+    steps: { description: "", run(args, call) { for (let n = 0; n < 3; n++) call.progress(`step ${n}`, { n }); return "done"; } },
+    ask: { description: "", async run(args, call) { await call.ask({ permission: "deploy", patterns: ["prod"] }); return "granted"; } },
+    kv: { description: "", async run(args, call) { await call.kv.set("k", "v"); return await call.kv.get("k"); } },
+    secret: { description: "", run: (args, call) => call.secret("TOKEN") },
+    wait: { description: "", run: (args, call) => { call.progress("waiting"); return new Promise((_, fail) => call.signal.addEventListener("abort", () => fail(new Error("over")))); } },
+    deploy: { description: "", run: () => "done", prepare: ({ to }) => [{ permission: "deploy", patterns: [to] }] },
+  },
+});

@@ -1,0 +1,105 @@
+"""A plugin in Python for the tests of this package."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../sdk/python"))
+from tenon import Plugin, Refusal
+
+
+class Options:
+    add: float = 0.5
+
+
+plugin = Plugin("guest-plain", "1.2.3", options=Options, capabilities=[{"name": "kv"}, {"name": "ask"}])
+ALL = {"reads": [""], "writes": [""]}
+
+
+@plugin.hook("chat.params", name="warm", **ALL)
+def warm(input, value, call):
+    value["temperature"] += call.options.add
+
+
+@plugin.hook("chat.params", name="nothing", **ALL)
+def nothing(input, value, call):
+    pass
+
+
+@plugin.hook("chat.params", name="error")
+def error(input, value, call):
+    raise ValueError("no luck today")
+
+
+@plugin.hook("chat.params", name="refuse")
+def refuse_hook(input, value, call):
+    raise Refusal("not today")
+
+
+@plugin.hook("chat.params", name="list", writes=["/options/list/-"])
+def list_hook(input, value, call):
+    value["options"]["list"].append("a")
+
+
+@plugin.hook("chat.params", name="huge", writes=[""])
+def huge(input, value, call):
+    value["options"] = {"x": "x" * (16 << 20)}
+
+
+@plugin.hook("chat.params", name="count")
+def count(input, value, call):
+    call.set("count", "1")
+    return {"reason": call.get("count")}
+
+
+@plugin.tool("echo", "")
+def echo(args, call):
+    return {"title": "echo", "output": json.dumps(args, separators=(",", ":"))}
+
+
+@plugin.tool("throw", "")
+def throw(args, call):
+    raise ValueError("boom")
+
+
+@plugin.tool("refuse", "")
+def refuse(args, call):
+    raise Refusal("not on a Sunday", halt=True)
+
+
+@plugin.tool("steps", "")
+def steps(args, call):
+    for n in range(3):
+        call.progress("step %d" % n, {"n": n})
+    return "done"
+
+
+@plugin.tool("ask", "")
+def ask(args, call):
+    call.ask("deploy", ["prod"])
+    return "granted"
+
+
+@plugin.tool("kv", "")
+def kv(args, call):
+    call.set("k", "v")
+    return call.get("k")
+
+
+@plugin.tool("secret", "")
+def secret(args, call):
+    return call.secret("TOKEN")
+
+
+@plugin.tool("wait", "")
+def wait(args, call):
+    call.progress("waiting")
+    call.wait()
+    raise TimeoutError("over")
+
+
+@plugin.tool("deploy", "", prepare=lambda args, call: [{"permission": "deploy", "patterns": [args["to"]]}])
+def deploy(args, call):
+    return "done"
+
+
+plugin.run()
