@@ -103,14 +103,17 @@ type ModelCost struct {
 
 // PriceTier holds the prices of long prompts.
 type PriceTier struct {
-	Tier struct {
-		Type string `json:"type"` // context
-		Size int64  `json:"size"` // tokens of the prompt, including cached ones
-	} `json:"tier"`
-	Input      Price `json:"input"`
-	Output     Price `json:"output"`
-	CacheRead  Price `json:"cache_read,omitempty"`
-	CacheWrite Price `json:"cache_write,omitempty"`
+	Tier       TierBound `json:"tier"`                  // the prompts it is for
+	Input      Price     `json:"input"`                 // in dollars per million tokens
+	Output     Price     `json:"output"`                // including reasoning tokens
+	CacheRead  Price     `json:"cache_read,omitempty"`  // of input from the server's cache
+	CacheWrite Price     `json:"cache_write,omitempty"` // of input that the server adds to its cache
+}
+
+// TierBound says which prompts a PriceTier is for: larger ones.
+type TierBound struct {
+	Type string `json:"type"` // context
+	Size int64  `json:"size"` // tokens of the prompt, including cached ones
 }
 
 // Modalities lists the kinds of input and output: text, image, pdf, audio, video.

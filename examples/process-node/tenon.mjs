@@ -251,7 +251,7 @@ class Server {
 
   hook({ hook: n, request }, call) {
     const hook = this.hooks[n];
-    if (!hook) throw new Error(`there is no hook number ${n}`);
+    if (!hook) throw new Error(`hook number ${n} not found`);
     const { input } = request;
     const value = request.value;
     let answer = verdictOf;
