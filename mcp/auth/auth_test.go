@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -235,6 +236,33 @@ func TestStepUp(t *testing.T) {
 				t.Errorf("%d tokens, %v, want the new one alone", len(all), err)
 			}
 		})
+	}
+}
+
+// Scopes that the server requires of many requests at the same time are all remembered.
+func TestManyStepUps(t *testing.T) {
+	t.Parallel()
+	s := authtest.New(t)
+	o := signedIn(t, s)
+	var running sync.WaitGroup
+	for n := range 12 {
+		running.Go(func() { // ends with the call; waited for below
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, o.URL, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			refusal := &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{
+				"Www-Authenticate": {fmt.Sprintf("Bearer error=%q, scope=%q", "insufficient_scope", fmt.Sprintf("scope-%d", n))},
+			}}
+			if _, err := authorizer(t, o).Challenged(t.Context(), req, refusal); !errors.As(err, new(*auth.SignInError)) {
+				t.Errorf("Challenged() = %v, want a SignInError", err)
+			}
+		})
+	}
+	running.Wait()
+	if _, token, err := authorizer(t, o).Stored(); err != nil || len(token.Client.Wanted) != 12 {
+		t.Errorf("stored %+v, %v, want 12 scopes", token, err)
 	}
 }
 

@@ -196,12 +196,14 @@ func missingScopes(status int, challenges []oauthex.Challenge) []string {
 
 // remember stores scopes that the server requires, for the next sign-in.
 func (a *Authorizer) remember(ctx context.Context, scopes []string) error {
-	name, c, err := a.Stored()
-	if err != nil {
-		return nil //nolint:nilerr // without a token there is nothing to extend
+	name, _, err := a.Stored()
+	if err == nil {
+		err = a.o.Store.Change(ctx, name, func(c *credentials.Credential) { c.Client.Wanted = union(c.Client.Wanted, scopes) })
 	}
-	c.Client.Wanted = union(c.Client.Wanted, scopes)
-	return a.o.Store.Put(ctx, name, c)
+	if errors.Is(err, credentials.ErrNotFound) {
+		return nil // without a token there is nothing to extend
+	}
+	return err
 }
 
 func union(a, b []string) []string {
