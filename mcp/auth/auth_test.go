@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -186,6 +187,8 @@ func TestRevoked(t *testing.T) {
 	t.Parallel()
 	s := authtest.New(t)
 	o := signedIn(t, s)
+	var hidden []string
+	o.Hide = func(secrets []string) { hidden = append(hidden, secrets...) }
 	a := authorizer(t, o)
 	for range 3 {
 		s.Revoke()
@@ -196,8 +199,12 @@ func TestRevoked(t *testing.T) {
 	if n := s.Count("refresh_token"); n != 3 {
 		t.Errorf("%d refreshes, want 3", n)
 	}
+	_, token, err := a.Stored()
+	if err != nil || !slices.Contains(hidden, token.Access) || !slices.Contains(hidden, token.Refresh) {
+		t.Errorf("hidden %q, want the refreshed token; %v", hidden, err)
+	}
 	s.RevokeAll()
-	_, err := call(t, a, o.URL, nil)
+	_, err = call(t, a, o.URL, nil)
 	var required *auth.SignInError
 	if !errors.As(err, &required) || !strings.Contains(err.Error(), "no longer valid") || !strings.Contains(err.Error(), "tenon mcp login docs") {
 		t.Errorf("without a refresh token: %v, want a SignInError", err)

@@ -49,6 +49,9 @@ type Options struct {
 	Definition string
 	// Fresh ignores the stored token until SignIn: the user signs in again.
 	Fresh bool
+	// Hide gets the secrets of each token that is used, so that they can be kept out of logs. It may be called often, and at the same time
+	// by several goroutines. May be nil.
+	Hide func(secrets []string)
 }
 
 // Authorizer signs requests to one server in. It is safe for concurrent use.
@@ -129,7 +132,11 @@ func (a *Authorizer) token(ctx context.Context, rejected string) (*credentials.C
 	if err != nil {
 		return nil, err
 	}
-	return a.o.Store.Refresh(ctx, name, rejected, a.refresh)
+	c, err := a.o.Store.Refresh(ctx, name, rejected, a.refresh)
+	if err == nil && a.o.Hide != nil {
+		a.o.Hide(c.Secrets())
+	}
+	return c, err
 }
 
 // refresh requests a new token from the server that issued the old one.
