@@ -182,6 +182,40 @@ func TestExpired(t *testing.T) {
 	}
 }
 
+// A refresh authenticates the client in the form that the server accepts, even if its metadata does not say which.
+func TestClientAuthentication(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		methods  []string
+		accepted string
+		requests int // of two refreshes
+	}{
+		"basic, named":     {[]string{"client_secret_basic"}, "client_secret_basic", 2},
+		"post, named":      {[]string{"client_secret_post"}, "client_secret_post", 2},
+		"basic, not named": {nil, "client_secret_basic", 2},
+		"post, not named":  {nil, "client_secret_post", 3}, // found out once
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := authtest.New(t)
+			s.Clients["own"], s.Methods, s.Accepted = "a b:c", c.methods, c.accepted
+			o := auth.Options{URL: s.Address(), Store: store(t), Config: auth.Config{ClientID: "own", ClientSecret: "a b:c"}}
+			if text, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t)); text != "welcome" {
+				t.Fatalf("sign-in: %q, %v", text, err)
+			}
+			for range 2 {
+				expire(t, o)
+				if text, err := call(t, authorizer(t, o), o.URL, nil); text != "welcome" {
+					t.Fatalf("after the refresh: %q, %v", text, err)
+				}
+			}
+			if n := s.Count("refresh_token"); n != c.requests {
+				t.Errorf("%d requests, want %d", n, c.requests)
+			}
+		})
+	}
+}
+
 // A token that the server ends early is refreshed in the middle of a turn.
 func TestRevoked(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ func newClient(server string) *http.Client {
 }
 
 // checkRedirect decides whether to follow a redirect; RoundTrip checks its address. Only a GET request is repeated: the others contain
-// codes, tokens and secrets, which only the server they were meant for may receive. Their redirect is the answer, which is no token.
+// codes, tokens and secrets, which only the server they were meant for may receive. Their answer is the redirect itself, which counts as a refusal.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	last := via[len(via)-1]
 	switch {
