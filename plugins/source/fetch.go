@@ -181,16 +181,6 @@ func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched,
 	return nil
 }
 
-// environ returns a variable of the user's environment.
-func (f *Fetcher) environ(name string) string {
-	for _, e := range f.Environ {
-		if value, ok := strings.CutPrefix(e, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 // cached returns the path of something in the cache, and whether it exists.
 func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if name != filepath.Base(name) || name == "." || name == ".." {

@@ -85,11 +85,10 @@ func fetch(t testing.TB, f *source.Fetcher, ref string, pin *source.Pin) (*sourc
 
 // dropper serves data and breaks the connection after each part of it.
 type dropper struct {
-	data      []byte
-	part      int
-	tag       func() string
-	requests  atomic.Int32
-	positions chan string
+	data     []byte
+	part     int
+	tag      func() string
+	requests atomic.Int32
 }
 
 func (d *dropper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
