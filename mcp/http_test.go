@@ -128,6 +128,35 @@ func onlyLegacy(h http.Handler) http.Handler {
 	})
 }
 
+// A server of the stateless revision that is slow to answer its first request refuses the handshake, and gets another chance.
+func TestSlowStatelessServer(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			var discoveries atomic.Int32
+			modern := server.NewStreamableHTTPServer(realServer())
+			web := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch method := r.Header.Get("Mcp-Method"); {
+				case method == "server/discover" && discoveries.Add(1) == 1:
+					_, _ = io.Copy(io.Discard, r.Body)
+					<-r.Context().Done() // longer than the client waits
+				case method == "":
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(status)
+					_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}`)
+				default:
+					modern.ServeHTTP(w, r)
+				}
+			}))
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, web.URL+"/mcp"))
+			if got := p.Current().Protocol; got != mcpgo.LATEST_PROTOCOL_VERSION || discoveries.Load() != 2 {
+				t.Errorf("protocol %q after %d discoveries, want %s after 2", got, discoveries.Load(), mcpgo.LATEST_PROTOCOL_VERSION)
+			}
+		})
+	}
+}
+
 func TestNewToolsOverHTTP(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range map[string]func(http.Handler) http.Handler{

@@ -263,5 +263,5 @@ func (b *boundedBody) Close() error {
 func refusedAsSuch(err error) bool {
 	var status *statusError
 	var auth *AuthError
-	return errors.As(err, &status) || errors.As(err, &auth)
+	return errors.As(err, &status) || errors.As(err, &auth) || errors.Is(err, errOldServer)
 }

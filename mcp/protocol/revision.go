@@ -24,20 +24,27 @@ const (
 var errNotModern = errors.New("the server did not name a revision it supports")
 
 // introduce agrees on a revision of the protocol: first the stateless one with its discovery (SEP-2575), then the
-// older ones with a handshake.
+// older ones with a handshake. A server that did not answer the discovery within probe, and refuses the handshake, may be a slow one of
+// the stateless revision: it gets the discovery again, with all the time that ctx has.
 func (c *Conn) introduce(ctx context.Context, legacy bool, probe time.Duration) error {
-	if !legacy {
-		if err := c.discover(ctx, probe); err == nil || errors.As(err, new(*AuthError)) {
-			return err
-		}
+	if legacy {
+		return c.initialize(ctx)
 	}
-	return c.initialize(ctx)
+	probing, cancel := context.WithTimeout(ctx, probe)
+	defer cancel()
+	err := c.discover(probing)
+	if err == nil || errors.As(err, new(*AuthError)) {
+		return err
+	}
+	refused := c.initialize(ctx)
+	if refused != nil && errors.Is(err, context.DeadlineExceeded) && c.discover(ctx) == nil {
+		return nil
+	}
+	return refused
 }
 
 // discover sends the discovery of the stateless revision. If the server names such a revision, it repeats the request with that.
-func (c *Conn) discover(ctx context.Context, probe time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, probe)
-	defer cancel()
+func (c *Conn) discover(ctx context.Context) error {
 	c.setVersion(mcp.LATEST_PROTOCOL_VERSION)
 	raw, err := c.Request(ctx, string(mcp.MethodServerDiscover), nil)
 	var other mcp.UnsupportedProtocolVersionError
