@@ -70,7 +70,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 	c := &client{region: defaultRegion}
 	profile := ""
 	r := wire.NewOptions(&info)
-	wire.Read(r, "region", wire.String(), &c.region)
+	wire.Read(r, "region", wire.Label(), &c.region)
 	wire.Read(r, "profile", wire.String(), &profile)
 	wire.Read(r, "endpoint", wire.String(), &info.BaseURL)
 	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats

@@ -166,6 +166,17 @@ func TestVertexAddress(t *testing.T) {
 	}
 }
 
+// TestLocationNamesNoHost: the location becomes part of the host, but cannot name another one.
+func TestLocationNamesNoHost(t *testing.T) {
+	t.Parallel()
+	for _, location := range []string{"evil.example/", "evil.example#", "u@evil.example:443", "EU"} {
+		_, err := gemini.VertexAddress(location)
+		if want := "provider test: options.location is " + location; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Setup = %v, want %q", err, want)
+		}
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	events, err := decode(t, event(`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":5}}`))

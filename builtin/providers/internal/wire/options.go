@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -40,6 +41,20 @@ func String() OptionKind[string] {
 	return OptionKind[string]{"a text", func(v any) (string, bool) { s, ok := v.(string); return s, ok }}
 }
 
+// Label reads a name that becomes part of a host name, such as a region: without a dot, slash or @ it cannot name another host.
+func Label() OptionKind[string] {
+	return label("a-z, 0-9 and - only", "abcdefghijklmnopqrstuvwxyz0123456789-")
+}
+
+// AnyCaseLabel is Label with upper case letters.
+func AnyCaseLabel() OptionKind[string] {
+	return label("letters, digits and - only", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+}
+
+func label(want, allowed string) OptionKind[string] {
+	return OptionKind[string]{want, func(v any) (string, bool) { s, ok := v.(string); return s, ok && strings.Trim(s, allowed) == "" }}
+}
+
 // Duration reads milliseconds. Zero, false and durations too long for a time.Duration mean no limit, which is 0.
 func Duration() OptionKind[time.Duration] {
 	return OptionKind[time.Duration]{"milliseconds or false", duration}
@@ -67,6 +82,9 @@ func Read[T any](r *Options, name string, kind OptionKind[T], into *T) {
 		r.err = fmt.Errorf("provider %s: options.%s is %v, want %s", r.provider, name, v, kind.want)
 	}
 }
+
+// Err returns the first error of the options that were read.
+func (r *Options) Err() error { return r.err }
 
 // timeouts are the time limits of an exchange; 0 means no limit.
 type timeouts struct {
