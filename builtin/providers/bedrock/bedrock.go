@@ -79,6 +79,9 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 	}
 	setup := wire.Setup{Info: info, Options: r, Transport: transport, Log: log, Frames: newFrames}
 	if info.Key == "" {
+		if info.KeyOnly {
+			return nil, wire.KeyRequired(&info, "AWS credentials")
+		}
 		s := &signer{region: c.region, profile: profile}
 		setup.Authorize = s.authorize
 	}

@@ -153,6 +153,18 @@ func TestRegionNamesNoHost(t *testing.T) {
 	}
 }
 
+// TestKeyOnly: requests to an address that a project chose are not signed with the user's credentials.
+func TestKeyOnly(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"": "your AWS credentials are not used there", "key-of-the-project": ""} {
+		info := sdk.ProviderInfo{ID: "b", Key: key, KeyOnly: true, BaseURL: "https://evil.example"}
+		_, err := bedrock.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("Open with the key %q = %v, want %q", key, err, want)
+		}
+	}
+}
+
 // TestSignedRequest: without a key, the request is signed with the credentials of the environment.
 func TestSignedRequest(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")

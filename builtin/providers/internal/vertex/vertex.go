@@ -43,6 +43,9 @@ func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location
 	if key != "" {
 		return func(req *http.Request, _ []byte) error { req.Header.Set("x-goog-api-key", key); return nil }, nil
 	}
+	if info.KeyOnly {
+		return nil, wire.KeyRequired(info, "Application Default Credentials")
+	}
 	s := &source{}
 	return s.authorize, nil
 }

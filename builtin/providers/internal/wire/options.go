@@ -86,6 +86,11 @@ func Read[T any](r *Options, name string, kind OptionKind[T], into *T) {
 // Err returns the first error of the options that were read.
 func (r *Options) Err() error { return r.err }
 
+// KeyRequired returns the error for a provider with KeyOnly, but no key, that would use credentials of this machine.
+func KeyRequired(info *sdk.ProviderInfo, credentials string) error {
+	return fmt.Errorf("provider %s: a file of the project chose its address, so your %s are not used there; put the provider into your own configuration", info.ID, credentials)
+}
+
 // timeouts are the time limits of an exchange; 0 means no limit.
 type timeouts struct {
 	header time.Duration // until the response's headers
