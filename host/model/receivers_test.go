@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -34,5 +35,82 @@ func TestForeignIsKeyOnly(t *testing.T) {
 		if !errors.Is(err, errOpened) || got.KeyOnly != want {
 			t.Errorf("address chosen at %q: opened with %+v, %v; want KeyOnly %v", at, got, err, want)
 		}
+	}
+}
+
+// TestSignInStaysAtItsServer: the headers of a sign-in do not follow a model to another server.
+func TestSignInStaysAtItsServer(t *testing.T) {
+	t.Parallel()
+	for api, want := range map[string]error{"": errOpened, "https://a.example/v2": errOpened, "https://b.example": model.ErrModel, "http://a.example": model.ErrModel} {
+		config := &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": {Models: map[string]sdk.ModelConfig{"m": {Provider: &sdk.ModelServer{API: api}}}}}}
+		signIn := func(info *sdk.ProviderInfo) string {
+			info.BaseURL = "https://a.example/v1"
+			info.Authorize = func(context.Context, map[string]string) (map[string]string, error) { return nil, nil }
+			return "stored"
+		}
+		got, err := opened(t, model.Options{Config: config, SignIn: signIn, Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x"}}})
+		if !errors.Is(err, want) || (got != nil) != errors.Is(want, errOpened) {
+			t.Errorf("model at %q: opened with %+v, %v; want %v", api, got, err, want)
+		}
+	}
+}
+
+// unapproved returns the receiver p that a repository's configuration makes of the user's.
+func unapproved(t *testing.T, own, project sdk.ProviderConfig) model.Receiver {
+	t.Helper()
+	users := &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": own}}
+	if own.Protocol == "" {
+		users.Provider = nil
+	}
+	config := &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": project}}
+	list := model.New(model.Options{Config: config, Own: users, Engine: &hooks.Engine{}}).Unapproved(t.Context(), nil)
+	if len(list) != 1 {
+		t.Fatalf("%d receivers, want 1: %+v", len(list), list)
+	}
+	return list[0]
+}
+
+// TestShownAddress: the question names everything that decides who receives a conversation, and no password.
+func TestShownAddress(t *testing.T) {
+	t.Parallel()
+	project := sdk.ProviderConfig{
+		Protocol: "x",
+		Options: sdk.ProviderOptions{BaseURL: "https://u:password@a.example/v1?k=password", Extra: sdk.Extra{
+			"enterpriseUrl": []byte(`"u:password@evil.example"`), "endpoint": []byte(`"https://e.example"`), "region": []byte(`"eu"`), "resourceName": []byte(`"r"`),
+		}},
+		Models: map[string]sdk.ModelConfig{"m": {Provider: &sdk.ModelServer{API: "https://m.example/v1?k=password"}}, "n": {Provider: &sdk.ModelServer{API: "https://m.example/v1"}}, "o": {}},
+	}
+	const want = "https://a.example/v1, endpoint https://e.example, enterpriseUrl https://evil.example, region eu, resourceName r, models at https://m.example/v1"
+	if got := unapproved(t, sdk.ProviderConfig{}, project).Address; got != want {
+		t.Errorf("address %q, want %q", got, want)
+	}
+}
+
+// TestPackageIsPartOfTheReceiver: another npm package can make other options the address. Approvals from before it counted stay valid.
+func TestPackageIsPartOfTheReceiver(t *testing.T) {
+	t.Parallel()
+	with := func(npm, address, region string) sdk.ProviderConfig {
+		c := sdk.ProviderConfig{Protocol: "x", NPM: npm, Options: sdk.ProviderOptions{BaseURL: address}}
+		if region != "" {
+			c.Options.Extra = sdk.Extra{"region": []byte(`"` + region + `"`)}
+		}
+		return c
+	}
+	none := sdk.ProviderConfig{}
+	for name, c := range map[string]struct {
+		own, one, other sdk.ProviderConfig
+		same            bool
+	}{
+		"the project's, by an option":       {none, with("a", "https://a", "eu"), with("b", "https://a", "eu"), false},
+		"the project's, without an address": {none, with("a", "", ""), with("b", "", ""), false},
+		"the project's, by its address":     {none, with("a", "https://a", ""), with("b", "https://a", ""), true},
+		"the user's":                        {with("a", "https://u", ""), with("a", "https://a", ""), with("b", "https://a", ""), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if same := unapproved(t, c.own, c.one).Digest == unapproved(t, c.own, c.other).Digest; same != c.same {
+				t.Errorf("the same digest: %v, want %v", same, c.same)
+			}
+		})
 	}
 }
