@@ -97,6 +97,10 @@ func TestPackageIsPartOfTheReceiver(t *testing.T) {
 		return c
 	}
 	none := sdk.ProviderConfig{}
+	const older = "b2b855cd638271dd7a917ff2df94280c1a03d3f6b6fb3fb87d8e199f3fe2f487" // from before the package counted
+	if got := unapproved(t, none, with("a", "https://a", "")).Digest; got != older {
+		t.Errorf("digest %s, want that of older approvals, %s", got, older)
+	}
 	for name, c := range map[string]struct {
 		own, one, other sdk.ProviderConfig
 		same            bool
