@@ -139,7 +139,7 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-2-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
+const keptPackage = "package-3-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -151,7 +151,8 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 	if s == nil {
 		return manifest.Read(dir)
 	}
-	if data, err := s.Kept(keptPackage); err == nil {
+	kept := strings.TrimSuffix(keptPackage, ".json") + "-" + name + ".json"
+	if data, err := s.Kept(kept); err == nil {
 		var p manifest.Package
 		if json.Unmarshal(data, &p) == nil && p.Root == s.Root {
 			return &p, nil
@@ -163,7 +164,7 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 	}
 	data, err := json.Marshal(p)
 	if err == nil {
-		err = s.Keep(keptPackage, data)
+		err = s.Keep(kept, data)
 	}
 	if err != nil {
 		l.log.Debug("manifest of a package not cached", "plugin", p.Manifest.Name, "err", err)

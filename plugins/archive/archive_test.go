@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -442,6 +443,37 @@ func TestGit(t *testing.T) {
 				t.Errorf("left out: %q", content.LeftOut)
 			}
 		})
+	}
+}
+
+// TestGitBomb reads a tree of trees without files: 10^12 directories in twelve objects.
+func TestGitBomb(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	git := func(input string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("git %v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("", "init", "-q", "--bare")
+	tree := git("", "mktree")
+	for range 12 {
+		var list strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&list, "040000 tree %s\td%d\n", tree, i)
+		}
+		tree = git(list.String(), "mktree")
+	}
+	g := archive.Git{Tree: tree, Limits: archive.Limits{Entries: 1000}, Command: func(ctx context.Context, args ...string) *exec.Cmd {
+		return exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+	}}
+	if _, err := g.Extract(t.Context(), t.TempDir()); !errors.Is(err, archive.ErrUnsafe) {
+		t.Errorf("Extract() = %v, want ErrUnsafe", err)
 	}
 }
 

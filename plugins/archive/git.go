@@ -32,7 +32,7 @@ func (g *Git) Extract(ctx context.Context, dir string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.entries, s.submodules, err = parseTree(list); err != nil {
+	if s.entries, s.submodules, err = parseTree(list, g.Limits.withDefaults()); err != nil {
 		return nil, err
 	}
 	content, err := extract(ctx, s, g.Limits, dir, false)
@@ -58,7 +58,7 @@ type gitEntry struct {
 
 // list returns the output of ls-tree.
 func (g *gitTree) list(ctx context.Context) ([]byte, error) {
-	cmd := g.Command(ctx, "ls-tree", "-r", "-z", "--long", "--full-tree", g.Tree)
+	cmd := g.Command(ctx, "ls-tree", "-r", "-t", "-z", "--long", "--full-tree", g.Tree)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, err := cmd.StdoutPipe()
@@ -89,7 +89,8 @@ func ignoreExit(err error) error {
 }
 
 // parseTree reads lines of the form MODE TYPE OBJECT SIZE\tNAME, each ended by a zero byte.
-func parseTree(list []byte) (entries []gitEntry, submodules []string, err error) {
+func parseTree(list []byte, limits Limits) (entries []gitEntry, submodules []string, err error) {
+	var total int64
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
 		if line == "" {
 			continue
@@ -108,11 +109,16 @@ func parseTree(list []byte) (entries []gitEntry, submodules []string, err error)
 		case "160000":
 			submodules = append(submodules, name)
 			continue
+		case "040000": // listed so that a tree of trees without files has a bound, too
+			continue
 		default:
 			return nil, nil, unsafe(name, "unknown mode %s", f[0])
 		}
 		if e.size, err = strconv.ParseInt(f[3], 10, 64); err != nil || e.size < 0 {
 			return nil, nil, fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
+		}
+		if total += e.size; total > limits.Bytes { // before git holds a large file in memory
+			return nil, nil, fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, limits.Bytes>>20)
 		}
 		entries = append(entries, e)
 	}

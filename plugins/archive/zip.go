@@ -28,6 +28,9 @@ type zipFile struct{ *File }
 
 // each reads the files in the order of the central directory, after the local headers were found to say the same.
 func (f zipFile) each(ctx context.Context, visit visitor) error {
+	if err := f.directory(); err != nil {
+		return err
+	}
 	r, err := zip.NewReader(f.Data, f.Size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked later
 		return fmt.Errorf("%w: not a zip file: %w", ErrUnsafe, err)
@@ -42,6 +45,22 @@ func (f zipFile) each(ctx context.Context, visit visitor) error {
 		if err := zipEntry(file, visit); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// maxRecord limits the average record of the central directory, in bytes: a name and its extra fields.
+const maxRecord = 1024
+
+// directory bounds the central directory, all of which is read into memory.
+func (f zipFile) directory() error {
+	record := make([]byte, endBytes)
+	if _, err := f.Data.ReadAt(record, f.Size-endBytes); f.Size < endBytes || err != nil || binary.LittleEndian.Uint32(record) != zipEnd {
+		return fmt.Errorf("%w: not a zip file, or data at its end", ErrUnsafe)
+	}
+	limit := int64(f.Limits.withDefaults().Entries) * maxRecord
+	if size := f.Size - endBytes - int64(binary.LittleEndian.Uint32(record[16:])); size > limit || size < 0 {
+		return fmt.Errorf("%w: a directory of %d bytes, the limit is %d", ErrUnsafe, size, limit)
 	}
 	return nil
 }
@@ -173,8 +192,8 @@ func (f zipFile) after(data int64, file *zip.File) (int64, error) {
 // end checks that the central directory begins where the files end, and that the archive ends behind it.
 func (f zipFile) end(at int64, files int) error {
 	record := make([]byte, endBytes)
-	if _, err := f.Data.ReadAt(record, f.Size-endBytes); err != nil || binary.LittleEndian.Uint32(record) != zipEnd {
-		return fmt.Errorf("%w: a comment or other data at its end", ErrUnsafe)
+	if _, err := f.Data.ReadAt(record, f.Size-endBytes); err != nil {
+		return err
 	}
 	size, offset := binary.LittleEndian.Uint32(record[12:]), binary.LittleEndian.Uint32(record[16:])
 	disks := binary.LittleEndian.Uint32(record[4:])

@@ -20,6 +20,9 @@ import (
 // ErrOutside is returned for a lock file of a project that names a path outside of the project.
 var ErrOutside = errors.New("path outside of the project")
 
+// ErrRenamed is returned for a reference that names another plugin than before.
+var ErrRenamed = errors.New("the plugin has another name")
+
 // Installer installs plugins. Its fields must not change while it is used.
 type Installer struct {
 	Fetcher *source.Fetcher
@@ -42,6 +45,20 @@ type Staged struct {
 	plugins.Installed
 	Sealed  *trust.Sealed
 	LeftOut []string // parts of the package that were not unpacked, with the reason
+}
+
+// Renew stages what the reference of an installed plugin names now. The error wraps ErrRenamed if that is another plugin.
+func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Staged, error) {
+	s, err := in.Stage(ctx, t, p.Ref, nil)
+	if err != nil {
+		return nil, err
+	}
+	name, err := plugins.NameOf(s.Sealed, p.Name) // a package that does not name itself keeps the name
+	if err == nil && name != p.Name {
+		err = fmt.Errorf("%w: %s is %q now", ErrRenamed, p.Name, name)
+	}
+	s.Name = name
+	return s, err
 }
 
 // Stage fetches a plugin and seals its content. With a pin, the content is exactly the pinned one, or the error wraps
@@ -93,12 +110,19 @@ func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pin
 	return s, nil
 }
 
-// nameFor returns the file name that names a bare module.
+// nameFor returns the file or directory that names a plugin which does not name itself.
 func nameFor(r source.Ref, path string) string {
-	if r.Kind == source.Path {
-		return r.URL
+	switch {
+	case r.Kind == source.Archive && strings.HasSuffix(path, ".wasm"):
+		return path
+	case r.Subdir != "":
+		return r.Subdir
 	}
-	return path
+	name, _, _ := strings.Cut(r.URL, "?")
+	for _, suffix := range []string{".git", ".tar.gz", ".tgz", ".zip"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return name
 }
 
 // parse reads a reference of a lock file. A project's paths stay in the project.
@@ -111,6 +135,10 @@ func (in *Installer) parse(t Target, ref string) (source.Ref, error) {
 	if err != nil || r.Kind != source.Path || !t.Project {
 		return r, err
 	}
+	outside := fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, ref)
+	if !within(t.dir(), r.URL) {
+		return r, outside // before the path is looked at: it may be on a server
+	}
 	real, err := filepath.EvalSymlinks(r.URL)
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", ref, err)
@@ -119,10 +147,15 @@ func (in *Installer) parse(t Target, ref string) (source.Ref, error) {
 	if err != nil {
 		return r, err
 	}
-	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
-		return r, fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, ref)
+	if !within(root, real) {
+		return r, outside
 	}
 	return r, nil
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // written returns a reference as the lock file has it: paths of a project are relative to it.

@@ -115,6 +115,14 @@ func Decode(data []byte) (*File, error) {
 		case p.Ref == "":
 			return nil, fmt.Errorf("plugins[%d] (%s): ref is missing", i, p.Name)
 		}
+		// Where relative paths start does not matter for the check.
+		r, err := source.Parse(p.Ref, "/", "/")
+		if err == nil {
+			err = p.Check(r)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("plugins[%d] (%s): %w", i, p.Name, err)
+		}
 		seen[p.Name] = true
 	}
 	slices.SortFunc(c.Plugins, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })

@@ -46,14 +46,24 @@ func TestFile(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
+	one := func(fields string) string {
+		return `{"version":1,"plugins":[{"name":"a","digest":"` + string(digest("1")) + `",` + fields + `}]}`
+	}
 	good := `{"name":"a","ref":"npm:a","digest":"` + string(digest("1")) + `"}`
 	for name, text := range map[string]string{
 		"empty": "", "version": `{"version":2,"plugins":[]}`, "no version": `{"plugins":[]}`, "unknown field": `{"version":1,"plugins":[],"grants":[]}`,
 		"twice": `{"version":1,"plugins":[` + good + `,` + good + `]}`, "more": `{"version":1,"plugins":[]}{}`,
-		"name":        `{"version":1,"plugins":[{"name":"../a","ref":"npm:a","digest":"` + string(digest("1")) + `"}]}`,
-		"digest":      `{"version":1,"plugins":[{"name":"a","ref":"npm:a","digest":"sha256:../../x"}]}`,
-		"no ref":      `{"version":1,"plugins":[{"name":"a","digest":"` + string(digest("1")) + `"}]}`,
-		"an approval": `{"version":1,"plugins":[{"name":"a","ref":"npm:a","approved":true,"digest":"` + string(digest("1")) + `"}]}`,
+		"name":                   `{"version":1,"plugins":[{"name":"../a","ref":"npm:a","digest":"` + string(digest("1")) + `"}]}`,
+		"digest":                 `{"version":1,"plugins":[{"name":"a","ref":"npm:a","digest":"sha256:../../x"}]}`,
+		"no ref":                 `{"version":1,"plugins":[{"name":"a","digest":"` + string(digest("1")) + `"}]}`,
+		"an approval":            `{"version":1,"plugins":[{"name":"a","ref":"npm:a","approved":true,"digest":"` + string(digest("1")) + `"}]}`,
+		"a path as checksum":     one(`"ref":"https://h/a.zip","sha256":"../../../../.ssh/authorized_keys"`),
+		"a short commit":         one(`"ref":"github:o/r","commit":"abc"`),
+		"an option as commit":    one(`"ref":"github:o/r","commit":"--upload-pack=x"`),
+		"another commit":         one(`"ref":"github:o/r#` + strings.Repeat("1", 40) + `","commit":"` + strings.Repeat("2", 40) + `"`),
+		"another checksum":       one(`"ref":"https://h/a.zip#sha256=` + strings.Repeat("1", 64) + `","sha256":"` + strings.Repeat("2", 64) + `"`),
+		"a tarball of git":       one(`"ref":"github:o/r","url":"https://evil/x.tgz"`),
+		"a reference of nothing": one(`"ref":"evil"`),
 	} {
 		if f, err := pins.Decode([]byte(text)); err == nil {
 			t.Errorf("%s: %+v", name, f)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
 )
 
@@ -32,6 +33,22 @@ type Pin struct {
 	URL       string `json:"url,omitempty"`       // of the tarball of an npm package
 	SHA256    string `json:"sha256,omitempty"`    // of an archive
 	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
+}
+
+// Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference. A lock file is a stranger's
+// text, and its fields become names of files and arguments.
+func (p Pin) Check(r Ref) error {
+	switch {
+	case p.SHA256 != "" && (len(p.SHA256) != 64 || !isHex(p.SHA256)):
+		return fmt.Errorf("%w: sha256 %q is not 64 hexadecimal digits", ErrRef, visible.Cut(p.SHA256, 80, "…"))
+	case p.Commit != "" && !isCommit(p.Commit):
+		return fmt.Errorf("%w: %q is not a full commit", ErrRef, visible.Cut(p.Commit, 80, "…"))
+	case p.Commit != "" && r.Kind != Git, p.Integrity+p.URL != "" && r.Kind != NPM, p.SHA256 != "" && r.Kind == Git:
+		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
+	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256:
+		return fmt.Errorf("%w: the pin is not what the reference names", ErrMismatch)
+	}
+	return nil
 }
 
 // Fetched is a plugin on disk.
@@ -66,6 +83,9 @@ type Fetcher struct {
 func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetched, error) {
 	if pin == nil {
 		pin = &Pin{}
+	}
+	if err := pin.Check(r); err != nil {
+		return nil, fmt.Errorf("%s: %w", r, err)
 	}
 	out := &Fetched{Pin: *pin, Path: dir}
 	out.Ref = r.String()
@@ -161,18 +181,11 @@ func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched,
 	return nil
 }
 
-// environ returns a variable of the user's environment.
-func (f *Fetcher) environ(name string) string {
-	for _, e := range f.Environ {
-		if value, ok := strings.CutPrefix(e, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 // cached returns the path of something in the cache, and whether it exists.
 func (f *Fetcher) cached(kind, name string) (string, bool, error) {
+	if name != filepath.Base(name) || name == "." || name == ".." {
+		return "", false, fmt.Errorf("%w: %q cannot be a name in the cache", ErrRef, name)
+	}
 	dir := filepath.Join(f.Cache, kind)
 	path := filepath.Join(dir, name)
 	_, err := os.Lstat(path)

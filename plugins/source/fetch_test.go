@@ -85,11 +85,10 @@ func fetch(t testing.TB, f *source.Fetcher, ref string, pin *source.Pin) (*sourc
 
 // dropper serves data and breaks the connection after each part of it.
 type dropper struct {
-	data      []byte
-	part      int
-	tag       func() string
-	requests  atomic.Int32
-	positions chan string
+	data     []byte
+	part     int
+	tag      func() string
+	requests atomic.Int32
 }
 
 func (d *dropper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -240,7 +239,7 @@ func TestGuarded(t *testing.T) {
 	f.Guarded = true
 	f.Registry = server.URL
 	for _, ref := range []string{
-		server.URL + "/a.tar.gz", "http://localhost:" + port + "/a.zip", "http://[::1]:" + port + "/a.zip", "https://169.254.169.254/a.zip", "https://0.0.0.0:" + port + "/a.zip",
+		server.URL + "/a.tar.gz", "http://localhost:" + port + "/a.zip", "http://[::1]:" + port + "/a.zip", "https://169.254.169.254/a.zip", "https://0.0.0.0:" + port + "/a.zip", "https://[fd00:ec2::254]/a.zip", "https://[fd20:ce::254]/a.zip", "https://168.63.129.16/a.zip",
 		"git+http://127.0.0.1:" + port + "/r", "git+https://localhost:" + port + "/r", "git+file:///tmp", "npm:x",
 	} {
 		if _, _, err := fetch(t, f, ref, nil); !errors.Is(err, source.ErrAddress) {

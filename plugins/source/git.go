@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
@@ -59,7 +60,13 @@ func (f *Fetcher) repository(ctx context.Context, address string) (string, error
 	if _, err := f.runGit(ctx, temp, "init", "--quiet", "--bare", "--template="); err != nil {
 		return "", errors.Join(err, os.RemoveAll(temp))
 	}
-	return repo, os.Rename(temp, repo)
+	if err := os.Rename(temp, repo); err != nil {
+		if _, missing := os.Lstat(repo); missing != nil {
+			return "", errors.Join(err, os.RemoveAll(temp))
+		}
+		return repo, os.RemoveAll(temp) // another process made it
+	}
+	return repo, nil
 }
 
 func (f *Fetcher) hasCommit(ctx context.Context, repo, commit string) bool {
@@ -82,9 +89,11 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 	if wanted == "" {
 		wanted = "HEAD"
 	}
+	ref := "refs/tenon/" + rand.Text() // another process may fetch into the same repository
+	defer func() { _, _ = f.runGit(context.WithoutCancel(ctx), repo, "update-ref", "-d", ref) }()
 	fetch := func(what string) error {
 		_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc",
-			"--", r.URL, what+":refs/tenon/fetched")
+			"--", r.URL, what+":"+ref)
 		return err
 	}
 	err := fetch(wanted)
@@ -95,7 +104,7 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 	if err != nil {
 		return "", err
 	}
-	head, err := f.runGit(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/tenon/fetched^{commit}")
+	head, err := f.runGit(ctx, repo, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +132,8 @@ func (f *Fetcher) mayAsk(ctx context.Context, address string) error {
 
 // gitCommand returns the user's git, which has the user's credentials, and runs nothing of the repository.
 func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *exec.Cmd {
-	settings := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "submodule.recurse=false"}
+	settings := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "submodule.recurse=false",
+		"-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=30"}
 	if f.Guarded {
 		settings = append(settings, "-c", "http.followRedirects=false", "-c", "protocol.file.allow=never")
 	}

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/tenonhq/tenon/internal/httpx"
 )
 
@@ -28,12 +30,17 @@ const (
 	dialTimeout  = 15 * time.Second
 	// stallTimeout is the longest time without a byte.
 	stallTimeout = 30 * time.Second
-	maxExcerpt   = 200 // bytes of an error page
+	// lockRetry is the time between tries to lock a download.
+	lockRetry  = 100 * time.Millisecond
+	maxExcerpt = 200 // bytes of an error page
 )
 
-// refused reports whether a repository must not send requests to an address: this machine, link-local, metadata servers, and what is not
-// a server's. Private networks may have registries.
-func refused(addr netip.Addr) bool { return !httpx.Public(addr) && !addr.Unmap().IsPrivate() }
+// refused reports whether a repository must not send requests to an address: this machine, link-local, metadata servers, and special
+// ranges. Private networks of IPv4 may have registries; metadata servers of clouds are in the private range of IPv6.
+func refused(addr netip.Addr) bool {
+	addr = addr.Unmap()
+	return !httpx.Public(addr) && !(addr.Is4() && addr.IsPrivate())
+}
 
 func (f *Fetcher) client() *http.Client {
 	transport := f.Transport
@@ -106,6 +113,11 @@ func (f *Fetcher) download(ctx context.Context, address, want, authorization str
 	if err != nil {
 		return "", "", err
 	}
+	lock := flock.New(part + ".lock") // another process may download the same
+	if ok, err := lock.TryLockContext(ctx, lockRetry); err != nil || !ok {
+		return "", "", fmt.Errorf("download of %s by another tenon: %w", address, err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	client := f.client()
 	defer f.release(client)
 	for try := 1; ; try++ {

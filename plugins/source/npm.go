@@ -42,9 +42,19 @@ type npmVersion struct {
 
 // npm downloads the tarball of a package.
 func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	if out.Integrity == "" {
+	switch {
+	case out.Integrity == "":
 		if err := f.resolveNPM(ctx, r, out); err != nil {
 			return err
+		}
+	case f.Guarded && !f.Offline:
+		// A repository's pin names the tarball. The registry must say the same of this version.
+		said := &Fetched{}
+		if err := f.resolveNPM(ctx, Ref{Kind: NPM, URL: r.URL, Version: out.Version}, said); err != nil {
+			return err
+		}
+		if said.Integrity != out.Integrity || said.URL != out.URL {
+			return fmt.Errorf("%w: the registry names another tarball for version %s", ErrMismatch, out.Version)
 		}
 	}
 	want, err := sha512Of(out.Integrity)

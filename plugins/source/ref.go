@@ -116,9 +116,12 @@ func splitVersion(s string) (rest, version, commit string, err error) {
 	return rest, version, commit, nil
 }
 
-func isCommit(s string) bool {
+func isCommit(s string) bool { return (len(s) == 40 || len(s) == 64) && isHex(s) }
+
+// isHex reports whether a text consists of hexadecimal digits, in lower case.
+func isHex(s string) bool {
 	_, err := hex.DecodeString(s)
-	return err == nil && (len(s) == 40 || len(s) == 64) && strings.ToLower(s) == s
+	return err == nil && strings.ToLower(s) == s
 }
 
 // cleanSubdir checks the directory of a plugin in a repository.

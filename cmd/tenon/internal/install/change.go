@@ -52,7 +52,7 @@ With --frozen, nothing is asked and nothing is approved: the command fails unles
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation; with --frozen it confirms only hosts")
 	cmd.Flags().BoolVar(&frozen, "frozen", false, "only restore pinned content; approve nothing")
 	cmd.Flags().BoolVar(&offline, "offline", false, "use only what was downloaded before")
 	return cmd
@@ -68,7 +68,7 @@ func (j *job) sync(ctx context.Context, yes, frozen bool) error {
 	if err != nil {
 		return err
 	}
-	if err := j.confirmHosts(missing, yes || frozen); err != nil {
+	if err := j.confirmHosts(missing, yes, frozen); err != nil {
 		return err
 	}
 	for _, p := range missing {
@@ -99,7 +99,7 @@ func number(n int) string {
 }
 
 // confirmHosts asks before anything is sent to hosts that a project's file names.
-func (j *job) confirmHosts(missing []pins.Plugin, yes bool) error {
+func (j *job) confirmHosts(missing []pins.Plugin, yes, frozen bool) error {
 	if !j.target.Project || yes || j.installer.Fetcher.Offline {
 		return nil
 	}
@@ -107,7 +107,11 @@ func (j *job) confirmHosts(missing []pins.Plugin, yes bool) error {
 	if err != nil || len(hosts) == 0 {
 		return err
 	}
-	j.app.Screen.Line(terminal.Visible(j.target.Path) + " fetches from: " + terminal.Visible(strings.Join(hosts, ", ")))
+	text := terminal.Visible(j.target.Path) + " fetches from: " + terminal.Visible(strings.Join(hosts, ", "))
+	if frozen {
+		return cli.Fail(cli.ExitRefused, errors.New(text), "if you know these hosts, pass --yes; it approves nothing with --frozen")
+	}
+	j.app.Screen.Line(text)
 	ok, err := j.app.Confirm("  fetch from there? [y/N] ")
 	if err == nil && !ok {
 		err = cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again when you know these hosts")
@@ -142,9 +146,12 @@ type update struct {
 }
 
 // updates resolves the references of installed plugins again and returns those whose content changed. names selects plugins.
-func (j *job) updates(ctx context.Context, names []string, found map[string]bool) ([]update, error) {
+func (j *job) updates(ctx context.Context, names []string, found map[string]bool, yes bool) ([]update, error) {
 	f, err := pins.Read(j.target.Path)
 	if err != nil {
+		return nil, err
+	}
+	if err := j.confirmHosts(f.Plugins, yes, false); err != nil {
 		return nil, err
 	}
 	var out []update
@@ -153,12 +160,9 @@ func (j *job) updates(ctx context.Context, names []string, found map[string]bool
 			continue
 		}
 		found[p.Name] = true
-		s, err := j.installer.Stage(ctx, j.target, p.Ref, nil)
+		s, err := j.installer.Renew(ctx, j.target, p)
 		if err != nil {
 			return nil, err
-		}
-		if s.Name != p.Name {
-			return nil, cli.Fail(cli.ExitTurn, fmt.Errorf("%s is now named %q", p.Name, s.Name), "remove it and install it again if that is right")
 		}
 		if s.Digest != p.Digest {
 			out = append(out, update{p, s})
@@ -193,7 +197,7 @@ Running turns keep the content they started with.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			found, changed := map[string]bool{}, false
 			err := both(cmd.Context(), a, func(j *job) error {
-				list, err := j.updates(cmd.Context(), names, found)
+				list, err := j.updates(cmd.Context(), names, found, yes)
 				if err != nil {
 					return err
 				}
@@ -246,13 +250,14 @@ func (j *job) showChanges(ctx context.Context, u update) error {
 func outdatedCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "outdated", Short: "List installed plugins with newer content", Args: cli.Args(0, 0, ""),
+		Long: "Resolve the references of installed plugins again and list those with newer content. For a project's plugins, you confirm the\nhosts; without a terminal, use tenon plugin update --dry-run --yes.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type row struct {
 				Name, Installed, Available, Lock string
 			}
 			var list []row
 			err := both(cmd.Context(), a, func(j *job) error {
-				updates, err := j.updates(cmd.Context(), nil, map[string]bool{})
+				updates, err := j.updates(cmd.Context(), nil, map[string]bool{}, false)
 				for _, u := range updates {
 					list = append(list, row{u.old.Name, install.Describe(u.old), install.Describe(u.new.Plugin), j.target.Path})
 				}
@@ -287,11 +292,8 @@ func rollbackCommand(a *cli.App) *cobra.Command {
 				for _, line := range difference(from, to) {
 					a.Screen.Line(terminal.Visible(line))
 				}
-				missing, err := j.installer.Missing(cmd.Context(), to)
-				if err == nil && len(missing) > 0 {
-					a.Screen.Line("not on this machine any more; run: tenon plugin sync")
-				}
-				return err
+				a.Screen.Line("content that you approved last stays approved; tenon plugin sync asks about the rest")
+				return nil
 			})
 		},
 	}

@@ -63,6 +63,8 @@ func remedied(err error) error {
 	switch {
 	case errors.Is(err, source.ErrRef):
 		return cli.Fail(cli.ExitUsage, err, "write one of: "+source.Forms)
+	case errors.Is(err, install.ErrRenamed):
+		return cli.Fail(cli.ExitTurn, err, "remove it and install it again if that is right")
 	case errors.Is(err, source.ErrMismatch):
 		return cli.Fail(cli.ExitTurn, err, "do not use it; if its publisher replaced the content on purpose: tenon plugin update")
 	case errors.Is(err, source.ErrOffline):
@@ -147,6 +149,9 @@ const maxRounds = 3
 // approve shows a staged plugin and asks the user.
 func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without []string) error {
 	j.app.Screen.Line(fmt.Sprintf("%s\n  source         %s\n  pinned         %s", terminal.Visible(s.Name), terminal.Visible(s.Ref), terminal.Visible(install.Describe(s.Plugin))))
+	if s.URL != "" {
+		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.URL))
+	}
 	for _, line := range s.LeftOut {
 		j.app.Screen.Line("  left out       " + terminal.Visible(line))
 	}
