@@ -31,7 +31,7 @@ var (
 const (
 	// lockTimeout is the maximum wait for the lock of the file, which is held for a write.
 	lockTimeout = 10 * time.Second
-	// refreshTimeout is the maximum time to refresh a token, including the wait for a process that is refreshing it.
+	// refreshTimeout is the maximum time to refresh a token, and to wait for a process that is refreshing it.
 	refreshTimeout = 45 * time.Second
 	lockPause      = 10 * time.Millisecond
 )
@@ -92,45 +92,47 @@ func (s *Store) All() (map[string]*Credential, error) {
 
 // Put stores a credential and removes the names in replaces.
 func (s *Store) Put(ctx context.Context, name string, c *Credential, replaces ...string) error {
-	if err := c.check(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	return s.update(ctx, func(stored map[string]json.RawMessage) bool {
+	return s.update(ctx, func(content *content) error {
 		for _, old := range replaces {
-			delete(stored, old)
+			delete(content.Credentials, old)
 		}
-		stored[name] = raw
-		return true
+		return content.set(name, c)
+	})
+}
+
+// Change lets f change a stored credential. f is called under the lock of the file, so that it changes the latest one. Errors:
+// ErrNotFound, ErrFile.
+func (s *Store) Change(ctx context.Context, name string, f func(*Credential)) error {
+	return s.update(ctx, func(content *content) error {
+		c, err := s.credential(content, name)
+		if err != nil {
+			return err
+		}
+		f(c)
+		return content.set(name, c)
 	})
 }
 
 // Delete removes a credential, even one that cannot be decoded. Errors: ErrNotFound.
 func (s *Store) Delete(ctx context.Context, name string) error {
-	found := false
-	err := s.update(ctx, func(stored map[string]json.RawMessage) bool {
-		_, found = stored[name]
-		delete(stored, name)
-		return found
+	return s.update(ctx, func(content *content) error {
+		if _, ok := content.Credentials[name]; !ok {
+			return fmt.Errorf("%s: %w", name, ErrNotFound)
+		}
+		delete(content.Credentials, name)
+		return nil
 	})
-	if err == nil && !found {
-		err = fmt.Errorf("%s: %w", name, ErrNotFound)
-	}
-	return err
 }
 
-// update changes the file under its lock; f reports whether it changed something.
-func (s *Store) update(ctx context.Context, f func(map[string]json.RawMessage) bool) error {
-	return s.locked(ctx, ".lock", lockTimeout, func(context.Context) error {
+// update changes the file under its lock. After an error of f it is unchanged.
+func (s *Store) update(ctx context.Context, f func(*content) error) error {
+	return s.locked(ctx, ".lock", lockTimeout, func() error {
 		c, err := readFile(s.path)
 		if err != nil {
 			return err
 		}
-		if !f(c.Credentials) {
-			return nil
+		if err := f(c); err != nil {
+			return err
 		}
 		data, err := json.MarshalIndent(c, "", "  ")
 		if err != nil {
@@ -142,7 +144,10 @@ func (s *Store) update(ctx context.Context, f func(map[string]json.RawMessage) b
 
 // Refresh returns the credential with the name, refreshed if it is expired or is the rejected one. rejected is the access token that a
 // server refused; empty if none. f is called at most once, by one process at a time, and gets the stored credential. Its result is
-// stored before Refresh returns it.
+// stored before Refresh returns it, unless another one was stored meanwhile, which Refresh returns then.
+//
+// The end of ctx ends the wait for another process. It does not end f, whose context has a limit of its own: once the server has got the
+// request, it may no longer accept the old refresh token, and the new one must be stored.
 //
 // Errors: ErrNotFound, ErrFile, ErrLocked, and those of f, after which the stored credential is unchanged.
 func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(context.Context, *Credential) (*Credential, error)) (*Credential, error) {
@@ -151,21 +156,18 @@ func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(conte
 		return c, err
 	}
 	sum := sha256.Sum256([]byte(name))
-	err = s.locked(ctx, "."+hex.EncodeToString(sum[:6])+".lock", refreshTimeout, func(ctx context.Context) error {
+	err = s.locked(ctx, "."+hex.EncodeToString(sum[:6])+".lock", refreshTimeout, func() error {
 		c, err = s.Get(name) // another process may have refreshed it
 		if err != nil || s.usable(c, rejected) {
 			return err
 		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
+		defer cancel()
 		fresh, err := f(ctx, c)
-		if err != nil {
-			return err
+		if err == nil {
+			c, err = s.replace(context.WithoutCancel(ctx), name, c, fresh)
 		}
-		// The new token must be stored even if the caller lost interest: the server no longer accepts the old one.
-		if err := s.replace(context.WithoutCancel(ctx), name, fresh); err != nil {
-			return err
-		}
-		c = fresh
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -181,31 +183,24 @@ func (s *Store) usable(c *Credential, rejected string) bool {
 	return c.Type == TypeKey || !c.Expired(s.now())
 }
 
-// replace stores a refreshed credential unless the user has removed it meanwhile.
-func (s *Store) replace(ctx context.Context, name string, c *Credential) error {
-	if err := c.check(); err != nil {
-		return fmt.Errorf("%s: refreshed token: %w", name, err)
-	}
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	removed := false
-	err = s.update(ctx, func(stored map[string]json.RawMessage) bool {
-		_, kept := stored[name]
-		if removed = !kept; kept {
-			stored[name] = raw
+// replace stores fresh, the refreshed form of old. If the user signed in again or out meanwhile, that holds: it returns the credential
+// that is stored then. Errors: ErrNotFound, ErrFile.
+func (s *Store) replace(ctx context.Context, name string, old, fresh *Credential) (stored *Credential, err error) {
+	err = s.update(ctx, func(content *content) error {
+		if stored, err = s.credential(content, name); err != nil || !slices.Equal(stored.Secrets(), old.Secrets()) {
+			return err
 		}
-		return kept
+		if fresh.Client != nil && stored.Client != nil {
+			fresh.Client.Wanted = stored.Client.Wanted // they may have changed meanwhile
+		}
+		stored = fresh
+		return content.set(name, fresh)
 	})
-	if err == nil && removed {
-		err = fmt.Errorf("%s: %w", name, ErrNotFound)
-	}
-	return err
+	return stored, err
 }
 
 // locked calls f while this process holds a lock file next to the store.
-func (s *Store) locked(ctx context.Context, suffix string, limit time.Duration, f func(context.Context) error) error {
+func (s *Store) locked(ctx context.Context, suffix string, limit time.Duration, f func() error) error {
 	if err := makeDir(s.path); err != nil {
 		return err
 	}
@@ -216,5 +211,5 @@ func (s *Store) locked(ctx context.Context, suffix string, limit time.Duration, 
 	if ok, err := lock.TryLockContext(ctx, lockPause); !ok || err != nil {
 		return fmt.Errorf("%s: %w: %w", s.path, ErrLocked, errors.Join(err, ctx.Err()))
 	}
-	return f(ctx)
+	return f()
 }

@@ -26,6 +26,10 @@ func key(text string) *credentials.Credential {
 	return &credentials.Credential{Type: credentials.TypeKey, Key: text}
 }
 
+func token(access string, expires int64) *credentials.Credential {
+	return &credentials.Credential{Type: credentials.TypeOAuth, Access: access, Refresh: "refresh of " + access, Expires: expires}
+}
+
 func open(t *testing.T) *credentials.Store {
 	t.Helper()
 	return credentials.Open(filepath.Join(t.TempDir(), "data", credentials.File))
@@ -231,6 +235,104 @@ func TestRemovedDuringRefresh(t *testing.T) {
 	}
 }
 
+// A caller that loses interest during a refresh does not lose the new token: the server may no longer accept the old one.
+func TestCanceledRefresh(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	if err := s.Put(t.Context(), "mcp/a", token("old", 1)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		cancel()
+		fmt.Fprint(w, "fresh")
+	}))
+	t.Cleanup(server.Close)
+	_, err := s.Refresh(ctx, "mcp/a", "", func(ctx context.Context, _ *credentials.Credential) (*credentials.Credential, error) {
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("the refresh has no time limit")
+		}
+		text, err := get(ctx, server.URL)
+		return token(text, 0), err
+	})
+	if got, kept := s.Get("mcp/a"); err != nil || kept != nil || got.Access != "fresh" {
+		t.Errorf("Refresh() = %v; stored %+v, %v, want the fresh token", err, got, kept)
+	}
+}
+
+// A credential that is stored during a refresh wins over the refreshed one.
+func TestStoredDuringRefresh(t *testing.T) {
+	t.Parallel()
+	wanting := token("old", 1)
+	wanting.Client = &credentials.Client{ID: "c", Wanted: []string{"more"}}
+	for name, c := range map[string]struct {
+		meanwhile *credentials.Credential
+		access    string
+		wanted    []string
+	}{
+		"another sign-in": {token("signed in", 0), "signed in", nil},
+		"a key":           {key("k"), "", nil},
+		"more scopes":     {wanting, "refreshed", []string{"more"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			old := token("old", 1)
+			old.Client = &credentials.Client{ID: "c"}
+			if err := s.Put(t.Context(), "mcp/a", old); err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Refresh(t.Context(), "mcp/a", "", func(ctx context.Context, old *credentials.Credential) (*credentials.Credential, error) {
+				fresh := *old
+				fresh.Access, fresh.Expires = "refreshed", 0
+				return &fresh, s.Put(ctx, "mcp/a", c.meanwhile)
+			})
+			if err != nil || got.Access != c.access {
+				t.Errorf("Refresh() = %+v, %v, want %q", got, err, c.access)
+			}
+			stored, err := s.Get("mcp/a")
+			if err != nil || stored.Access != c.access {
+				t.Errorf("stored %+v, %v, want %q", stored, err, c.access)
+			}
+			if c.wanted != nil && !cmp.Equal(stored.Client.Wanted, c.wanted) {
+				t.Errorf("wanted scopes %q, want %q", stored.Client.Wanted, c.wanted)
+			}
+		})
+	}
+}
+
+// Changes by many do not lose each other, and do not restore a credential that was removed.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	first := token("a", 0)
+	first.Client = &credentials.Client{ID: "c"}
+	if err := s.Put(t.Context(), "mcp/a", first); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	for n := range 8 {
+		running.Go(func() { // ends with the call; waited for below
+			if err := s.Change(t.Context(), "mcp/a", func(c *credentials.Credential) { c.Client.Wanted = append(c.Client.Wanted, fmt.Sprint(n)) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	if got, err := s.Get("mcp/a"); err != nil || len(got.Client.Wanted) != 8 {
+		t.Errorf("stored %+v, %v, want 8 scopes", got, err)
+	}
+	if err := s.Change(t.Context(), "mcp/a", func(c *credentials.Credential) { c.Access = "" }); err == nil {
+		t.Error("Change() to a credential without a token = nil, want an error")
+	}
+	if err := s.Delete(t.Context(), "mcp/a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Change(t.Context(), "mcp/a", func(*credentials.Credential) {}); !errors.Is(err, credentials.ErrNotFound) {
+		t.Errorf("Change() of a removed credential = %v, want ErrNotFound", err)
+	}
+}
+
 const (
 	refreshVariable = "TENON_TEST_CREDENTIALS"
 	serverVariable  = "TENON_TEST_SERVER"
@@ -239,20 +341,11 @@ const (
 // refreshOnce is a process that needs a fresh token and prints it.
 func refreshOnce(path, server string) int {
 	c, err := credentials.Open(path).Refresh(context.Background(), "mcp/a", "", func(ctx context.Context, old *credentials.Credential) (*credentials.Credential, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"?refresh="+url.QueryEscape(old.Refresh), nil)
+		body, err := get(ctx, server+"?refresh="+url.QueryEscape(old.Refresh))
 		if err != nil {
 			return nil, err
 		}
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			return nil, err
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("status %d: %w", resp.StatusCode, err)
-		}
-		return &credentials.Credential{Type: credentials.TypeOAuth, Access: string(body), Refresh: "next", Expires: time.Now().Add(time.Hour).UnixMilli()}, nil
+		return &credentials.Credential{Type: credentials.TypeOAuth, Access: body, Refresh: "next", Expires: time.Now().Add(time.Hour).UnixMilli()}, nil
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -260,6 +353,24 @@ func refreshOnce(path, server string) int {
 	}
 	fmt.Print(c.Access)
 	return 0
+}
+
+// get returns what a server answers.
+func get(ctx context.Context, address string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return string(body), err
 }
 
 // Of many processes that need a token one refreshes it. The server, like those that rotate refresh tokens, accepts a refresh token once.

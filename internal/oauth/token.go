@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -22,11 +23,12 @@ const requestTimeout = 30 * time.Second
 
 // Error codes of token endpoints, see RFC 6749, section 5.2, and RFC 8628, section 3.5.
 const (
-	CodeInvalidGrant = "invalid_grant" // the refresh token or code is no longer valid
-	CodePending      = "authorization_pending"
-	CodeSlowDown     = "slow_down"
-	CodeDenied       = "access_denied"
-	CodeExpired      = "expired_token"
+	CodeInvalidGrant  = "invalid_grant"  // the refresh token or code is no longer valid
+	CodeInvalidClient = "invalid_client" // the client is not known, or its secret was sent in a form that the server does not accept
+	CodePending       = "authorization_pending"
+	CodeSlowDown      = "slow_down"
+	CodeDenied        = "access_denied"
+	CodeExpired       = "expired_token"
 )
 
 // Error is the refusal of an authorization server.
@@ -66,13 +68,14 @@ type Endpoint struct {
 	InHeader bool // Secret is sent as Basic authentication, not in the body
 }
 
-// Request sends a form to the endpoint and returns the token. Errors: *Error for a refusal.
+// Request sends a form to the endpoint, with the client, and returns the token. Errors: *Error for a refusal.
 func (e *Endpoint) Request(ctx context.Context, form url.Values) (*Token, error) {
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 	if e.InHeader && e.Secret != "" { // see RFC 6749, section 2.3.1: both are encoded as in a form
 		req := http.Request{Header: header}
 		req.SetBasicAuth(url.QueryEscape(e.ClientID), url.QueryEscape(e.Secret))
 	} else {
+		form = maps.Clone(form)
 		form.Set("client_id", e.ClientID)
 		if e.Secret != "" {
 			form.Set("client_secret", e.Secret)

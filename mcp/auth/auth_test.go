@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -180,11 +182,47 @@ func TestExpired(t *testing.T) {
 	}
 }
 
+// A refresh authenticates the client in the form that the server accepts, even if its metadata does not say which.
+func TestClientAuthentication(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		methods  []string
+		accepted string
+		requests int // of two refreshes
+	}{
+		"basic, named":     {[]string{"client_secret_basic"}, "client_secret_basic", 2},
+		"post, named":      {[]string{"client_secret_post"}, "client_secret_post", 2},
+		"basic, not named": {nil, "client_secret_basic", 2},
+		"post, not named":  {nil, "client_secret_post", 3}, // found out once
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := authtest.New(t)
+			s.Clients["own"], s.Methods, s.Accepted = "a b:c", c.methods, c.accepted
+			o := auth.Options{URL: s.Address(), Store: store(t), Config: auth.Config{ClientID: "own", ClientSecret: "a b:c"}}
+			if text, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t)); text != "welcome" {
+				t.Fatalf("sign-in: %q, %v", text, err)
+			}
+			for range 2 {
+				expire(t, o)
+				if text, err := call(t, authorizer(t, o), o.URL, nil); text != "welcome" {
+					t.Fatalf("after the refresh: %q, %v", text, err)
+				}
+			}
+			if n := s.Count("refresh_token"); n != c.requests {
+				t.Errorf("%d requests, want %d", n, c.requests)
+			}
+		})
+	}
+}
+
 // A token that the server ends early is refreshed in the middle of a turn.
 func TestRevoked(t *testing.T) {
 	t.Parallel()
 	s := authtest.New(t)
 	o := signedIn(t, s)
+	var hidden []string
+	o.Hide = func(secrets []string) { hidden = append(hidden, secrets...) }
 	a := authorizer(t, o)
 	for range 3 {
 		s.Revoke()
@@ -195,8 +233,12 @@ func TestRevoked(t *testing.T) {
 	if n := s.Count("refresh_token"); n != 3 {
 		t.Errorf("%d refreshes, want 3", n)
 	}
+	_, token, err := a.Stored()
+	if err != nil || !slices.Contains(hidden, token.Access) || !slices.Contains(hidden, token.Refresh) {
+		t.Errorf("hidden %q, want the refreshed token; %v", hidden, err)
+	}
 	s.RevokeAll()
-	_, err := call(t, a, o.URL, nil)
+	_, err = call(t, a, o.URL, nil)
 	var required *auth.SignInError
 	if !errors.As(err, &required) || !strings.Contains(err.Error(), "no longer valid") || !strings.Contains(err.Error(), "tenon mcp login docs") {
 		t.Errorf("without a refresh token: %v, want a SignInError", err)
@@ -235,6 +277,33 @@ func TestStepUp(t *testing.T) {
 				t.Errorf("%d tokens, %v, want the new one alone", len(all), err)
 			}
 		})
+	}
+}
+
+// Scopes that the server requires of many requests at the same time are all remembered.
+func TestManyStepUps(t *testing.T) {
+	t.Parallel()
+	s := authtest.New(t)
+	o := signedIn(t, s)
+	var running sync.WaitGroup
+	for n := range 12 {
+		running.Go(func() { // ends with the call; waited for below
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, o.URL, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			refusal := &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{
+				"Www-Authenticate": {fmt.Sprintf("Bearer error=%q, scope=%q", "insufficient_scope", fmt.Sprintf("scope-%d", n))},
+			}}
+			if _, err := authorizer(t, o).Challenged(t.Context(), req, refusal); !errors.As(err, new(*auth.SignInError)) {
+				t.Errorf("Challenged() = %v, want a SignInError", err)
+			}
+		})
+	}
+	running.Wait()
+	if _, token, err := authorizer(t, o).Stored(); err != nil || len(token.Client.Wanted) != 12 {
+		t.Errorf("stored %+v, %v, want 12 scopes", token, err)
 	}
 }
 

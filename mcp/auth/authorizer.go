@@ -49,6 +49,9 @@ type Options struct {
 	Definition string
 	// Fresh ignores the stored token until SignIn: the user signs in again.
 	Fresh bool
+	// Hide gets the secrets of each token that is used, so that they can be kept out of logs. It may be called often, and at the same time
+	// by several goroutines. May be nil.
+	Hide func(secrets []string)
 }
 
 // Authorizer signs requests to one server in. It is safe for concurrent use.
@@ -129,7 +132,11 @@ func (a *Authorizer) token(ctx context.Context, rejected string) (*credentials.C
 	if err != nil {
 		return nil, err
 	}
-	return a.o.Store.Refresh(ctx, name, rejected, a.refresh)
+	c, err := a.o.Store.Refresh(ctx, name, rejected, a.refresh)
+	if err == nil && a.o.Hide != nil {
+		a.o.Hide(c.Secrets())
+	}
+	return c, err
 }
 
 // refresh requests a new token from the server that issued the old one.
@@ -140,10 +147,16 @@ func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (
 	e := oauth.Endpoint{HTTP: a.client, URL: old.Client.TokenURL, ClientID: old.Client.ID, Secret: old.Client.Secret, InHeader: old.Client.InHeader}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}, "resource": {old.Client.Audience}}
 	t, err := e.Request(ctx, form)
+	var refused *oauth.Error
+	if errors.As(err, &refused) && refused.Code == oauth.CodeInvalidClient && e.Secret != "" {
+		e.InHeader = !e.InHeader // the server did not say which form it accepts
+		t, err = e.Request(ctx, form)
+	}
 	if err != nil {
 		return nil, err
 	}
-	fresh := *old
+	fresh, client := *old, *old.Client
+	client.InHeader, fresh.Client = e.InHeader, &client
 	fresh.Access, fresh.Expires = t.Access, t.Expires
 	if t.Refresh != "" {
 		fresh.Refresh = t.Refresh
@@ -196,12 +209,14 @@ func missingScopes(status int, challenges []oauthex.Challenge) []string {
 
 // remember stores scopes that the server requires, for the next sign-in.
 func (a *Authorizer) remember(ctx context.Context, scopes []string) error {
-	name, c, err := a.Stored()
-	if err != nil {
-		return nil //nolint:nilerr // without a token there is nothing to extend
+	name, _, err := a.Stored()
+	if err == nil {
+		err = a.o.Store.Change(ctx, name, func(c *credentials.Credential) { c.Client.Wanted = union(c.Client.Wanted, scopes) })
 	}
-	c.Client.Wanted = union(c.Client.Wanted, scopes)
-	return a.o.Store.Put(ctx, name, c)
+	if errors.Is(err, credentials.ErrNotFound) {
+		return nil // without a token there is nothing to extend
+	}
+	return err
 }
 
 func union(a, b []string) []string {

@@ -51,12 +51,22 @@ func newClient(server string) *http.Client {
 	}
 	g.proxied, g.direct = base, base.Clone()
 	g.direct.Proxy, g.direct.DialContext = nil, g.dial
-	return &http.Client{Transport: g, Timeout: requestTimeout, CheckRedirect: func(req *http.Request, via []*http.Request) error {
-		if len(via) >= maxRedirects {
-			return fmt.Errorf("the server redirected %d times", len(via))
-		}
-		return nil // RoundTrip checks the address
-	}}
+	return &http.Client{Transport: g, Timeout: requestTimeout, CheckRedirect: checkRedirect}
+}
+
+// checkRedirect decides whether to follow a redirect; RoundTrip checks its address. Only a GET request is repeated: the others contain
+// codes, tokens and secrets, which only the server they were meant for may receive. Their answer is the redirect itself, which counts as a refusal.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	last := via[len(via)-1]
+	switch {
+	case via[0].Method != http.MethodGet:
+		return http.ErrUseLastResponse
+	case last.URL.Scheme == "https" && req.URL.Scheme == "http":
+		return fmt.Errorf("the server redirects from https to %s://%s: want https", req.URL.Scheme, req.URL.Host)
+	case len(via) >= maxRedirects:
+		return fmt.Errorf("the server redirected %d times", len(via))
+	}
+	return nil
 }
 
 // RoundTrip sends one request.

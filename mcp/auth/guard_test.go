@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -66,4 +67,40 @@ func TestDial(t *testing.T) {
 	if hit {
 		t.Error("the server inside was reached")
 	}
+}
+
+// A form with a code or a token is sent only to the address it was meant for; a redirected GET stays encrypted.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		var received atomic.Int32
+		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { received.Add(1) }))
+		t.Cleanup(other.Close)
+		local := httptest.NewServer(http.RedirectHandler(other.URL, status))
+		t.Cleanup(local.Close)
+		client := newClient(local.URL)
+		if got, err := statusOf(client.PostForm(local.URL, url.Values{"refresh_token": {"secret"}})); err != nil || got != status || received.Load() != 0 {
+			t.Errorf("POST, redirected with %d: status %d, %v, %d requests to the other server, want the redirect itself", status, got, err, received.Load())
+		}
+		if got, err := statusOf(client.Get(local.URL)); err != nil || got != http.StatusOK || received.Load() != 1 {
+			t.Errorf("GET, redirected with %d: status %d, %v, %d requests to the other server, want 1", status, got, err, received.Load())
+		}
+	}
+	plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was sent without encryption") }))
+	t.Cleanup(plain.Close)
+	encrypted := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
+	t.Cleanup(encrypted.Close)
+	client := newClient(encrypted.URL)
+	client.Transport.(*guard).direct.TLSClientConfig = encrypted.Client().Transport.(*http.Transport).TLSClientConfig
+	if got, err := statusOf(client.Get(encrypted.URL)); err == nil || !strings.Contains(err.Error(), "want https") {
+		t.Errorf("redirect from https to http = status %d, %v, want it refused", got, err)
+	}
+}
+
+// statusOf returns the status of an answer and closes it.
+func statusOf(resp *http.Response, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
 }

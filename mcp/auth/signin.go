@@ -152,7 +152,7 @@ func (a *Authorizer) credential(c *oauth2.Config, t *oauth2.Token, audience stri
 		Client: &credentials.Client{
 			ID: c.ClientID, Secret: c.ClientSecret, Configured: a.o.Config.ClientID,
 			Issuer: issuerOf(a.client, c.Endpoint.TokenURL), Resource: a.resource, Audience: audience, TokenURL: c.Endpoint.TokenURL,
-			InHeader: c.Endpoint.AuthStyle == oauth2.AuthStyleInHeader, Scopes: slices.Clone(c.Scopes), Definition: a.o.Definition,
+			InHeader: c.ClientSecret != "" && c.Endpoint.AuthStyle != oauth2.AuthStyleInParams, Scopes: slices.Clone(c.Scopes), Definition: a.o.Definition,
 		},
 	}
 	if !t.Expiry.IsZero() {

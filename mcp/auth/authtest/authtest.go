@@ -31,6 +31,8 @@ type Service struct {
 	Forget   bool              // codes are forgotten
 	Withheld string            // scope that is never granted
 	Clients  map[string]string // secret by ID
+	Methods  []string          // how clients may authenticate, in the metadata
+	Accepted string            // the only method for a secret; empty: all
 	Scopes   []string          // of each authorization, sorted
 	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
 
@@ -48,7 +50,7 @@ type grant struct{ client, challenge, redirect, scope, resource string }
 func New(t testing.TB) *Service {
 	t.Helper()
 	s := &Service{
-		t: t, Lifetime: 3600, Clients: map[string]string{}, codes: map[string]grant{}, access: map[string]grant{}, refreshes: map[string]grant{},
+		t: t, Lifetime: 3600, Methods: []string{"none", "client_secret_basic"}, Clients: map[string]string{}, codes: map[string]grant{}, access: map[string]grant{}, refreshes: map[string]grant{},
 		MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "welcome") }),
 	}
 	mux := http.NewServeMux()
@@ -59,7 +61,7 @@ func New(t testing.TB) *Service {
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 		s.json(w, http.StatusOK, map[string]any{
 			"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
-			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
+			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": s.Methods,
 			"authorization_response_iss_parameter_supported": s.Iss != "",
 		})
 	})
@@ -175,9 +177,15 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.note(r.Form.Get("grant_type"))()
 	client, secret := r.Form.Get("client_id"), r.Form.Get("client_secret")
+	method := "client_secret_post"
 	if user, password, ok := r.BasicAuth(); ok { // both are encoded as in a form, see RFC 6749, section 2.3.1
 		client, _ = url.QueryUnescape(user)
 		secret, _ = url.QueryUnescape(password)
+		method = "client_secret_basic"
+	}
+	if s.Accepted != "" && s.Accepted != method {
+		s.json(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
+		return
 	}
 	var g grant
 	var ok bool

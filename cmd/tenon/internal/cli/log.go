@@ -98,34 +98,26 @@ type maskWriter struct {
 	replacer *strings.Replacer // nil: nothing to mask
 }
 
-// more adds secrets.
-func (m *maskWriter) more(secrets []string) {
-	m.mu.Lock()
-	all := append(slices.Clone(m.secrets), secrets...)
-	m.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
-	m.hide(slices.Compact(all))
-}
-
-// hide sets the secrets, longest first.
+// hide adds secrets.
 func (m *maskWriter) hide(secrets []string) {
-	var pairs []string
-	seen := map[string]bool{}
-	for _, s := range secrets {
-		// The log quotes values with unusual characters, so secrets appear there in quoted form.
-		for _, form := range []string{s, strings.Trim(fmt.Sprintf("%q", s), `"`)} {
-			if len(s) >= minSecret && !seen[form] {
-				seen[form] = true
-				pairs = append(pairs, form, masked)
-			}
-		}
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.secrets, m.replacer = secrets, nil
-	if len(pairs) > 0 {
-		m.replacer = strings.NewReplacer(pairs...)
+	known := len(m.secrets)
+	for _, s := range secrets {
+		if len(s) >= minSecret && !slices.Contains(m.secrets, s) {
+			m.secrets = append(m.secrets, s)
+		}
 	}
+	if len(m.secrets) == known {
+		return
+	}
+	slices.SortStableFunc(m.secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, s := range m.secrets {
+		// The log quotes values with unusual characters, so secrets appear there in quoted form.
+		pairs = append(pairs, s, masked, strings.Trim(fmt.Sprintf("%q", s), `"`), masked)
+	}
+	m.replacer = strings.NewReplacer(pairs...)
 }
 
 // Clean returns the text without the secrets.

@@ -90,6 +90,8 @@ func TestLogHidesSecrets(t *testing.T) {
 	var out bytes.Buffer
 	m := &maskWriter{w: &out}
 	m.hide(append([]string{`quo"ted secret`, "short"}, environSecrets(environ{"OPENAI_API_KEY=sk-12345678", "PATH=/usr/bin:/bin", "X_TOKEN=abc"})...))
+	m.hide([]string{"more than sk-12345678"})
+	m.hide(nil) // which forgets none
 	var level slog.LevelVar
 	level.Set(slog.LevelDebug)
 	log := newLogger(m, &level)

@@ -20,6 +20,20 @@ func (w *Workspace) Credentials() *credentials.Store {
 	return credentials.Open(filepath.Join(w.Project.DataDir, credentials.File))
 }
 
+// hideStored masks the stored keys and tokens of providers and MCP servers from now on.
+func (w *Workspace) hideStored() {
+	keys, problem := credentials.Opencode(w.Project.Home, w.App.Env.Lookup, time.Now())
+	stored, err := w.Credentials().All()
+	if err = errors.Join(problem, err); err != nil {
+		w.App.Log.Warn("stored credentials are neither used nor masked", "err", err)
+	}
+	for _, all := range []map[string]*credentials.Credential{keys, stored} {
+		for _, c := range all {
+			w.App.Mask.hide(c.Secrets())
+		}
+	}
+}
+
 // StoredKeys returns the credentials for providers by ID: those of the store, and those of opencode for other providers. The others are
 // returned even with an error.
 func (w *Workspace) StoredKeys() (map[string]*credentials.Credential, error) {
@@ -72,12 +86,9 @@ func (w *Workspace) ProviderOptions(id string) sdk.Object {
 // SignIn returns the function that adds stored credentials to a provider, see host.Options. It reads the store when it is first called.
 func (w *Workspace) SignIn() func(*sdk.ProviderInfo) (source string) {
 	stored := sync.OnceValue(func() map[string]*credentials.Credential {
-		all, err := w.StoredKeys()
-		if err != nil {
-			w.App.Log.Warn("stored credentials are not used", "err", err)
-		}
+		all, _ := w.StoredKeys() // hideStored reports the error
 		for _, c := range all {
-			w.App.Mask.more(c.Secrets())
+			w.App.Mask.hide(c.Secrets())
 		}
 		return all
 	})
@@ -153,7 +164,7 @@ func (w *Workspace) authorize(provider string, method sdk.AuthMethod, c *credent
 		if err != nil {
 			return nil, signInAgain(provider, err)
 		}
-		w.App.Mask.more(fresh.Secrets())
+		w.App.Mask.hide(fresh.Secrets())
 		return headers(fresh), nil
 	}
 }

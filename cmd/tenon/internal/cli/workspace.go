@@ -50,8 +50,8 @@ func (a *App) Place(ctx context.Context) (*Workspace, error) {
 	return w, nil
 }
 
-// Configured finds directories and project, and reads the configuration. From then on, its secrets are masked in the log and in
-// errors.
+// Configured finds directories and project, and reads the configuration. From then on, its secrets and the stored keys and tokens are
+// masked in the log, in errors and in exports.
 func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 	w, err := a.Place(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Mask.hide(append(w.Loaded.Secrets, environSecrets(a.Env)...))
+	a.Mask.hide(w.Loaded.Secrets)
 	if level := w.Loaded.Config.LogLevel; level != "" && a.Flags.logLevel == "" {
 		l, err := parseLevel(level)
 		if err != nil {
@@ -83,6 +83,7 @@ func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 	for _, warning := range w.Loaded.Warnings {
 		a.Log.Warn(warning.String())
 	}
+	w.hideStored()
 	return w, nil
 }
 
@@ -133,7 +134,7 @@ func (w *Workspace) Staged(ctx context.Context, list []plugins.Installed) (*exte
 func (w *Workspace) extensionOptions() extensions.Options {
 	return extensions.Options{
 		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, CacheDir: w.Project.CacheDir,
-		Environ: w.App.Env, Version: w.App.Version, Logger: w.App.Log,
+		Environ: w.App.Env, Version: w.App.Version, Logger: w.App.Log, Hide: w.App.Mask.hide,
 	}
 }
 

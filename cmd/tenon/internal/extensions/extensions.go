@@ -33,6 +33,7 @@ type Options struct {
 	Environ  []string
 	Version  string
 	Logger   *slog.Logger
+	Hide     func(secrets []string) // masks the tokens of MCP servers; see auth.Options
 }
 
 // Set is what was found. Close ends what its plugins share, after the host has closed them.

@@ -31,7 +31,7 @@ func (s *Set) authorizer(c *Candidate, fresh bool) *auth.Authorizer {
 		return nil
 	}
 	return auth.New(auth.Options{
-		Server: server.Name, URL: server.URL, Config: server.OAuth, Definition: server.TokenScope(), Fresh: fresh,
+		Server: server.Name, URL: server.URL, Config: server.OAuth, Definition: server.TokenScope(), Fresh: fresh, Hide: s.opts.Hide,
 		Store: credentials.Open(filepath.Join(s.opts.Project.DataDir, credentials.File)),
 	})
 }

@@ -29,9 +29,9 @@ func exportCommand(a *cli.App) *cobra.Command {
 		Use: "export [session]", Short: "Export a session as JSON (default: the latest)",
 		Long: `Export a session as JSON, in the format of opencode's export. tenon session import reads it.
 
-Keys in the configuration and in environment variables named …_KEY, …_TOKEN, …_SECRET, …_PASSWORD or …_PASSWD are
-masked. With --redact, the length and a hash replace all texts, paths, and tool inputs and outputs; equal hashes mean
-equal content, within one file only.`,
+Keys in the configuration, stored keys and tokens, and environment variables named …_KEY, …_TOKEN, …_SECRET, …_PASSWORD
+or …_PASSWD are masked. With --redact, the length and a hash replace all texts, paths, and tool inputs and outputs;
+equal hashes mean equal content, within one file only.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := a.Configured(cmd.Context()); err != nil { // loads the secrets to mask
