@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/requestfield"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -64,6 +65,12 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Agent {
 func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.AgentConfig, mode string) error {
 	if err := check(doc, config); err != nil {
 		return err
+	}
+	if !sources.Users(p.Project, doc.Path) {
+		if names := requestfield.Restrict(config.Options); len(names) > 0 {
+			p.Log.Warn("options are left out: an agent of the project may only set how an answer is generated; put the agent into your own configuration",
+				"file", doc.Path, "options", strings.Join(names, ", "))
+		}
 	}
 	i := slices.IndexFunc(*list, func(a sdk.Agent) bool { return a.Name == doc.Name })
 	switch {

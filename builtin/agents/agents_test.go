@@ -167,6 +167,25 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// TestRequestFields: an agent of a repository sets how answers are generated, not other fields of requests.
+func TestRequestFields(t *testing.T) {
+	t.Parallel()
+	p, h := start(t)
+	const text = "---\noptions:\n  effort: high\n  tools: []\n---\nx"
+	write(t, filepath.Join(h.project.ConfigDir, "agent", "mine.md"), text)
+	write(t, filepath.Join(h.project.Worktree, ".tenon", "agent", "theirs.md"), text)
+	list := p.Agents()
+	if got := find(t, list, "mine").Options; len(got) != 2 {
+		t.Errorf("options of the user's agent: %v", got)
+	}
+	if diff := cmp.Diff(sdk.Object{"effort": "high"}, find(t, list, "theirs").Options); diff != "" {
+		t.Errorf("options of the repository's agent (-want +got):\n%s", diff)
+	}
+	if log := h.log.String(); strings.Count(log, "options are left out") != 1 || !strings.Contains(log, "options=tools") {
+		t.Errorf("log: %s", log)
+	}
+}
+
 // TestRepositoryDoesNotLiftPlan: what plan denies, only the user's own file changes.
 func TestRepositoryDoesNotLiftPlan(t *testing.T) {
 	t.Parallel()

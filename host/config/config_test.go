@@ -160,9 +160,9 @@ func TestMerge(t *testing.T) {
 			func(c *sdk.Config) any { return c.MCP["m"].OAuth }, `false`,
 		},
 		"numbers keep their digits": {
-			`{"provider": {"p": {"models": {"m": {"cost": {"input": 0.000001, "output": 1e2}, "options": {"n": 12345678901234567890}}}}}}`, `{}`,
+			`{"provider": {"p": {"models": {"m": {"cost": {"input": 0.000001, "output": 1e2}, "options": {"seed": 12345678901234567890}}}}}}`, `{}`,
 			func(c *sdk.Config) any { return c.Provider["p"].Models["m"] },
-			`{"cost":{"input":0.000001,"output":100},"options":{"n":12345678901234567890}}`,
+			`{"cost":{"input":0.000001,"output":100},"options":{"seed":12345678901234567890}}`,
 		},
 	}
 	for name, tt := range tests {

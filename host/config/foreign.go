@@ -35,7 +35,7 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 // projectAddress returns the address of the provider at key that a file of the project chose, and where, or "".
 func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin) (at Origin, address string) {
 	chosen := map[string]string{key + ".options.baseURL": p.Options.BaseURL, key + ".api": p.Options.BaseURL}
-	for _, name := range []string{"endpoint", "resourceName", "enterpriseUrl"} {
+	for _, name := range []string{"endpoint", "enterpriseUrl", "location", "project", "region", "resourceName"} {
 		chosen[key+".options."+name] = string(p.Options.Extra[name])
 	}
 	for id, m := range p.Models {

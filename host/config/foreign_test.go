@@ -27,6 +27,10 @@ func TestProjectMayNotSendKeysElsewhere(t *testing.T) {
 		"an address on this machine":       {provider(`"apiKey": "sk-user"`), provider(`"baseURL": "` + near + `"`), true, true},
 		"one on this machine alone":        {`{}`, provider(`"baseURL": "` + near + `"`), false, true},
 		"this machine by another name":     {provider(`"apiKey": "sk-user"`), provider(`"baseURL": "http://localhost.evil.example/v1"`), true, true},
+		"a region":                         {provider(`"apiKey": "sk-user"`), provider(`"region": "evil"`), true, true},
+		"a location":                       {`{}`, provider(`"location": "evil"`), false, true},
+		"a project":                        {provider(`"apiKey": "sk-user"`), provider(`"project": "evil"`), true, true},
+		"the user's region":                {provider(`"apiKey": "{env:KEY}", "region": "eu"`), `{}`, false, false},
 		"the older form":                   {provider(`"apiKey": "sk-user"`), `{"provider": {"p": {"api": "` + far + `"}}}`, true, true},
 	}
 	for name, c := range cases {

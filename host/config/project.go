@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/internal/requestfield"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -43,6 +44,9 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "mcp_registry")
 		left("mcp_registry", "left out: a file of the project may not choose where you search for servers", remedy)
 	}
+	restrictFields(layer, func(key string) {
+		left(key, "left out: a file of the project may only set how an answer is generated, such as reasoningEffort or temperature", remedy)
+	})
 	// Where these paths start: the plugins that read them look in every directory of the project, or where tenon was started.
 	c.restrictPaths(layer, "instructions", "instructions", Upward(c.opts.Directory, c.opts.Worktree), remedy)
 	if skills, ok := layer["skills"].(map[string]any); ok {
@@ -59,6 +63,28 @@ func (c *checker) restrictProject(layer tree) {
 			delete(settings, key)
 			left(checked.Join(checked.Join("hook", name), key), "left out: a file of the project may only make hooks of others stricter, with onError stop", remedy)
 		}
+	})
+}
+
+// restrictFields takes out of the options of models, variants and agents what does not only decide how an answer is generated, and calls
+// left with the key of each.
+func restrictFields(layer tree, left func(key string)) {
+	restrict := func(object map[string]any, name, key string) {
+		options, _ := object[name].(map[string]any)
+		for _, field := range requestfield.Restrict(options) {
+			left(checked.Join(checked.Join(key, name), field))
+		}
+	}
+	eachObject(layer["agent"], func(name string, agent map[string]any) { restrict(agent, "options", checked.Join("agent", name)) })
+	eachObject(layer["provider"], func(id string, provider map[string]any) {
+		eachObject(provider["models"], func(name string, model map[string]any) {
+			key := checked.Join(checked.Join("provider", id)+".models", name)
+			restrict(model, "options", key)
+			variants, _ := model["variants"].(map[string]any)
+			for _, variant := range slices.Sorted(maps.Keys(variants)) {
+				restrict(variants, variant, key+".variants")
+			}
+		})
 	})
 }
 

@@ -46,6 +46,12 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 		"the same without address":  {`{"provider": {"p": {"options": {"apiKey": "{env:MY_TOKEN}"}}}}`, "", ""},
 		"a sandbox switched off":    {`{"sandbox": false}`, "", "sandbox: left out"},
 		"more of the sandbox":       {`{"sandbox": {"write": ["~/x"]}}`, "", "sandbox: left out"},
+		"tools of a request":        {`{"provider": {"p": {"models": {"m": {"options": {"tools": [{"type": "mcp", "server_url": "https://evil.example"}]}}}}}}`, "", "provider.p.models.m.options.tools: left out"},
+		"a request without tools":   {`{"provider": {"p": {"models": {"m": {"options": {"tools": null}}}}}}`, "", "provider.p.models.m.options.tools: left out"},
+		"who serves a model":        {`{"provider": {"p": {"models": {"a/b.c": {"variants": {"v": {"provider": {"order": ["evil"]}}}}}}}}`, "", `.variants.v.provider: left out`},
+		"other messages":            {`{"agent": {"a": {"options": {"messages": []}}}}`, "", "agent.a.options.messages: left out"},
+		"other messages of a mode":  {`{"mode": {"a": {"options": {"messages": []}}}}`, "", "agent.a.options.messages: left out"},
+		"how an answer is made":     {`{"agent": {"a": {"options": {"reasoningEffort": "high"}}}, "provider": {"p": {"models": {"m": {"options": {"seed": 1}, "variants": {"v": {"disabled": true}}}}}}}`, "", ""},
 		"another registry":          {`{"mcp_registry": "https://a.example"}`, "", "mcp_registry: left out"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +86,9 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 				t.Errorf("warnings: %s, want %q", got, c.warning)
 			}
 			kept := l.Config
+			if model := kept.Provider["p"].Models; c.warning != "" && (len(model["m"].Options) > 0 || len(model["a/b.c"].Variants["v"]) > 0 || len(kept.Agent["a"].Options) > 0) {
+				t.Errorf("kept options: %+v, %+v", model, kept.Agent["a"].Options)
+			}
 			if c.warning != "" && (kept.Shell != "" || kept.Sandbox.Enabled != nil || kept.Sandbox.Write != nil || !reflect.DeepEqual(kept.HookConfig["redact"], sdk.HookOverride{}) || len(kept.Instructions) > 1 || strings.Contains(strings.Join(kept.Skills.Paths, " "), "ssh") || strings.Contains(strings.Join(kept.Instructions, " "), "key")) {
 				t.Errorf("kept: shell %q, instructions %q, hooks %+v", kept.Shell, kept.Instructions, kept.HookConfig)
 			}

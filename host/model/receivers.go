@@ -22,10 +22,11 @@ var ErrReceiver = errors.New("receiver is not approved")
 // Receiver is who gets a conversation when a repository's files have their way.
 type Receiver struct {
 	Provider string
-	Address  string   // without user, password and query, which may be secrets; or the protocol, if there is no address
-	Digest   string   // names everything that decides who receives: what is approved
-	Keys     []string // what chooses it: provider.ID, model, small_model, agent.NAME or command.NAME
-	Origins  []string // for each key the Origin of the agent or command; empty for the others
+	// Address has the addresses without user, password and query, which may be secrets, or the protocol, and the options that decide them.
+	Address string
+	Digest  string   // names everything that decides who receives: what is approved
+	Keys    []string // what chooses it: provider.ID, model, small_model, agent.NAME or command.NAME
+	Origins []string // for each key the Origin of the agent or command; empty for the others
 }
 
 // receivers decides who may receive the conversation. A repository does not: where its files change the address of a provider from
@@ -63,7 +64,7 @@ func (r *receivers) check(ctx context.Context, m *Models, id string, byRepositor
 	if digest != own {
 		what = "files of the repository set its address"
 	}
-	return fmt.Errorf("%w: provider %q at %s: %w: %s; tenon permission approve shows and approves it", ErrModel, id, shownAddress(&m.providers[id].info), ErrReceiver, what)
+	return fmt.Errorf("%w: provider %q at %s: %w: %s; tenon permission approve shows and approves it", ErrModel, id, m.shownAddress(id), ErrReceiver, what)
 }
 
 // usedByUser returns the digests of the receivers that the user's own configuration uses.
@@ -104,10 +105,16 @@ func (m *Models) receiver(id string, users *Models) string {
 		Headers                    map[string]string
 		Options                    sdk.Object
 		ModelHeaders               map[string]map[string]string
-		ModelServers               map[string]sdk.ModelServer `json:",omitempty"` // absent in older approvals
+		ModelServers               map[string]sdk.ModelServer `json:",omitempty"` // absent in older approvals, as NPM
+		NPM                        string                     `json:",omitempty"`
 	}{ID: id, ModelHeaders: map[string]map[string]string{}, ModelServers: map[string]sdk.ModelServer{}}
 	if p := m.providers[id]; p != nil {
 		v.Protocol, v.BaseURL, v.Env, v.Headers, v.Options = p.info.Protocol, p.info.BaseURL, p.info.Env, p.info.Headers, maps.Clone(p.info.Options)
+		// A package decides which options are the address, and which credentials are sent. Beside an address alone it decides neither.
+		own := users.providers[id]
+		if own != nil && own.info.NPM != p.info.NPM || own == nil && (v.BaseURL == "" || len(namedAddresses(&p.info)) > 0) {
+			v.NPM = p.info.NPM
+		}
 	}
 	maps.DeleteFunc(v.Options, func(name string, _ any) bool { return slices.Contains(harmless, name) })
 	if key := c.Options.APIKey; key != users.config.Provider[id].Options.APIKey {
@@ -129,13 +136,47 @@ func (m *Models) receiver(id string, users *Models) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// shownAddress returns the address of a provider without what may be secret in it.
-func shownAddress(info *sdk.ProviderInfo) string {
-	u, err := url.Parse(info.BaseURL)
-	switch {
-	case info.BaseURL == "":
-		return "the address of protocol " + info.Protocol
-	case err != nil:
+// shownAddress returns the addresses of a provider and its models, and the options that decide them, without what may be secret in them.
+func (m *Models) shownAddress(id string) string {
+	info := &m.providers[id].info
+	shown := []string{"the address of protocol " + info.Protocol}
+	if info.BaseURL != "" {
+		shown[0] = withoutSecrets(info.BaseURL)
+	}
+	shown = append(shown, namedAddresses(info)...)
+	var servers []string
+	for _, model := range m.config.Provider[id].Models {
+		if model.Provider != nil && model.Provider.API != "" {
+			servers = append(servers, "models at "+withoutSecrets(model.Provider.API))
+		}
+	}
+	slices.Sort(servers)
+	return strings.Join(append(shown, slices.Compact(servers)...), ", ")
+}
+
+// namedAddresses returns the options that protocols make an address of, each as its name and value.
+func namedAddresses(info *sdk.ProviderInfo) []string {
+	var out []string
+	for _, name := range []string{"endpoint", "enterpriseUrl", "location", "project", "region", "resourceName"} {
+		value, _ := info.Options[name].(string)
+		switch {
+		case value == "":
+		case name == "endpoint" || name == "enterpriseUrl":
+			out = append(out, name+" "+withoutSecrets(value))
+		default:
+			out = append(out, name+" "+value)
+		}
+	}
+	return out
+}
+
+// withoutSecrets returns an address, which may lack its scheme, without user, password and query.
+func withoutSecrets(address string) string {
+	if !strings.Contains(address, "://") {
+		address = "https://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
 		return "an address that is not valid"
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
@@ -165,7 +206,7 @@ func (m *Models) Unapproved(ctx context.Context, chosen []Choice) []Receiver {
 			return
 		}
 		if found[id] == nil {
-			found[id] = &Receiver{Provider: id, Address: shownAddress(&p.info), Digest: m.receiver(id, m.receivers.own)}
+			found[id] = &Receiver{Provider: id, Address: m.shownAddress(id), Digest: m.receiver(id, m.receivers.own)}
 		}
 		found[id].Keys, found[id].Origins = append(found[id].Keys, key), append(found[id].Origins, origin)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/url"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -23,6 +24,13 @@ func (m *Models) signIn(p *provider) {
 	default:
 		p.info, p.keyFrom, p.signedIn = info, source, true
 	}
+}
+
+// sameServer reports whether two addresses have the same scheme, host and port.
+func sameServer(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	return errX == nil && errY == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
 // Test asks a provider for its models with the user's credentials and returns their number. Errors: errors.ErrUnsupported for a provider

@@ -14,8 +14,8 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint", "internal/jsonline"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm"},
-		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm", "internal/oauth"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm", "internal/requestfield"},
+		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm", "internal/oauth", "internal/requestfield"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext", "internal/jsonline"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema", "internal/jsontext", "internal/credentials", "internal/oauth"},
 		"examples": {"examples", "sdk"},

@@ -70,7 +70,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 	c := &client{region: defaultRegion}
 	profile := ""
 	r := wire.NewOptions(&info)
-	wire.Read(r, "region", wire.String(), &c.region)
+	wire.Read(r, "region", wire.Label(), &c.region)
 	wire.Read(r, "profile", wire.String(), &profile)
 	wire.Read(r, "endpoint", wire.String(), &info.BaseURL)
 	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
@@ -79,6 +79,9 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 	}
 	setup := wire.Setup{Info: info, Options: r, Transport: transport, Log: log, Frames: newFrames}
 	if info.Key == "" {
+		if info.KeyOnly {
+			return nil, wire.KeyRequired(&info, "AWS credentials")
+		}
 		s := &signer{region: c.region, profile: profile}
 		setup.Authorize = s.authorize
 	}

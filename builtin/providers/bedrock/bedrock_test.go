@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenonhq/tenon/builtin/providers/bedrock"
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -135,6 +137,30 @@ func TestModelIDs(t *testing.T) {
 		region, model, _ := strings.Cut(in, " ")
 		if got := bedrock.InferenceID(model, region); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestRegionNamesNoHost: the region becomes part of the host, but cannot name another one.
+func TestRegionNamesNoHost(t *testing.T) {
+	t.Parallel()
+	for _, region := range []string{"x.evil.example/", "evil.example#", "u@evil.example:443", "EU"} {
+		info := sdk.ProviderInfo{ID: "b", Key: "secret-key", Options: sdk.Object{"region": region}}
+		_, err := bedrock.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler))
+		if want := "provider b: options.region is " + region; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open = %v, want %q", err, want)
+		}
+	}
+}
+
+// TestKeyOnly: requests to an address that a project chose are not signed with the user's credentials.
+func TestKeyOnly(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"": "your AWS credentials are not used there", "key-of-the-project": ""} {
+		info := sdk.ProviderInfo{ID: "b", Key: key, KeyOnly: true, BaseURL: "https://evil.example"}
+		_, err := bedrock.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("Open with the key %q = %v, want %q", key, err, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package gemini_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenonhq/tenon/builtin/providers/gemini"
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -162,6 +164,29 @@ func TestVertexAddress(t *testing.T) {
 		got, err := gemini.VertexAddress(location)
 		if err != nil || got != "https://"+want+"/v1beta1/projects/p/locations/"+location+"/publishers/google" {
 			t.Errorf("%s: %s, %v", location, got, err)
+		}
+	}
+}
+
+// TestLocationNamesNoHost: the location becomes part of the host, but cannot name another one.
+func TestLocationNamesNoHost(t *testing.T) {
+	t.Parallel()
+	for _, location := range []string{"evil.example/", "evil.example#", "u@evil.example:443", "EU"} {
+		_, err := gemini.VertexAddress(location)
+		if want := "provider test: options.location is " + location; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Setup = %v, want %q", err, want)
+		}
+	}
+}
+
+// TestKeyOnly: an address that a project chose gets no Application Default Credentials.
+func TestKeyOnly(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"": "your Application Default Credentials are not used there", "key-of-the-project": ""} {
+		info := sdk.ProviderInfo{ID: "g", NPM: "@ai-sdk/google-vertex", Key: key, KeyOnly: true, BaseURL: "https://evil.example"}
+		_, err := gemini.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("Open with the key %q = %v, want %q", key, err, want)
 		}
 	}
 }

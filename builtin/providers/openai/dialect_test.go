@@ -2,9 +2,11 @@ package openai_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
 	"github.com/tenonhq/tenon/builtin/providers/openai/responses"
@@ -85,6 +87,18 @@ func TestAzure(t *testing.T) {
 		sent, _ := wiretest.Sent(t, responses.Open, info, req)
 		if got := sent.URL.String(); got != c.want || sent.Header.Get("api-key") != "secret-key" || sent.Header.Get("Authorization") != "" {
 			t.Errorf("%s: %s, headers %v, want %s", name, got, sent.Header, c.want)
+		}
+	}
+}
+
+// TestResourceNamesNoHost: the resource becomes part of the host, but cannot name another one.
+func TestResourceNamesNoHost(t *testing.T) {
+	t.Parallel()
+	for name, ok := range map[string]bool{"My-Resource-1": true, "evil.example/": false, "evil.example#": false, "u@evil.example:443": false} {
+		info := sdk.ProviderInfo{ID: "a", NPM: "@ai-sdk/azure", Key: "secret-key", Options: sdk.Object{"resourceName": name}}
+		_, err := responses.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler))
+		if want := "provider a: options.resourceName is " + name; (err == nil) != ok || !ok && !strings.Contains(err.Error(), want) {
+			t.Errorf("Open = %v, want %q", err, want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
 // refusal is an error found before anything was changed, so what shares the transaction can go on.
@@ -54,7 +55,7 @@ func (s *Store) errReplaced() error {
 
 // explainFile does the same for files beside the database.
 func (s *Store) explainFile(err error) error {
-	if isFull(err) {
+	if node.IsFull(err) {
 		return fmt.Errorf("%w: free some space and try again: %w", store.ErrFull, err)
 	}
 	return fmt.Errorf("%w: make it writable or choose another data directory: %w", store.ErrReadOnly, err)

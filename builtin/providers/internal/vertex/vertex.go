@@ -29,7 +29,10 @@ const scope = "https://www.googleapis.com/auth/cloud-platform"
 func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location string) (func(*http.Request, []byte) error, error) {
 	project := ""
 	wire.Read(r, "project", wire.String(), &project)
-	wire.Read(r, "location", wire.String(), &location)
+	wire.Read(r, "location", wire.Label(), &location)
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
 	if info.BaseURL == "" {
 		if project == "" {
 			return nil, fmt.Errorf("provider %s has no project: set provider.%s.options.project or GOOGLE_VERTEX_PROJECT", info.ID, info.ID)
@@ -39,6 +42,9 @@ func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location
 	key := info.Key
 	if key != "" {
 		return func(req *http.Request, _ []byte) error { req.Header.Set("x-goog-api-key", key); return nil }, nil
+	}
+	if info.KeyOnly {
+		return nil, wire.KeyRequired(info, "Application Default Credentials")
 	}
 	s := &source{}
 	return s.authorize, nil

@@ -74,3 +74,43 @@ func TestAuthorize(t *testing.T) {
 		})
 	}
 }
+
+// TestSignedSecrets: what signs a single request in does not appear in the error of a server that repeats it.
+func TestSignedSecrets(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Echo", r.Header.Get("X-Amz-Security-Token"))
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprintf(w, `{"error": {"message": "not valid: %s %s"}}`, r.Header.Get("Authorization"), r.Header.Get("X-Amz-Security-Token"))
+	}))
+	t.Cleanup(server.Close)
+	headers := map[string]string{"Authorization": "Bearer of-one-request", "X-Amz-Security-Token": "of-one-session"}
+	info := sdk.ProviderInfo{ID: "p", BaseURL: server.URL}
+	byProvider := info
+	byProvider.Authorize = func(context.Context, map[string]string) (map[string]string, error) { return headers, nil }
+	for name, setup := range map[string]Setup{
+		"by the provider": {Info: byProvider},
+		"by the format": {Info: info, Authorize: func(req *http.Request, _ []byte) error {
+			for name, value := range headers {
+				req.Header.Set(name, value)
+			}
+			return nil
+		}},
+	} {
+		transport := NewTransport()
+		t.Cleanup(transport.CloseIdleConnections)
+		setup.Options, setup.Transport, setup.Log = NewOptions(&info), transport, slog.New(slog.DiscardHandler)
+		conn, err := Open(setup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = conn.Get(t.Context(), "models", 1<<10, 10, func([]byte) error { return nil })
+		var refused *sdk.ProviderError
+		if !errors.As(err, &refused) || !strings.Contains(refused.Message, "not valid: ") || refused.Headers["x-echo"] != "***" {
+			t.Fatalf("%s: Get = %v, want a refusal with headers", name, err)
+		}
+		if text := fmt.Sprintf("%s %+v", err, *refused); strings.Contains(text, "of-one-") {
+			t.Errorf("%s: the error contains a secret: %s", name, text)
+		}
+	}
+}

@@ -153,8 +153,8 @@ func (c *Conn) Get(ctx context.Context, path string, maxBytes int64, maxValues i
 
 // send sends one request. The caller closes the exchange. The host does the retries.
 func (c *Conn) send(ctx context.Context, method string, r *Request) (*exchange, error) {
-	ex := newExchange(ctx, c.header)
-	res, err := c.do(ex.ctx, method, r)
+	ex := newExchange(ctx, c.header, c.secrets)
+	res, err := c.do(ex, method, r)
 	if err != nil {
 		ex.close()
 		return nil, c.failure(ctx, ex, err)
@@ -165,11 +165,11 @@ func (c *Conn) send(ctx context.Context, method string, r *Request) (*exchange, 
 
 // do returns a successful response. The caller closes its body. A request whose sign-in the server refuses is sent once more with new
 // credentials.
-func (c *Conn) do(ctx context.Context, method string, r *Request) (*http.Response, error) {
-	res, signed, err := c.attempt(ctx, method, r, nil)
+func (c *Conn) do(ex *exchange, method string, r *Request) (*http.Response, error) {
+	res, signed, err := c.attempt(ex, method, r, nil)
 	if err == nil && res.StatusCode == http.StatusUnauthorized && signed != nil {
 		_ = res.Body.Close()
-		res, _, err = c.attempt(ctx, method, r, signed)
+		res, _, err = c.attempt(ex, method, r, signed)
 	}
 	if err != nil {
 		return nil, err
@@ -178,15 +178,15 @@ func (c *Conn) do(ctx context.Context, method string, r *Request) (*http.Respons
 }
 
 // attempt sends a request once. It returns the headers that signed it in; nil without a sign-in. refused are those of the attempt before.
-func (c *Conn) attempt(ctx context.Context, method string, r *Request, refused map[string]string) (*http.Response, map[string]string, error) {
-	req, err := c.request(ctx, method, r)
+func (c *Conn) attempt(ex *exchange, method string, r *Request, refused map[string]string) (*http.Response, map[string]string, error) {
+	req, err := c.request(ex.ctx, method, r)
 	if err != nil {
 		return nil, nil, err
 	}
 	var signed map[string]string
 	switch {
 	case c.Info.Authorize != nil:
-		signed, err = c.Info.Authorize(ctx, refused)
+		signed, err = c.Info.Authorize(ex.ctx, refused)
 	case c.Authorize != nil:
 		err = c.Authorize(req, r.Body)
 	}
@@ -196,6 +196,7 @@ func (c *Conn) attempt(ctx context.Context, method string, r *Request, refused m
 	for name, value := range signed {
 		req.Header.Set(name, value)
 	}
+	ex.secrets = append(ex.secrets, headerSecrets(req.Header)...)
 	res, err := c.http.Do(req)
 	return res, signed, err
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/httpx"
@@ -58,7 +59,7 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	}
 	out := &sdk.ProviderError{ProviderID: c.Info.ID, Err: err}
 	if ex.res != nil {
-		out.StatusCode, out.Headers = ex.res.StatusCode, c.headersOf(ex.res.Header)
+		out.StatusCode, out.Headers = ex.res.StatusCode, ex.headersOf(ex.res.Header)
 	}
 	idle := ex.timedOut()
 	switch {
@@ -66,14 +67,14 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 		out.Err, out.Cut = idle, idle.begun
 		out.Message = fmt.Sprintf("%s; options.timeout of the provider (milliseconds) sets how long to wait", idle)
 	case isAuth(err):
-		out.StatusCode, out.Message = http.StatusUnauthorized, c.scrub(err.Error())
+		out.StatusCode, out.Message = http.StatusUnauthorized, ex.scrub(err.Error())
 	case errors.Is(err, errHTML):
 		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, redactURL(c.Info.BaseURL))
 	case ex.res != nil:
-		out.Cut, out.Message = true, c.scrub(err.Error())
+		out.Cut, out.Message = true, ex.scrub(err.Error())
 	default:
 		out.Err = withoutURL(err)
-		out.Message = c.scrub(connectionTrouble(out.Err, c.Info.BaseURL))
+		out.Message = ex.scrub(connectionTrouble(out.Err, c.Info.BaseURL))
 	}
 	return out
 }
@@ -89,10 +90,10 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 	out := &sdk.ProviderError{
 		ProviderID: c.Info.ID,
 		StatusCode: r.Status,
-		Headers:    c.headersOf(r.Header),
-		Body:       c.scrub(string(r.Body)),
+		Headers:    ex.headersOf(r.Header),
+		Body:       ex.scrub(string(r.Body)),
 		Code:       said.code,
-		Message:    c.scrub(said.message),
+		Message:    ex.scrub(said.message),
 	}
 	if name, _, _ := strings.Cut(r.Header.Get("X-Amzn-Errortype"), ":"); out.Code == "" { // AWS
 		out.Code = name
@@ -107,19 +108,19 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 	return out
 }
 
-func (c *Conn) headersOf(header http.Header) map[string]string {
+func (ex *exchange) headersOf(header http.Header) map[string]string {
 	out := make(map[string]string, len(header))
 	for name, values := range header {
 		if name = strings.ToLower(name); name != "set-cookie" {
-			out[name] = c.scrub(strings.Join(values, ", "))
+			out[name] = ex.scrub(strings.Join(values, ", "))
 		}
 	}
 	return out
 }
 
-// scrub removes the provider's secrets from the text of a server or an error.
-func (c *Conn) scrub(text string) string {
-	for _, secret := range c.secrets {
+// scrub removes the secrets of the exchange from the text of a server or an error.
+func (ex *exchange) scrub(text string) string {
+	for _, secret := range ex.secrets {
 		text = strings.ReplaceAll(text, secret, "***")
 	}
 	return text
@@ -135,22 +136,34 @@ func secretsOf(info sdk.ProviderInfo, base *url.URL) []string {
 	for _, values := range base.Query() {
 		candidates = append(candidates, values...)
 	}
+	header := http.Header{}
 	for name, value := range info.Headers {
+		header[name] = []string{value}
+	}
+	return append(longEnough(candidates), headerSecrets(header)...)
+}
+
+// headerSecrets lists the values of headers with credentials.
+func headerSecrets(header http.Header) []string {
+	var candidates []string
+	for name, values := range header {
 		name = strings.ToLower(name)
 		for _, word := range []string{"auth", "key", "token", "secret", "cookie"} {
-			if strings.Contains(name, word) {
-				candidates = append(candidates, value, strings.TrimPrefix(value, "Bearer "))
-				break
+			if !strings.Contains(name, word) {
+				continue
 			}
+			for _, value := range values {
+				candidates = append(candidates, value, value[strings.LastIndexByte(value, ' ')+1:]) // without a scheme, such as Bearer
+			}
+			break
 		}
 	}
-	var secrets []string
-	for _, s := range candidates {
-		if len(s) >= 4 { // shorter ones would hide common words
-			secrets = append(secrets, s)
-		}
-	}
-	return secrets
+	return longEnough(candidates)
+}
+
+// longEnough leaves out secrets that would hide common words.
+func longEnough(candidates []string) []string {
+	return slices.DeleteFunc(candidates, func(s string) bool { return len(s) < 4 })
 }
 
 // redactURL returns the URL without user and query.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -69,10 +70,11 @@ type exchange struct {
 	received int64
 	open     int64 // bytes since the latest event
 	maxOpen  int64
+	secrets  []string // must not appear in errors: those of the connection and of the headers sent
 }
 
-func newExchange(ctx context.Context, headerTimeout time.Duration) *exchange {
-	ex := &exchange{maxOpen: maxEvent}
+func newExchange(ctx context.Context, headerTimeout time.Duration, secrets []string) *exchange {
+	ex := &exchange{maxOpen: maxEvent, secrets: slices.Clone(secrets)}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
 	ex.limit(headerTimeout)
 	return ex

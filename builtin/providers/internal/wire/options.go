@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -40,6 +41,20 @@ func String() OptionKind[string] {
 	return OptionKind[string]{"a text", func(v any) (string, bool) { s, ok := v.(string); return s, ok }}
 }
 
+// Label reads a name that becomes part of a host name, such as a region: without a dot, slash or @ it cannot name another host.
+func Label() OptionKind[string] {
+	return label("a-z, 0-9 and - only", "abcdefghijklmnopqrstuvwxyz0123456789-")
+}
+
+// AnyCaseLabel is Label with upper case letters.
+func AnyCaseLabel() OptionKind[string] {
+	return label("letters, digits and - only", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+}
+
+func label(want, allowed string) OptionKind[string] {
+	return OptionKind[string]{want, func(v any) (string, bool) { s, ok := v.(string); return s, ok && strings.Trim(s, allowed) == "" }}
+}
+
 // Duration reads milliseconds. Zero, false and durations too long for a time.Duration mean no limit, which is 0.
 func Duration() OptionKind[time.Duration] {
 	return OptionKind[time.Duration]{"milliseconds or false", duration}
@@ -66,6 +81,14 @@ func Read[T any](r *Options, name string, kind OptionKind[T], into *T) {
 	} else if r.err == nil {
 		r.err = fmt.Errorf("provider %s: options.%s is %v, want %s", r.provider, name, v, kind.want)
 	}
+}
+
+// Err returns the first error of the options that were read.
+func (r *Options) Err() error { return r.err }
+
+// KeyRequired returns the error for a provider with KeyOnly, but no key, that would use credentials of this machine.
+func KeyRequired(info *sdk.ProviderInfo, credentials string) error {
+	return fmt.Errorf("provider %s: a file of the project chose its address, so your %s are not used there; put the provider into your own configuration", info.ID, credentials)
 }
 
 // timeouts are the time limits of an exchange; 0 means no limit.

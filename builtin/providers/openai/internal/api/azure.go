@@ -25,10 +25,13 @@ func (a *azure) setup(info *sdk.ProviderInfo, r *wire.Options) error {
 	}
 	a.used, a.version = true, "v1"
 	resource := ""
-	wire.Read(r, "resourceName", wire.String(), &resource)
+	wire.Read(r, "resourceName", wire.AnyCaseLabel(), &resource)
 	wire.Read(r, "apiVersion", wire.String(), &a.version)
 	wire.Read(r, "useDeploymentBasedUrls", wire.Bool(), &a.deployments)
 	wire.Read(r, "useCompletionUrls", wire.Bool(), new(bool)) // see Completions
+	if err := r.Err(); err != nil {
+		return err
+	}
 	if info.BaseURL == "" {
 		if resource == "" {
 			return fmt.Errorf("provider %s has no resource: set provider.%s.options.resourceName or AZURE_RESOURCE_NAME", info.ID, info.ID)

@@ -1,4 +1,4 @@
-package sqlite
+package node
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func isFull(err error) bool {
+// IsFull reports whether an error of the system means a full disk or an exceeded quota.
+func IsFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

@@ -1,0 +1,36 @@
+// Package requestfield knows which fields of a model request files of a project may set. The options of models, variants and agents
+// become fields of the request's body, where others could have the server pass the conversation on: tools with an address, the order of
+// the companies that serve a model, other messages.
+package requestfield
+
+import (
+	"maps"
+	"slices"
+)
+
+// generation lists the fields that only decide how an answer is generated, in the spellings that the wire formats read or pass on.
+func generation() []string {
+	return []string{
+		"reasoningEffort", "reasoning_effort", "reasoningSummary", "reasoning", "reasoningConfig", "effort",
+		"thinking", "thinkingConfig", "enable_thinking", "thinking_budget",
+		"verbosity", "textVerbosity",
+		"temperature", "topP", "top_p", "topK", "top_k", "minP", "min_p", "seed",
+		"frequencyPenalty", "frequency_penalty", "presencePenalty", "presence_penalty", "repetitionPenalty", "repetition_penalty",
+		"maxTokens", "max_tokens", "maxOutputTokens", "max_output_tokens", "max_completion_tokens",
+		"parallelToolCalls", "parallel_tool_calls", "disableParallelToolUse",
+		"disabled", // of a variant: removes it
+	}
+}
+
+// Restrict deletes the options that a file of a project may not set. It returns their names, sorted.
+func Restrict(options map[string]any) []string {
+	allowed := generation()
+	var deleted []string
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		if !slices.Contains(allowed, name) {
+			delete(options, name)
+			deleted = append(deleted, name)
+		}
+	}
+	return deleted
+}
