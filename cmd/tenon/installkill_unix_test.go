@@ -19,6 +19,9 @@ const installKillRounds = 12
 // TestInstallKilled kills install, update and rollback at any moment. Afterwards the lock file is the old one or the new one, and what it
 // names can be restored without asking.
 func TestInstallKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills other processes, which the race detector does not see into; runs without it")
+	}
 	t.Parallel()
 	rounds := roundsOf(t, "TENON_INSTALL_KILL_ROUNDS", installKillRounds)
 	p := newProcess(t, "http://127.0.0.1:1")

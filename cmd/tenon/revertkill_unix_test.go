@@ -27,6 +27,9 @@ const revertKillRounds = 5
 // TestRevertKilled kills "session revert" and "session unrevert" by SIGKILL: after a random time, or as soon as it writes down what it
 // is about to do. The next command finds files and messages both as before it or both as after it.
 func TestRevertKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills other processes, which the race detector does not see into; runs without it")
+	}
 	t.Parallel()
 	rounds := roundsOf(t, "TENON_REVERT_KILL_ROUNDS", revertKillRounds)
 	s := fakellm.New(t)

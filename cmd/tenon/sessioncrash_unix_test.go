@@ -130,6 +130,9 @@ func exported(t *testing.T, word string) string {
 
 // TestKilledStoreCommands kills the commands that change the store as a whole. Before and after are the only states there are.
 func TestKilledStoreCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills other processes, which the race detector does not see into; runs without it")
+	}
 	t.Parallel()
 	p := newProcess(t, fakellm.New(t).URL())
 	first, second := exported(t, "gen1"), exported(t, "gen2")

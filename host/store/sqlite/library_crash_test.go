@@ -123,6 +123,9 @@ func generations(n int) []store.Import {
 
 // An import that is killed leaves the sessions before it or those after it.
 func TestCrashImport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills other processes, which the race detector does not see into; runs without it")
+	}
 	t.Parallel()
 	whole := map[int]string{} // generation -> state
 	want := func(n int) string {
@@ -284,6 +287,9 @@ func migrateChild(ctx context.Context, path string) error {
 // A migration that is killed leaves the old version or the new one, and a copy of the old one that can be used if there is
 // one; the next start has all.
 func TestCrashMigration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills other processes, which the race detector does not see into; runs without it")
+	}
 	t.Parallel()
 	const sessions = 12
 	dir := t.TempDir()
@@ -354,6 +360,9 @@ func collectAll(ctx context.Context, s *Store) error {
 
 // A collection that is killed removed all of the garbage or none, as far as anybody can see.
 func TestCrashCollect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills other processes, which the race detector does not see into; runs without it")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	first, other := filepath.Join(dir, "first.db"), filepath.Join(dir, "tenon.db")

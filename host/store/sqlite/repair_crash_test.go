@@ -44,6 +44,9 @@ func rebuildChild(ctx context.Context, path string) error {
 
 // A repair that is killed leaves each damaged row where it was, or removed and set aside.
 func TestCrashRepair(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills other processes, which the race detector does not see into; runs without it")
+	}
 	t.Parallel()
 	const messages = 200
 	base := t.TempDir()
@@ -75,6 +78,9 @@ func TestCrashRepair(t *testing.T) {
 
 // A rebuild that is killed leaves the damaged database as it was, or the new one with the damaged one beside it.
 func TestCrashRebuild(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills other processes, which the race detector does not see into; runs without it")
+	}
 	t.Parallel()
 	base := t.TempDir()
 	long(t, base, 60)
