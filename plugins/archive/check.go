@@ -116,7 +116,7 @@ func unsafe(name, format string, args ...any) error {
 
 // add checks an entry and keeps it. A directory may be listed once; the directories above an entry need not be listed.
 func (c *checker) add(e entry) error {
-	name, err := c.clean(e.name)
+	name, err := clean(e.name, c.limits.Depth)
 	if err != nil || name == "" { // the root itself
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *checker) key(name string) string {
 }
 
 // clean checks a name and returns it without a slash at its end.
-func (c *checker) clean(name string) (string, error) {
+func clean(name string, depth int) (string, error) {
 	switch {
 	case !utf8.ValidString(name):
 		return "", unsafe(name, "the name is not UTF-8")
@@ -159,8 +159,8 @@ func (c *checker) clean(name string) (string, error) {
 	}
 	name = strings.TrimPrefix(name, "./")
 	segments := strings.Split(name, "/")
-	if len(segments) > c.limits.Depth {
-		return "", unsafe(name, "more than %d levels", c.limits.Depth)
+	if len(segments) > depth {
+		return "", unsafe(name, "more than %d levels", depth)
 	}
 	for _, s := range segments {
 		switch {

@@ -67,7 +67,7 @@ func extract(ctx context.Context, s source, l Limits, dir string, cut bool) (*Co
 	if err != nil {
 		return nil, err
 	}
-	return checked, checked.write(ctx, s, dir)
+	return checked, checked.write(ctx, s, dir, c.limits.Depth)
 }
 
 // drain reads and counts the content of a file.
@@ -88,15 +88,15 @@ func (c *checker) drain(content io.Reader, buffer []byte) (total int64, err erro
 }
 
 // write writes the checked entries, links last: nothing is written through a link.
-func (c *Content) write(ctx context.Context, s source, dir string) error {
+func (c *Content) write(ctx context.Context, s source, dir string, depth int) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	err = s.each(ctx, func(e entry, content io.Reader) error {
-		clean, err := newChecker(Limits{}).clean(e.name)
-		name, ok := c.written(clean)
+		name, err := clean(e.name, depth)
+		name, ok := c.written(name)
 		if err != nil || !ok || e.kind == kindLink {
 			return err
 		}

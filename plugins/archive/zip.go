@@ -28,14 +28,15 @@ type zipFile struct{ *File }
 
 // each reads the files in the order of the central directory, after the local headers were found to say the same.
 func (f zipFile) each(ctx context.Context, visit visitor) error {
-	if err := f.directory(); err != nil {
+	end, err := f.directory()
+	if err != nil {
 		return err
 	}
 	r, err := zip.NewReader(f.Data, f.Size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked later
 		return fmt.Errorf("%w: not a zip file: %w", ErrUnsafe, err)
 	}
-	if err := f.layout(r.File); err != nil {
+	if err := f.layout(r.File, end); err != nil {
 		return err
 	}
 	for _, file := range r.File {
@@ -52,17 +53,17 @@ func (f zipFile) each(ctx context.Context, visit visitor) error {
 // maxRecord limits the average record of the central directory, in bytes: a name and its extra fields.
 const maxRecord = 1024
 
-// directory bounds the central directory, all of which is read into memory.
-func (f zipFile) directory() error {
+// directory bounds the central directory, all of which is read into memory, and returns the end record.
+func (f zipFile) directory() ([]byte, error) {
 	record := make([]byte, endBytes)
 	if _, err := f.Data.ReadAt(record, f.Size-endBytes); f.Size < endBytes || err != nil || binary.LittleEndian.Uint32(record) != zipEnd {
-		return fmt.Errorf("%w: not a zip file, or data at its end", ErrUnsafe)
+		return nil, fmt.Errorf("%w: not a zip file, or data at its end", ErrUnsafe)
 	}
 	limit := int64(f.Limits.withDefaults().Entries) * maxRecord
 	if size := f.Size - endBytes - int64(binary.LittleEndian.Uint32(record[16:])); size > limit || size < 0 {
-		return fmt.Errorf("%w: a directory of %d bytes, the limit is %d", ErrUnsafe, size, limit)
+		return nil, fmt.Errorf("%w: a directory of %d bytes, the limit is %d", ErrUnsafe, size, limit)
 	}
-	return nil
+	return record, nil
 }
 
 func zipEntry(file *zip.File, visit visitor) error {
@@ -103,7 +104,7 @@ func ascii(s string) bool {
 
 // layout walks the local headers from the first byte: other readers go by them. Files follow each other without a gap, then the
 // central directory, then the end record, and each local header says what the central directory says.
-func (f zipFile) layout(files []*zip.File) error {
+func (f zipFile) layout(files []*zip.File, end []byte) error {
 	type located struct {
 		*zip.File
 		data int64
@@ -130,7 +131,7 @@ func (f zipFile) layout(files []*zip.File) error {
 			return err
 		}
 	}
-	return f.end(at, len(files))
+	return f.end(at, len(files), end)
 }
 
 // local checks the local header at an offset and returns where the data begins.
@@ -190,11 +191,7 @@ func (f zipFile) after(data int64, file *zip.File) (int64, error) {
 }
 
 // end checks that the central directory begins where the files end, and that the archive ends behind it.
-func (f zipFile) end(at int64, files int) error {
-	record := make([]byte, endBytes)
-	if _, err := f.Data.ReadAt(record, f.Size-endBytes); err != nil {
-		return err
-	}
+func (f zipFile) end(at int64, files int, record []byte) error {
 	size, offset := binary.LittleEndian.Uint32(record[12:]), binary.LittleEndian.Uint32(record[16:])
 	disks := binary.LittleEndian.Uint32(record[4:])
 	here, all := binary.LittleEndian.Uint16(record[8:]), binary.LittleEndian.Uint16(record[10:])

@@ -18,7 +18,7 @@ import (
 
 // host is another program whose plugins have equivalents here.
 type host struct {
-	name string // for people
+	name string // as its users know it
 	file string // its manifest, from the package's root
 }
 

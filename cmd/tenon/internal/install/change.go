@@ -79,10 +79,8 @@ func (j *job) sync(ctx context.Context, yes, frozen bool) error {
 		j.app.Screen.Line("fetched " + terminal.Visible(p.Name) + " (" + terminal.Visible(install.Describe(s.Plugin)) + ")")
 	}
 	if !frozen {
-		for _, p := range f.Plugins {
-			if err := j.approvePinned(ctx, p, yes); err != nil {
-				return err
-			}
+		if err := j.approvePinned(ctx, f.Plugins, yes); err != nil {
+			return err
 		}
 	}
 	if len(f.Plugins) > 0 {
@@ -119,24 +117,28 @@ func (j *job) confirmHosts(missing []pins.Plugin, yes, frozen bool) error {
 	return err
 }
 
-// approvePinned asks about a pinned plugin that was not approved.
-func (j *job) approvePinned(ctx context.Context, p pins.Plugin, yes bool) error {
+// approvePinned asks about the pinned plugins that were not approved.
+func (j *job) approvePinned(ctx context.Context, list []pins.Plugin, yes bool) error {
 	set, err := j.workspace.Extensions(ctx, nil, false)
 	if err != nil {
 		return err
 	}
-	pending := false
-	for _, c := range set.Candidates {
-		if c.Item == nil {
-			continue
+	var pending []plugins.Installed
+	for _, p := range list {
+		in := plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project}
+		if c := find(set, &in); c != nil && c.State == plugins.StatePending {
+			pending = append(pending, in)
 		}
-		pin, ok := c.Item.Pin()
-		pending = pending || ok && pin.Lock == j.target.Path && pin.Name == p.Name && c.State == plugins.StatePending
 	}
-	if err := set.Discard(ctx); err != nil || !pending {
+	if err := set.Discard(ctx); err != nil {
 		return err
 	}
-	return j.approve(ctx, &install.Staged{Installed: plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project}}, yes, nil)
+	for _, in := range pending {
+		if err := j.approve(ctx, &install.Staged{Installed: in}, yes, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // update is a newer content of an installed plugin.
@@ -236,13 +238,8 @@ func (j *job) showChanges(ctx context.Context, u update) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range set.Candidates {
-		if c.Item == nil {
-			continue
-		}
-		if pin, ok := c.Item.Pin(); ok && pin.Lock == u.new.Lock && pin.Name == u.new.Name {
-			j.app.Screen.Line(strings.TrimRight(set.Text(c), "\n"))
-		}
+	if c := find(set, &u.new.Installed); c != nil {
+		j.app.Screen.Line(strings.TrimRight(set.Text(c), "\n"))
 	}
 	return set.Discard(ctx)
 }

@@ -170,24 +170,30 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 
 // ask asks about the plugin and what came with it. Servers and hooks of a package need no questions of their own.
 func (j *job) ask(ctx context.Context, set *extensions.Set, s *install.Staged, yes bool, without []string) (again bool, err error) {
+	c := find(set, &s.Installed)
+	switch {
+	case c == nil:
+		return false, fmt.Errorf("%s was not found after it was unpacked", s.Name)
+	case c.State == plugins.StateRejected:
+		return false, cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
+	case c.State == plugins.StatePending:
+		undescribed := c.Item.Request.Undescribed
+		return undescribed, manage.Approve(ctx, j.app, set, c, yes, without)
+	}
+	return false, nil
+}
+
+// find returns the candidate of an installed plugin; nil without one.
+func find(set *extensions.Set, in *plugins.Installed) *extensions.Candidate {
 	for _, c := range set.Candidates {
 		if c.Item == nil {
 			continue
 		}
-		pin, ok := c.Item.Pin()
-		if !ok || pin.Lock != s.Lock || pin.Name != s.Name {
-			continue
+		if pin, ok := c.Item.Pin(); ok && pin.Source() == in.Source() {
+			return c
 		}
-		switch c.State {
-		case plugins.StateRejected:
-			return false, cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
-		case plugins.StatePending:
-			undescribed := c.Item.Request.Undescribed
-			return undescribed, manage.Approve(ctx, j.app, set, c, yes, without)
-		}
-		return false, nil
 	}
-	return false, fmt.Errorf("%s was not found after it was unpacked", s.Name)
+	return nil
 }
 
 // base returns where relative paths of a reference on the command line start: the working directory.
