@@ -37,7 +37,7 @@ func (p Place) Element(i, offset int) Place {
 
 // Rules are what a format adds to its types.
 type Rules interface {
-	// Own reads a value whose type has forms of its own. It returns own = false for other types.
+	// Own reads a value whose type has special forms. It returns own = false for other types.
 	Own(p Place, n *Node, t reflect.Type) (value any, ok, own bool)
 	// Member handles a member of a struct, whether or not the struct has a field of the name. It returns false for members that it leaves
 	// to the fields.

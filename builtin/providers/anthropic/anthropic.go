@@ -22,44 +22,9 @@ const Version = "2023-06-01"
 // betas are the features that opencode requests of Anthropic, see its provider/provider.ts.
 const betas = "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14"
 
-// Plugin contributes the wire format.
-type Plugin struct {
-	transport *http.Transport
-	log       *slog.Logger
-}
-
-var (
-	_ sdk.Plugin         = (*Plugin)(nil)
-	_ sdk.ProtocolSource = (*Plugin)(nil)
-)
-
-// New returns the plugin.
-func New() *Plugin {
-	return &Plugin{transport: wire.NewTransport(), log: slog.New(slog.DiscardHandler)}
-}
-
-// Manifest describes the plugin.
-func (*Plugin) Manifest() sdk.Manifest {
-	return sdk.Manifest{Name: "anthropic", Description: "Anthropic Messages, for Claude and compatible servers", Carrier: sdk.CarrierBuiltin}
-}
-
-// Start stores the logger. The first request connects.
-func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
-	p.log = h.Logger()
-	return nil
-}
-
-// Close closes idle connections. Running requests end with their contexts.
-func (p *Plugin) Close(context.Context) error {
-	p.transport.CloseIdleConnections()
-	return nil
-}
-
-// Protocols returns anthropic-messages.
-func (p *Plugin) Protocols() []sdk.Protocol {
-	return []sdk.Protocol{{Name: Protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
-		return Open(info, p.transport, p.log)
-	}}}
+// New returns the plugin that contributes the wire format.
+func New() *wire.Plugin {
+	return wire.NewPlugin("anthropic", "Anthropic Messages, for Claude and compatible servers", wire.Format{Name: Protocol, Open: Open})
 }
 
 // client sends requests to one provider.

@@ -8,7 +8,6 @@
 package openai
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 
@@ -25,55 +24,16 @@ const (
 	ProtocolResponses = responses.Protocol
 )
 
-// Plugin contributes both protocols. All its clients share one pool of connections.
-type Plugin struct {
-	transport *http.Transport
-	log       *slog.Logger
+// New returns the plugin that contributes both protocols.
+func New() *wire.Plugin {
+	return wire.NewPlugin("openai", "OpenAI Chat Completions and Responses, for OpenAI and every compatible server",
+		wire.Format{Name: ProtocolChat, Open: chat.Open}, wire.Format{Name: ProtocolResponses, Open: openResponses})
 }
 
-var (
-	_ sdk.Plugin         = (*Plugin)(nil)
-	_ sdk.ProtocolSource = (*Plugin)(nil)
-)
-
-// New returns the plugin.
-func New() *Plugin {
-	return &Plugin{transport: wire.NewTransport(), log: slog.New(slog.DiscardHandler)}
-}
-
-// Manifest describes the plugin.
-func (*Plugin) Manifest() sdk.Manifest {
-	return sdk.Manifest{
-		Name:        "openai",
-		Description: "OpenAI Chat Completions and Responses, for OpenAI and every compatible server",
-		Carrier:     sdk.CarrierBuiltin,
+// openResponses opens Responses, or chat for a provider that has only that.
+func openResponses(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
+	if api.Completions(&info) {
+		return chat.Open(info, transport, log)
 	}
-}
-
-// Start stores the logger. The first request connects.
-func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
-	p.log = h.Logger()
-	return nil
-}
-
-// Close closes idle connections. Running requests end with their contexts.
-func (p *Plugin) Close(context.Context) error {
-	p.transport.CloseIdleConnections()
-	return nil
-}
-
-// Protocols returns openai-chat and openai-responses.
-func (p *Plugin) Protocols() []sdk.Protocol {
-	with := func(open func(sdk.ProviderInfo, *http.Transport, *slog.Logger) (sdk.ModelClient, error)) func(sdk.ProviderInfo) (sdk.ModelClient, error) {
-		return func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
-			if api.Completions(&info) {
-				return chat.Open(info, p.transport, p.log)
-			}
-			return open(info, p.transport, p.log)
-		}
-	}
-	return []sdk.Protocol{
-		{Name: ProtocolChat, Open: with(chat.Open)},
-		{Name: ProtocolResponses, Open: with(responses.Open)},
-	}
+	return responses.Open(info, transport, log)
 }

@@ -168,7 +168,7 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 	return nil
 }
 
-// ask asks about the plugin and what came with it. Servers and hooks of a package need no questions of their own.
+// ask asks about the plugin and what came with it. The question about a package covers its servers and hooks.
 func (j *job) ask(ctx context.Context, set *extensions.Set, s *install.Staged, yes bool, without []string) (again bool, err error) {
 	c := find(set, &s.Installed)
 	switch {
