@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/install"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui"
 )
 
 // run runs the command line, prints its error, and returns the exit code. managed is the path of the administrator's configuration,
@@ -50,7 +51,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%w", err)
 	})
-	root.AddCommand(runCommand(a), chat.Command(a), sessions.Command(a), exitCodesTopic())
+	root.AddCommand(runCommand(a), tui.Command(a), chat.Command(a), sessions.Command(a), exitCodesTopic())
 	root.AddCommand(inspect.Commands(a)...)
 	root.AddCommand(manage.Commands(a, func(ctx context.Context, yes bool) error { return approveRules(ctx, a, yes) }, install.Commands(a))...)
 	return root
