@@ -66,7 +66,7 @@ func libraries() map[string][]string {
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
 		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
-		"github.com/charmbracelet/log":                      {"cmd/tenon"},
+		"charm.land/log/v2":                                 {"cmd/tenon"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
