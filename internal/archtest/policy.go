@@ -67,6 +67,8 @@ func libraries() map[string][]string {
 		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
 		"charm.land/log/v2":                                 {"cmd/tenon"},
+		"github.com/charmbracelet/x/ansi":                   {"cmd/tenon", "internal/markdown"},
+		"github.com/yuin/goldmark":                          {"internal/markdown"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
