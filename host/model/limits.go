@@ -89,7 +89,7 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	}
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	count := &meter{provider: m.Provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes}
+	count := &meter{provider: m.Provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes, begins: m.answered}
 	if req.Purpose == sdk.PurposeTitle {
 		count.limit = maxTitleAnswer
 	}
@@ -118,6 +118,7 @@ type meter struct {
 	sink     func(sdk.StreamEvent) error
 	limit    int // in bytes
 	taken    int
+	begins   func() // is called with the first event; nil: no callback
 	block    string // key of the latest block of text or reasoning
 	answer   time.Duration
 	timer    *time.Timer // nil without a limit
@@ -125,6 +126,10 @@ type meter struct {
 
 // take passes an event on that fits.
 func (m *meter) take(e sdk.StreamEvent) error {
+	if m.begins != nil {
+		m.begins()
+		m.begins = nil
+	}
 	cost := storedSize(e.Text) + len(e.CallID) + len(e.Tool)
 	if len(e.Metadata) > 0 {
 		data, err := json.Marshal(e.Metadata)

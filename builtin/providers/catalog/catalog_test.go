@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/builtin/internal/testhost"
 	"github.com/tenonhq/tenon/builtin/providers/anthropic"
 	"github.com/tenonhq/tenon/builtin/providers/bedrock"
 	"github.com/tenonhq/tenon/builtin/providers/catalog"
@@ -143,7 +144,7 @@ func TestLifecycle(t *testing.T) {
 	if err := m.Validate(); err != nil {
 		t.Error(err)
 	}
-	if err := p.Start(t.Context(), nil); err != nil {
+	if err := p.Start(t.Context(), testhost.New(t)); err != nil {
 		t.Error(err)
 	}
 	for range 2 {
