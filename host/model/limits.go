@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -109,8 +110,14 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	if errors.As(err, &bound) && bound.StatusCode == http.StatusNotFound && m.similar != "" {
 		bound.Message += fmt.Sprintf("; did you mean %s/%s?", m.ProviderID, m.similar)
 	}
+	if bound != nil && bound.Message != "" && slices.Contains(addressStatus, bound.StatusCode) {
+		bound.Message += m.note
+	}
 	return err
 }
+
+// addressStatus are the statuses of failures that a wrong address explains; 0 stands for no response.
+var addressStatus = []int{0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
 
 // meter counts one answer. Its provider's goroutine calls take; the timer is reset by it alone.
 type meter struct {

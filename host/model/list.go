@@ -70,7 +70,7 @@ func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error
 func (p *provider) source() string {
 	switch {
 	case p.keyFrom != "":
-		return p.keyFrom
+		return p.keyFrom + p.addressNote()
 	case p.info.Local && !p.configured:
 		return p.info.BaseURL
 	case p.configured:

@@ -39,8 +39,9 @@ type Options struct {
 	Secrets      []string          // no variable that holds one is passed to shell commands
 	Foreign      map[string]string // the providers whose address a file of the project chose, with the file; they get no key from Environ
 	// SignIn adds the user's stored credentials to a provider that has none from the configuration or the environment, and returns their
-	// source; empty: none. It sets Key, or Authorize with the address and options that belong to it. Nil: nothing is stored.
-	SignIn func(info *sdk.ProviderInfo) (source string)
+	// source; empty: none. It sets Key, or Authorize with the address and options that belong to it. addressed reports that the user chose the
+	// provider's address. Nil: nothing is stored.
+	SignIn func(info *sdk.ProviderInfo, addressed bool) (source string)
 	// Approved reports whether the user approved a Receiver, by its digest. Nil: none.
 	Approved func(digest string) bool
 }
@@ -66,15 +67,16 @@ type server struct{ provider, protocol, npm, address string }
 
 // provider is what is known of a provider after the configuration was applied.
 type provider struct {
-	info       sdk.ProviderInfo // without models
-	base       map[string]sdk.Model
-	models     func() map[string]sdk.Model // all models, the configuration applied
-	configured bool                        // it stands in the configuration
-	addressed  bool                        // the configuration has its address
-	keyFrom    string                      // where the key came from, for people; empty without one
-	signedIn   bool                        // the key, or what replaces it, is stored
-	catalogued bool                        // a catalog has models of it; known once models was called
-	withheld   string                      // the variable whose key is not sent to an address of the project's choice
+	info        sdk.ProviderInfo // without models
+	base        map[string]sdk.Model
+	models      func() map[string]sdk.Model // all models, the configuration applied
+	configured  bool                        // it stands in the configuration
+	addressed   bool                        // the user's configuration or environment has its address
+	addressFrom string                      // the variable that has its address; empty without one
+	keyFrom     string                      // where the key came from, for people; empty without one
+	signedIn    bool                        // the key, or what replaces it, is stored
+	catalogued  bool                        // a catalog has models of it; known once models was called
+	withheld    string                      // the variable whose key is not sent to an address of the project's choice
 }
 
 // Picked is the model a session starts with, and why.
@@ -207,6 +209,9 @@ func (m *Models) enabled(id string) bool {
 // Choose picks the model of a session that names none. A repository's choice must be approved.
 func (m *Models) Choose(ctx context.Context) (Picked, error) {
 	choice, err := m.pick(ctx)
+	if err == nil {
+		choice.Reason += m.providers[choice.Model.ProviderID].addressNote()
+	}
 	if err == nil && m.o.Own != nil {
 		err = m.receivers.check(ctx, m, choice.Model.ProviderID, true)
 	}
@@ -269,6 +274,14 @@ func complete(model sdk.Model, providerID, id string) sdk.Model {
 	model.Name = cmp.Or(model.Name, id)
 	model.APIID = cmp.Or(model.APIID, id)
 	return model
+}
+
+// addressNote returns a note for messages about the variable that has the address; empty without one.
+func (p *provider) addressNote() string {
+	if p.addressFrom == "" {
+		return ""
+	}
+	return "; its address is from " + p.addressFrom
 }
 
 // known returns the model from the table, or one of which only the name is known.
@@ -347,7 +360,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	info.KeyOnly = m.foreign[id] != ""
 	c, err := protocol.Open(info)
 	if err != nil {
-		return nil, fmt.Errorf("%w: provider %q: %w", ErrModel, id, err)
+		return nil, fmt.Errorf("%w: provider %q: %w%s", ErrModel, id, err, p.addressNote())
 	}
 	m.clients[at] = c
 	return c, nil
@@ -385,6 +398,7 @@ type Model struct {
 	sdk.Model
 	Provider sdk.ProviderInfo
 	client   sdk.ModelClient
+	note     string // for errors: addressNote of the provider
 	answered func() // is called when an answer begins; nil: no callback
 	similar  string // a known model with a similar name, if this one is unknown
 }
@@ -408,7 +422,7 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 		return nil, err
 	}
 	p := m.providers[out.ProviderID]
-	out.Provider = p.info
+	out.Provider, out.note = p.info, p.addressNote()
 	if models := p.models(); models[out.ID].ID == "" {
 		out.similar = nearest.Name(out.ID, slices.Collect(maps.Keys(models)))
 	}

@@ -45,7 +45,9 @@ func TestTable(t *testing.T) {
 		}
 		p.Options = sdk.Object{}
 		for option := range p.OptionEnv {
-			p.Options[option] = "x"
+			if p.Options[option] = "x"; option == "endpoint" {
+				p.Options[option] = "https://x.example"
+			}
 		}
 		if openIt := open[p.Protocol]; openIt == nil {
 			t.Errorf("%s: unknown protocol %q", p.ID, p.Protocol)
