@@ -58,7 +58,7 @@ func libraries() map[string][]string {
 		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
-		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials"},
+		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials", "builtin/providers/catalog"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
@@ -119,6 +119,7 @@ func places() []place {
 		remedy: "use the client of the folder, which judges redirects",
 		reasons: map[string]string{
 			"builtin/tools/web":               "asks the user before each redirect",
+			"builtin/providers/catalog":       "stays with one origin",
 			"builtin/providers/signin":        "requests tokens from fixed addresses",
 			"mcp/auth":                        "checks each address that a server names",
 			"mcp/auth/authtest":               "is a browser",
