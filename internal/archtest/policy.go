@@ -84,6 +84,7 @@ func testLibraries() []string {
 	return []string{
 		"github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
 		"github.com/bufbuild/protocompile", "github.com/mark3labs/mcp-go",
+		"golang.org/x/mod", // the examples as modules
 		"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream", // frames of recorded answers
 		"github.com/google/jsonschema-go",                       // tests of tools check their schemas
 	}
