@@ -2,12 +2,14 @@ package source
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -33,6 +35,11 @@ type Pin struct {
 	URL       string `json:"url,omitempty"`       // of the tarball of an npm package
 	SHA256    string `json:"sha256,omitempty"`    // of an archive
 	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
+	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
+	// the variant for a platform. Its digest differs between machines.
+	Local bool `json:"local,omitempty"`
+	// Packages is the package-lock of the dependencies of an npm package, with addresses that are relative to the registry.
+	Packages json.RawMessage `json:"packages,omitempty"`
 }
 
 // Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference. A lock file is a stranger's
@@ -45,6 +52,10 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: %q is not a full commit", ErrRef, visible.Cut(p.Commit, 80, "…"))
 	case p.Commit != "" && r.Kind != Git, p.Integrity+p.URL != "" && r.Kind != NPM, p.SHA256 != "" && r.Kind == Git:
 		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
+	case p.Packages != nil && r.Kind != NPM:
+		return fmt.Errorf("%w: packages of another kind of source", ErrRef)
+	case p.Local != (p.Packages != nil):
+		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
 	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256:
 		return fmt.Errorf("%w: the pin is not what the reference names", ErrMismatch)
 	}
@@ -89,20 +100,12 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	}
 	out := &Fetched{Pin: *pin, Path: dir}
 	out.Ref = r.String()
-	var err error
-	switch r.Kind {
-	case Path:
-		err = f.path(ctx, r, out, dir)
-	case Archive:
-		err = f.archive(ctx, r, out, dir)
-	case Git:
-		err = f.git(ctx, r, out, dir)
-	case NPM:
-		err = f.npm(ctx, r, out, dir)
-	default:
-		err = fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
+	list := kinds()
+	at := slices.IndexFunc(list, func(k kind) bool { return k.name == r.Kind })
+	if at < 0 {
+		return nil, fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
 	}
-	if err != nil {
+	if err := list[at].fetch(f, ctx, r, out, dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
 	return out, nil
