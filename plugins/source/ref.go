@@ -20,6 +20,7 @@ const (
 	Archive Kind = "archive" // a file behind an URL
 	Git     Kind = "git"
 	NPM     Kind = "npm"
+	OCI     Kind = "oci" // an artifact in a registry
 )
 
 // ErrRef is returned for references that cannot be understood.
@@ -39,7 +40,7 @@ type Ref struct {
 
 // Forms lists the accepted forms, for the remedy of ErrRef.
 const Forms = `./directory, ./file.tar.gz|.zip|.wasm, https://….tar.gz|.tgz|.zip|.wasm[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
-	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range]`
+	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range], oci://registry/repository[:tag|@digest]`
 
 // IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins have not.
 func IsRef(text string) bool {
@@ -249,6 +250,8 @@ func (r Ref) String() string {
 		}
 	case NPM:
 		text = "npm:" + text
+	case OCI:
+		return ociText(r)
 	}
 	if r.Version != "" {
 		text += "@" + r.Version
@@ -270,6 +273,8 @@ func (r Ref) Host(registry string) string {
 		return ""
 	case NPM:
 		text = registry
+	case OCI:
+		text = "https://" + r.URL
 	}
 	u, err := url.Parse(text)
 	if err != nil {

@@ -106,6 +106,7 @@ A REF is one of:
   github:owner/repo[/directory][@ref|#commit]
   git+https://host/repo.git[//directory][@ref|#commit], git+ssh://…
   npm:package[@version or range]
+  oci://registry/repository[:tag|@digest]
 
 The exact content is pinned in ` + pins.Name + `: yours in the configuration directory, or with --project the
 project's, which may be committed. It holds no approvals.`,
