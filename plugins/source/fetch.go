@@ -47,6 +47,8 @@ type Pin struct {
 	Manifest string `json:"manifest,omitempty"`
 	// Platforms are the digests of an index' manifests by platform, such as linux/amd64. The index decides about others.
 	Platforms map[string]string `json:"platforms,omitempty"`
+	// Build pins the modules that a Go program is built from.
+	Build *Build `json:"build,omitempty"`
 }
 
 // Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference. A lock file is a stranger's
@@ -65,8 +67,12 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: a manifest of another kind of source", ErrRef)
 	case p.Manifest != "" && !isDigest(p.Manifest), p.Platforms != nil && p.Manifest == "":
 		return fmt.Errorf("%w: manifest %q is not sha256: and 64 hexadecimal digits", ErrRef, visible.Cut(p.Manifest, 100, "…"))
-	case p.Local != (p.Packages != nil || p.Platforms != nil):
+	case p.Build != nil && r.Kind != Go:
+		return fmt.Errorf("%w: a build of another kind of source", ErrRef)
+	case p.Local != (p.Packages != nil || p.Platforms != nil || p.Build != nil):
 		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
+	case p.Build != nil:
+		return p.Build.check()
 	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256:
 		return fmt.Errorf("%w: the pin is not what the reference names", ErrMismatch)
 	}

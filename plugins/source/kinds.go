@@ -21,6 +21,7 @@ func kinds() []kind {
 		{Git, []string{"github", "git+https", "git+http", "git+ssh", "git+file"}, gitRef, (*Fetcher).git},
 		{NPM, []string{"npm"}, npmRef, (*Fetcher).npm},
 		{OCI, []string{"oci"}, ociRef, (*Fetcher).oci},
+		{Go, []string{"go"}, goRef, (*Fetcher).program},
 	}
 }
 
