@@ -114,7 +114,7 @@ func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pin
 // nameFor returns the file or directory that names a plugin which does not name itself.
 func nameFor(r source.Ref, path string) string {
 	switch {
-	case r.Kind == source.Archive && strings.HasSuffix(path, ".wasm"):
+	case strings.HasSuffix(path, ".wasm") && r.Kind != source.Path, r.Kind == source.Go:
 		return path
 	case r.Subdir != "":
 		return r.Subdir

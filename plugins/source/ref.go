@@ -20,6 +20,8 @@ const (
 	Archive Kind = "archive" // a file behind an URL
 	Git     Kind = "git"
 	NPM     Kind = "npm"
+	OCI     Kind = "oci" // an artifact in a registry
+	Go      Kind = "go"  // a program of a Go module
 )
 
 // ErrRef is returned for references that cannot be understood.
@@ -39,7 +41,7 @@ type Ref struct {
 
 // Forms lists the accepted forms, for the remedy of ErrRef.
 const Forms = `./directory, ./file.tar.gz|.zip|.wasm, https://….tar.gz|.tgz|.zip|.wasm[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
-	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range]`
+	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range], oci://registry/repository[:tag|@digest], go:module/command[@version]`
 
 // IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins have not.
 func IsRef(text string) bool {
@@ -249,6 +251,10 @@ func (r Ref) String() string {
 		}
 	case NPM:
 		text = "npm:" + text
+	case OCI:
+		return ociText(r)
+	case Go:
+		text = "go:" + text
 	}
 	if r.Version != "" {
 		text += "@" + r.Version
@@ -262,14 +268,17 @@ func (r Ref) String() string {
 	return text
 }
 
-// Host returns the host and port that a fetch contacts first; empty for paths. Of npm it is the registry's.
+// Host returns the host and port that a fetch contacts first; empty for paths, and for Go modules, which come from the user's proxy. Of npm
+// it is the registry's.
 func (r Ref) Host(registry string) string {
 	text := r.URL
 	switch r.Kind {
-	case Path:
+	case Path, Go:
 		return ""
 	case NPM:
 		text = registry
+	case OCI:
+		text = "https://" + r.URL
 	}
 	u, err := url.Parse(text)
 	if err != nil {

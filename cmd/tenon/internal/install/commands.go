@@ -81,7 +81,10 @@ func progress(screen *terminal.Screen) func(string, int64, int64) {
 		return nil
 	}
 	return func(name string, have, want int64) {
-		line := fmt.Sprintf("  %s: %d KiB", terminal.OneLine(name), have>>10)
+		line := "  " + terminal.OneLine(name)
+		if have > 0 {
+			line += fmt.Sprintf(": %d KiB", have>>10)
+		}
 		if want > 0 {
 			line += fmt.Sprintf(" of %d KiB", want>>10)
 		}
@@ -106,6 +109,8 @@ A REF is one of:
   github:owner/repo[/directory][@ref|#commit]
   git+https://host/repo.git[//directory][@ref|#commit], git+ssh://…
   npm:package[@version or range]
+  oci://registry/repository[:tag|@digest]
+  go:module/command[@version]         built here, without cgo
 
 The exact content is pinned in ` + pins.Name + `: yours in the configuration directory, or with --project the
 project's, which may be committed. It holds no approvals.`,
