@@ -102,6 +102,9 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 		defer count.timer.Stop()
 	}
 	err = m.client.Stream(limited, req, count.take)
+	if !Unreachable(err) {
+		m.answered.Store(true)
+	}
 	var bound *sdk.ProviderError
 	if ctx.Err() == nil && err != nil && errors.As(context.Cause(limited), &bound) {
 		return bound
