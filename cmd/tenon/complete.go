@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
@@ -65,18 +64,14 @@ func addCompletions(a *cli.App, root *cobra.Command) {
 				return matching(list(cmd.Context(), a), args, prefix), cobra.ShellCompDirectiveNoFileComp
 			}
 		}
-		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { completeFlag(a, cmd, f, flags[f.Name]) })
-		cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { completeFlag(a, cmd, f, flags[f.Name]) })
-	})
-}
-
-func completeFlag(a *cli.App, cmd *cobra.Command, f *pflag.Flag, list names) {
-	if list == nil || f.Value.Type() != "string" {
-		return
-	}
-	// The only errors are an unknown flag and a second registration.
-	_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		return matching(list(cmd.Context(), a), nil, prefix), cobra.ShellCompDirectiveNoFileComp
+		for name, list := range flags {
+			if f := cmd.LocalFlags().Lookup(name); f != nil && f.Value.Type() == "string" {
+				// The only errors are an unknown flag and a second registration.
+				_ = cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+					return matching(list(cmd.Context(), a), nil, prefix), cobra.ShellCompDirectiveNoFileComp
+				})
+			}
+		}
 	})
 }
 

@@ -18,13 +18,12 @@ var commandGroups = []struct {
 	{"Sessions:", "sessions", []string{"session", "explain", "stats"}},
 	{"Extend:", "extend", []string{"plugin", "mcp", "hooks", "agent", "command", "skill"}},
 	{"Configure:", "configure", []string{"auth", "config", "permission", "import"}},
-	{"Diagnose:", "diagnose", []string{"doctor", "version", "help", "man", "completion"}},
+	{"Diagnose:", "diagnose", []string{"doctor", "version", "man"}},
 }
 
 // group puts the commands of root into their groups.
 func group(root *cobra.Command) {
 	root.SetHelpCommand(helpCommand())
-	root.InitDefaultCompletionCmd()
 	for _, g := range commandGroups {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, name := range g.commands {
@@ -34,6 +33,7 @@ func group(root *cobra.Command) {
 		}
 	}
 	root.SetHelpCommandGroupID("diagnose")
+	root.SetCompletionCommandGroupID("diagnose")
 }
 
 func helpCommand() *cobra.Command {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 )
@@ -62,8 +61,12 @@ func manPage(cmd *cobra.Command) string {
 	if cmd.Long != "" {
 		b.WriteString(".SH DESCRIPTION\n" + verbatim(cmd.Long))
 	}
-	manOptions(&b, "OPTIONS", cmd.NonInheritedFlags())
-	manOptions(&b, "GLOBAL OPTIONS", cmd.InheritedFlags())
+	if usages := cmd.NonInheritedFlags().FlagUsages(); usages != "" {
+		b.WriteString(".SH OPTIONS\n" + verbatim(usages))
+	}
+	if usages := cmd.InheritedFlags().FlagUsages(); usages != "" {
+		b.WriteString(".SH GLOBAL OPTIONS\n" + verbatim(usages))
+	}
 	if cmd.Example != "" {
 		b.WriteString(".SH EXAMPLES\n" + verbatim(cmd.Example))
 	}
@@ -83,27 +86,6 @@ func manPage(cmd *cobra.Command) string {
 		b.WriteString(".SH SEE ALSO\n" + strings.Join(related, " ,\n") + "\n")
 	}
 	return b.String()
-}
-
-func manOptions(b *strings.Builder, title string, flags *pflag.FlagSet) {
-	if !flags.HasAvailableFlags() {
-		return
-	}
-	fmt.Fprintf(b, ".SH %s\n", title)
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden {
-			return
-		}
-		name, usage := pflag.UnquoteUsage(f)
-		option := "--" + f.Name
-		if f.Shorthand != "" {
-			option = "-" + f.Shorthand + ", " + option
-		}
-		if name != "" {
-			option += " " + name
-		}
-		fmt.Fprintf(b, ".TP\n%s\n%s\n", roff(option), roff(usage))
-	})
 }
 
 // verbatim returns text whose line breaks and indentation stay.

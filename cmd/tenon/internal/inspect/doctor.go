@@ -213,7 +213,7 @@ func (c *checkup) damaged(path string, rows []store.Damage) {
 			c.note("database", "and %d more damaged rows", len(rows)-i)
 			break
 		}
-		c.note("database", "%s: %s", path, row.String())
+		c.add(finding{Status: "bad", Subject: "database", Message: path + ": " + row.String()})
 	}
 	c.bad("database", cli.Fail(cli.ExitStore, fmt.Errorf("%s is damaged: %s", path, view.Plural(len(rows), "damaged row")), cli.RepairFix(rows)))
 }
@@ -298,12 +298,12 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 		}
 	}
 	if !offline {
-		c.providers(ctx, m, providers)
+		c.providers(ctx, m, providers, choice.Model.ProviderID)
 	}
 }
 
-// providers reports whether providers answer and accept the credentials. They are asked in parallel.
-func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string) {
+// providers reports whether providers answer and accept the credentials. They are asked in parallel. Only the default one must answer.
+func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string, needed string) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	answers := make([]providerAnswer, len(ids))
@@ -322,7 +322,7 @@ func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string) {
 	asked.Wait()
 	for i, id := range ids {
 		if answers[i].address != "" {
-			c.provider(id, &answers[i])
+			c.provider(id, &answers[i], id == needed)
 		}
 	}
 }
@@ -334,12 +334,14 @@ type providerAnswer struct {
 	err     error
 }
 
-func (c *checkup) provider(id string, a *providerAnswer) {
+func (c *checkup) provider(id string, a *providerAnswer, needed bool) {
 	var answer *sdk.ProviderError
 	refused := errors.As(a.err, &answer) && answer.StatusCode != 0
 	switch {
 	case refused && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
 		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, a.err), "check the key: tenon models shows its source; or run tenon auth login "+id))
+	case a.err != nil && !refused && !needed:
+		c.note("network", "%s does not answer: %s", a.address, a.err)
 	case a.err != nil && !refused:
 		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", a.address, a.err), "check the network, the address and whether the server runs"))
 	case a.models > 0:

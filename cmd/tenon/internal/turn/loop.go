@@ -48,7 +48,7 @@ type Turn struct {
 	Signals <-chan os.Signal
 	Quiet   bool
 	InChat  bool               // the turn belongs to a chat
-	Fresh   bool               // the session is new, and is deleted again if the provider's server cannot be reached
+	Fresh   bool               // the session is new, and is deleted again if the model cannot be used or reached
 	Keys    *terminal.Keyboard // source of answers to questions; nil: questions are refused
 	// Begin finds or creates the session.
 	Begin func(context.Context) (*sdk.Session, error)
@@ -56,7 +56,7 @@ type Turn struct {
 	Do func(context.Context) (*sdk.MessageWithParts, error)
 
 	session  string          // empty before Begin returned
-	calls    map[string]bool // the finished tool calls; true: refused because there is no user to ask
+	calls    map[string]bool // the finished tool calls; true: refused because no user could be asked
 	streamed int             // bytes of text and arguments
 	usualGC  int             // the percentage of the collector to restore; 0: it was not changed
 	view     display
@@ -253,6 +253,7 @@ func (t *Turn) drain(events <-chan sdk.Event) {
 			if !open {
 				return
 			}
+			t.count(&e)
 			t.view.Event(&e)
 		default:
 			return
@@ -273,7 +274,7 @@ func (t *Turn) finish(ctx context.Context, o *view.Outcome) *view.Outcome {
 		o.Err = cli.OutputError(t.broken)
 		return o
 	}
-	if t.Fresh && host.Unreachable(o.Err) {
+	if t.Fresh && (host.Unreachable(o.Err) || errors.Is(o.Err, host.ErrModel)) {
 		t.discard(ctx, o)
 	}
 	refused := t.allRefused(o)
@@ -303,7 +304,7 @@ func (t *Turn) count(e *sdk.Event) {
 	}
 }
 
-// allRefused returns the error of a run whose tool calls were all refused because there is no user to ask; nil for others.
+// allRefused returns the error of a run whose tool calls were all refused because no user could be asked; nil for others.
 func (t *Turn) allRefused(o *view.Outcome) error {
 	if t.InChat || o.Err != nil || len(t.calls) == 0 {
 		return nil
