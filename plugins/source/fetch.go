@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -126,20 +127,12 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	}
 	out := &Fetched{Pin: *pin, Path: dir}
 	out.Ref = r.String()
-	var err error
-	switch r.Kind {
-	case Path:
-		err = f.path(ctx, r, out, dir)
-	case Archive:
-		err = f.archive(ctx, r, out, dir)
-	case Git:
-		err = f.git(ctx, r, out, dir)
-	case NPM:
-		err = f.npm(ctx, r, out, dir)
-	default:
-		err = fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
+	list := kinds()
+	at := slices.IndexFunc(list, func(k kind) bool { return k.name == r.Kind })
+	if at < 0 {
+		return nil, fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
 	}
-	if err != nil {
+	if err := list[at].fetch(f, ctx, r, out, dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
 	return out, nil

@@ -49,9 +49,8 @@ const Forms = `./directory, ./file.tar.gz|.zip|.wasm, https://….tar.gz|.tgz|.z
 // IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins have not.
 func IsRef(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")
-	switch scheme {
-	case "github", "npm", "https", "http", "git+https", "git+http", "git+ssh", "git+file":
-		return ok && rest != ""
+	if _, known := kindOf(scheme); ok {
+		return known && rest != ""
 	}
 	_, _, ok = catalogued(text)
 	return ok
@@ -78,27 +77,19 @@ func Parse(text, base, home string) (Ref, error) {
 		return wrong("control characters")
 	}
 	scheme, rest, ok := strings.Cut(text, ":")
-	var r Ref
-	var err error
+	k, known := kindOf(scheme)
 	switch {
 	case !IsRef(text) && (filepath.IsAbs(text) || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~/")):
 		return localRef(text, base, home), nil
 	case !ok && IsRef(text):
-		r = Ref{Kind: Catalogue}
-		r.URL, r.Version, _ = catalogued(text)
+		name, market, _ := catalogued(text)
+		return Ref{Kind: Catalogue, URL: name, Version: market}, nil
 	case !ok:
 		return wrong("neither a path, which begins with ./, nor a known scheme")
-	case scheme == "github":
-		r, err = githubRef(rest)
-	case scheme == "npm":
-		r, err = npmRef(rest)
-	case scheme == "https" || scheme == "http":
-		r, err = archiveRef(text)
-	case strings.HasPrefix(scheme, "git+") && IsRef(text):
-		r, err = gitRef(strings.TrimPrefix(text, "git+"))
-	default:
+	case !known:
 		return wrong("unknown scheme %q", scheme)
 	}
+	r, err := k.parse(scheme, rest)
 	if err != nil {
 		return wrong("%v", err)
 	}
@@ -182,8 +173,11 @@ func githubName(s string) bool {
 	return s != "" && s != "." && s != ".." && len(s) <= 100 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && s[0] != '-'
 }
 
-func gitRef(rest string) (Ref, error) {
-	text, version, commit, err := splitVersion(rest)
+func gitRef(scheme, rest string) (Ref, error) {
+	if scheme == "github" {
+		return githubRef(rest)
+	}
+	text, version, commit, err := splitVersion(strings.TrimPrefix(scheme, "git+") + ":" + rest)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -235,8 +229,8 @@ func secure(u *url.URL) error {
 	return errors.New("http is not encrypted; use https")
 }
 
-func archiveRef(text string) (Ref, error) {
-	address, fragment, hash := strings.Cut(text, "#")
+func archiveRef(scheme, rest string) (Ref, error) {
+	address, fragment, hash := strings.Cut(scheme+":"+rest, "#")
 	r := Ref{Kind: Archive, URL: address}
 	if sum, ok := strings.CutPrefix(fragment, "sha256="); ok && len(sum) == 64 && isCommit(sum) {
 		r.SHA256 = sum
@@ -259,7 +253,7 @@ func archiveRef(text string) (Ref, error) {
 // npmName is the set of characters in names of npm packages.
 const npmName = "abcdefghijklmnopqrstuvwxyz0123456789-._~"
 
-func npmRef(rest string) (Ref, error) {
+func npmRef(_, rest string) (Ref, error) {
 	scope, name := "", rest
 	if strings.HasPrefix(rest, "@") {
 		var ok bool
