@@ -41,7 +41,7 @@ func (s *Store) address(text, dir string) (source.Ref, error) {
 func shorthand(text string) string {
 	name, _, _ := strings.Cut(text, "@")
 	switch {
-	case strings.Contains(text, ":") && !strings.Contains(text, "://") && !strings.HasPrefix(text, "github:"):
+	case repository(text) != text && strings.Contains(text, ":"):
 		return "git+" + repository(text)
 	case strings.Count(name, "/") == 1:
 		return "github:" + text
@@ -55,7 +55,7 @@ func repository(text string) string {
 	if strings.Contains(text, "://") {
 		return text
 	}
-	if host, rest, ok := strings.Cut(text, ":"); ok && !strings.Contains(host, "/") {
+	if host, rest, ok := strings.Cut(text, ":"); ok && strings.Contains(host, "@") && !strings.Contains(host, "/") {
 		return "ssh://" + host + "/" + strings.TrimPrefix(rest, "/")
 	}
 	if strings.Count(text, "/") == 1 {
