@@ -55,7 +55,7 @@ func newKit(t *testing.T) *kit {
 		backend.ServeHTTP(w, r)
 	}))
 	t.Cleanup(k.server.Close)
-	// What GitHub has is served from here.
+	// Repositories of GitHub are served from here.
 	config := "[url \"" + k.server.URL + "/\"]\n\tinsteadOf = https://github.com/owner/\n[uploadpack]\n\tallowAnySHA1InWant = true\n"
 	if err := os.WriteFile(filepath.Join(k.top, ".gitconfig"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func (r *reader) foreign(name string) error {
 	r.hookFile()
 	r.leftOut(n, manifest)
 	if len(r.p.Skills)+len(r.p.Description.Commands)+len(r.p.Description.Agents)+len(r.p.Servers) == 0 && r.p.HookFile == "" {
-		return fmt.Errorf("%w: %s: nothing in it has an equivalent in tenon: %s", sdk.ErrManifest, r.folder.root, strings.Join(r.p.Warnings, "; "))
+		return fmt.Errorf("%w: %s: no part of it has an equivalent in tenon: %s", sdk.ErrManifest, r.p.Manifest.Name, strings.Join(r.p.Warnings, "; "))
 	}
 	return nil
 }

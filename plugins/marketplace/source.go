@@ -103,7 +103,7 @@ func remote(text string, kind source.Kind) (source.Ref, error) {
 	return r, err
 }
 
-// clean returns a directory without "./" and "/" around it. What leads out stays: source checks it.
+// clean returns a directory without "./" and "/" around it. Paths that lead out are not changed: package source refuses them.
 func clean(dir string) string {
 	dir = strings.Trim(strings.TrimPrefix(dir, "./"), "/")
 	if dir == "." {

@@ -19,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // Commands returns the commands, which belong to "tenon plugin".
@@ -78,8 +79,8 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitTurn, err, "run: tenon plugin marketplace update")
 	case errors.Is(err, marketplace.ErrTaken):
 		return cli.Fail(cli.ExitTurn, err, "remove the other marketplace first: tenon plugin marketplace remove NAME")
-	case errors.Is(err, marketplace.ErrConflict):
-		return cli.Fail(cli.ExitTurn, err, "nothing was installed; report it to the marketplace")
+	case errors.Is(err, marketplace.ErrConflict), errors.Is(err, sdk.ErrManifest):
+		return cli.Fail(cli.ExitTurn, err, "nothing was installed; report it to its publisher")
 	case errors.Is(err, source.ErrOffline):
 		return cli.Fail(cli.ExitTurn, err, "run it again without --offline")
 	}
@@ -164,10 +165,10 @@ const maxRounds = 3
 func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without []string) error {
 	j.app.Screen.Line(fmt.Sprintf("%s\n  source         %s\n  pinned         %s", terminal.Visible(s.Name), terminal.Visible(s.Ref), terminal.Visible(install.Describe(s.Plugin))))
 	if s.Pin.Source != "" {
-		j.app.Screen.Line("  marketplace's " + terminal.Visible(s.Pin.Source))
+		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.Pin.Source))
 	}
 	if s.Manifest != "" {
-		j.app.Screen.Line("  manifest       by the marketplace")
+		j.app.Screen.Line("  manifest       from the marketplace")
 	}
 	if s.URL != "" {
 		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.URL))
