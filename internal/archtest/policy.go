@@ -58,7 +58,7 @@ func libraries() map[string][]string {
 		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
-		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials"},
+		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials", "builtin/providers/catalog"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
@@ -66,7 +66,9 @@ func libraries() map[string][]string {
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
 		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
-		"github.com/charmbracelet/log":                      {"cmd/tenon"},
+		"charm.land/log/v2":                                 {"cmd/tenon"},
+		"github.com/charmbracelet/x/ansi":                   {"cmd/tenon", "internal/markdown"},
+		"github.com/yuin/goldmark":                          {"internal/markdown"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
@@ -82,6 +84,7 @@ func testLibraries() []string {
 	return []string{
 		"github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
 		"github.com/bufbuild/protocompile", "github.com/mark3labs/mcp-go",
+		"golang.org/x/mod", // the examples as modules
 		"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream", // frames of recorded answers
 		"github.com/google/jsonschema-go",                       // tests of tools check their schemas
 	}
@@ -117,6 +120,7 @@ func places() []place {
 		remedy: "use the client of the folder, which judges redirects",
 		reasons: map[string]string{
 			"builtin/tools/web":               "asks the user before each redirect",
+			"builtin/providers/catalog":       "stays with one origin",
 			"builtin/providers/signin":        "requests tokens from fixed addresses",
 			"mcp/auth":                        "checks each address that a server names",
 			"mcp/auth/authtest":               "is a browser",

@@ -29,8 +29,9 @@ type Installer struct {
 	Fetcher *source.Fetcher
 	Vault   *trust.Vault
 	Markets *marketplace.Store // of the user; if nil, references to plugins of marketplaces are refused
-	Home    string             // for ~ in references
-	Temp    string             // directory for what is being unpacked, on the file system of the vault; made when it is needed
+	History pins.History
+	Home    string // for ~ in references
+	Temp    string // directory for what is being unpacked, on the file system of the vault; made when it is needed
 }
 
 // Target is a lock file.
@@ -134,7 +135,7 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	if err != nil {
 		return nil, err
 	}
-	if pin != nil && pin.Digest != digest {
+	if pin != nil && !pin.Local && pin.Digest != digest {
 		return nil, fmt.Errorf("%s: %w: its digest is %s, pinned is %s", r, source.ErrMismatch, digest.Short(), pin.Digest.Short())
 	}
 	s := &Staged{LeftOut: fetched.LeftOut}
@@ -152,7 +153,7 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 		fetched.Source = t.written(r)
 	}
 	s.Installed = plugins.Installed{Plugin: pins.Plugin{Name: name, Pin: fetched.Pin, Digest: digest}, Lock: t.Path, Project: t.Project}
-	return s, nil
+	return s, in.History.Made(s.Plugin)
 }
 
 // nameFor returns the file or directory that names a plugin which does not name itself.
@@ -231,7 +232,10 @@ func (t Target) written(r source.Ref) string {
 func (in *Installer) Missing(ctx context.Context, f *pins.File) ([]pins.Plugin, error) {
 	var out []pins.Plugin
 	for _, p := range f.Plugins {
-		_, err := in.Vault.Open(ctx, p.Digest)
+		var err error = fs.ErrNotExist
+		if p.Digest != "" {
+			_, err = in.Vault.Open(ctx, p.Digest)
+		}
 		switch {
 		case err == nil:
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, trust.ErrChanged):
@@ -271,5 +275,8 @@ func Describe(p pins.Plugin) string {
 	if p.Commit != "" {
 		parts = append(parts, "commit "+p.Commit[:min(12, len(p.Commit))])
 	}
-	return strings.Join(append(parts, "content "+p.Digest.Short()), ", ")
+	if p.Digest != "" {
+		parts = append(parts, "content "+p.Digest.Short())
+	}
+	return strings.Join(parts, ", ")
 }

@@ -40,6 +40,11 @@ type Pin struct {
 	Source string `json:"source,omitempty"`
 	// Manifest is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
 	Manifest JSON `json:"manifest,omitempty"`
+	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
+	// the variant for a platform. Its digest differs between machines.
+	Local bool `json:"local,omitempty"`
+	// Packages is the package-lock of the dependencies of an npm package, with addresses that are relative to the registry.
+	Packages json.RawMessage `json:"packages,omitempty"`
 }
 
 // Resolved parses the reference that is fetched: Source if Ref names a plugin of a marketplace.
@@ -83,6 +88,10 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: %q is not a full commit", ErrRef, visible.Cut(p.Commit, 80, "…"))
 	case p.Commit != "" && r.Kind != Git, p.Integrity+p.URL != "" && r.Kind != NPM, p.SHA256 != "" && r.Kind == Git:
 		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
+	case p.Packages != nil && r.Kind != NPM:
+		return fmt.Errorf("%w: packages of another kind of source", ErrRef)
+	case p.Local != (p.Packages != nil):
+		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
 	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256:
 		return fmt.Errorf("%w: the pin is not what the reference names", ErrMismatch)
 	}

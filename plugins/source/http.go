@@ -42,19 +42,24 @@ func refused(addr netip.Addr) bool {
 	return !httpx.Public(addr) && !(addr.Is4() && addr.IsPrivate())
 }
 
+// transport returns what sends requests. With Guarded, it refuses the addresses that a repository must not name.
+func (f *Fetcher) transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout = stallTimeout
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	if f.Guarded {
+		t.Proxy = nil // a proxy would resolve the names
+		dialer.Control = control
+	}
+	t.DialContext = dialer.DialContext
+	t.DisableCompression = true // digests are of the bytes as sent
+	return t
+}
+
 func (f *Fetcher) client() *http.Client {
 	transport := f.Transport
 	if transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.ResponseHeaderTimeout = stallTimeout
-		dialer := &net.Dialer{Timeout: dialTimeout}
-		if f.Guarded {
-			t.Proxy = nil // a proxy would resolve the names
-			dialer.Control = control
-		}
-		t.DialContext = dialer.DialContext
-		t.DisableCompression = true // digests are of the bytes as sent
-		transport = t
+		transport = f.transport()
 	}
 	return &http.Client{Transport: transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
@@ -232,6 +237,9 @@ func (f *Fetcher) copy(file io.Writer, resp *http.Response, have int64, cancel c
 	}
 }
 
+// errNotFound is returned by get for what the server does not have.
+var errNotFound = errors.New("not found")
+
 // get returns a short answer, such as the description of a package.
 func (f *Fetcher) get(ctx context.Context, address string, header map[string]string, limit int) ([]byte, error) {
 	if f.Offline {
@@ -254,7 +262,11 @@ func (f *Fetcher) get(ctx context.Context, address string, header map[string]str
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
+		err := fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
+		if resp.StatusCode == http.StatusNotFound {
+			err = fmt.Errorf("%w: %w", errNotFound, err)
+		}
+		return nil, err
 	}
 	return httpx.ReadAll(resp.Body, limit)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )

@@ -49,7 +49,7 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		}
 		data := filepath.Join(w.Project.DataDir, "plugins")
 		j.installer = &install.Installer{
-			Vault: j.loader.Vault(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"),
+			Vault: j.loader.Vault(), History: j.loader.History(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"),
 			Fetcher: &source.Fetcher{
 				Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: a.Env, Progress: progress(a.Screen),
 				Registry: a.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: a.Env.Lookup("NPM_TOKEN"),
@@ -71,6 +71,8 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitUsage, err, "write one of: "+source.Forms)
 	case errors.Is(err, install.ErrRenamed):
 		return cli.Fail(cli.ExitTurn, err, "remove it and install it again if that is right")
+	case errors.Is(err, source.ErrDependencies):
+		return cli.Fail(cli.ExitTurn, err, "its publisher can bundle them into one file, or list them in bundleDependencies")
 	case errors.Is(err, source.ErrMismatch):
 		return cli.Fail(cli.ExitTurn, err, "do not use it; if its publisher replaced the content on purpose: tenon plugin update")
 	case errors.Is(err, marketplace.ErrNotFound):

@@ -1,4 +1,4 @@
-package mcpinterceptor
+package mcptest
 
 import (
 	"context"
@@ -24,10 +24,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// approved reads the configuration of this folder and approves its server, as "tenon plugin trust" does.
+// approved reads the configuration of the example and approves its server, as "tenon plugin trust" does.
 func approved(t *testing.T) sdk.Plugin {
 	t.Helper()
-	path, err := filepath.Abs(".mcp.json")
+	path, err := filepath.Abs(filepath.Join("..", "mcp-interceptor", ".mcp.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

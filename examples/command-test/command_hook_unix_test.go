@@ -1,6 +1,6 @@
 //go:build unix
 
-package commandhook_test
+package commandtest_test
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func project(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "command-hook"))); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", "-b", "trial", dir).CombinedOutput(); err != nil {
