@@ -39,13 +39,13 @@ func (c *conversation) help(ctx context.Context, args string) error {
 	if err := c.a.PrintTable(t); err != nil {
 		return err
 	}
-	if _, edits := c.source.(*editSource); !edits {
+	if !c.m.Options.Interactive {
 		return nil
 	}
 	return c.a.Print(`
-Enter sends the prompt. Alt-Enter, Ctrl-J, or "\" before Enter insert a line break; """ starts and ends text of several lines.
-Tab completes commands, @files, models and agents. Up and Down recall earlier prompts, Ctrl-R searches them.
-Ctrl-C interrupts a turn or clears the line, Ctrl-Z returns to the shell, Ctrl-D exits.
+Each line is a prompt. @file and @dir/ attach files, @agent calls a subagent, and !command runs a shell command.
+For several lines, end each line except the last with "\", or put """ before and after the text.
+Ctrl-C interrupts a turn, Ctrl-D exits.
 `)
 }
 
@@ -121,18 +121,6 @@ func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name s
 		c.notify(fmt.Sprintf("note: the session was started in %s; this conversation works in %s", s.Directory, c.m.Workspace.Project.Directory))
 	}
 	return c.recall(ctx)
-}
-
-func (c *conversation) sessionIDs(ctx context.Context) []string {
-	list, err := c.projectSessions(ctx)
-	if err != nil {
-		return nil // the command reports the error
-	}
-	var out []string
-	for i := range list {
-		out = append(out, list[i].ID)
-	}
-	return out
 }
 
 // chooseModel lists the models, or chooses one by its name or a unique part of it.

@@ -25,6 +25,7 @@ type Flags struct {
 	Schema                     string
 	files, plugins             []string
 	Resume, auto, Quiet, Watch bool
+	Raw                        bool
 	Fork                       bool
 	Chat                       bool          // set by "tenon chat": lines of stdin are prompts
 	Wait                       time.Duration // for MCP servers that were never started before
@@ -44,6 +45,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	flags.StringVar(&f.Title, "title", "", "`title` of the new session")
 	flags.BoolVar(&f.auto, "auto", false, "allow everything that no rule denies, without asking")
 	flags.StringArrayVar(&f.plugins, "plugin", nil, "also load the plugin at this `path`: a package, a .wasm module or an executable; may be repeated")
+	flags.BoolVar(&f.Raw, "raw", false, "on a terminal: print Markdown unrendered and leave out tool output")
 	flags.BoolVar(&f.Quiet, "quiet", false, "print only the answer and errors")
 }
 

@@ -1,4 +1,4 @@
-package chat
+package history
 
 import (
 	"bytes"
@@ -7,38 +7,37 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
-func TestPromptHistory(t *testing.T) {
+func TestHistory(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "data", historyFile)
-	add := func(h *promptHistory, texts ...string) {
+	path := filepath.Join(t.TempDir(), "data", FileName)
+	add := func(h *History, texts ...string) {
 		t.Helper()
 		for _, text := range texts {
-			if err := h.add(text, time.UnixMilli(1)); err != nil {
+			if err := h.Add(text); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	open := func(want ...string) *promptHistory {
+	open := func(want ...string) *History {
 		t.Helper()
-		h, err := openHistory(path)
+		h, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, h.entries); diff != "" {
+		if diff := cmp.Diff(want, h.Entries()); diff != "" {
 			t.Errorf("history (-want +have):\n%s", diff)
 		}
 		return h
 	}
 	one, two := open(), open()
 	add(one, "first", "first", "two\nlines")
-	add(two, "from another process", strings.Repeat("x", maxHistoryEntry+1))
+	add(two, "from another process", strings.Repeat("x", maxEntry+1))
 	open("first", "two\nlines", "from another process")
 
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -53,28 +52,28 @@ func TestPromptHistory(t *testing.T) {
 	open("first", "two\nlines", "from another process", "after a damaged line")
 }
 
-func TestPromptHistoryIsBounded(t *testing.T) {
+func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), historyFile)
-	var records []historyRecord
-	for i := range 2*maxHistory + 1 {
-		records = append(records, historyRecord{1, fmt.Sprint("prompt ", i)})
+	path := filepath.Join(t.TempDir(), FileName)
+	var records []record
+	for i := range 2*maxEntries + 1 {
+		records = append(records, record{1, fmt.Sprint("prompt ", i)})
 	}
-	if err := rewriteHistory(path, records); err != nil {
+	if err := rewrite(path, records); err != nil {
 		t.Fatal(err)
 	}
-	h, err := openHistory(path)
+	h, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(h.entries); n != maxHistory || h.entries[n-1] != fmt.Sprint("prompt ", 2*maxHistory) {
-		t.Errorf("%d prompts, the last is %q", n, h.entries[n-1])
+	if n := len(h.Entries()); n != maxEntries || h.Entries()[n-1] != fmt.Sprint("prompt ", 2*maxEntries) {
+		t.Errorf("%d prompts, the last is %q", n, h.Entries()[n-1])
 	}
-	if err := h.add("one more", time.Now()); err != nil || len(h.entries) != maxHistory {
-		t.Errorf("%d prompts after one more: %v", len(h.entries), err)
+	if err := h.Add("one more"); err != nil || len(h.Entries()) != maxEntries {
+		t.Errorf("%d prompts after one more: %v", len(h.Entries()), err)
 	}
 	content, err := os.ReadFile(path)
-	if err != nil || bytes.Count(content, []byte("\n")) != maxHistory+1 {
+	if err != nil || bytes.Count(content, []byte("\n")) != maxEntries+1 {
 		t.Errorf("the file has %d lines: %v", bytes.Count(content, []byte("\n")), err)
 	}
 	info, err := os.Stat(path)
@@ -83,33 +82,33 @@ func TestPromptHistoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestPromptHistoryCannotBeWritten(t *testing.T) {
+func TestHistoryCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := &promptHistory{path: filepath.Join(file, historyFile)}
-	if err := h.add("text", time.Now()); err == nil || len(h.entries) != 1 {
-		t.Errorf("error %v, %q kept", err, h.entries)
+	h := &History{path: filepath.Join(file, FileName)}
+	if err := h.Add("text"); err == nil || len(h.Entries()) != 1 {
+		t.Errorf("error %v, %q kept", err, h.Entries())
 	}
 }
 
 func FuzzReadHistory(f *testing.F) {
 	f.Add([]byte("{\"time\":1,\"text\":\"a\\nb\"}\n{}\nrubbish\n{\"text\":\"\\u001b[2J\"}"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		records, err := readHistory(bytes.NewReader(in))
+		records, err := read(bytes.NewReader(in))
 		if err != nil {
 			return
 		}
 		var out []byte
 		for _, r := range records {
-			if strings.ContainsFunc(r.Text, terminal.Controls) {
+			if strings.ContainsFunc(r.Text, visible.Controls) {
 				t.Errorf("%q controls terminals", r.Text)
 			}
 			out = append(out, r.line()...)
 		}
-		again, err := readHistory(bytes.NewReader(out))
+		again, err := read(bytes.NewReader(out))
 		if diff := cmp.Diff(records, again); diff != "" || err != nil {
 			t.Errorf("not the same after a round trip: %v\n%s", err, diff)
 		}
