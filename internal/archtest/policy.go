@@ -112,8 +112,7 @@ func places() []place {
 		home: "internal/visible", pkg: "unicode", names: []string{"Cc", "Cf", "Zl", "Zp", "C", "Bidi_Control", "IsControl", "IsPrint", "IsGraphic"},
 		remedy: "clean text from outside with internal/visible",
 		reasons: map[string]string{
-			"builtin/skills":              "checks names",
-			"cmd/tenon/internal/terminal": "measures the width of characters",
+			"builtin/skills": "checks names",
 		},
 	}, {
 		home: "internal/httpx", pkg: "net/http", names: []string{"Client", "DefaultClient", "Get", "Head", "Post", "PostForm"},

@@ -105,7 +105,7 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, ""))
 }
 
-// rewrite replaces the file. What another process adds at the same moment may be lost.
+// rewrite replaces the file. Prompts that another process adds at the same moment may be lost.
 func rewrite(path string, records []record) error {
 	var b bytes.Buffer
 	for _, r := range records {
