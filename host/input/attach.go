@@ -15,7 +15,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +22,7 @@ import (
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -36,7 +36,7 @@ const (
 )
 
 // mention is @ and a path or an agent's name, at the start of a word.
-var mention = regexp.MustCompile("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
+var mention = lazyregexp.New("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
 
 // Resolver turns what a user typed and attached into parts. It is for one prompt; set the exported fields.
 type Resolver struct {
@@ -104,7 +104,7 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 	}
 	parts := sdk.Parts{&sdk.TextPart{Text: text}}
 	seen := map[string]bool{}
-	for _, m := range mention.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range mention().FindAllStringSubmatchIndex(text, -1) {
 		if among(foreign.closed, m[4]-1, m[5]) {
 			continue
 		}

@@ -14,8 +14,8 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint", "internal/jsonline"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm", "internal/requestfield"},
-		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm", "internal/oauth", "internal/requestfield"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm", "internal/requestfield", "internal/lazyregexp"},
+		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm", "internal/oauth", "internal/requestfield", "internal/lazyregexp"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext", "internal/jsonline"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema", "internal/jsontext", "internal/credentials", "internal/oauth"},
 		"examples": {"examples", "sdk"},
@@ -74,6 +74,9 @@ func libraries() map[string][]string {
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
 		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
+		"oras.land/oras-go/v2":                              {"plugins/source/oci"},
+		"github.com/opencontainers/go-digest":               {"plugins/source/oci"},
+		"github.com/opencontainers/image-spec":              {"plugins/source/oci"},
 		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
 	}
 }
@@ -87,6 +90,7 @@ func testLibraries() []string {
 		"golang.org/x/mod", // the examples as modules
 		"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream", // frames of recorded answers
 		"github.com/google/jsonschema-go",                       // tests of tools check their schemas
+		"github.com/google/go-containerregistry",                // an OCI registry
 	}
 }
 
@@ -126,6 +130,7 @@ func places() []place {
 			"mcp/protocol":                    "stays with one origin",
 			"plugins/ability":                 "compares each redirect with the grants",
 			"plugins/source":                  "checks the address of each connection",
+			"plugins/source/oci":              "uses the client of plugins/source",
 			"examples/process-provider":       "is a plugin",
 			"internal/perf/bareclient":        "measures",
 			"builtin/providers/internal/wire": "stays with one origin",

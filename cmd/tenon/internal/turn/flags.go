@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,6 +144,11 @@ func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput
 	default:
 		if err := chooseModel(ctx, m, f, in); err != nil {
 			return nil, err
+		}
+		if name := cmp.Or(in.Model, m.Config().Model); name != "" && !f.Quiet {
+			if doubt := m.DoubtModel(ctx, name); doubt != nil {
+				m.Workspace.App.Screen.Line("note: " + terminal.Visible(doubt.Error()))
+			}
 		}
 		s, err = m.CreateSession(ctx, host.NewSession{Title: f.Title})
 	}
