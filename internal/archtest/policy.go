@@ -34,7 +34,7 @@ func trees() map[string][]string {
 // layers returns folders whose packages build on each other, each on those before it alone.
 func layers() map[string][]string {
 	return map[string][]string{
-		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "install", "turn", "sessions", "chat"},
+		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "frontend", "manage", "install", "turn", "sessions", "chat", "tui"},
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -314,10 +314,9 @@ func (c *conversation) messages(ctx context.Context) ([]sdk.MessageWithParts, er
 	if c.session == nil {
 		return nil, nil
 	}
-	page := store.Page{}
-	if c.session.Revert != nil {
-		page.Before = c.session.Revert.MessageID
+	h, err := frontend.Local{Machine: c.m}.History(ctx, c.session.ID)
+	if err != nil {
+		return nil, err
 	}
-	list, err := c.m.Store.Messages(ctx, c.session.ID, page)
-	return list, c.a.WithoutDamage(err)
+	return h.Messages, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -72,10 +73,11 @@ func (c *conversation) helpOn(configured []host.CommandInfo, name string) error 
 
 // sessions lists the sessions of the project, or continues one, selected by its number in the list, its ID or a unique prefix.
 func (c *conversation) sessions(ctx context.Context, args string) error {
-	list, err := c.projectSessions(ctx)
+	list, err := frontend.Local{Machine: c.m}.Sessions(ctx)
 	if err != nil {
 		return err
 	}
+	list = list[:min(len(list), listedSessions)]
 	if args != "" {
 		return c.switchTo(ctx, list, args)
 	}
@@ -96,13 +98,6 @@ func (c *conversation) sessions(ctx context.Context, args string) error {
 	}
 	c.notify("/sessions NUMBER or /sessions ID continues one; a unique prefix of the ID is enough")
 	return nil
-}
-
-func (c *conversation) projectSessions(ctx context.Context) ([]store.Listed, error) {
-	q := store.Query{Limit: listedSessions}
-	q.ProjectID, q.Directory = c.m.Workspace.Scope()
-	list, err := c.m.Store.List(ctx, q)
-	return list, c.a.WithoutDamage(err)
 }
 
 func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name string) error {
@@ -293,7 +288,7 @@ func (c *conversation) hooks(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	list, _, err := inspect.ReadLedger(ctx, c.m.Store, c.session.ID, c.a.WithoutDamage)
+	list, err := frontend.Local{Machine: c.m}.Ledger(ctx, c.session.ID)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
@@ -167,34 +168,18 @@ func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput
 
 // chooseModel chooses a model if neither flags nor configuration name one, and prints the choice and its reason.
 func chooseModel(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput) error {
-	if f.Model != "" || f.Command != "" || m.Config().Model != "" || agentModel(m, f.Agent) {
+	if f.Model != "" || f.Command != "" {
 		return nil
 	}
-	choice, err := m.DefaultModel(ctx)
-	if err != nil {
+	model, reason, err := frontend.Model(ctx, frontend.Local{Machine: m}, cmp.Or(f.Agent, m.Config().DefaultAgent, sdk.AgentBuild))
+	if err != nil || reason == "" { // it is configured
 		return err
 	}
-	in.Model = choice.Model.Ref().String()
+	in.Model = model
 	if screen := m.Workspace.App.Screen; !f.Quiet {
-		screen.Line(screen.Paint(terminal.Dim, fmt.Sprintf("using %s: %s", terminal.Visible(in.Model), terminal.Visible(choice.Reason))))
+		screen.Line(screen.Paint(terminal.Dim, fmt.Sprintf("using %s: %s", terminal.Visible(model), terminal.Visible(reason))))
 	}
 	return nil
-}
-
-// agentModel reports whether the agent defines its own model.
-func agentModel(m *cli.Machine, name string) bool {
-	if name == "" {
-		name = m.Config().DefaultAgent
-	}
-	if name == "" {
-		name = sdk.AgentBuild
-	}
-	for _, agent := range m.Agents() {
-		if agent.Name == name {
-			return agent.Model != nil
-		}
-	}
-	return false
 }
 
 // absolute returns the paths as absolute paths.
