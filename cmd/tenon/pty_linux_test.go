@@ -18,7 +18,8 @@ import (
 
 // terminal is a pseudo terminal with the command on it.
 type terminal struct {
-	t       *testing.T
+	t       testing.TB
+	tap     func([]byte)
 	control *os.File
 	cmd     *exec.Cmd
 
@@ -32,6 +33,12 @@ type terminal struct {
 // onTerminal starts the command on its own terminal.
 func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
+	return p.onTerminalOf(t, 40, 100, nil, args...)
+}
+
+// onTerminalOf is onTerminal with a size. tap, unless nil, gets all that the command writes.
+func (p *process) onTerminalOf(t testing.TB, rows, columns uint16, tap func([]byte), args ...string) *terminal {
+	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skipf("no pseudo terminal: %v", err)
@@ -43,7 +50,7 @@ func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 	}
 	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100})
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +60,7 @@ func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
 		t.Fatal(err)
 	}
 	defer side.Close()
-	term := &terminal{t: t, control: control, cmd: p.command(args...), grew: make(chan struct{}, 1), closed: make(chan struct{})}
+	term := &terminal{t: t, tap: tap, control: control, cmd: p.command(args...), grew: make(chan struct{}, 1), closed: make(chan struct{})}
 	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = side, side, side
 	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := term.cmd.Start(); err != nil {
@@ -73,6 +80,9 @@ func (x *terminal) read() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := x.control.Read(buf)
+		if x.tap != nil {
+			x.tap(buf[:n])
+		}
 		x.mu.Lock()
 		x.text.Write(buf[:n])
 		x.mu.Unlock()

@@ -66,6 +66,7 @@ func libraries() map[string][]string {
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
 		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
+		"charm.land/bubbletea/v2":                           {"cmd/tenon/internal/tui"},
 		"charm.land/log/v2":                                 {"cmd/tenon"},
 		"github.com/charmbracelet/x/ansi":                   {"cmd/tenon", "internal/markdown"},
 		"github.com/yuin/goldmark":                          {"internal/markdown"},
@@ -85,7 +86,7 @@ func libraries() map[string][]string {
 // (their names end in "test") count as tests.
 func testLibraries() []string {
 	return []string{
-		"github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
+		"github.com/charmbracelet/x/vt", "github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
 		"github.com/bufbuild/protocompile", "github.com/mark3labs/mcp-go",
 		"golang.org/x/mod", // the examples as modules
 		"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream", // frames of recorded answers

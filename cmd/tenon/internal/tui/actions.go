@@ -130,7 +130,9 @@ func (m *model) promptInput(text string, files []string) host.PromptInput {
 }
 
 // submit sends a prompt. Without a session, it creates one first.
-func (m *model) submit(text string, files []string) tea.Cmd { return m.send(m.promptInput(text, files)) }
+func (m *model) submit(text string, files []string) tea.Cmd {
+	return m.send(m.promptInput(text, files))
+}
 
 func (m *model) send(in host.PromptInput) tea.Cmd {
 	m.show(m.root)
@@ -156,15 +158,27 @@ type createdWith struct {
 
 // prompt gives a prompt to its session.
 func (m *model) prompt(in host.PromptInput) tea.Cmd {
-	send := func() tea.Msg {
-		_, err := m.host.Prompt(m.ctx, in)
-		return promptedMsg{in.SessionID, err}
+	return func() tea.Msg {
+		wait, err := m.host.Submit(m.ctx, in)
+		if err != nil {
+			return promptedMsg{in.SessionID, err}
+		}
+		return submittedMsg{in.SessionID, wait}
 	}
-	if !m.main().busy() {
-		return send
-	}
-	m.waiting = append(m.waiting, host.Waiting{Input: in}) // until the host's list arrives
-	return send
+}
+
+// submittedMsg is a prompt that the session has.
+type submittedMsg struct {
+	session string
+	wait    func(context.Context) (*sdk.MessageWithParts, error)
+}
+
+// submitted waits for the answer of a prompt.
+func (m *model) submitted(msg submittedMsg) tea.Cmd {
+	return tea.Batch(m.loadWaiting(), func() tea.Msg {
+		_, err := msg.wait(m.ctx)
+		return promptedMsg{msg.session, err}
+	})
 }
 
 // begin makes a new session the one that prompts go to.

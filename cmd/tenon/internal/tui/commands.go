@@ -233,14 +233,14 @@ func (m *model) rename(title string) tea.Cmd {
 	}
 	session := m.root
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
-		return toastMsg{text: "renamed"}, m.host.Rename(ctx, session, title)
+		return toastMsg{text: "renamed"}, m.host.SetTitle(ctx, session, title)
 	})
 }
 
 func (m *model) copyAnswer() tea.Cmd {
 	text := m.thread().answer()
 	if text == "" {
-		m.say("there is no answer yet")
+		m.say("no answer yet")
 		return nil
 	}
 	m.say("copied the last answer")

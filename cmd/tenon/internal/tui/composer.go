@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
-// history recalls earlier prompts. What was typed before recalling comes back at its end.
+// history recalls earlier prompts. At its end, the draft from before comes back.
 type history struct {
 	past  Past
 	at    int // from the end; 0: the draft
@@ -93,7 +93,11 @@ func (m *model) run(text string, files []string) tea.Cmd {
 		}
 		if !strings.Contains(name, "/") { // else it is a path
 			m.input.Set(text)
-			m.problem(nearest.Remedy(name, m.commandNames()) + `; for a prompt, put a space before the "/"`)
+			fix := "/help lists the commands"
+			if near := nearest.Name(name, m.commandNames()); near != "" {
+				fix = "did you mean /" + near + "?"
+			}
+			m.problem("unknown command /" + oneLine(name) + "; " + fix + ` To send it as a prompt, put a space before the "/"`)
 			return nil
 		}
 	case line == "exit" || line == "quit" || line == ":q":

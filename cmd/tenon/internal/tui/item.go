@@ -18,7 +18,7 @@ type look struct {
 	version   int
 }
 
-// item is an entry of the transcript. What it shows is rendered once for a width and a look, and again when it changes.
+// item is an entry of the transcript. Its lines are rendered once for a width and a look, and again when it changes.
 type item struct {
 	id, message string
 	source      string // of a prompt: what the user typed
@@ -91,7 +91,7 @@ func userItem(k *look, m *sdk.MessageWithParts) *item {
 		for _, note := range notes {
 			out = append(out, indent(bar, wrap(paint(k.theme.faint, note), width-2))...)
 		}
-		return append(out, "")
+		return out
 	}
 	return i
 }
@@ -99,11 +99,11 @@ func userItem(k *look, m *sdk.MessageWithParts) *item {
 // textItem is text of the model. It grows with append.
 type textItem struct {
 	item
-	text strings.Builder
-	faint  bool // reasoning
+	text  strings.Builder
+	faint bool // reasoning
 
-	ended  bool
-	took   time.Duration // of reasoning
+	ended bool
+	took  time.Duration // of reasoning
 
 	stream        *markdown.Stream
 	streamWidth   int
@@ -163,7 +163,7 @@ func (t *textItem) render(width int) []string {
 	return append(t.blocks, t.placed(t.stream.Open())...) // overwrites the open block of the last call
 }
 
-// placed returns lines as they stand in the transcript.
+// placed returns lines with the margin of the transcript.
 func (t *textItem) placed(lines []string) []string {
 	for i, line := range lines {
 		if t.faint {

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxMenu is the number of rows of the menu.
+// maxMenu is the maximum number of rows of the menu.
 const maxMenu = 8
 
 // menu completes the word before the caret: commands after /, files and agents after @.
@@ -52,7 +52,7 @@ func (m *model) commandRows(pattern string) []menuRow {
 	return out
 }
 
-// maxMentions bounds the choices of @: nobody reads more.
+// maxMentions bounds the choices of @; more are useless.
 const maxMentions = 50
 
 func (m *model) mentionRows(pattern string) []menuRow {
@@ -112,13 +112,14 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 	return true, nil
 }
 
-// view draws the menu.
-func (n *menu) view(m *model, width int) []string {
+// view draws the menu in at most height rows.
+func (n *menu) view(m *model, width, height int) []string {
 	if len(n.rows) == 0 {
 		return nil
 	}
-	from := max(0, min(n.at-maxMenu/2, len(n.rows)-maxMenu))
-	rows := n.rows[from:min(len(n.rows), from+maxMenu)]
+	height = max(1, min(height, maxMenu))
+	from := max(0, min(n.at-height/2, len(n.rows)-height))
+	rows := n.rows[from:min(len(n.rows), from+height)]
 	wide := 0
 	for _, r := range rows {
 		wide = max(wide, len([]rune(r.label)))

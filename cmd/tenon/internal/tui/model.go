@@ -155,7 +155,7 @@ func (m *model) main() *thread {
 }
 
 // say shows a message until the next key.
-func (m *model) say(text string)    { m.toast = toast{text: text} }
+func (m *model) say(text string)     { m.toast = toast{text: text} }
 func (m *model) problem(text string) { m.toast = toast{text, true} }
 
 // Init implements tea.Model.
@@ -217,6 +217,8 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		m.begin(msg.session)
 		msg.in.SessionID = msg.session.ID
 		return tea.Sequence(m.acceptEdits(), m.prompt(msg.in))
+	case submittedMsg:
+		return m.submitted(msg)
 	case promptedMsg:
 		return m.prompted(msg)
 	case filesMsg:

@@ -16,11 +16,11 @@ type pager struct {
 	diff  string
 	split bool
 
-	top, height  int
-	lines        []string
-	width        int
-	theme        *theme
-	section      func(line string) bool // what ] and [ jump to; nil: hunks of a diff
+	top, height int
+	lines       []string
+	width       int
+	theme       *theme
+	section     func(line string) bool // what ] and [ jump to; nil: hunks of a diff
 }
 
 func (p *pager) full() bool { return true }

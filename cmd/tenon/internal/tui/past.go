@@ -92,7 +92,7 @@ func readHistory(r io.Reader) ([]historyRecord, error) {
 	return out, lines.Err()
 }
 
-// rewriteHistory replaces the file. What another process adds at the same moment may be lost.
+// rewriteHistory replaces the file. Prompts that another process adds at the same moment may be lost.
 func rewriteHistory(path string, records []historyRecord) error {
 	var b bytes.Buffer
 	for _, r := range records {

@@ -289,7 +289,11 @@ func (p *permission) view(m *model, width, height int) ([]string, *tea.Position)
 		out = append(out, " "+paint(k.warn, paint("1", l)))
 	}
 	for _, note := range p.notes {
-		out = append(out, fit(" "+paint(k.faint, note), width))
+		if lines := wrap(note, width-2); height > smallHeight {
+			out = append(out, indent(" ", paintAll(k.faint, lines))...)
+		} else {
+			out = append(out, fit(" "+paint(k.faint, note), width))
+		}
 	}
 	tail, at := p.answers(m, width, height-len(out)-3)
 	preview := p.preview(m, width-4)
@@ -326,4 +330,3 @@ func (p *permission) answers(m *model, width, room int) ([]string, *tea.Position
 func (p *permission) fullScreen() dialog {
 	return &pager{title: p.title, diff: p.diff, draw: func(m *model, width int) []string { return indent("  ", p.preview(m, width-4)) }}
 }
-

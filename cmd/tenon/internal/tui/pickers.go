@@ -87,7 +87,7 @@ func (m *model) chooseAgent(args string) tea.Cmd {
 		}
 	}
 	if args != "" {
-		m.problem("there is no agent " + oneLine(args) + "; /agent lists them")
+		m.problem("agent " + oneLine(args) + " not found; /agent lists them")
 		return nil
 	}
 	return m.open(p)
@@ -137,7 +137,7 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 	return nil
 }
 
-// chooseTheme opens the picker of themes, which shows each at once, or chooses the one that is named.
+// chooseTheme opens the picker of themes, or chooses the one that is named.
 func (m *model) chooseTheme(args string) tea.Cmd {
 	p := &picker{title: "Theme", choose: func(m *model, r pickRow) tea.Cmd {
 		m.setTheme(r.id)
@@ -150,7 +150,7 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 		}
 	}
 	if args != "" {
-		m.problem("there is no theme " + oneLine(args) + "; /theme lists them")
+		m.problem("theme " + oneLine(args) + " not found; /theme lists them")
 		return nil
 	}
 	return m.open(p)
@@ -187,7 +187,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog {
 		"ctrl+r": func(m *model, p *picker, r pickRow) (bool, tea.Cmd) {
 			ask := &line{title: "Rename the session", done: func(m *model, title string) tea.Cmd {
 				return m.do(func(ctx context.Context) (tea.Msg, error) {
-					return renamedMsg{p, r.id, title}, m.host.Rename(ctx, r.id, title)
+					return renamedMsg{p, r.id, title}, m.host.SetTitle(ctx, r.id, title)
 				})
 			}}
 			ask.input.Set(r.label)
@@ -199,7 +199,9 @@ func (m *model) sessionPicker(all []store.Listed) dialog {
 				return false, nil
 			}
 			p.armed = ""
-			return false, m.do(func(ctx context.Context) (tea.Msg, error) { return deletedMsg{p, r.id}, m.host.DeleteSession(ctx, r.id) })
+			return false, m.do(func(ctx context.Context) (tea.Msg, error) {
+				return deletedMsg{p, r.id}, m.host.DeleteSession(ctx, r.id)
+			})
 		},
 		"ctrl+f": func(m *model, _ *picker, r pickRow) (bool, tea.Cmd) {
 			return true, m.do(func(ctx context.Context) (tea.Msg, error) {

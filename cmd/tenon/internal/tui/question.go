@@ -22,7 +22,9 @@ type questions struct {
 	text    edit.Editor
 }
 
-func newQuestions(r *sdk.QuestionRequest) *questions { return &questions{request: r, chosen: map[int]bool{}} }
+func newQuestions(r *sdk.QuestionRequest) *questions {
+	return &questions{request: r, chosen: map[int]bool{}}
+}
 
 func (q *questions) id() string { return q.request.ID }
 func (q *questions) full() bool { return false }

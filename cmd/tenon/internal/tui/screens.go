@@ -187,7 +187,7 @@ func (m *model) openLedger() tea.Cmd {
 		}
 		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 		return openMsg{&pager{
-			title:   "What plugins changed",
+			title:   "Changes by plugins",
 			section: func(line string) bool { return strings.HasPrefix(line, "step ") || strings.HasPrefix(line, "outside ") },
 			draw:    func(*model, int) []string { return indent(" ", lines) },
 		}}, nil

@@ -40,7 +40,9 @@ func newThread(s *sdk.Session) *thread {
 }
 
 // busy reports whether a turn runs.
-func (t *thread) busy() bool { return t.status.Type == sdk.StatusBusy || t.status.Type == sdk.StatusRetry }
+func (t *thread) busy() bool {
+	return t.status.Type == sdk.StatusBusy || t.status.Type == sdk.StatusRetry
+}
 
 // fill shows what is stored of the session.
 func (t *thread) fill(m *model, h *frontend.History) {
@@ -111,10 +113,11 @@ func (t *thread) part(m *model, p sdk.Part) {
 			t.userPart(m, h.MessageID, p)
 			return
 		}
-		if p.Synthetic || p.Text == "" && have == nil {
+		ended := p.Time == nil || p.Time.End != 0
+		if p.Synthetic || p.Text == "" && ended && have == nil {
 			return
 		}
-		t.text(m, have, h, false).set(p.Text, p.Time == nil || p.Time.End != 0)
+		t.text(m, have, h, false).set(p.Text, ended)
 	case *sdk.ReasoningPart:
 		item := t.text(m, have, h, true)
 		item.took = time.Duration(max(0, p.Time.End-p.Time.Start)) * time.Millisecond

@@ -15,6 +15,8 @@ import (
 const (
 	// foldedHead and foldedTail are the lines of output that a folded card shows; liveTail those of a running command.
 	foldedHead, foldedTail, liveTail = 2, 4, 6
+	// longArguments is the size in bytes from which a card counts arguments that still arrive.
+	longArguments = 1 << 10
 	// foldedDiff is the number of lines of a diff that a folded card shows.
 	foldedDiff = 12
 	// maxOpenLines bounds an unfolded card. The rest is in the full-screen view.
@@ -63,7 +65,9 @@ func (t *toolItem) head(width int) string {
 	switch s.Status {
 	case sdk.ToolPending:
 		mark = paint(k.faint, "○")
-		notes = append(notes, fmt.Sprintf("%d bytes of arguments", t.received))
+		if t.received > longArguments {
+			notes = append(notes, fmt.Sprintf("%d bytes of arguments", t.received))
+		}
 	case sdk.ToolRunning:
 		if took := t.now().Sub(time.UnixMilli(s.Time.Start)); s.Time.Start > 0 && took >= time.Second {
 			notes = append(notes, view.Duration(took.Truncate(time.Second)))

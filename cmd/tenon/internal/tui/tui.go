@@ -188,7 +188,7 @@ func (s *session) Write(p []byte) (int, error) {
 	for _, line := range strings.Split(strings.TrimRight(string(p), "\n"), "\n") {
 		select {
 		case s.logs <- strings.TrimSpace(stripSGR(line)):
-		default: // nobody reads so many; the first ones matter
+		default: // too many; the first ones matter
 		}
 	}
 	return len(p), nil

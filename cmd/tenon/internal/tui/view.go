@@ -138,7 +138,7 @@ func (m *model) bottom(top dialog) (lines []string, at *tea.Position) {
 		if m.toast.bad {
 			look = m.look.theme.fail
 		}
-		for _, l := range wrap(oneLine(m.toast.text), m.width-2)[:] {
+		for _, l := range wrap(oneLine(m.toast.text), m.width-2) {
 			if len(lines) < m.height/2 {
 				lines = append(lines, " "+paint(look, l))
 			}
@@ -151,8 +151,8 @@ func (m *model) bottom(top dialog) (lines []string, at *tea.Position) {
 		}
 		return append(lines, shown...), caret
 	}
-	lines = append(lines, m.menu.view(m, m.width)...)
 	input, at := m.inputLines()
+	lines = append(lines, m.menu.view(m, m.width, m.height-len(lines)-len(input)-1)...)
 	if at != nil {
 		at.Y += len(lines)
 	}
