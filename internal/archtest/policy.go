@@ -34,7 +34,7 @@ func trees() map[string][]string {
 // layers returns folders whose packages build on each other, each on those before it alone.
 func layers() map[string][]string {
 	return map[string][]string{
-		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "install", "turn", "sessions", "frontend", "chat", "tui"},
+		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "frontend", "manage", "install", "turn", "sessions", "chat", "tui"},
 	}
 }
 
@@ -117,8 +117,7 @@ func places() []place {
 		home: "internal/visible", pkg: "unicode", names: []string{"Cc", "Cf", "Zl", "Zp", "C", "Bidi_Control", "IsControl", "IsPrint", "IsGraphic"},
 		remedy: "clean text from outside with internal/visible",
 		reasons: map[string]string{
-			"builtin/skills":              "checks names",
-			"cmd/tenon/internal/terminal": "measures the width of characters",
+			"builtin/skills": "checks names",
 		},
 	}, {
 		home: "internal/httpx", pkg: "net/http", names: []string{"Client", "DefaultClient", "Get", "Head", "Post", "PostForm"},

@@ -47,6 +47,7 @@ type Turn struct {
 	Machine *cli.Machine
 	Signals <-chan os.Signal
 	Quiet   bool
+	Raw     bool               // Markdown is not rendered
 	InChat  bool               // the turn belongs to a chat
 	Fresh   bool               // the session is new, and is deleted again if the model cannot be used or reached
 	Keys    *terminal.Keyboard // source of answers to questions; nil: questions are refused
@@ -79,7 +80,7 @@ func (t *Turn) Run(ctx context.Context) *view.Outcome {
 	}
 	t.session, t.view = s.ID, t.newView(s)
 	if t.Keys != nil {
-		t.asker = newAsker(t.app().Screen, t.Keys, t.Machine.Host)
+		t.asker = newAsker(t.app().Screen, t.Keys, t.Machine.Host, t.Machine.Workspace.Project.Directory)
 	}
 	return t.loop(ctx, sub.Events())
 }
@@ -120,7 +121,7 @@ func (t *Turn) newView(s *sdk.Session) display {
 	}
 	shown := &view.Turn{
 		Session: s, Directory: t.Machine.Workspace.Project.Directory, Retries: retryLimit(t.Machine.Config()),
-		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, InChat: t.InChat,
+		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, Raw: t.Raw, InChat: t.InChat,
 		Remedy: func(err error) (text, fix string, code int) {
 			f := words.Remedy(err)
 			return a.Mask.Clean(f.Err.Error()), f.Fix, f.Code
