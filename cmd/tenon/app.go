@@ -67,7 +67,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	})
 	root.AddCommand(runCommand(a), chat.Command(a), sessions.Command(a), manCommand(a))
 	root.AddCommand(inspect.Commands(a)...)
-	root.AddCommand(manage.Commands(a, func(ctx context.Context, yes bool) error { return approveRules(ctx, a, yes) }, install.Commands(a))...)
+	root.AddCommand(manage.Commands(a, func(ctx context.Context, o manage.ApproveOptions) error { return approveRules(ctx, a, o) }, install.Commands(a))...)
 	root.AddCommand(topics()...)
 	group(root)
 	return root
