@@ -57,7 +57,7 @@ type Options struct {
 	// key from Environ.
 	Foreign map[string]string
 	// SignIn adds the user's stored credentials to a provider, as model.Options.SignIn says.
-	SignIn func(info *sdk.ProviderInfo) (source string)
+	SignIn func(info *sdk.ProviderInfo, addressed bool) (source string)
 	// Own is what the user's own configuration, without files of the repository, says about providers, models, agents and commands.
 	// Nil: files of the repository say nothing about those.
 	Own *sdk.Config
@@ -95,7 +95,7 @@ type Host struct {
 	bus       *live.Bus
 	asks      *permission.Asks
 	policy    permission.Policy
-	approvals permission.Approvals
+	approvals *permission.Approvals
 
 	// Both end in Close: besideCtx, for requests beside turns, first.
 	ctx, besideCtx       context.Context
@@ -119,7 +119,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.New("host: Config, Store, Logger and Project are required")
 	}
 	h := &Host{
-		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(), approvals: permission.Approvals{Store: o.Store, Project: o.Project},
+		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(), approvals: &permission.Approvals{Store: o.Store, Project: o.Project},
 		policy: o.Policy,
 
 		runners: map[string]*runner{},

@@ -17,6 +17,7 @@ type Config struct {
 	Sandbox           SandboxConfig             `json:"sandbox,omitzero"`             // files that confined commands may read and write; false disables the sandbox
 	LogLevel          string                    `json:"logLevel,omitempty"`           // debug, info, warn or error
 	Provider          map[string]ProviderConfig `json:"provider,omitempty"`           // by identifier: providers to add or change
+	Catalog           CatalogConfig             `json:"catalog,omitzero"`             // the list of models and prices
 	DisabledProviders []string                  `json:"disabled_providers,omitempty"` // providers not to use
 	EnabledProviders  []string                  `json:"enabled_providers,omitempty"`  // the only providers to use
 	Agent             map[string]AgentConfig    `json:"agent,omitempty"`              // by name: agents to add or change
@@ -37,6 +38,12 @@ type Config struct {
 	Compaction        CompactionConfig          `json:"compaction,omitzero"`          // when and how a conversation is summarised
 	Retry             RetryConfig               `json:"retry,omitzero"`               // bounds of the retries of a model request
 	Experimental      ExperimentalConfig        `json:"experimental,omitzero"`        // options that may change
+}
+
+// CatalogConfig configures the refresh of the list of models, limits and prices. A project's file must not contain it.
+type CatalogConfig struct {
+	Refresh *bool  `json:"refresh,omitempty"` // refresh it in the background, at most once a day; default true
+	URL     string `json:"url,omitempty"`     // address of the list, in the form of models.dev; default https://models.dev/api.json
 }
 
 // ProviderConfig adds a provider or extends one of the catalog.

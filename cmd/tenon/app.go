@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/install"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 )
 
@@ -58,6 +59,8 @@ func rootCommand(a *cli.App) *cobra.Command {
 			return inspect.PrintVersion(a)
 		case len(args) > 0 && strings.ContainsAny(args[0], " \t\n"): // a command is one word
 			return runTurn(cmd.Context(), a, &turn.Flags{Wait: serverWait}, args)
+		case len(args) == 0 && a.Screen.Answers && a.Screen.Live:
+			return tui.Run(cmd.Context(), a, &turn.Flags{Chat: true}, nil)
 		}
 		return command(cmd, args)
 	}
@@ -65,7 +68,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%w", err)
 	})
-	root.AddCommand(runCommand(a), chat.Command(a), sessions.Command(a), manCommand(a))
+	root.AddCommand(runCommand(a), tui.Command(a), chat.Command(a), sessions.Command(a), manCommand(a))
 	root.AddCommand(inspect.Commands(a)...)
 	root.AddCommand(manage.Commands(a, func(ctx context.Context, o manage.ApproveOptions) error { return approveRules(ctx, a, o) }, install.Commands(a))...)
 	root.AddCommand(topics()...)

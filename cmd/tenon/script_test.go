@@ -21,6 +21,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/plugins/scaffold/scaffoldtest"
 )
 
 // TestScript runs the command as users do. Scripts have these commands beside testscript's own:
@@ -90,6 +91,9 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"rust-wasm": func(ts *testscript.TestScript, _ bool, _ []string) { // puts the rustc with the target first
+				ts.Setenv("PATH", scaffoldtest.RustDir(t)+string(os.PathListSeparator)+ts.Getenv("PATH"))
+			},
 			"llm": cmdLLM, "code": cmdCode, "serves": cmdServes, "asked": cmdAsked, "last": cmdLast, "damage": cmdDamage,
 		},
 		RequireExplicitExec: true,

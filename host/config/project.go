@@ -44,6 +44,10 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "mcp_registry")
 		left("mcp_registry", "left out: a file of the project may not choose where you search for servers", remedy)
 	}
+	if _, ok := layer["catalog"]; ok {
+		delete(layer, "catalog")
+		left("catalog", "left out: a file of the project may not choose where prices and limits come from", remedy)
+	}
 	restrictFields(layer, func(key string) {
 		left(key, "left out: a file of the project may only set how an answer is generated, such as reasoningEffort or temperature", remedy)
 	})

@@ -187,8 +187,7 @@ func (n Inventory) ListModels(ctx context.Context, o model.ListOptions) ([]model
 	return g.Models.List(ctx, o)
 }
 
-// TestProvider asks a provider for its models with the user's credentials and returns their number. Errors: errors.ErrUnsupported for a
-// provider that cannot list them.
+// TestProvider tests the user's credentials for a provider, as model.Models.Test does.
 func (n Inventory) TestProvider(ctx context.Context, id string) (models int, err error) {
 	g := n.r.Acquire()
 	defer n.r.Release(g)

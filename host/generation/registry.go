@@ -16,10 +16,10 @@ type Options struct {
 	Project          sdk.Project
 	Environ          []string
 	Log              *slog.Logger
-	FromProject      func(origin string) bool       // as Options.FromProject; may be nil
-	ApprovedReceiver func(digest string) bool       // as Options.ApprovedReceiver; may be nil
-	SignIn           func(*sdk.ProviderInfo) string // as Options.SignIn; may be nil
-	Quarantine       func(plugin, reason string)    // as Options.Quarantine; may be nil
+	FromProject      func(origin string) bool             // as Options.FromProject; may be nil
+	ApprovedReceiver func(digest string) bool             // as Options.ApprovedReceiver; may be nil
+	SignIn           func(*sdk.ProviderInfo, bool) string // as Options.SignIn; may be nil
+	Quarantine       func(plugin, reason string)          // as Options.Quarantine; may be nil
 	Notice           func(sdk.PluginNotice)
 	Turns            Turns
 	Bus              *live.Bus

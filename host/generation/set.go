@@ -53,6 +53,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 	}
 	var providers []sdk.ProviderInfo
 	var catalogs []sdk.ModelCatalog
+	var refreshers []sdk.CatalogRefresher
 	var rules []sdk.ModelRules
 	for _, l := range g.Plugins {
 		providers = append(providers, l.providers...)
@@ -62,15 +63,27 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 		if c, ok := l.Value.(sdk.ModelCatalog); ok {
 			catalogs = append(catalogs, c)
 		}
+		if c, ok := l.Value.(sdk.CatalogRefresher); ok {
+			refreshers = append(refreshers, c)
+		}
 		if r, ok := l.Value.(sdk.ModelRules); ok {
 			rules = append(rules, r)
 		}
 	}
 	g.Models = model.New(model.Options{
-		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Catalogs: catalogs, Rules: rules, Protocols: g.protocols, Engine: g.Engine,
+		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Catalogs: catalogs, Refresh: refreshAll(refreshers), Rules: rules, Protocols: g.protocols, Engine: g.Engine,
 		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn,
 	})
 	return g, nil
+}
+
+// refreshAll returns a function that refreshes the catalogs.
+func refreshAll(catalogs []sdk.CatalogRefresher) func() {
+	return func() {
+		for _, c := range catalogs {
+			c.RefreshCatalog()
+		}
+	}
 }
 
 // start starts the plugins, side by side, and keeps those that did in their order. A plugin of the old generation that is still

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -89,7 +90,7 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	}
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	count := &meter{provider: m.Provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes}
+	count := &meter{provider: m.Provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes, begins: m.begins}
 	if req.Purpose == sdk.PurposeTitle {
 		count.limit = maxTitleAnswer
 	}
@@ -112,8 +113,14 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	if errors.As(err, &bound) && bound.StatusCode == http.StatusNotFound && m.similar != "" {
 		bound.Message += fmt.Sprintf("; did you mean %s/%s?", m.ProviderID, m.similar)
 	}
+	if bound != nil && bound.Message != "" && slices.Contains(addressStatus, bound.StatusCode) {
+		bound.Message += m.note
+	}
 	return err
 }
+
+// addressStatus are the statuses of failures that a wrong address explains; 0 stands for no response.
+var addressStatus = []int{0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
 
 // meter counts one answer. Its provider's goroutine calls take; the timer is reset by it alone.
 type meter struct {
@@ -121,6 +128,7 @@ type meter struct {
 	sink     func(sdk.StreamEvent) error
 	limit    int // in bytes
 	taken    int
+	begins   func() // is called with the first event; nil: no callback
 	block    string // key of the latest block of text or reasoning
 	answer   time.Duration
 	timer    *time.Timer // nil without a limit
@@ -128,6 +136,10 @@ type meter struct {
 
 // take passes an event on that fits.
 func (m *meter) take(e sdk.StreamEvent) error {
+	if m.begins != nil {
+		m.begins()
+		m.begins = nil
+	}
 	cost := storedSize(e.Text) + len(e.CallID) + len(e.Tool)
 	if len(e.Metadata) > 0 {
 		data, err := json.Marshal(e.Metadata)

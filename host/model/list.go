@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// localTimeout bounds the search for model servers on this machine: they answer at once or are not there.
+// localTimeout bounds the search for model servers on this machine, which respond within milliseconds.
 const localTimeout = 300 * time.Millisecond
 
 // Info is one model that can be used, for listings.
@@ -105,7 +105,7 @@ func (m *Models) listOf(ctx context.Context, id, source string, o ListOptions) (
 func (p *provider) source() string {
 	switch {
 	case p.keyFrom != "":
-		return p.keyFrom
+		return p.keyFrom + p.addressNote()
 	case p.info.Local && !p.configured:
 		return p.info.BaseURL
 	case p.configured:

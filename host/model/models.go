@@ -32,6 +32,7 @@ type Options struct {
 	ByRepository bool
 	Providers    []sdk.ProviderInfo // of the plugins, in their order
 	Catalogs     []sdk.ModelCatalog // further models, read when a provider is used
+	Refresh      func()             // refreshes the catalogs in the background; called when the first answer of one of their providers begins
 	Rules        []sdk.ModelRules   // applied to each model that is used
 	Protocols    map[string]sdk.Protocol
 	Engine       *hooks.Engine
@@ -39,8 +40,9 @@ type Options struct {
 	Secrets      []string          // no variable that holds one is passed to shell commands
 	Foreign      map[string]string // the providers whose address a file of the project chose, with the file; they get no key from Environ
 	// SignIn adds the user's stored credentials to a provider that has none from the configuration or the environment, and returns their
-	// source; empty: none. It sets Key, or Authorize with the address and options that belong to it. Nil: nothing is stored.
-	SignIn func(info *sdk.ProviderInfo) (source string)
+	// source; empty: none. It sets Key, or Authorize with the address and options that belong to it. addressed reports that the user chose the
+	// provider's address. Nil: nothing is stored.
+	SignIn func(info *sdk.ProviderInfo, addressed bool) (source string)
 	// Approved reports whether the user approved a Receiver, by its digest. Nil: none.
 	Approved func(digest string) bool
 }
@@ -58,6 +60,7 @@ type Models struct {
 	mu      sync.Mutex
 	clients map[server]sdk.ModelClient
 	local   map[string][]sdk.Model // what local servers said they have, by provider
+	refresh func()                 // Options.Refresh, once; nil without one
 }
 
 // server is what a client is opened for: models of one provider can be at several addresses.
@@ -65,15 +68,17 @@ type server struct{ provider, protocol, npm, address string }
 
 // provider is what is known of a provider after the configuration was applied.
 type provider struct {
-	info       sdk.ProviderInfo // without models
-	base       map[string]sdk.Model
-	models     func() map[string]sdk.Model // all models, the configuration applied
-	configured bool                        // it stands in the configuration
-	addressed  bool                        // the configuration has its address
-	keyFrom    string                      // where the key came from, for people; empty without one
-	signedIn   bool                        // the key, or what replaces it, is stored
-	answered   atomic.Bool                 // its server answered a request
-	withheld   string                      // the variable whose key is not sent to an address of the project's choice
+	info        sdk.ProviderInfo // without models
+	base        map[string]sdk.Model
+	models      func() map[string]sdk.Model // all models, the configuration applied
+	configured  bool                        // it stands in the configuration
+	addressed   bool                        // the user's configuration or environment has its address
+	addressFrom string                      // the variable that has its address; empty without one
+	keyFrom     string                      // where the key came from, for people; empty without one
+	signedIn    bool                        // the key, or what replaces it, is stored
+	catalogued  bool                        // a catalog has models of it; known once models was called
+	answered    atomic.Bool                 // its server answered a request
+	withheld    string                      // the variable whose key is not sent to an address of the project's choice
 }
 
 // Picked is the model a session starts with, and why.
@@ -96,6 +101,9 @@ func makeModels(o Options, r *receivers) *Models {
 	m := &Models{
 		o: o, config: config, receivers: r, foreign: o.Foreign, providers: map[string]*provider{}, secretEnv: map[string]bool{},
 		clients: map[server]sdk.ModelClient{}, local: map[string][]sdk.Model{},
+	}
+	if o.Refresh != nil {
+		m.refresh = sync.OnceFunc(o.Refresh)
 	}
 	for _, info := range o.Providers {
 		if _, known := m.providers[info.ID]; !known {
@@ -131,15 +139,24 @@ func (m *Models) newProvider(info sdk.ProviderInfo) *provider {
 // readModels joins the models of the plugin, of the catalogs and of the configuration.
 func (m *Models) readModels(p *provider) map[string]sdk.Model {
 	out := map[string]sdk.Model{}
+	newer := map[string]sdk.Model{}
 	for _, c := range m.o.Catalogs {
-		more, err := c.CatalogModels(p.info.ID)
+		known, more, err := c.CatalogModels(p.info.ID)
 		if err != nil {
 			continue // part of the program, and tested; without it the model is used as its name says
 		}
-		maps.Copy(out, more)
+		maps.Copy(out, known)
+		maps.Copy(newer, more)
 	}
+	maps.Copy(out, newer)
+	p.catalogued = len(out) > 0
 	for id, model := range p.base {
 		out[id] = joined(model, out[id])
+		if recent, ok := newer[id]; ok {
+			model := out[id]
+			model.Limit, model.Cost = recent.Limit, recent.Cost
+			out[id] = model
+		}
 	}
 	c := m.config.Provider[p.info.ID]
 	for id, model := range out {
@@ -194,6 +211,9 @@ func (m *Models) enabled(id string) bool {
 // Choose picks the model of a session that names none. A repository's choice must be approved.
 func (m *Models) Choose(ctx context.Context) (Picked, error) {
 	choice, err := m.pick(ctx)
+	if err == nil {
+		choice.Reason += m.providers[choice.Model.ProviderID].addressNote()
+	}
 	if err == nil && m.o.Own != nil {
 		err = m.receivers.check(ctx, m, choice.Model.ProviderID, true)
 	}
@@ -256,6 +276,14 @@ func complete(model sdk.Model, providerID, id string) sdk.Model {
 	model.Name = cmp.Or(model.Name, id)
 	model.APIID = cmp.Or(model.APIID, id)
 	return model
+}
+
+// addressNote returns a note for messages about the variable that has the address; empty without one.
+func (p *provider) addressNote() string {
+	if p.addressFrom == "" {
+		return ""
+	}
+	return "; its address is from " + p.addressFrom
 }
 
 // known returns the model from the table, or one of which only the name is known.
@@ -334,7 +362,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	info.KeyOnly = m.foreign[id] != ""
 	c, err := protocol.Open(info)
 	if err != nil {
-		return nil, fmt.Errorf("%w: provider %q: %w", ErrModel, id, err)
+		return nil, fmt.Errorf("%w: provider %q: %w%s", ErrModel, id, err, p.addressNote())
 	}
 	m.clients[at] = c
 	return c, nil
@@ -372,6 +400,8 @@ type Model struct {
 	sdk.Model
 	Provider sdk.ProviderInfo
 	client   sdk.ModelClient
+	note     string       // for errors: addressNote of the provider
+	begins   func()       // is called when an answer begins; nil: no callback
 	similar  string       // a known model with a similar name, if this one is unknown
 	answered *atomic.Bool // of the provider
 }
@@ -397,9 +427,13 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 	if err != nil {
 		return nil, err
 	}
-	out.Provider, out.answered = m.providers[out.ProviderID].info, &m.providers[out.ProviderID].answered
-	if models := m.providers[out.ProviderID].models(); models[out.ID].ID == "" {
+	p := m.providers[out.ProviderID]
+	out.Provider, out.note, out.answered = p.info, p.addressNote(), &p.answered
+	if models := p.models(); models[out.ID].ID == "" {
 		out.similar = nearest.Name(out.ID, slices.Collect(maps.Keys(models)))
+	}
+	if p.catalogued && !p.addressed {
+		out.begins = m.refresh
 	}
 	if out.client, err = m.client(ctx, out.ProviderID, &out.Model); err != nil {
 		return nil, err

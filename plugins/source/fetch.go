@@ -1,17 +1,22 @@
 package source
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
+	"github.com/tenonhq/tenon/plugins/source/oci"
 )
 
 // Kinds of errors.
@@ -33,10 +38,56 @@ type Pin struct {
 	URL       string `json:"url,omitempty"`       // of the tarball of an npm package
 	SHA256    string `json:"sha256,omitempty"`    // of an archive
 	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
+	// Source is the reference that a marketplace named for Ref, in the form of Ref.
+	Source string `json:"source,omitempty"`
+	// Definition is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
+	Definition JSON `json:"definition,omitempty"`
+	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
+	// the variant for a platform. Its digest differs between machines.
+	Local bool `json:"local,omitempty"`
+	// Packages is the package-lock of the dependencies of an npm package, with addresses that are relative to the registry.
+	Packages json.RawMessage `json:"packages,omitempty"`
+	// Manifest is the digest of the manifest or index in an OCI registry: "sha256:" and 64 hexadecimal digits.
+	Manifest string `json:"manifest,omitempty"`
+	// Platforms are the digests of an index' manifests by platform, such as linux/amd64. The index decides about others.
+	Platforms map[string]string `json:"platforms,omitempty"`
+	// Build pins the modules that a Go program is built from.
+	Build *Build `json:"build,omitempty"`
 }
 
-// Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference. A lock file is a stranger's
-// text, and its fields become names of files and arguments.
+// Resolved parses the reference that is fetched: Source if Ref names a plugin of a marketplace.
+func (p Pin) Resolved(base, home string) (Ref, error) {
+	r, err := Parse(p.Ref, base, home)
+	switch {
+	case err != nil:
+		return r, err
+	case r.Kind != Catalogue && p.Source+string(p.Definition) != "":
+		return r, fmt.Errorf("%w: source and definition belong to plugins of marketplaces", ErrRef)
+	case r.Kind != Catalogue:
+		return r, nil
+	}
+	if r, err = Parse(p.Source, base, home); err == nil && r.Kind == Catalogue {
+		err = fmt.Errorf("%w: source is again a plugin of a marketplace", ErrRef)
+	}
+	return r, err
+}
+
+// JSON is a JSON value in compact form. Empty, it is omitted.
+type JSON string
+
+// MarshalJSON returns the value.
+func (j JSON) MarshalJSON() ([]byte, error) { return []byte(j), nil }
+
+// UnmarshalJSON keeps the value without white space.
+func (j *JSON) UnmarshalJSON(data []byte) error {
+	var b bytes.Buffer
+	err := json.Compact(&b, data)
+	*j = JSON(b.String())
+	return err
+}
+
+// Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference that is fetched. A lock file is a
+// stranger's text, and its fields become names of files and arguments.
 func (p Pin) Check(r Ref) error {
 	switch {
 	case p.SHA256 != "" && (len(p.SHA256) != 64 || !isHex(p.SHA256)):
@@ -45,6 +96,18 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: %q is not a full commit", ErrRef, visible.Cut(p.Commit, 80, "…"))
 	case p.Commit != "" && r.Kind != Git, p.Integrity+p.URL != "" && r.Kind != NPM, p.SHA256 != "" && r.Kind == Git:
 		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
+	case p.Packages != nil && r.Kind != NPM:
+		return fmt.Errorf("%w: packages of another kind of source", ErrRef)
+	case p.Manifest+strings.Join(slices.Collect(maps.Values(p.Platforms)), "") != "" && r.Kind != OCI && r.Kind != Path:
+		return fmt.Errorf("%w: a manifest of another kind of source", ErrRef)
+	case p.Manifest != "" && !isDigest(p.Manifest), p.Platforms != nil && p.Manifest == "":
+		return fmt.Errorf("%w: manifest %q is not sha256: and 64 hexadecimal digits", ErrRef, visible.Cut(p.Manifest, 100, "…"))
+	case p.Build != nil && r.Kind != Go:
+		return fmt.Errorf("%w: a build of another kind of source", ErrRef)
+	case p.Local != (p.Packages != nil || p.Platforms != nil || p.Build != nil):
+		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
+	case p.Build != nil:
+		return p.Build.check()
 	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256:
 		return fmt.Errorf("%w: the pin is not what the reference names", ErrMismatch)
 	}
@@ -74,6 +137,8 @@ type Fetcher struct {
 	// goroutine of each Fetch.
 	Progress func(name string, have, want int64)
 	Limits   archive.Limits
+	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
+	Platforms []string
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
 }
@@ -89,20 +154,12 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	}
 	out := &Fetched{Pin: *pin, Path: dir}
 	out.Ref = r.String()
-	var err error
-	switch r.Kind {
-	case Path:
-		err = f.path(ctx, r, out, dir)
-	case Archive:
-		err = f.archive(ctx, r, out, dir)
-	case Git:
-		err = f.git(ctx, r, out, dir)
-	case NPM:
-		err = f.npm(ctx, r, out, dir)
-	default:
-		err = fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
+	list := kinds()
+	at := slices.IndexFunc(list, func(k kind) bool { return k.name == r.Kind })
+	if at < 0 {
+		return nil, fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
 	}
-	if err != nil {
+	if err := list[at].fetch(f, ctx, r, out, dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
 	return out, nil
@@ -115,6 +172,8 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 		return err
 	}
 	switch format := formatOf(r.URL); {
+	case info.IsDir() && oci.IsLayout(r.URL):
+		return f.artifact(ctx, oci.Layout(r.URL), r, out, dir)
 	case info.IsDir(), format == "wasm":
 		out.Path = r.URL
 		return nil
@@ -157,6 +216,10 @@ func (f *Fetcher) module(file, name string, out *Fetched, dir string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return err
+	}
+	// Layer 1 in the preamble, see https://github.com/WebAssembly/component-model/blob/main/design/mvp/Binary.md.
+	if bytes.HasPrefix(data, []byte("\x00asm")) && len(data) > 6 && data[6] == 1 {
+		return errors.New("a WASM component; tenon runs core modules")
 	}
 	out.Path = filepath.Join(dir, name)
 	return os.WriteFile(out.Path, data, 0o644)

@@ -59,13 +59,21 @@ func fetcher(t testing.TB) *source.Fetcher {
 	return &source.Fetcher{Cache: t.TempDir(), Environ: append(os.Environ(), "HOME="+t.TempDir())}
 }
 
+func mkdir(t testing.TB, dir string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func fetch(t testing.TB, f *source.Fetcher, ref string, pin *source.Pin) (*source.Fetched, map[string]string, error) {
 	t.Helper()
 	r, err := source.Parse(ref, "/", "/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "plugin")
+	mkdir(t, dir)
 	out, err := f.Fetch(t.Context(), r, pin, dir)
 	files := map[string]string{}
 	walkErr := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

@@ -84,7 +84,7 @@ func (w *Workspace) ProviderOptions(id string) sdk.Object {
 }
 
 // SignIn returns the function that adds stored credentials to a provider, see host.Options. It reads the store when it is first called.
-func (w *Workspace) SignIn() func(*sdk.ProviderInfo) (source string) {
+func (w *Workspace) SignIn() func(info *sdk.ProviderInfo, addressed bool) (source string) {
 	stored := sync.OnceValue(func() map[string]*credentials.Credential {
 		all, _ := w.StoredKeys() // hideStored reports the error
 		for _, c := range all {
@@ -92,7 +92,7 @@ func (w *Workspace) SignIn() func(*sdk.ProviderInfo) (source string) {
 		}
 		return all
 	})
-	return func(info *sdk.ProviderInfo) string {
+	return func(info *sdk.ProviderInfo, addressed bool) string {
 		c := stored()[info.ID]
 		if c == nil {
 			return ""
@@ -106,7 +106,7 @@ func (w *Workspace) SignIn() func(*sdk.ProviderInfo) (source string) {
 			return source
 		}
 		method, ok := methodOf(info.ID, c.Method)
-		if !ok || method.Apply != nil && w.Loaded.Config.Provider[info.ID].Options.BaseURL != "" {
+		if !ok || method.Apply != nil && addressed {
 			return "" // the sign-in is for its own address
 		}
 		if method.Apply != nil {

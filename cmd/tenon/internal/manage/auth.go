@@ -180,12 +180,16 @@ func testProvider(ctx context.Context, a *cli.App, m *cli.Machine, id string) er
 	var refused *sdk.ProviderError
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		a.Screen.Line("not tested: this provider cannot list its models")
+		a.Screen.Line("not tested: no model of this provider is known")
 		return nil
 	case errors.As(err, &refused) && (refused.StatusCode == 401 || refused.StatusCode == 403):
 		return cli.Fail(cli.ExitModel, fmt.Errorf("stored, but %s refused them: %w", id, err), "check the key, and run tenon auth login "+id+" again")
 	case err != nil:
 		return cli.Fail(cli.ExitModel, fmt.Errorf("stored, but the test failed: %w", err), "tenon doctor tests again")
+	}
+	if n == 0 {
+		a.Screen.Line(fmt.Sprintf("tested: %s answers", terminal.Visible(id)))
+		return nil
 	}
 	a.Screen.Line(fmt.Sprintf("tested: %s lists %s", terminal.Visible(id), view.Plural(n, "model")))
 	return nil

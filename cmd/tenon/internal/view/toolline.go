@@ -190,3 +190,9 @@ func runningLine(c *terminal.Screen, p *sdk.ToolPart, received int, directory st
 	}
 	return strings.Join(words, " ")
 }
+
+// Subject describes in a few words what a tool call is about. Paths below directory are relative to it.
+func Subject(s *sdk.ToolState, directory string) string { return subject(s, directory) }
+
+// Number reads a number of metadata: a Go value in the process of the call, else decoded JSON.
+func Number(v any) (int64, bool) { return number(v) }
