@@ -59,7 +59,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 			return inspect.PrintVersion(a)
 		case len(args) > 0 && strings.ContainsAny(args[0], " \t\n"): // a command is one word
 			return runTurn(cmd.Context(), a, &turn.Flags{Wait: serverWait}, args)
-		case len(args) == 0 && a.Screen.Answers && a.Screen.Live:
+		case len(args) == 0 && a.Screen.Answers && a.Screen.Streams && a.Screen.Live:
 			return tui.Run(cmd.Context(), a, &turn.Flags{Chat: true}, nil)
 		}
 		return command(cmd, args)
