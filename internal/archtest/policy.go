@@ -74,6 +74,9 @@ func libraries() map[string][]string {
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
 		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
+		"oras.land/oras-go/v2":                              {"plugins/source/oci"},
+		"github.com/opencontainers/go-digest":               {"plugins/source/oci"},
+		"github.com/opencontainers/image-spec":              {"plugins/source/oci"},
 		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
 	}
 }
@@ -87,6 +90,7 @@ func testLibraries() []string {
 		"golang.org/x/mod", // the examples as modules
 		"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream", // frames of recorded answers
 		"github.com/google/jsonschema-go",                       // tests of tools check their schemas
+		"github.com/google/go-containerregistry",                // an OCI registry
 	}
 }
 
@@ -127,6 +131,7 @@ func places() []place {
 			"mcp/protocol":                    "stays with one origin",
 			"plugins/ability":                 "compares each redirect with the grants",
 			"plugins/source":                  "checks the address of each connection",
+			"plugins/source/oci":              "uses the client of plugins/source",
 			"examples/process-provider":       "is a plugin",
 			"internal/perf/bareclient":        "measures",
 			"builtin/providers/internal/wire": "stays with one origin",

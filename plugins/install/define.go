@@ -25,9 +25,9 @@ func (p *plan) define(fetched *source.Fetched, temp string) error {
 		if err != nil {
 			return err
 		}
-		fetched.Manifest = source.JSON(text)
+		fetched.Definition = source.JSON(text)
 	}
-	if fetched.Manifest == "" {
+	if fetched.Definition == "" {
 		return nil
 	}
 	if fetched.Path != temp {
@@ -44,5 +44,5 @@ func (p *plan) define(fetched *source.Fetched, temp string) error {
 	if err := root.MkdirAll(filepath.Dir(manifest.ClaudeFile), 0o755); err != nil {
 		return err
 	}
-	return atomicfile.WriteIn(root, filepath.FromSlash(manifest.ClaudeFile), []byte(fetched.Manifest), atomicfile.Options{Mode: 0o644})
+	return atomicfile.WriteIn(root, filepath.FromSlash(manifest.ClaudeFile), []byte(fetched.Definition), atomicfile.Options{Mode: 0o644})
 }

@@ -162,7 +162,7 @@ func (p *plan) nameFor(path string) string {
 	switch {
 	case p.found != nil:
 		return p.found.Name
-	case r.Kind == source.Archive && strings.HasSuffix(path, ".wasm"):
+	case strings.HasSuffix(path, ".wasm") && r.Kind != source.Path, r.Kind == source.Go:
 		return path
 	case r.Subdir != "":
 		return r.Subdir

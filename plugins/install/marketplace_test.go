@@ -274,8 +274,8 @@ func TestMarketplace(t *testing.T) {
 			commands = append(commands, c.Name)
 		}
 		slices.Sort(commands)
-		if skills(p) != want.skills || strings.Join(commands, " ") != want.commands || p.Manifest.Version != want.version || string(s.Manifest) != want.manifest {
-			t.Errorf("%s: skills %q, commands %q, version %q, manifest %s, want %+v", name, skills(p), commands, p.Manifest.Version, s.Manifest, want)
+		if skills(p) != want.skills || strings.Join(commands, " ") != want.commands || p.Manifest.Version != want.version || string(s.Definition) != want.manifest {
+			t.Errorf("%s: skills %q, commands %q, version %q, manifest %s, want %+v", name, skills(p), commands, p.Manifest.Version, s.Definition, want)
 		}
 	}
 	for name, want := range map[string]struct {
@@ -416,7 +416,7 @@ func TestMarketplaceAddresses(t *testing.T) {
 	if _, err := k.Stage(t.Context(), project, "near@local", &near.Plugin); !errors.Is(err, install.ErrOutside) {
 		t.Errorf("a pinned path for a project: %v", err)
 	}
-	for _, text := range []string{`"ref": "./x", "source": "./y"`, `"ref": "a@b", "source": "c@d"`, `"ref": "a@b"`, `"ref": "a@b", "source": "git+ext::x"`, `"ref": "./x", "manifest": {}`} {
+	for _, text := range []string{`"ref": "./x", "source": "./y"`, `"ref": "a@b", "source": "c@d"`, `"ref": "a@b"`, `"ref": "a@b", "source": "git+ext::x"`, `"ref": "./x", "definition": {}`} {
 		data := fmt.Sprintf(`{"version": 1, "plugins": [{"name": "a", %s, "digest": %q}]}`, text, near.Digest)
 		if f, err := pins.Decode([]byte(data)); err == nil {
 			t.Errorf("Decode(%s) = %+v", text, f)

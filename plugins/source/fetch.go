@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
+	"github.com/tenonhq/tenon/plugins/source/oci"
 )
 
 // Kinds of errors.
@@ -33,18 +35,26 @@ type Pin struct {
 	// Version is a tag or branch that was resolved, or the version of an npm package; empty if there is none.
 	Version   string `json:"version,omitempty"`
 	Commit    string `json:"commit,omitempty"`
-	URL       string `json:"url,omitempty"`       // of the tarball of an npm package
+	URL       string `json:"url,omitempty"`       // of the tarball of an npm package, or of an MCP bundle
 	SHA256    string `json:"sha256,omitempty"`    // of an archive
 	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
 	// Source is the reference that a marketplace named for Ref, in the form of Ref.
 	Source string `json:"source,omitempty"`
-	// Manifest is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
-	Manifest JSON `json:"manifest,omitempty"`
+	// Definition is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
+	Definition JSON `json:"definition,omitempty"`
 	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
 	// the variant for a platform. Its digest differs between machines.
 	Local bool `json:"local,omitempty"`
 	// Packages is the package-lock of the dependencies of an npm package, with addresses that are relative to the registry.
 	Packages json.RawMessage `json:"packages,omitempty"`
+	// Manifest is the digest of the manifest or index in an OCI registry: "sha256:" and 64 hexadecimal digits.
+	Manifest string `json:"manifest,omitempty"`
+	// Platforms are the digests of an index' manifests by platform, such as linux/amd64. The index decides about others.
+	Platforms map[string]string `json:"platforms,omitempty"`
+	// Build pins the modules that a Go program is built from.
+	Build *Build `json:"build,omitempty"`
+	// Server is the server.json of an MCP server, reduced to what decides about its start.
+	Server json.RawMessage `json:"server,omitempty"`
 }
 
 // Resolved parses the reference that is fetched: Source if Ref names a plugin of a marketplace.
@@ -53,8 +63,8 @@ func (p Pin) Resolved(base, home string) (Ref, error) {
 	switch {
 	case err != nil:
 		return r, err
-	case r.Kind != Catalogue && p.Source+string(p.Manifest) != "":
-		return r, fmt.Errorf("%w: source and manifest belong to plugins of marketplaces", ErrRef)
+	case r.Kind != Catalogue && p.Source+string(p.Definition) != "":
+		return r, fmt.Errorf("%w: source and definition belong to plugins of marketplaces", ErrRef)
 	case r.Kind != Catalogue:
 		return r, nil
 	}
@@ -86,17 +96,28 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: sha256 %q is not 64 hexadecimal digits", ErrRef, visible.Cut(p.SHA256, 80, "…"))
 	case p.Commit != "" && !isCommit(p.Commit):
 		return fmt.Errorf("%w: %q is not a full commit", ErrRef, visible.Cut(p.Commit, 80, "…"))
-	case p.Commit != "" && r.Kind != Git, p.Integrity+p.URL != "" && r.Kind != NPM, p.SHA256 != "" && r.Kind == Git:
+	case p.Commit != "" && r.Kind != Git, p.Integrity != "" && r.Kind != NPM, p.URL != "" && r.Kind != NPM && r.Kind != MCP, p.SHA256 != "" && r.Kind == Git:
 		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
-	case p.Packages != nil && r.Kind != NPM:
+	case p.Packages != nil && r.Kind != NPM && r.Kind != MCP, p.Server != nil && r.Kind != MCP:
 		return fmt.Errorf("%w: packages of another kind of source", ErrRef)
-	case p.Local != (p.Packages != nil):
+	case p.Manifest+strings.Join(slices.Collect(maps.Values(p.Platforms)), "") != "" && r.Kind != OCI && r.Kind != Path:
+		return fmt.Errorf("%w: a manifest of another kind of source", ErrRef)
+	case p.Manifest != "" && !isDigest(p.Manifest), p.Platforms != nil && p.Manifest == "":
+		return fmt.Errorf("%w: manifest %q is not sha256: and 64 hexadecimal digits", ErrRef, visible.Cut(p.Manifest, 100, "…"))
+	case p.Build != nil && r.Kind != Go:
+		return fmt.Errorf("%w: a build of another kind of source", ErrRef)
+	case p.Local != p.made() && !(p.Local && p.SHA256 != "" && (formatOf(r.URL) == formatBundle || r.Kind == MCP)):
 		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
+	case p.Build != nil:
+		return p.Build.check()
 	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256:
 		return fmt.Errorf("%w: the pin is not what the reference names", ErrMismatch)
 	}
 	return nil
 }
+
+// made reports whether the fields pin something that each machine makes its content of.
+func (p Pin) made() bool { return p.Packages != nil || p.Platforms != nil || p.Build != nil }
 
 // Fetched is a plugin on disk.
 type Fetched struct {
@@ -111,7 +132,9 @@ type Fetcher struct {
 	Cache    string // directory of downloads, by digest; made when it is needed
 	Registry string // of npm; default: https://registry.npmjs.org
 	Token    string // for the registry; empty: none
-	Environ  []string
+	// MCPRegistry is the registry of MCP servers; empty: the official one.
+	MCPRegistry string
+	Environ     []string
 	// Offline forbids the network: only the cache is used.
 	Offline bool
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
@@ -121,6 +144,8 @@ type Fetcher struct {
 	// goroutine of each Fetch.
 	Progress func(name string, have, want int64)
 	Limits   archive.Limits
+	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
+	Platforms []string
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
 }
@@ -154,13 +179,15 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 		return err
 	}
 	switch format := formatOf(r.URL); {
+	case info.IsDir() && oci.IsLayout(r.URL):
+		return f.artifact(ctx, oci.Layout(r.URL), r, out, dir)
 	case info.IsDir(), format == "wasm":
 		out.Path = r.URL
 		return nil
 	case !info.Mode().IsRegular():
 		return errors.New("neither a directory nor a file")
 	case format == "":
-		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip or .wasm")
+		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip, .mcpb or .wasm")
 	}
 	sum, err := sumFile(r.URL)
 	if err != nil {
@@ -197,6 +224,10 @@ func (f *Fetcher) module(file, name string, out *Fetched, dir string) error {
 	if err != nil {
 		return err
 	}
+	// Layer 1 in the preamble, see https://github.com/WebAssembly/component-model/blob/main/design/mvp/Binary.md.
+	if bytes.HasPrefix(data, []byte("\x00asm")) && len(data) > 6 && data[6] == 1 {
+		return errors.New("a WASM component; tenon runs core modules")
+	}
 	out.Path = filepath.Join(dir, name)
 	return os.WriteFile(out.Path, data, 0o644)
 }
@@ -210,6 +241,9 @@ func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched,
 	info, err := file.Stat()
 	if err != nil {
 		return err
+	}
+	if format == formatBundle {
+		return f.unpackBundle(ctx, file, info.Size(), out, dir)
 	}
 	a := archive.File{Format: archive.Format(format), Data: file, Size: info.Size(), Limits: f.Limits}
 	content, err := a.Extract(ctx, dir)

@@ -20,6 +20,9 @@ func kinds() []kind {
 		{Archive, []string{"https", "http"}, archiveRef, (*Fetcher).archive},
 		{Git, []string{"github", "git+https", "git+http", "git+ssh", "git+file"}, gitRef, (*Fetcher).git},
 		{NPM, []string{"npm"}, npmRef, (*Fetcher).npm},
+		{OCI, []string{"oci"}, ociRef, (*Fetcher).oci},
+		{Go, []string{"go"}, goRef, (*Fetcher).program},
+		{MCP, []string{"mcp"}, mcpRef, (*Fetcher).mcp},
 	}
 }
 

@@ -1,21 +1,18 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/child"
-	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -207,54 +204,24 @@ loglevel=error
 logs-max=0
 `
 
-// npm runs the user's npm in the directory work, confined where the system can.
-func (g *npmGate) npm(ctx context.Context, work string, args ...string) (err error) {
-	program, err := exec.LookPath("npm")
-	if err != nil {
-		return fmt.Errorf("%w: npm installs them and was not found; install Node.js", ErrDependencies)
-	}
+// npm runs the user's npm in the directory work.
+func (g *npmGate) npm(ctx context.Context, work string, args ...string) error {
 	settings := filepath.Join(work, ".npmrc")
 	if err := os.WriteFile(settings, fmt.Appendf(nil, npmSettings, g.base, work), 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, program, args...)
-	child.Prepare(cmd)
-	var complaints bytes.Buffer
-	cmd.Dir, cmd.Stderr = work, &complaints
-	cmd.Env = child.Environ(g.f.Environ, map[string]string{
+	g.f.note("npm: dependencies")
+	_, err := tool{name: "npm", args: args, dir: work, write: []string{work}, helps: []string{"node"}, env: map[string]string{
 		"HOME": work, "USERPROFILE": work, "TMPDIR": work, "TEMP": work, "TMP": work,
 		"npm_config_userconfig": settings, "npm_config_globalconfig": filepath.Join(work, ".global"),
-	})
-	start := cmd.Start
-	cell, err := npmCell(program, work)
+	}}.run(ctx, g.f.Environ)
 	switch {
-	case err == nil:
-		defer func() { err = errors.Join(err, cell.Close()) }()
-		start = func() error { return cell.Start(cmd) }
-	case !errors.Is(err, confine.ErrUnsupported):
+	case err == nil, ctx.Err() != nil:
 		return err
-	}
-	if err = start(); err == nil {
-		err = cmd.Wait()
-	}
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
 	case g.problem() != nil:
-		return fmt.Errorf("%w: %w", ErrDependencies, g.problem())
+		err = g.problem()
 	}
-	return fmt.Errorf("%w: npm %s: %w: %s", ErrDependencies, args[0], err, visible.Clean(complaints.String(), maxComplaint))
-}
-
-// npmCell confines npm to its installation and the directory work.
-func npmCell(program, work string) (*child.Cell, error) {
-	p := confine.Policy{Read: append(confine.System(), confine.Installation(program)...), Write: append(confine.Devices(), work)}
-	if node, err := exec.LookPath("node"); err == nil {
-		p.Read = append(p.Read, confine.Installation(node)...)
-	}
-	return child.NewCell(p)
+	return fmt.Errorf("%w: %w", ErrDependencies, err)
 }
 
 // packageLock is the part of npm's package-lock that decides about content,
