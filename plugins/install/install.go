@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/source"
@@ -29,7 +30,9 @@ type Installer struct {
 	Vault   *trust.Vault
 	History pins.History
 	Home    string // for ~ in references
-	Temp    string // directory for what is being unpacked, on the file system of the vault; made when it is needed
+	// Vendor is the directory of the project with the content of its pins; empty: none.
+	Vendor string
+	Temp   string // directory for what is being unpacked, on the file system of the vault; made when it is needed
 }
 
 // Target is a lock file.
@@ -77,7 +80,7 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 		return nil, err
 	}
 	s, err := in.stage(ctx, t, r, pin, temp)
-	return s, errors.Join(err, os.RemoveAll(temp))
+	return s, errors.Join(err, child.RemoveAll(temp))
 }
 
 func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pins.Plugin, temp string) (*Staged, error) {
@@ -85,7 +88,14 @@ func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pin
 	if pin != nil {
 		want = &pin.Pin
 	}
-	fetched, err := in.Fetcher.Fetch(ctx, r, want, temp)
+	dir := filepath.Join(temp, "plugin")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	fetched, err := in.vendored(ctx, pin, dir)
+	if fetched == nil && err == nil {
+		fetched, err = in.Fetcher.Fetch(ctx, r, want, dir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +203,9 @@ func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
 	var out []string
 	seen := map[string]bool{"": true}
 	for _, p := range list {
+		if _, err := os.Lstat(tree(in.Vendor, p.Digest)); in.Vendor != "" && !p.Local && err == nil {
+			continue
+		}
 		r, err := in.parse(t, p.Ref)
 		if err != nil {
 			return nil, fmt.Errorf("%s, plugin %s: %w", t.Path, p.Name, err)

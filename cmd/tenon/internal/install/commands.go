@@ -24,6 +24,7 @@ import (
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		installCommand(a), syncCommand(a), updateCommand(a), outdatedCommand(a), rollbackCommand(a), removeCommand(a), verifyCommand(a), whyCommand(a),
+		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a),
 	}
 }
 
