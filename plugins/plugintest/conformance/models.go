@@ -101,7 +101,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	case ModelPlain:
 		return errors.New("out of paper")
 	case ModelPanic:
-		panic(PanicText)
+		return errors.New(strings.Repeat("x", -len(req.Model.ID))) // panics with PanicText
 	case ModelWait:
 		for {
 			if err := errors.Join(ctx.Err(), sink(events[1])); err != nil {
