@@ -169,7 +169,7 @@ func (d *decoder) functionCall(p *callPart, metadata sdk.Object) error {
 		if err != nil {
 			return err
 		}
-		c.ID, c.Tool, c.Metadata = p.ID, p.Name, metadata
+		c.ID, c.Tool, c.Metadata = p.ID, toolName(p.Name), metadata
 		if p.ID != "" {
 			c.Metadata, _ = wire.Joined(metadata, sdk.Object{metaID: true}).(sdk.Object)
 		}
