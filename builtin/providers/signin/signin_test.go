@@ -232,8 +232,9 @@ func TestChatGPT(t *testing.T) {
 				t.Errorf("shown %q", u.code)
 			}
 			want := map[string]string{"Authorization": "Bearer at1", "ChatGPT-Account-Id": "acc", "originator": "tenon"}
-			if diff := cmp.Diff(want, c.headers(token)); diff != "" {
-				t.Errorf("headers (-want +got):\n%s", diff)
+			headers, err := c.headers(t.Context(), token)
+			if diff := cmp.Diff(want, headers); diff != "" || err != nil {
+				t.Errorf("headers (-want +got): %v\n%s", err, diff)
 			}
 			info := &sdk.ProviderInfo{BaseURL: "https://api.openai.com/v1"}
 			if c.apply(info, token); info.BaseURL != "https://api.example" || info.Options["outputLimit"] != false {
