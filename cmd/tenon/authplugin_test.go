@@ -60,7 +60,7 @@ func TestPluginSignsIn(t *testing.T) {
 	if out, errs := p.output(t, 0, "plugin", "trust", "./minesign", "--yes"); !strings.Contains(out+errs, "FULL RIGHTS over the requests to mine") {
 		t.Errorf("trust: %s%s, want the right in capitals", out, errs)
 	}
-	out := p.typed(t, 0, "", "auth", "login", "mine")
+	out := p.typed(t, 0, "", "auth", "login", "mine", "--method", "minesign/code")
 	if !strings.Contains(out, "enter the code AB-CD") || !strings.Contains(out, "tested: mine lists 1 model") || strings.Contains(out, "token1") {
 		t.Errorf("login: %s, want the code, the test and no token", out)
 	}

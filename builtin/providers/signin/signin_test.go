@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == cliArgument {
+		os.Exit(azureCLI(os.Args[2:]))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // user is the user of a test. Browse is the browser.
 type user struct {

@@ -64,6 +64,9 @@ func (w *Workspace) ProviderOptions(id string) sdk.Object {
 			out[name] = v
 		}
 	}
+	if base := config.Provider[id].Options.BaseURL; base != "" {
+		out["baseURL"] = base
+	}
 	return out
 }
 

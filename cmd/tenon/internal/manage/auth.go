@@ -141,7 +141,8 @@ func chooseMethod(m *cli.Machine, f *authLogin, id string) (*sdk.AuthMethod, err
 		return nil, nil
 	}
 	wanted := f.method
-	if wanted == "" && !a.Screen.Answers && len(methods) > 1 {
+	keyed := slices.ContainsFunc(m.ProviderInfos(), func(p sdk.ProviderInfo) bool { return p.ID == id && len(p.Env) > 0 })
+	if wanted == "" && !a.Screen.Answers && (keyed || len(methods) > 1) {
 		return nil, nil // a key on stdin
 	}
 	choices := []cli.Choice{{Name: methodKey, Text: "an API key"}}
@@ -151,7 +152,7 @@ func chooseMethod(m *cli.Machine, f *authLogin, id string) (*sdk.AuthMethod, err
 		names = append(names, fmt.Sprintf("%s (%s)", name, methods[i].Name))
 		choices = append(choices, cli.Choice{Name: name, Text: methods[i].Name})
 	}
-	if wanted == "" && len(methods) == 1 {
+	if wanted == "" && len(methods) == 1 && !keyed {
 		return &methods[0], nil
 	}
 	if wanted == "" {
