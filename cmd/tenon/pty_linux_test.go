@@ -242,3 +242,14 @@ func TestTerminalLeavesTheAnswerAloneWhenPiped(t *testing.T) {
 		t.Errorf("stdout = %q, want the answer alone", content)
 	}
 }
+
+// TestAloneOpensUI checks that the command without arguments opens the terminal UI on a terminal.
+func TestAloneOpensUI(t *testing.T) {
+	t.Parallel()
+	x := newProcess(t, "http://127.0.0.1:1/v1").onTerminal(t)
+	x.expect("Ask anything")
+	x.enter("\x04") // Ctrl-D
+	if code := x.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
