@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -28,6 +29,7 @@ var ErrRenamed = errors.New("the plugin has another name")
 type Installer struct {
 	Fetcher *source.Fetcher
 	Vault   *trust.Vault
+	Markets *marketplace.Store // of the user; if nil, references to plugins of marketplaces are refused
 	History pins.History
 	Home    string // for ~ in references
 	// Vendor is the directory of the project with the content of its pins; empty: none.
@@ -68,7 +70,7 @@ func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Stage
 // Stage fetches a plugin and seals its content. With a pin, the content is exactly the pinned one, or the error wraps
 // source.ErrMismatch. Otherwise the reference decides, and the name is that of the package, or of its file.
 func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.Plugin) (*Staged, error) {
-	r, err := in.parse(t, ref)
+	p, err := in.plan(t, ref, pin)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +81,48 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 	if err != nil {
 		return nil, err
 	}
-	s, err := in.stage(ctx, t, r, pin, temp)
+	s, err := in.stage(ctx, t, p, temp)
 	return s, errors.Join(err, child.RemoveAll(temp))
 }
 
-func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pins.Plugin, temp string) (*Staged, error) {
+// plan is how one plugin is fetched.
+type plan struct {
+	ref     source.Ref // as the user wrote it
+	from    source.Ref // that is fetched
+	pin     *pins.Plugin
+	found   *marketplace.Found // in a marketplace; nil for others, and with a pin
+	fetcher *source.Fetcher
+}
+
+// plan resolves a reference. The address of a plugin of a marketplace is the pinned one, or that of the user's catalogue.
+func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error) {
+	p := &plan{pin: pin, fetcher: in.Fetcher}
+	var err error
+	if p.ref, err = in.parse(t, source.Pin{Ref: ref}, true); err != nil {
+		return nil, err
+	}
+	p.from = p.ref
+	switch {
+	case p.ref.Kind != source.Catalogue:
+	case pin != nil:
+		p.from, err = in.parse(t, pin.Pin, false)
+	case in.Markets == nil:
+		err = fmt.Errorf("%s: %w", ref, marketplace.ErrNotFound)
+	default:
+		if p.found, err = in.Markets.Find(p.ref.URL, p.ref.Version); err != nil {
+			return nil, err
+		}
+		p.from = p.found.Ref
+		guarded := *in.Fetcher
+		guarded.Guarded = guarded.Guarded || p.found.Guarded
+		p.fetcher = &guarded
+		err = t.allows(p.from)
+	}
+	return p, err
+}
+
+func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) (*Staged, error) {
+	r, pin := p.from, p.pin
 	var want *source.Pin
 	if pin != nil {
 		want = &pin.Pin
@@ -94,10 +133,13 @@ func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pin
 	}
 	fetched, err := in.vendored(ctx, pin, dir)
 	if fetched == nil && err == nil {
-		fetched, err = in.Fetcher.Fetch(ctx, r, want, dir)
+		fetched, err = p.fetcher.Fetch(ctx, r, want, dir)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if err := p.define(fetched, temp); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.ref, err)
 	}
 	digest, err := in.Vault.Digest(ctx, fetched.Path)
 	if err != nil {
@@ -113,17 +155,23 @@ func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pin
 	name := ""
 	if pin != nil {
 		name = pin.Name
-	} else if name, err = plugins.NameOf(s.Sealed, nameFor(r, fetched.Path)); err != nil {
+	} else if name, err = plugins.NameOf(s.Sealed, p.nameFor(fetched.Path)); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
-	fetched.Ref = t.written(r)
+	fetched.Ref = t.written(p.ref)
+	if p.ref.Kind == source.Catalogue {
+		fetched.Source = t.written(r)
+	}
 	s.Installed = plugins.Installed{Plugin: pins.Plugin{Name: name, Pin: fetched.Pin, Digest: digest}, Lock: t.Path, Project: t.Project}
 	return s, in.History.Made(s.Plugin)
 }
 
 // nameFor returns the file or directory that names a plugin which does not name itself.
-func nameFor(r source.Ref, path string) string {
+func (p *plan) nameFor(path string) string {
+	r := p.from
 	switch {
+	case p.found != nil:
+		return p.found.Name
 	case strings.HasSuffix(path, ".wasm") && r.Kind != source.Path, r.Kind == source.Go:
 		return path
 	case r.Subdir != "":
@@ -136,32 +184,43 @@ func nameFor(r source.Ref, path string) string {
 	return name
 }
 
-// parse reads a reference of a lock file. A project's paths stay in the project.
-func (in *Installer) parse(t Target, ref string) (source.Ref, error) {
+// parse reads the reference of a pin as it is written, or the one that is fetched. A project's paths stay in the project.
+func (in *Installer) parse(t Target, p source.Pin, written bool) (source.Ref, error) {
 	base := t.Base
 	if base == "" {
 		base = t.dir()
 	}
-	r, err := source.Parse(ref, base, in.Home)
-	if err != nil || r.Kind != source.Path || !t.Project {
-		return r, err
+	var r source.Ref
+	var err error
+	if written {
+		r, err = source.Parse(p.Ref, base, in.Home)
+	} else {
+		r, err = p.Resolved(base, in.Home)
 	}
-	outside := fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, ref)
+	if err == nil {
+		err = t.allows(r)
+	}
+	return r, err
+}
+
+// allows returns ErrOutside for a path outside of the project, if the target is the project's file.
+func (t Target) allows(r source.Ref) error {
+	if r.Kind != source.Path || !t.Project {
+		return nil
+	}
+	outside := fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, r)
 	if !within(t.dir(), r.URL) {
-		return r, outside // before the path is looked at: it may be on a server
+		return outside // before the path is looked at: it may be on a server
 	}
 	real, err := filepath.EvalSymlinks(r.URL)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", ref, err)
+		return fmt.Errorf("%s: %w", r, err)
 	}
 	root, err := filepath.EvalSymlinks(t.dir())
-	if err != nil {
-		return r, err
+	if err == nil && !within(root, real) {
+		err = outside
 	}
-	if !within(root, real) {
-		return r, outside
-	}
-	return r, nil
+	return err
 }
 
 func within(dir, path string) bool {
@@ -206,7 +265,7 @@ func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
 		if _, err := os.Lstat(tree(in.Vendor, p.Digest)); in.Vendor != "" && !p.Local && err == nil {
 			continue
 		}
-		r, err := in.parse(t, p.Ref)
+		r, err := in.parse(t, p.Pin, false)
 		if err != nil {
 			return nil, fmt.Errorf("%s, plugin %s: %w", t.Path, p.Name, err)
 		}

@@ -119,7 +119,7 @@ func Decode(data []byte) (*File, error) {
 			return nil, fmt.Errorf("plugins[%d] (%s): ref is missing", i, p.Name)
 		}
 		// Where relative paths start does not matter for the check.
-		r, err := source.Parse(p.Ref, "/", "/")
+		r, err := p.Resolved("/", "/")
 		if err == nil {
 			err = p.Check(r)
 		}

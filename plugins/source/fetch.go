@@ -40,6 +40,10 @@ type Pin struct {
 	URL       string `json:"url,omitempty"`       // of the tarball of an npm package, or of an MCP bundle
 	SHA256    string `json:"sha256,omitempty"`    // of an archive
 	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
+	// Source is the reference that a marketplace named for Ref, in the form of Ref.
+	Source string `json:"source,omitempty"`
+	// Definition is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
+	Definition JSON `json:"definition,omitempty"`
 	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
 	// the variant for a platform. Its digest differs between machines.
 	Local bool `json:"local,omitempty"`
@@ -55,8 +59,39 @@ type Pin struct {
 	Server json.RawMessage `json:"server,omitempty"`
 }
 
-// Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference. A lock file is a stranger's
-// text, and its fields become names of files and arguments.
+// Resolved parses the reference that is fetched: Source if Ref names a plugin of a marketplace.
+func (p Pin) Resolved(base, home string) (Ref, error) {
+	r, err := Parse(p.Ref, base, home)
+	switch {
+	case err != nil:
+		return r, err
+	case r.Kind != Catalogue && p.Source+string(p.Definition) != "":
+		return r, fmt.Errorf("%w: source and definition belong to plugins of marketplaces", ErrRef)
+	case r.Kind != Catalogue:
+		return r, nil
+	}
+	if r, err = Parse(p.Source, base, home); err == nil && r.Kind == Catalogue {
+		err = fmt.Errorf("%w: source is again a plugin of a marketplace", ErrRef)
+	}
+	return r, err
+}
+
+// JSON is a JSON value in compact form. Empty, it is omitted.
+type JSON string
+
+// MarshalJSON returns the value.
+func (j JSON) MarshalJSON() ([]byte, error) { return []byte(j), nil }
+
+// UnmarshalJSON keeps the value without white space.
+func (j *JSON) UnmarshalJSON(data []byte) error {
+	var b bytes.Buffer
+	err := json.Compact(&b, data)
+	*j = JSON(b.String())
+	return err
+}
+
+// Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference that is fetched. A lock file is a
+// stranger's text, and its fields become names of files and arguments.
 func (p Pin) Check(r Ref) error {
 	switch {
 	case p.SHA256 != "" && (len(p.SHA256) != 64 || !isHex(p.SHA256)):

@@ -30,18 +30,13 @@ var ErrTooLarge = errors.New("the transfer is too large")
 
 // git fetches a commit into a bare repository of the cache and reads its tree.
 func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	repo, err := f.repository(ctx, r.URL)
-	if err != nil {
-		return err
-	}
 	commit := out.Commit
 	if commit == "" {
 		commit = r.Commit
 	}
-	if commit == "" || !f.hasCommit(ctx, repo, commit) {
-		if commit, err = f.fetchCommit(ctx, repo, r, commit); err != nil {
-			return err
-		}
+	repo, commit, err := f.commit(ctx, r, commit)
+	if err != nil {
+		return err
 	}
 	out.Commit, out.Version = commit, r.Version
 	tree := commit + ":" + r.Subdir
@@ -52,6 +47,15 @@ func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	}
 	out.LeftOut = content.LeftOut
 	return nil
+}
+
+// commit returns the repository of the cache, and the commit in it; without one, that of the reference's branch or tag.
+func (f *Fetcher) commit(ctx context.Context, r Ref, commit string) (repo, found string, err error) {
+	repo, err = f.repository(ctx, r.URL)
+	if err == nil && (commit == "" || !f.hasCommit(ctx, repo, commit)) {
+		commit, err = f.fetchCommit(ctx, repo, r, commit)
+	}
+	return repo, commit, err
 }
 
 // repository returns the bare repository of the cache for an address.

@@ -402,6 +402,9 @@ func whyCommand(a *cli.App) *cobra.Command {
 				}
 				found[p.Name] = true
 				lines := []string{p.Name, "  lock file  " + j.target.Path, "  reference  " + p.Ref, "  pinned     " + install.Describe(*p)}
+				if p.Source != "" {
+					lines = append(lines, "  source     "+p.Source)
+				}
 				for _, e := range j.workspace.Loaded.Config.Plugins {
 					if e.Path == p.Name || e.Path == p.Ref {
 						lines = append(lines, "  named in   "+j.workspace.Loaded.PluginOrigin(e.Path).String())

@@ -16,8 +16,10 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // Commands returns the commands, which belong to "tenon plugin".
@@ -25,6 +27,7 @@ func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		installCommand(a), syncCommand(a), updateCommand(a), outdatedCommand(a), rollbackCommand(a), removeCommand(a), verifyCommand(a), whyCommand(a),
 		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a),
+		marketplaceCommand(a), searchCommand(a),
 	}
 }
 
@@ -54,6 +57,9 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 				MCPRegistry: w.Loaded.Config.MCPRegistry,
 			},
 		}
+		j.installer.Markets = &marketplace.Store{
+			File: filepath.Join(w.Project.ConfigDir, marketplace.FileName), Dir: filepath.Join(data, "marketplaces"), Home: w.Project.Home, Fetcher: j.installer.Fetcher,
+		}
 		err := f(j)
 		a.Screen.BottomLines(nil)
 		return remedied(err)
@@ -73,6 +79,14 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitTurn, err, "its publisher can bundle them into one file, or list them in bundleDependencies")
 	case errors.Is(err, source.ErrMismatch):
 		return cli.Fail(cli.ExitTurn, err, "do not use it; if its publisher replaced the content on purpose: tenon plugin update")
+	case errors.Is(err, marketplace.ErrNotFound):
+		return cli.Fail(cli.ExitUsage, err, "tenon plugin search and tenon plugin marketplace list show the known ones; tenon plugin marketplace add ADDRESS adds a marketplace")
+	case errors.Is(err, marketplace.ErrStale):
+		return cli.Fail(cli.ExitTurn, err, "run: tenon plugin marketplace update")
+	case errors.Is(err, marketplace.ErrTaken):
+		return cli.Fail(cli.ExitTurn, err, "remove the other marketplace first: tenon plugin marketplace remove NAME")
+	case errors.Is(err, marketplace.ErrConflict), errors.Is(err, sdk.ErrManifest):
+		return cli.Fail(cli.ExitTurn, err, "nothing was installed; report it to its publisher")
 	case errors.Is(err, source.ErrOffline):
 		return cli.Fail(cli.ExitTurn, err, "run it again without --offline")
 	}
@@ -116,6 +130,7 @@ A REF is one of:
   oci://registry/repository[:tag|@digest]
   go:module/command[@version]         built here, without cgo
   mcp:name[@version]                  of the registry of MCP servers
+  name@marketplace                    tenon plugin marketplace add adds one, tenon plugin search finds names
 
 The exact content is pinned in ` + pins.Name + `: yours in the configuration directory, or with --project the
 project's, which may be committed. It holds no approvals.`,
@@ -161,6 +176,12 @@ const maxRounds = 3
 // approve shows a staged plugin and asks the user.
 func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without []string) error {
 	j.app.Screen.Line(fmt.Sprintf("%s\n  source         %s\n  pinned         %s", terminal.Visible(s.Name), terminal.Visible(s.Ref), terminal.Visible(install.Describe(s.Plugin))))
+	if s.Pin.Source != "" {
+		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.Pin.Source))
+	}
+	if s.Definition != "" {
+		j.app.Screen.Line("  definition     from the marketplace")
+	}
 	if s.URL != "" {
 		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.URL))
 	}

@@ -67,10 +67,14 @@ func partsOf(c *extensions.Candidate) *parts {
 
 func list(s []string) []string { return append([]string{}, s...) }
 
+func listed(c *extensions.Candidate) listedPlugin {
+	return listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, c.State, c.From, c.Project, why(c), c.Grants, partsOf(c)}
+}
+
 func listPlugins(a *cli.App, s *extensions.Set) error {
 	var rows []listedPlugin
 	for _, c := range s.Candidates {
-		rows = append(rows, listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, c.State, c.From, c.Project, why(c), c.Grants, partsOf(c)})
+		rows = append(rows, listed(c))
 	}
 	if !a.JSON {
 		for _, warning := range s.Warnings {
