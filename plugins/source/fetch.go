@@ -146,8 +146,9 @@ type Fetcher struct {
 	Guarded bool
 	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, there are no reports. It is called by one
 	// goroutine of each Fetch.
-	Progress func(name string, have, want int64)
-	Limits   archive.Limits
+	Progress    func(name string, have, want int64)
+	Limits      archive.Limits
+	MaxTransfer int64 // bytes of one git fetch; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
