@@ -80,7 +80,7 @@ func newSigner(c sdk.PluginSigner) (*signer, error) {
 	case c.Key != "":
 		s.key, err = ParseKey(c.Key)
 	case strings.Trim(c.Identity, "*") == "":
-		err = errors.New("identity: must name somebody's identity, not all")
+		err = errors.New("identity: must not match every identity")
 	}
 	return s, err
 }

@@ -68,6 +68,7 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		}
 		j.installer.Markets = &marketplace.Store{
 			File: filepath.Join(w.Project.ConfigDir, marketplace.FileName), Dir: filepath.Join(data, "marketplaces"), Home: w.Project.Home, Fetcher: j.installer.Fetcher,
+			Allows: j.installer.Policy.Allows,
 		}
 		err = f(j)
 		a.Screen.BottomLines(nil)
@@ -91,9 +92,11 @@ func remedied(err error) error {
 	case errors.Is(err, signature.ErrNoVerifier):
 		return cli.Fail(cli.ExitRefused, err, "install "+signature.Program+" of the same release next to tenon, or into a directory of PATH")
 	case errors.Is(err, signature.ErrDenied), errors.Is(err, signature.ErrSignature):
-		return cli.Fail(cli.ExitRefused, err, "nothing was installed; tenon config show plugin_policy shows the rules")
+		return cli.Fail(cli.ExitRefused, err, "nothing was installed; tenon config show prints plugin_policy")
 	case errors.Is(err, marketplace.ErrNotFound):
 		return cli.Fail(cli.ExitUsage, err, "tenon plugin search and tenon plugin marketplace list show the known ones; tenon plugin marketplace add ADDRESS adds a marketplace")
+	case errors.Is(err, marketplace.ErrCatalogue):
+		return cli.Fail(cli.ExitTurn, err, "check the address: a marketplace has a marketplace.json in .claude-plugin, .agents/plugins, or at its root")
 	case errors.Is(err, marketplace.ErrStale):
 		return cli.Fail(cli.ExitTurn, err, "run: tenon plugin marketplace update")
 	case errors.Is(err, marketplace.ErrTaken):
