@@ -117,6 +117,8 @@ type Server struct {
 	Root   string // the sealed copy of the package
 	Data   string // the plugin's own directory
 	Entry  manifest.Server
+	// Granted are variables of the user's environment that the user granted the package.
+	Granted map[string]string
 }
 
 // Resolve creates the plugin's own directory and returns the server ready to start: variables replaced, paths absolute and checked.

@@ -333,9 +333,9 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	for _, s := range i.pkg.Skills {
 		out.Skills = append(out.Skills, s.Dir)
 	}
-	data := l.dataDir(i)
+	data, env := l.dataDir(i), l.grantedEnv(i)
 	for _, name := range sortedKeys(i.pkg.Servers) {
-		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name]})
+		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name], Granted: env})
 	}
 	if i.pkg.HookFile != "" {
 		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Root: i.pkg.Root, Data: data})

@@ -59,6 +59,8 @@ func rootCommand(a *cli.App) *cobra.Command {
 			return inspect.PrintVersion(a)
 		case len(args) > 0 && strings.ContainsAny(args[0], " \t\n"): // a command is one word
 			return runTurn(cmd.Context(), a, &turn.Flags{Wait: serverWait}, args)
+		case len(args) == 0 && a.Screen.Answers && a.Screen.Streams && a.Screen.Live:
+			return tui.Run(cmd.Context(), a, &turn.Flags{Chat: true}, nil)
 		}
 		return command(cmd, args)
 	}
@@ -68,7 +70,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	})
 	root.AddCommand(runCommand(a), tui.Command(a), chat.Command(a), sessions.Command(a), manCommand(a))
 	root.AddCommand(inspect.Commands(a)...)
-	root.AddCommand(manage.Commands(a, func(ctx context.Context, yes bool) error { return approveRules(ctx, a, yes) }, install.Commands(a))...)
+	root.AddCommand(manage.Commands(a, func(ctx context.Context, o manage.ApproveOptions) error { return approveRules(ctx, a, o) }, install.Commands(a))...)
 	root.AddCommand(topics()...)
 	group(root)
 	return root

@@ -109,6 +109,7 @@ func places() []place {
 			"host/store/sqlite":   "SQLite writes the copy of a database",
 			"internal/projectfs":  "is the directory that builtin/tools/files sets files aside in",
 			"mcp":                 "rotates logs",
+			"plugins/install":     "moves a directory",
 			"plugins/source":      "gives a complete download its digest as its name",
 			"plugins/trust":       "moves a directory",
 			"plugins/wasm":        "renames files for guests, and a file that wazero looks for by name",

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/source/oci"
@@ -35,7 +37,7 @@ type Pin struct {
 	// Version is a tag or branch that was resolved, or the version of an npm package; empty if there is none.
 	Version   string `json:"version,omitempty"`
 	Commit    string `json:"commit,omitempty"`
-	URL       string `json:"url,omitempty"`       // of the tarball of an npm package
+	URL       string `json:"url,omitempty"`       // of the tarball of an npm package, or of an MCP bundle
 	SHA256    string `json:"sha256,omitempty"`    // of an archive
 	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
 	// Source is the reference that a marketplace named for Ref, in the form of Ref.
@@ -53,6 +55,8 @@ type Pin struct {
 	Platforms map[string]string `json:"platforms,omitempty"`
 	// Build pins the modules that a Go program is built from.
 	Build *Build `json:"build,omitempty"`
+	// Server is the server.json of an MCP server, reduced to what decides about its start.
+	Server json.RawMessage `json:"server,omitempty"`
 }
 
 // Resolved parses the reference that is fetched: Source if Ref names a plugin of a marketplace.
@@ -94,9 +98,9 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: sha256 %q is not 64 hexadecimal digits", ErrRef, visible.Cut(p.SHA256, 80, "…"))
 	case p.Commit != "" && !isCommit(p.Commit):
 		return fmt.Errorf("%w: %q is not a full commit", ErrRef, visible.Cut(p.Commit, 80, "…"))
-	case p.Commit != "" && r.Kind != Git, p.Integrity+p.URL != "" && r.Kind != NPM, p.SHA256 != "" && r.Kind == Git:
+	case p.Commit != "" && r.Kind != Git, p.Integrity != "" && r.Kind != NPM, p.URL != "" && r.Kind != NPM && r.Kind != MCP, p.SHA256 != "" && r.Kind == Git:
 		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
-	case p.Packages != nil && r.Kind != NPM:
+	case p.Packages != nil && r.Kind != NPM && r.Kind != MCP, p.Server != nil && r.Kind != MCP:
 		return fmt.Errorf("%w: packages of another kind of source", ErrRef)
 	case p.Manifest+strings.Join(slices.Collect(maps.Values(p.Platforms)), "") != "" && r.Kind != OCI && r.Kind != Path:
 		return fmt.Errorf("%w: a manifest of another kind of source", ErrRef)
@@ -104,7 +108,7 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: manifest %q is not sha256: and 64 hexadecimal digits", ErrRef, visible.Cut(p.Manifest, 100, "…"))
 	case p.Build != nil && r.Kind != Go:
 		return fmt.Errorf("%w: a build of another kind of source", ErrRef)
-	case p.Local != (p.Packages != nil || p.Platforms != nil || p.Build != nil):
+	case p.Local != p.made() && !(p.Local && p.SHA256 != "" && (formatOf(r.URL) == formatBundle || r.Kind == MCP)):
 		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
 	case p.Build != nil:
 		return p.Build.check()
@@ -113,6 +117,9 @@ func (p Pin) Check(r Ref) error {
 	}
 	return nil
 }
+
+// made reports whether the fields pin something that each machine makes its content of.
+func (p Pin) made() bool { return p.Packages != nil || p.Platforms != nil || p.Build != nil }
 
 // Fetched is a plugin on disk.
 type Fetched struct {
@@ -125,9 +132,13 @@ type Fetched struct {
 // Fetcher fetches plugins. Its fields must not change while it is used. Safe for concurrent use.
 type Fetcher struct {
 	Cache    string // directory of downloads, by digest; made when it is needed
+	Seed     string // another such directory, from which the cache is filled; empty: none
+	Builds   string // directory of compiled Go packages; default: in Cache
 	Registry string // of npm; default: https://registry.npmjs.org
 	Token    string // for the registry; empty: none
-	Environ  []string
+	// MCPRegistry is the registry of MCP servers; empty: the official one.
+	MCPRegistry string
+	Environ     []string
 	// Offline forbids the network: only the cache is used.
 	Offline bool
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
@@ -180,7 +191,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	case !info.Mode().IsRegular():
 		return errors.New("neither a directory nor a file")
 	case format == "":
-		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip or .wasm")
+		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip, .mcpb or .wasm")
 	}
 	sum, err := sumFile(r.URL)
 	if err != nil {
@@ -235,6 +246,9 @@ func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched,
 	if err != nil {
 		return err
 	}
+	if format == formatBundle {
+		return f.unpackBundle(ctx, file, info.Size(), out, dir)
+	}
 	a := archive.File{Format: archive.Format(format), Data: file, Size: info.Size(), Limits: f.Limits}
 	content, err := a.Extract(ctx, dir)
 	if err != nil {
@@ -249,8 +263,7 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if name != filepath.Base(name) || name == "." || name == ".." {
 		return "", false, fmt.Errorf("%w: %q cannot be a name in the cache", ErrRef, name)
 	}
-	dir := filepath.Join(f.Cache, kind)
-	path := filepath.Join(dir, name)
+	path := filepath.Join(f.Cache, kind, name)
 	_, err := os.Lstat(path)
 	if err == nil {
 		return path, true, nil
@@ -258,5 +271,33 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
 	}
-	return path, false, os.MkdirAll(dir, 0o700)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", false, err
+	}
+	seeded, err := f.seeded(filepath.Join(kind, name), path)
+	return path, seeded, err
+}
+
+// seeded copies a file from the seed. Its name is its digest, which is checked when it is used.
+func (f *Fetcher) seeded(name, path string) (bool, error) {
+	if f.Seed == "" {
+		return false, nil
+	}
+	from, _, err := projectfs.OpenRegular(filepath.Join(f.Seed, name))
+	if err != nil {
+		return false, nil // it is fetched then
+	}
+	defer from.Close()
+	to, err := os.CreateTemp(filepath.Dir(path), ".seed-")
+	if err != nil {
+		return false, err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = os.Rename(to.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(to.Name()))
+	}
+	return err == nil, err
 }

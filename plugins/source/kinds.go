@@ -22,6 +22,7 @@ func kinds() []kind {
 		{NPM, []string{"npm"}, npmRef, (*Fetcher).npm},
 		{OCI, []string{"oci"}, ociRef, (*Fetcher).oci},
 		{Go, []string{"go"}, goRef, (*Fetcher).program},
+		{MCP, []string{"mcp"}, mcpRef, (*Fetcher).mcp},
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	NPM     Kind = "npm"
 	OCI     Kind = "oci" // an artifact in a registry
 	Go      Kind = "go"  // a program of a Go module
+	MCP     Kind = "mcp" // a server in a registry of MCP servers
 	// Catalogue is a plugin that a marketplace of the user names. Its marketplace returns the reference that is fetched.
 	Catalogue Kind = "marketplace"
 )
@@ -45,8 +46,8 @@ type Ref struct {
 }
 
 // Forms lists the accepted forms, for the remedy of ErrRef.
-const Forms = `./directory, ./file.tar.gz|.zip|.wasm, https://….tar.gz|.tgz|.zip|.wasm[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
-	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range], oci://registry/repository[:tag|@digest], go:module/command[@version], name@marketplace`
+const Forms = `./directory, ./file.tar.gz|.zip|.wasm|.mcpb, https://….tar.gz|.tgz|.zip|.wasm|.mcpb[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
+	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range], oci://registry/repository[:tag|@digest], go:module/command[@version], mcp:name[@version], name@marketplace`
 
 // IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins have not.
 func IsRef(text string) bool {
@@ -247,7 +248,7 @@ func archiveRef(scheme, rest string) (Ref, error) {
 		return r, errors.New("want https://host/path")
 	}
 	if formatOf(u.Path) == "" {
-		return r, errors.New("the path must end in .tar.gz, .tgz, .zip or .wasm; of a git repository write git+https://")
+		return r, errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; of a git repository write git+https://")
 	}
 	return r, secure(u)
 }
@@ -293,6 +294,8 @@ func (r Ref) String() string {
 		return ociText(r)
 	case Go:
 		text = "go:" + text
+	case MCP:
+		text = "mcp:" + text
 	}
 	if r.Version != "" {
 		text += "@" + r.Version
@@ -307,13 +310,13 @@ func (r Ref) String() string {
 }
 
 // Host returns the host and port that a fetch contacts first; empty for paths, and for Go modules, which come from the user's proxy. Of npm
-// it is the registry's.
+// and of MCP servers it is the npm registry's.
 func (r Ref) Host(registry string) string {
 	text := r.URL
 	switch r.Kind {
 	case Path, Go, Catalogue:
 		return ""
-	case NPM:
+	case NPM, MCP:
 		text = registry
 	case OCI:
 		text = "https://" + r.URL
@@ -325,10 +328,10 @@ func (r Ref) Host(registry string) string {
 	return u.Host
 }
 
-// formatOf returns the format of a file by its name: "tar.gz", "zip", "wasm"; empty if unknown.
+// formatOf returns the format of a file by its name: "tar.gz", "zip", "wasm", "mcpb"; empty if unknown.
 func formatOf(name string) string {
 	name = strings.ToLower(name)
-	for _, f := range []struct{ suffix, format string }{{".tar.gz", "tar.gz"}, {".tgz", "tar.gz"}, {".zip", "zip"}, {".wasm", "wasm"}} {
+	for _, f := range []struct{ suffix, format string }{{".tar.gz", "tar.gz"}, {".tgz", "tar.gz"}, {".zip", "zip"}, {".wasm", "wasm"}, {".mcpb", formatBundle}, {".dxt", formatBundle}} {
 		if strings.HasSuffix(name, f.suffix) {
 			return f.format
 		}

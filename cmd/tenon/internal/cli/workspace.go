@@ -125,9 +125,18 @@ func (w *Workspace) ApprovalProject() string {
 	return host.ApprovalProject(w.Project)
 }
 
-// OpenStore opens the session store.
+// OpenStore opens the session store. In a repository that has its first commit since it was last used, it moves the sessions and
+// approvals from before the commit to the project.
 func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
-	return sqlite.Open(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
+	if err == nil && w.ProjectID() != GlobalProject && w.id.fresh {
+		if err := adopt(ctx, s, w.Project); err != nil {
+			w.App.Log.Debug("sessions from before the first commit are not adopted yet", "err", err)
+			return s, nil
+		}
+		keepProject(w.id.cache, w.Project.ID)
+	}
+	return s, err
 }
 
 // Database returns the path of the session store.

@@ -27,6 +27,7 @@ func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		installCommand(a), syncCommand(a), updateCommand(a), outdatedCommand(a), rollbackCommand(a), removeCommand(a), verifyCommand(a), whyCommand(a),
 		marketplaceCommand(a), searchCommand(a),
+		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a),
 	}
 }
 
@@ -53,6 +54,7 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 			Fetcher: &source.Fetcher{
 				Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: a.Env, Progress: progress(a.Screen),
 				Registry: a.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: a.Env.Lookup("NPM_TOKEN"),
+				MCPRegistry: w.Loaded.Config.MCPRegistry,
 			},
 		}
 		j.installer.Markets = &marketplace.Store{
@@ -71,6 +73,8 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitUsage, err, "write one of: "+source.Forms)
 	case errors.Is(err, install.ErrRenamed):
 		return cli.Fail(cli.ExitTurn, err, "remove it and install it again if that is right")
+	case errors.Is(err, source.ErrServer):
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp add adds servers with other settings")
 	case errors.Is(err, source.ErrDependencies):
 		return cli.Fail(cli.ExitTurn, err, "its publisher can bundle them into one file, or list them in bundleDependencies")
 	case errors.Is(err, source.ErrMismatch):
@@ -118,13 +122,14 @@ func installCommand(a *cli.App) *cobra.Command {
 		Long: `Install plugins. Nothing of a plugin runs before you have seen what it asks for and approved it.
 
 A REF is one of:
-  ./directory, ./file.tar.gz, ./file.zip, ./file.wasm
-  https://host/file.tar.gz#sha256=…   also .tgz, .zip, .wasm; the digest is optional
+  ./directory, ./file.tar.gz, ./file.zip, ./file.wasm, ./file.mcpb
+  https://host/file.tar.gz#sha256=…   also .tgz, .zip, .wasm, .mcpb; the digest is optional
   github:owner/repo[/directory][@ref|#commit]
   git+https://host/repo.git[//directory][@ref|#commit], git+ssh://…
   npm:package[@version or range]
   oci://registry/repository[:tag|@digest]
   go:module/command[@version]         built here, without cgo
+  mcp:name[@version]                  of the registry of MCP servers
   name@marketplace                    tenon plugin marketplace add adds one, tenon plugin search finds names
 
 The exact content is pinned in ` + pins.Name + `: yours in the configuration directory, or with --project the
@@ -175,7 +180,7 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.Pin.Source))
 	}
 	if s.Definition != "" {
-		j.app.Screen.Line("  manifest       from the marketplace")
+		j.app.Screen.Line("  definition     from the marketplace")
 	}
 	if s.URL != "" {
 		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.URL))

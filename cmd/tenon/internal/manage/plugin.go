@@ -57,10 +57,14 @@ type listedPlugin struct {
 	Grants  []sdk.Capability `json:"grants,omitempty"`
 }
 
+func listed(c *extensions.Candidate) listedPlugin {
+	return listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, c.State, c.From, c.Project, why(c), c.Grants}
+}
+
 func listPlugins(a *cli.App, s *extensions.Set) error {
 	var list []listedPlugin
 	for _, c := range s.Candidates {
-		list = append(list, listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, c.State, c.From, c.Project, why(c), c.Grants})
+		list = append(list, listed(c))
 	}
 	if !a.JSON {
 		for _, warning := range s.Warnings {
@@ -100,8 +104,17 @@ func Argument(c *extensions.Candidate) string {
 	return "'" + strings.ReplaceAll(c.From, "'", `'\''`) + "'"
 }
 
+// pluginInfo is a plugin with its requests.
+type pluginInfo struct {
+	listedPlugin
+	Description string         `json:"description,omitempty"`
+	Digest      trust.Digest   `json:"digest,omitempty"`
+	Request     *trust.Request `json:"request,omitempty"`
+	Starts      []string       `json:"starts,omitempty"` // of a server or command hooks
+}
+
 func pluginInfoCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	return a.FormatFlag(&cobra.Command{
 		Use: "info NAME|PATH", Short: "Show a plugin with its requests and grants",
 		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -110,18 +123,24 @@ func pluginInfoCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				var list []pluginInfo
 				var b strings.Builder
 				for _, c := range found {
+					info := pluginInfo{listedPlugin: listed(c), Starts: c.Lines}
+					if c.Item != nil {
+						info.Description, info.Digest, info.Request = c.Item.Description, c.Item.Digest, &c.Item.Request
+					}
+					list = append(list, info)
 					b.WriteString(s.Text(c))
 					fmt.Fprintf(&b, "  %-14s %s\n", "state", terminal.Visible(strings.TrimSpace(string(c.State)+" "+why(c))))
 					for _, g := range c.Grants {
 						fmt.Fprintf(&b, "  %-14s %s\n", "granted", terminal.Visible(strings.TrimSpace(g.Name+" "+strings.Join(g.Scope, ", "))))
 					}
 				}
-				return a.Print(b.String())
+				return a.Show(list, func() error { return a.Print(b.String()) })
 			})
 		},
-	}
+	})
 }
 
 // asPaths returns the argument if it looks like a path.
