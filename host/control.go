@@ -111,8 +111,8 @@ func (h *Host) Uncompact(ctx context.Context, session string) error {
 	})
 }
 
-// Rename changes the title of a session. Errors: as Prompt.
-func (h *Host) Rename(ctx context.Context, session, title string) error {
+// SetTitle changes the title of a session. Errors: as Prompt.
+func (h *Host) SetTitle(ctx context.Context, session, title string) error {
 	return h.do(ctx, session, func(_ context.Context, t *turn) (state, error) {
 		t.c.UpdateSession(func(s *sdk.Session) { s.Title = title })
 		return stateDone, nil

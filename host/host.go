@@ -184,6 +184,9 @@ func (h *Host) Session(ctx context.Context, id string) (*sdk.Session, error) {
 	return h.sessions.Find(ctx, id)
 }
 
+// Unreachable reports whether a turn failed because the provider's host is unknown or refuses connections.
+func Unreachable(err error) bool { return model.Unreachable(err) }
+
 // Fork makes a new session that begins with the messages of another one before messageID; see sessions.Keeper.
 func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
 	return h.sessions.Fork(ctx, session, messageID)

@@ -48,6 +48,7 @@ func TestAcceptEdits(t *testing.T) {
 	k := start(t, asking, b)
 	asked := answerAsks(t, k, func(r *sdk.PermissionRequest) error { return k.ReplyPermission(r.ID, sdk.ReplyOnce, "") })
 	id := k.session()
+	k.AcceptEdits(id, false) // nothing to switch off
 	for i, on := range []bool{true, false} {
 		k.AcceptEdits(id, on)
 		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"}); err != nil {

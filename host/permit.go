@@ -62,7 +62,18 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		}
 		return t.Rules.Headless(&r)
 	}
+	describe(r.Metadata, tool, o)
 	return h.asks.Permission(ctx, r, d.Final, !t.g.Config.Experimental.ContinueLoopOnDeny, t.tell)
+}
+
+// describe adds to the metadata of a request which tool asks, and of which MCP server it is.
+func describe(metadata sdk.Object, tool string, o sdk.Origin) {
+	if tool != "" {
+		metadata["tool"] = tool
+	}
+	if o.Server != "" {
+		metadata["server"] = o.Server
+	}
 }
 
 // approved reports whether the user allowed the request before, in this session or in the project.

@@ -108,6 +108,16 @@ func (h *Host) submit(ctx context.Context, in PromptInput, g *generation.Set) (*
 	return q, err
 }
 
+// Submit is Prompt in two steps: it returns once the prompt is the session's, and Waiting lists it if the session is busy. wait waits for
+// the answer.
+func (h *Host) Submit(ctx context.Context, in PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error) {
+	q, err := h.submit(ctx, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	return q.wait, nil
+}
+
 // Waiting is a prompt that waits for the session to be free.
 type Waiting struct {
 	ID    string

@@ -40,15 +40,15 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 			}
 		}
 	}
+	if _, fix, err := set.Required(); err != nil {
+		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, terminal.Visible(fix)), set.Discard(ctx))
+	}
 	leftOut(w.App, set)
 	set.Meet(ctx, o.Wait, o.Waiting)
 	if o.Interactive {
 		if err := offerSignIn(ctx, w.App, set); err != nil {
 			return nil, errors.Join(err, set.Discard(ctx))
 		}
-	}
-	if _, err := set.Required(); err != nil {
-		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, "tenon plugin list shows its state; or remove \"required\" from its entry in plugins of tenon.json"), set.Discard(ctx))
 	}
 	return set, nil
 }
@@ -183,7 +183,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	if err == nil {
 		err = set.Precompile(ctx)
 	}
-	required, missing := set.Required()
+	required, _, missing := set.Required()
 	if err = errors.Join(err, missing); err == nil {
 		err = m.Host.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Strict: true})
 	}

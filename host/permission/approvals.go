@@ -57,9 +57,9 @@ func (a *Approvals) Allow(session, permission string, patterns ...string) {
 func (a *Approvals) Revoke(session, permission, pattern string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sessions[session] = slices.DeleteFunc(a.sessions[session], func(r sdk.PermissionRule) bool {
-		return r.Permission == permission && r.Pattern == pattern
-	})
+	if rules := a.sessions[session]; len(rules) > 0 {
+		a.sessions[session] = slices.DeleteFunc(rules, func(r sdk.PermissionRule) bool { return r.Permission == permission && r.Pattern == pattern })
+	}
 }
 
 // Covers reports whether what was allowed in a session covers the request.

@@ -82,6 +82,9 @@ func NewStream(width int, style Style) *Stream {
 	return &Stream{width: max(width, minWidth), style: style}
 }
 
+// Resize changes the width for what is rendered from now on.
+func (s *Stream) Resize(width int) { s.width = max(width, minWidth) }
+
 // Write appends a piece of the text.
 func (s *Stream) Write(text string) {
 	for {

@@ -64,7 +64,7 @@ func measure(ctx context.Context, runs int) error {
 		}
 	}
 	fmt.Printf("%s/%s, %d CPUs, %s, %d runs; medians\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), runs)
-	for _, f := range []func(context.Context) error{b.start, b.plugins, b.answer, b.deltas, b.steps, b.growth} {
+	for _, f := range []func(context.Context) error{b.start, b.inits, b.plugins, b.answer, b.deltas, b.steps, b.growth} {
 		if err := f(ctx); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -78,6 +79,7 @@ type reader uint8
 const (
 	readNothing reader = iota // left to encoding/json
 	readRaw
+	readAny
 	readObject
 	readUnion
 	readUnions // a list
@@ -96,6 +98,8 @@ func readerOf(p *plan) reader {
 	switch {
 	case p.shape == shapeRaw:
 		return readRaw
+	case p.shape == shapeAny:
+		return readAny
 	case isObjectType(p.typ):
 		return readObject
 	case p.shape == shapeUnion:
@@ -135,6 +139,10 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 		raw, ok := d.Raw()
 		*(*json.RawMessage)(at) = bytes.Clone(raw)
 		return ok
+	case readAny:
+		v, ok := d.Any()
+		*(*any)(at) = v
+		return ok && rounded(v)
 	case readObject:
 		o, ok := d.Object()
 		*(*map[string]any)(at) = o
@@ -304,4 +312,21 @@ func (d *ordinary) integer(to *int64) bool {
 	n, err := strconv.ParseInt(string(number), 10, 64)
 	*to = n
 	return ok && err == nil
+}
+
+// rounded reports whether all numbers in v are floats, as those that encoding/json decodes.
+func rounded(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		return false
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !rounded(e) })
+	case map[string]any:
+		for _, e := range v {
+			if !rounded(e) {
+				return false
+			}
+		}
+	}
+	return true
 }

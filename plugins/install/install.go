@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
@@ -35,7 +36,9 @@ type Installer struct {
 	Markets *marketplace.Store   // of the user; if nil, references to plugins of marketplaces are refused
 	History pins.History
 	Home    string // for ~ in references
-	Temp    string // directory for what is being unpacked, on the file system of the vault; made when it is needed
+	// Vendor is the directory of the project with the content of its pins; empty: none.
+	Vendor string
+	Temp   string // directory for what is being unpacked, on the file system of the vault; made when it is needed
 }
 
 // Target is a lock file.
@@ -85,7 +88,7 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 		return nil, err
 	}
 	s, err := in.stage(ctx, t, p, temp)
-	return s, errors.Join(err, os.RemoveAll(temp))
+	return s, errors.Join(err, child.RemoveAll(temp))
 }
 
 // plan is how one plugin is fetched.
@@ -152,7 +155,14 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	if pin != nil {
 		want = &pin.Pin
 	}
-	fetched, err := p.fetcher.Fetch(ctx, r, want, temp)
+	dir := filepath.Join(temp, "plugin")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	fetched, err := in.vendored(ctx, pin, dir)
+	if fetched == nil && err == nil {
+		fetched, err = p.fetcher.Fetch(ctx, r, want, dir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -280,6 +290,9 @@ func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
 	var out []string
 	seen := map[string]bool{"": true}
 	for _, p := range list {
+		if _, err := os.Lstat(tree(in.Vendor, p.Digest)); in.Vendor != "" && !p.Local && err == nil {
+			continue
+		}
 		r, err := in.parse(t, p.Pin, false)
 		if err != nil {
 			return nil, fmt.Errorf("%s, plugin %s: %w", t.Path, p.Name, err)

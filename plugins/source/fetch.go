@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/source/oci"
@@ -135,6 +137,8 @@ type Fetched struct {
 // Fetcher fetches plugins. Its fields must not change while it is used. Safe for concurrent use.
 type Fetcher struct {
 	Cache    string // directory of downloads, by digest; made when it is needed
+	Seed     string // another such directory, from which the cache is filled; empty: none
+	Builds   string // directory of compiled Go packages; default: in Cache
 	Registry string // of npm; default: https://registry.npmjs.org
 	Token    string // for the registry; empty: none
 	// MCPRegistry is the registry of MCP servers; empty: the official one.
@@ -147,8 +151,9 @@ type Fetcher struct {
 	Guarded bool
 	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, there are no reports. It is called by one
 	// goroutine of each Fetch.
-	Progress func(name string, have, want int64)
-	Limits   archive.Limits
+	Progress    func(name string, have, want int64)
+	Limits      archive.Limits
+	MaxTransfer int64 // bytes of one git fetch; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
 	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
@@ -281,8 +286,7 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if name != filepath.Base(name) || name == "." || name == ".." {
 		return "", false, fmt.Errorf("%w: %q cannot be a name in the cache", ErrRef, name)
 	}
-	dir := filepath.Join(f.Cache, kind)
-	path := filepath.Join(dir, name)
+	path := filepath.Join(f.Cache, kind, name)
 	_, err := os.Lstat(path)
 	if err == nil {
 		return path, true, nil
@@ -290,5 +294,33 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
 	}
-	return path, false, os.MkdirAll(dir, 0o700)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", false, err
+	}
+	seeded, err := f.seeded(filepath.Join(kind, name), path)
+	return path, seeded, err
+}
+
+// seeded copies a file from the seed. Its name is its digest, which is checked when it is used.
+func (f *Fetcher) seeded(name, path string) (bool, error) {
+	if f.Seed == "" {
+		return false, nil
+	}
+	from, _, err := projectfs.OpenRegular(filepath.Join(f.Seed, name))
+	if err != nil {
+		return false, nil // it is fetched then
+	}
+	defer from.Close()
+	to, err := os.CreateTemp(filepath.Dir(path), ".seed-")
+	if err != nil {
+		return false, err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = os.Rename(to.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(to.Name()))
+	}
+	return err == nil, err
 }

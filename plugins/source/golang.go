@@ -108,7 +108,7 @@ func (f *Fetcher) programIn(ctx context.Context, work string, r Ref, out *Fetche
 	}
 	out.Version, out.Path = version, filepath.Join(dir, programName(r.URL))
 	g.env["GOPROXY"] = "off"
-	_, err = g.run(ctx, []string{work, g.cache, dir}, "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o", out.Path, "--", r.URL)
+	_, err = g.run(ctx, []string{work, g.cache, g.builds, dir}, "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o", out.Path, "--", r.URL)
 	return err
 }
 
@@ -129,9 +129,11 @@ const goOldest = "1.21"
 
 // goTool is the user's go command in a directory that tenon made. Its caches are tenon's: commands of the model can write to the user's.
 type goTool struct {
-	f           *Fetcher
-	work, cache string
-	env         map[string]string
+	f      *Fetcher
+	work   string
+	cache  string // of modules
+	builds string // of compiled packages
+	env    map[string]string
 }
 
 // goSettings are the user's settings that decide where modules come from.
@@ -139,7 +141,10 @@ var goSettings = []string{"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOS
 
 func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 	g := &goTool{f: f, work: work, cache: filepath.Join(f.Cache, "go"), env: map[string]string{"GOTOOLCHAIN": "local"}}
-	if err := os.MkdirAll(g.cache, 0o700); err != nil {
+	if g.builds = f.Builds; g.builds == "" {
+		g.builds = filepath.Join(g.cache, "build")
+	}
+	if err := errors.Join(os.MkdirAll(g.cache, 0o700), os.MkdirAll(g.builds, 0o700)); err != nil {
 		return nil, err
 	}
 	for _, e := range f.Environ {
@@ -162,15 +167,23 @@ func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 		proxies = slices.DeleteFunc(proxies, func(s string) bool { return s == "direct" })
 		g.env["GOVCS"], g.env["GONOPROXY"], g.env["GOINSECURE"] = "*:off", "none", ""
 	}
+	if seed := filepath.Join(f.Seed, "go", "mod", "cache", "download"); f.Seed != "" && isDirectory(seed) {
+		proxies = append([]string{"file://" + filepath.ToSlash(seed)}, proxies...)
+	}
 	g.env["GOPROXY"] = strings.Join(proxies, ",")
 	for name, value := range map[string]string{
 		"GOENV": "off", "GOFLAGS": "-modcacherw", "GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0", "GOTELEMETRY": "off",
-		"GOMODCACHE": filepath.Join(g.cache, "mod"), "GOCACHE": filepath.Join(g.cache, "build"), "GOPATH": filepath.Join(g.cache, "path"),
+		"GOMODCACHE": filepath.Join(g.cache, "mod"), "GOCACHE": g.builds, "GOPATH": filepath.Join(g.cache, "path"),
 		"GOTMPDIR": work, "GOTOOLCHAIN": "local",
 	} {
 		g.env[name] = value
 	}
 	return g, nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // run runs the go command. With write, it is confined to these directories.

@@ -211,3 +211,18 @@ func seek(s io.Seeker, at int64) error {
 	_, err := s.Seek(at, io.SeekStart)
 	return err
 }
+
+// Push stores a plugin in a registry under the tag of the reference and returns the digest of its manifest. config describes it, content
+// are its files as .tar.gz.
+func (f *Fetcher) Push(ctx context.Context, r Ref, config, content []byte, annotations map[string]string) (string, error) {
+	if r.Kind != OCI || r.Version == "" || isDigest(r.Version) {
+		return "", fmt.Errorf("%w %q: expected oci://registry/repository:tag", ErrRef, r)
+	}
+	client := f.client()
+	defer f.release(client)
+	repo, err := oci.Open(r.URL, client)
+	if err != nil {
+		return "", err
+	}
+	return repo.Push(ctx, r.Version, config, content, annotations)
+}

@@ -3,10 +3,10 @@ package anthropic
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -152,12 +152,12 @@ func (c *client) results(model *sdk.Model, m *sdk.ModelMessage, claude bool) []b
 	return out
 }
 
-var notInCallID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+var notInCallID = lazyregexp.New(`[^a-zA-Z0-9_-]`)
 
 // callID returns the ID in the form that Claude accepts: calls of other models can have other IDs.
 func callID(id string, claude bool) string {
 	if !claude {
 		return id
 	}
-	return notInCallID.ReplaceAllString(id, "_")
+	return notInCallID().ReplaceAllString(id, "_")
 }

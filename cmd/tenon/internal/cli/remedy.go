@@ -171,8 +171,9 @@ func (w *wording) refusalFix(r *sdk.Refusal) string {
 
 // apiFix returns the remedy for a failed model request.
 func (w *wording) apiFix(te *host.TurnError) string {
-	var pe *sdk.ProviderError
-	cut := errors.As(te.Err, &pe) && pe.Cut
+	pe := &sdk.ProviderError{ProviderID: "ID"}
+	errors.As(te.Err, &pe)
+	cut := pe.Cut
 	switch status := te.Named.Data.StatusCode; {
 	case errors.Is(te.Err, sdk.ErrAnswerLimit):
 		return "ask for less at a time, or " + w.model + "; the beginning of the answer is stored"
@@ -181,7 +182,7 @@ func (w *wording) apiFix(te *host.TurnError) string {
 	case status == 429:
 		return "wait for the provider's rate limit, or " + w.model + "; " + w.goOn
 	case status == 0 && !cut:
-		return "check that the server runs and that provider.ID.options.baseURL is correct; tenon doctor tests the connection"
+		return fmt.Sprintf("check that the server runs and that provider.%s.options.baseURL is correct; tenon doctor tests the connection", pe.ProviderID)
 	case cut:
 		return w.again + "; if it happens again, check the server's log, or " + w.model
 	}

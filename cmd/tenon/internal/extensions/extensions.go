@@ -207,6 +207,9 @@ func (s *Set) Discard(ctx context.Context) (err error) {
 // Close ends what the plugins share. The plugins themselves are the host's.
 func (s *Set) Close(ctx context.Context) error { return s.runtime.Close(ctx) }
 
+// flagOrigin is the origin of plugins on the command line.
+const flagOrigin = "--plugin"
+
 // pluginEntries are the plugins that configuration and command line name.
 func pluginEntries(o *Options) []plugins.Entry {
 	var out []plugins.Entry
@@ -218,7 +221,7 @@ func pluginEntries(o *Options) []plugins.Entry {
 		})
 	}
 	for _, path := range o.Flags {
-		out = append(out, plugins.Entry{Path: path, From: "--plugin", Flag: true, Watch: o.Watch})
+		out = append(out, plugins.Entry{Path: path, From: flagOrigin, Flag: true, Watch: o.Watch, Required: !o.Watch})
 	}
 	return out
 }
@@ -286,24 +289,36 @@ func (s *Set) In(state plugins.State) []*Candidate {
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != state })
 }
 
-// Required returns the names of the plugins without which a run must not go on, and an error that names the first of them that does not
-// work.
-func (s *Set) Required() (names map[string]bool, err error) {
+// Required returns the names of the plugins without which a run must not start: those that the configuration requires and those on the
+// command line. The error is about the first of them that does not work, with the remedy.
+func (s *Set) Required() (names map[string]bool, fix string, err error) {
 	names = map[string]bool{}
 	for _, c := range s.Candidates {
 		if c.Item == nil || !c.Item.Required() {
 			continue
 		}
 		names[c.Name] = true
-		switch {
-		case err != nil || c.State == plugins.StateReady:
-		case c.Err != nil:
-			err = fmt.Errorf("required plugin %q is %s: %w", c.Name, c.State, c.Err)
-		default:
-			err = fmt.Errorf("required plugin %q is %s %s", c.Name, c.State, c.Reason)
+		if err == nil && c.State != plugins.StateReady {
+			fix, err = c.missing()
 		}
 	}
-	return names, err
+	return names, fix, err
+}
+
+// missing returns the error of a required plugin that does not work, and the remedy.
+func (c *Candidate) missing() (fix string, err error) {
+	kind := "required plugin"
+	fix = `tenon plugin list shows its state; or remove "required" from its entry in plugins of tenon.json`
+	if c.Item.From == flagOrigin {
+		kind, fix = "plugin", "tenon plugin info "+c.From+" shows its state"
+	}
+	if c.State == plugins.StatePending {
+		return "approve it: tenon plugin trust " + c.From, fmt.Errorf("%s %q is not approved", kind, c.Name)
+	}
+	if c.Err != nil {
+		return fix, fmt.Errorf("%s %q is %s: %w", kind, c.Name, c.State, c.Err)
+	}
+	return fix, fmt.Errorf("%s %q is %s: %s", kind, c.Name, c.State, c.Reason)
 }
 
 // Find returns the candidates of a name, or at a path.

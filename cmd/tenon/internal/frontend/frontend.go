@@ -23,7 +23,7 @@ type Host interface {
 	Subscribe(size int, lossless bool) *host.Subscription
 
 	// Turns.
-	Prompt(ctx context.Context, in host.PromptInput) (*sdk.MessageWithParts, error)
+	Submit(ctx context.Context, in host.PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error)
 	Abort(session string) bool
 	Compact(ctx context.Context, session, model string) error
 	Waiting(session string) []host.Waiting
@@ -39,7 +39,7 @@ type Host interface {
 	CreateSession(ctx context.Context, n host.NewSession) (*sdk.Session, error)
 	Session(ctx context.Context, id string) (*sdk.Session, error)
 	Fork(ctx context.Context, session, messageID string) (*sdk.Session, error)
-	Rename(ctx context.Context, session, title string) error
+	SetTitle(ctx context.Context, session, title string) error
 	DeleteSession(ctx context.Context, session string) error
 	// Sessions lists the root sessions of the project, the one updated last first.
 	Sessions(ctx context.Context) ([]store.Listed, error)

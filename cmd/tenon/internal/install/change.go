@@ -29,6 +29,9 @@ func both(ctx context.Context, a *cli.App, f func(j *job) error) error {
 			}
 			j.target = t
 			j.installer.Fetcher.Guarded = t.Project
+			if dir := filepath.Join(filepath.Dir(t.Path), filepath.FromSlash(install.VendorDir)); t.Project {
+				j.installer.Vendor, j.installer.Fetcher.Seed = dir, dir
+			}
 			if err := f(j); err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ import (
 
 // Commands returns the commands for plugins, MCP servers and permissions. approveRules is called to approve the rules in the
 // project's files; installers are further commands for plugins.
-func Commands(a *cli.App, approveRules func(ctx context.Context, yes bool) error, installers []*cobra.Command) []*cobra.Command {
+func Commands(a *cli.App, approveRules func(context.Context, ApproveOptions) error, installers []*cobra.Command) []*cobra.Command {
 	plugin := pluginCommand(a)
 	plugin.AddCommand(installers...)
 	return []*cobra.Command{plugin, mcpCommand(a), authCommand(a), permissionCommand(a, approveRules), importRootCommand(a)}

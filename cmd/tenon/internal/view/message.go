@@ -67,7 +67,7 @@ func showPart(c *terminal.Screen, p sdk.Part, directory string) string {
 		if p.State.Open() {
 			return "… " + terminal.Visible(p.Tool) + " " + subject(&p.State, directory)
 		}
-		return toolLine(c, p, directory, 0)
+		return toolLine(c, p, directory, 0, false)
 	case *sdk.RetryPart:
 		return c.Paint(terminal.Yellow, fmt.Sprintf("try %d failed: %s", p.Attempt, Clip(terminal.OneLine(p.Error.Error()), errorLength)))
 	case *sdk.SubtaskPart:

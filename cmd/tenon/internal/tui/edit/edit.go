@@ -31,7 +31,7 @@ type Editor struct {
 	rows   []row  // of the last layout; nil: the text has changed
 }
 
-// Empty reports whether there is no text.
+// Empty reports whether the text is empty.
 func (e *Editor) Empty() bool { return e.text == "" }
 
 // Text returns the prompt with the text of chips in their places, and the paths of the attached files.
@@ -175,7 +175,9 @@ func (e *Editor) lineEnd() int {
 	return len(e.text)
 }
 
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r >= firstChip }
+func inWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r >= firstChip
+}
 
 // wordStart returns the start of the word before the caret.
 func (e *Editor) wordStart() int {
