@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
@@ -97,9 +99,13 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	if kinds, s.runtime, err = carriers(&o); err != nil {
 		return nil, err
 	}
+	policy, err := signature.New(o.Config.Config.PluginPolicy, signature.Sigstore{})
+	if err != nil {
+		return nil, err
+	}
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
-		Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
+		Accepts: policy.Accepts, Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
 	if err != nil {
@@ -282,6 +288,20 @@ func (s *Set) distinct() {
 // In returns the candidates in a state.
 func (s *Set) In(state plugins.State) []*Candidate {
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != state })
+}
+
+// ApprovalsChanged reports whether tenon.lock changed since it was last read, if anything waits for approval.
+func (s *Set) ApprovalsChanged() (bool, error) {
+	if len(s.In(plugins.StatePending)) == 0 {
+		return false, nil
+	}
+	entries, err := s.store.Read()
+	if err != nil {
+		return false, err
+	}
+	changed := !reflect.DeepEqual(entries, s.entries)
+	s.entries = entries
+	return changed, nil
 }
 
 // Required returns the names of the plugins without which a run must not start: those that the configuration requires and those on the
