@@ -110,7 +110,7 @@ func (l Local) History(ctx context.Context, session string) (*History, error) {
 
 // Ledger implements Host.
 func (l Local) Ledger(ctx context.Context, session string) ([]inspect.Explained, error) {
-	list, _, err := inspect.ReadLedger(ctx, l.Store, session, l.Workspace.App.WithoutDamage)
+	list, _, err := inspect.ReadValues(ctx, l.Machine, session, l.Workspace.App.WithoutDamage)
 	return list, err
 }
 
