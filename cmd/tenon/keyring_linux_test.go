@@ -24,8 +24,8 @@ func TestKeyringIsNoFallback(t *testing.T) {
 	}
 	put(t, filepath.Join(p.dataDir(), credentials.File), `{"version": 1, "credentials": {"provider/mine": {"type": "api", "keyring": true}}}`)
 	must(t, os.Chmod(filepath.Join(p.dataDir(), credentials.File), 0o600))
-	if _, errs := p.output(t, 6, "doctor"); !strings.Contains(errs, "keyring did not return provider/mine") {
-		t.Errorf("doctor: %s, want the keyring", errs)
+	if out := p.typed(t, 6, "", "doctor"); !strings.Contains(out, "keyring did not return provider/mine") {
+		t.Errorf("doctor: %s, want the keyring", out)
 	}
 	if len(s.keys) != 0 {
 		t.Errorf("the server got %q without a key", s.keys)

@@ -8,7 +8,7 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// ErrKeyring is wrapped by errors of the system's keyring. There is no fallback to the file: the user asked for the keyring.
+// ErrKeyring is wrapped by errors of the system's keyring. The file is not used instead: the user asked for the keyring.
 var ErrKeyring = errors.New("the system's keyring")
 
 // keyringService is the name of tenon's entries in the keyring.
@@ -79,7 +79,7 @@ func (s *Store) unlock(name string, c *Credential) error {
 	return c.check()
 }
 
-// forget removes the entry of a credential that was in the keyring. A missing one is no error.
+// forget removes the entry of a credential that was in the keyring. It may be missing.
 func (s *Store) forget(name string) error {
 	if err := s.ring.Delete(keyringService, s.entry(name)); err != nil && !errors.Is(err, keyring.ErrNotFound) {
 		return fmt.Errorf("%w did not remove %s: %w", ErrKeyring, name, err)
