@@ -22,6 +22,8 @@ type Options struct {
 	Overrides []Override
 	// Managed is an administrator's file, the last layer of all; it need not be there. Empty: none.
 	Managed string
+	// Pending holds the contents of files that are about to be written, by path. They are used in place of the files' own.
+	Pending map[string][]byte
 }
 
 // Override sets one value from outside of files, for a flag.

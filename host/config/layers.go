@@ -48,11 +48,11 @@ func (l *loader) sources(ctx context.Context) ([]*source, error) {
 			out = append(out, s)
 		}
 	}
-	for _, path := range userFiles(l.opts.ConfigDir) {
+	for _, path := range UserFiles(l.opts.ConfigDir) {
 		file(LayerUser, path, false)
 	}
 	for _, dir := range Upward(l.opts.Directory, l.opts.Worktree) {
-		for _, path := range projectFiles(dir) {
+		for _, path := range ProjectFiles(dir) {
 			file(LayerProject, path, false)
 		}
 		if err := ctx.Err(); err != nil {
@@ -71,15 +71,17 @@ func (l *loader) sources(ctx context.Context) ([]*source, error) {
 	return out, ctx.Err()
 }
 
-func userFiles(dir string) []string {
+// UserFiles returns the paths of configuration files in the user's configuration directory. Empty dir: none.
+func UserFiles(dir string) []string {
 	if dir == "" {
 		return nil
 	}
 	return []string{filepath.Join(dir, "tenon.json"), filepath.Join(dir, "tenon.jsonc")}
 }
 
-func projectFiles(dir string) []string {
-	return append(userFiles(dir), userFiles(filepath.Join(dir, ".tenon"))...)
+// ProjectFiles returns the paths of configuration files in a directory of a project.
+func ProjectFiles(dir string) []string {
+	return append(UserFiles(dir), UserFiles(filepath.Join(dir, ".tenon"))...)
 }
 
 // Upward returns the directories from top down to dir, or dir alone when top is not above it.

@@ -208,6 +208,20 @@ func (n Inventory) TestProvider(ctx context.Context, id string) (models int, err
 	return g.Models.Test(ctx, id)
 }
 
+// CheckModels returns the problems of the configured models and providers. It sends nothing.
+func (n Inventory) CheckModels(ctx context.Context) []model.Problem {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.Check(ctx)
+}
+
+// DoubtModel returns an error if a model is none of the known models of its provider; see model.Models.Doubt.
+func (n Inventory) DoubtModel(ctx context.Context, name string) error {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.Doubt(ctx, name)
+}
+
 // DefaultModel returns the model of sessions that name none, and why it is that one.
 func (n Inventory) DefaultModel(ctx context.Context) (model.Picked, error) {
 	g := n.r.Acquire()

@@ -90,7 +90,7 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	}
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	count := &meter{provider: m.Provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes, begins: m.answered}
+	count := &meter{provider: m.Provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes, begins: m.begins}
 	if req.Purpose == sdk.PurposeTitle {
 		count.limit = maxTitleAnswer
 	}
@@ -103,6 +103,9 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 		defer count.timer.Stop()
 	}
 	err = m.client.Stream(limited, req, count.take)
+	if !Unreachable(err) {
+		m.answered.Store(true)
+	}
 	var bound *sdk.ProviderError
 	if ctx.Err() == nil && err != nil && errors.As(context.Cause(limited), &bound) {
 		return bound

@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,49 +17,85 @@ const localTimeout = 300 * time.Millisecond
 // Info is one model that can be used, for listings.
 type Info struct {
 	Model  sdk.Model
-	Source string // how its provider is reached: a variable, the configuration, an address
+	Source string // how its provider is reached: a variable, the configuration, an address; or the variables it needs
+	Served bool   // listed by the server and not in the tables or the configuration
 }
 
 // ListOptions widens a listing.
 type ListOptions struct {
 	All     bool // list providers without a key, too
 	Refresh bool // ask the servers that can list their models
+	// Configured asks the servers whose address is in the configuration, and adds their models.
+	Configured bool
 }
+
+// configuredTimeout bounds the wait for the lists of servers that the configuration names.
+const configuredTimeout = 3 * time.Second
 
 // List lists the models of the providers that can be reached: configured ones, those whose key is
 // there, local servers that answer, and those that need nothing. Errors are those of servers that were asked.
 func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
 	m.findLocal(ctx)
+	var sources []string
+	var ids []string
 	for _, id := range m.order {
 		p := m.providers[id]
-		if !m.enabled(id) {
-			continue
-		}
-		if m.receivers.check(ctx, m, id, false) != nil {
-			continue // not approved: it is as if it were not there
-		}
 		source := p.source()
-		if source == "" && !o.All {
-			continue // it has no key
+		// Without approval or a key, it is as if it were not there.
+		if m.enabled(id) && m.receivers.check(ctx, m, id, false) == nil && (source != "" || o.All) {
+			ids, sources = append(ids, id), append(sources, source)
 		}
-		var list []sdk.Model
-		switch {
-		case p.info.Local && !p.configured:
-			m.mu.Lock()
-			list = m.local[id]
-			m.mu.Unlock()
-		case o.Refresh && source != "":
-			var failed error
-			if list, failed = m.served(ctx, id); failed != nil {
-				err = errors.Join(err, failed)
+	}
+	lists, errs := make([][]Info, len(ids)), make([]error, len(ids))
+	var asked sync.WaitGroup
+	for i, id := range ids {
+		asked.Go(func() { lists[i], errs[i] = m.listOf(ctx, id, sources[i], o) }) // ends with the requests; waited for below
+	}
+	asked.Wait()
+	for i, list := range lists {
+		slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Model.ID, b.Model.ID) })
+		for _, info := range list {
+			info.Model, info.Source = complete(info.Model, ids[i], info.Model.ID), sources[i]
+			if env := m.providers[ids[i]].info.Env; info.Source == "" && len(env) > 0 {
+				info.Source = "needs " + strings.Join(env, " or ")
 			}
+			out = append(out, info)
 		}
-		if len(list) == 0 && !p.info.Local {
-			list = slices.Collect(maps.Values(p.models()))
+	}
+	return out, errors.Join(errs...)
+}
+
+// listOf lists the models of one provider.
+func (m *Models) listOf(ctx context.Context, id, source string, o ListOptions) (out []Info, err error) {
+	p := m.providers[id]
+	if p.info.Local && !p.configured {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, model := range m.local[id] {
+			out = append(out, Info{Model: model})
 		}
-		slices.SortFunc(list, func(a, b sdk.Model) int { return strings.Compare(a.ID, b.ID) })
-		for _, model := range list {
-			out = append(out, Info{complete(model, id, model.ID), source})
+		return out, nil
+	}
+	known := p.models()
+	refresh := o.Refresh && source != ""
+	var served []sdk.Model
+	if refresh || o.Configured && p.addressed {
+		if !refresh {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, configuredTimeout)
+			defer cancel()
+		}
+		served, err = m.served(ctx, id)
+	}
+	c := m.config.Provider[id]
+	for _, model := range served {
+		if _, ok := known[model.ID]; (!ok || refresh) && listed(&c, model.ID) {
+			out = append(out, Info{Model: model, Served: !ok})
+		}
+	}
+	if (!refresh || len(served) == 0) && (!p.info.Local || p.configured) {
+		for _, model := range known {
+			out = append(out, Info{Model: model})
 		}
 	}
 	return out, err

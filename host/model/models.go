@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/nearest"
@@ -76,6 +77,7 @@ type provider struct {
 	keyFrom     string                      // where the key came from, for people; empty without one
 	signedIn    bool                        // the key, or what replaces it, is stored
 	catalogued  bool                        // a catalog has models of it; known once models was called
+	answered    atomic.Bool                 // its server answered a request
 	withheld    string                      // the variable whose key is not sent to an address of the project's choice
 }
 
@@ -398,10 +400,14 @@ type Model struct {
 	sdk.Model
 	Provider sdk.ProviderInfo
 	client   sdk.ModelClient
-	note     string // for errors: addressNote of the provider
-	answered func() // is called when an answer begins; nil: no callback
-	similar  string // a known model with a similar name, if this one is unknown
+	note     string       // for errors: addressNote of the provider
+	begins   func()       // is called when an answer begins; nil: no callback
+	similar  string       // a known model with a similar name, if this one is unknown
+	answered *atomic.Bool // of the provider
 }
+
+// Answered reports whether the provider's server ever answered a request of this process.
+func (m *Model) Answered() bool { return m.answered.Load() }
 
 // Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
 // repository asked for it.
@@ -422,12 +428,12 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 		return nil, err
 	}
 	p := m.providers[out.ProviderID]
-	out.Provider, out.note = p.info, p.addressNote()
+	out.Provider, out.note, out.answered = p.info, p.addressNote(), &p.answered
 	if models := p.models(); models[out.ID].ID == "" {
 		out.similar = nearest.Name(out.ID, slices.Collect(maps.Keys(models)))
 	}
 	if p.catalogued && !p.addressed {
-		out.answered = m.refresh
+		out.begins = m.refresh
 	}
 	if out.client, err = m.client(ctx, out.ProviderID, &out.Model); err != nil {
 		return nil, err

@@ -138,9 +138,9 @@ func guardedPattern(r *sdk.PermissionRequest, d Decision) string {
 func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
 	out := sdk.Object{}
 	maps.Copy(out, metadata)
-	delete(out, "template")
-	delete(out, "plugin")
-	delete(out, "guarded")
+	for _, key := range []string{"template", "plugin", "guarded", "tool", "server"} {
+		delete(out, key)
+	}
 	switch {
 	case template != "":
 		out["template"] = template

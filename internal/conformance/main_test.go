@@ -63,6 +63,16 @@ func TestNode(t *testing.T) {
 	plugintest.Run(t, nodeCarrier())
 }
 
+func TestPython(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, pythonCarrier())
+}
+
+func TestRust(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, rustCarrier())
+}
+
 // TestMixed runs plugins of all carriers in one engine.
 func TestMixed(t *testing.T) {
 	t.Parallel()

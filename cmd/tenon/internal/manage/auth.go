@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -23,8 +21,6 @@ import (
 )
 
 const (
-	// maxKey is the maximum size of a key in bytes; those of providers have up to some hundred.
-	maxKey = 16 << 10
 	// testTimeout limits the test request at the end of a sign-in.
 	testTimeout = 15 * time.Second
 	// methodKey is the sign-in method that stores a key.
@@ -33,7 +29,7 @@ const (
 
 func authCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "auth", Short: "Manage keys of and sign-ins to model providers",
+		Use: "auth", Short: "Manage keys of and sign-ins to model providers", SuggestFor: []string{"login", "logout", "connect"},
 		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you; with --keyring, the secrets are in
 the system's keyring. A key in the configuration takes
 precedence over one in the environment, and that over a stored one. Keys and tokens of opencode are used, too; opencode's file is
@@ -196,15 +192,9 @@ func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) er
 			return cli.UsageError("name a file that you can read", "key file: %w", openErr)
 		}
 		defer file.Close()
-		key, err = readKey(file)
-	case w.App.Screen.Answers:
-		w.App.Screen.Ask("key of " + terminal.OneLine(id) + " (not shown): ")
-		var typed []byte
-		typed, err = term.ReadPassword(int(w.App.In.Fd()))
-		w.App.Screen.Answered()
-		key = strings.TrimSpace(string(typed))
+		key, err = cli.ReadSecret(file)
 	default:
-		key, err = readKey(w.App.In)
+		key, err = w.App.AskSecret("key of " + terminal.OneLine(id))
 	}
 	if err != nil {
 		return err
@@ -213,14 +203,6 @@ func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) er
 		return cli.UsageError("enter the key, pipe it to stdin, or use --env or --file", "the key of %s is empty", id)
 	}
 	return w.Credentials().Put(ctx, credentials.ForProvider(id), &credentials.Credential{Type: credentials.TypeKey, Key: key, Keyring: f.keyring})
-}
-
-func readKey(r io.Reader) (string, error) {
-	content, err := io.ReadAll(io.LimitReader(r, maxKey+1))
-	if len(content) > maxKey {
-		return "", cli.UsageError("pass the key alone", "the key is larger than %d bytes", maxKey)
-	}
-	return strings.TrimSpace(string(content)), err
 }
 
 // testProvider sends a request with the credentials.
