@@ -77,7 +77,7 @@ func TestAskerShows(t *testing.T) {
 		},
 		"a server": {
 			sdk.PermissionRequest{Permission: "s_echo", Patterns: []string{"*"}, Metadata: sdk.Object{"tool": "s_echo", "server": "s"}, Args: []byte(`{"text": "hi\u202e"}`)},
-			"? Allow s_echo of the MCP server s to run?\n    {\"text\": \"hi\\u202e\"}\n" + once,
+			"? Allow s_echo of the MCP server s to run?\n    text: hi\\u{202e}\n" + once,
 		},
 		"a loop": {
 			sdk.PermissionRequest{Permission: "doom_loop", Patterns: []string{"grep"}, Metadata: sdk.Object{"tool": "grep"}},
