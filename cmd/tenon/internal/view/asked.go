@@ -37,7 +37,7 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 		note("requested by the agent %s", r.Agent)
 	}
 	note("requested by the plugin %s", of("plugin"))
-	note("requested by the template of %s, not by the model", of("template"))
+	note("requested by %s, not by the model", of("template"))
 	note("always asks: programs run %s, or it controls agents", of("guarded"))
 	note("%s", of("sandbox"))
 	note("shown in full, because it contains %s", r.Verbatim)
