@@ -206,7 +206,9 @@ func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) 
 	}
 	ready := m.extensions[len(m.extensions)-1].In(plugins.StateReady)
 	for _, waited := range last.In(plugins.StatePending) {
-		if slices.ContainsFunc(ready, func(c *extensions.Candidate) bool { return c.Kind == waited.Kind && c.Name == waited.Name && c.From == waited.From }) {
+		if slices.ContainsFunc(ready, func(c *extensions.Candidate) bool {
+			return c.Kind == waited.Kind && c.Name == waited.Name && c.From == waited.From
+		}) {
 			names = append(names, waited.Name)
 		}
 	}

@@ -48,6 +48,10 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "catalog")
 		left("catalog", "left out: a file of the project may not choose where prices and limits come from", remedy)
 	}
+	if _, ok := layer["plugin_policy"]; ok {
+		delete(layer, "plugin_policy")
+		c.Report.Add(c.problem("plugin_policy", firstUnder(c.origins, "plugin_policy"), "a file of the project must not contain it", remedy))
+	}
 	restrictFields(layer, func(key string) {
 		left(key, "left out: a file of the project may only set how an answer is generated, such as reasoningEffort or temperature", remedy)
 	})

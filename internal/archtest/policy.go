@@ -75,6 +75,7 @@ func libraries() map[string][]string {
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
+		"github.com/jedisct1/go-minisign":                   {"plugins/signature"},
 		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
 		"oras.land/oras-go/v2":                              {"plugins/source/oci"},
 		"github.com/opencontainers/go-digest":               {"plugins/source/oci"},

@@ -27,7 +27,7 @@ func installer(t *testing.T, environ []string, builds string) *install.Installer
 // TestVendor: another user gets the same plugins from the vendor directory alone, and one flipped byte is refused.
 func TestVendor(t *testing.T) {
 	t.Parallel()
-	project, proxy, builds := t.TempDir(), t.TempDir(), t.TempDir()
+	project, proxy, builds := t.TempDir(), t.TempDir(), sourcetest.GoBuilds(t)
 	npm := sourcetest.NewNPM(t)
 	npm.Add(t, map[string]string{"package.json": `{"name":"one","version":"1.0.0","dependencies":{"two":"1"}}`, ".claude-plugin/plugin.json": `{"name":"one"}`, "skills/a/SKILL.md": "---\nname: a\ndescription: b\n---\n"})
 	npm.Add(t, map[string]string{"package.json": `{"name":"two","version":"1.0.0"}`, "index.js": "2"})

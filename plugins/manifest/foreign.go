@@ -88,10 +88,7 @@ func (r *reader) foreign(name string) error {
 		r.foreignAgent(file)
 	}
 	r.foreignServers(n, manifest)
-	if inline := n.Get("hooks"); inline != nil && inline.Kind == checked.Object {
-		r.warn(manifest, "hooks", "put them into hooks/hooks.json", "is left out: hooks inside the manifest")
-	}
-	r.hookFile()
+	r.foreignHooks(n, manifest)
 	r.leftOut(n, manifest)
 	if len(r.p.Skills)+len(r.p.Description.Commands)+len(r.p.Description.Agents)+len(r.p.Servers) == 0 && r.p.HookFile == "" {
 		return fmt.Errorf("%w: %s: no part of it has an equivalent in tenon: %s", sdk.ErrManifest, r.p.Manifest.Name, strings.Join(r.p.Warnings, "; "))

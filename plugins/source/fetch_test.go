@@ -385,6 +385,13 @@ func TestGit(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(top, "pwned")); err == nil {
 		t.Error("a hook ran")
 	}
+	f := fetcher(t)
+	f.MaxTransfer = 100
+	for range 2 {
+		if _, files, err := fetch(t, f, "git+"+server.URL+"/r.git//plugins/a", nil); !errors.Is(err, source.ErrTooLarge) || len(files) > 0 {
+			t.Errorf("a transfer of more than 100 bytes: %v, %v", files, err)
+		}
+	}
 	stuck := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(stuck.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

@@ -24,7 +24,7 @@ func TestGo(t *testing.T) {
 		"lib/lib.go":     "package lib\n",
 	})
 	f := fetcher(t)
-	f.Environ = sourcetest.GoEnviron(proxy)
+	f.Environ, f.Builds = sourcetest.GoEnviron(proxy), sourcetest.GoBuilds(t)
 	say := func(out *source.Fetched, err error) string {
 		t.Helper()
 		if err != nil {

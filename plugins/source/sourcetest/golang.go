@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +44,16 @@ func AddModule(t testing.TB, proxy, module, version string, files map[string]str
 			t.Fatal(err)
 		}
 	}
+}
+
+// GoBuilds returns the directory in which the go command keeps compiled packages: tests need not compile the standard library again.
+func GoBuilds(t testing.TB) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // GoEnviron returns an environment in which the go command takes modules from a file:// proxy alone. The checksum database does not know

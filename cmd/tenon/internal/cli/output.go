@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/term"
+
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
@@ -148,4 +150,27 @@ func readLine(r io.Reader) (string, error) {
 			return strings.TrimSpace(string(line)), err
 		}
 	}
+}
+
+// maxSecret is the maximum size of an entered secret, in bytes. Keys of providers have up to some hundred.
+const maxSecret = 16 << 10
+
+// AskSecret reads a key or a password: on a terminal after a question, without showing it, else all of stdin.
+func (a *App) AskSecret(what string) (string, error) {
+	if !a.Screen.Answers {
+		return ReadSecret(a.In)
+	}
+	a.Screen.Ask(what + " (not shown): ")
+	typed, err := term.ReadPassword(int(a.In.Fd()))
+	a.Screen.Answered()
+	return strings.TrimSpace(string(typed)), err
+}
+
+// ReadSecret reads a key or a password, and nothing else.
+func ReadSecret(r io.Reader) (string, error) {
+	content, err := io.ReadAll(io.LimitReader(r, maxSecret+1))
+	if len(content) > maxSecret {
+		return "", UsageError("pass the secret alone", "the secret is larger than %d bytes", maxSecret)
+	}
+	return strings.TrimSpace(string(content)), err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -23,8 +21,6 @@ import (
 )
 
 const (
-	// maxKey is the maximum size of a key in bytes; those of providers have up to some hundred.
-	maxKey = 16 << 10
 	// testTimeout limits the test request at the end of a sign-in.
 	testTimeout = 15 * time.Second
 	// methodKey is the sign-in method that stores a key.
@@ -192,15 +188,9 @@ func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) er
 			return cli.UsageError("name a file that you can read", "key file: %w", openErr)
 		}
 		defer file.Close()
-		key, err = readKey(file)
-	case w.App.Screen.Answers:
-		w.App.Screen.Ask("key of " + terminal.OneLine(id) + " (not shown): ")
-		var typed []byte
-		typed, err = term.ReadPassword(int(w.App.In.Fd()))
-		w.App.Screen.Answered()
-		key = strings.TrimSpace(string(typed))
+		key, err = cli.ReadSecret(file)
 	default:
-		key, err = readKey(w.App.In)
+		key, err = w.App.AskSecret("key of " + terminal.OneLine(id))
 	}
 	if err != nil {
 		return err
@@ -209,14 +199,6 @@ func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) er
 		return cli.UsageError("enter the key, pipe it to stdin, or use --env or --file", "the key of %s is empty", id)
 	}
 	return w.Credentials().Put(ctx, credentials.ForProvider(id), &credentials.Credential{Type: credentials.TypeKey, Key: key})
-}
-
-func readKey(r io.Reader) (string, error) {
-	content, err := io.ReadAll(io.LimitReader(r, maxKey+1))
-	if len(content) > maxKey {
-		return "", cli.UsageError("pass the key alone", "the key is larger than %d bytes", maxKey)
-	}
-	return strings.TrimSpace(string(content)), err
 }
 
 // testProvider sends a request with the credentials.

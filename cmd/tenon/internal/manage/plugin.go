@@ -34,52 +34,6 @@ If the content changes, you have to approve it again.`,
 	return cmd
 }
 
-func pluginListCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks",
-		Args: cli.Args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listPlugins(a, s) })
-		},
-	})
-}
-
-// listedPlugin is a plugin in the list.
-type listedPlugin struct {
-	Kind    trust.Kind       `json:"kind"`
-	Name    string           `json:"name"`
-	Version string           `json:"version,omitempty"`
-	Carrier sdk.Carrier      `json:"carrier,omitempty"`
-	State   plugins.State    `json:"state"`
-	From    string           `json:"from"`
-	Project bool             `json:"project"` // part of the project
-	Why     string           `json:"why,omitempty"`
-	Grants  []sdk.Capability `json:"grants,omitempty"`
-}
-
-func listed(c *extensions.Candidate) listedPlugin {
-	return listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, c.State, c.From, c.Project, why(c), c.Grants}
-}
-
-func listPlugins(a *cli.App, s *extensions.Set) error {
-	var list []listedPlugin
-	for _, c := range s.Candidates {
-		list = append(list, listed(c))
-	}
-	if !a.JSON {
-		for _, warning := range s.Warnings {
-			a.Log.Warn(terminal.Visible(warning))
-		}
-	}
-	return cli.List(a, list, cli.Listing[listedPlugin]{
-		Empty: "no plugins, MCP servers or command hooks; tenon plugin new creates a plugin, tenon mcp add adds a server",
-		Head:  []string{"name", "version", "carrier", "state", "from", ""},
-		Row: func(p *listedPlugin) []string {
-			return []string{terminal.OneLine(p.Name), terminal.OneLine(p.Version), string(p.Carrier), string(p.State), terminal.OneLine(p.From), terminal.OneLine(p.Why)}
-		},
-	})
-}
-
 // why returns the reason why a candidate does not run, with the remedy.
 func why(c *extensions.Candidate) string {
 	switch {

@@ -69,7 +69,7 @@ func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
 	return cmd
 }
 
-// permission asks whether a call may go ahead.
+// permission asks whether a call may run.
 type permission struct {
 	request *sdk.PermissionRequest
 	asked   view.Asked
@@ -81,9 +81,11 @@ type permission struct {
 
 func (m *model) newPermission(r *sdk.PermissionRequest) *permission {
 	p := &permission{request: r, asked: view.Asks(r, m.o.directory)}
-	rule := oneLine(p.asked.Always)
+	if t := m.threads[r.SessionID]; t.info.ParentID != "" {
+		p.asked.Notes = append([]string{"requested in the subagent's session " + oneLine(t.info.Title)}, p.asked.Notes...)
+	}
 	p.options = append(p.options, option{"y", "Yes, once", p.reply(sdk.ReplyOnce)})
-	if rule != "" {
+	if rule := oneLine(p.asked.Always); rule != "" {
 		p.options = append(p.options,
 			option{"s", "Yes, in this session: " + rule, p.inSession},
 			option{"a", "Always in this project: " + rule, p.reply(sdk.ReplyAlways)})
@@ -174,10 +176,13 @@ func (p *permission) paste(_ *model, text string) {
 
 // preview returns the whole command or diff, else the arguments.
 func (p *permission) preview(m *model, width int) []string {
-	if p.asked.Diff != "" {
+	switch {
+	case p.asked.Diff != "":
 		return m.look.theme.text.Diff(p.asked.Diff)
+	case p.asked.Body != "":
+		return wrap(strings.TrimRight(p.asked.Body, "\n"), width)
 	}
-	return wrap(p.asked.Body, width)
+	return nil
 }
 
 func (p *permission) view(m *model, width, height int) ([]string, *tea.Position) {
