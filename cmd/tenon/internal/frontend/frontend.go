@@ -115,7 +115,7 @@ func (l Local) Reload(ctx context.Context) error { return l.Machine.Reload(ctx) 
 
 // Ledger implements Host.
 func (l Local) Ledger(ctx context.Context, session string) ([]inspect.Explained, error) {
-	list, _, err := inspect.ReadLedger(ctx, l.Store, session, l.Workspace.App.WithoutDamage)
+	list, _, err := inspect.ReadValues(ctx, l.Machine, session, l.Workspace.App.WithoutDamage)
 	return list, err
 }
 
