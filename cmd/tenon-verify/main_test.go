@@ -1,10 +1,14 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,6 +104,71 @@ func signed(t testing.TB, artifact []byte, certificates bool) (bundle []byte, ro
 		t.Fatal(err)
 	}
 	return bundle, rootFile
+}
+
+var update = flag.Bool("update", false, "make the signed files that tests of tenon install")
+
+// fixtures are files that tests of tenon install: an archive, and the manifest of a registry that names it, each with a bundle.
+var fixtures = filepath.Join("..", "..", "plugins", "install", "testdata")
+
+// TestFixtures verifies the fixtures. With -update it makes them.
+func TestFixtures(t *testing.T) {
+	t.Parallel()
+	if *update {
+		writeFixtures(t)
+	}
+	for _, name := range []string{"signed.tar.gz", "manifest.json"} {
+		artifact, err := os.ReadFile(filepath.Join(fixtures, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bundle, err := os.ReadFile(filepath.Join(fixtures, name+".sigstore.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(artifact)
+		r := request{Bundle: bundle, Digest: "sha256:" + hex.EncodeToString(sum[:]), Identity: ".*", Issuer: issuer, TrustedRoot: filepath.Join(fixtures, name+".trusted_root.json")}
+		if a, err := ask(t, r); err != nil || a.Identity != who {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}
+
+func writeFixtures(t *testing.T) {
+	var archive bytes.Buffer
+	z := gzip.NewWriter(&archive)
+	w := tar.NewWriter(z)
+	for _, f := range [][2]string{
+		{"plugin.json", `{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "signed", "version": "1.0.0"}`},
+		{"skills/a/SKILL.md", "---\nname: a\ndescription: d\n---\nText."},
+	} {
+		err := w.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1])), Typeflag: tar.TypeReg})
+		if err == nil {
+			_, err = w.Write([]byte(f[1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"application/vnd.tenon.plugin.v1",`+
+		`"config":{"mediaType":"application/vnd.oci.empty.v1+json","digest":"sha256:%x","size":2},`+
+		`"layers":[{"mediaType":"application/vnd.tenon.plugin.content.v1.tar+gzip","digest":"sha256:%x","size":%d}]}`,
+		sha256.Sum256([]byte("{}")), sha256.Sum256(archive.Bytes()), archive.Len())
+	for name, data := range map[string][]byte{"signed.tar.gz": archive.Bytes(), "manifest.json": []byte(manifest)} {
+		bundle, rootFile := signed(t, data, false)
+		trusted, err := os.ReadFile(rootFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for suffix, data := range map[string][]byte{"": data, ".sigstore.json": bundle, ".trusted_root.json": trusted} {
+			if err := os.WriteFile(filepath.Join(fixtures, name+suffix), data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 func ask(t testing.TB, r request) (answer, error) {

@@ -24,10 +24,11 @@ func trees() map[string][]string {
 		"internal": {anywhere},
 
 		// parts of every plugin
-		"internal/jsontext":  {},
-		"internal/value":     {"internal/jsontext"},
-		"internal/hookpoint": {"sdk"},
-		"internal/jsonline":  {"internal/jsontext"},
+		"internal/jsontext":    {},
+		"internal/value":       {"internal/jsontext", "internal/jsonpointer"},
+		"internal/jsonpointer": {},
+		"internal/hookpoint":   {"sdk"},
+		"internal/jsonline":    {"internal/jsontext"},
 	}
 }
 
@@ -59,6 +60,7 @@ func libraries() map[string][]string {
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
 		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials", "builtin/providers/catalog"},
+		"github.com/zalando/go-keyring":                     {"internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
@@ -74,6 +76,7 @@ func libraries() map[string][]string {
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
+		"github.com/jedisct1/go-minisign":                   {"plugins/signature"},
 		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
 		"oras.land/oras-go/v2":                              {"plugins/source/oci"},
 		"github.com/opencontainers/go-digest":               {"plugins/source/oci"},

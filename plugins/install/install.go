@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
 )
@@ -29,7 +30,10 @@ var ErrRenamed = errors.New("the plugin has another name")
 type Installer struct {
 	Fetcher *source.Fetcher
 	Vault   *trust.Vault
-	Markets *marketplace.Store // of the user; if nil, references to plugins of marketplaces are refused
+	Policy  *signature.Policy    // of the user; if nil, everything is permitted
+	Key     *signature.PublicKey // has to sign what is staged without a pin, in addition to the policy; nil: none
+	was     *signature.PublicKey // that signed the content before; it has to sign the new unless the policy names a signer
+	Markets *marketplace.Store   // of the user; if nil, references to plugins of marketplaces are refused
 	History pins.History
 	Home    string // for ~ in references
 	// Vendor is the directory of the project with the content of its pins; empty: none.
@@ -55,7 +59,9 @@ type Staged struct {
 
 // Renew stages what the reference of an installed plugin names now. The error wraps ErrRenamed if that is another plugin.
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Staged, error) {
-	s, err := in.Stage(ctx, t, p.Ref, nil)
+	renewing := *in
+	renewing.was = signature.KeyOf(p.Signer)
+	s, err := renewing.Stage(ctx, t, p.Ref, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +102,8 @@ type plan struct {
 
 // plan resolves a reference. The address of a plugin of a marketplace is the pinned one, or that of the user's catalogue.
 func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error) {
-	p := &plan{pin: pin, fetcher: in.Fetcher}
+	fetcher := *in.Fetcher
+	p := &plan{pin: pin, fetcher: &fetcher}
 	var err error
 	if p.ref, err = in.parse(t, source.Pin{Ref: ref}, true); err != nil {
 		return nil, err
@@ -113,12 +120,33 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 			return nil, err
 		}
 		p.from = p.found.Ref
-		guarded := *in.Fetcher
-		guarded.Guarded = guarded.Guarded || p.found.Guarded
-		p.fetcher = &guarded
+		p.fetcher.Guarded = in.Fetcher.Guarded || p.found.Guarded
 		err = t.allows(p.from)
 	}
+	if err == nil {
+		err = in.guard(p)
+	}
 	return p, err
+}
+
+// guard applies the policy: before anything is fetched to the address, after it to the signature.
+func (in *Installer) guard(p *plan) error {
+	policy := in.Policy
+	if policy == nil {
+		policy = &signature.Policy{}
+	}
+	if err := policy.Allows(p.from); err != nil {
+		return err
+	}
+	switch {
+	case p.pin != nil:
+	case in.Key == nil && !policy.Requires(p.from):
+		policy = policy.With(in.was)
+	default:
+		policy = policy.With(in.Key)
+	}
+	p.fetcher.Verify = policy.Verify
+	return nil
 }
 
 func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) (*Staged, error) {
@@ -138,7 +166,7 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := p.define(fetched, temp); err != nil {
+	if err := p.define(fetched, dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.ref, err)
 	}
 	digest, err := in.Vault.Digest(ctx, fetched.Path)

@@ -43,6 +43,8 @@ type Store struct {
 	Dir     string // fetched catalogues; made when needed
 	Home    string // for ~ in addresses
 	Fetcher *source.Fetcher
+	// Allows returns an error for an address that the user's policy does not permit. If nil, all are permitted.
+	Allows func(r source.Ref) error
 }
 
 // Market is a marketplace of the user.
@@ -201,7 +203,15 @@ func unknown(name string) error { return fmt.Errorf("%w: marketplace %q", ErrNot
 
 // fetch reads the catalogue at an address.
 func (s *Store) fetch(ctx context.Context, r source.Ref) (*state, *Market, error) {
+	if s.Allows != nil {
+		if err := s.Allows(r); err != nil {
+			return nil, nil, err
+		}
+	}
 	file, err := s.Fetcher.File(ctx, r, maxBytes, places...)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", ErrCatalogue, err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

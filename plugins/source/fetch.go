@@ -44,6 +44,8 @@ type Pin struct {
 	Source string `json:"source,omitempty"`
 	// Definition is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
 	Definition JSON `json:"definition,omitempty"`
+	// Signer is who signed the content, as Verify returned it; empty if no signature was required.
+	Signer string `json:"signer,omitempty"`
 	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
 	// the variant for a platform. Its digest differs between machines.
 	Local bool `json:"local,omitempty"`
@@ -127,6 +129,9 @@ type Fetched struct {
 	// Path is the directory or file of the plugin: the one passed to Fetch, or that of a local source.
 	Path    string
 	LeftOut []string // parts that were not unpacked, with the reason
+
+	ref      Ref
+	verified bool // Verify was called
 }
 
 // Fetcher fetches plugins. Its fields must not change while it is used. Safe for concurrent use.
@@ -151,6 +156,9 @@ type Fetcher struct {
 	MaxTransfer int64 // bytes of one git fetch; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
+	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
+	// It decides about unsigned content too. If nil, no signature is looked for.
+	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
 }
@@ -164,14 +172,18 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	if err := pin.Check(r); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
-	out := &Fetched{Pin: *pin, Path: dir}
-	out.Ref = r.String()
+	out := &Fetched{Pin: *pin, Path: dir, ref: r}
+	out.Ref, out.Signer = r.String(), ""
 	list := kinds()
 	at := slices.IndexFunc(list, func(k kind) bool { return k.name == r.Kind })
 	if at < 0 {
 		return nil, fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
 	}
-	if err := list[at].fetch(f, ctx, r, out, dir); err != nil {
+	err := list[at].fetch(f, ctx, r, out, dir)
+	if err == nil && !out.verified {
+		err = f.verify(ctx, &Artifact{}, out) // sources of this kind are not signed
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
 	return out, nil
@@ -186,7 +198,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	switch format := formatOf(r.URL); {
 	case info.IsDir() && oci.IsLayout(r.URL):
 		return f.artifact(ctx, oci.Layout(r.URL), r, out, dir)
-	case info.IsDir(), format == "wasm":
+	case info.IsDir():
 		out.Path = r.URL
 		return nil
 	case !info.Mode().IsRegular():
@@ -200,6 +212,13 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	}
 	if out.SHA256 != "" && out.SHA256 != sum {
 		return fmt.Errorf("%w: its SHA-256 is %s, pinned is %s", ErrMismatch, sum, out.SHA256)
+	}
+	if err := f.verifyFile(ctx, r.URL, sum, out, beside(r.URL)); err != nil {
+		return err
+	}
+	if formatOf(r.URL) == "wasm" {
+		out.Path, out.SHA256 = r.URL, sum
+		return nil
 	}
 	out.SHA256 = sum
 	return f.unpack(ctx, r.URL, formatOf(r.URL), out, dir)
@@ -216,6 +235,9 @@ func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) 
 		return err
 	}
 	out.SHA256 = sum
+	if err := f.verifyFile(ctx, file, sum, out, f.besideURL(r.URL, sum, want != "")); err != nil {
+		return err
+	}
 	format := formatOf(strings.SplitN(r.URL, "?", 2)[0])
 	if format == "wasm" {
 		return f.module(file, filepath.Base(strings.SplitN(r.URL, "?", 2)[0]), out, dir)

@@ -82,6 +82,9 @@ func (f *Fetcher) artifact(ctx context.Context, repo *oci.Repository, r Ref, out
 		out.Version = r.Version
 	}
 	m, err := f.manifest(ctx, repo, r, top)
+	if err == nil {
+		err = f.verifyManifest(ctx, repo, top, out)
+	}
 	if err != nil {
 		return err
 	}

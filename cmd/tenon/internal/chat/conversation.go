@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -119,7 +120,8 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 // notify writes a line about the conversation itself.
 func (c *conversation) notify(text string) {
 	if !c.f.Quiet {
-		c.a.Screen.Line(c.a.Screen.Paint(terminal.Dim, terminal.Visible(text)))
+		s := c.a.Screen
+		s.Line(s.Paint(terminal.Dim, s.Wrapped(terminal.Visible(text))))
 	}
 }
 
@@ -193,11 +195,23 @@ func (c *conversation) load(ctx context.Context) {
 	s.Line(s.Paint(terminal.Dim, "reloaded "+terminal.Visible(strings.Join(c.m.Options.Plugins, ", "))))
 }
 
+// refresh loads the plugins, servers and command hooks that were approved in another terminal.
+func (c *conversation) refresh(ctx context.Context) {
+	names, err := c.m.Refresh(ctx)
+	switch {
+	case err != nil:
+		c.a.Log.Warn("what was approved in the meantime is not loaded", "err", err)
+	case len(names) > 0:
+		c.notify("approved and loaded: " + strings.Join(names, ", "))
+	}
+}
+
 // take runs an entry: a command or a turn.
 func (c *conversation) take(ctx context.Context, e promptEntry) {
 	if strings.TrimSpace(e.text) == "" {
 		return
 	}
+	c.refresh(ctx)
 	if c.commands && !e.verbatim {
 		if line, ok := strings.CutPrefix(e.text, "!"); ok {
 			c.shell(ctx, strings.TrimSpace(line))
@@ -255,7 +269,7 @@ func (c *conversation) shell(ctx context.Context, line string) {
 	}
 	if m := c.turn(ctx, &host.PromptInput{Text: line, Shell: true, NoReply: true}); m != nil {
 		_, output, _ := strings.Cut(view.TypedText(m.Parts), "\n") // the first line is the command
-		c.a.Screen.Line(terminal.Visible(strings.TrimRight(output, "\n")))
+		c.a.Screen.Line(cmp.Or(terminal.Visible(strings.TrimRight(output, "\n")), "(no output)"))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -93,6 +94,9 @@ func (w *wording) storeRemedy(err error) *Failure {
 func configRemedy(err error) *Failure {
 	if errors.Is(err, pins.ErrFile) {
 		return Fail(ExitConfig, err, "restore it from version control, or delete it and install the plugins again")
+	}
+	if errors.Is(err, signature.ErrPolicy) {
+		return Fail(ExitConfig, err, "fix plugin_policy in your own or the administrator's configuration")
 	}
 	if !errors.Is(err, config.ErrConfig) {
 		return nil

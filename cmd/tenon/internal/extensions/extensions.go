@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
@@ -85,7 +88,7 @@ func ownFiles(c *config.Loaded) []string {
 	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return slices.Contains(c.ProjectFiles, path) })
 }
 
-// Open finds everything and opens what may run. What is wrong with one candidate keeps no other from working; the error is one of
+// Open finds everything and opens what may run. A problem of one candidate does not affect the others; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
@@ -97,9 +100,13 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	if kinds, s.runtime, err = carriers(&o); err != nil {
 		return nil, err
 	}
+	policy, err := signature.New(o.Config.Config.PluginPolicy, signature.Sigstore{})
+	if err != nil {
+		return nil, err
+	}
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
-		Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
+		Accepts: policy.Accepts, Without: without(o.Environ), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
 	if err != nil {
@@ -128,6 +135,18 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	}
 	s.distinct()
 	return s, nil
+}
+
+// WithoutVariable is an environment variable with names of plugins, separated by commas, that are disabled for one run.
+const WithoutVariable = "TENON_WITHOUT_PLUGINS"
+
+func without(environ []string) []string {
+	for _, e := range environ {
+		if value, ok := strings.CutPrefix(e, WithoutVariable+"="); ok && value != "" {
+			return strings.Split(value, ",")
+		}
+	}
+	return nil
 }
 
 // Loader returns what finds and keeps the plugins.
@@ -282,6 +301,20 @@ func (s *Set) distinct() {
 // In returns the candidates in a state.
 func (s *Set) In(state plugins.State) []*Candidate {
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != state })
+}
+
+// ApprovalsChanged reports whether tenon.lock changed since it was last read, if anything waits for approval.
+func (s *Set) ApprovalsChanged() (bool, error) {
+	if len(s.In(plugins.StatePending)) == 0 {
+		return false, nil
+	}
+	entries, err := s.store.Read()
+	if err != nil {
+		return false, err
+	}
+	changed := !reflect.DeepEqual(entries, s.entries)
+	s.entries = entries
+	return changed, nil
 }
 
 // Required returns the names of the plugins without which a run must not start: those that the configuration requires and those on the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -26,8 +28,8 @@ import (
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		installCommand(a), syncCommand(a), updateCommand(a), outdatedCommand(a), rollbackCommand(a), removeCommand(a), verifyCommand(a), whyCommand(a),
-		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a),
 		marketplaceCommand(a), searchCommand(a),
+		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a), signCommand(a), bisectCommand(a),
 	}
 }
 
@@ -57,10 +59,19 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 				MCPRegistry: w.Loaded.Config.MCPRegistry,
 			},
 		}
+		executable, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		j.installer.Policy, err = signature.New(w.Loaded.Config.PluginPolicy, signature.Sigstore{Path: signature.FindSigstore(executable)})
+		if err != nil {
+			return err
+		}
 		j.installer.Markets = &marketplace.Store{
 			File: filepath.Join(w.Project.ConfigDir, marketplace.FileName), Dir: filepath.Join(data, "marketplaces"), Home: w.Project.Home, Fetcher: j.installer.Fetcher,
+			Allows: j.installer.Policy.Allows,
 		}
-		err := f(j)
+		err = f(j)
 		a.Screen.BottomLines(nil)
 		return remedied(err)
 	})
@@ -79,8 +90,14 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitTurn, err, "its publisher can bundle them into one file, or list them in bundleDependencies")
 	case errors.Is(err, source.ErrMismatch):
 		return cli.Fail(cli.ExitTurn, err, "do not use it; if its publisher replaced the content on purpose: tenon plugin update")
+	case errors.Is(err, signature.ErrNoVerifier):
+		return cli.Fail(cli.ExitRefused, err, "install "+signature.Program+" of the same release next to tenon, or into a directory of PATH")
+	case errors.Is(err, signature.ErrDenied), errors.Is(err, signature.ErrSignature):
+		return cli.Fail(cli.ExitRefused, err, "nothing was installed; tenon config show prints plugin_policy")
 	case errors.Is(err, marketplace.ErrNotFound):
 		return cli.Fail(cli.ExitUsage, err, "tenon plugin search and tenon plugin marketplace list show the known ones; tenon plugin marketplace add ADDRESS adds a marketplace")
+	case errors.Is(err, marketplace.ErrCatalogue):
+		return cli.Fail(cli.ExitTurn, err, "check the address: a marketplace has a marketplace.json in .claude-plugin, .agents/plugins, or at its root")
 	case errors.Is(err, marketplace.ErrStale):
 		return cli.Fail(cli.ExitTurn, err, "run: tenon plugin marketplace update")
 	case errors.Is(err, marketplace.ErrTaken):
@@ -117,6 +134,7 @@ func projectFlag(cmd *cobra.Command, project *bool) {
 func installCommand(a *cli.App) *cobra.Command {
 	var yes, project bool
 	var without []string
+	var key string
 	cmd := &cobra.Command{
 		Use: "install REF...", Short: "Install plugins from where they are published", Aliases: []string{"i"},
 		Long: `Install plugins. Nothing of a plugin runs before you have seen what it asks for and approved it.
@@ -137,6 +155,12 @@ project's, which may be committed. It holds no approvals.`,
 		Args: cli.Args(1, -1, "a reference"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd.Context(), a, project, func(j *job) error {
+				if key != "" {
+					var err error
+					if j.installer.Key, err = signature.ParseKey(key); err != nil {
+						return cli.UsageError("minisign prints the public key; it is the second line of minisign.pub", "--key: %w", err)
+					}
+				}
 				var staged []*install.Staged
 				for _, ref := range args {
 					s, err := j.installer.Stage(cmd.Context(), j.base(ref, a), ref, nil)
@@ -151,6 +175,7 @@ project's, which may be committed. It holds no approvals.`,
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.Flags().StringArrayVar(&without, "without", nil, "do not grant this `capability`; may be repeated")
+	cmd.Flags().StringVar(&key, "key", "", "require a signature of this minisign public `key`, now and for updates")
 	projectFlag(cmd, &project)
 	return cmd
 }
@@ -178,6 +203,15 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 	j.app.Screen.Line(fmt.Sprintf("%s\n  source         %s\n  pinned         %s", terminal.Visible(s.Name), terminal.Visible(s.Ref), terminal.Visible(install.Describe(s.Plugin))))
 	if s.Pin.Source != "" {
 		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.Pin.Source))
+	}
+	if s.Signer != "" {
+		signer := s.Signer
+		if s.Project {
+			signer += " (recorded in the project's file)"
+		}
+		j.app.Screen.Line("  signer         " + terminal.Visible(signer))
+	} else {
+		j.app.Screen.Line("  signer         not checked: no rule of plugin_policy names one for this source")
 	}
 	if s.Definition != "" {
 		j.app.Screen.Line("  definition     from the marketplace")

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -17,6 +16,8 @@ const (
 	foldedHead, foldedTail, liveTail = 2, 4, 6
 	// longArguments is the size in bytes from which a card counts arguments that still arrive.
 	longArguments = 1 << 10
+	// longCall is the duration in milliseconds from which it is shown.
+	longCall = 1000
 	// foldedDiff is the number of lines of a diff that a folded card shows.
 	foldedDiff = 12
 	// maxOpenLines bounds an unfolded card. The rest is in the full-screen view.
@@ -85,7 +86,7 @@ func (t *toolItem) head(width int) string {
 		mark = paint(k.warn, "!")
 		notes = append(notes, paint(k.fail, fmt.Sprintf("exit %d", code)))
 	}
-	if !s.Open() && s.Time.End-s.Time.Start >= 100 {
+	if !s.Open() && s.Time.End-s.Time.Start >= longCall {
 		notes = append(notes, paint(k.faint, view.Duration(time.Duration(s.Time.End-s.Time.Start)*time.Millisecond)))
 	}
 	right := strings.Join(notes, " ")
@@ -190,14 +191,4 @@ func paintAll(look string, lines []string) []string {
 		lines[i] = paint(look, lines[i])
 	}
 	return lines
-}
-
-// argument returns a text argument of a tool call.
-func argument(args json.RawMessage, name string) string {
-	var fields map[string]json.RawMessage
-	var text string
-	if json.Unmarshal(args, &fields) != nil || json.Unmarshal(fields[name], &text) != nil {
-		return ""
-	}
-	return text
 }

@@ -130,12 +130,12 @@ func (v *Text) Event(e *sdk.Event) {
 	}
 }
 
-// template shows a shell command in the template of a command before permission for it is requested.
+// template shows a shell command in the template of a command before permission for it is requested; not one that the user typed.
 func (v *Text) template(p sdk.Object) {
 	from, _ := p["template"].(string)
 	input, _ := p["input"].(json.RawMessage)
 	var args struct{ Command string }
-	if from == "" || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
+	if !strings.HasPrefix(from, "/") || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
 		return
 	}
 	v.line(v.s.Paint(terminal.Dim, terminal.Visible(from)+" runs "+terminal.OneLine(args.Command)))
@@ -144,8 +144,16 @@ func (v *Text) template(p sdk.Object) {
 // line writes a line, unless only the answer is wanted.
 func (v *Text) line(text string) {
 	if !v.quiet {
-		v.s.Line(text)
+		v.s.Line(v.wrap(text))
 	}
+}
+
+// wrap breaks a line about the turn at spaces if it is shown on a terminal.
+func (v *Text) wrap(text string) string {
+	if !v.rich {
+		return text
+	}
+	return terminal.Wrap(text, v.columns())
 }
 
 func (v *Text) delta(d *sdk.PartDelta) {
@@ -302,11 +310,12 @@ func (v *Text) toolPart(p *sdk.ToolPart) {
 	}
 	v.draw()
 	depth := v.f.depth(p.SessionID)
-	text := toolLine(v.s, p, v.turn.Directory, depth, v.rich)
+	v.line(toolLine(v.s, p, v.turn.Directory, depth, v.rich))
 	if v.rich && depth == 0 {
-		text = strings.Join(append([]string{text}, outputLines(v.s, p, v.columns())...), "\n")
+		for _, line := range outputLines(v.s, p, v.columns()) {
+			v.line(line)
+		}
 	}
-	v.line(text)
 }
 
 func (v *Text) status(p *sdk.SessionStatusInfo) {
@@ -421,7 +430,7 @@ func (v *Text) Finish(o *Outcome) error {
 	if err := v.writeAnswer(o); err != nil {
 		return err
 	}
-	if v.quiet || o.Message == nil {
+	if v.quiet || o.Message == nil || o.Message.Info.Role() == sdk.RoleUser { // without an answer
 		return v.s.Failed()
 	}
 	if v.refused > 0 {
@@ -434,7 +443,7 @@ func (v *Text) Finish(o *Outcome) error {
 		}
 		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; get the rest with "+remedy)
 	}
-	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.figures(o)))
+	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.wrap(v.figures(o))))
 	return v.s.Failed()
 }
 
