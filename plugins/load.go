@@ -115,10 +115,11 @@ func (i *Item) watched() bool { return i.entry != nil && i.entry.Watch }
 // read reads the description of an item without running it.
 func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 	if i.sealed != nil && i.sealed.Single() || i.sealed == nil && !isDirectory(from) {
-		i.Carrier = sdk.CarrierProcess
-		if i.sealed != nil && isModule(i.sealed.File()) || isModule(i.source) {
-			i.Carrier = sdk.CarrierWASM
+		file := i.source
+		if i.sealed != nil {
+			file = i.sealed.File()
 		}
+		i.Carrier = manifest.CarrierOfFile(file).Name
 		i.Request = trust.Request{Carrier: i.Carrier, Undescribed: true}
 		return l.cachedDescription(i)
 	}
