@@ -40,7 +40,8 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 	if err := at.check(hookpoint.KindTransform, in, value); err != nil {
 		return Result{}, err
 	}
-	r := e.walk(ctx, at, s, in, value)
+	r := run{engine: e, kind: hookpoint.KindTransform, scope: s, in: in, value: value}
+	r.walk(ctx, at.hooks)
 	if r.err != nil {
 		return Result{}, r.err
 	}

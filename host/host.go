@@ -57,7 +57,7 @@ type Options struct {
 	// key from Environ.
 	Foreign map[string]string
 	// SignIn adds the user's stored credentials to a provider, as model.Options.SignIn says.
-	SignIn func(info *sdk.ProviderInfo, addressed bool) (source string)
+	SignIn func(*model.SignInRequest) (source string)
 	// Own is what the user's own configuration, without files of the repository, says about providers, models, agents and commands.
 	// Nil: files of the repository say nothing about those.
 	Own *sdk.Config

@@ -188,7 +188,7 @@ func TestDescribesLater(t *testing.T) {
 		"agrees":           {`{"name": "late", "hooks": [{"point": "event"}], "capabilities": [{"name": "kv"}]}`, ""},
 		"another name":     {`{"name": "other"}`, `calls itself "other"`},
 		"nonsense":         {`{"name": "late", "hooks": [{"point": "nowhere"}]}`, "hooks[0].point"},
-		"no wasm business": {`{"name": "late", "protocols": ["x"]}`, "cannot contribute protocols"},
+		"no wasm business": {`{"name": "late", "commands": [{"name": "x"}]}`, "cannot contribute commands"},
 		"crashes":          {"", "it crashed"},
 	} {
 		t.Run(name, func(t *testing.T) {

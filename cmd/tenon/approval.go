@@ -193,3 +193,24 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	m.extensions = append(m.extensions, set)
 	return nil
 }
+
+// refreshPlugins loads the plugins again if the user approved some of those that wait, in another terminal. It returns their names.
+func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
+	last := m.extensions[len(m.extensions)-1]
+	changed, err := last.ApprovalsChanged()
+	if err != nil || !changed {
+		return nil, err
+	}
+	if err := m.reloadPlugins(ctx); err != nil {
+		return nil, err
+	}
+	ready := m.extensions[len(m.extensions)-1].In(plugins.StateReady)
+	for _, waited := range last.In(plugins.StatePending) {
+		if slices.ContainsFunc(ready, func(c *extensions.Candidate) bool {
+			return c.Kind == waited.Kind && c.Name == waited.Name && c.From == waited.From
+		}) {
+			names = append(names, waited.Name)
+		}
+	}
+	return names, nil
+}

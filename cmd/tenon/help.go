@@ -102,6 +102,8 @@ const environmentTopic = `Environment variables that tenon reads. Flags take pre
 
   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …
                                    keys of providers; tenon models --all lists each provider with its variable
+  OPENAI_BASE_URL, ANTHROPIC_BASE_URL, …
+                                   addresses of providers
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY
                                    proxies for requests to providers and servers
 

@@ -287,3 +287,14 @@ func TestTerminalRenders(t *testing.T) {
 		t.Errorf("piped: %q, %q", out, progress)
 	}
 }
+
+// TestAloneOpensUI checks that the command without arguments opens the terminal UI on a terminal.
+func TestAloneOpensUI(t *testing.T) {
+	t.Parallel()
+	x := newProcess(t, "http://127.0.0.1:1/v1").onTerminal(t)
+	x.expect("Ask anything")
+	x.enter("\x04") // Ctrl-D
+	if code := x.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

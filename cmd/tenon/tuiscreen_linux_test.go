@@ -42,8 +42,14 @@ func (p *process) onScreen(t testing.TB, columns, rows int, args ...string) *tui
 	if out, err := exec.Command("git", "init", "--quiet", "--initial-branch", "main", p.work).CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v: %s", err, out)
 	}
+	return p.onEmulator(t, columns, rows, append([]string{"tui"}, args...)...)
+}
+
+// onEmulator starts the command on a terminal of this size, of which the screen can be read.
+func (p *process) onEmulator(t testing.TB, columns, rows int, args ...string) *tui {
+	t.Helper()
 	x := &tui{emulator: vt.NewEmulator(columns, rows), changed: make(chan struct{}, 1)}
-	x.terminal = p.onTerminalOf(t, uint16(rows), uint16(columns), x.write, append([]string{"tui"}, args...)...)
+	x.terminal = p.onTerminalOf(t, uint16(rows), uint16(columns), x.write, args...)
 	answered := make(chan struct{})
 	go func() { // ends when the emulator is closed
 		defer close(answered)

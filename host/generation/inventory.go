@@ -187,6 +187,20 @@ func (n Inventory) ListModels(ctx context.Context, o model.ListOptions) ([]model
 	return g.Models.List(ctx, o)
 }
 
+// AuthMethods returns the ways to sign in to a provider; all of them if id is empty.
+func (n Inventory) AuthMethods(id string) []sdk.AuthMethod {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return slices.DeleteFunc(slices.Clone(g.auth), func(m sdk.AuthMethod) bool { return id != "" && m.Provider != id })
+}
+
+// ProviderInfos returns the providers, without models and keys.
+func (n Inventory) ProviderInfos() []sdk.ProviderInfo {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.Providers()
+}
+
 // TestProvider tests the user's credentials for a provider, as model.Models.Test does.
 func (n Inventory) TestProvider(ctx context.Context, id string) (models int, err error) {
 	g := n.r.Acquire()

@@ -27,6 +27,7 @@ type Set struct {
 	Config    *sdk.Config
 	own       *sdk.Config // the user's own part of config; nil where the repository's files do not choose models
 	protocols map[string]sdk.Protocol
+	auth      []sdk.AuthMethod // of all plugins, in their order
 	Models    *model.Models
 
 	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
@@ -57,6 +58,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 	var rules []sdk.ModelRules
 	for _, l := range g.Plugins {
 		providers = append(providers, l.providers...)
+		g.auth = append(g.auth, l.auth...)
 		if !l.Builtin() {
 			continue // others are not asked while a prompt waits
 		}
@@ -72,7 +74,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 	}
 	g.Models = model.New(model.Options{
 		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Catalogs: catalogs, Refresh: refreshAll(refreshers), Rules: rules, Protocols: g.protocols, Engine: g.Engine,
-		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn,
+		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth,
 	})
 	return g, nil
 }

@@ -81,6 +81,33 @@ func (failing) Stream(context.Context, *sdk.ModelRequest, func(sdk.StreamEvent) 
 	return &sdk.ProviderError{ProviderID: "p", StatusCode: 404, Message: "no such path"}
 }
 
+// TestErrorsControlNoTerminal: texts of servers and plugins in errors are cleaned, and the chain stays.
+func TestErrorsControlNoTerminal(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("cause \x1b]52;c;aGk=\a" + strings.Repeat("x", 10_000))
+	for _, sent := range []*sdk.ProviderError{{ProviderID: "p", Err: cause}, {ProviderID: "p", StatusCode: 500, Message: "said \x1b[2J", Err: cause}} {
+		models := model.New(model.Options{
+			Config: &sdk.Config{}, Engine: &hooks.Engine{}, Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", NoKey: true}},
+			Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return broken{sent}, nil }}},
+		})
+		m, err := models.Open(t.Context(), "p/m", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Stream(t.Context(), &sdk.ModelRequest{Model: m.Model}, func(sdk.StreamEvent) error { return nil })
+		if strings.ContainsAny(err.Error(), "\x1b\a") || len(err.Error()) > 8<<10 || !errors.Is(err, cause) {
+			t.Errorf("Stream() = %q, want it cleaned, bounded, and with its cause", err)
+		}
+	}
+}
+
+// broken fails with an error.
+type broken struct{ err error }
+
+func (b broken) Stream(context.Context, *sdk.ModelRequest, func(sdk.StreamEvent) error) error {
+	return b.err
+}
+
 // lister cannot list its models if status is set, and answers requests if the key is right.
 type lister struct {
 	speaker

@@ -110,14 +110,35 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	if ctx.Err() == nil && err != nil && errors.As(context.Cause(limited), &bound) {
 		return bound
 	}
-	if errors.As(err, &bound) && bound.StatusCode == http.StatusNotFound && m.similar != "" {
-		bound.Message += fmt.Sprintf("; did you mean %s/%s?", m.ProviderID, m.similar)
-	}
-	if bound != nil && bound.Message != "" && slices.Contains(addressStatus, bound.StatusCode) {
-		bound.Message += m.note
+	if errors.As(err, &bound) {
+		return m.explained(bound)
 	}
 	return err
 }
+
+// explained returns an error of a provider with the notes that help the user. Texts of the server or a plugin control no terminal.
+func (m *Model) explained(e *sdk.ProviderError) *sdk.ProviderError {
+	out := *e
+	out.Message = visible.Text(e.Message)
+	if e.Err != nil {
+		out.Err = &shownError{e.Err}
+	}
+	if e.StatusCode == http.StatusNotFound && m.similar != "" {
+		out.Message += fmt.Sprintf("; did you mean %s/%s?", m.ProviderID, m.similar)
+	}
+	if out.Message != "" && slices.Contains(addressStatus, e.StatusCode) {
+		out.Message += m.note
+	}
+	return &out
+}
+
+// shownError is an error whose text may be from outside.
+type shownError struct{ err error }
+
+func (e *shownError) Error() string {
+	return visible.Text(visible.Cut(e.err.Error(), maxErrorText, "…"))
+}
+func (e *shownError) Unwrap() error { return e.err }
 
 // addressStatus are the statuses of failures that a wrong address explains; 0 stands for no response.
 var addressStatus = []int{0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}

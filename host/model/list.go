@@ -116,6 +116,19 @@ func (p *provider) source() string {
 	return "built in"
 }
 
+// Providers returns the providers that may be used, without models and keys.
+func (m *Models) Providers() []sdk.ProviderInfo {
+	var out []sdk.ProviderInfo
+	for _, id := range m.order {
+		if m.enabled(id) {
+			info := m.providers[id].info
+			info.Key = ""
+			out = append(out, info)
+		}
+	}
+	return out
+}
+
 // served returns the models that a provider's server lists, with what the catalog knows of them; none if it cannot list.
 func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 	client, err := m.client(ctx, id, nil)

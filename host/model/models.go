@@ -40,9 +40,9 @@ type Options struct {
 	Secrets      []string          // no variable that holds one is passed to shell commands
 	Foreign      map[string]string // the providers whose address a file of the project chose, with the file; they get no key from Environ
 	// SignIn adds the user's stored credentials to a provider that has none from the configuration or the environment, and returns their
-	// source; empty: none. It sets Key, or Authorize with the address and options that belong to it. addressed reports that the user chose the
-	// provider's address. Nil: nothing is stored.
-	SignIn func(info *sdk.ProviderInfo, addressed bool) (source string)
+	// source; empty: none. Nil: nothing is stored.
+	SignIn      func(*SignInRequest) (source string)
+	AuthMethods []sdk.AuthMethod // of the plugins, for SignIn
 	// Approved reports whether the user approved a Receiver, by its digest. Nil: none.
 	Approved func(digest string) bool
 }

@@ -3,7 +3,17 @@ package model
 import (
 	"maps"
 	"net/url"
+
+	"github.com/tenonhq/tenon/sdk"
 )
+
+// SignInRequest asks for the stored credentials of a provider.
+type SignInRequest struct {
+	// Info receives Key, or Authorize with SignedInBy, and the address and options that belong to it.
+	Info      *sdk.ProviderInfo
+	Addressed bool             // the user chose the provider's address
+	Methods   []sdk.AuthMethod // ways to sign in, of all providers
+}
 
 // signIn adds stored credentials to a provider without a key. They are not sent to an address that a file of the project chose.
 func (m *Models) signIn(p *provider) {
@@ -12,7 +22,7 @@ func (m *Models) signIn(p *provider) {
 	}
 	info := p.info
 	info.Options = maps.Clone(info.Options)
-	source := m.o.SignIn(&info, p.addressed)
+	source := m.o.SignIn(&SignInRequest{Info: &info, Addressed: p.addressed, Methods: m.o.AuthMethods})
 	switch {
 	case source == "":
 	case m.foreign[p.info.ID] != "":

@@ -24,10 +24,11 @@ func trees() map[string][]string {
 		"internal": {anywhere},
 
 		// parts of every plugin
-		"internal/jsontext":  {},
-		"internal/value":     {"internal/jsontext"},
-		"internal/hookpoint": {"sdk"},
-		"internal/jsonline":  {"internal/jsontext"},
+		"internal/jsontext":    {},
+		"internal/value":       {"internal/jsontext", "internal/jsonpointer"},
+		"internal/jsonpointer": {},
+		"internal/hookpoint":   {"sdk"},
+		"internal/jsonline":    {"internal/jsontext"},
 	}
 }
 

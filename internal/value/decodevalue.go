@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strconv"
 	"unsafe"
 
@@ -142,7 +141,7 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 	case readAny:
 		v, ok := d.Any()
 		*(*any)(at) = v
-		return ok && rounded(v)
+		return ok && jsontext.Rounded(v)
 	case readObject:
 		o, ok := d.Object()
 		*(*map[string]any)(at) = o
@@ -312,21 +311,4 @@ func (d *ordinary) integer(to *int64) bool {
 	n, err := strconv.ParseInt(string(number), 10, 64)
 	*to = n
 	return ok && err == nil
-}
-
-// rounded reports whether all numbers in v are floats, as those that encoding/json decodes.
-func rounded(v any) bool {
-	switch v := v.(type) {
-	case json.Number:
-		return false
-	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !rounded(e) })
-	case map[string]any:
-		for _, e := range v {
-			if !rounded(e) {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -154,9 +154,6 @@ func (p *plan) structMemory() memory {
 		}
 		return true
 	}}
-	if len(inner) == 0 {
-		return m
-	}
 	m.detach = func(p unsafe.Pointer) {
 		for i := range inner {
 			f := &inner[i]

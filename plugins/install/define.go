@@ -10,8 +10,8 @@ import (
 )
 
 // define writes the manifest that a marketplace makes of a fetched plugin: the pinned one, or that of the catalogue's entry. A directory of
-// this machine is copied to temp for it.
-func (p *plan) define(fetched *source.Fetched, temp string) error {
+// this machine is copied to dir for it.
+func (p *plan) define(fetched *source.Fetched, dir string) error {
 	if p.found != nil {
 		info, err := os.Stat(fetched.Path)
 		if err != nil || !info.IsDir() {
@@ -30,13 +30,13 @@ func (p *plan) define(fetched *source.Fetched, temp string) error {
 	if fetched.Definition == "" {
 		return nil
 	}
-	if fetched.Path != temp {
-		if err := os.CopyFS(temp, os.DirFS(fetched.Path)); err != nil {
+	if fetched.Path != dir {
+		if err := os.CopyFS(dir, os.DirFS(fetched.Path)); err != nil {
 			return err
 		}
-		fetched.Path = temp
+		fetched.Path = dir
 	}
-	root, err := os.OpenRoot(temp)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := p.define(fetched, temp); err != nil {
+	if err := p.define(fetched, dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.ref, err)
 	}
 	digest, err := in.Vault.Digest(ctx, fetched.Path)

@@ -150,6 +150,8 @@ fn encode_text(text: &str, out: &mut String) {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
             c if c < ' ' => {
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }

@@ -193,11 +193,23 @@ func (c *conversation) load(ctx context.Context) {
 	s.Line(s.Paint(terminal.Dim, "reloaded "+terminal.Visible(strings.Join(c.m.Options.Plugins, ", "))))
 }
 
+// refresh loads the plugins, servers and command hooks that were approved in another terminal.
+func (c *conversation) refresh(ctx context.Context) {
+	names, err := c.m.Refresh(ctx)
+	switch {
+	case err != nil:
+		c.a.Log.Warn("what was approved in the meantime is not loaded", "err", err)
+	case len(names) > 0:
+		c.notify("approved and loaded: " + strings.Join(names, ", "))
+	}
+}
+
 // take runs an entry: a command or a turn.
 func (c *conversation) take(ctx context.Context, e promptEntry) {
 	if strings.TrimSpace(e.text) == "" {
 		return
 	}
+	c.refresh(ctx)
 	if c.commands && !e.verbatim {
 		if line, ok := strings.CutPrefix(e.text, "!"); ok {
 			c.shell(ctx, strings.TrimSpace(line))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"golang.org/x/term"
@@ -94,20 +95,45 @@ func (a *App) Confirm(question string) (bool, error) {
 	if !a.Screen.Answers {
 		return false, UsageError("pass --yes", "cannot ask for confirmation: not a terminal")
 	}
-	terminal.DropInput(a.In)
-	a.Screen.Ask(question)
-	line, err := readLine(a.In)
-	if err != nil && !errors.Is(err, io.EOF) {
+	line, err := a.ask(question)
+	if err != nil {
 		return false, err
-	}
-	if err == nil {
-		a.Screen.Answered()
 	}
 	switch strings.ToLower(line) {
 	case "y", "yes":
 		return true, nil
 	}
 	return false, nil
+}
+
+// Choice is one of the answers to a question.
+type Choice struct{ Name, Text string }
+
+// Pick shows numbered choices and returns the name of the one that the user chose, or other text that the user entered; empty at the end
+// of the input. The caller checks first that Screen.Answers is set.
+func (a *App) Pick(question string, choices []Choice) (string, error) {
+	for i, c := range choices {
+		a.Screen.Line(fmt.Sprintf("%3d  %-24s %s", i+1, terminal.OneLine(c.Name), terminal.OneLine(c.Text)))
+	}
+	line, err := a.ask(question)
+	if n, numberErr := strconv.Atoi(line); numberErr == nil && n >= 1 && n <= len(choices) {
+		line = choices[n-1].Name
+	}
+	return line, err
+}
+
+// ask writes a question and returns the line that the user enters; empty at the end of the input.
+func (a *App) ask(question string) (string, error) {
+	terminal.DropInput(a.In)
+	a.Screen.Ask(question)
+	line, err := readLine(a.In)
+	if errors.Is(err, io.EOF) {
+		return line, nil
+	}
+	if err == nil {
+		a.Screen.Answered()
+	}
+	return line, err
 }
 
 // readLine reads one line and nothing beyond it.

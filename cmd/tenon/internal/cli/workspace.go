@@ -209,6 +209,8 @@ type Machine struct {
 
 	// Reload loads the plugins again; turns that start later use them.
 	Reload func(context.Context) error
+	// Refresh loads the plugins again if others were approved in the meantime, and returns their names.
+	Refresh func(context.Context) ([]string, error)
 	// Close closes the host, the extensions and the store.
 	Close func(context.Context) error
 }

@@ -126,7 +126,7 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 		list = append(list, l)
 	}
 	if failed != nil {
-		a.Screen.Line(terminal.Visible("not listed by the server: " + failed.Error()))
+		a.Screen.Line(terminal.Visible(a.Mask.Clean("not listed by the server: " + failed.Error())))
 	}
 	if a.JSON {
 		return a.PrintJSON(append([]listedModel{}, list...))

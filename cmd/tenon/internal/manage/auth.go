@@ -66,24 +66,24 @@ environment variable or from a file. A request at the end tests it.`,
 	return cmd
 }
 
+// login signs in with one host, and tests the credentials with another one, which has them from its start.
 func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
+	var id, path string
+	err := a.WithMachine(ctx, func(m *cli.Machine) (err error) {
+		path = m.Workspace.Credentials().Path()
+		if id, err = chooseProvider(m, args); err != nil {
+			return err
+		}
+		method, err := chooseMethod(m, f, id)
+		switch {
+		case err != nil:
+		case method != nil:
+			err = m.Workspace.Login(ctx, method)
+		default:
+			err = storeKey(ctx, m.Workspace, f, id)
+		}
 		return err
-	}
-	if len(args) == 0 {
-		return cli.UsageError("name one of them, such as: tenon auth login openai", "missing provider; those with a sign-in are %s, and every other takes a key", strings.Join(signInProviders(), ", "))
-	}
-	id := strings.TrimRight(args[0], "/")
-	method, err := chooseMethod(a, f, id)
-	if err != nil {
-		return err
-	}
-	if method != nil {
-		err = w.Login(ctx, method)
-	} else {
-		err = storeKey(ctx, w, f, id)
-	}
+	})
 	switch {
 	case errors.Is(err, oauth.ErrDenied):
 		return cli.Fail(cli.ExitRefused, err, "run tenon auth login "+id+" again and allow the access")
@@ -92,38 +92,85 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 	case err != nil:
 		return err
 	}
-	a.Screen.Line("stored the credentials of " + terminal.Visible(id) + " in " + w.Credentials().Path())
+	a.Screen.Line("stored the credentials of " + terminal.Visible(id) + " in " + path)
 	if f.noTest {
 		return nil
 	}
 	return a.WithMachine(ctx, func(m *cli.Machine) error { return testProvider(ctx, a, m, id) })
 }
 
-func signInProviders() []string {
-	var out []string
-	for _, m := range cli.AuthMethods("") {
-		out = append(out, m.Provider)
+// chooseProvider returns the provider of the arguments, or the one that the user picks from those with a sign-in and the best known ones.
+func chooseProvider(m *cli.Machine, args []string) (string, error) {
+	if len(args) > 0 {
+		return strings.TrimRight(args[0], "/"), nil
 	}
-	return slices.Compact(out)
+	var choices []cli.Choice
+	var names []string
+	add := func(id, text string) {
+		if !slices.Contains(names, id) {
+			names, choices = append(names, id), append(choices, cli.Choice{Name: id, Text: text})
+		}
+	}
+	for _, one := range m.AuthMethods("") {
+		add(one.Provider, "sign-in or key")
+	}
+	for _, p := range m.ProviderInfos() {
+		if p.Default != "" {
+			add(p.ID, p.Name)
+		}
+	}
+	const others = "tenon models --all lists all providers"
+	if !m.Workspace.App.Screen.Answers {
+		return "", cli.UsageError("name one of them, such as: tenon auth login openai; "+others, "missing provider; the usual ones are %s", strings.Join(names, ", "))
+	}
+	id, err := m.Workspace.App.Pick("provider (a number or an ID; "+others+"): ", choices)
+	if err == nil && id == "" {
+		err = cli.UsageError("run tenon auth login again", "no provider chosen")
+	}
+	return id, err
 }
 
 // chooseMethod returns the sign-in method, or nil for a key.
-func chooseMethod(a *cli.App, f *authLogin, id string) (*sdk.AuthMethod, error) {
-	methods := cli.AuthMethods(id)
+func chooseMethod(m *cli.Machine, f *authLogin, id string) (*sdk.AuthMethod, error) {
+	a, methods := m.Workspace.App, m.AuthMethods(id)
 	if f.method == methodKey || f.env != "" || f.file != "" || f.method == "" && len(methods) == 0 {
 		return nil, nil
 	}
-	names := []string{methodKey}
-	for i := range methods {
-		if methods[i].ID == f.method || f.method == "" && len(methods) == 1 {
-			return &methods[i], nil
-		}
-		names = append(names, fmt.Sprintf("%s (%s)", methods[i].ID, methods[i].Name))
-	}
-	if f.method == "" && !a.Screen.Answers {
+	wanted := f.method
+	keyed := slices.ContainsFunc(m.ProviderInfos(), func(p sdk.ProviderInfo) bool { return p.ID == id && len(p.Env) > 0 })
+	if wanted == "" && !a.Screen.Answers && (keyed || len(methods) > 1) {
 		return nil, nil // a key on stdin
 	}
-	return nil, cli.UsageError("choose one with --method", "provider %s has several sign-in methods: %s", id, strings.Join(names, ", "))
+	choices := []cli.Choice{{Name: methodKey, Text: "an API key"}}
+	names := []string{methodKey}
+	for i := range methods {
+		name := methodName(&methods[i])
+		names = append(names, fmt.Sprintf("%s (%s)", name, methods[i].Name))
+		choices = append(choices, cli.Choice{Name: name, Text: methods[i].Name})
+	}
+	if wanted == "" && len(methods) == 1 && !keyed {
+		return &methods[0], nil
+	}
+	if wanted == "" {
+		var err error
+		if wanted, err = a.Pick("sign-in method (a number or an ID): ", choices); err != nil || wanted == methodKey {
+			return nil, err
+		}
+	}
+	for i := range methods {
+		if methodName(&methods[i]) == wanted {
+			return &methods[i], nil
+		}
+	}
+	return nil, cli.UsageError("choose one with --method", "provider %s has no sign-in method %q; it has %s", id, wanted, strings.Join(names, ", "))
+}
+
+// methodName returns the name of a method for --method: the ID, with the plugin of one that is not compiled in.
+func methodName(m *sdk.AuthMethod) string {
+	if m.Plugin == "" {
+		return m.ID
+	}
+	return m.Plugin + "/" + m.ID
 }
 
 // storeKey stores a key from the environment, a file or stdin.

@@ -61,3 +61,38 @@ func Fit(line string, columns int) string { return ansi.Truncate(line, columns, 
 
 // Columns returns the width of text in columns.
 func Columns(text string) int { return ansi.StringWidth(text) }
+
+// Wrap breaks lines that are longer than a number of columns at spaces. The following lines are indented by two columns more. Longer words stay
+// whole. The looks of the text continue on the next line.
+func Wrap(text string, columns int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if Columns(line) > columns {
+			lines[i] = wrapLine(line, columns)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wrapLine(line string, columns int) string {
+	body := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(body)]
+	var b strings.Builder
+	b.WriteString(indent)
+	used, first := len(indent), true
+	for word := range strings.SplitSeq(body, " ") {
+		n := Columns(word)
+		switch {
+		case first:
+		case n > 0 && used+1+n > columns:
+			b.WriteString("\n" + indent + "  ")
+			used = len(indent) + 2
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used, first = used+n, false
+	}
+	return b.String()
+}

@@ -53,6 +53,28 @@ func TestFit(t *testing.T) {
 	}
 }
 
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ in, want string }{
+		"short":     {"a b", "a b"},
+		"words":     {"one two three four", "one two\n  three\n  four"},
+		"indented":  {"  one two three", "  one two\n    three"},
+		"long word": {"see https://example.com/ now", "see\n  https://example.com/\n  now"},
+		"a prompt":  {"one two 12: ", "one two\n  12: "},
+		"fits":      {"one two : ", "one two : "},
+		"painted":   {"\x1b[1mone two\x1b[0m three", "\x1b[1mone two\x1b[0m\n  three"},
+		"wide":      {"漢字 漢字 漢字", "漢字 漢字\n  漢字"},
+		"lines":     {"one two three\nfour", "one two\n  three\nfour"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if have := Wrap(c.in, 10); have != c.want {
+				t.Errorf("Wrap(%q) = %q, want %q", c.in, have, c.want)
+			}
+		})
+	}
+}
+
 // FuzzFit holds that whatever a model writes, a live line stays one line that fits the terminal.
 func FuzzFit(f *testing.F) {
 	for _, s := range []string{"", "abc", "\x1b[31mx", "漢字\u0301", "a\nb\rc", strings.Repeat("🙂", 50), "\xff\xfe"} {

@@ -18,6 +18,8 @@ type model struct {
 	host frontend.Host
 	o    options
 	now  func() time.Time
+	// changed says that the screen may have to be drawn.
+	changed func()
 
 	width, height int
 	look          look
@@ -117,7 +119,7 @@ type (
 
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
-		ctx: ctx, host: h, o: o, now: time.Now, threads: map[string]*thread{}, blank: newThread(&sdk.Session{}), marked: -1,
+		ctx: ctx, host: h, o: o, now: time.Now, changed: func() {}, threads: map[string]*thread{}, blank: newThread(&sdk.Session{}), marked: -1,
 		mouse: !o.noMouse, dark: true, history: history{past: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
 	}
 	m.look = look{directory: o.directory}
@@ -175,6 +177,7 @@ func (m *model) Init() tea.Cmd {
 
 // Update implements tea.Model. It never waits.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m.changed()
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
@@ -85,7 +86,7 @@ func readHistory(r io.Reader) ([]historyRecord, error) {
 		if json.Unmarshal(lines.Bytes(), &record) != nil {
 			continue
 		}
-		if strings.TrimSpace(record.Text) != "" {
+		if record.Text = edit.Clean(record.Text); strings.TrimSpace(record.Text) != "" {
 			out = append(out, record)
 		}
 	}

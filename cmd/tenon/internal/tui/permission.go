@@ -2,17 +2,13 @@ package tui
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"path/filepath"
-	"sort"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -73,13 +69,10 @@ func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
 	return cmd
 }
 
-// permission asks whether a call may go ahead.
+// permission asks whether a call may run.
 type permission struct {
 	request *sdk.PermissionRequest
-	title   string
-	notes   []string
-	diff    string
-	command string
+	asked   view.Asked
 	options []option
 	at      int
 	top     int // of the preview
@@ -87,92 +80,18 @@ type permission struct {
 }
 
 func (m *model) newPermission(r *sdk.PermissionRequest) *permission {
-	p := &permission{request: r, title: m.sentence(r)}
-	p.diff, _ = r.Metadata["diff"].(string)
-	if p.command = argument(r.Args, "command"); p.command == "" {
-		p.command, _ = r.Metadata["command"].(string)
+	p := &permission{request: r, asked: view.Asks(r, m.o.directory)}
+	if t := m.threads[r.SessionID]; t.info.ParentID != "" {
+		p.asked.Notes = append([]string{"requested in the subagent's session " + oneLine(t.info.Title)}, p.asked.Notes...)
 	}
-	p.notes = m.permissionNotes(r)
-	rule := oneLine(r.Permission + " " + strings.Join(r.Always, ", "))
 	p.options = append(p.options, option{"y", "Yes, once", p.reply(sdk.ReplyOnce)})
-	if len(r.Always) > 0 {
+	if rule := oneLine(p.asked.Always); rule != "" {
 		p.options = append(p.options,
 			option{"s", "Yes, in this session: " + rule, p.inSession},
 			option{"a", "Always in this project: " + rule, p.reply(sdk.ReplyAlways)})
 	}
 	p.options = append(p.options, option{"n", "No", p.reply(sdk.ReplyReject)}, option{"m", "No, and say why", p.explain})
 	return p
-}
-
-// sentence asks for permission in one sentence that names tool, server and target.
-func (m *model) sentence(r *sdk.PermissionRequest) string {
-	target := oneLine(strings.Join(r.Patterns, ", "))
-	tool := m.toolOf(r)
-	switch r.Permission {
-	case "bash":
-		return "Run this command?"
-	case sdk.PermissionUnconfined:
-		return "Run this command outside of the sandbox?"
-	case "edit":
-		return view.Clip("Let "+tool+" change "+m.relative(target)+"?", 300)
-	case sdk.PermissionExternalDirectory:
-		return view.Clip("Let "+tool+" use "+target+", which is outside of the project?", 300)
-	case sdk.PermissionDoomLoop:
-		return "Let " + tool + " repeat the same call once more?"
-	case "webfetch":
-		return view.Clip("Fetch "+target+"?", 300)
-	case "sampling":
-		return "Let plugin " + target + " ask your model?"
-	}
-	for server := range m.host.Config().MCP {
-		if name, ok := strings.CutPrefix(r.Permission, server+"_"); ok {
-			return fmt.Sprintf("Call the tool %s of MCP server %s?", oneLine(name), oneLine(server))
-		}
-	}
-	if target != "" && target != "*" {
-		return view.Clip("Let "+tool+" use "+m.relative(target)+"?", 300)
-	}
-	return "Call the tool " + tool + "?"
-}
-
-// toolOf returns the name of the tool that asks.
-func (m *model) toolOf(r *sdk.PermissionRequest) string {
-	if t := m.threads[r.SessionID]; t != nil && r.Tool != nil {
-		for _, i := range t.list.Items {
-			if tool, ok := i.(*toolItem); ok && tool.part.CallID == r.Tool.CallID {
-				return oneLine(tool.part.Tool)
-			}
-		}
-	}
-	return oneLine(r.Permission)
-}
-
-func (m *model) relative(path string) string {
-	if rel, err := filepath.Rel(m.o.directory, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
-}
-
-// permissionNotes says who asks, and what else a decision depends on.
-func (m *model) permissionNotes(r *sdk.PermissionRequest) []string {
-	var out []string
-	add := func(format string, key string) {
-		if text, _ := r.Metadata[key].(string); text != "" {
-			out = append(out, fmt.Sprintf(format, oneLine(text)))
-		}
-	}
-	if r.SessionID != m.root {
-		out = append(out, "asked by subagent "+oneLine(r.Agent))
-	}
-	add("asked by plugin %s", "plugin")
-	add("asked by %s, not by the model", "template")
-	add("always asks: programs run %s, or it controls agents", "guarded")
-	add("%s", "sandbox")
-	if r.Verbatim != "" {
-		out = append(out, "cannot be judged in parts, because it contains "+oneLine(r.Verbatim))
-	}
-	return out
 }
 
 func (p *permission) id() string { return p.request.ID }
@@ -258,37 +177,21 @@ func (p *permission) paste(_ *model, text string) {
 // preview returns the whole command or diff, else the arguments.
 func (p *permission) preview(m *model, width int) []string {
 	switch {
-	case p.diff != "":
-		return m.look.theme.text.Diff(p.diff)
-	case p.command != "":
-		return wrap(visible.Text(p.command), width)
+	case p.asked.Diff != "":
+		return m.look.theme.text.Diff(p.asked.Diff)
+	case p.asked.Body != "":
+		return wrap(strings.TrimRight(p.asked.Body, "\n"), width)
 	}
-	if prompt, _ := p.request.Metadata["prompt"].(string); prompt != "" {
-		return wrap(visible.Text(prompt), width)
-	}
-	var args map[string]json.RawMessage
-	if json.Unmarshal(p.request.Args, &args) != nil {
-		return nil
-	}
-	var out []string
-	for key, raw := range args {
-		var text string
-		if json.Unmarshal(raw, &text) != nil {
-			text = string(raw)
-		}
-		out = append(out, wrap(oneLine(key)+": "+visible.Text(text), width)...)
-	}
-	sort.Strings(out)
-	return out
+	return nil
 }
 
 func (p *permission) view(m *model, width, height int) ([]string, *tea.Position) {
 	k := m.look.theme
 	out := []string{m.rule(width)}
-	for _, l := range wrap(p.title, width-2) {
+	for _, l := range wrap(p.asked.Question, width-2) {
 		out = append(out, " "+paint(k.warn, paint("1", l)))
 	}
-	for _, note := range p.notes {
+	for _, note := range p.asked.Notes {
 		if lines := wrap(note, width-2); height > smallHeight {
 			out = append(out, indent(" ", paintAll(k.faint, lines))...)
 		} else {
@@ -328,5 +231,5 @@ func (p *permission) answers(m *model, width, room int) ([]string, *tea.Position
 
 // fullScreen shows the whole command or diff.
 func (p *permission) fullScreen() dialog {
-	return &pager{title: p.title, diff: p.diff, draw: func(m *model, width int) []string { return indent("  ", p.preview(m, width-4)) }}
+	return &pager{title: p.asked.Question, diff: p.asked.Diff, draw: func(m *model, width int) []string { return indent("  ", p.preview(m, width-4)) }}
 }

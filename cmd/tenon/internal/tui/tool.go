@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -190,14 +189,4 @@ func paintAll(look string, lines []string) []string {
 		lines[i] = paint(look, lines[i])
 	}
 	return lines
-}
-
-// argument returns a text argument of a tool call.
-func argument(args json.RawMessage, name string) string {
-	var fields map[string]json.RawMessage
-	var text string
-	if json.Unmarshal(args, &fields) != nil || json.Unmarshal(fields[name], &text) != nil {
-		return ""
-	}
-	return text
 }

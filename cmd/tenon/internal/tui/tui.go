@@ -43,8 +43,10 @@ type options struct {
 }
 
 const (
-	// historyFile is the name of the prompt history in the data directory, themeFile that of the chosen theme.
+	// themeFile is the name of the file in the data directory that holds the chosen theme.
 	themeFile = "theme"
+	// maxFarewell is the number of lines of the last answer that are left on the terminal.
+	maxFarewell = 200
 	// frame is the shortest time between two deliveries of events: the screen is drawn at most as often.
 	frame = 16 * time.Millisecond
 	// eventRoom is the number of events that wait for the screen before the host does.
@@ -121,6 +123,9 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	defer sub.Close()
 	m := newModel(ctx, frontend.Local{Machine: s.m}, o)
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.a.In), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
+	pace := &pace{program: program}
+	defer pace.stop()
+	m.changed = pace.changed
 	pumped := make(chan struct{})
 	go func() { // ends with the context or the subscription; waited for below
 		defer close(pumped)
@@ -247,7 +252,12 @@ func (m *model) farewell(ctx context.Context, a *cli.App) string {
 		style = markdown.Basic()
 	}
 	if answer := strings.TrimSpace(m.main().answer()); answer != "" {
-		for _, line := range markdown.Render(answer, a.Screen.Width(), style) {
+		lines := markdown.Render(answer, a.Screen.Width(), style)
+		if over := len(lines) - maxFarewell; over > 0 {
+			fmt.Fprintln(&b, a.Screen.Paint(terminal.Dim, fmt.Sprintf("… %s; tenon session show prints all", view.Plural(over, "line"))))
+			lines = lines[over:]
+		}
+		for _, line := range lines {
 			fmt.Fprintln(&b, line)
 		}
 		b.WriteByte('\n')

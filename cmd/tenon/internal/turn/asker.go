@@ -85,6 +85,16 @@ func (a *asker) drop(id string) {
 	a.queue = kept
 }
 
+// line writes a line that breaks at spaces.
+func (a *asker) line(text string) { a.s.Line(a.wrap(text)) }
+
+func (a *asker) wrap(text string) string {
+	if !a.s.Rich {
+		return text
+	}
+	return terminal.Wrap(text, a.s.Width()-1)
+}
+
 // withdraw removes all questions.
 func (a *asker) withdraw() {
 	a.queue, a.current = nil, nil
@@ -100,6 +110,7 @@ func (a *asker) next() {
 			continue
 		}
 		a.keys.Drop() // input from before the question must not answer it
+		a.s.BottomLines(nil)
 		a.current.show(a)
 		a.keys.Want()
 	}
@@ -150,9 +161,9 @@ func (q *askPermission) id() string { return q.request.ID }
 
 func (q *askPermission) show(a *asker) {
 	asked := view.Asks(q.request, a.directory)
-	a.s.Line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, asked.Question))
+	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, asked.Question))
 	for _, note := range asked.Notes {
-		a.s.Line("  " + a.s.Paint(terminal.Dim, note))
+		a.line("  " + a.s.Paint(terminal.Dim, note))
 	}
 	var lines []string
 	if asked.Diff != "" {
@@ -172,7 +183,7 @@ func (q *askPermission) prompt(a *asker) {
 	if asked := view.Asks(q.request, a.directory); asked.Always != "" {
 		options = append(options, "[s] this session", "[a] always in this project: "+strings.ReplaceAll(asked.Always, "\n", " "))
 	}
-	a.s.Ask("  " + strings.Join(append(options, "[n] no", "[m] no, and say why"), "  ") + ": ")
+	a.s.Ask(a.wrap("  " + strings.Join(append(options, "[n] no", "[m] no, and say why"), "  ") + ": "))
 }
 
 func clipLines(lines []string) []string {
@@ -231,13 +242,13 @@ func (q *askQuestions) id() string { return q.request.ID }
 
 func (q *askQuestions) show(a *asker) {
 	question := &q.request.Questions[len(q.answers)]
-	a.s.Line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, terminal.Prose(question.Question)))
+	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, terminal.Prose(question.Question)))
 	for i, o := range question.Options {
 		line := fmt.Sprintf("  %d. %s", i+1, terminal.OneLine(o.Label))
 		if o.Description != "" {
 			line += a.s.Paint(terminal.Dim, " · "+terminal.OneLine(o.Description))
 		}
-		a.s.Line(line)
+		a.line(line)
 	}
 	q.prompt(a, question)
 }

@@ -65,7 +65,7 @@ func showPart(c *terminal.Screen, p sdk.Part, directory string) string {
 		return c.Paint(terminal.Dim, "attached "+terminal.OneLine(p.Filename)+" ("+terminal.OneLine(p.Mime)+")")
 	case *sdk.ToolPart:
 		if p.State.Open() {
-			return "… " + terminal.Visible(p.Tool) + " " + subject(&p.State, directory)
+			return "… " + terminal.Visible(p.Tool) + " " + Subject(&p.State, directory)
 		}
 		return toolLine(c, p, directory, 0, false)
 	case *sdk.RetryPart:

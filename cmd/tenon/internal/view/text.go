@@ -144,8 +144,16 @@ func (v *Text) template(p sdk.Object) {
 // line writes a line, unless only the answer is wanted.
 func (v *Text) line(text string) {
 	if !v.quiet {
-		v.s.Line(text)
+		v.s.Line(v.wrap(text))
 	}
+}
+
+// wrap breaks a line about the turn at spaces if it is shown on a terminal.
+func (v *Text) wrap(text string) string {
+	if !v.rich {
+		return text
+	}
+	return terminal.Wrap(text, v.columns())
 }
 
 func (v *Text) delta(d *sdk.PartDelta) {
@@ -302,11 +310,12 @@ func (v *Text) toolPart(p *sdk.ToolPart) {
 	}
 	v.draw()
 	depth := v.f.depth(p.SessionID)
-	text := toolLine(v.s, p, v.turn.Directory, depth, v.rich)
+	v.line(toolLine(v.s, p, v.turn.Directory, depth, v.rich))
 	if v.rich && depth == 0 {
-		text = strings.Join(append([]string{text}, outputLines(v.s, p, v.columns())...), "\n")
+		for _, line := range outputLines(v.s, p, v.columns()) {
+			v.line(line)
+		}
 	}
-	v.line(text)
 }
 
 func (v *Text) status(p *sdk.SessionStatusInfo) {
@@ -434,7 +443,7 @@ func (v *Text) Finish(o *Outcome) error {
 		}
 		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; get the rest with "+remedy)
 	}
-	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.figures(o)))
+	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.wrap(v.figures(o))))
 	return v.s.Failed()
 }
 

@@ -29,8 +29,8 @@ var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 // subjectKeys are the arguments that describe the subject of a call, the most specific first.
 var subjectKeys = [...]string{"command", "filePath", "file_path", "path", "url", "pattern", "query", "description", "name"}
 
-// subject describes in a few words what a tool call is about.
-func subject(s *sdk.ToolState, directory string) string {
+// Subject describes in a few words what a tool call is about. Paths below directory are relative to it.
+func Subject(s *sdk.ToolState, directory string) string {
 	args := map[string]string{}
 	jsontext.EachField(s.Input, func(key, raw []byte) bool {
 		if raw[0] == '"' {
@@ -87,7 +87,7 @@ func details(s *sdk.ToolState) []string {
 		out = append(out, fmt.Sprintf("+%d -%d", added, removed))
 	}
 	if failed(s) {
-		code, _ := number(s.Metadata["exit"])
+		code, _ := Number(s.Metadata["exit"])
 		out = append(out, fmt.Sprintf("exit %d", code))
 	}
 	return out
@@ -95,7 +95,7 @@ func details(s *sdk.ToolState) []string {
 
 // failed reports whether a call ran a program that failed.
 func failed(s *sdk.ToolState) bool {
-	code, ok := number(s.Metadata["exit"])
+	code, ok := Number(s.Metadata["exit"])
 	return ok && code != 0
 }
 
@@ -128,8 +128,8 @@ func lastLine(metadata sdk.Object) string {
 	return Clip(terminal.OneLine(output), SubjectLength)
 }
 
-// number reads a number of metadata: a Go value in the process of the call, else decoded JSON.
-func number(v any) (int64, bool) {
+// Number reads a number of metadata: a Go value in the process of the call, else decoded JSON.
+func Number(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
 		return int64(v), true
@@ -156,11 +156,11 @@ func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, 
 		mark = c.Paint(terminal.Yellow, "!")
 	}
 	words := []string{strings.Repeat("  ", depth) + mark, c.Paint(terminal.Bold, name)}
-	if subject := subject(s, directory); subject != "" {
+	if subject := Subject(s, directory); subject != "" {
 		words = append(words, subject)
 	}
 	notes := details(s)
-	if _, ran := number(s.Metadata["exit"]); ran && !rich {
+	if _, ran := Number(s.Metadata["exit"]); ran && !rich {
 		if last := lastLine(s.Metadata); last != "" {
 			notes = append(notes, last)
 		}
@@ -254,7 +254,7 @@ func runningLine(c *terminal.Screen, p *sdk.ToolPart, received int, directory st
 		words = append(words, c.Paint(terminal.Dim, fmt.Sprintf("%d bytes of arguments", received)))
 		return strings.Join(words, " ")
 	}
-	if subject := subject(s, directory); subject != "" {
+	if subject := Subject(s, directory); subject != "" {
 		words = append(words, subject)
 	}
 	var notes []string
@@ -269,9 +269,3 @@ func runningLine(c *terminal.Screen, p *sdk.ToolPart, received int, directory st
 	}
 	return strings.Join(words, " ")
 }
-
-// Subject describes in a few words what a tool call is about. Paths below directory are relative to it.
-func Subject(s *sdk.ToolState, directory string) string { return subject(s, directory) }
-
-// Number reads a number of metadata: a Go value in the process of the call, else decoded JSON.
-func Number(v any) (int64, bool) { return number(v) }

@@ -17,7 +17,7 @@ type Chip struct {
 	File  string // path of an attached file; Text is empty then
 }
 
-// firstChip is the first of the characters that stand for chips: a private plane of Unicode, which input does not contain (clean).
+// firstChip is the first of the characters that stand for chips: a private plane of Unicode, which input does not contain (Clean).
 const firstChip = '\U00100000'
 
 // Editor holds a text and the place of the caret. The zero value is an empty editor. It is used from one goroutine.
@@ -57,12 +57,12 @@ func (e *Editor) Before() string { return e.text[:e.caret] }
 // Set replaces everything and puts the caret at the end.
 func (e *Editor) Set(text string) {
 	e.chips = nil
-	e.change(clean(text), 0)
+	e.change(Clean(text), 0)
 	e.caret = len(e.text)
 }
 
 // Insert inserts text at the caret.
-func (e *Editor) Insert(text string) { e.replace(e.caret, e.caret, clean(text)) }
+func (e *Editor) Insert(text string) { e.replace(e.caret, e.caret, Clean(text)) }
 
 // InsertChip inserts a chip at the caret.
 func (e *Editor) InsertChip(c Chip) {
@@ -71,7 +71,7 @@ func (e *Editor) InsertChip(c Chip) {
 }
 
 // Complete replaces the last n bytes before the caret.
-func (e *Editor) Complete(n int, text string) { e.replace(e.caret-n, e.caret, clean(text)) }
+func (e *Editor) Complete(n int, text string) { e.replace(e.caret-n, e.caret, Clean(text)) }
 
 // AtStart and AtEnd report whether the caret is in the first or the last row.
 func (e *Editor) AtStart() bool { row, _ := e.position(); return row == 0 }
@@ -191,8 +191,8 @@ func (e *Editor) wordEnd() int {
 	return len(e.text) - len(strings.TrimLeftFunc(after, inWord))
 }
 
-// clean returns text as it can be edited: without control characters, and without those that stand for chips.
-func clean(text string) string {
+// Clean returns text as it can be edited: without control characters, and without those that stand for chips.
+func Clean(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return strings.Map(func(r rune) rune {
